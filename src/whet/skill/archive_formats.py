@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import stat
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 if TYPE_CHECKING:
     import tarfile
@@ -50,8 +50,6 @@ def tar_members(data: bytes) -> Iterator[Member]:
         # In memory, and read after this call.
         archive = tarfile.open(fileobj=io.BytesIO(data), mode="r:", tarinfo=_careful_tarinfo())  # noqa: SIM115
         for entry in archive:
-            if entry.size < 0:
-                raise DamagedError("an entry has a negative size")
             if (entry.isdir() or entry.name.endswith("/")) and entry.size:
                 raise DamagedError("a directory has content")
             executable = bool(entry.mode & stat.S_IXUSR)
@@ -85,7 +83,17 @@ def _careful_tarinfo() -> type[tarfile.TarInfo]:
                 if b"\0" in text.rstrip(b"\0"):
                     raise DamagedError("a name goes on after its end")
             found: tarfile.TarInfo = super()._proc_member(archive)  # type: ignore[misc]  # made to be overridden, not typed
+            if found.size < 0:
+                raise DamagedError("an entry has a negative size")
             return found
+
+        @classmethod
+        def fromtarfile(cls, archive: tarfile.TarFile) -> Self:
+            try:
+                return super().fromtarfile(archive)
+            except tarfile.InvalidHeaderError as error:  # type: ignore[attr-defined]  # not in the stubs
+                # Otherwise this entry and all that follow would be left out without a word.
+                raise DamagedError(str(error)) from error
 
     return Careful
 

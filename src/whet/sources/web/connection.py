@@ -294,6 +294,7 @@ def look_up(host: str, port: int, watch: Watch) -> tuple[str, ...]:
 def tls_context(env: Mapping[str, str]) -> ssl.SSLContext:
     """Certificates are checked against those of the system and those that SSL_CERT_FILE and SSL_CERT_DIR name."""
     context = ssl.create_default_context()
+    context.options &= ~ssl.OP_IGNORE_UNEXPECTED_EOF  # set by early releases of Python 3.11
     context.set_alpn_protocols(["http/1.1"])
     file, directory = env.get("SSL_CERT_FILE"), env.get("SSL_CERT_DIR")
     if file or directory:
