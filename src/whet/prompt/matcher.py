@@ -348,24 +348,24 @@ class Question:
 
     def assess(self, card: Card, winner: str | None) -> Assessment:
         """How one skill does for the message, what speaks for it and against it, and what comes before it."""
-        key, named = str(card.id), self.asked.cards
+        key, named = str(card.id), {str(asked.id) for asked in self.asked.cards}
         reason: Note | None = None
         ranking: tuple[Match, ...] = (Match(card, 1.0, (NAMED,)),)
-        if card not in named:
+        if key not in named:
             reason = self._hidden.get(key) or self._refusal(card)
             shut, recent = self.shut - {key}, self.recent()
             for most in (_NEAR, _FAR):
                 ranking = tuple(map(self.match, self.search(most, shut=shut, recent=recent)))
-                if any(match.card == card for match in ranking):
+                if any(str(match.card.id) == key for match in ranking):
                     break
-        rank = next((rank for rank, match in enumerate(ranking, 1) if match.card == card), None)
+        rank = next((rank for rank, match in enumerate(ranking, 1) if str(match.card.id) == key), None)
         own = ranking[rank - 1] if rank else Match(card, 0.0, ())
         level: Level = "none"
         if rank and rank <= OFFERED and own.fit >= MAY:
             level = "must" if rank == 1 and own.fit >= MUST else "may"
         against = [sentence.removeprefix(_AGAINST) for sentence in own.why if sentence.startswith(_AGAINST)]
         outdone = ""
-        if named and card not in named:
+        if named and key not in named:
             outdone = "the message names another skill"
         elif not named and self.is_unwanted():
             outdone = "much like a message that no skill should come up for"
@@ -377,7 +377,7 @@ class Question:
             tuple(sentence for sentence in own.why if not sentence.startswith(_AGAINST)),
             (*against, outdone) if outdone else tuple(against),
             winner if winner != card.full_name else None,
-            next((match for match in ranking if match.card != card), None) if rank != 1 else None,
+            next((match for match in ranking if str(match.card.id) != key), None) if rank != 1 else None,
             reason,
         )
 

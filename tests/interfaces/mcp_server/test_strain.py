@@ -173,7 +173,7 @@ async def test_an_unforeseen_failure_tells_nothing_of_the_inside(
 
     server = world.server()
     async with connected(server, era) as client:
-        for owner, name in (("serving.Served", "list_skills"), ("serving.Served", "read")):
+        for owner, name in (("resource_server.Served", "list_skills"), ("resource_server.Served", "read")):
             monkeypatch.setattr(f"whet.interfaces.mcp.{owner}.{name}", fail)
         monkeypatch.setattr("whet.interfaces.mcp.prompts.list_prompts", fail)
         for awaited in (
