@@ -4,7 +4,7 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-deep test-rest check quick bench golden docs format clean
+.PHONY: help demo test test-deep check quick bench golden docs format clean
 
 # Hundreds of short processes import Whet: without its bytecode each of them would compile it again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -27,9 +27,6 @@ test: $(STAMP) ## Lint, types and the quick tests, in a few minutes: after every
 
 test-deep: $(STAMP) ## Every test: kills in loops, many processes, megabytes, all examples
 	$(PYTEST)
-
-test-rest: $(STAMP) ## What `make test` left out or shortened, in full: after it, every test has run
-	$(PYTEST) --rest
 
 check: $(STAMP)
 	$(BIN)/ruff check .

@@ -38,7 +38,6 @@ if os.environ.get("CI"):
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Switches for the tiers, and one to look at a table row by row."""
     parser.addoption("--quick", action="store_true", help="leave out deep tests, and take fewer steps and examples")
-    parser.addoption("--rest", action="store_true", help="only what --quick leaves out or shortens, in full")
     parser.addoption("--rows", action="store_true", help="collect every row of a table as a test of its own")
 
 
@@ -70,12 +69,11 @@ def quick(pytestconfig: pytest.Config) -> bool:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what is deep, and try properties with fewer examples; or keep only those."""
-    if config.getoption("rest"):
-        _keep(config, items, [item for item in items if _is_shortened(item)])
+    """Leave out what is deep, and try properties with fewer examples."""
     if not config.getoption("quick"):
         return
-    _keep(config, items, [item for item in items if not item.get_closest_marker("deep")])
+    config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("deep")])
+    items[:] = [item for item in items if not item.get_closest_marker("deep")]
     for item in items:
         test = getattr(item, "obj", None)
         machine = getattr(item, "cls", None)
@@ -84,21 +82,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             attributes[_CHOSEN] = _fewer(attributes.get(_CHOSEN) or settings())
         elif isinstance(getattr(machine, "settings", None), settings):
             machine.settings = _fewer(machine.settings)
-
-
-def _keep(config: pytest.Config, items: list[pytest.Item], kept: list[pytest.Item]) -> None:
-    staying = {*kept}
-    config.hook.pytest_deselected(items=[item for item in items if item not in staying])
-    items[:] = kept
-
-
-def _is_shortened(item: pytest.Item) -> bool:
-    """Does the quick tier leave this test out, or do less in it?"""
-    test = getattr(item, "obj", None)
-    if is_hypothesis_test(test) or isinstance(getattr(getattr(item, "cls", None), "settings", None), settings):
-        return True
-    by_tier = getattr(test, "by_tier", "quick" in getattr(item, "fixturenames", ()))
-    return by_tier or item.get_closest_marker("deep") is not None
 
 
 def _fewer(chosen: settings) -> settings:
@@ -150,7 +133,6 @@ def pytest_pycollect_makeitem(collector: pytest.Module | pytest.Class, name: str
         __signature__=inspect.signature(go_through),
         pytestmark=others,
         __doc__=obj.__doc__,
-        by_tier="quick" in takes or any(table.has_deep for table in tables),
     )
     made: pytest.Item = pytest.Function.from_parent(collector, name=name, callobj=go_through)
     return made
@@ -164,9 +146,7 @@ class _Table:
         self._values = list(self._values)
         self.names = [word.strip() for word in given.split(",")] if isinstance(given, str) else list(given)
         self._titles = mark.kwargs.get("ids")
-        marks = {mark.name for row in self._values for mark in getattr(row, "marks", ())}
-        self.has_deep = "deep" in marks
-        odd = marks - {"deep"}
+        odd = {mark.name for row in self._values for mark in getattr(row, "marks", ())} - {"deep"}
         self.is_plain = not odd and not mark.kwargs.get("indirect") and bool(self._values)
 
     def rows(self, *, quick: bool) -> Iterator[tuple[str, dict[str, Any]]]:
