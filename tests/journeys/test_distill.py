@@ -208,8 +208,7 @@ def test_an_interrupt_keeps_the_answers(machine: Machine, tmp_path: Path) -> Non
     with Terminal(machine, "distill", file) as terminal:
         terminal.until("What it does:").types("").until("Name:").types("notes").until("2/4").until("> ")
         terminal.until("Words that call for it:")
-        terminal.process.send_signal(signal.SIGINT)
-        code, lines = terminal.end()
+        code, lines = terminal.interrupt()
     assert (code, "Your answers are kept; `whet distill --resume` goes on." in lines) == (130, True)
     assert machine.names() == []
     assert len(waiting(machine)) == 1 and (machine.state / "state.db").stat().st_mode & 0o077 == 0
@@ -331,8 +330,7 @@ def test_of_two_that_were_interrupted_each_can_be_gone_on_with(machine: Machine,
     for file, name in zip(files, ("notes", "rollback"), strict=True):
         with Terminal(machine, "distill", file) as terminal:
             terminal.until("What it does:").types("").until("Name:").types(name).until("2/4").until("> ")
-            terminal.process.send_signal(signal.SIGINT)
-            assert terminal.end()[0] == 130
+            assert terminal.interrupt()[0] == 130
     with Terminal(machine, "distill", files[0]) as terminal:
         terminal.until("There are answers for this session from before").until("> ")
         terminal.process.send_signal(signal.SIGKILL)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -103,8 +102,7 @@ def test_rounds_show_what_the_model_proposes_and_go_on_without_it(machine: Machi
     with Terminal(machine, "distill", str(file), "--model", f"recorded:{cassette}") as terminal:
         terminal.until(f"Asking recorded:{cassette}…").until("1. Write the notes, grouped by kind")
         terminal.types("").until("Name:\r\n    tell-of-a-release").types("mine").until("2/4")
-        terminal.process.send_signal(signal.SIGINT)
-        code, lines = terminal.end()
+        code, lines = terminal.interrupt()
     assert (code, lines[-2:]) == (
         130,
         ["Your answers are kept; `whet distill --resume` goes on.", "error: Interrupted."],

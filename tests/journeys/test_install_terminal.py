@@ -77,6 +77,16 @@ class Terminal:
         os.write(self._leader, f"{text}\n".encode())
         return self
 
+    def interrupt(self) -> tuple[int, list[str]]:
+        """Press Ctrl-C, and again while nothing comes of it: one just before a read begins shows only at the next."""
+        self.process.send_signal(signal.SIGINT)
+        for _ in range(30):
+            if not select.select([self._leader], [], [], 1)[0]:
+                self.process.send_signal(signal.SIGINT)
+            elif not self._read():
+                break
+        return self.end()
+
     def end(self) -> tuple[int, list[str]]:
         """The exit code, and the lines that are on the screen in the end."""
         while self._read():
