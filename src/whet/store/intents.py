@@ -44,7 +44,7 @@ class Intent(NamedTuple):
     id: str
     kind: str
     payload: Any
-    """What its kind needs to finish it or to take it back, as JSON carries it."""
+    """What the handler needs to finish the intent or undo it, as JSON."""
 
 
 class Handler(NamedTuple):

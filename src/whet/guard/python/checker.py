@@ -296,5 +296,5 @@ def _dedented(source: str) -> str:
 
 
 def likely(source: str) -> bool:
-    """Is this Python beyond doubt, by several lines that nothing else has?"""
+    """Is this certainly Python? Several lines must match what only Python has."""
     return len(source) > 200 and len(_LOOKS.findall(source)) >= 4

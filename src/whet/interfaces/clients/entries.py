@@ -90,7 +90,7 @@ def server_words(value: Any) -> list[str]:
 
 
 def _words(command: str, *, posix: bool) -> list[str]:
-    """The words of a command line, with what a shell gives a meaning as words of their own; none for a broken one."""
+    """Split a command line into words; shell operators are words of their own, and a broken line has no words."""
     from shlex import shlex
 
     lexer = shlex(command, posix=posix, punctuation_chars=True)

@@ -91,7 +91,7 @@ class Connections:
         self._intents = Intents(state, system_clock)
 
     def ids(self) -> list[str]:
-        """Every connection that was made or begun, sorted."""
+        """All connections, finished or not, in order."""
         begun = (intent.payload["id"] for intent in self._intents.open(CONNECT))
         return sorted({*begun, *(id_ for (id_,) in self.state.read("SELECT id FROM connections"))})
 

@@ -47,7 +47,7 @@ ROOTS = frozenset(
 )
 """First parts of paths that differ from machine to machine; those of the system do not."""
 _SYSTEM = frozenset(("etc", "usr", "bin", "sbin", "lib", "dev", "proc", "sys", "boot"))
-"""Directories that are the same on every machine, with those below them."""
+"""Directories that exist on every machine; everything below them counts too."""
 _PATH = re.compile(r"(?<![\w.:/~$}\\-])(?:/|~/|[A-Za-z]:[\\/])(?:[\w.@%+~-]{1,120}[\\/]){0,20}[\w.@%+~*-]{0,120}")
 _NAME = re.compile(
     r"(?<![\w./\\@%-])(?:[\w-]{1,60}/){0,6}[\w-]{1,80}(?:\.[\w-]{1,40}){0,4}\.([A-Za-z][A-Za-z0-9]{0,6})(?![\w(/@-])"

@@ -282,7 +282,7 @@ def taught(end: DeadEnd) -> bool:
 
 
 def got_over(work: Work) -> tuple[Act, ...]:
-    """The real failures after which something of the same kind worked."""
+    """The failures that were followed by a success of the same kind."""
     return tuple(act for act in work.hitches if any(_again(act, other) for other in work.every if other.at > act.at))
 
 

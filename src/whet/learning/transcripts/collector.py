@@ -257,7 +257,7 @@ class Collector:
         return id_
 
     def _cut(self, text: str, whole: int, at: int | None = None) -> str:
-        """The text with a hole in its middle where it is too long; `at` says where one has been cut already."""
+        """Shorten a text that is too long by cutting out its middle; `at` is where it was cut before, if it was."""
         if at is None and len(text) <= bounds.TEXT:
             return text
         self.counts["texts"] += 1

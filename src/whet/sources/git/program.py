@@ -86,7 +86,7 @@ _GRACE = 5.0
 _LAST_WORDS = 0.5
 """Seconds that its standard error may stay open; an ssh that it left running for later may hold that for ever."""
 _TALK = 16 * 1024
-"""Bytes of what git says that are kept, the last ones."""
+"""How many bytes of git's output are kept, counted from its end."""
 _CHUNK = 64 * 1024
 _PROGRESS = re.compile(rb"(?:Receiving|Unpacking) objects: +\d+% \((\d+)/(\d+)\)")
 
