@@ -82,6 +82,16 @@ class AuditReport(NamedTuple):
         """How many skills are allowed, blocked, or for a person to decide."""
         return sum(result.skill.decision.action == action for result in self.results)
 
+    @property
+    def new(self) -> int:
+        """How many skills were never audited before."""
+        return sum(result.change == "new" for result in self.results)
+
+    @property
+    def changed(self) -> int:
+        """How many skills are different from the last audit."""
+        return sum(result.change not in ("", "new") for result in self.results)
+
     def to_json(self) -> Json:
         """The report as JSON carries it, with a summary."""
         from whet.guard.finding import LABELS
@@ -92,8 +102,8 @@ class AuditReport(NamedTuple):
             "skills": len(self.results),
             "verdicts": {label: verdicts.count(label) for label in LABELS},
             "decisions": {action: self.count_decisions(action) for action in ACTIONS},
-            "new": sum(result.change == "new" for result in self.results),
-            "changed": sum(result.change not in ("", "new") for result in self.results),
+            "new": self.new,
+            "changed": self.changed,
         }
         return {"success": True, "results": [result.to_json() for result in self.results], "summary": summary}
 

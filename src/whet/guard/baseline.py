@@ -39,6 +39,25 @@ class Entry(NamedTuple):
         return {name: value for name, value in self._asdict().items() if value or name != "until"}
 
 
+class BaselineUse(NamedTuple):
+    """What became of a baseline's entries in a scan."""
+
+    file: str
+    applied: int
+    unused: tuple[Entry, ...]
+    expired: tuple[Entry, ...]
+    inside: tuple[str, ...]
+    """Scanned packages that the baseline itself lies in."""
+
+
+class WrittenBaseline(NamedTuple):
+    """A baseline that was written."""
+
+    file: str
+    entries: int
+    """How many findings it accepts."""
+
+
 class Applied(NamedTuple):
     """What a baseline leaves of the findings of one skill."""
 

@@ -12,10 +12,10 @@ import hashlib
 import re
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from whet.values import Json, Rows, as_json
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-    from whet.values import Json
 
 Severity = Literal["info", "warn", "critical"]
 Label = Literal["safe", "caution", "dangerous"]
@@ -59,6 +59,17 @@ class Rule(NamedTuple):
     mention: bool = True
     """Whether speaking of it (documentation, a list of what to avoid, a security skill) is less than doing it."""
 
+    @property
+    def sentence(self) -> str:
+        """The title as a sentence."""
+        return f"{self.title.rstrip('.')}."
+
+    def to_json(self) -> Json:
+        """The rule as JSON carries it."""
+        answer = self._asdict()
+        del answer["mention"]
+        return {**answer, "title": self.sentence, "references": list(self.references)}
+
     def finding(
         self, file: str, line: int, particulars: str = "", *, evidence: str = "", severity: Severity | None = None
     ) -> Finding:
@@ -76,6 +87,16 @@ class Rule(NamedTuple):
             self.remedy,
             self.references,
         )
+
+
+class Rules(Rows[Rule]):
+    """Rules that stand together."""
+
+    __slots__ = ()
+
+    def to_json(self) -> Json:
+        """The rules as JSON carries them."""
+        return {"success": True, "rules": as_json(list(self)), "count": len(self)}
 
 
 class Hit(NamedTuple):
@@ -153,6 +174,11 @@ class Scan(NamedTuple):
     digest: str
     verdict: Label
     findings: tuple[Finding, ...]
+
+    @property
+    def grave(self) -> tuple[Finding, ...]:
+        """What a person must look at: every finding but those that are only information."""
+        return tuple(finding for finding in self.findings if finding.severity != "info")
 
 
 def verdict(findings: Iterable[Finding]) -> Label:

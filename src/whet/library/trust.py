@@ -20,7 +20,7 @@ from whet.library.visibility import guard_blocked, refusal
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from whet.guard.finding import Finding, Scan
+    from whet.guard.finding import Scan
     from whet.guard.gate import Gate
     from whet.guard.policy import Decision, Table
     from whet.library.card import Card
@@ -41,18 +41,13 @@ class SkillDecision(NamedTuple):
     decision: Decision
 
     @property
-    def findings(self) -> tuple[Finding, ...]:
-        """What a person must look at: every finding but those that are only information."""
-        return tuple(finding for finding in self.scan.findings if finding.severity != "info")
-
-    @property
     def judgement(self) -> Judgement:
         """What the gate keeps of it."""
         return Judgement(self.scan, self.decision)
 
     def to_json(self) -> Json:
         """The decision as every surface answers it."""
-        card, findings = self.card, [finding.to_json() for finding in self.findings]
+        card, findings = self.card, [finding.to_json() for finding in self.scan.grave]
         about = {"name": card.full_name, "path": card.location, "scope": card.scope, "digest": self.scan.digest}
         return {**about, **self.decision.to_json(), "findings": findings}
 

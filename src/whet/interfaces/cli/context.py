@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from whet.errors import NotFoundError
+from whet.values import as_json
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -18,22 +20,35 @@ if TYPE_CHECKING:
     from whet.values import Json
 
 
-class Result(Protocol):
-    """A value that the library answers with."""
+V = TypeVar("V")
+
+
+class Reply:
+    """What a command gives back: a value of the library, and the function that shows it to a person."""
+
+    def __init__(
+        self, value: V, render: Callable[[V, Screen, Namespace], None], code: int = 0, *, key: str = ""
+    ) -> None:
+        """`code` is the exit code: 1 when the answer is "no". With a `key`, JSON has the value under that name."""
+        self.code = code
+        self.render = partial(render, value)
+        self._value = value
+        self._key = key
 
     def to_json(self) -> Json:
-        """The value as JSON carries it."""
-        ...
+        """The answer as `--json` prints it."""
+        value = as_json(self._value)
+        return {"success": True, self._key: value} if self._key else value
 
 
 class Outcome(NamedTuple):
     """An answer that is not simply good, with its exit code: 1 when the answer is "no"."""
 
-    answer: Result | Json
+    answer: Any
     code: int
 
 
-Answer: TypeAlias = "Outcome | Result | Json"
+Answer: TypeAlias = "Reply | Outcome | Any"
 """What a command gives back; it becomes JSON in one place."""
 
 
@@ -44,7 +59,7 @@ class Command(NamedTuple):
     """Declare its arguments and options."""
     run: Callable[[Context, Namespace], Answer]
     """Ask the library; the answer is what `--json` prints."""
-    render: Callable[[Json, Screen, Namespace], None]
+    render: Callable[[Json, Screen, Namespace], None] | None = None
     """The same answer for a person."""
 
 

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import RefusedError
 from whet.interfaces.cli.arguments import here_option, nonempty
-from whet.interfaces.cli.context import Outcome
-from whet.interfaces.cli.rendering import VERDICTS, render_findings
+from whet.interfaces.cli.context import Reply
+from whet.interfaces.cli.rendering import VERDICTS, format_place, render_findings
 from whet.interfaces.cli.terminal import ask, can_ask, progress
 from whet.interfaces.cli.text import clean, plural, short_revision
+from whet.notes import Note
+from whet.values import failure_json
 
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Callable
 
-    from whet.api import Library
     from whet.api.sources import SkillSources
     from whet.interfaces.cli.context import Answer, Context
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Parser
-    from whet.sources.install.plan import Plan, Step
+    from whet.sources.install.plan import Applied, Plan, Step
     from whet.values import Json
 
 
@@ -36,8 +38,9 @@ _DONE = {
 }
 _CODES = {"blocked": 3, "ask": 3, "conflict": 1}
 """State of a step -> the exit code of a command that could not do it."""
-_DECIDED = ("policy-blocks", "policy-asks")
-"""Codes of steps that the policy stands in the way of."""
+_DECIDED = ("ask", "blocked")
+"""States of steps that the policy stands in the way of, and their codes."""
+_DECIDED_CODES = ("policy-blocks", "policy-asks")
 _SHOWN_FILES = 8
 
 
@@ -52,69 +55,88 @@ def plan_options(parser: Parser, *, override: bool = True) -> None:
     parser.option("--reason", metavar="R", default="", text="Why; the history keeps it.")
 
 
-def run_plan(context: Context, options: Namespace, make: Callable[[Library], Plan], verb: str) -> Answer:
-    """Make the plan, show it and ask on a terminal, apply it; the answer is the plan with what was done."""
+class PlanResult(NamedTuple):
+    """A plan, and what was done of it."""
+
+    applied: Applied
+    dry_run: bool
+    override: str
+    """Why the policy is not obeyed; "" when it is."""
+    problem: Note | None
+    """What was wanted and is not done."""
+    waiting: int | None = None
+    """Of skills for a project that is not trusted: how many its skills are now."""
+
+    @property
+    def plan(self) -> Plan:
+        """The plan as it was applied, or would be."""
+        return self.applied.plan
+
+    def to_json(self) -> Json:
+        """The plan with what was done, as JSON carries it; a problem makes it a failure."""
+        answer, override = self.applied.to_json(), {"override": self.override} if self.override else {}
+        if self.dry_run:
+            answer |= {"done": [], "installed": [], **override, "dry_run": True}
+        else:
+            waiting = {} if self.waiting is None else {"waiting": self.waiting}
+            answer |= {"dry_run": False, **waiting, **override}
+        return failure_json(answer, self.problem)
+
+
+def run_plan(
+    context: Context, options: Namespace, make: Callable[[SkillSources], Plan], verb: str, empty: str = ""
+) -> Answer:
+    """Make the plan, show it and ask on a terminal, apply it; `empty` is said where there is nothing to do."""
+    from whet.sources.install.apply import accept
+    from whet.sources.install.plan import Applied
+
     with progress(context, options) as library:
-        plan = make(library)
+        plan = make(library.sources)
     override = getattr(options, "override", None) or ""
-    if options.dry_run:
-        return _outcome({**_preview(plan, override), "dry_run": True}, plan, override)
-    if can_ask(options):
+    if not options.dry_run and can_ask(options):
         override = _ask_agreement(plan, verb, override)
-    answer = {**library.sources.apply(plan, reason=options.reason, override=override).to_json(), "dry_run": False}
-    if options.here and any(step["state"] == "ready" and step["after"] for step in answer["plan"]):
-        answer["waiting"] = len(library.catalogue.waiting)
-    if override:
-        answer["override"] = override
-    return _outcome(answer, plan, override)
-
-
-def planned(verb: str, make: Callable[[SkillSources, Namespace], Plan]) -> Callable[[Context, Namespace], Answer]:
-    """How a command that plans and applies is run."""
-    return lambda context, options: run_plan(context, options, lambda library: make(library.sources, options), verb)
-
-
-def _outcome(answer: Json, plan: Plan, override: str) -> Answer:
-    """The answer; where something that was wanted is not done, it says so the way all failures do."""
-    left = [step for step in plan.steps if not (override and step.state in ("ask", "blocked"))]
+    left = [step for step in plan.steps if not (override and step.state in _DECIDED)]
     worst = max(left, key=_exit_code, default=None)
-    if worst is None or not _exit_code(worst):
-        return answer
-    hint = worst.hint or "The plan has what stands in its way."
-    failure = {"success": False, "error": f"{worst.name}: {worst.reason}", "code": worst.code, "hint": hint}
-    return Outcome({**answer, **failure}, _exit_code(worst))
+    code, problem = 0, None
+    if worst and (code := _exit_code(worst)):
+        hint = worst.hint or "The plan has what stands in its way."
+        problem = Note(worst.code, "error", f"{worst.name}: {worst.reason}", hint)
+    if options.dry_run:
+        applied = Applied(accept(plan) if override else plan)
+    else:
+        applied = library.sources.apply(plan, reason=options.reason, override=override)
+    result = PlanResult(applied, options.dry_run, override, problem)
+    if options.here and not options.dry_run and any(step.after for step in result.plan.ready):
+        result = result._replace(waiting=len(library.catalogue.waiting))
+    return Reply(result, partial(render_plan, empty=empty), code)
+
+
+def planned(
+    verb: str, make: Callable[[SkillSources, Namespace], Plan], empty: str = ""
+) -> Callable[[Context, Namespace], Answer]:
+    """How a command that plans and applies is run."""
+    return lambda context, options: run_plan(context, options, lambda s: make(s, options), verb, empty)
 
 
 def _exit_code(step: Step) -> int:
     return step.exit_code if step.state == "failed" else _CODES.get(step.state, 0)
 
 
-def _preview(plan: Plan, override: str) -> Json:
-    """What would be answered if the plan were applied."""
-    nothing: Json = {"done": [], "installed": []}
-    if not override:
-        return {"success": True, **plan.to_json(), **nothing}
-    from whet.sources.install.apply import accept
-
-    return {"success": True, **accept(plan).to_json(), **nothing, "override": override}
-
-
 def _ask_agreement(plan: Plan, verb: str, override: str) -> str:
     """Ask; the reason for which the policy is not obeyed, if the person gives one. Raises RefusedError for a no."""
-    steps = plan.to_json()["plan"]
-    doing = [step for step in steps if step["state"] == "ready" or (override and step["state"] in ("ask", "blocked"))]
-    waiting = [step for step in steps if step["state"] == "ask"] if not override else []
+    doing = [step for step in plan.steps if step.state == "ready" or (override and step.state in _DECIDED)]
+    waiting = [step for step in plan.steps if step.state == "ask"] if not override else []
     for step in (*doing, *waiting):
         sys.stderr.write(f"  {clean(_describe_step(step))}\n")
-        if step["reason"]:
-            sys.stderr.write(f"      {clean(step['reason'])}\n")
-        for finding in step.get("findings", ()):
-            place = f"{finding['file']}:{finding['line']}" if finding["line"] else finding["file"]
-            sys.stderr.write(f"      {finding['severity']} {clean(place)}: {clean(finding['message'])}\n")
-        for power in step["powers"]:
+        if step.reason:
+            sys.stderr.write(f"      {clean(step.reason)}\n")
+        for finding in step.findings:
+            place = clean(format_place(finding))
+            sys.stderr.write(f"      {finding.severity} {place}: {clean(finding.message)}\n")
+        for power in step.powers:
             sys.stderr.write(f"      new: {clean(power)}\n")
     if waiting:
-        names = ", ".join(clean(step["name"]) for step in waiting)
+        names = ", ".join(clean(step.name) for step in waiting)
         override = ask(f"The policy wants your word for {names}. Say why it may come in (empty: it stays out): ")
         doing += waiting if override else []
     if doing and ask(f"{verb} {plural(len(doing), 'skill')}? [Y/n] ").lower() not in ("", "y", "yes"):
@@ -122,85 +144,85 @@ def _ask_agreement(plan: Plan, verb: str, override: str) -> str:
     return override
 
 
-def _describe_step(step: Json) -> str:
-    files = step["files"]
-    amount = f", {plural(len(files), 'file')} changed" if step["before"] and files else ""
-    trust = f", {step['verdict']} from a {step['trust']} source" if "verdict" in step else ""
-    return f"{step['action']} {_name_step(step)}{trust}{amount}"
+def _describe_step(step: Step) -> str:
+    amount = f", {plural(len(step.files), 'file')} changed" if step.before and step.files else ""
+    decision = step.judgement and step.judgement.decision
+    trust = f", {decision.verdict} from a {decision.trust} source" if decision else ""
+    return f"{step.action} {_name_step(step)}{trust}{amount}"
 
 
-def _name_step(step: Json) -> str:
-    old = step["from"] or {"version": "", "revision": ""}
-    new = step["version"] or short_revision(step["revision"])
-    before = old["version"] if step["version"] else short_revision(old["revision"])
-    if step["action"] in ("update", "merge") and before and before != new:
-        return f"{step['name']} {before} -> {new}"
-    return f"{step['name']} {new}".rstrip()
+def _name_step(step: Step) -> str:
+    entry, old = step.entry or step.previous, step.previous
+    if entry is None:
+        return step.name
+    new = entry.version or short_revision(entry.revision)
+    before = "" if old is None else old.version if entry.version else short_revision(old.revision)
+    if step.action in ("update", "merge") and before and before != new:
+        return f"{step.name} {before} -> {new}"
+    return f"{step.name} {new}".rstrip()
 
 
-def render_plan(answer: Json, screen: Screen, options: Namespace, *, empty: str = "") -> None:
+def render_plan(result: PlanResult, screen: Screen, options: Namespace, *, empty: str = "") -> None:
     """What was done, or would be, a line for each skill; what was not done, and why; `empty` where nothing was."""
-    if not answer["plan"]:
+    steps = result.plan.steps
+    if not steps:
         screen.say(*filter(None, [empty]))
     told: set[str] = set()
-    for step in answer["plan"]:
-        if step["state"] == "ready":
-            _render_ready(step, screen, answer)
-        elif step["state"] in ("nothing", "held"):
-            screen.line(f"{clean(step['name'])}: {clean(step['reason'])}")
+    for step in steps:
+        if step.state == "ready":
+            _render_ready(step, screen, result)
+        elif step.state in ("nothing", "held"):
+            screen.line(f"{clean(step.name)}: {clean(step.reason)}")
         else:
-            if step["reason"] not in told:
-                told.add(step["reason"])
-                screen.say(f"{_names_with_reason(answer, step)}: {step['reason']}")
-                screen.hint(*filter(None, [step["hint"]]))
+            if step.reason not in told:
+                told.add(step.reason)
+                names = ", ".join(other.name for other in steps if other.reason == step.reason)
+                screen.say(f"{names}: {step.reason}")
+                screen.hint(*filter(None, [step.hint]))
             _render_clashes(step, screen)
-            render_findings(step.get("findings", ()), step["name"], screen)
-    screen.say(*(f"{note['message']}" for note in answer["notes"]))
-    _render_hints(answer, screen, " --here" if options.here else "")
+            render_findings(step.findings, step.name, screen)
+    screen.say(*(note.message for note in result.plan.notes))
+    _render_hints(result, screen, " --here" if options.here else "")
 
 
-def _names_with_reason(answer: Json, step: Json) -> str:
-    """The skills that are not done for the same reason."""
-    return ", ".join(other["name"] for other in answer["plan"] if other["reason"] == step["reason"])
-
-
-def _render_ready(step: Json, screen: Screen, answer: Json) -> None:
-    done = f"Would {step['action']}" if answer["dry_run"] else _DONE[step["action"]]
-    verdict = f"  {screen.paint(step['verdict'], VERDICTS[step['verdict']])}" if "verdict" in step else ""
+def _render_ready(step: Step, screen: Screen, result: PlanResult) -> None:
+    done = f"Would {step.action}" if result.dry_run else _DONE[step.action]
+    decision = step.judgement and step.judgement.decision
+    verdict = f"  {screen.paint(decision.verdict, VERDICTS[decision.verdict])}" if decision else ""
     screen.line(f"{done} {clean(_name_step(step))}{verdict}")
-    if step.get("decision", "allow") != "allow" and "override" in answer:
-        screen.line(f"  Let in against the policy: {clean(answer['override'])}")
-    elif step["reason"]:
-        screen.line(f"  {clean(step['reason'])}")
-    if step["before"]:
-        for file in step["files"][:_SHOWN_FILES]:
-            screen.line(f"  {file['change']:<8}{clean(file['path'])}")
-        if len(step["files"]) > _SHOWN_FILES:
-            screen.line(f"  and {plural(len(step['files']) - _SHOWN_FILES, 'file')} more")
-    for power in step["powers"]:
+    if decision and decision.action != "allow" and result.override:
+        screen.line(f"  Let in against the policy: {clean(result.override)}")
+    elif step.reason:
+        screen.line(f"  {clean(step.reason)}")
+    if step.before:
+        for file in step.files[:_SHOWN_FILES]:
+            screen.line(f"  {file.change:<8}{clean(file.path)}")
+        if len(step.files) > _SHOWN_FILES:
+            screen.line(f"  and {plural(len(step.files) - _SHOWN_FILES, 'file')} more")
+    for power in step.powers:
         screen.line(f"  {screen.paint('new', 'yellow')}     {clean(power)}")
-    for note in step["notes"]:
-        screen.say(f"{step['name']}: {note['message']}")
+    screen.say(*(f"{step.name}: {note.message}" for note in step.notes))
 
 
-def _render_clashes(step: Json, screen: Screen) -> None:
-    for clash in step["clashes"]:
-        screen.line(screen.paint(f"{clean(step['name'])}: {clean(clash['path'])} ({clash['kind']})", "bold"))
-        for line in clash["text"].splitlines():
+def _render_clashes(step: Step, screen: Screen) -> None:
+    for clash in step.clashes:
+        screen.line(screen.paint(f"{clean(step.name)}: {clean(clash.path)} ({clash.kind})", "bold"))
+        for line in clash.text.splitlines():
             screen.line(f"  {clean(line)}")
 
 
-def _render_hints(answer: Json, screen: Screen, here: str) -> None:
-    if clashing := [step["name"] for step in answer["plan"] if step["code"] == "update-conflict"]:
+def _render_hints(result: PlanResult, screen: Screen, here: str) -> None:
+    steps = result.plan.steps
+    if clashing := [step.name for step in steps if step.code == "update-conflict"]:
         name = clashing[0] if len(clashing) == 1 else "NAME"
         screen.hint(
             f"Nothing of {' and '.join(clashing)} was changed. `whet update {name}{here} --prefer ours` keeps your "
             "lines where they clash, `--prefer theirs` takes the source's; what that replaces stays in the history."
         )
-    if kept := [step for step in answer["plan"] if step["code"] in _DECIDED]:
-        source = kept[0]["source"]
-        look = f"`whet inspect '{source}'` shows it in full. " if source else ""
+    if kept := next((step for step in steps if step.code in _DECIDED_CODES), None):
+        entry = kept.entry or kept.previous
+        look = f"`whet inspect '{entry.source}'` shows it in full. " if entry and entry.source else ""
         screen.hint(f"{look}--override REASON takes it in all the same.")
-    if count := answer.get("waiting"):
-        waiting = f"{plural(count, 'project skill')} waiting for trust"
+    if result.waiting:
+        waiting = f"{plural(result.waiting, 'project skill')} waiting for trust"
         screen.hint(f"{waiting}; `whet trust` loads the skills of this repository.")

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from whet.interfaces.cli.text import clean, clean_block, plural
+from whet.store.clock import iso
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from whet.guard.finding import Finding
     from whet.interfaces.cli.output import Screen, Style
     from whet.values import Json
 
@@ -22,10 +24,11 @@ _DIFF_STYLES: tuple[tuple[str, Style], ...] = (
 )
 
 
-def format_time(screen: Screen, time: str | None) -> str:
+def format_time(screen: Screen, time: int | str | None) -> str:
     """A time as a person reads it, to the minute; a program gets all of it."""
     if not time:
         return "never" if screen.tty else ""
+    time = iso(time) if isinstance(time, int) else time
     return f"{time[:10]} {time[11:16]}" if screen.tty else time
 
 
@@ -54,31 +57,33 @@ DECISIONS: dict[str, Style] = {"block": "red", "ask": "yellow", "allow": "green"
 _FINDING_INDENT = 4
 
 
-def render_findings(findings: Sequence[Json], path: str, screen: Screen, *, every: bool = False) -> None:
+def render_findings(findings: Sequence[Finding], path: str, screen: Screen, *, every: bool = False) -> None:
     """Every finding that matters; on a pipe a line for each, with its place in front."""
     for finding in findings:
-        if finding["severity"] == "info" and not every:
+        if finding.severity == "info" and not every:
             continue
         (_render_block if screen.tty else _render_line)(finding, path, screen)
 
 
-def _render_block(finding: Json, _path: str, screen: Screen) -> None:
-    severity = screen.paint(f"{finding['severity']:<8}", SEVERITIES[finding["severity"]])
-    place = f"{finding['file']}:{finding['line']}" if finding["line"] else finding["file"]
-    screen.line(f"  {severity}  {screen.paint(screen.fit(place, 14), 'bold')}")
-    screen.paragraph(f"{finding['message']} [{finding['rule']}]", _FINDING_INDENT)
-    if finding["evidence"]:
-        screen.line(
-            " " * _FINDING_INDENT + screen.paint(f"> {screen.fit(finding['evidence'], _FINDING_INDENT + 2)}", "dim")
-        )
-    screen.paragraph(finding["remedy"], _FINDING_INDENT)
+def _render_block(finding: Finding, _path: str, screen: Screen) -> None:
+    severity = screen.paint(f"{finding.severity:<8}", SEVERITIES[finding.severity])
+    screen.line(f"  {severity}  {screen.paint(screen.fit(format_place(finding), 14), 'bold')}")
+    screen.paragraph(f"{finding.message} [{finding.rule}]", _FINDING_INDENT)
+    if finding.evidence:
+        evidence = screen.paint(f"> {screen.fit(finding.evidence, _FINDING_INDENT + 2)}", "dim")
+        screen.line(" " * _FINDING_INDENT + evidence)
+    screen.paragraph(finding.remedy, _FINDING_INDENT)
 
 
-def _render_line(finding: Json, path: str, screen: Screen) -> None:
-    line = f":{finding['line']}" if finding["line"] else ""
-    severity = screen.paint(finding["severity"], SEVERITIES[finding["severity"]])
-    place = screen.place(f"{path}/{finding['file']}")
-    screen.line(f"{place}{line}: {severity}: {clean(finding['message'])} [{finding['rule']}]")
+def format_place(finding: Finding) -> str:
+    """The file of a finding, with its line where there is one."""
+    return f"{finding.file}:{finding.line}" if finding.line else finding.file
+
+
+def _render_line(finding: Finding, path: str, screen: Screen) -> None:
+    severity = screen.paint(finding.severity, SEVERITIES[finding.severity])
+    place = screen.place(f"{path}/{format_place(finding)}")
+    screen.line(f"{place}: {severity}: {clean(finding.message)} [{finding.rule}]")
 
 
 def render_proof(answer: Json, screen: Screen, name: str, count: str, *, head: str, hint: str, empty: str) -> None:

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from whet.errors import FailedError, UsageError, WhetError
-from whet.interfaces.cli.context import Context, Outcome
+from whet.interfaces.cli.context import Context, Outcome, Reply
 from whet.interfaces.cli.output import PIPE_GONE, Console, screen_for
 from whet.interfaces.cli.verbs import COMPLETE, overview, parser_of, split_verb
 from whet.values import as_json
@@ -71,19 +71,20 @@ def _command(arguments: list[str], console: Console, env: Mapping[str, str]) -> 
     context = Context(options, env)
     try:
         outcome = command.run(context, options)
-        answer, code = outcome if isinstance(outcome, Outcome) else (outcome, 0)
-        answer = as_json(answer)
-        if console.json:
-            console.document(answer)
-            return code
         screen = screen_for(sys.stdout, env)
-        command.render(answer, screen, options)
+        if not isinstance(outcome, Reply):
+            found, code = outcome if isinstance(outcome, Outcome) else (outcome, 0)
+            outcome = Reply(as_json(found), command.render or (lambda *_: None), code)
+        if console.json:
+            console.document(outcome.to_json())
+            return outcome.code
+        outcome.render(screen, options)
         console.data(screen.text())
         for sentence in screen.messages:
             console.say(sentence)
         for sentence in screen.hints:
             console.hint(sentence)
-        return code
+        return outcome.code
     finally:
         context.close()
 

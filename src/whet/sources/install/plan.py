@@ -36,6 +36,7 @@ from whet.values import Json, as_json
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from whet.guard.finding import Finding
     from whet.guard.gate import Judgement
     from whet.skill.tree import Tree
     from whet.sources.install.installer import Installer
@@ -91,6 +92,11 @@ class Step(NamedTuple):
     exit_code: int = 1
     """Of a failure: what a command ends with."""
 
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What a person must look at."""
+        return self.judgement.scan.grave if self.judgement else ()
+
     def to_json(self) -> Json:
         """The step as every surface answers it."""
         entry = self.entry or self.previous
@@ -114,10 +120,9 @@ class Step(NamedTuple):
             "notes": as_json(self.notes),
         }
         if self.judgement:
-            scan, decision = self.judgement
-            grave = [finding.to_json() for finding in scan.findings if finding.severity != "info"]
+            decision = self.judgement.decision
             told = {key: value for key, value in decision.to_json().items() if key in ("trust", "verdict", "decision")}
-            answer |= {**told, "why": decision.reason, "findings": grave}
+            answer |= {**told, "why": decision.reason, "findings": as_json(self.findings)}
         return answer
 
     def refusal(self) -> dict[str, str]:

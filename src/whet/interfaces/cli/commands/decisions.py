@@ -7,19 +7,22 @@ from typing import TYPE_CHECKING
 
 from whet.errors import RefusedError
 from whet.interfaces.cli.arguments import reason_option, skill_argument
-from whet.interfaces.cli.context import Command
+from whet.interfaces.cli.context import Command, Reply
 from whet.interfaces.cli.rendering import VERDICTS, render_findings
 from whet.interfaces.cli.terminal import agree, can_ask
 from whet.interfaces.cli.text import clean, plural
+from whet.store.clock import iso
 
 if TYPE_CHECKING:
     from argparse import Namespace
+    from collections.abc import Sequence
 
+    from whet.api.guard import ProjectReview
+    from whet.api.settings import PinChange, Switch, Trust, TrustedRepositories
     from whet.interfaces.cli.context import Answer, Context
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Parser
     from whet.library.trust import SkillDecision
-    from whet.values import Json
 
 
 def configure_trust(parser: Parser) -> None:
@@ -38,14 +41,14 @@ def run_trust(context: Context, options: Namespace) -> Answer:
     """Trust the repository, or tell what is trusted."""
     library = context.library
     if options.list:
-        return library.settings.trusted()
+        return Reply(library.settings.trusted(), render_trusted)
     if options.review:
-        return library.guard.review()
+        return Reply(library.guard.review(), render_review)
     if can_ask(options):
         found = [item for item in library.guard.review().verdicts if item.scan.verdict != "safe"]
         if found and not _ask_trust(found):
             raise RefusedError("not-agreed", "The repository is not trusted.", hint="Nothing was changed.")
-    return library.settings.trust()
+    return Reply(library.settings.trust(), render_trust)
 
 
 def _ask_trust(found: list[SkillDecision]) -> bool:
@@ -54,34 +57,33 @@ def _ask_trust(found: list[SkillDecision]) -> bool:
     return agree("Trust this repository? [y/N] ", default=False)
 
 
-def render_trust(answer: Json, screen: Screen, options: Namespace) -> None:
-    """A table of what is trusted; the verdicts; a sentence about what was decided."""
-    if options.list:
-        if answer["trusted"]:
-            screen.table(("SINCE", "PATH"), [(item["since"], screen.place(item["path"])) for item in answer["trusted"]])
-        else:
-            screen.say("No repository is trusted.")
-        return
-    if options.review:
-        for item in answer["verdicts"]:
-            screen.line(f"{clean(item['name'])}: {screen.paint(item['verdict'], VERDICTS[item['verdict']])}")
-            render_findings(item["findings"], item["path"], screen)
-        screen.say(f"{plural(len(answer['verdicts']), 'skill')} scanned; nothing is decided.")
-        return
-    screen.say(_trust_message(answer, screen))
-    unsafe = [item for item in answer["verdicts"] if item["verdict"] != "safe"]
-    screen.say(*(f"{item['name']}: {item['verdict']}. {item['reason']}" for item in unsafe))
-    if kept := [item["name"] for item in answer["verdicts"] if item["decision"] != "allow"]:
+def render_trusted(trusted: TrustedRepositories, screen: Screen, _options: Namespace) -> None:
+    if trusted:
+        screen.table(("SINCE", "PATH"), [(iso(item.since), screen.place(item.path)) for item in trusted])
+    else:
+        screen.say("No repository is trusted.")
+
+
+def render_review(review: ProjectReview, screen: Screen, _options: Namespace) -> None:
+    for item in review.verdicts:
+        screen.line(f"{clean(item.card.full_name)}: {screen.paint(item.scan.verdict, VERDICTS[item.scan.verdict])}")
+        render_findings(item.scan.findings, item.card.location, screen)
+    screen.say(f"{plural(len(review.verdicts), 'skill')} scanned; nothing is decided.")
+
+
+def render_trust(trust: Trust, screen: Screen, _options: Namespace) -> None:
+    """What was decided, and what stays hidden."""
+    verb = "is trusted now" if trust.changed else "was trusted already"
+    skills = f"{plural(len(trust.skills), 'skill')}{_format_names(trust.skills)}"
+    screen.say(f"{screen.place(trust.project)} {verb}: {skills}.")
+    verdicts = trust.verdicts or ()
+    unsafe = [item for item in verdicts if item.scan.verdict != "safe"]
+    screen.say(*(f"{item.card.full_name}: {item.scan.verdict}. {item.decision.reason}" for item in unsafe))
+    if kept := [item.card.full_name for item in verdicts if item.decision.action != "allow"]:
         screen.hint(f"{', '.join(kept)} stays hidden; `whet policy override NAME --reason R` lets it in.")
 
 
-def _trust_message(answer: Json, screen: Screen) -> str:
-    verb = "is trusted now" if answer["changed"] else "was trusted already"
-    names = answer["skills"]
-    return f"{screen.place(answer['project'])} {verb}: {plural(len(names), 'skill')}{_format_names(names)}."
-
-
-def _format_names(names: list[str]) -> str:
+def _format_names(names: Sequence[str]) -> str:
     return f" ({', '.join(names[:10])}{', …' if len(names) > 10 else ''})" if names else ""
 
 
@@ -89,9 +91,9 @@ def configure_untrust(parser: Parser) -> None:
     parser.positional("path", "DIR", "A repository as `whet trust --list` shows it (default: this one).", optional=True)
 
 
-def render_untrust(answer: Json, screen: Screen, _options: Namespace) -> None:
-    verb = "is no longer trusted" if answer["changed"] else "was not trusted"
-    screen.say(f"{screen.place(answer['project'])} {verb}.")
+def render_untrust(trust: Trust, screen: Screen, _options: Namespace) -> None:
+    verb = "is no longer trusted" if trust.changed else "was not trusted"
+    screen.say(f"{screen.place(trust.project)} {verb}.")
 
 
 def _configure_surface(parser: Parser) -> None:
@@ -99,20 +101,20 @@ def _configure_surface(parser: Parser) -> None:
     parser.option("--surface", metavar="S", default="", text="Only here, such as mcp or cli (default: everywhere).")
 
 
-def render_enable(answer: Json, screen: Screen, _options: Namespace) -> None:
-    where = f" on {answer['surface']}" if answer["surface"] else ""
-    verb = "is offered again" if answer["changed"] else "was not switched off"
-    screen.say(f"{answer['name']} {verb}{where}.")
-    if answer["hint"]:
-        screen.hint(answer["hint"])
+def render_enable(switch: Switch, screen: Screen, _options: Namespace) -> None:
+    where = f" on {switch.surface}" if switch.surface else ""
+    verb = "is offered again" if switch.changed else "was not switched off"
+    screen.say(f"{switch.name} {verb}{where}.")
+    if switch.hint:
+        screen.hint(switch.hint)
 
 
-def render_disable(answer: Json, screen: Screen, _options: Namespace) -> None:
-    where = f" on {answer['surface']}" if answer["surface"] else ""
-    verb = "is not offered any more" if answer["changed"] else "was switched off already"
-    screen.say(f"{answer['name']} {verb}{where}.")
-    option = f" --surface {answer['surface']}" if answer["surface"] else ""
-    screen.hint(f"`whet enable {answer['name']}{option}` takes it back.")
+def render_disable(switch: Switch, screen: Screen, _options: Namespace) -> None:
+    where = f" on {switch.surface}" if switch.surface else ""
+    verb = "is not offered any more" if switch.changed else "was switched off already"
+    screen.say(f"{switch.name} {verb}{where}.")
+    option = f" --surface {switch.surface}" if switch.surface else ""
+    screen.hint(f"`whet enable {switch.name}{option}` takes it back.")
 
 
 def configure_pin(parser: Parser) -> None:
@@ -120,27 +122,27 @@ def configure_pin(parser: Parser) -> None:
     reason_option(parser)
 
 
-def render_pin(answer: Json, screen: Screen, _options: Namespace) -> None:
-    screen.say(f"{answer['name']} {'is' if answer['changed'] else 'was already'} pinned.")
+def render_pin(pin: PinChange, screen: Screen, _options: Namespace) -> None:
+    screen.say(f"{pin.name} {'is' if pin.changed else 'was already'} pinned.")
 
 
 def configure_unpin(parser: Parser) -> None:
     skill_argument(parser, "The skill, which may be gone by now.")
 
 
-def render_unpin(answer: Json, screen: Screen, _options: Namespace) -> None:
-    screen.say(f"{answer['name']} {'is no longer' if answer['changed'] else 'was not'} pinned.")
+def render_unpin(pin: PinChange, screen: Screen, _options: Namespace) -> None:
+    screen.say(f"{pin.name} {'is no longer' if pin.changed else 'was not'} pinned.")
 
 
 COMMANDS = {
-    "trust": Command(configure_trust, run_trust, render_trust),
-    "untrust": Command(configure_untrust, lambda c, o: c.library.settings.untrust(o.path), render_untrust),
-    "enable": Command(_configure_surface, lambda c, o: c.library.settings.enable(o.name, o.surface), render_enable),
-    "disable": Command(
-        _configure_surface,
-        lambda c, o: c.library.settings.disable(o.name, o.surface),
-        render_disable,
+    "trust": Command(configure_trust, run_trust),
+    "untrust": Command(configure_untrust, lambda c, o: Reply(c.library.settings.untrust(o.path), render_untrust)),
+    "enable": Command(
+        _configure_surface, lambda c, o: Reply(c.library.settings.enable(o.name, o.surface), render_enable)
     ),
-    "pin": Command(configure_pin, lambda c, o: c.library.settings.pin(o.name, o.reason), render_pin),
-    "unpin": Command(configure_unpin, lambda c, o: c.library.settings.unpin(o.name), render_unpin),
+    "disable": Command(
+        _configure_surface, lambda c, o: Reply(c.library.settings.disable(o.name, o.surface), render_disable)
+    ),
+    "pin": Command(configure_pin, lambda c, o: Reply(c.library.settings.pin(o.name, o.reason), render_pin)),
+    "unpin": Command(configure_unpin, lambda c, o: Reply(c.library.settings.unpin(o.name), render_unpin)),
 }

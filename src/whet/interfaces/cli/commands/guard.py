@@ -4,33 +4,54 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.errors import NotFoundError, UsageError
-from whet.guard.finding import CATEGORIES
+from whet.guard.baseline import BaselineUse, WrittenBaseline
+from whet.guard.finding import CATEGORIES, Rule, Rules
 from whet.interfaces.cli.arguments import STDIN, misuse, require
-from whet.interfaces.cli.context import Command, Outcome
+from whet.interfaces.cli.context import Command, Reply
+from whet.interfaces.cli.output import Screen
 from whet.interfaces.cli.parser import amount
 from whet.interfaces.cli.rendering import DECISIONS, SEVERITIES, VERDICTS, format_time, render_findings, render_proof
 from whet.interfaces.cli.terminal import Bar
-from whet.interfaces.cli.text import clean, plural
+from whet.interfaces.cli.text import clean, clean_json, plural
+from whet.values import as_json
 
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Sequence
 
+    from whet.api.guard import AuditLog, AuditProof, AuditReport, AuditResult, Explanation, PolicyView
     from whet.guard.baseline import Entry
-    from whet.guard.finding import Rule
-    from whet.guard.report.results import ScanReport
+    from whet.guard.finding import Label
+    from whet.guard.permissions.decision import Permission
+    from whet.guard.report.results import ScanReport, ScanResult
     from whet.interfaces.cli.context import Answer, Context
-    from whet.interfaces.cli.output import Screen, Style
+    from whet.interfaces.cli.output import Style
     from whet.interfaces.cli.parser import Parser
+    from whet.library.trust import SkillDecision
     from whet.values import Json
 
 
 _FORMATS = ("text", "json", "sarif", "markdown")
 _FAIL_ON = ("caution", "dangerous")
-_VERDICT_ORDER = {"dangerous": 0, "caution": 1, "safe": 2}
+_VERDICT_ORDER: dict[Label, int] = {"dangerous": 0, "caution": 1, "safe": 2}
+
+
+class Scanned(NamedTuple):
+    """What a scan found, what a baseline made of it, and what was written."""
+
+    report: ScanReport
+    baseline: BaselineUse | None
+    baseline_written: WrittenBaseline | None
+    output: str
+    """The file that has the answer; "" for none."""
+
+    def to_json(self) -> Json:
+        """The report as JSON carries it, with what is said besides where there is something to say."""
+        also = self._asdict()
+        return {**also.pop("report").to_json(), **{key: as_json(value) for key, value in also.items() if value}}
 
 
 def configure_scan(parser: Parser) -> None:
@@ -75,17 +96,15 @@ def run_scan(context: Context, options: Namespace) -> Answer:
             known=known,
             progress=lambda done: bar(Progress("Scanned", done, unit="packages")),
         )
-    answer = report.to_json()
-    if options.baseline:
-        answer["baseline"] = _baseline_use(options.baseline, known, report)
-    if options.write_baseline:
-        answer["baseline_written"] = _write_baseline(options.write_baseline, report, options.reason)
-    if options.format in ("sarif", "markdown"):
-        options.document = _document(options.format, report)
+    scanned = Scanned(
+        report,
+        _use_baseline(options.baseline, known, report) if options.baseline else None,
+        _write_baseline(options.write_baseline, report, options.reason) if options.write_baseline else None,
+        options.output or "",
+    )
     if options.output:
-        answer["output"] = options.output
-        _write_file(options.output, _file_text(answer, options))
-    return Outcome(answer, 1 if reaches(report.verdict, options.fail_on) else 0)
+        _write_file(options.output, _file_text(scanned, options))
+    return Reply(scanned, render_scan, 1 if reaches(report.verdict, options.fail_on) else 0)
 
 
 def _read_baseline(path: str | None) -> tuple[Entry, ...]:
@@ -98,70 +117,52 @@ def _read_baseline(path: str | None) -> tuple[Entry, ...]:
     return read_baseline(content(full, 16 * 1024 * 1024).decode("utf-8", "replace"), path)
 
 
-def _baseline_use(path: str, known: Sequence[Entry], report: ScanReport) -> Json:
+def _use_baseline(path: str, known: Sequence[Entry], report: ScanReport) -> BaselineUse:
     """What became of the entries of a baseline."""
     from whet.guard.baseline import expired
     from whet.store.clock import iso, system_clock
 
     used = {(result.skill, entry.fingerprint) for result in report.results for _, entry in result.accepted}
     today = iso(system_clock())[:10]
-    over = [entry for entry in known if expired(entry, today)]
-    idle = [entry for entry in known if entry not in over and (entry.skill, entry.fingerprint) not in used]
+    over = tuple(entry for entry in known if expired(entry, today))
+    idle = tuple(entry for entry in known if entry not in over and (entry.skill, entry.fingerprint) not in used)
     real = os.path.realpath(os.path.expanduser(path))
-    shipped = [
+    shipped = (
         result.path for result in report.results if real.startswith(os.path.join(os.path.realpath(result.path), ""))
-    ]
-    return {
-        "file": path,
-        "applied": len(used),
-        "unused": [entry.to_json() for entry in idle],
-        "expired": [entry.to_json() for entry in over],
-        "inside": shipped,
-    }
+    )
+    return BaselineUse(path, len(used), idle, over, tuple(shipped))
 
 
-def _write_baseline(path: str, report: ScanReport, reason: str) -> Json:
+def _write_baseline(path: str, report: ScanReport, reason: str) -> WrittenBaseline:
     from whet.guard.baseline import write_baseline
 
     found = [(result.skill, (*result.findings, *(one for one, _ in result.accepted))) for result in report.results]
     text = write_baseline(found, reason)
     _write_file(path, text)
-    return {"file": path, "entries": text.count('"fingerprint"')}
+    return WrittenBaseline(path, text.count('"fingerprint"'))
 
 
-def _document(name: str, report: ScanReport) -> str:
-    """The answer in a format that is not the answer itself."""
-    base = os.getcwd()
-    if name == "markdown":
+def _file_text(scanned: Scanned, options: Namespace) -> str:
+    """The answer as a file holds it."""
+    if options.format == "markdown":
         from whet.guard.report.markdown import markdown
 
-        return markdown(report, base=base)
+        return markdown(scanned.report, base=os.getcwd())
+    if options.format == "text":
+        screen = Screen(tty=False, colour=False, columns=80)
+        _render_results(scanned.report, screen, options)
+        return screen.text()
     import json
 
-    from whet import __version__
-    from whet.guard import rules
-    from whet.guard.report.sarif import sarif
-    from whet.interfaces.cli.text import clean_json
-
-    document = sarif(report, rules.every(), base=base, version=__version__)
-    return clean_json(json.dumps(document, indent=2, ensure_ascii=False)) + "\n"
-
-
-def _file_text(answer: Json, options: Namespace) -> str:
-    """The answer as a file holds it."""
-    if options.format in ("sarif", "markdown"):
-        return str(options.document)
     if options.format == "json":
-        import json
+        document = scanned.to_json()
+    else:
+        from whet import __version__
+        from whet.guard import rules
+        from whet.guard.report.sarif import sarif
 
-        from whet.interfaces.cli.text import clean_json
-
-        return clean_json(json.dumps(answer, indent=2, ensure_ascii=False)) + "\n"
-    from whet.interfaces.cli.output import Screen
-
-    screen = Screen(tty=False, colour=False, columns=80)
-    _render_results(answer, screen, options)
-    return screen.text()
+        document = sarif(scanned.report, rules.every(), base=os.getcwd(), version=__version__)
+    return clean_json(json.dumps(document, indent=2, ensure_ascii=False)) + "\n"
 
 
 def _write_file(path: str, text: str) -> None:
@@ -170,65 +171,62 @@ def _write_file(path: str, text: str) -> None:
     write_text(os.path.abspath(os.path.expanduser(path)), text)
 
 
-def render_scan(answer: Json, screen: Screen, options: Namespace) -> None:
+def render_scan(scanned: Scanned, screen: Screen, options: Namespace) -> None:
     """The answer in its format; with --output only the sentences about it."""
-    if not options.output:
-        if options.format == "text":
-            _render_results(answer, screen, options)
-        else:
-            screen.line(_file_text(answer, options).removesuffix("\n"))
-    else:
+    if options.output:
         screen.say(f"Written to {clean(options.output)}.")
-    _render_summary(answer, screen, options)
+    elif options.format == "text":
+        _render_results(scanned.report, screen, options)
+    else:
+        screen.line(_file_text(scanned, options).removesuffix("\n"))
+    _render_summary(scanned, screen, options)
 
 
-def _render_results(answer: Json, screen: Screen, options: Namespace) -> None:
-    results = sorted(answer["results"], key=lambda result: (_VERDICT_ORDER[result["verdict"]], result["path"]))
+def _render_results(report: ScanReport, screen: Screen, options: Namespace) -> None:
+    results = sorted(report.results, key=lambda result: (_VERDICT_ORDER[result.verdict], result.path))
     if screen.tty and len(results) > 1:
         rows = [
             (
-                result["verdict"],
-                *(_count_findings(result, severity) for severity in SEVERITIES),
-                screen.place(result["path"]),
+                result.verdict,
+                *(str(_count_findings([result], severity) or "") for severity in SEVERITIES),
+                screen.place(result.path),
             )
             for result in results
         ]
         screen.table(("VERDICT", "CRITICAL", "WARN", "INFO", "PATH"), rows)
-        results = [result for result in results if result["verdict"] != "safe" or options.all]
+        results = [result for result in results if result.verdict != "safe" or options.all]
         if results:
             screen.line()
     for number, result in enumerate(results):
         if number and screen.tty:
             screen.line()
-        verdict = screen.paint(result["verdict"], VERDICTS[result["verdict"]])
-        heading = f"{screen.place(result['path'])}: {verdict}"
+        heading = f"{screen.place(result.path)}: {screen.paint(result.verdict, VERDICTS[result.verdict])}"
         if screen.tty:
             screen.line(heading)
-        render_findings(result["findings"], result["path"], screen, every=options.all)
+        render_findings(result.findings, result.path, screen, every=options.all)
         if not screen.tty:
             screen.line(heading)
 
 
-def _count_findings(result: Json, severity: str) -> str:
-    return str(sum(finding["severity"] == severity for finding in result["findings"]) or "")
+def _count_findings(results: Sequence[ScanResult], severity: str) -> int:
+    return sum(finding.severity == severity for result in results for finding in result.findings)
 
 
-def _render_summary(answer: Json, screen: Screen, options: Namespace) -> None:
-    summary = answer["summary"]
-    verdicts, findings = summary["verdicts"], summary["findings"]
-    counts = ", ".join(f"{verdicts[label]} {label}" for label in ("dangerous", "caution", "safe") if verdicts[label])
-    accepted = f", {summary['accepted']} accepted" if summary["accepted"] else ""
-    screen.say(f"{plural(summary['packages'], 'package')}: {counts or 'nothing'}{accepted}.")
-    if baseline := answer.get("baseline"):
-        for label, sentence in (("unused", "is not found any more"), ("expired", "is over")):
-            for entry in baseline[label]:
-                screen.say(f"Baseline: {entry['rule']} in {entry['skill']}/{entry['file']} {sentence}.")
-        for path in baseline["inside"]:
+def _render_summary(scanned: Scanned, screen: Screen, options: Namespace) -> None:
+    report, baseline = scanned.report, scanned.baseline
+    counts = ", ".join(f"{count} {label}" for label in _VERDICT_ORDER if (count := report.count(label)))
+    number = sum(len(result.accepted) for result in report.results)
+    accepted = f", {number} accepted" if number else ""
+    screen.say(f"{plural(len(report.results), 'package')}: {counts or 'nothing'}{accepted}.")
+    if baseline:
+        for entries, sentence in ((baseline.unused, "is not found any more"), (baseline.expired, "is over")):
+            screen.say(*(f"Baseline: {entry.rule} in {entry.skill}/{entry.file} {sentence}." for entry in entries))
+        for path in baseline.inside:
             screen.say(f"The baseline lies in the package {path}: whoever wrote the skill may have written it.")
-    if written := answer.get("baseline_written"):
-        screen.say(f"{clean(written['file'])} accepts {plural(written['entries'], 'finding')}.")
-    if findings["info"] and not options.all and options.format == "text":
-        screen.hint(f"{findings['info']} for information only; --all shows them.")
+    if written := scanned.baseline_written:
+        screen.say(f"{clean(written.file)} accepts {plural(written.entries, 'finding')}.")
+    if (info := _count_findings(report.results, "info")) and not options.all and options.format == "text":
+        screen.hint(f"{info} for information only; --all shows them.")
 
 
 _AUDIT_CHANGES = {
@@ -259,84 +257,76 @@ def run_audit(context: Context, options: Namespace) -> Answer:
     if not options.log and (options.name is not None or options.last):
         given = "NAME" if options.name is not None else "--last"
         raise misuse("audit", f"{given} is for --log only.")
-    library = context.library
+    guard = context.library.guard
     if options.log:
-        return library.guard.audit_log(options.name or "", options.last)
+        return Reply(guard.audit_log(options.name or "", options.last), render_log)
     if options.verify:
-        proof = library.guard.verify_audit()
-        return Outcome(proof, 0 if proof.valid else 1)
-    report = library.guard.audit()
-    return Outcome(report, 1 if report.count_decisions("block") else 0)
+        proof = guard.verify_audit()
+        return Reply(proof, render_audit_proof, 0 if proof.valid else 1)
+    report = guard.audit()
+    return Reply(report, render_audit, 1 if report.count_decisions("block") else 0)
 
 
-def render_audit(answer: Json, screen: Screen, options: Namespace) -> None:
-    """A table of skills or of records, or a proof."""
-    if options.log:
-        _render_log(answer, screen)
-    elif options.verify:
-        _render_proof(answer, screen)
-    else:
-        _render_audit(answer, screen)
-
-
-def _render_audit(answer: Json, screen: Screen) -> None:
-    results = sorted(
-        answer["results"], key=lambda item: (_DECISION_ORDER[item["decision"]], item["name"], item["path"])
-    )
-    if screen.tty and results:
-        rows = [
-            (item["verdict"], item["decision"], item["trust"], item["name"], _AUDIT_CHANGES[item["change"]])
-            for item in results
-        ]
-        screen.table(("VERDICT", "DECISION", "TRUST", "SKILL", "CHANGE"), rows)
-    else:
-        for item in results:
-            screen.line("\t".join(clean(item[name]) for name in ("verdict", "decision", "trust", "name", "path")))
-    for item in results:
-        if item["decision"] == "allow":
-            continue
-        if screen.tty:
+def render_audit(report: AuditReport, screen: Screen, _options: Namespace) -> None:
+    """A table of skills, then what is not let in and why."""
+    results = sorted(report.results, key=_audit_order)
+    last = [_AUDIT_CHANGES[result.change] if screen.tty else result.skill.card.location for result in results]
+    rows = [(*_describe_skill(result.skill), cell) for result, cell in zip(results, last, strict=True)]
+    screen.grid(("VERDICT", "DECISION", "TRUST", "SKILL", "CHANGE"), rows)
+    for skill in [result.skill for result in results] if screen.tty else ():
+        if skill.decision.action != "allow":
+            verdict = screen.paint(skill.decision.verdict, VERDICTS[skill.decision.verdict])
             screen.line()
-            screen.line(f"{screen.place(item['path'])}: {screen.paint(item['verdict'], VERDICTS[item['verdict']])}")
-            screen.paragraph(item["reason"], 2)
-            render_findings(item["findings"], item["path"], screen)
-    summary = answer["summary"]
-    decisions = summary["decisions"]
-    told = ", ".join(f"{decisions[name]} {word}" for name, word in _DECISION_WORDS if decisions[name])
-    news = ", ".join(f"{summary[name]} {name}" for name in ("new", "changed") if summary[name])
+            screen.line(f"{screen.place(skill.card.location)}: {verdict}")
+            screen.paragraph(skill.decision.reason, 2)
+            render_findings(skill.scan.findings, skill.card.location, screen)
+    told = ", ".join(f"{count} {word}" for name, word in _DECISION_WORDS if (count := report.count_decisions(name)))
+    changes = {"new": report.new, "changed": report.changed}
+    news = ", ".join(f"{count} {name}" for name, count in changes.items() if count)
     since = f" Since the last audit: {news}." if news else ""
-    screen.say(f"{plural(summary['skills'], 'skill')}: {told or 'nothing to decide'}.{since}")
-    if decisions["block"]:
+    screen.say(f"{plural(len(results), 'skill')}: {told or 'nothing to decide'}.{since}")
+    if report.count_decisions("block"):
         screen.hint("`whet policy override NAME --reason R` lets one in as it is now.")
+
+
+def _audit_order(result: AuditResult) -> tuple[int, str, str]:
+    card = result.skill.card
+    return _DECISION_ORDER[result.skill.decision.action], card.full_name, card.location
+
+
+def _describe_skill(skill: SkillDecision) -> tuple[str, str, str, str]:
+    decision = skill.decision
+    return decision.verdict, decision.action, decision.trust, skill.card.full_name
 
 
 _DECISION_WORDS = (("block", "blocked"), ("ask", "for you to decide"), ("allow", "allowed"))
 
 
-def _render_log(answer: Json, screen: Screen) -> None:
+def render_log(log: AuditLog, screen: Screen, _options: Namespace) -> None:
     rows = [
         (
-            str(record["id"]),
-            format_time(screen, record["time"]),
-            record["actor"],
-            record["action"],
-            record["skill"],
-            record["verdict"],
-            record["decision"],
-            record["reason"],
+            str(record.id),
+            format_time(screen, record.time),
+            record.actor,
+            record.action,
+            record.skill,
+            record.verdict,
+            record.decision,
+            record.reason,
         )
-        for record in answer["records"]
+        for record in log.records
     ]
     screen.grid(
         ("ID", "WHEN", "WHO", "WHAT", "SKILL", "VERDICT", "DECISION", "REASON"), rows, "Nothing has been decided yet."
     )
 
 
-def _render_proof(answer: Json, screen: Screen) -> None:
+def render_audit_proof(proof: AuditProof, screen: Screen, _options: Namespace) -> None:
     hint = "Somebody or something changed it. Restore Whet's state directory from a copy."
-    empty = "" if answer["records"] else "Nothing has been decided yet."
-    count = plural(answer["records"], "record")
-    render_proof(answer, screen, "record", count, head=answer["head"], hint=hint, empty=empty)
+    empty = "" if proof.records else "Nothing has been decided yet."
+    render_proof(
+        proof.to_json(), screen, "record", plural(proof.records, "record"), head=proof.head, hint=hint, empty=empty
+    )
 
 
 _POLICY_ACTIONS = ("show", "explain", "override", "revoke")
@@ -359,14 +349,15 @@ def configure_policy(parser: Parser) -> None:
 
 def run_policy(context: Context, options: Namespace) -> Answer:
     _check_policy(options)
-    library = context.library
+    guard = context.library.guard
     if options.action == "show":
-        return library.guard.policy
+        return Reply(guard.policy, render_policy)
     if options.action == "override":
-        return library.guard.override(options.name, options.reason)
+        return Reply(guard.override(options.name, options.reason), render_explanation)
     if options.action == "revoke":
-        return library.guard.revoke(options.name, options.reason)
-    return library.guard.explain(options.name or "", trust=options.trust, verdict=options.verdict)
+        return Reply(guard.revoke(options.name, options.reason), render_explanation)
+    found = guard.explain(options.name or "", trust=options.trust, verdict=options.verdict)
+    return Reply(found, render_explanation)
 
 
 def _check_policy(options: Namespace) -> None:
@@ -389,37 +380,37 @@ def _check_policy(options: Namespace) -> None:
         raise misuse("policy", message)
 
 
-def render_policy(answer: Json, screen: Screen, options: Namespace) -> None:
-    """The table, or a decision in a sentence."""
-    if options.action == "show":
-        _render_policy(answer, screen)
-        return
-    decision = screen.paint(answer["decision"], DECISIONS[answer["decision"]])
-    if screen.tty:
-        screen.paragraph(answer["reason"], len(answer["decision"]) + 2, f"{decision}: ")
-        render_findings(answer.get("findings", ()), answer.get("path", ""), screen)
-    else:
-        screen.line(f"{decision}: {clean(answer['reason'])}")
-    if options.action == "override":
-        screen.say(f"{answer['name']} is let in as it is now; when it changes, that is over.")
-    elif options.action == "revoke":
-        screen.say(f"The override of {answer['name']} is over." if answer["changed"] else "There was no override.")
-
-
-def _render_policy(answer: Json, screen: Screen) -> None:
+def render_policy(policy: PolicyView, screen: Screen, _options: Namespace) -> None:
     notes: dict[str, None] = {}
     rows = []
-    for row in answer["policy"]:
+    for trust, row in policy.rows.items():
         cells = []
         for verdict in _VERDICT_COLUMNS:
             cell = row[verdict]
-            mark = "" if cell["source"] == "default" else f" ({cell['source']})"
-            notes.update({cell["source"]: None} if mark else {})
-            cells.append(f"{cell['action']}{mark}")
-        rows.append((row["trust"], *cells))
+            mark = "" if cell.source == "default" else f" ({cell.source})"
+            notes.update({cell.source: None} if mark else {})
+            cells.append(f"{cell.action}{mark}")
+        rows.append((trust, *cells))
     screen.grid(("TRUST", "SAFE", "CAUTION", "DANGEROUS"), rows)
     source = f"changed by {' and '.join(notes)}" if notes else "as Whet comes"
     screen.say(f"The policy is {source}.")
+
+
+def render_explanation(found: Explanation, screen: Screen, options: Namespace) -> None:
+    """A decision in a sentence."""
+    decision, skill = found.decision, found.skill
+    painted = screen.paint(decision.action, DECISIONS[decision.action])
+    if screen.tty:
+        screen.paragraph(decision.reason, len(decision.action) + 2, f"{painted}: ")
+        if skill:
+            render_findings(skill.scan.findings, skill.card.location, screen)
+    else:
+        screen.line(f"{painted}: {clean(decision.reason)}")
+    if skill and options.action == "override":
+        screen.say(f"{skill.card.full_name} is let in as it is now; when it changes, that is over.")
+    elif skill and options.action == "revoke":
+        over = f"The override of {skill.card.full_name} is over."
+        screen.say(over if found.changed else "There was no override.")
 
 
 def configure_rules(parser: Parser) -> None:
@@ -437,19 +428,12 @@ def run_rules(_context: Context, options: Namespace) -> Answer:
     table = rules.every()
     if options.rule is None:
         wanted = options.category or ""
-        found = [_rule_to_json(rule) for rule in table.values() if wanted in ("", rule.category)]
-        return {"success": True, "rules": found, "count": len(found)}
+        return Reply(Rules([rule for rule in table.values() if wanted in ("", rule.category)]), render_rules)
     if options.category:
         raise misuse("rules", "Give an ID or --category, not both.")
     if options.rule not in table:
         raise _unknown_rule(options.rule, list(table))
-    return {"success": True, "rule": _rule_to_json(table[options.rule])}
-
-
-def _rule_to_json(rule: Rule) -> Json:
-    answer = rule._asdict()
-    del answer["mention"]
-    return {**answer, "title": f"{rule.title.rstrip('.')}.", "references": list(rule.references)}
+    return Reply(table[options.rule], render_rule, key="rule")
 
 
 def _unknown_rule(name: str, known: list[str]) -> NotFoundError:
@@ -460,21 +444,17 @@ def _unknown_rule(name: str, known: list[str]) -> NotFoundError:
     return NotFoundError("rule-not-found", f"There is no rule {name!r}.", hint=hint, suggestions=near)
 
 
-def render_rules(answer: Json, screen: Screen, _options: Namespace) -> None:
-    """A table for a terminal, lines for a program; one rule in full."""
-    if "rule" in answer:
-        _render_rule(answer["rule"], screen)
-        return
-    rows = [(rule["id"], rule["severity"], rule["title"]) for rule in answer["rules"]]
-    screen.grid(("ID", "SEVERITY", "TITLE"), rows)
-    screen.say(f"{plural(len(rows), 'rule')}; `whet rules ID` explains one.")
+def render_rules(rules: Rules, screen: Screen, _options: Namespace) -> None:
+    """A table for a terminal, lines for a program."""
+    screen.grid(("ID", "SEVERITY", "TITLE"), [(rule.id, rule.severity, rule.sentence) for rule in rules])
+    screen.say(f"{plural(len(rules), 'rule')}; `whet rules ID` explains one.")
 
 
-def _render_rule(rule: Json, screen: Screen) -> None:
-    severity = screen.paint(rule["severity"], SEVERITIES[rule["severity"]])
-    screen.line(f"{screen.paint(rule['id'], 'bold')}  {severity}  {rule['category']}")
-    screen.paragraph(rule["title"], 2)
-    for label, text in (("Why", rule["why"]), ("What to do", rule["remedy"]), ("See", ", ".join(rule["references"]))):
+def render_rule(rule: Rule, screen: Screen, _options: Namespace) -> None:
+    severity = screen.paint(rule.severity, SEVERITIES[rule.severity])
+    screen.line(f"{screen.paint(rule.id, 'bold')}  {severity}  {rule.category}")
+    screen.paragraph(rule.sentence, 2)
+    for label, text in (("Why", rule.why), ("What to do", rule.remedy), ("See", ", ".join(rule.references))):
         if text:
             screen.paragraph(f"{label}: {text}", 2)
 
@@ -510,14 +490,14 @@ def run_permits(context: Context, options: Namespace) -> Answer:
         cwd = os.path.abspath(options.project or os.getcwd())
         grants = read_grants(options.grants)
         found = permits(grants, options.tool, given, cwd=cwd, home=context.env.get("HOME", ""))
-    return Outcome(found, _PERMIT_CODES[found.decision])
+    return Reply(found, render_permission, _PERMIT_CODES[found.decision])
 
 
 def _read_input(text: str) -> Any:
     """The input, from the option or from standard input. A key that is there twice could mean two things."""
     import json
 
-    def once(pairs: list[tuple[str, Any]]) -> Json:
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         if len({key for key, _ in pairs}) < len(pairs):
             raise ValueError("a key is there twice")
         return dict(pairs)
@@ -538,16 +518,15 @@ def _read_input(text: str) -> Any:
         ) from error
 
 
-def render_permits(answer: Json, screen: Screen, _options: Namespace) -> None:
-    decision = answer["decision"]
-    screen.line(f"{screen.paint(decision, _PERMIT_STYLES[decision])}: {clean(answer['reason'])}")
-    screen.say(*answer.get("problems", ()))
+def render_permission(found: Permission, screen: Screen, _options: Namespace) -> None:
+    screen.line(f"{screen.paint(found.decision, _PERMIT_STYLES[found.decision])}: {clean(found.reason)}")
+    screen.say(*found.problems)
 
 
 COMMANDS = {
-    "scan": Command(configure_scan, run_scan, render_scan),
-    "audit": Command(configure_audit, run_audit, render_audit),
-    "policy": Command(configure_policy, run_policy, render_policy),
-    "rules": Command(configure_rules, run_rules, render_rules),
-    "permits": Command(configure_permits, run_permits, render_permits),
+    "scan": Command(configure_scan, run_scan),
+    "audit": Command(configure_audit, run_audit),
+    "policy": Command(configure_policy, run_policy),
+    "rules": Command(configure_rules, run_rules),
+    "permits": Command(configure_permits, run_permits),
 }

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 from whet.interfaces.cli.arguments import here_option, names_argument, skill_argument
-from whet.interfaces.cli.context import Command, Outcome
-from whet.interfaces.cli.plans import plan_options, planned, render_plan
+from whet.interfaces.cli.context import Command, Reply
+from whet.interfaces.cli.plans import plan_options, planned
 from whet.interfaces.cli.terminal import progress
 from whet.interfaces.cli.text import clean, plural, short_revision
+from whet.store.clock import iso
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from whet.interfaces.cli.context import Answer, Context
     from whet.interfaces.cli.output import Screen, Style
     from whet.interfaces.cli.parser import Parser
-    from whet.values import Json
+    from whet.sources.install.report import CheckedSkill, Origin, Outdated, Verification
 
 
 def configure_install(parser: Parser) -> None:
@@ -79,34 +79,31 @@ def run_outdated(context: Context, options: Namespace) -> Answer:
         answer = library.sources.outdated(*options.names, here=options.here)
     states = {skill.status for skill in answer.skills}
     code = 1 if answer.outdated or "gone" in states else 4 if "unavailable" in states else 0
-    return Outcome(answer.to_json(), code)
+    return Reply(answer, render_outdated, code)
 
 
-def render_outdated(answer: Json, screen: Screen, options: Namespace) -> None:
+def render_outdated(answer: Outdated, screen: Screen, options: Namespace) -> None:
     """A table of what is not current; a sentence about the rest."""
-    skills = answer["skills"]
-    rows = [_outdated_row(item) for item in skills if item["status"] != "current"]
+    rows = [_outdated_row(skill) for skill in answer.skills if skill.status != "current"]
     if rows:
         screen.table(("NAME", "STATUS", "NOW", "LATEST", "NOTE"), rows)
-    current = sum(item["status"] == "current" for item in skills)
-    counts = [f"{plural(answer['outdated'], 'skill')} outdated", f"{current} current"]
-    if unknown := len(skills) - current - answer["outdated"]:
+    current = len(answer.skills) - len(rows)
+    counts = [f"{plural(answer.outdated, 'skill')} outdated", f"{current} current"]
+    if unknown := len(rows) - answer.outdated:
         counts.append(f"{unknown} unknown")
-    screen.say(f"{', '.join(counts)}." if skills else "Nothing is installed.")
-    followed = [item for item in skills if item["outdated"] and not item["pinned"]]
-    if followed:
+    screen.say(f"{', '.join(counts)}." if answer.skills else "Nothing is installed.")
+    if followed := sum(skill.outdated and not skill.pinned for skill in answer.skills):
         update = "whet update --here" if options.here else "whet update"
-        pinned = ", except what is pinned" if len(followed) < answer["outdated"] else ""
+        pinned = ", except what is pinned" if followed < answer.outdated else ""
         screen.hint(f"`{update}` brings them in{pinned}; `{update} --dry-run` shows what would change.")
 
 
-def _outdated_row(item: Json) -> tuple[str, ...]:
-    latest = item["latest"] or {"version": "", "revision": ""}
-    marks = [word for word in ("pinned", "edited", "missing") if item[word]]
-    note = "; ".join(filter(None, (", ".join(marks), item["reason"])))
-    now = item["version"] or short_revision(item["revision"])
-    newer = latest["version"] if latest["version"] not in ("", item["version"]) else short_revision(latest["revision"])
-    return item["name"], item["status"], now, newer, note
+def _outdated_row(skill: CheckedSkill) -> tuple[str, ...]:
+    marks = {"pinned": skill.pinned, "edited": skill.edited, "missing": skill.missing}
+    note = "; ".join(filter(None, (", ".join(word for word, true in marks.items() if true), skill.reason)))
+    revision, version = skill.latest or ("", "")
+    newer = version if version not in ("", skill.version) else short_revision(revision)
+    return skill.name, skill.status, skill.version or short_revision(skill.revision), newer, note
 
 
 _VERIFY_STYLES: dict[str, Style] = {"ok": "green", "edited": "yellow", "missing": "red", "unreadable": "red"}
@@ -120,78 +117,78 @@ def configure_verify(parser: Parser) -> None:
 
 def run_verify(context: Context, options: Namespace) -> Answer:
     answer = context.library.sources.verify(*options.names, here=options.here)
-    return Outcome(answer.to_json(), 0 if answer.valid else 1)
+    return Reply(answer, render_verify, 0 if answer.valid else 1)
 
 
-def render_verify(answer: Json, screen: Screen, options: Namespace) -> None:
+def render_verify(answer: Verification, screen: Screen, options: Namespace) -> None:
     """A line for each skill, and the files that differ."""
-    for item in answer["skills"]:
-        screen.line(f"{clean(item['name'])}: {screen.paint(item['status'], _VERIFY_STYLES[item['status']])}")
-        for file in item["files"]:
-            screen.line(f"  {file['change']:<8}{clean(file['path'])}")
-        if item["reason"]:
-            screen.line(f"  {clean(item['reason'])}")
+    for skill in answer.skills:
+        screen.line(f"{clean(skill.name)}: {screen.paint(skill.status, _VERIFY_STYLES[skill.status])}")
+        for file in skill.files:
+            screen.line(f"  {file.change:<8}{clean(file.path)}")
+        if skill.reason:
+            screen.line(f"  {clean(skill.reason)}")
     here = " --here" if options.here else ""
-    wrong = [item for item in answer["skills"] if item["status"] != "ok"]
-    count = plural(len(answer["skills"]), "skill")
-    if not answer["skills"]:
+    wrong = [skill for skill in answer.skills if skill.status != "ok"]
+    count = plural(len(answer.skills), "skill")
+    if not answer.skills:
         screen.say("Nothing is installed.")
     else:
         screen.say(f"{len(wrong)} of {count} not as installed." if wrong else f"{count} as installed.")
-    if any(item["status"] == "missing" for item in wrong):
+    if any(skill.status == "missing" for skill in wrong):
         screen.hint(f"`whet restore{here}` brings back what is missing.")
-    if answer["unmanaged"]:
-        others = plural(len(answer["unmanaged"]), "skill")
-        verb, them = ("is", "it") if len(answer["unmanaged"]) == 1 else ("are", "them")
+    if answer.unmanaged:
+        others = plural(len(answer.unmanaged), "skill")
+        verb, them = ("is", "it") if len(answer.unmanaged) == 1 else ("are", "them")
         screen.hint(f"{others} here {verb} not in the lock; `whet adopt{here}` takes charge of {them}.")
 
 
-def render_why(answer: Json, screen: Screen, _options: Namespace) -> None:
-    screen.line(screen.paint(clean(answer["name"]), "bold"))
-    screen.line(f"  at        {screen.place(answer['path'])} ({answer['scope']})")
-    if entry := answer["installed"]:
-        screen.line(f"  from      {clean(entry['shown'] or 'no source')}")
-        if entry["revision"]:
-            screen.line(f"  revision  {clean(entry['revision'])}")
-        screen.line(f"  digest    {entry['digest']} ({plural(entry['files'], 'file')})")
-        screen.line(f"  since     {entry['installed']}, last updated {entry['updated']}")
-        screen.line(f"  trust     {entry['trust']}, {entry['verdict']} when it was scanned")
-        if entry["edited"]:
+def render_why(origin: Origin, screen: Screen, _options: Namespace) -> None:
+    screen.line(screen.paint(clean(origin.name), "bold"))
+    screen.line(f"  at        {screen.place(origin.path)} ({origin.scope})")
+    if installed := origin.installed:
+        entry = installed.entry
+        screen.line(f"  from      {clean(installed.shown or 'no source')}")
+        if entry.revision:
+            screen.line(f"  revision  {clean(entry.revision)}")
+        screen.line(f"  digest    {entry.digest} ({plural(len(entry.files), 'file')})")
+        screen.line(f"  since     {entry.installed}, last updated {entry.updated}")
+        screen.line(f"  trust     {entry.trust}, {entry.verdict} when it was scanned")
+        if installed.edited:
             screen.line("  edited    it is not what was installed any more; `whet verify` shows the files")
-        if entry["pinned"]:
-            reason = "" if entry["pinned"] == "yes" else f": {entry['pinned']}"
+        if entry.pinned:
+            reason = "" if entry.pinned == "yes" else f": {entry.pinned}"
             screen.line(f"  pinned    updates leave it alone{clean(reason)}")
-    elif answer["history"]:
-        made = answer["history"][0]
-        screen.line(f"  made      {made['action']} by {clean(made['actor'])} on {made['time']}")
-    elif answer["scope"] == "bundled":
+    elif origin.history:
+        made = origin.history[0]
+        screen.line(f"  made      {made.action} by {clean(made.actor)} on {iso(made.time)}")
+    elif origin.scope == "bundled":
         screen.line("  from      Whet itself")
     else:
         screen.line("  from      nobody knows: it lies there, and Whet has not changed it")
-    if decision := answer["decision"]:
-        screen.line(f"  decision  {decision['decision']} on {decision['time']}: {clean(decision['reason'])}")
+    if decision := origin.decision:
+        screen.line(f"  decision  {decision.decision} on {iso(decision.time)}: {clean(decision.reason)}")
 
 
 COMMANDS = {
     "install": Command(
         configure_install,
         planned("Install", lambda s, o: s.plan_install(*o.sources, skills=o.skill, every=o.all, here=o.here)),
-        render_plan,
     ),
     "update": Command(
         configure_update,
-        planned("Update", lambda s, o: s.plan_update(*o.names, here=o.here, prefer=o.prefer)),
-        partial(render_plan, empty="Nothing is installed."),
+        planned("Update", lambda s, o: s.plan_update(*o.names, here=o.here, prefer=o.prefer), "Nothing is installed."),
     ),
     "uninstall": Command(
-        configure_uninstall, planned("Uninstall", lambda s, o: s.plan_uninstall(*o.names, here=o.here)), render_plan
+        configure_uninstall, planned("Uninstall", lambda s, o: s.plan_uninstall(*o.names, here=o.here))
     ),
     "adopt": Command(
         configure_adopt,
-        planned("Adopt", lambda s, o: s.plan_adopt(*o.names, source=o.source, here=o.here)),
-        partial(render_plan, empty="There is nothing to adopt."),
+        planned(
+            "Adopt", lambda s, o: s.plan_adopt(*o.names, source=o.source, here=o.here), "There is nothing to adopt."
+        ),
     ),
-    "outdated": Command(configure_outdated, run_outdated, render_outdated),
-    "verify": Command(configure_verify, run_verify, render_verify),
-    "why": Command(skill_argument, lambda c, o: c.library.sources.why(o.name), render_why),
+    "outdated": Command(configure_outdated, run_outdated),
+    "verify": Command(configure_verify, run_verify),
+    "why": Command(skill_argument, lambda c, o: Reply(c.library.sources.why(o.name), render_why)),
 }

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from whet.errors import UsageError
 from whet.interfaces.cli.arguments import here_option, misuse
 from whet.interfaces.cli.context import Command, Outcome
-from whet.interfaces.cli.plans import plan_options, render_plan, run_plan
+from whet.interfaces.cli.plans import plan_options, run_plan
 from whet.interfaces.cli.text import clean, plural, short_revision
 
 if TYPE_CHECKING:
@@ -191,16 +191,10 @@ def run_snapshot(context: Context, options: Namespace) -> Answer:
             )
         sources = context.library.sources
         return sources.export_snapshot(options.file, here=options.here, overwrite=options.overwrite)
-    return run_plan(
-        context, options, lambda library: library.sources.plan_import(options.file, here=options.here), "Import"
-    )
+    return run_plan(context, options, lambda sources: sources.plan_import(options.file, here=options.here), "Import")
 
 
-def render_snapshot(answer: Json, screen: Screen, options: Namespace) -> None:
-    """What was written, or a line for each skill."""
-    if options.action == "import":
-        render_plan(answer, screen, options)
-        return
+def render_snapshot(answer: Json, screen: Screen, _options: Namespace) -> None:
     screen.line(screen.place(answer["path"]))
     screen.say(f"{plural(len(answer['skills']), 'skill')} in {answer['size']:,} bytes.")
     screen.say(*(f"{entry['skill']}: {entry['message']}" for entry in answer["left_out"]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from whet.errors import UsageError
-from whet.interfaces.cli.context import Command
+from whet.interfaces.cli.context import Command, Reply
 from whet.interfaces.cli.parser import amount
 from whet.interfaces.cli.rendering import DECISIONS, VERDICTS, render_findings
 from whet.interfaces.cli.terminal import progress
@@ -13,11 +13,14 @@ from whet.interfaces.cli.text import clean, plural, short_revision
 
 if TYPE_CHECKING:
     from argparse import Namespace
+    from collections.abc import Sequence
 
+    from whet.api.sources import TapInfo
     from whet.interfaces.cli.context import Answer, Context
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Parser
-    from whet.values import Json
+    from whet.sources.install.installer import InspectedSkill, Inspection
+    from whet.sources.search import SearchResult
 
 
 def configure_search(parser: Parser) -> None:
@@ -34,16 +37,17 @@ def configure_search(parser: Parser) -> None:
 def run_search(context: Context, options: Namespace) -> Answer:
     query = " ".join(options.query)
     with progress(context, options) as library:
-        return library.sources.search(query, options.limit, source=options.source, offline=options.offline)
+        found = library.sources.search(query, options.limit, source=options.source, offline=options.offline)
+    return Reply(found, render_search)
 
 
-def render_search(answer: Json, screen: Screen, _options: Namespace) -> None:
-    if answer["skills"]:
-        rows = [(item["install"], item["trust"], item["description"]) for item in answer["skills"]]
+def render_search(found: SearchResult, screen: Screen, _options: Namespace) -> None:
+    if found.skills:
+        rows = [(skill.install, skill.trust, skill.offer.description) for skill in found.skills]
         screen.table(("INSTALL", "TRUST", "DESCRIPTION"), rows)
-    screen.say(f"{plural(len(answer['skills']), 'skill')} found in {plural(answer['asked'], 'source')}.")
-    screen.say(*(note["message"] for note in answer["notes"]))
-    if answer["skills"]:
+    screen.say(f"{plural(len(found.skills), 'skill')} found in {plural(found.asked, 'source')}.")
+    screen.say(*(note.message for note in found.notes))
+    if found.skills:
         screen.hint("`whet inspect` shows one in full, `whet install` takes it in.")
     else:
         screen.hint("`whet tap list` shows where was looked; `whet tap add` adds a source.")
@@ -60,32 +64,33 @@ def configure_inspect(parser: Parser) -> None:
 
 def run_inspect(context: Context, options: Namespace) -> Answer:
     with progress(context, options) as library:
-        return library.sources.inspect(options.source, options.skill)
+        return Reply(library.sources.inspect(options.source, options.skill), render_inspect)
 
 
-def render_inspect(answer: Json, screen: Screen, _options: Namespace) -> None:
+def render_inspect(found: Inspection, screen: Screen, _options: Namespace) -> None:
     """The list, or the skills that were looked into."""
-    for item in answer["inspected"]:
-        _render_inspected(item, screen)
-    if not answer["inspected"]:
-        rows = [(item["name"], item["version"], item["path"], item["description"]) for item in answer["skills"]]
+    for skill in found.inspected:
+        _render_inspected(skill, screen)
+    if not found.inspected:
+        rows = [(offer.name, offer.version, offer.path, offer.description) for offer in found.skills]
         screen.table(("NAME", "VERSION", "PATH", "DESCRIPTION"), rows)
-    revision = f" at {short_revision(answer['revision'])}" if answer["revision"] else ""
-    shown = f"{clean(answer['shown'])}{clean(revision)}, a {answer['trust']} source"
-    screen.say(f"{shown}: {plural(len(answer['skills']), 'skill')}.")
-    screen.say(*(note["message"] for note in answer["notes"]))
+    revision = f" at {short_revision(found.revision)}" if found.revision else ""
+    shown = f"{clean(found.shown)}{clean(revision)}, a {found.trust} source"
+    screen.say(f"{shown}: {plural(len(found.skills), 'skill')}.")
+    screen.say(*(note.message for note in found.notes))
 
 
-def _render_inspected(item: Json, screen: Screen) -> None:
-    screen.line(screen.paint(clean(f"{item['name']} {item['version']}".rstrip()), "bold"))
-    screen.paragraph(item["description"], 2)
-    for file in item["files"]:
-        mark = "link" if file["link"] else "run" if file["executable"] else ""
-        screen.line(f"  {file['size']:>9,}  {mark:<4}  {clean(file['path'])}")
-    verdict = screen.paint(item["verdict"], VERDICTS[item["verdict"]])
-    decision = screen.paint(item["decision"], DECISIONS[item["decision"]])
-    screen.line(f"  {verdict}, {decision}: {clean(item['reason'])}")
-    render_findings(item["findings"], item["path"], screen)
+def _render_inspected(skill: InspectedSkill, screen: Screen) -> None:
+    offer, (scan, decision) = skill.offer, skill.judgement
+    screen.line(screen.paint(clean(f"{offer.name} {offer.version}".rstrip()), "bold"))
+    screen.paragraph(offer.description, 2)
+    for file in skill.files:
+        mark = "link" if file.link else "run" if file.executable else ""
+        screen.line(f"  {file.size:>9,}  {mark:<4}  {clean(file.path)}")
+    verdict = screen.paint(decision.verdict, VERDICTS[decision.verdict])
+    action = screen.paint(decision.action, DECISIONS[decision.action])
+    screen.line(f"  {verdict}, {action}: {clean(decision.reason)}")
+    render_findings(scan.findings, offer.path, screen)
 
 
 _TAP_ARGUMENTS = {"add": ("NAME", "SOURCE"), "remove": ("NAME",), "list": ()}
@@ -108,23 +113,22 @@ def run_tap(context: Context, options: Namespace) -> Answer:
         raise UsageError("usage", f"`whet tap {options.action}` takes {takes}.", hint=f"Usage: {usage}")
     sources = context.library.sources
     if options.action == "list":
-        return {"success": True, "taps": [tap.to_json() for tap in sources.list_taps()]}
+        return Reply(sources.list_taps(), render_taps, key="taps")
     change = sources.add_tap if options.action == "add" else sources.remove_tap
-    return {"success": True, "tap": change(*options.words).to_json()}
+    return Reply(change(*options.words), render_tap, key="tap")
 
 
-def render_tap(answer: Json, screen: Screen, options: Namespace) -> None:
-    if options.action == "list":
-        rows = [(tap["name"], tap["trust"], tap["shown"]) for tap in answer["taps"]]
-        screen.table(("NAME", "TRUST", "SOURCE"), rows)
-        return
-    tap = answer["tap"]
+def render_taps(taps: Sequence[TapInfo], screen: Screen, _options: Namespace) -> None:
+    screen.table(("NAME", "TRUST", "SOURCE"), [(tap.name, tap.trust, tap.shown) for tap in taps])
+
+
+def render_tap(tap: TapInfo, screen: Screen, options: Namespace) -> None:
     done = "is a tap now" if options.action == "add" else "is no tap any more"
-    screen.say(f"{tap['name']} ({tap['shown']}) {done}.")
+    screen.say(f"{tap.name} ({tap.shown}) {done}.")
 
 
 COMMANDS = {
-    "search": Command(configure_search, run_search, render_search),
-    "inspect": Command(configure_inspect, run_inspect, render_inspect),
-    "tap": Command(configure_tap, run_tap, render_tap),
+    "search": Command(configure_search, run_search),
+    "inspect": Command(configure_inspect, run_inspect),
+    "tap": Command(configure_tap, run_tap),
 }

@@ -9,7 +9,7 @@ from whet.errors import UsageError
 from whet.interfaces.cli.arguments import misuse, read_data, read_text, reason_option, require, skill_argument
 from whet.interfaces.cli.changes import change, change_options, name_version, render_change
 from whet.interfaces.cli.context import Command
-from whet.interfaces.cli.plans import plan_options, render_plan, run_plan
+from whet.interfaces.cli.plans import plan_options, run_plan
 from whet.interfaces.cli.text import plural
 
 if TYPE_CHECKING:
@@ -213,17 +213,14 @@ def run_restore(context: Context, options: Namespace) -> Answer:
     return run_plan(
         context,
         options,
-        lambda library: library.sources.plan_restore(*names, here=options.here, force=options.force),
+        lambda sources: sources.plan_restore(*names, here=options.here, force=options.force),
         "Restore",
+        "The lock names nothing.",
     )
 
 
-def render_restore(answer: Json, screen: Screen, options: Namespace) -> None:
-    """The path of the skill, or a line for each."""
-    if "plan" not in answer:
-        render_change(answer, screen, f"Restored {name_version(answer)}.")
-        return
-    render_plan(answer, screen, options, empty="The lock names nothing.")
+def render_restore(answer: Json, screen: Screen, _options: Namespace) -> None:
+    render_change(answer, screen, f"Restored {name_version(answer)}.")
 
 
 COMMANDS = {
