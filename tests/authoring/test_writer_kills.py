@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import signal
 import subprocess
 import sys
 from itertools import count
@@ -16,6 +15,7 @@ from time import sleep
 from typing import TYPE_CHECKING
 
 import pytest
+from chaos.kill import Victim
 
 from authoring.world import PRELUDE, check_whole, digest_of, start
 from whet import Library
@@ -26,81 +26,22 @@ from whet.store.state import StateDatabase
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-STEPS = ("write", "rename", "replace", "unlink", "rmdir", "mkdir", "link", "symlink", "chmod", "utime", "makedirs")
-"""Every call with which something on the disk changes; of `open` those that make a file, and the swap of directories.
-
-The database writes by itself: its steps are the statements that change it, and the ends of its transactions.
-"""
-
 ARMED = (
     PRELUDE
-    + f"""
-import signal, shutil, sqlite3, whet.store.database as database, whet.store.atomic as atomic
-import importlib, pkgutil
-for room in ("skill", "library", "store", "authoring", "learning", "prompt", "skill.validate"):
-    package = importlib.import_module("whet." + room)
-    for module in pkgutil.iter_modules(package.__path__, package.__name__ + "."):
-        importlib.import_module(module.name)
-left = 0
+    + """
+from chaos.kill import arm, load, serve
+load("skill", "library", "store", "authoring", "learning", "prompt", "skill.validate")
 
-def step():
-    # Kill this process just before the step at which the count runs out.
-    global left
-    left -= 1
-    if left == 0:
-        os.kill(os.getpid(), signal.SIGKILL)
-
-def armed(real):
-    def call(*args, **kwargs):
-        step()
-        return real(*args, **kwargs)
-    return call
-
-class Connection(sqlite3.Connection):
-    def execute(self, sql, *rest):
-        if not sql.startswith(("BEGIN", "COMMIT", "INSERT", "DELETE", "UPDATE")):
-            return super().execute(sql, *rest)
-        step()
-        done = super().execute(sql, *rest)
-        if sql == "COMMIT":
-            step()
-        return done
-
-def connected(path, busy_ms, *, uri=False):
-    how = dict(timeout=busy_ms / 1000, isolation_level=None, check_same_thread=False, uri=uri, factory=Connection)
-    return sqlite3.connect(path, **how)
-
-database._connected = connected  # the state database is open before anything is counted
-
-def opening(path, flags, *rest, real=os.open, **more):
-    if flags & os.O_CREAT:
-        step()
-    return real(path, flags, *rest, **more)
-
-def arm(count):
-    global left
-    left = count
-    for name in {STEPS!r}:
-        setattr(os, name, armed(getattr(os, name)))
-    os.open = opening
-    atomic.exchange = armed(atomic.exchange)
-
-def change():
+def change(count):
     library = opened()
     library.skills().to_json()
-    arm(count)
+    arm(int(count))
     CHANGE
 
-for line in sys.stdin:
-    count = int(line)
-    child = os.fork()
-    if not child:
-        change()
-        os._exit(0)
-    say(os.waitpid(child, 0)[1])
+serve(change)
 """
 )
-"""Asked for a number, makes the change in a process of its own that is killed at that step; how that one ended."""
+"""Asked for a number, makes the change in a process of its own that is killed at that step."""
 
 PREPARED = (
     PRELUDE
@@ -195,20 +136,15 @@ def test_a_writer_killed_at_any_step_leaves_every_skill_old_or_new(machine: Path
     again(machine)
     before = seen(machine)
     unsettled, settled, told = list[dict[str, str]](), list[dict[str, str]](), set[str]()
-    command = [sys.executable, "-c", ARMED.replace("CHANGE", CHANGES[change]), str(machine)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdin is not None and process.stdout is not None
-        for step in count(1, 10 if quick else 1):
-            print(step, file=process.stdin, flush=True)
-            status = int(process.stdout.readline())
-            assert status in (0, signal.SIGKILL)
+    with Victim(ARMED.replace("CHANGE", CHANGES[change]), machine) as victim:
+        for step in count(1, 20 if quick else 1):
+            more = victim.killed(step)
             unsettled.append(seen(machine))
             told.update(sentence.partition(" was ")[2] for sentence in recovered(machine))
             settled.append(seen(machine))
             again(machine)
-            if status == 0:
+            if not more:
                 break
-        process.stdin.close()
     after = settled[-1]
     assert len(settled) > (2 if quick else 10)
     assert all(outcome in (before, after) for outcome in settled)

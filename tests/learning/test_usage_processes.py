@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import random
-import signal
 import subprocess
 import sys
+from itertools import count
 from time import sleep
 from typing import TYPE_CHECKING
 
 import pytest
+from chaos.kill import Victim
 
 from whet.learning import usage_log
 from whet.learning.usage import Usage
@@ -70,24 +71,19 @@ setattr(os, before, held_up)
 print(Usage(StateDatabase(state), lambda: 1).record("use", "late", "d"))
 """
 ARMED = """
-import os, signal, sys
+from chaos.kill import arm, serve
 from whet.learning.usage import Usage
 from whet.store.state import StateDatabase
-import whet.store.atomic, whet.store.database, whet.store.salvage, hashlib
-step, state = int(sys.argv[1]), sys.argv[2]
-def armed(real):
-    def call(*args, **kwargs):
-        global step
-        step -= 1
-        if step == 0:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return real(*args, **kwargs)
-    return call
-for name in ("open", "write", "rename", "replace", "unlink", "mkdir", "fsync", "close", "lseek", "read"):
-    setattr(os, name, armed(getattr(os, name)))
-usage = Usage(StateDatabase(state), lambda: 1)
-usage.totals()
-assert not usage.problems, usage.problems
+import whet.store.atomic, whet.store.database, whet.store.salvage, whet.store.schema, hashlib
+
+def act(line):
+    step, state = line.split("\\t")
+    arm(int(step))
+    usage = Usage(StateDatabase(state), lambda: 1)
+    usage.totals()
+    assert not usage.problems, usage.problems
+
+serve(act)
 """
 
 
@@ -155,21 +151,19 @@ def test_a_writer_whose_log_was_deleted_writes_again(tmp_path: Path) -> None:
 
 
 def test_whoever_counts_may_be_killed_at_any_step(tmp_path: Path, *, quick: bool) -> None:
-    apart = 9 if quick else 1
-    finished, steps = False, 1 - apart
-    while not finished:
-        steps += apart
-        state = tmp_path / str(steps)
-        usage = Usage(StateDatabase(str(state)), system_clock)
-        for number in range(3):
-            assert usage.record("use", f"skill-{number}", "d")
-        process = subprocess.run([sys.executable, "-c", ARMED, str(steps), str(state)])
-        assert process.returncode in (0, -signal.SIGKILL)
-        finished = process.returncode == 0
-        assert usage.record("use", "skill-0", "d")
-        assert uses(state) == {"skill-0": 2, "skill-1": 1, "skill-2": 1}
-        assert left(state) == []
-    assert steps > 20
+    with Victim(ARMED) as victim:
+        for step in count(1, 9 if quick else 1):
+            state = tmp_path / str(step)
+            usage = Usage(StateDatabase(str(state)), system_clock)
+            for number in range(3):
+                assert usage.record("use", f"skill-{number}", "d")
+            more = victim.killed(step, state)
+            assert usage.record("use", "skill-0", "d")
+            assert uses(state) == {"skill-0": 2, "skill-1": 1, "skill-2": 1}
+            assert left(state) == []
+            if not more:
+                break
+    assert step > 20
 
 
 def test_every_acknowledged_event_is_counted_once_after_random_kills(tmp_path: Path, *, quick: bool) -> None:

@@ -8,16 +8,14 @@ was made, because the history and the lock name directories.
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
-import sys
 from contextlib import contextmanager
 from pathlib import Path
 from shutil import copytree, rmtree
 from tempfile import mkdtemp
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple
 
-from sources.killing import ARMING
+from chaos.kill import Victim
+
 from whet import Library
 from whet.authoring.trees import digest
 from whet.library.package import read_tree
@@ -27,39 +25,34 @@ from whet.store.atomic import is_leftover
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 NOW = 1_800_000_000 * 10**9
 """The moment at which everything happens, so that the same change makes the same lock."""
 BODY = "First line.\n\nMiddle line.\n\nLast line.\n"
 
-ARMED = f"""
-import importlib, os, pkgutil, signal, sys, time
-import whet
+ARMED = """
+import sys
+from chaos.kill import arm, die_after, load, serve
 from sources.chain_world import Machine
-for module in pkgutil.walk_packages(whet.__path__, "whet."):
-    if not module.name.endswith("__main__"):
-        importlib.import_module(module.name)
-{ARMING}
+load("skill", "skill.validate", "store", "guard", "library", "authoring", "sources", "sources.install", "sources.lock")
+load("api")
 machine = Machine(sys.argv[1])
-for line in sys.stdin:
-    plan, how, amount = line.rstrip().split("\t")
-    child = os.fork()
-    if not child:
-        library = machine.library()
-        if how == "planning":
-            arm(int(amount))
-        made = eval(plan)
-        if how == "applying":
-            arm(int(amount))
-        library.sources.apply(made)
-        os._exit(0)
+
+def act(line):
+    plan, how, amount = [*line.split("\t"), "applying", "0"][:3]
     if how == "after":
-        time.sleep(float(amount))
-        os.kill(child, signal.SIGKILL)
-    print(os.waitpid(child, 0)[1], flush=True)
+        die_after(float(amount))
+    library = machine.library()
+    if how == "planning":
+        arm(int(amount))
+    made = eval(plan)
+    if how == "applying":
+        arm(int(amount))
+    library.sources.apply(made)
+
+serve(act)
 """
 """Makes and applies a plan in a process of its own that is killed: `planning N`, at that step of the whole;
-`applying N`, at that step once the plan is made; `after S`, so many seconds after its start. Says how that one ended.
+`applying N`, at that step once the plan is made; `after S`, so many seconds after its start.
 """
 
 
@@ -160,27 +153,6 @@ def again(top: Path) -> None:
     copytree(top.parent / "kept", top, symlinks=True)
 
 
-class Victim:
+def planner(machine: Machine) -> Victim:
     """A process that applies plans as often as it is told to, each time in a child that is killed."""
-
-    def __init__(self, machine: Machine) -> None:
-        command = [sys.executable, "-c", ARMED, str(machine.top)]
-        env = {**os.environ, "PYTHONPATH": TESTS}
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env)
-
-    def killed(self, plan: str, how: str = "applying", amount: float = 0) -> bool:
-        """Whether it was killed before it was done."""
-        assert self._process.stdin is not None and self._process.stdout is not None
-        print(plan, how, amount, sep="\t", file=self._process.stdin, flush=True)
-        status = int(self._process.stdout.readline())
-        assert status in (0, signal.SIGKILL)
-        return status != 0
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        assert self._process.stdin is not None and self._process.stdout is not None
-        self._process.stdin.close()
-        self._process.wait()
-        self._process.stdout.close()
+    return Victim(ARMED, machine.top)

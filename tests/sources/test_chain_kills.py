@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sources.chain_world import Machine, State, Victim, again, keep, prepared
+from sources.chain_world import Machine, State, again, keep, planner, prepared
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from chaos.kill import Victim
 
 PLANS = {
     "install": "library.sources.plan_install(str(machine.top / 'more'), every=True)",
@@ -36,7 +38,7 @@ def machine() -> Iterator[Machine]:
 
 @pytest.fixture(scope="module")
 def victim(machine: Machine) -> Iterator[Victim]:
-    with Victim(machine) as process:
+    with planner(machine) as process:
         yield process
 
 
@@ -70,7 +72,7 @@ def test_whoever_is_killed_at_any_step_leaves_all_of_a_plan_or_nothing(
     again(machine.top)
     before = machine.state()
     unsettled, outcomes, repeated = list[State](), list[State](), list[State]()
-    for step in count(1, 20 if quick else 1):
+    for step in count(1, 35 if quick else 1):
         more = victim.killed(PLANS[name], when, step)
         unsettled.append(machine.state())
         outcomes.append(settled(machine))

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sources.chain_world import Machine, State, Victim, again, keep, prepared
+from sources.chain_world import Machine, State, again, keep, planner, prepared
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from chaos.kill import Victim
 
 CHANGES = {
     "rollback": "library.history.rollback('one')",
@@ -32,7 +34,7 @@ def machine() -> Iterator[Machine]:
 
 @pytest.fixture(scope="module")
 def victim(machine: Machine) -> Iterator[Victim]:
-    with Victim(machine) as process:
+    with planner(machine) as process:
         yield process
 
 

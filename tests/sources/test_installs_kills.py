@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
-import sys
 from itertools import count
 from pathlib import Path
 from shutil import copytree, rmtree
@@ -13,41 +10,29 @@ from tempfile import mkdtemp
 from typing import TYPE_CHECKING
 
 import pytest
+from chaos.kill import Victim
 
 from sources.installs_world import Machine
-from sources.killing import ARMING
 from whet.sources.lock.rebuild import repair
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-ARMED = f"""
-import importlib, json, os, pkgutil, shutil, signal, sys
+ARMED = """
+import os, sys
+from chaos.kill import arm, die, load, serve
 from sources.installs_world import Machine, installed, skill
 from whet.authoring.writer import TreeChange
-for room in ("skill", "library", "store", "authoring", "skill.validate"):
-    package = importlib.import_module("whet." + room)
-    for module in pkgutil.iter_modules(package.__path__, package.__name__ + "."):
-        importlib.import_module(module.name)
-{ARMING}
-
-def die():
-    os.kill(os.getpid(), signal.SIGKILL)
+load("skill", "library", "store", "authoring", "skill.validate")
 
 def change(count):
     machine = Machine(sys.argv[1])
-    arm(count)
+    arm(int(count))
     CHANGE
 
-for line in sys.stdin:
-    child = os.fork()
-    if not child:
-        change(int(line))
-        os._exit(0)
-    print(os.waitpid(child, 0)[1], flush=True)
+serve(change)
 """
-"""Asked for a number, makes the change in a process of its own that is killed at that step; how that one ended."""
+"""Asked for a number, makes the change in a process of its own that is killed at that step."""
 
 BATCH = """
     tree = skill("new")
@@ -107,19 +92,8 @@ def state(machine: Machine) -> tuple[object, object]:
     return machine.locked(), machine.on_disk()
 
 
-def killer(top: Path, change: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-c", ARMED.replace("CHANGE", change), str(top)]
-    env = {**os.environ, "PYTHONPATH": TESTS}
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env)
-
-
-def killed_at(process: subprocess.Popen[str], step: int) -> bool:
-    """Whether the change came to that step and was killed there."""
-    assert process.stdin is not None and process.stdout is not None
-    print(step, file=process.stdin, flush=True)
-    status = int(process.stdout.readline())
-    assert status in (0, signal.SIGKILL)
-    return status != 0
+def victim_of(top: Path, change: str) -> Victim:
+    return Victim(ARMED.replace("CHANGE", change), top)
 
 
 @pytest.mark.parametrize("change", CHANGES)
@@ -129,9 +103,9 @@ def test_whoever_is_killed_at_any_step_leaves_all_or_nothing(kept: Path, change:
     before = state(machine)
     machine.close()
     unsettled, settled, told = list[object](), list[object](), set[str]()
-    with killer(kept, CHANGES[change]) as process:
-        for step in count(1, 15 if quick else 1):
-            more = killed_at(process, step)
+    with victim_of(kept, CHANGES[change]) as victim:
+        for step in count(1, 25 if quick else 1):
+            more = victim.killed(step)
             machine = Machine(kept)
             unsettled.append(machine.locked())
             seen = machine.installs.entries(machine.root) if step % 2 else ()
@@ -145,8 +119,6 @@ def test_whoever_is_killed_at_any_step_leaves_all_or_nothing(kept: Path, change:
             again(kept)
             if not more:
                 break
-        assert process.stdin is not None
-        process.stdin.close()
     after = settled[-1]
     assert len(settled) > (1 if quick else 10) and before != after
     assert all(outcome in (before, after) for outcome in settled)
@@ -161,10 +133,8 @@ def test_whoever_is_killed_at_any_step_leaves_all_or_nothing(kept: Path, change:
 def test_whoever_is_killed_while_settling_leaves_it_to_the_next(kept: Path, *, quick: bool) -> None:
     """The skills are changed and in the history, and the lock does not know of it; settling is killed at every step."""
     again(kept)
-    with killer(kept, INTERRUPTED.strip()) as process:
-        assert killed_at(process, 0)
-        assert process.stdin is not None
-        process.stdin.close()
+    with victim_of(kept, INTERRUPTED.strip()) as victim:
+        assert victim.killed(0)
     machine = Machine(kept)
     before, on_disk = machine.locked(), machine.on_disk()
     assert before["skills/two"].digest != on_disk["skills/two"]
@@ -172,9 +142,9 @@ def test_whoever_is_killed_while_settling_leaves_it_to_the_next(kept: Path, *, q
     machine.close()
     rmtree(kept.parent / "killed", ignore_errors=True)
     copytree(kept, kept.parent / "killed", symlinks=True)
-    with killer(kept, "machine.installs.settle(machine.root)") as process:
+    with victim_of(kept, "machine.installs.settle(machine.root)") as victim:
         for step in count(1, 6 if quick else 1):
-            more = killed_at(process, step)
+            more = victim.killed(step)
             machine = Machine(kept)
             repair(machine.installs, machine.root)
             assert machine.on_disk() == on_disk
@@ -184,6 +154,4 @@ def test_whoever_is_killed_while_settling_leaves_it_to_the_next(kept: Path, *, q
             again(kept, "killed")
             if not more:
                 break
-        assert process.stdin is not None
-        process.stdin.close()
     assert step > 5

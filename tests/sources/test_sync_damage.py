@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-import signal
-import subprocess
-import sys
 from itertools import count
 from pathlib import Path
 from shutil import copytree, rmtree
 from typing import TYPE_CHECKING
 
 import pytest
+from chaos.kill import Victim
 
-from sources.killing import ARMING
 from sources.sync_world import World, refused, shape, world
 from whet.errors import InvalidError
 from whet.library.roots import user_root
@@ -24,7 +21,7 @@ from whet.sources.sync.apply import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 __all__ = ["world"]
 
@@ -87,55 +84,44 @@ def test_repair_takes_only_links_that_sync_would_have_made(world: World) -> None
 
 # --- cut off halfway ------------------------------------------------------------------------------------------------
 
-ARMED = f"""
-import json, os, sys
+ARMED = """
+import sys
+import whet.store.atomic as atomic, whet.sources.sync.apply as syncing, whet.store.schema
+from chaos.kill import arm, serve
 from whet.library.roots import Place, user_root
-import whet.sources.sync.apply as syncing, whet.store.schema
 from whet.store.state import StateDatabase
-{ARMING}
 top = sys.argv[1]
-place = Place(top + "/project", top + "/home", top + "/state", "linux", {{"HOME": top + "/home"}})
+place = Place(top + "/project", top + "/home", top + "/state", "linux", {"HOME": top + "/home"})
 
-def sync(how):
+def sync(state, how):
     if "--aside" in sys.argv:  # where directories cannot swap places
         atomic.exchange = lambda *_: False
     plan = syncing.plan_sync(place, state, user_root(place), ("claude", "windsurf"), how=how)
     syncing.apply_sync(plan, place, state)
 
-for line in sys.stdin:
-    amount, act = json.loads(line)
-    child = os.fork()
-    if not child:
-        state = StateDatabase(place.state)
-        state.open()
-        arm(amount)
-        syncing.undo_sync(place, state) if act == "undo" else sync(act)
-        os._exit(0)
-    print(os.waitpid(child, 0)[1], flush=True)
+def act(line):
+    amount, what = line.split("\t")
+    state = StateDatabase(place.state)
+    state.open()
+    arm(int(amount))
+    syncing.undo_sync(place, state) if what == "undo" else sync(state, what)
+
+serve(act)
 """
 """Asked for a number and an act, does it in a process of its own that is killed at that step."""
 
 
 @pytest.fixture
-def killing(world: World, act: str) -> Iterator[Callable[[int, str], int]]:
-    command = [sys.executable, "-c", ARMED, str(world.top), "--aside" if act == "refresh-aside" else "--swap"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-
-        def kill(step: int, act: str) -> int:
-            assert process.stdin is not None and process.stdout is not None
-            print(json.dumps([step, act]), file=process.stdin, flush=True)
-            return int(process.stdout.readline())
-
-        yield kill
-        assert process.stdin is not None
-        process.stdin.close()
+def victim(world: World, act: str) -> Iterator[Victim]:
+    with Victim(ARMED, world.top, "--aside" if act == "refresh-aside" else "--swap") as process:
+        yield process
 
 
 @pytest.mark.parametrize(
     "act", ["link", "copy", "refresh", "refresh-aside", "to-copies", "to-links", "undo-links", "undo-copies"]
 )
 def test_whatever_is_cut_off_the_next_sync_or_undo_completes(
-    world: World, killing: Callable[[int, str], int], act: str, *, quick: bool
+    world: World, victim: Victim, act: str, *, quick: bool
 ) -> None:
     """Before each kill the world is as prepared; after it, both ways on lead to where they would have led."""
     (world.home / ".claude" / "skills").mkdir()
@@ -174,18 +160,17 @@ def test_whatever_is_cut_off_the_next_sync_or_undo_completes(
     complete = shape(world.home)
     for step in count(1, 5 if quick else 1):
         again()
-        status = killing(step, done)
-        assert status in (0, signal.SIGKILL)
+        more = victim.killed(step, done)
         cut = shape(world.home)
         world.sync(*clients, how=wanted)
         assert shape(world.home) == complete, step
         world.undo()
         assert shape(world.home) == bare, step
         again()
-        assert killing(step, done) == status
+        assert victim.killed(step, done) == more
         assert {key for key in shape(world.home) if "whet-" not in key} == {key for key in cut if "whet-" not in key}
         world.undo()
         assert shape(world.home) == bare, step
-        if status == 0:
+        if not more:
             break
     assert step > 10

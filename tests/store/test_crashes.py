@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import random
-import signal
 import subprocess
 import sys
+from itertools import count
 from time import sleep
 from typing import TYPE_CHECKING
 
 import pytest
+from chaos.kill import Victim
 
 from whet.store.atomic import clean_leftovers, leftovers
 from whet.store.blobs import Blobs
@@ -21,42 +22,32 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 ARMED = """
-import os, shutil, signal, sys
+from chaos.kill import arm, serve
+import os, whet.store.atomic
 from whet.store.atomic import replace_directory, staging, write_bytes
 from whet.store.database import Schema
 from whet.store.repair import repair
 
-def arm(step):
-    # Kill this process just before the step-th call that changes what is on the disk.
-    left = step
-    def armed(real):
-        def call(*args, **kwargs):
-            nonlocal left
-            left -= 1
-            if left == 0:
-                os.kill(os.getpid(), signal.SIGKILL)
-            return real(*args, **kwargs)
-        return call
-    for name in ("write", "rename", "replace", "unlink", "rmdir", "mkdir", "link"):
-        setattr(os, name, armed(getattr(os, name)))
+def act(line):
+    step, path = line.split("\\t")
+    arm(int(step))
+    change(path)
 
-arm(int(sys.argv[1]))
-path = sys.argv[2]
+serve(act)
 """
-ARMED_FILE = ARMED + "write_bytes(path, b'new' * 100000)"
+ARMED_FILE = "def change(path): write_bytes(path, b'new' * 100000)" + ARMED
 ARMED_DIRECTORY = (
-    ARMED
-    + """
-with staging(path) as staged:
-    for name in ("a", "b"):
-        write_bytes(os.path.join(staged, name), b"new", durable=False)
-    replace_directory(staged, path)
+    """
+def change(path):
+    with staging(path) as staged:
+        for name in ("a", "b"):
+            write_bytes(os.path.join(staged, name), b"new", durable=False)
+        replace_directory(staged, path)
 """
+    + ARMED
 )
-ARMED_ASIDE = (
-    ARMED + "import whet.store.atomic\nwhet.store.atomic.exchange = lambda *_: False" + ARMED_DIRECTORY[len(ARMED) :]
-)
-ARMED_REPAIR = ARMED + "repair(path, Schema(13, ('CREATE TABLE line (x INTEGER)',)))"
+ARMED_ASIDE = ARMED_DIRECTORY.replace("(path):", "(path):\n    whet.store.atomic.exchange = lambda *_: False", 1)
+ARMED_REPAIR = "def change(path): repair(path, Schema(13, ('CREATE TABLE line (x INTEGER)',)))" + ARMED
 
 FILES = """
 import sys
@@ -118,25 +109,19 @@ def killed(script: str, *arguments: str, seconds: float) -> list[str]:
     return [line.strip() for line in lines if line.endswith("\n")]
 
 
-def run_to_step(script: str, step: int, path: Path) -> bool:
-    """Run the script up to its step-th change of the disk; whether it got past its last one."""
-    code = subprocess.run([sys.executable, "-c", script, str(step), str(path)]).returncode
-    assert code in (0, -signal.SIGKILL)
-    return code == 0
-
-
 def test_a_writer_killed_at_any_step_leaves_the_old_file_or_the_new_one(tmp_path: Path) -> None:
     path = tmp_path / "a"
     seen = []
-    for step in range(1, 30):
-        path.write_bytes(b"old")
-        finished = run_to_step(ARMED_FILE, step, path)
-        seen.append(path.read_bytes()[:3])
-        assert path.read_bytes() in (b"old", b"new" * 100000)
-        assert {cleaned.outcome for cleaned in clean_leftovers(str(tmp_path))} <= {"removed"}
-        assert os.listdir(tmp_path) == ["a"]
-        if finished:
-            break
+    with Victim(ARMED_FILE) as victim:
+        for step in range(1, 30):
+            path.write_bytes(b"old")
+            finished = not victim.killed(step, path)
+            seen.append(path.read_bytes()[:3])
+            assert path.read_bytes() in (b"old", b"new" * 100000)
+            assert {cleaned.outcome for cleaned in clean_leftovers(str(tmp_path))} <= {"removed"}
+            assert os.listdir(tmp_path) == ["a"]
+            if finished:
+                break
     assert finished and seen == sorted(seen, reverse=True) and set(seen) == {b"old", b"new"}
 
 
@@ -150,46 +135,48 @@ def test_a_writer_killed_at_any_step_leaves_the_old_directory_or_the_new_one(
 ) -> None:
     target = tmp_path / "skill"
     seen, outcomes = [], set()
-    for step in range(1, 60):
-        if not target.exists():
-            target.mkdir()
-        for name in ("a", "b"):
-            (target / name).write_text("old")
-        finished = run_to_step(armed, step, target)
-        outcomes |= {cleaned.outcome for cleaned in clean_leftovers(str(tmp_path))}
-        contents = {path.name: path.read_text() for path in target.iterdir()}
-        seen.append(contents["a"])
-        assert contents == dict.fromkeys(("a", "b"), contents["a"])
-        assert os.listdir(tmp_path) == ["skill"]
-        if finished:
-            break
+    with Victim(armed) as victim:
+        for step in range(1, 60):
+            if not target.exists():
+                target.mkdir()
+            for name in ("a", "b"):
+                (target / name).write_text("old")
+            finished = not victim.killed(step, target)
+            outcomes |= {cleaned.outcome for cleaned in clean_leftovers(str(tmp_path))}
+            contents = {path.name: path.read_text() for path in target.iterdir()}
+            seen.append(contents["a"])
+            assert contents == dict.fromkeys(("a", "b"), contents["a"])
+            assert os.listdir(tmp_path) == ["skill"]
+            if finished:
+                break
     assert finished and seen == sorted(seen, reverse=True) and set(seen) == {"old", "new"}
     assert outcomes in (expected, {"removed", "restored"}), "a system that cannot swap steps aside"
 
 
-def test_a_repair_killed_at_any_step_loses_no_row(tmp_path: Path) -> None:
+def test_a_repair_killed_at_any_step_loses_no_row(tmp_path: Path, *, quick: bool) -> None:
     schema = Schema(13, ("CREATE TABLE line (x INTEGER)",))
     source = tmp_path / "source" / "state.db"
     with Database.open(str(source), schema, durable=True) as database:
         for number in range(2):
             with database.write() as connection:
-                connection.executemany("INSERT INTO line VALUES (?)", [(number,)] * 500)
+                connection.executemany("INSERT INTO line VALUES (?)", [(number,)] * 50)
             if number == 0:
                 database.read("PRAGMA wal_checkpoint(TRUNCATE)")
         files = {name: (source.parent / name).read_bytes() for name in ("state.db", "state.db-wal")}
-    for step in range(1, 60):
-        home = tmp_path / str(step)
-        home.mkdir()
-        for name, data in files.items():
-            (home / name).write_bytes(data)
-        finished = run_to_step(ARMED_REPAIR, step, home / "state.db")
-        assert (home / "state.db").exists()
-        clean_leftovers(str(home))
-        repair(str(home / "state.db"), schema)
-        with Database.open(str(home / "state.db"), schema, durable=True) as database:
-            assert database.read("SELECT x, count(*) FROM line GROUP BY x") == [(0, 500), (1, 500)]
-        if finished:
-            break
+    with Victim(ARMED_REPAIR) as victim:
+        for step in count(1, 7 if quick else 1):
+            home = tmp_path / str(step)
+            home.mkdir()
+            for name, data in files.items():
+                (home / name).write_bytes(data)
+            finished = not victim.killed(step, home / "state.db")
+            assert (home / "state.db").exists()
+            clean_leftovers(str(home))
+            repair(str(home / "state.db"), schema)
+            with Database.open(str(home / "state.db"), schema, durable=True) as database:
+                assert database.read("SELECT x, count(*) FROM line GROUP BY x") == [(0, 50), (1, 50)]
+            if finished:
+                break
     assert finished
 
 
