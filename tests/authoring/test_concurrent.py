@@ -136,3 +136,54 @@ def test_every_kind_of_change_at_once_keeps_the_history_whole(world: World, proc
     usual = {"skill-changed", "skill-exists", "skill-not-found", "skill-gone", "nothing-to-restore", "path-not-found"}
     assert set(codes) <= usual, codes
     assert set(os.listdir(world.root)) <= set("abcd")
+
+
+PATCHER = (
+    PRELUDE
+    + """
+me, rounds = sys.argv[2], int(sys.argv[3])
+library = opened()
+library.skills()
+said = []
+for number in range(rounds):
+    try:
+        words = {"find": f"{me}: {number}.", "replace": f"{me}: {number + 1}."}
+        change = library.edit.patch("shared", **words, by=Provenance(me))
+    except WhetError as error:
+        said.append([error.code, error.message])
+    else:
+        said.append(change.to_json()["entry"])
+say(said)
+"""
+)
+
+
+def test_patches_of_different_places_of_one_skill_all_succeed(world: World, processes: int, *, quick: bool) -> None:
+    rounds = 3 if quick else 20
+    names = [f"p{number}" for number in range(processes)]
+    library = world.library()
+    library.edit.apply([created("shared", "\n\n".join(f"{name}: 0." for name in names) + "\n")])
+    patchers = [start(PATCHER, world.top, name, rounds) for name in names]
+    said = [finished(process)[0] for process in patchers]
+    refused = [answer for answers in said for answer in answers if not isinstance(answer, int)]
+    assert refused == []
+    text = (world.root / "shared" / "SKILL.md").read_text()
+    assert [line for line in text.splitlines() if ": " in line and line[0] == "p"] == [
+        f"{name}: {rounds}." for name in names
+    ]
+    entries = library.history.entries().entries
+    assert {entry.id for entry in entries if entry.action == "patch"} == {one for answers in said for one in answers}
+    assert len(entries) == 1 + processes * rounds
+    check_whole(world.state, world.root)
+
+
+def test_of_two_patches_of_the_same_text_one_wins_and_the_other_says_why_not(world: World, processes: int) -> None:
+    library = world.library()
+    library.edit.apply([created("shared", "p: 0.\n")])
+    patchers = [start(PATCHER, world.top, "p", 1) for _ in range(processes)]
+    said = [finished(process)[0][0] for process in patchers]
+    assert sorted(answer[0] if isinstance(answer, list) else "done" for answer in said) == [
+        "done",
+        *["patch-not-found"] * (processes - 1),
+    ]
+    check_whole(world.state, world.root)

@@ -234,3 +234,51 @@ def test_what_is_not_in_the_history_is_not_undone(world: World, what: str) -> No
     library = world.library()
     library.edit.apply([created("deploy")])
     refused(lambda: library.edit.history.undo(what), "no-such-entry")
+
+
+def test_undo_again_and_again_goes_back_change_by_change(world: World) -> None:
+    library = world.library()
+    marks = [content(world.root)]
+    library.edit.apply([created("deploy", "First.\n\nSecond.\n"), created("other")])
+    marks.append(content(world.root))
+    for find, replace in (("First", "1st"), ("Second", "2nd")):
+        library.edit.apply([patched("deploy", find, replace)])
+        marks.append(content(world.root))
+    library.edit.rename("deploy", "ship")
+    for expected in reversed(marks):
+        library.history.undo()
+        assert content(world.root) == expected
+    error = refused(library.history.undo, "nothing-changes")
+    assert error.message == "Every change is taken back already."
+    entries = library.history.entries().entries
+    assert [entry.action for entry in entries].count("undo") == 2 + 1 + 1 + 2
+    assert not [entry for entry in entries if entry.before == entry.after]
+    check_whole(world.state, world.root)
+
+
+def test_a_change_after_an_undo_is_the_last_one_and_an_undo_is_taken_back_by_naming_it(world: World) -> None:
+    library = world.library()
+    library.edit.apply([created("deploy", "First.\n\nSecond.\n")])
+    library.edit.apply([patched("deploy", "First", "1st")])
+    patched_once = content(world.root)
+    (undone,) = library.history.undo().entries
+    library.edit.apply([patched("deploy", "Second", "2nd")])
+    library.history.undo()
+    library.history.undo(undone.id)
+    assert content(world.root) == patched_once
+    library.history.undo()  # the patch that is back is the last change that is not taken back
+    assert b"First." in content(world.root)["deploy/SKILL.md"]
+    library.history.undo()
+    assert content(world.root) == {}
+
+
+def test_what_is_taken_back_already_adds_no_entry(world: World) -> None:
+    library = world.library()
+    library.edit.apply([created("deploy", "First.\n\nSecond.\n")])
+    library.edit.apply([patched("deploy", "First", "1st")])
+    library.edit.apply([patched("deploy", "Second", "2nd")])
+    library.history.undo(2)
+    before = library.history.entries()
+    error = refused(lambda: library.history.undo(2), "nothing-changes")
+    assert error.message == "2 is taken back already."
+    assert library.history.entries() == before

@@ -198,18 +198,20 @@ class SkillEditor:
         """Do all of these or none; `whet.authoring.operations` says what an operation is.
 
         `viewed` tells whether a path was seen with this digest, `allowed` raises for a skill that must not be touched.
-        With `stage`, the change waits as a proposal. Patches say what they expect to find, so they are tried again when
-        somebody else was faster.
+        With `stage`, the change waits as a proposal. Patches say what they expect to find, so where somebody else was
+        faster they are applied to what is there then, with nobody else let in.
         """
         patches = all(isinstance(item, dict) and item.get("action") == "patch" for item in operations)
-        tries = _TRIES if patches else 1
-        while True:
-            tries -= 1
+        paths: Sequence[str] = ()
+        for _ in range(_TRIES):
             try:
-                return self._apply(operations, by, viewed, allowed or _anyone, stage=stage)
+                with self.writer.hold(paths):
+                    return self._apply(operations, by, viewed, allowed or _anyone, stage=stage)
             except ConflictError as error:
-                if error.code != "skill-changed" or not tries:
+                if error.code != "skill-changed" or not patches:
                     raise
+                paths, conflict = error.details.get("paths") or [error.details["path"]], error
+        raise conflict
 
     def _apply(
         self,

@@ -217,9 +217,34 @@ def find_deleted(journal: Journal, name: str) -> TreeChange:
     return TreeChange("restore", entry.skill, entry.path, journal.content(entry.before), "")
 
 
-_LOOKED_BACK = 100
+_LOOKED_BACK = 10_000
 """Entries among which the last change is looked for; what was only found belongs to no change."""
+_UNDOES = re.compile(r"Undo of (\S+)\.")
+"""How an undo that does not name its target in its run names it as its reason."""
 _LONGEST_NUMBER = 18
+
+
+def _taken_back(entries: Sequence[Entry]) -> set[int]:
+    """The numbers of the entries that an undo took back, unless that undo was taken back, too."""
+    runs: dict[str, list[Entry]] = {}
+    for entry in entries:
+        runs.setdefault(entry.run, []).append(entry)
+    numbered = {str(entry.id): [entry] for entry in entries}
+    takes: dict[int, set[int]] = {}
+    """What the undo with an entry of this number took back."""
+    found: set[int] = set()
+    for run, made in runs.items():
+        if not run or made[0].action != "undo":
+            continue
+        named = _UNDOES.fullmatch(made[0].reason)
+        what = run.partition(".")[2] or (named[1] if named else "")
+        targets = numbered.get(what) or runs.get(what, [])
+        if targets and targets[0].action in ("rename", "merge"):
+            targets = runs[targets[0].run]
+        numbers = {entry.id for entry in targets}
+        takes.update(dict.fromkeys((entry.id for entry in made), numbers))
+        found = found.difference(*(takes.get(number, ()) for number in numbers)) | numbers
+    return found
 
 
 class History:
@@ -298,12 +323,13 @@ class History:
         return Reversal(*self._committer.commit([to_version(self._journal, skill, path, number)], by))
 
     def undo(self, what: int | str | None = None, by: Provenance = USER) -> Reversal:
-        """Take back one entry by its number, or everything of one run by its id; without either, the last change."""
+        """Take back one entry by its number, or everything of one run by its id; without either, the last change.
+
+        The last change is the last one that is not taken back: called again and again, it goes back change by change.
+        An undo is taken back by naming it. Raises UsageError `nothing-changes` for what is taken back already.
+        """
         if what is None:
-            made = [entry.run for entry in self._journal.entries(last=_LOOKED_BACK) if entry.run]
-            if not made:
-                raise NotFoundError("no-such-entry", "The history is empty.", hint="Nothing was changed yet.")
-            what = made[-1]
+            return self._undo(*self._last_change(), by)
         what = str(what)
         entries: Sequence[Entry] = ()
         if what.isdecimal() and len(what) <= _LONGEST_NUMBER:
@@ -315,11 +341,37 @@ class History:
         if not entries:
             hint = "`whet history` shows entries and runs."
             raise NotFoundError("no-such-entry", f"The history has no entry and no run {what!r}.", hint=hint)
+        return self._undo(what, entries, by)
+
+    def _last_change(self) -> tuple[str, Sequence[Entry]]:
+        """The last run that is not taken back, and what is left of it."""
+        known = self._journal.entries(last=_LOOKED_BACK)
+        if not any(entry.run for entry in known):
+            raise NotFoundError("no-such-entry", "The history is empty.", hint="Nothing was changed yet.")
+        back = _taken_back(known)
+        left = [
+            entry
+            for entry in known
+            if entry.run and entry.action != "undo" and entry.id not in back and entry.before != entry.after
+        ]
+        if not left:
+            hint = "`whet undo ID` with the number of an undo brings back what it took."
+            raise UsageError("nothing-changes", "Every change is taken back already.", hint=hint)
+        run = left[-1].run
+        return run, [entry for entry in left if entry.run == run]
+
+    def _undo(self, what: str, entries: Sequence[Entry], by: Provenance) -> Reversal:
         entries = [entry for entry in entries if entry.before != entry.after]
         if not entries:
             raise UsageError("nothing-changes", f"{what} changed nothing.", hint="Name another entry.")
-        by = by._replace(reason=by.reason or f"Undo of {what}.")
-        return Reversal(*self._committer.commit(revert_entries(self._journal, entries), by))
+        changes = [
+            change for change in revert_entries(self._journal, entries) if digest(change.after) != change.expected
+        ]
+        if not changes:
+            raise UsageError("nothing-changes", f"{what} is taken back already.", hint="Name another entry.")
+        run = by.run or f"u{os.urandom(8).hex()}.{what}"
+        by = by._replace(reason=by.reason or f"Undo of {what}.", run=run)
+        return Reversal(*self._committer.commit(changes, by))
 
     def verify(self) -> Proof:
         """Prove the history."""

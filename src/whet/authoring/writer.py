@@ -14,7 +14,8 @@ contents has no gap and the edit can be undone like any other.
 from __future__ import annotations
 
 import os
-from contextlib import ExitStack, suppress
+import threading
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.authoring.journal import Edit, Note
@@ -26,13 +27,14 @@ from whet.store.intents import EDIT, Handler
 from whet.store.locks import FileLock, lock_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from whet.authoring.journal import Entry, Journal
     from whet.skill.tree import Item, Tree
     from whet.store.intents import Intent
 
-_LOCK_SECONDS = 10.0
+_LOCK_SECONDS = 30.0
+"""Long enough for a handful of others to check and make their changes of the same skill first."""
 _ATTEMPTS = 5
 
 
@@ -71,6 +73,7 @@ class Writer:
     def __init__(self, journal: Journal, state: str) -> None:
         self.journal = journal
         self._state = state
+        self._own = threading.local()
         self.settled: Callable[[Sequence[Entry], Any], None] = lambda *_: None
         """Is called inside the transaction that enters a change, with what the lock will say; raising takes the change
         back."""
@@ -85,14 +88,30 @@ class Writer:
         told: tuple[str, ...] = ()
         for _ in range(_ATTEMPTS):
             told = self.recover()
-            with ExitStack() as locks:
-                for path in paths:
-                    locks.enter_context(self._lock(path, _LOCK_SECONDS))
+            with self.hold(paths):
                 if any(note.path in paths for edit in self.journal.edits() for note in edit.notes):
                     continue  # its writer died a moment ago
-                return self._write(changes, by, lock)
+                try:
+                    return self._write(changes, by, lock)
+                except ConflictError as error:
+                    error.details["paths"] = paths
+                    raise
         message = " ".join((f"An earlier change of {paths[0]} is not settled.", *told))
         raise FailedError("unsettled-change", message, hint="Mend what is in its way, then try again.", path=paths[0])
+
+    @contextmanager
+    def hold(self, paths: Iterable[str]) -> Iterator[None]:
+        """Keep other writers from these skills; what this thread holds already is not asked for again."""
+        held: frozenset[str] = getattr(self._own, "held", frozenset())
+        wanted = sorted(set(paths) - held)
+        with ExitStack() as locks:
+            for path in wanted:
+                locks.enter_context(self._lock(path, _LOCK_SECONDS))
+            self._own.held = held.union(wanted)
+            try:
+                yield
+            finally:
+                self._own.held = held
 
     def _write(self, changes: Sequence[TreeChange], by: Provenance, lock: Any) -> tuple[Entry, ...]:
         before = {
@@ -177,8 +196,8 @@ class Writer:
         return self.journal.intents.recover({EDIT: Handler(self._locks, self._recover, _describe)})
 
     def _locks(self, intent: Intent) -> list[FileLock]:
-        paths = sorted({note.path for note in Edit.from_intent(intent).notes})
-        return [self._lock(path, 0.0) for path in paths]
+        paths = {note.path for note in Edit.from_intent(intent).notes}
+        return [self._lock(path, 0.0) for path in sorted(paths - getattr(self._own, "held", frozenset()))]
 
     def _recover(self, intent: Intent) -> str:
         edit = Edit.from_intent(intent)

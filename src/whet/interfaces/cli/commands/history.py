@@ -97,8 +97,8 @@ def configure_rollback(parser: Parser) -> None:
 
 def configure_undo(parser: Parser) -> None:
     parser.details = (
-        "What was changed since stays, unless it is about the same files. An undo is a change like any other and can "
-        "itself be undone."
+        "What was changed since stays, unless it is about the same files. Run it again to take back the change "
+        "before. An undo is a change like any other: `whet undo ID` with its number takes it back."
     )
     parser.positional(
         "id",
