@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
+import time
 from base64 import b64decode
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
@@ -75,6 +77,11 @@ def spoil(journal: Journal, *statements: str) -> None:
         for statement in statements:
             assert connection.execute(statement).rowcount, statement
         connection.commit()
+
+
+def age(journal: Journal, when: int) -> None:
+    for blob in journal.blobs.digests():
+        os.utime(journal.blobs._path(blob), ns=(when, when))
 
 
 def test_reading_makes_no_database(journal: Journal) -> None:
@@ -162,20 +169,39 @@ def test_a_lineage_that_is_none_is_a_problem_and_stops_the_next_entry(written: J
     refused(lambda: written.append([note("", digest(TREE))]), "history-damaged")
 
 
-@pytest.mark.parametrize(
-    "manifest",
-    ["no json", "[]", "3", "[[1]]", '[["SKILL.md", "file", false, "no digest"]]', '[[1, "file", false, "x"]]', "null"],
-)
-def test_a_damaged_manifest_is_noticed(written: Journal, manifest: str) -> None:
-    of = written.entry(2).after
-    spoil(written, f"UPDATE trees SET manifest = '{manifest}' WHERE digest = '{of}'")
-    assert [(problem.entry, problem.code) for problem in written.verify()] == [(0, "history-damaged")]
-    refused(lambda: written.content(of), "history-damaged")
+def test_a_content_is_found_and_proven_without_a_database(journal: Journal, tmp_path: Path) -> None:
+    tree = {**TREE, "a\nb": Item(b"1"), "\udcff": Item(b"2"), "l": Item(b"\xff", link=True), "m": Item(b"l", link=True)}
+    of, empty = journal.keep(tree), journal.keep({})
+    other = Journal(StateDatabase(str(tmp_path / "other")), journal.clock)
+    shutil.copytree(journal.blobs.directory, other.blobs.directory)
+    assert (of, empty) == (digest(tree), digest({}))
+    assert (other.content(of), other.content(empty)) == (tree, {})
+    assert not os.path.exists(other.state.path)
 
 
-def test_a_manifest_that_is_missing_is_noticed(written: Journal) -> None:
-    spoil(written, f"DELETE FROM trees WHERE digest = '{written.entry(2).after}'")
+@pytest.mark.parametrize("damage", [b"", b"no list", b"SKILL.md\0file\0" + b"0" * 64 + b"\n"])
+def test_a_damaged_list_of_files_is_noticed(written: Journal, damage: bytes) -> None:
+    path = written.blobs._path(written.entry(2).after[7:])
+    with open(path, "wb") as file:
+        file.write(damage)
+    assert [(problem.entry, problem.code) for problem in written.verify()] == [(0, "blob-corrupt")]
+
+
+def test_a_digest_of_something_else_is_no_content(written: Journal) -> None:
+    refused(lambda: written.content(f"sha256:{written.blobs.put(b'text')}"), "history-damaged")
+    refused(lambda: written.content(f"sha256:{written.blobs.put(bytes([255, 0]) + b'file')}"), "history-damaged")
+
+
+def test_a_list_of_files_that_is_missing_is_noticed(written: Journal) -> None:
+    os.unlink(written.blobs._path(written.entry(2).after[7:]))
     assert [problem.code for problem in written.verify()] == ["no-such-content"]
+
+
+def test_nothing_is_collected_while_a_list_of_files_is_missing(written: Journal, clock: Time) -> None:
+    os.unlink(written.blobs._path(written.entry(2).after[7:]))
+    kept = [*written.blobs.digests()]
+    clock.now += 10**18
+    assert written.compact() == 0 and [*written.blobs.digests()] == kept
 
 
 @pytest.mark.parametrize(("damage", "code"), [(b"x", "blob-corrupt"), (None, "blob-missing")])
@@ -183,7 +209,7 @@ def test_a_damaged_content_is_noticed_and_mended_by_the_same_content(
     written: Journal, damage: bytes | None, code: str
 ) -> None:
     of = written.entry(2).after
-    path = written.blobs._path(written._manifest(of)[0][3])
+    path = written.blobs._path(written.files(of)[0][2])
     os.unlink(path)
     if damage:
         with open(path, "wb") as file:
@@ -210,13 +236,11 @@ def test_compaction_removes_only_what_nothing_refers_to_and_only_after_a_while(
         "Why.",
         {"/skills/a": trees["copied"]},
     )
-    clock.now = max(clock.now, os.stat(tmp_path).st_mtime_ns) + HOUR // 2
+    age(written, clock.now)
+    clock.now += HOUR // 2
     assert written.compact() == 0, "it may belong to a writer that is not yet that far"
     clock.now += 2 * HOUR
-    for directory, _, names in os.walk(written.blobs.directory):
-        for name in names:
-            os.utime(os.path.join(directory, name), ns=(clock.now - 2 * HOUR,) * 2)
-    assert written.compact() == 2
+    assert written.compact() == 3
     refused(lambda: written.content(lonely), "no-such-content")
     kept = [*(entry.after for entry in written.entries()), intended, base, after, copied]
     assert all(digest(written.content(of) or {}) == of for of in kept)
@@ -225,14 +249,13 @@ def test_compaction_removes_only_what_nothing_refers_to_and_only_after_a_while(
 
 def test_a_content_kept_again_while_it_is_old_is_young(journal: Journal, clock: Time) -> None:
     of = journal.keep(TREE)
-    clock.now = max(clock.now, os.stat(journal.state.path).st_mtime_ns) + 3 * HOUR
-    for directory, _, names in os.walk(journal.blobs.directory):
-        for name in names:
-            os.utime(os.path.join(directory, name), ns=(clock.now - 2 * HOUR,) * 2)
+    journal.append([])
+    clock.now = time.time_ns()
+    age(journal, clock.now - 2 * HOUR)
     journal.keep(TREE)
-    for item in TREE.values():  # `put` sets the time of the real clock; here the clock is ahead of it
-        os.utime(journal.blobs._path(journal.blobs.put(item.data)), ns=(clock.now,) * 2)
     assert journal.compact() == 0 and journal.content(of) == TREE
+    age(journal, clock.now - 2 * HOUR)
+    assert journal.compact() == 4
 
 
 def test_an_exported_history_can_be_proven_and_read_without_the_library(world: World) -> None:

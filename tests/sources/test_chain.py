@@ -415,7 +415,7 @@ def test_uninstalling_lets_go_of_what_merges_start_from(world: World) -> None:
     base = world.locked()["skills/deploy"].digest
     library.sources.uninstall("deploy")
     now[0] += 2 * HOUR
-    assert library.edit.history.compact() == 1
+    assert library.edit.history.compact() == 2
     refused(lambda: library.edit.journal.content(base), "no-such-content")
 
 

@@ -35,8 +35,8 @@ from whet.store.repair import check_state, repair_state
 from whet.store.state import StateDatabase
 
 FIXTURES = Path(__file__).parent / "fixtures"
-CONVERTED = ("intents", "installs")
-"""Tables whose rows later migrations changed; `test_installs` in this file looks at them."""
+CONVERTED = ("intents", "installs", "trees")
+"""Tables whose rows later migrations changed; other tests of this file look at them."""
 TABLES = {
     (kind.name, old): new for kind in former._DATABASES for old, new in kind.tables.items() if new not in CONVERTED
 }
@@ -198,6 +198,30 @@ def test_records_of_connections_are_rows_and_the_backups_stay(state: Path) -> No
         connections.read("cursor-0123456789ab")
     assert caught.value.code == "connection-record-broken"
     database.close()
+
+
+@pytest.mark.parametrize("damaged", [False, True])
+def test_the_lists_of_files_are_contents_under_their_own_digests(state: Path, damaged: bool) -> None:
+    """Also when the database that held them is damaged."""
+    old = rows(state / "history.db", "trees")
+    if damaged:
+        data = bytearray((state / "state.db").read_bytes())
+        data[60:64] = bytes(4)  # the version
+        data[4096:] = b"\xff" * (len(data) - 4096)
+        (state / "state.db").write_bytes(data)
+        repair_state(str(state), system_clock)
+    else:
+        move(state)
+    journal = Journal(StateDatabase(str(state)), system_clock)
+    kept = {of: [*map(list, json.loads(text))] for of, _, text in old}
+    marks = {
+        of: [[path, "link" if mark == "link" else "file", mark == "executable", hash_] for path, mark, hash_ in files]
+        for of in kept
+        for files in [journal.files(of)]
+    }
+    assert marks == {of: sorted(files) for of, files in kept.items()} != {}
+    assert journal.state.read("SELECT name FROM sqlite_master WHERE name = 'trees'") == []
+    journal.state.close()
 
 
 def test_moving_twice_changes_nothing(state: Path) -> None:

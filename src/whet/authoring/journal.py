@@ -15,10 +15,9 @@ import os
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from whet.authoring.trees import digest
-from whet.errors import FailedError, InvalidError, NotFoundError, UsageError
-from whet.skill.tree import Item, Tree, entries
-from whet.store.blobs import Blobs
+from whet.errors import FailedError, NotFoundError, UsageError, WhetError
+from whet.skill.tree import Item, Tree, entries, manifest, read_manifest
+from whet.store.blobs import CONTENTS, Blobs
 from whet.store.chain import ORIGIN, Chain
 from whet.store.clock import iso
 from whet.store.intents import EDIT, Intents
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from whet.store.state import StateDatabase
     from whet.values import Json
 
-BLOBS = "contents"
 _SPACE = 1 << 256
 _GRACE_NS = 3600 * 10**9
 """Longer than any writer takes from storing a content to writing down what refers to it."""
@@ -112,7 +110,7 @@ class Journal:
 
     def __init__(self, state: StateDatabase, clock: Clock) -> None:
         self.state = state
-        self.blobs = Blobs(os.path.join(state.directory, BLOBS))
+        self.blobs = Blobs(os.path.join(state.directory, CONTENTS))
         self.clock = clock
         self.intents = Intents(state, clock)
         self._chain = Chain(state, "journal", Entry._make, Entry._fields, _seal)
@@ -120,17 +118,16 @@ class Journal:
     # contents
 
     def keep(self, tree: Mapping[str, Item] | None) -> str:
-        """Store a content; its digest, "" for none."""
+        """Store a content; its digest, "" for none.
+
+        The list of its files comes last. It is what the digest is the hash of, so it lies under the digest itself, and
+        every content can be found and proven without a database.
+        """
         if tree is None:
             return ""
-        of = digest(tree)
-        rows = [[entry.path, entry.kind, entry.executable, entry.sha256] for entry in entries(tree)]
         for item in tree.values():
-            self.blobs.put(item.data)
-        query = "INSERT INTO trees VALUES (?, ?, ?) ON CONFLICT (digest) DO UPDATE SET kept = excluded.kept"
-        with self.state.write() as connection:
-            connection.execute(query, (of, json.dumps(rows), self.clock()))
-        return of
+            self.blobs.put(_recoded(item.data, "surrogateescape", "surrogatepass") if item.link else item.data)
+        return f"sha256:{self.blobs.put(manifest(entries(tree)))}"
 
     def retain(self, path: str, tree: Mapping[str, Item] | None) -> None:
         """Keep a content for a skill's directory, whether it was ever there or not; None lets go of all of them."""
@@ -145,25 +142,25 @@ class Journal:
         """The content of that digest, proven; None for ""."""
         if not of:
             return None
-        try:
-            tree = {
-                path: Item(self.blobs.get(hash_), executable=executable, link=kind == "link")
-                for path, kind, executable, hash_ in self._manifest(of)
-            }
-            same = digest(tree) == of
-        except (AttributeError, InvalidError, TypeError, UsageError, ValueError):  # no manifest any more
-            same = False
-        if not same:
-            raise FailedError("history-damaged", f"The stored content {of} is not what it was.", hint=_DOCTOR)
+        tree: Tree = {}
+        for path, mark, hash_ in self.files(of):
+            data = self.blobs.get(hash_)
+            if mark == "link":
+                tree[path] = Item(_recoded(data, "surrogatepass", "surrogateescape"), link=True)
+            else:
+                tree[path] = Item(data, executable=mark == "executable")
         return tree
 
-    def _manifest(self, of: str) -> list[tuple[str, str, bool, str]]:
-        rows = self.state.read("SELECT manifest FROM trees WHERE digest = ?", (of,))
-        if not rows:
+    def files(self, of: str) -> tuple[tuple[str, str, str], ...]:
+        """Path, mark and hash of every file of a content. Raises NotFoundError and FailedError."""
+        try:
+            data = self.blobs.get(of.removeprefix("sha256:"))
+        except (NotFoundError, UsageError):
             hint = "`whet history NAME` shows the versions that are kept."
-            raise NotFoundError("no-such-content", f"No content {of} is kept.", hint=hint)
-        manifest: list[tuple[str, str, bool, str]] = json.loads(rows[0][0])
-        return manifest
+            raise NotFoundError("no-such-content", f"No content {of} is kept.", hint=hint) from None
+        if data and not (found := read_manifest(data)):
+            raise FailedError("history-damaged", f"The stored content {of} is not a list of files.", hint=_DOCTOR)
+        return found if data else ()
 
     # entries
 
@@ -248,19 +245,24 @@ class Journal:
         if database is None:
             return 0
         now = self.clock()
-        with database.write() as connection:
+        with database.snapshot() as connection:
             kept = {of for row in connection.execute("SELECT before, after FROM journal") for of in row}
             kept.update(of for (of,) in connection.execute("SELECT digest FROM retained"))
             kept.update(of for edit in self.edits() for note in edit.notes for of in (note.before, note.after))
             for (text,) in connection.execute("SELECT changes FROM proposals").fetchall():
                 kept.update(of for change in json.loads(text) for of in change[3:])
-            kept.update(
-                of for (of,) in connection.execute("SELECT digest FROM trees WHERE kept > ?", (now - _GRACE_NS,))
-            )
-            known = dict(connection.execute("SELECT digest, manifest FROM trees").fetchall())
-            connection.executemany("DELETE FROM trees WHERE digest = ?", [(of,) for of in known if of not in kept])
-        files = {row[3] for of, manifest in known.items() if of in kept for row in json.loads(manifest)}
+        kept.discard("")
+        try:
+            files = {hash_ for of in kept for _, _, hash_ in self.files(of)}
+        except WhetError:  # what belongs to that content cannot be told, so nothing goes
+            return 0
+        files.update(of.removeprefix("sha256:") for of in kept)
         return len(self.blobs.remove_unreferenced(files, older_than_ns=_GRACE_NS, now_ns=now))
+
+
+def _recoded(data: bytes, one: str, other: str) -> bytes:
+    """The text of a link as the digest sees it, or as the file system does; they differ where it is not UTF-8."""
+    return data.decode("utf-8", one).encode("utf-8", other)
 
 
 _DOCTOR = "Run `whet verify-history`; it lists what is damaged."

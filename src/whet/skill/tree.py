@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 IGNORED = frozenset({".git", "__pycache__", ".DS_Store"})
 """Names of files and directories that are never part of a package."""
 
+_LINE = re.compile(rb"([^\0]+)\0(file|executable|link)\0([0-9a-f]{64})\n")
 _ROOTED = re.compile(r"[/\\]|[A-Za-z]:")
 
 
@@ -123,6 +124,11 @@ def link_entry(path: str, target: str) -> Entry:
 
 def digest(entries: Iterable[Entry]) -> str:
     """The content digest of a package, `sha256:` and 64 hex digits, whatever the order of its entries."""
+    return _sha256([manifest(entries)])
+
+
+def manifest(entries: Iterable[Entry]) -> bytes:
+    """What the digest is the hash of: a line for each file and link, sorted by path."""
     lines: dict[bytes, bytes] = {}
     for entry in entries:
         if ignored(entry.path):
@@ -142,7 +148,18 @@ def digest(entries: Iterable[Entry]) -> str:
             )
         mark = b"link" if entry.kind == "link" else b"executable" if entry.executable else b"file"
         lines[path] = b"%s\0%s\0%s\n" % (path, mark, entry.sha256.encode())
-    return _sha256(lines[path] for path in sorted(lines))
+    return b"".join(lines[path] for path in sorted(lines))
+
+
+def read_manifest(data: bytes) -> tuple[tuple[str, str, str], ...]:
+    """Path, mark (`file`, `executable` or `link`) and hash of everything a manifest lists; () for any other text."""
+    lines = [found.groups() for found in _LINE.finditer(data)]
+    if sum(len(path) + len(mark) + len(hash_) + 3 for path, mark, hash_ in lines) != len(data):
+        return ()
+    try:
+        return tuple((_text(path), _text(mark), _text(hash_)) for path, mark, hash_ in lines)
+    except UnicodeDecodeError:
+        return ()
 
 
 def entries(tree: Mapping[str, Item]) -> Iterator[Entry]:
@@ -194,6 +211,10 @@ def _climbs(segments: list[str], depth: int) -> bool:
 def _bytes(text: str) -> bytes:
     """UTF-8, also for the lone surrogates that stand for undecodable file names: each text has its own bytes."""
     return text.encode("utf-8", "surrogatepass")
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "surrogatepass")
 
 
 def _sha256(chunks: Iterable[bytes]) -> str:

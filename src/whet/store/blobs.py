@@ -22,6 +22,8 @@ from whet.store.locks import FileLock, lock_path
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
+CONTENTS = "contents"
+"""Where the contents of skills are, below the state directory."""
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _SHARD = re.compile(r"[0-9a-f]{2}")
 _REST = re.compile(r"[0-9a-f]{62}")
@@ -36,13 +38,13 @@ class Blobs:
     def __init__(self, directory: str) -> None:
         self.directory = directory
 
-    def put(self, data: bytes) -> str:
+    def put(self, data: bytes, *, durable: bool = True) -> str:
         """Store the content and return its digest; storing it again is cheap, and repairs a damaged copy."""
         digest = sha256(data).hexdigest()
         path = self._path(digest)
         if not os.path.exists(path):
-            make_directories(os.path.dirname(path))
-            write_bytes(path, data)
+            make_directories(os.path.dirname(path), durable=durable)
+            write_bytes(path, data, durable=durable)
             return digest
         with self._lock():
             if _read(path) == data:

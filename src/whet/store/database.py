@@ -54,15 +54,16 @@ class Schema(NamedTuple):
     """Called in the transaction that migrates, after each migration, with the connection, the file's directory and the
     migration's number: moves over what older files there hold of what that migration made room for, so that later ones
     change it like any other row. The files are what it returns, and are set aside after the commit."""
-    convert: Mapping[int, Callable[[sqlite3.Connection], None]] = MappingProxyType({})
-    """By the number of a migration, what changes rows that were there before, where SQL alone cannot."""
+    convert: Mapping[int, Callable[[sqlite3.Connection, str], None]] = MappingProxyType({})
+    """By the number of a migration, what changes rows that were there before, where SQL alone cannot; called with the
+    file's directory, "" for a database that is only tried."""
 
-    def apply(self, connection: sqlite3.Connection, number: int) -> None:
+    def apply(self, connection: sqlite3.Connection, number: int, directory: str = "") -> None:
         """Bring a database from the version before to this one, in the transaction that is open."""
         for statement in _statements(self.migrations[number - 1]):
             connection.execute(statement)
         if number in self.convert:
-            self.convert[number](connection)
+            self.convert[number](connection, directory)
 
 
 class Database:
@@ -390,7 +391,7 @@ def _migrate(connection: sqlite3.Connection, schema: Schema, directory: str) -> 
         version = int(connection.execute("PRAGMA user_version").fetchone()[0])
         adopted: list[str] = []
         for number in range(version + 1, len(schema.migrations) + 1):
-            schema.apply(connection, number)
+            schema.apply(connection, number, directory)
             adopted += schema.adopt(connection, directory, number) if schema.adopt else ()
         connection.execute(f"PRAGMA application_id = {schema.application_id}")
         connection.execute(f"PRAGMA user_version = {len(schema.migrations)}")

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import os
 from contextlib import closing, suppress
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from whet.errors import FailedError
+from whet.errors import FailedError, InvalidError
 from whet.store.failures import os_failures
 
 if TYPE_CHECKING:
@@ -274,3 +275,29 @@ def convert_ledger(connection: sqlite3.Connection) -> None:
             query = "INSERT INTO intents (id, time, kind, payload) VALUES (?, 0, 'lock', ?)"
             connection.execute(query, (change["id"], json.dumps(change)))
     connection.execute("DROP TABLE ledger")
+
+
+def convert_trees(connection: sqlite3.Connection, directory: str) -> None:
+    """Keep the list of a content's files among the contents, under the digest of the content, which is its own hash.
+
+    A list that does not give its digest proves nothing: the history reports that content as missing.
+    """
+    import json
+
+    from whet.skill.tree import Entry, manifest
+    from whet.store.blobs import CONTENTS, Blobs
+
+    blobs = Blobs(os.path.join(directory, CONTENTS))
+    at_once = hasattr(os, "sync")  # one sync for all of them, where there is such a thing
+    trees = connection.execute("SELECT digest, manifest FROM trees").fetchall() if directory else []
+    for of, text in trees:
+        try:
+            rows = json.loads(text)
+            data = manifest(Entry(path, kind, bool(executable), 0, hash_) for path, kind, executable, hash_ in rows)
+        except (AttributeError, InvalidError, TypeError, ValueError):
+            continue
+        if of == f"sha256:{sha256(data).hexdigest()}":
+            blobs.put(data, durable=not at_once)
+    if trees and at_once:
+        os.sync()
+    connection.execute("DROP TABLE trees")

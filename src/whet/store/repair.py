@@ -125,10 +125,12 @@ def repair_state(directory: str, clock: Clock) -> Repaired:
 
 
 def _version(path: str) -> int:
-    """How many migrations a file has seen; 0 where that cannot be read."""
+    """How many migrations a file has seen; 0 where that cannot be read. The lists of `trees` were in it up to 15."""
     try:
         with closing(open_reader(path)) as connection:
-            return int(connection.execute("PRAGMA user_version").fetchone()[0])
+            version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+            trees = "SELECT 15 FROM sqlite_master WHERE name = 'trees'"
+            return version or int((connection.execute(trees).fetchone() or [0])[0])
     except (sqlite3.Error, UnicodeDecodeError):
         return 0
 

@@ -22,7 +22,7 @@ class Migration(NamedTuple):
     room: str
     """Whose tables they are."""
     sql: str
-    convert: Callable[[sqlite3.Connection], None] | None = None
+    convert: Callable[[sqlite3.Connection, str], None] | None = None
     """Changes rows that were there before, where SQL alone cannot; in the same transaction."""
 
 
@@ -32,10 +32,16 @@ def _adopt(connection: sqlite3.Connection, directory: str, number: int) -> list[
     return adopt(connection, directory, number)
 
 
-def _convert_ledger(connection: sqlite3.Connection) -> None:
+def _convert_ledger(connection: sqlite3.Connection, _directory: str) -> None:
     from whet.store.former import convert_ledger
 
     convert_ledger(connection)
+
+
+def _convert_trees(connection: sqlite3.Connection, directory: str) -> None:
+    from whet.store.former import convert_trees
+
+    convert_trees(connection, directory)
 
 
 def _drop_caches(_connection: sqlite3.Connection, directory: str, _number: int) -> list[str]:
@@ -242,6 +248,7 @@ STATE_MIGRATIONS = (
         CREATE TABLE connections (id TEXT PRIMARY KEY, record TEXT NOT NULL);
         """,
     ),
+    Migration(16, "authoring", "", _convert_trees),
 )
 
 STATE = Schema(
