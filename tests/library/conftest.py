@@ -111,7 +111,7 @@ def config(tmp_path: Path) -> Callable[..., None]:
     """Writes config.toml; the skills that ship with Whet are always left out."""
 
     def write(text: str = "") -> None:
-        (tmp_path / "state").mkdir(exist_ok=True)
+        (tmp_path / "state").mkdir(0o700, exist_ok=True)
         (tmp_path / "state" / "config.toml").write_text(f"bundled_skills = false\n{text}", encoding="utf-8")
 
     return write

@@ -124,7 +124,7 @@ skill("root/one")
 os.mkdir(top + "/state")
 open(top + "/state/state.db", "w").close()
 os.chmod(top + "/state/state.db", 0)
-os.chmod(top + "/state", 0o555)
+os.chmod(top + "/state", 0o500)
 answer = [[entry.code, entry.severity, os.path.relpath(entry.path, top)] for entry in library().doctor()]
 """) == [["permission-denied", "error", "state/state.db"], ["home-read-only", "warning", "state"]]
     assert unprivileged("""

@@ -14,13 +14,13 @@ from whet.store.atomic import (
     Cleaned,
     clean_leftovers,
     leftovers,
-    make_directories,
     replace_directory,
     staging,
     temporary_path,
     write_bytes,
     write_text,
 )
+from whet.store.directories import make_directories
 
 if TYPE_CHECKING:
     from pathlib import Path

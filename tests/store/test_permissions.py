@@ -20,7 +20,8 @@ COMMON = (
     """
 import ctypes, json, os, shutil, sys, urllib.parse
 from whet.errors import FailedError
-from whet.store.atomic import clean_leftovers, make_directories, replace_directory, write_bytes
+from whet.store.atomic import clean_leftovers, replace_directory, write_bytes
+from whet.store.directories import make_directories
 from whet.store.blobs import Blobs
 from whet.store.database import Database, Schema, check, rebuildable, set_aside
 from whet.store.locks import FileLock

@@ -318,6 +318,7 @@ class SkillSettings:
                 description=description,
                 instruction=instruction,
                 overwrite=overwrite,
+                private=not project,
             )
         notes = tuple(
             note

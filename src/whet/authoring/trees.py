@@ -15,15 +15,8 @@ from typing import TYPE_CHECKING
 from whet.errors import ConflictError
 from whet.skill import tree as trees
 from whet.skill.tree import Item, entries
-from whet.store.atomic import (
-    is_leftover,
-    make_directories,
-    replace_directory,
-    staging,
-    sync_directory,
-    temporary_path,
-    write_bytes,
-)
+from whet.store.atomic import is_leftover, replace_directory, staging, temporary_path, write_bytes
+from whet.store.directories import make_directories, sync_directory
 from whet.store.failures import os_failures
 
 if TYPE_CHECKING:

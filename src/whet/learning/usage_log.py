@@ -26,6 +26,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, get_args
 from zlib import crc32
 
+from whet.store.directories import PRIVATE, make_missing, sync_directory
 from whet.store.locks import is_file_at
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ if sys.platform == "win32":
 else:
 
     def _open(path: str) -> int:
-        return os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+        return os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, PRIVATE)
 
 
 class Event(NamedTuple):
@@ -146,7 +147,7 @@ class Log:
         try:
             return _open(self.path)
         except FileNotFoundError:
-            os.makedirs(self.directory, exist_ok=True)
+            make_missing(self.directory)
             return _open(self.path)
 
     # The rest is for whoever counts. All but `names` and `read` is for one process at a time.
@@ -173,8 +174,6 @@ class Log:
     def seal(self, name: str) -> str:
         """Make a segment of the log, if `name` is its name, and end the segment; returns the segment's name."""
         if name == _LOG:
-            from whet.store.atomic import sync_directory
-
             name = f"events-{os.urandom(8).hex()}.part"
             os.rename(self.path, os.path.join(self.directory, name))
             sync_directory(self.directory)  # or after a power failure it is the log again, and counted again

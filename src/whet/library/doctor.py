@@ -18,7 +18,9 @@ from whet.library.readiness import missing
 from whet.notes import Note
 from whet.skill.finder import LIBRARY, MAIN_FILES
 from whet.store.atomic import Cleaned, clean_leftovers, leftovers
+from whet.store.directories import find_loose, is_loose, tighten
 from whet.store.repair import Repaired
+from whet.store.state import FILE as STATE_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -80,6 +82,10 @@ def examine_state(state: str) -> Iterator[Note]:
     for path in (path for name in _WORKPLACES for path in _leftovers(os.path.join(state, name))):
         hint = "Run `whet doctor --repair`."
         yield Note("leftover", "warning", "Left behind by an interrupted fetch.", hint, path=path)
+    if is_loose(state) and os.path.lexists(os.path.join(state, STATE_FILE)):
+        message = f"Other users may look into it; they have rights to {len([*find_loose(state)]):,} of the files there."
+        hint = "Run `whet doctor --repair`; copies of your skills are kept here."
+        yield Note("state-readable-by-others", "warning", message, hint, path=state)
     if os.path.isdir(state) and not os.access(state, os.W_OK):
         hint = "Make it writable, or set WHET_HOME to another directory."
         yield Note("home-read-only", "warning", "Whet cannot write here; every start is a cold one.", hint, path=state)
@@ -128,7 +134,8 @@ def _leftovers(directory: str) -> list[str]:
 
 
 def repair_workplaces(state: str) -> Repaired:
-    """Remove what killed fetches left behind."""
+    """Keep others out of the state, and remove what killed fetches left behind."""
+    tighten(path for path in (*find_loose(state), state) if is_loose(path))
     return _told(item for name in _WORKPLACES for item in clean_leftovers(os.path.join(state, name)))
 
 

@@ -31,7 +31,8 @@ from whet.skill.tree import DEFAULT_LIMITS, Item, Package
 from whet.skill.validate import valid, validate
 from whet.skill.validate.fixes import fix
 from whet.skill.validate.input import ValidationInput
-from whet.store.atomic import make_directories, replace_directory, staging, write_bytes, write_text
+from whet.store.atomic import replace_directory, staging, write_bytes, write_text
+from whet.store.directories import make_directories
 from whet.store.locks import FileLock, lock_path
 from whet.values import Json, answer_json
 

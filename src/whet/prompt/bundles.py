@@ -24,7 +24,8 @@ from whet.skill import names, paths
 from whet.skill.block import Block, BlockError, read_block
 from whet.skill.coerce import unique, words
 from whet.skill.yaml_edit import spell
-from whet.store.atomic import make_directories, sync_directory, write_bytes, write_text
+from whet.store.atomic import write_bytes, write_text
+from whet.store.directories import PRIVATE, make_directories, sync_directory
 from whet.store.failures import os_failures
 
 if TYPE_CHECKING:
@@ -91,8 +92,12 @@ def save_bundle(
     description: str = "",
     instruction: str = "",
     overwrite: bool = False,
+    private: bool = False,
 ) -> Bundle:
-    """Write a bundle to its file in one step; `overwrite` replaces the one of that name and keeps it beside."""
+    """Write a bundle to its file in one step; `overwrite` replaces the one of that name and keeps it beside.
+
+    `private`: for its owner alone.
+    """
     slug = names.command(name)
     if not slug:
         raise UsageError(
@@ -121,8 +126,8 @@ def save_bundle(
         with os_failures(path, doing="read", other="read-failed"):
             before, mode = read_file(path, sys.maxsize), os.stat(path).st_mode & 0o777
         write_bytes(f"{path}.before", before, mode=mode)
-    make_directories(directory)
-    write_text(path, text)
+    make_directories(directory, private=private)
+    write_text(path, text, mode=PRIVATE if private else None)
     return Bundle(name, slug, description, listed, instruction, path)
 
 
@@ -137,7 +142,7 @@ def follow_bundles(directories: Sequence[str], own: str, commits: Iterable[Commi
                 yield f"The bundle /{bundle.slug} still names {old}; write {new} into {bundle.path}."
                 continue
             told = {"name": bundle.name, "description": bundle.description, "instruction": bundle.instruction}
-            save_bundle(own, skills=skills, overwrite=True, **told)
+            save_bundle(own, skills=skills, overwrite=True, private=True, **told)
 
 
 def remove_bundle(bundle: Bundle) -> str:

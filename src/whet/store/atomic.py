@@ -23,6 +23,7 @@ from contextlib import contextmanager, suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from whet.store.directories import sync_directory
 from whet.store.failures import os_failure, os_failures
 from whet.store.locks import is_file_at, try_lock
 
@@ -31,13 +32,12 @@ if TYPE_CHECKING:
 
 _WINDOWS = sys.platform == "win32"
 if sys.platform == "win32":
-    _NEW, _FILE, _DIRECTORY, _ANY = os.O_BINARY, os.O_RDWR, os.O_RDONLY, os.O_RDONLY
+    _NEW, _FILE, _ANY = os.O_BINARY, os.O_RDWR, os.O_RDONLY
 else:
-    _NEW, _FILE, _DIRECTORY = os.O_NOFOLLOW, os.O_RDONLY | os.O_NOFOLLOW, os.O_RDONLY | os.O_DIRECTORY
+    _NEW, _FILE = os.O_NOFOLLOW, os.O_RDONLY | os.O_NOFOLLOW
     _ANY = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
 
 _LEFTOVER = re.compile(r"\.(?P<name>.+)\.whet-(?P<kind>tmp|old)-[0-9a-f]{16}(?:-journal|-wal|-shm)?", re.DOTALL)
-_NO_DIRECTORY_SYNC = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EACCES, errno.EBADF})
 _LONGEST_NAME = 200
 """Bytes of the target's name kept in a temporary name, so that the whole stays below the usual 255."""
 
@@ -78,26 +78,11 @@ def write_text(path: str, text: str, *, mode: int | None = None, durable: bool =
     write_bytes(path, text.encode("utf-8"), mode=mode, durable=durable)
 
 
-def make_directories(path: str, *, durable: bool = True) -> None:
-    """Make the directory and its missing parents; one that exists is fine."""
-    missing = []
-    current = os.path.abspath(path)
-    while not os.path.isdir(current) and os.path.dirname(current) != current:
-        missing.append(current)
-        current = os.path.dirname(current)
-    with os_failures(path, doing="create the directory"):
-        for directory in reversed(missing):
-            with suppress(FileExistsError):
-                os.mkdir(directory)
-            if not os.path.isdir(directory):
-                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), directory)
-            if durable:
-                sync_directory(os.path.dirname(directory))
-
-
 @contextmanager
-def staging(target: str) -> Iterator[str]:
+def staging(target: str, *, private: bool = False) -> Iterator[str]:
     """An empty directory beside `target` to build its next content in; gone at the end unless moved into place.
+
+    `private`: for its owner alone.
 
     with staging(target) as staged:
         ...
@@ -105,7 +90,7 @@ def staging(target: str) -> Iterator[str]:
     """
     path = temporary_path(os.path.realpath(target))
     with os_failures(target, doing="prepare"):
-        os.mkdir(path)
+        os.mkdir(path, 0o700 if private else 0o777)
     with _marked(path):
         try:
             yield path
@@ -185,21 +170,6 @@ def clean_leftovers(directory: str) -> tuple[Cleaned, ...]:
 def temporary_path(target: str) -> str:
     """A new temporary name beside `target` that `leftovers` recognises."""
     return _aside(target, "tmp")
-
-
-def sync_directory(directory: str) -> None:
-    """Make renames in the directory survive a power failure, where the platform has a way to."""
-    if _WINDOWS:
-        return
-    try:
-        fd = os.open(directory, _DIRECTORY)
-        try:
-            os.fsync(fd)
-        finally:
-            os.close(fd)
-    except OSError as error:
-        if error.errno not in _NO_DIRECTORY_SYNC:
-            raise
 
 
 def sync_file(path: str) -> None:

@@ -15,7 +15,8 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from whet.errors import FailedError, NotFoundError, UsageError
-from whet.store.atomic import clean_leftovers, make_directories, write_bytes
+from whet.store.atomic import clean_leftovers, write_bytes
+from whet.store.directories import PRIVATE, make_directories
 from whet.store.failures import os_failures
 from whet.store.locks import FileLock, lock_path
 
@@ -43,15 +44,15 @@ class Blobs:
         digest = sha256(data).hexdigest()
         path = self._path(digest)
         if not os.path.exists(path):
-            make_directories(os.path.dirname(path), durable=durable)
-            write_bytes(path, data, durable=durable)
+            make_directories(os.path.dirname(path), durable=durable, private=True)
+            write_bytes(path, data, mode=PRIVATE, durable=durable)
             return digest
         with self._lock():
             if _read(path) == data:
                 with os_failures(path):
                     os.utime(path)
             else:
-                write_bytes(path, data)
+                write_bytes(path, data, mode=PRIVATE)
         return digest
 
     def get(self, digest: str) -> bytes:

@@ -23,8 +23,16 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from whet.errors import FailedError, NotFoundError
-from whet.store.atomic import make_directories, sync_directory
 from whet.store.clock import Clock, iso, system_clock
+from whet.store.directories import (
+    PRIVATE,
+    is_loose,
+    make_directories,
+    make_missing,
+    sync_directory,
+    tighten,
+    tighten_state,
+)
 from whet.store.failures import os_failures, sqlite_failure
 from whet.store.locks import FileLock
 
@@ -48,8 +56,6 @@ class Schema(NamedTuple):
     """Marks the files of this kind; from 1 to 2**31 - 1, never changed."""
     migrations: tuple[str, ...]
     """SQL scripts; number n brings a file of version n to version n + 1. Only ever appended to."""
-    private: bool = False
-    """Whether others on the machine may not even read the file and its directory."""
     adopt: Callable[[sqlite3.Connection, str, int], Sequence[str]] | None = None
     """Called in the transaction that migrates, after each migration, with the connection, the file's directory and the
     migration's number: moves over what older files there hold of what that migration made room for, so that later ones
@@ -104,7 +110,7 @@ class Database:
         real = os.path.realpath(path)
         if _is_read_only(real):
             return cls(real, schema, durable=durable, busy_ms=busy_ms)
-        make_directories(os.path.dirname(real), durable=durable)
+        make_directories(os.path.dirname(real), durable=durable, private=True)
         with opening(real, busy_ms):
             return cls(real, schema, durable=durable, busy_ms=busy_ms)
 
@@ -161,7 +167,7 @@ class Database:
         with self._lock, _failures(self.path):
             moved = self._status is not None and not _is_at(self.path, self._status)
             if moved and not self._connection.in_transaction:
-                make_directories(os.path.dirname(self.path), durable=self._durable)
+                make_directories(os.path.dirname(self.path), durable=self._durable, private=True)
                 before = self._connection
                 with opening(self.path, self._busy_ms):
                     self._connect()
@@ -188,7 +194,7 @@ class Database:
         self.read_only = _is_read_only(self.path)
         with os_failures(self.path, doing="open", other="state-failed"), _failures(self.path):
             _refuse_orphaned_log(self.path)
-            if self._schema.private and not self.read_only:
+            if not self.read_only:
                 _make_private(self.path)
             connection = (_reader if self.read_only else _connected)(self.path, self._busy_ms)
             try:
@@ -301,12 +307,12 @@ def _is_at(path: str, status: os.stat_result) -> bool:
 
 
 def _make_private(path: str) -> None:
-    """Let its owner alone read the file and its companions. One that is there is not opened: that loses locks."""
+    """Let its owner alone read the file, its companions and its directory. None is opened: that loses locks."""
     try:
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE))
     except FileExistsError:
-        with suppress(PermissionError):  # of somebody else, who decides
-            os.chmod(path, 0o600)
+        tighten(path + part for part in ("", *COMPANIONS) if is_loose(path + part))
+    tighten_state(os.path.dirname(path))
 
 
 def _connected(database: str, busy_ms: int, *, uri: bool = False) -> sqlite3.Connection:
@@ -400,9 +406,6 @@ def _migrate(connection: sqlite3.Connection, schema: Schema, directory: str) -> 
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
-    if schema.private:
-        with suppress(OSError):  # somebody else's directory: they decide
-            os.chmod(directory, 0o700)
     put_away(adopted, directory)
 
 
@@ -412,7 +415,7 @@ def put_away(paths: Sequence[str], directory: str) -> None:
         return
     target = os.path.join(directory, FORMER)
     with suppress(OSError):
-        os.makedirs(target, mode=0o700, exist_ok=True)
+        make_missing(target)
     for path in paths:
         for part in ("", *COMPANIONS):
             with suppress(OSError):  # it is not there, or stays where it is and is never read again

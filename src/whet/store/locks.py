@@ -17,6 +17,7 @@ import time
 from typing import TYPE_CHECKING, Self
 
 from whet.errors import FailedError
+from whet.store.directories import PRIVATE, make_missing
 from whet.store.failures import os_failures
 
 if TYPE_CHECKING:
@@ -120,8 +121,7 @@ class FileLock:
         """An open file that has the lock; the one at the path, even if someone cleared the directory meanwhile."""
         while True:
             with os_failures(self._path, doing="lock", other="lock-failed"):
-                os.makedirs(os.path.dirname(self._path) or ".", exist_ok=True)
-                fd = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o644)
+                fd = self._opened()
                 try:
                     self._wait(fd, deadline)
                     if is_file_at(fd, self._path):
@@ -131,6 +131,14 @@ class FileLock:
                     os.close(fd)
                     raise
                 os.close(fd)
+
+    def _opened(self) -> int:
+        flags = os.O_RDWR | os.O_CREAT
+        try:
+            return os.open(self._path, flags, PRIVATE)
+        except FileNotFoundError:
+            make_missing(os.path.dirname(self._path))
+            return os.open(self._path, flags, PRIVATE)
 
     def _wait(self, fd: int, deadline: float) -> None:
         """Ask for the kernel lock, ever less often, until it is ours or the time is up."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import FailedError
 from whet.notes import Note
-from whet.store.atomic import sync_directory, temporary_path
+from whet.store.atomic import temporary_path
 from whet.store.cache import FILE as CACHE_FILE
 from whet.store.clock import system_clock
 from whet.store.database import (
@@ -28,6 +28,7 @@ from whet.store.database import (
     set_aside,
     size_of,
 )
+from whet.store.directories import sync_directory
 from whet.store.failures import os_failures
 from whet.store.former import adopt_readable, check_former, former_files
 from whet.store.salvage import copy_table

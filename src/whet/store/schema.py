@@ -254,7 +254,6 @@ STATE_MIGRATIONS = (
 STATE = Schema(
     0x57484554,
     tuple(step.sql for step in STATE_MIGRATIONS),
-    private=True,
     adopt=_adopt,
     convert={step.number: step.convert for step in STATE_MIGRATIONS if step.convert},
 )
@@ -329,4 +328,4 @@ CACHE_MIGRATIONS = (
     ),
 )
 
-CACHE = Schema(0x57484343, tuple(step.sql for step in CACHE_MIGRATIONS), private=True, adopt=_drop_caches)
+CACHE = Schema(0x57484343, tuple(step.sql for step in CACHE_MIGRATIONS), adopt=_drop_caches)

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 from whet.errors import ConflictError, FailedError, InvalidError, NotFoundError, RefusedError, UsageError, WhetError
 from whet.interfaces.cli.changes import change
 from whet.interfaces.cli.terminal import agree
+from whet.store.atomic import write_bytes, write_text
+from whet.store.directories import PRIVATE, make_missing
 from whet.store.failures import os_failures
 
 if TYPE_CHECKING:
@@ -72,10 +74,9 @@ def edit_text(context: Context, text: str, *, json: bool) -> str:
 
     command, directory = _editor_command(context.env), os.path.join(context.library.workspace.place.state, DIRECTORY)
     with os_failures(directory):
-        os.makedirs(directory, mode=0o700, exist_ok=True)
+        make_missing(directory)
         path = os.path.join(tempfile.mkdtemp(prefix="text-", dir=directory), "text.txt")
-        with open(path, "x", encoding="utf-8", newline="\n") as file:
-            file.write(text)
+        write_text(path, text, mode=PRIVATE, durable=False)
     try:
         _run_editor(command, path, context, json=json)
         return _read(path).decode(errors="replace").replace("\r\n", "\n").strip()
@@ -123,10 +124,9 @@ def _copy(original: _Original, state: str) -> str:
 
     directory = os.path.join(state, DIRECTORY)
     with os_failures(directory):
-        os.makedirs(directory, mode=0o700, exist_ok=True)
+        make_missing(directory)
         path = os.path.join(tempfile.mkdtemp(prefix=f"{original.name}-", dir=directory), original.main.path)
-        with open(path, "xb") as file:
-            file.write(original.data)
+        write_bytes(path, original.data, mode=PRIVATE, durable=False)
     return path
 
 

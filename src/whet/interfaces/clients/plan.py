@@ -30,7 +30,8 @@ from whet.interfaces.clients.entries import (
 from whet.interfaces.clients.locations import BY_NAME, digest, file_path, project_path, read_file, text_of
 from whet.interfaces.clients.records import FileRecord, Record, connection_id, is_installed
 from whet.skill.text_edit import value_at
-from whet.store.atomic import make_directories, sync_directory, write_bytes
+from whet.store.atomic import write_bytes
+from whet.store.directories import make_directories, sync_directory
 from whet.store.failures import os_failures
 from whet.store.locks import FileLock, lock_path
 

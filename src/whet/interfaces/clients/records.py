@@ -19,8 +19,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from whet.errors import FailedError
 from whet.interfaces.clients.entries import Entry
 from whet.interfaces.clients.locations import digest, read_file, resolve_spot
-from whet.store.atomic import clean_leftovers, make_directories, write_bytes
+from whet.store.atomic import clean_leftovers, write_bytes
 from whet.store.clock import system_clock
+from whet.store.directories import PRIVATE, make_directories
 from whet.store.failures import os_failures
 from whet.store.intents import CONNECT, Intents
 
@@ -152,10 +153,8 @@ class Connections:
 
     def write_backup(self, path: str, data: bytes) -> None:
         """Write a backup, for the owner only."""
-        make_directories(self.directory)
-        with os_failures(self.directory, doing="protect"):
-            os.chmod(self.directory, 0o700)
-        write_bytes(path, data, mode=0o600)
+        make_directories(self.directory, private=True)
+        write_bytes(path, data, mode=PRIVATE)
 
 
 def is_installed(client: Client, place: Place, record: Record | None) -> bool:

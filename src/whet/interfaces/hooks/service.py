@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 from whet import __version__
 from whet.interfaces.hooks import DIRECTORY, FIELDS, LONGEST_PATH, MAGIC, MOST, check_own
+from whet.store.directories import make_missing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -63,7 +64,7 @@ class Service:
         directory = os.path.dirname(self.path)
         made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
-            os.makedirs(directory, mode=0o700, exist_ok=True)
+            make_missing(directory)
             check_own(directory)
             os.chmod(directory, 0o700)
             remove_stale(directory)

@@ -75,12 +75,12 @@ def _new_token(state: str, path: str) -> str:
     """Make a token; of two processes that do so at once, both get the one that was there first."""
     from secrets import token_urlsafe
 
-    from whet.store.atomic import make_directories
+    from whet.store.directories import PRIVATE, make_directories
 
-    make_directories(state)
+    make_directories(state, private=True)
     fresh = f"{path}.{token_urlsafe(6)}"
     try:
-        with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as file:
+        with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE), "w", encoding="ascii") as file:
             file.write(f"{token_urlsafe(_TOKEN_BYTES)}\n")
         with suppress(FileExistsError):
             os.link(fresh, path)

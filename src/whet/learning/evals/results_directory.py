@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from whet.errors import InvalidError, UsageError
 from whet.learning.evals.results import FLAGS, SIDES
 from whet.skill.names import slug
-from whet.store.atomic import make_directories, write_bytes, write_text
+from whet.store.atomic import write_bytes, write_text
+from whet.store.directories import make_directories
 from whet.store.failures import os_failures
 from whet.values import as_json
 

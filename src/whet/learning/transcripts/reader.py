@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from whet.errors import InvalidError, NotFoundError
@@ -15,7 +16,8 @@ from whet.learning.transcripts import anthropic, claude, codex, documents, gener
 from whet.learning.transcripts.collector import Collector
 from whet.learning.transcripts.documents import lines, records, values
 from whet.learning.transcripts.values import moment, string
-from whet.store.atomic import clean_leftovers, make_directories, staging
+from whet.store.atomic import clean_leftovers, staging
+from whet.store.directories import PRIVATE, make_directories
 from whet.store.failures import os_failures
 
 if TYPE_CHECKING:
@@ -260,12 +262,11 @@ def read_piped(state: str, pieces: Iterable[bytes], name: str) -> Transcript:
     """The session that these pieces are together; `name` is what errors call it. Raises as `read_transcript` does."""
     directory = os.path.join(state, DIRECTORY)
     with os_failures(state):
-        make_directories(directory)
-        os.chmod(directory, 0o700)
+        make_directories(directory, private=True)
         clean_leftovers(directory)
-        with staging(os.path.join(directory, "session")) as place:
+        with staging(os.path.join(directory, "session"), private=True) as place:
             path = os.path.join(place, "transcript")
-            with open(path, "xb") as file:
+            with open(path, "xb", opener=partial(os.open, mode=PRIVATE)) as file:
                 file.writelines(pieces)
             try:
                 return read_transcript(path)

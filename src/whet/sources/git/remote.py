@@ -33,8 +33,8 @@ from whet.sources.git.program import (
 )
 from whet.sources.model import Progress
 from whet.sources.web.addresses import read_address
-from whet.store.atomic import clean_leftovers, make_directories, staging, write_bytes
-from whet.store.failures import os_failures
+from whet.store.atomic import clean_leftovers, staging, write_bytes
+from whet.store.directories import PRIVATE, make_directories
 from whet.store.locks import FileLock, lock_path
 
 if TYPE_CHECKING:
@@ -111,8 +111,8 @@ class Remote:
 
             rmtree(self._repository)
         for part in ("objects", "refs"):
-            make_directories(os.path.join(self._repository, part), durable=False)
-        write_bytes(os.path.join(self._repository, "HEAD"), b"ref: refs/heads/none\n", durable=False)
+            make_directories(os.path.join(self._repository, part), durable=False, private=True)
+        write_bytes(os.path.join(self._repository, "HEAD"), b"ref: refs/heads/none\n", mode=PRIVATE, durable=False)
         self._forget_promises()
 
     def references(self) -> dict[str, str]:
@@ -182,7 +182,7 @@ class Remote:
         if self._address.startswith(("https://", "http://")):
             pins = self._pins()
         lines = settings(self._address, kept=self._kept, env=self._env, pins=pins, stall=self._timeout)
-        write_bytes(self._config, config_text(lines), mode=0o600, durable=False)
+        write_bytes(self._config, config_text(lines), mode=PRIVATE, durable=False)
 
     def _pins(self) -> tuple[str, ...]:
         address = read_address(self._address)
@@ -271,10 +271,10 @@ class Remote:
 
     def _forget_promises(self) -> None:
         """Write the repository's own configuration anew: git notes in it where it may fetch missing objects from."""
-        text = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n"
+        text = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n\tsharedRepository = 0600\n"
         if self._sha256:
             text = text.replace("= 0", "= 1") + "[extensions]\n\tobjectFormat = sha256\n"
-        write_bytes(os.path.join(self._repository, "config"), text.encode(), durable=False)
+        write_bytes(os.path.join(self._repository, "config"), text.encode(), mode=PRIVATE, durable=False)
 
 
 @contextmanager
@@ -284,12 +284,9 @@ def _workplace(state: str) -> Iterator[str]:
     with ExitStack() as stack:
         # A directory that is not locked yet looks like a leftover to whoever cleans.
         with FileLock(lock_path(state, "fetching", above), timeout=_LOCK_SECONDS):
-            with os_failures(above, doing="prepare"):
-                os.makedirs(above, mode=0o700, exist_ok=True)
+            make_directories(above, durable=False, private=True)
             clean_leftovers(above)
-            made = stack.enter_context(staging(os.path.join(above, "git")))
-        with os_failures(made, doing="prepare"):
-            os.chmod(made, 0o700)
+            made = stack.enter_context(staging(os.path.join(above, "git"), private=True))
         yield made
 
 

@@ -19,7 +19,8 @@ from whet.library.files import inside, read_file
 from whet.skill.paths import check, collides, shown
 from whet.sources.model import Ref
 from whet.sources.refs.parse import ref_text
-from whet.store.atomic import make_directories, write_bytes
+from whet.store.atomic import write_bytes
+from whet.store.directories import make_directories
 from whet.store.failures import os_failure
 
 if TYPE_CHECKING:

@@ -28,7 +28,8 @@ from whet.library.files import inside
 from whet.skill.paths import check, collides
 from whet.sources.lock import file as locks
 from whet.sources.lock.file import Installed, Lock, lock_file
-from whet.store.atomic import clean_leftovers, leftovers, make_directories, staging, sync_directory, write_bytes
+from whet.store.atomic import clean_leftovers, leftovers, staging, write_bytes
+from whet.store.directories import make_directories, sync_directory
 from whet.store.failures import os_failures
 from whet.store.intents import LOCK
 from whet.store.locks import FileLock, lock_path

@@ -31,7 +31,8 @@ from whet.skill.tree import IGNORED, ignored
 from whet.sources.git.failures import failure, last_line, shown_location, without_secrets
 from whet.sources.git.program import Watch, find_git, run_git, up_to
 from whet.sources.publish.prepare import Published, Release, cleaned, each_once
-from whet.store.atomic import make_directories, staging
+from whet.store.atomic import staging
+from whet.store.directories import make_directories
 from whet.store.failures import os_failures
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ def publish_git(
         address = "file:///" + found.top.replace(os.sep, "/").removeprefix("/")
     home = _work_directory(place)
     notes = tuple(cleaned(home))
-    with staging(os.path.join(home, "repository")) as directory:
+    with staging(os.path.join(home, "repository"), private=True) as directory:
         env = _environment(place.env, GIT_ALLOW_PROTOCOL=":".join(_SCHEMES), GIT_CEILING_DIRECTORIES=home)
         git = _clone(address, _Git(directory, env, stop, ("-c", f"core.hooksPath={os.devnull}")), branch)
         published = _publish(ordered, address, git, branch, into, message, push=push is not False)
@@ -161,7 +162,7 @@ class _Git(NamedTuple):
 def _work_directory(place: Place) -> str:
     """The directory in which publishing keeps what it needs for a moment; it exists."""
     home = os.path.join(place.state, "publishing")
-    make_directories(home)
+    make_directories(home, private=True)
     return home
 
 

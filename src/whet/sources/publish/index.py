@@ -34,7 +34,8 @@ from whet.skill.finder import MAIN_FILE
 from whet.skill.paths import collides
 from whet.skill.tree import DEFAULT_LIMITS, Item
 from whet.sources.publish.prepare import Published, Release, cleaned, each_once
-from whet.store.atomic import make_directories, write_bytes
+from whet.store.atomic import write_bytes
+from whet.store.directories import make_directories
 from whet.store.failures import os_failures
 from whet.store.locks import FileLock
 

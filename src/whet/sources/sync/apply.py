@@ -46,7 +46,8 @@ from whet.sources.sync.record import (
     write_record,
     writing,
 )
-from whet.store.atomic import clean_leftovers, make_directories, sync_directory
+from whet.store.atomic import clean_leftovers
+from whet.store.directories import make_directories, sync_directory
 from whet.store.failures import os_failure, os_failures
 from whet.values import Json, fields_json
 

@@ -19,6 +19,7 @@ from whet.library.files import inside
 from whet.library.package import read_tree
 from whet.store.atomic import write_bytes
 from whet.store.clock import system_clock
+from whet.store.directories import PRIVATE
 from whet.store.intents import SYNC, Intents
 from whet.store.locks import FileLock, lock_path
 
@@ -165,7 +166,7 @@ def set_aside(state: StateDatabase) -> str:
     number = 1
     while os.path.lexists(path := os.path.join(state.directory, f"sync.damaged-{number}")):
         number += 1
-    write_bytes(path, json.dumps(rows, indent=1, default=repr).encode() + b"\n", mode=0o600)
+    write_bytes(path, json.dumps(rows, indent=1, default=repr).encode() + b"\n", mode=PRIVATE)
     with state.write() as connection:
         connection.execute("DELETE FROM intents WHERE kind = ?", (SYNC,))
     return path

@@ -1,0 +1,110 @@
+"""Directories: made, synced, and kept from other users.
+
+What Whet keeps holds copies of private skills. Therefore everything in the state directory is for its owner alone, with
+whatever umask it is made: directories 0700, files `PRIVATE`. What an older version made more loosely is tightened once,
+when a database in it is next opened for writing; `whet doctor` names what others can still read.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from whet.store.failures import os_failures
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+PRIVATE = 0o600
+"""The permissions of a file that is for its owner alone."""
+_KEPT = frozenset(
+    (
+        *("aside", "bundles", "connections", "contents", "edits", "fetching", "former", "locks", "publishing"),
+        *("reading", "run", "usage"),
+    )
+)
+"""The directories in Whet's own. Whoever points WHET_HOME at a directory of theirs keeps the others as they are."""
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+_WINDOWS = sys.platform == "win32"
+_DIRECTORY = 0 if _WINDOWS else os.O_RDONLY | os.O_DIRECTORY
+_NO_DIRECTORY_SYNC = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EACCES, errno.EBADF})
+
+
+def make_directories(path: str, *, durable: bool = True, private: bool = False) -> None:
+    """Make the directory and its missing parents; one that exists is fine. `private`: for their owner alone."""
+    with os_failures(path, doing="create the directory"):
+        make_missing(path, durable=durable, private=private)
+
+
+def make_missing(path: str, *, durable: bool = False, private: bool = True) -> None:
+    """`make_directories` for whoever handles `OSError`."""
+    missing = []
+    current = os.path.abspath(path)
+    while not os.path.isdir(current) and os.path.dirname(current) != current:
+        missing.append(current)
+        current = os.path.dirname(current)
+    for directory in reversed(missing):
+        with suppress(FileExistsError):
+            os.mkdir(directory, 0o700 if private else 0o777)
+        if not os.path.isdir(directory):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), directory)
+        if durable:
+            sync_directory(os.path.dirname(directory))
+
+
+def sync_directory(directory: str) -> None:
+    """Make renames in the directory survive a power failure, where the platform has a way to."""
+    if _WINDOWS:
+        return
+    try:
+        fd = os.open(directory, _DIRECTORY)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+    except OSError as error:
+        if error.errno not in _NO_DIRECTORY_SYNC:
+            raise
+
+
+def tighten_state(state: str) -> None:
+    """Keep others out of the state directory. Where they were let in, first from all that Whet keeps there."""
+    if is_loose(state):
+        tighten((*find_loose(state), state))
+
+
+def tighten(paths: Iterable[str]) -> None:
+    """Take from others every right to these files and directories; what belongs to somebody else stays as it is."""
+    for path in paths:
+        with suppress(OSError):
+            os.chmod(path, stat.S_IMODE(os.lstat(path).st_mode) & ~_OTHERS)
+
+
+def find_loose(state: str) -> Iterator[str]:
+    """What Whet keeps in the state directory and others have rights to. Links are left alone."""
+    pending = [state]
+    while pending and not _WINDOWS:
+        directory = pending.pop()
+        with suppress(OSError), os.scandir(directory) as entries:  # what cannot be listed is reported elsewhere
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    if directory == state and entry.name not in _KEPT:
+                        continue
+                    pending.append(entry.path)
+                if is_loose(entry.path):
+                    yield entry.path
+
+
+def is_loose(path: str) -> bool:
+    """Whether others have rights to a file or a directory."""
+    if _WINDOWS:
+        return False
+    try:
+        mode = os.lstat(path).st_mode
+    except OSError:
+        return False
+    return bool(mode & _OTHERS) and (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
