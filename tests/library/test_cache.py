@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import marshal
 import os
 import random
 import sqlite3
 import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
+from zlib import crc32
 
 import pytest
 
 from whet.library import cache as cache_module
 from whet.library.cache import Cache, fingerprint
+from whet.library.card import Card
 from whet.library.discovery import Bounds, Container, RootListing, discover
 from whet.library.files import Signature
 from whet.library.roots import Root
@@ -191,7 +194,7 @@ def test_when_to_use_it_and_what_to_type_come_from_the_cache_until_the_file_chan
 
 
 def test_one_edit_in_a_large_flat_root_writes_one_row(
-    root: str, skill: Callable[..., str], opened: Callable[..., Library]
+    root: str, tmp_path: Path, skill: Callable[..., str], opened: Callable[..., Library]
 ) -> None:
     for number in range(300):
         skill(root, f"skill-{number:03}")
@@ -208,19 +211,66 @@ def test_one_edit_in_a_large_flat_root_writes_one_row(
     assert written(lambda: None) == 0
     assert written(lambda: skill(root, "skill-007", description="New.")) == 2  # its row, and the root's version
     assert written(lambda: skill(root, "another")) == 3  # and the row of the directory
-    assert written(lambda: os.rename(f"{root}/another", f"{root}/renamed")) == 4  # the row of the old path too
+    # the skill of that name is still in the same part, under another path
+    assert written(lambda: os.rename(f"{root}/another", f"{root}/renamed")) == 3
+    path = tmp_path / "root" / "renamed" / "SKILL.md"  # the part it left, and the one it came to
+    assert written(lambda: path.write_text(path.read_text().replace("another", "elsewhere"))) == 3
 
 
-def test_only_what_is_out_of_the_ordinary_is_written_beside_the_columns(
+def test_only_what_is_out_of_the_ordinary_is_written_beside_the_fields(
     root: str, tmp_path: Path, skill: Callable[..., str], opened: Callable[..., Library]
 ) -> None:
     skill(root, "guided", more="when_to_use: Now.\n")
     skill(root, "plain")
     opened(root, settled=True).skills()
     with sqlite3.connect(tmp_path / "state" / "cache.db") as connection:
-        rows = dict(connection.execute("SELECT name, more FROM cards"))
+        (part,) = (marshal.loads(data) for (data,) in connection.execute("SELECT data FROM cards"))
     connection.close()
-    assert (rows["plain"], "Now." in rows["guided"]) == ("", True)
+    more = {kept[2]: kept[-2] for kept in part}
+    assert (more["plain"], "Now." in more["guided"]) == ("", True)
+
+
+def tamper(top: Path, change: Callable[[list[Any]], list[Any] | None], *, proven: bool = True) -> None:
+    """Change what is kept of every card, or leave it out; without a new proof unless it is to be `proven`."""
+    with sqlite3.connect(top / "state" / "cache.db") as connection:
+        for row, part in connection.execute("SELECT rowid, data FROM cards").fetchall():
+            cards = [changed for kept in marshal.loads(part) if (changed := change([*kept])) is not None]
+            data = marshal.dumps([tuple(kept) for kept in cards], 4)
+            connection.execute("UPDATE cards SET data = ? WHERE rowid = ?", (data, row))
+            if proven:
+                connection.execute("UPDATE cards SET proof = ? WHERE rowid = ?", (crc32(data), row))
+    connection.close()
+
+
+@pytest.mark.parametrize("counts", [(1, 40, 300, 290, 3, 0, 70)])
+def test_however_a_library_grows_and_shrinks_every_skill_is_found_by_name_and_in_the_list(
+    counts: tuple[int, ...], tmp_path: Path
+) -> None:
+    root, bounds = Root("/a", "user", real="/a"), Bounds(6, 100, ("/a",))
+    cache = Cache(CacheDatabase(str(tmp_path / "state"), time.time_ns), time.time_ns)
+    before: RootListing | None = None
+    for round_, count in enumerate(counts):
+        cards = tuple(
+            _card(f"skill-{number}", f"Round {round_ if number % 3 else 0}.", root) for number in range(count)
+        )
+        shelf = RootListing(root, {"/a": Container("/a", "", 0, Signature(round_, 2, 3, 4), cards)})
+        assert cache.save(shelf, before, bounds)
+        other = Cache(CacheDatabase(str(tmp_path / "state"), time.time_ns), time.time_ns)
+        found = other.shelf(root, bounds)
+        assert found is not None
+        assert {path: _plain(item) for path, item in found.containers.items()} == {
+            path: _plain(item) for path, item in shelf.containers.items()
+        }
+        assert [other.cards(card.key, root, bounds) for card in cards] == [(card,) for card in cards]
+        assert other.cards(f"skill-{count}", root, bounds) == ()
+        other.database.close()
+        before = shelf
+    cache.database.close()
+
+
+def _card(name: str, description: str, root: Root) -> Card:
+    directory = f"{root.path}/{name}"
+    return Card(f"{directory}/SKILL.md", directory, name, name, description, "", "skill", 1, 2, 3, 4, 5, "", root)
 
 
 def test_a_failed_save_is_made_up_for(
@@ -344,19 +394,17 @@ def test_bytes_flipped_in_the_middle_never_raise_and_lose_no_skill(
 @pytest.mark.parametrize(
     "statement",
     [
-        "UPDATE cards SET more = '{'",
-        "UPDATE cards SET more = '[[], [], []]'",
-        "DELETE FROM cards WHERE name = 'gated'",
-        "UPDATE cards SET container = 'elsewhere'",
-        "UPDATE cards SET name = NULL",
-        "UPDATE cards SET description = CAST(description AS BLOB)",
-        "UPDATE cards SET name = CAST(x'ff' AS TEXT)",
+        "UPDATE cards SET data = x''",
+        "UPDATE cards SET data = CAST(data AS TEXT)",
+        "UPDATE cards SET data = 1",
+        "UPDATE cards SET proof = 'x'",
+        "DELETE FROM cards",
         "UPDATE containers SET more = '[[\"a\"], [], []]'",
         "UPDATE containers SET more = 'x'",
         "UPDATE containers SET category = x'00'",
         "UPDATE roots SET notes = '[[]]'",
         "PRAGMA foreign_keys = OFF; DELETE FROM containers",
-        "ALTER TABLE cards RENAME COLUMN key TO other",
+        "ALTER TABLE cards RENAME COLUMN data TO other",
         "DROP TABLE cards",
     ],
 )
@@ -375,6 +423,42 @@ def test_rows_that_no_whet_has_written_are_thrown_away(
     assert names(opened(filled, settled=True)) == names(library)
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda kept: [*kept[:-2], "{", kept[-1]],
+        lambda kept: [*kept[:-2], "[[], [], []]", kept[-1]],
+        lambda kept: [*kept[:-1], "elsewhere"],
+        lambda kept: None if kept[2] == "gated" else kept,
+        lambda kept: kept[:5],
+    ],
+)
+def test_a_part_that_makes_no_sense_is_thrown_away(
+    change: Callable[[list[Any]], list[Any] | None], filled: str, tmp_path: Path, opened: Callable[..., Library]
+) -> None:
+    first = opened(filled, settled=True)
+    expected = first.skills().to_json()
+    first.close()
+    tamper(tmp_path, change)
+    library = opened(filled, settled=True)
+    assert library.skills().to_json() == expected
+    assert "cache-rebuilt" in codes(library)
+    assert names(opened(filled, settled=True)) == names(library)
+
+
+def test_a_part_that_is_damaged_while_the_library_is_in_use_is_made_again(
+    filled: str, tmp_path: Path, skill: Callable[..., str], opened: Callable[..., Library]
+) -> None:
+    library = opened(filled, settled=True)
+    library.skills()
+    tamper(tmp_path, lambda kept: [*kept[:4], "A lie.", *kept[5:]], proven=False)
+    skill(filled, "guided", description="New.")
+    assert library.card("guided").description == "New."
+    assert {card.name: card.description for card in library.skills()}["guided"] == "New."
+    assert "cache-rebuilt" in codes(library)
+    assert names(opened(filled, settled=True)) == names(library)
+
+
 def test_rows_that_lie_are_caught_by_their_signature(
     root: str, tmp_path: Path, skill: Callable[..., str], opened: Callable[..., Library]
 ) -> None:
@@ -382,28 +466,24 @@ def test_rows_that_lie_are_caught_by_their_signature(
     library = opened(root, settled=True)
     library.skills()
 
-    def tamper(assignment: str) -> list[dict[str, Any]]:
+    def told(field: str = "", *, proven: bool = True) -> str:
+        def lie(kept: list[Any]) -> list[Any]:
+            kept[Card._fields.index("description")] = "A lie."
+            if field:
+                kept[Card._fields.index(field)] += 1
+            return kept
+
         opened(root, settled=True).skills()
-        with sqlite3.connect(tmp_path / "state" / "cache.db") as connection:
-            connection.execute(f"UPDATE cards SET {assignment}")
-        connection.close()
-        found: list[dict[str, Any]] = opened(root, settled=True).skills().to_json()["skills"]
-        return found
+        tamper(tmp_path, lie, proven=proven)
+        (item,) = opened(root, settled=True).skills()
+        return str(item.description)
 
-    for column in ("mtime", "ctime", "size", "inode", "folder"):
-        (item,) = tamper(f"description = 'A lie.', {column} = {column} + 1")
-        assert item["description"] == "Does honest.", column
-    (item,) = tamper("description = 'A lie.'")
-    assert item["description"] == "Does honest."
-    # Whoever can write here can do worse: a row that fits the disk and its own checksum is believed.
-    (item,) = tamper(f"description = 'A lie.', proof = {cache_module._proof(*_texts(root, 'A lie.'))}")
-    assert item["description"] == "A lie."
+    for field in ("mtime", "ctime", "size", "inode", "folder"):
+        assert told(field) == "Does honest.", field
+    assert told(proven=False) == "Does honest."
+    # Whoever can write here can do worse: a part that fits the disk and its own checksum is believed.
+    assert told() == "A lie."
     assert opened(root, settled=True).read("honest").to_json()["description"] == "Does honest."
-
-
-def _texts(root: str, description: str) -> tuple[str, ...]:
-    """The texts of the row of the one skill there is."""
-    return f"{root}/honest/SKILL.md", f"{root}/honest", "honest", "honest", description, "", "skill", "", ""
 
 
 def test_a_foreign_file_is_set_aside_and_kept(filled: str, tmp_path: Path, opened: Callable[..., Library]) -> None:

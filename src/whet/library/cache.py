@@ -6,12 +6,17 @@ the signature fits the disk and the *proof*, a checksum, fits the row, because S
 bit. A row that somebody changed together with its proof is believed; whoever can write the state directory can do
 worse.
 
+The cards of a root are kept in *parts* of some dozens, by a hash of their keys: a list reads few large rows, a skill
+is found by its name in one of them, and an edit writes one. A part is what `marshal` makes of plain tuples, which
+is read several times faster than rows of columns; its proof is checked before it is read.
+
 Many processes share the file. A root carries the *version* of its last save: who saves and finds another version than
 the one last seen compares with what is there now, so that no row goes missing between two that save in turns.
 """
 
 from __future__ import annotations
 
+import marshal
 import os
 import threading
 from contextlib import contextmanager
@@ -27,7 +32,7 @@ from whet.store.cache import DamagedError
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from whet.library.discovery import Bounds
     from whet.library.roots import Root
@@ -41,10 +46,13 @@ READER = "3"
 _FORGET_AFTER = 90 * 24 * 3600 * 10**9
 _NOTHING_MORE = (OPEN, (), (), "", "")
 """What most cards have behind their root, as far as it is kept."""
-
-_CARD_COLUMNS = (
-    "path, directory, name, key, description, category, kind, mtime, ctime, size, inode, folder, real, more, proof"
-)
+_OWN = Card._fields.index("root")
+"""How many fields of a card are kept as they are; then come, as JSON, those behind the root, and the container."""
+_PER_PART = 32
+_FEWEST, _MOST = _PER_PART // 4, _PER_PART * 2
+"""Cards in a part, on average; beyond these bounds everything is divided anew."""
+_FORMAT = 4
+"""Of `marshal`: every Python that Whet runs on reads and writes it."""
 _CONTAINER_COLUMNS = "path, category, depth, mtime, ctime, size, inode, description, more, cards, proof"
 
 
@@ -138,11 +146,19 @@ def _reading(database: Database) -> Iterator[sqlite3.Connection]:
             raise DamagedError from error
 
 
-def _root_row(connection: sqlite3.Connection, root: Root, bounds: Bounds) -> tuple[int, int, str] | None:
-    """Number, version and notes of a root whose rows may be used."""
-    query = "SELECT id, version, notes FROM roots WHERE path = ? AND fingerprint = ? AND bases IN ('', ?)"
+class _RootRow(NamedTuple):
+    """A root whose rows may be used."""
+
+    number: int
+    version: int
+    parts: int
+    notes: str
+
+
+def _root_row(connection: sqlite3.Connection, root: Root, bounds: Bounds) -> _RootRow | None:
+    query = "SELECT id, version, parts, notes FROM roots WHERE path = ? AND fingerprint = ? AND bases IN ('', ?)"
     row = connection.execute(query, (root.path, fingerprint(root, bounds), "\0".join(bounds.bases))).fetchone()
-    return None if row is None else (row[0], row[1], row[2])
+    return None if row is None else _RootRow._make(row)
 
 
 def _load(database: Database, root: Root, bounds: Bounds) -> _Saved | None:
@@ -150,15 +166,15 @@ def _load(database: Database, root: Root, bounds: Bounds) -> _Saved | None:
         row = _root_row(connection, root, bounds)
         if row is None:
             return None
-        notes = tuple(Note(*note) for note in _parse(row[2]))
-        return _Saved(row[1], RootListing(root, _load_containers(connection, row[0], root), notes))
+        notes = tuple(Note(*note) for note in _parse(row.notes))
+        return _Saved(row.version, RootListing(root, _load_containers(connection, row.number, root), notes))
 
 
 def _load_containers(connection: sqlite3.Connection, number: int, root: Root) -> dict[str, Container]:
     cards: dict[str, list[Card]] = {}
-    query = f"SELECT container, {_CARD_COLUMNS} FROM cards WHERE root = ?"  # noqa: S608  our own column names
-    for row in connection.execute(query, (number,)):
-        cards.setdefault(row[0], []).append(_card(row[1:], root))
+    for data, proof in connection.execute("SELECT data, proof FROM cards WHERE root = ?", (number,)):
+        for kept in _read_part(data, proof):
+            cards.setdefault(kept[-1], []).append(_card(kept, root))
     containers = {}
     query = f"SELECT {_CONTAINER_COLUMNS} FROM containers WHERE root = ?"  # noqa: S608  our own column names
     for row in connection.execute(query, (number,)):
@@ -181,13 +197,27 @@ def _load_containers(connection: sqlite3.Connection, number: int, root: Root) ->
     return containers
 
 
+def _part(key: str, parts: int) -> int:
+    """Where the cards with this key are kept."""
+    return crc32(key.encode("utf-8", "surrogatepass")) % parts
+
+
+def _read_part(data: bytes, proof: int) -> Sequence[tuple[Any, ...]]:
+    if crc32(data) != proof:
+        raise DamagedError
+    found: Sequence[tuple[Any, ...]] = marshal.loads(data)  # noqa: S302  checked to be what was written
+    return found
+
+
 def _by_key(database: Database, key: str, root: Root, bounds: Bounds) -> tuple[Card, ...]:
-    # INDEXED BY: left to itself, SQLite walks through all cards of the root.
-    rows = "cards INDEXED BY cards_by_key WHERE key = ? AND root = ? ORDER BY real != '', path"
-    query = f"SELECT {_CARD_COLUMNS} FROM {rows}"  # noqa: S608  our own column names
     with _reading(database) as connection:
         row = _root_row(connection, root, bounds)
-        return () if row is None else tuple(_card(found, root) for found in connection.execute(query, (key, row[0])))
+        if row is None or not row.parts:
+            return ()
+        query, place = "SELECT data, proof FROM cards WHERE root = ? AND part = ?", (row.number, _part(key, row.parts))
+        part = connection.execute(query, place).fetchone()
+        found = [] if part is None else [_card(kept, root) for kept in _read_part(*part) if kept[3] == key]
+        return tuple(sorted(found, key=lambda card: (card.real != "", card.path)))
 
 
 def _containers(database: Database, root: Root, bounds: Bounds) -> list[tuple[str, Signature]] | None:
@@ -196,7 +226,7 @@ def _containers(database: Database, root: Root, bounds: Bounds) -> list[tuple[st
         row = _root_row(connection, root, bounds)
         if row is None:
             return None
-        return [(found[0], Signature._make(found[1:])) for found in connection.execute(query, (row[0],))]
+        return [(found[0], Signature._make(found[1:])) for found in connection.execute(query, (row.number,))]
 
 
 def _save(database: Database, shelf: RootListing, old: _Saved | None, bounds: Bounds, now: int) -> int:
@@ -205,64 +235,87 @@ def _save(database: Database, shelf: RootListing, old: _Saved | None, bounds: Bo
     root, notes = shelf.root, _dump(shelf.notes) if shelf.notes else ""
     with database.write() as connection:
         connection.execute("DELETE FROM roots WHERE used < ?", (now - _FORGET_AFTER,))
-        containers = _saved_containers(connection, root, bounds, old)
-        if containers is None:
+        row = _root_row(connection, root, bounds)
+        containers = _saved_containers(connection, row, root, old) if row else None
+        if row is None or containers is None:
             connection.execute("DELETE FROM roots WHERE path = ?", (root.path,))
-            connection.execute(
-                "INSERT INTO roots (path, fingerprint, bases, version, used) VALUES (?, ?, '', 0, 0)",
-                (root.path, fingerprint(root, bounds)),
-            )
+            query = "INSERT INTO roots (path, fingerprint, bases, version, used, parts) VALUES (?, ?, '', 0, 0, 0)"
+            number = connection.execute(query, (root.path, fingerprint(root, bounds))).lastrowid or 0
+            row, containers = _RootRow(number, 0, 0, ""), {}
+        parts = _save_difference(connection, row, containers, shelf.containers)
         connection.execute(
-            "UPDATE roots SET bases = ?, version = ?, used = ?, notes = ? WHERE path = ?",
-            (link_bases(shelf, bounds), version, now, notes, root.path),
+            "UPDATE roots SET bases = ?, version = ?, used = ?, parts = ?, notes = ? WHERE id = ?",
+            (link_bases(shelf, bounds), version, now, parts, notes, row.number),
         )
-        (number,) = connection.execute("SELECT id FROM roots WHERE path = ?", (root.path,)).fetchone()
-        _save_difference(connection, number, containers or {}, shelf.containers)
     return version
 
 
 def _saved_containers(
-    connection: sqlite3.Connection, root: Root, bounds: Bounds, old: _Saved | None
+    connection: sqlite3.Connection, row: _RootRow, root: Root, old: _Saved | None
 ) -> dict[str, Container] | None:
     """What the rows of a root say now; None when they are of no use."""
-    row = _root_row(connection, root, bounds)
-    if row is None:
-        return None
-    if old is not None and old.version == row[1]:
+    if old is not None and old.version == row.version:
         return old.shelf.containers
     try:
-        return _load_containers(connection, row[0], root)
-    except (TypeError, ValueError, LookupError):
+        return _load_containers(connection, row.number, root)
+    except (TypeError, ValueError, LookupError, DamagedError):
         return None
 
 
 def _save_difference(
-    connection: sqlite3.Connection, number: int, old: dict[str, Container], new: dict[str, Container]
-) -> None:
+    connection: sqlite3.Connection, row: _RootRow, old: dict[str, Container], new: dict[str, Container]
+) -> int:
+    """Write what differs; the number of parts."""
     changed: list[Container] = []
-    gone: list[tuple[int, str, str]] = []
-    fresh: list[tuple[Any, ...]] = []
+    gone: list[Card] = []
+    fresh: list[tuple[Card, str]] = []
     for path, item in new.items():
         before = old.get(path)
-        if before == item:
+        if before is item:
             continue
         if before is None or len(before.cards) != len(item.cards) or before._replace(cards=item.cards) != item:
             changed.append(item)
         was = {card.path: card for card in before.cards} if before else {}
-        fresh.extend(_card_row(number, path, card) for card in item.cards if was.pop(card.path, None) != card)
-        gone.extend((number, path, place) for place in was)
-    lost = [(number, path) for path in old if path not in new]
-    connection.executemany("DELETE FROM containers WHERE root = ? AND path = ?", lost)
-    connection.executemany("DELETE FROM cards WHERE root = ? AND container = ? AND path = ?", gone)
+        for card in item.cards:
+            if was.get(card.path) == card:
+                del was[card.path]
+            else:
+                fresh.append((card, path))
+        gone.extend(was.values())
+    lost = [path for path in old if path not in new]
+    gone.extend(card for path in lost for card in old[path].cards)
+    connection.executemany("DELETE FROM containers WHERE root = ? AND path = ?", ((row.number, path) for path in lost))
     connection.executemany(
         "INSERT INTO containers VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
         " ON CONFLICT DO UPDATE SET category = excluded.category,"
         " depth = excluded.depth, mtime = excluded.mtime, ctime = excluded.ctime, size = excluded.size,"
         " inode = excluded.inode, description = excluded.description, more = excluded.more,"
         " cards = excluded.cards, proof = excluded.proof",
-        (_container_row(number, item) for item in changed),
+        (_container_row(row.number, item) for item in changed),
     )
-    connection.executemany("REPLACE INTO cards VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", fresh)
+    total, parts = sum(len(item.cards) for item in new.values()), row.parts
+    if not _FEWEST * parts <= total <= _MOST * parts:
+        parts = 1 << max(0, (total - 1).bit_length() - (_PER_PART - 1).bit_length()) if total else 0
+        gone, fresh = [], [(card, path) for path, item in new.items() for card in item.cards]
+        connection.execute("DELETE FROM cards WHERE root = ?", (row.number,))
+    _save_cards(connection, row.number, parts, gone, fresh)
+    return parts
+
+
+def _save_cards(
+    connection: sqlite3.Connection, number: int, parts: int, gone: Sequence[Card], fresh: Sequence[tuple[Card, str]]
+) -> None:
+    """Write the parts that these cards left or came to."""
+    changes: dict[int, dict[str, tuple[Any, ...] | None]] = {}
+    for card in gone:
+        changes.setdefault(_part(card.key, parts), {})[card.path] = None
+    for card, container in fresh:
+        changes.setdefault(_part(card.key, parts), {})[card.path] = _kept_card(card, container)
+    for part, changed in changes.items():
+        row = connection.execute("SELECT data, proof FROM cards WHERE root = ? AND part = ?", (number, part)).fetchone()
+        cards = {kept[0]: kept for kept in _read_part(*row)} if row else {}
+        data = marshal.dumps([kept for kept in {**cards, **changed}.values() if kept], _FORMAT)
+        connection.execute("REPLACE INTO cards VALUES (?, ?, ?, ?)", (number, part, data, crc32(data)))
 
 
 def _container_row(number: int, item: Container) -> tuple[Any, ...]:
@@ -272,22 +325,19 @@ def _container_row(number: int, item: Container) -> tuple[Any, ...]:
     return (*head, item.description, more, len(item.cards), proof)
 
 
-def _card_row(number: int, container: str, card: Card) -> tuple[Any, ...]:
-    rest = card[14:19]
+def _kept_card(card: Card, container: str) -> tuple[Any, ...]:
+    rest = card[_OWN + 1 : -2]
     more = "" if rest == _NOTHING_MORE else _dump(rest)
-    return (number, container, *card[:13], more, _proof(*card[:7], card.real, more))
+    own = card._replace(key=card.name)[:_OWN] if card.key == card.name else card[:_OWN]  # one text, written once
+    return (*own, more, container)
 
 
-def _card(row: tuple[Any, ...], root: Root) -> Card:
-    if row[14] != _proof(*row[:7], *row[12:14]):
-        raise ValueError(f"{row[0]} is not as it was saved")
-    if not row[13]:
-        return Card._make((*row[:13], root, *_NOTHING_MORE, None, ""))
-    from whet.notes import Note
-
-    gates, notes, extras, when, hint = _parse(row[13])
+def _card(kept: tuple[Any, ...], root: Root) -> Card:
+    if not kept[_OWN]:
+        return tuple.__new__(Card, (*kept[:_OWN], root, *_NOTHING_MORE, None, ""))
+    gates, notes, extras, when, hint = _parse(kept[_OWN])
     remarks = tuple(Note(*note) for note in notes)
-    return Card._make((*row[:13], root, _gates(gates), remarks, tuple(map(tuple, extras)), when, hint, None, ""))
+    return Card._make((*kept[:_OWN], root, _gates(gates), remarks, tuple(map(tuple, extras)), when, hint, None, ""))
 
 
 def _proof(*texts: str) -> int:

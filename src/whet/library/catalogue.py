@@ -8,9 +8,11 @@ repository are *waiting*: counted and named, never loaded.
 from __future__ import annotations
 
 import os
+from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import AmbiguousError, NotFoundError, RefusedError
+from whet.library.card import Card
 from whet.notes import Note
 from whet.skill.names import closest, split_qualified
 from whet.skill.names import key as name_key
@@ -18,7 +20,6 @@ from whet.skill.names import key as name_key
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from whet.library.card import Card
     from whet.library.discovery import RootListing
     from whet.library.roots import Root
 
@@ -63,9 +64,7 @@ def assemble(shelves: Sequence[RootListing]) -> Catalogue:
         places.extend(shelf.notes)
         for container in shelf.containers.values():
             places.extend(container.notes)
-        cards = sorted(shelf.cards(), key=_rank)
-        cards = list({card.resolved: card for card in reversed(cards) if card.resolved not in seen}.values())[::-1]
-        seen.update(card.resolved for card in cards)
+        cards = _unseen(shelf, seen)
         if not shelf.root.trusted:
             waiting.extend(cards)
             continue
@@ -133,9 +132,30 @@ def competes(card: Card, roots: Iterable[Root]) -> tuple[Root, ...]:
     return tuple(before)
 
 
-def _rank(card: Card) -> tuple[bool, str]:
-    """Within a root: by path, what is reached without a link first."""
-    return card.real != "", card.path
+def _unseen(shelf: RootListing, seen: set[str]) -> list[Card]:
+    """The skills of a shelf by path, each file once, without what was `seen` in other places; they count as seen, then.
+
+    What is reached without a link comes first, so that a link never takes a skill's own place.
+    """
+    cards = sorted(shelf.cards(), key=_path)
+    if any(map(_real, cards)):
+        cards.sort(key=_is_linked)
+    found: list[Card] = []
+    root = shelf.root
+    direct = root.real == root.path
+    for card in cards:
+        resolved = card.path if direct and not card.real else card.resolved
+        if resolved not in seen:
+            seen.add(resolved)
+            found.append(card)
+    return found
+
+
+_path, _real = itemgetter(Card._fields.index("path")), itemgetter(Card._fields.index("real"))
+
+
+def _is_linked(card: Card) -> bool:
+    return card.real != ""
 
 
 def _is_at(card: Card, name: str) -> bool:

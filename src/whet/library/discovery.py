@@ -106,8 +106,10 @@ def revalidate(card: Card) -> bool:
             or found.st_ino != card.inode
         ):
             return False
-        if card.kind == "skill" and stamp(os.stat(card.directory)) != card.folder:
-            return False
+        if card.kind == "skill":
+            found = os.stat(card.directory)
+            if found.st_mtime_ns + found.st_ctime_ns != card.folder:  # its stamp; a call for each skill would show
+                return False
         return not card.extras or all(stamp(os.stat(path)) == mark for path, mark in card.extras)
     except OSError:
         return False

@@ -10,9 +10,12 @@ skills come and go.
 from __future__ import annotations
 
 import os
+from collections import Counter
+from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import UsageError
+from whet.library.card import Card
 from whet.library.catalogue import left_out
 from whet.library.readiness import missing
 from whet.library.visibility import hidden
@@ -22,7 +25,6 @@ from whet.values import Json, Rows, fields_json
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
-    from whet.library.card import Card
     from whet.library.visibility import Caller
     from whet.library.workspace import Snapshot
 
@@ -115,14 +117,17 @@ def list_skills(
     if limit is not None and limit < 1:
         raise UsageError("bad-limit", f"A page of {limit} skills makes no sense.", hint="Give a limit of 1 or more.")
     catalogue, disabled, probe = snapshot.catalogue, snapshot.config.disabled, snapshot.config.probe
-    reasons = {card.path: reason for card in catalogue.cards if (reason := hidden(card, caller, disabled, probe))}
-    cards = [card for card in catalogue.cards if include_hidden or card.path not in reasons]
-    counts: dict[str, int] = {}
-    among: list[Card] = []
-    for card in cards:
-        counts[card.category] = counts.get(card.category, 0) + 1
-        if category is None or _in_category(card.category, category):
-            among.append(card)
+    reasons = {
+        card.path: reason
+        for card in catalogue.cards
+        if not (disabled.none and card.gates is OPEN and card.description)  # nearly all: nothing can hide these
+        and (reason := hidden(card, caller, disabled, probe))
+    }
+    cards = [*catalogue.cards]
+    if reasons and not include_hidden:
+        cards = [card for card in cards if card.path not in reasons]
+    counts = Counter(map(_category, cards))
+    among = cards if category is None else [card for card in cards if _in_category(card.category, category)]
     if query and query.split():
         chosen, page, further = _best_first(_matching(among, query, scores, reasons), limit, cursor)
     else:
@@ -131,7 +136,9 @@ def list_skills(
         page = rest[:limit] if limit else rest
         further = page[-1].key if len(page) < len(rest) else None
     listed = [
-        card._replace(
+        tuple.__new__(Card, (*card[:-2], True, ""))
+        if card.gates is OPEN and not reasons
+        else card._replace(
             ready=card.gates is OPEN or not missing(card.gates, probe),
             hidden=reasons[card.path].code if card.path in reasons else "",
         )
@@ -151,6 +158,9 @@ def list_skills(
             tuple(root.path for root in catalogue.roots if not os.path.isdir(root.real)),
         ),
     )
+
+
+_category = itemgetter(Card._fields.index("category"))
 
 
 def _in_category(name: str, wanted: str) -> bool:

@@ -53,6 +53,11 @@ class Disabled:
         }
         self._blocked = blocked or {}
 
+    @property
+    def none(self) -> bool:
+        """Is nothing switched off or kept back?"""
+        return not self._by and not self._blocked
+
     def kept_back(self, card: Card) -> str:
         """Why the guard keeps a skill back, or "" when it does not."""
         if not self._blocked:

@@ -326,6 +326,19 @@ CACHE_MIGRATIONS = (
         CREATE TABLE index_spellings (cut INTEGER NOT NULL, word TEXT NOT NULL, PRIMARY KEY (cut, word)) WITHOUT ROWID;
         """,
     ),
+    Migration(
+        5,
+        "library",
+        """
+        DELETE FROM roots;
+        ALTER TABLE roots ADD COLUMN parts INTEGER NOT NULL DEFAULT 0;
+        DROP TABLE cards;
+        CREATE TABLE cards (
+            root INTEGER NOT NULL REFERENCES roots ON DELETE CASCADE, part INTEGER NOT NULL, data BLOB NOT NULL,
+            proof INTEGER NOT NULL, PRIMARY KEY (root, part)
+        );
+        """,
+    ),
 )
 
 CACHE = Schema(0x57484343, tuple(step.sql for step in CACHE_MIGRATIONS), adopt=_drop_caches)

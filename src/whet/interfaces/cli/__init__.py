@@ -6,6 +6,9 @@ import sys
 
 _TERMINATED = 143
 """What a shell reports of a program that was asked to end."""
+_COLLECT_AFTER = (100_000, 50, 10)
+"""Objects made before Python looks for cycles: the usual 700 would go through all skills again and again while a list
+of them grows."""
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,8 +37,10 @@ def main(argv: Sequence[str] | None = None, env: Mapping[str, str] | None = None
 
     if argv is not None:
         return run(arguments, env)
+    import gc
     from signal import SIGTERM, signal
 
+    gc.set_threshold(*_COLLECT_AFTER)
     asked: list[int] = []
 
     def end(number: int, _frame: object) -> None:
