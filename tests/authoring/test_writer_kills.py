@@ -30,18 +30,19 @@ ARMED = (
     PRELUDE
     + """
 from chaos.kill import arm, load, serve
-load("skill", "library", "store", "authoring", "learning", "prompt", "skill.validate")
+load("skill", "store", "guard", "library", "authoring", "prompt", "learning")
 
-def change(count):
+def make(line):
+    count, change = line.split("\\t")
     library = opened()
     library.skills().to_json()
     arm(int(count))
-    CHANGE
+    exec(json.loads(change))
 
-serve(change)
+serve(make)
 """
 )
-"""Asked for a number, makes the change in a process of its own that is killed at that step."""
+"""Asked for a number and a change, makes it in a process of its own that is killed at that step."""
 
 PREPARED = (
     PRELUDE
@@ -112,6 +113,12 @@ def machine() -> Iterator[Path]:
     rmtree(top)
 
 
+@pytest.fixture(scope="module")
+def victim(machine: Path) -> Iterator[Victim]:
+    with Victim(ARMED, machine) as process:
+        yield process
+
+
 def again(machine: Path) -> None:
     """The machine as it was prepared. The journal names directories, so it has to lie where it was made."""
     rmtree(machine)
@@ -132,19 +139,20 @@ def recovered(top: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_writer_killed_at_any_step_leaves_every_skill_old_or_new(machine: Path, change: str, *, quick: bool) -> None:
+def test_a_writer_killed_at_any_step_leaves_every_skill_old_or_new(
+    machine: Path, victim: Victim, change: str, *, quick: bool
+) -> None:
     again(machine)
     before = seen(machine)
     unsettled, settled, told = list[dict[str, str]](), list[dict[str, str]](), set[str]()
-    with Victim(ARMED.replace("CHANGE", CHANGES[change]), machine) as victim:
-        for step in count(1, 20 if quick else 1):
-            more = victim.killed(step)
-            unsettled.append(seen(machine))
-            told.update(sentence.partition(" was ")[2] for sentence in recovered(machine))
-            settled.append(seen(machine))
-            again(machine)
-            if not more:
-                break
+    for step in count(1, 20 if quick else 1):
+        more = victim.killed(step, json.dumps(CHANGES[change]))
+        unsettled.append(seen(machine))
+        told.update(sentence.partition(" was ")[2] for sentence in recovered(machine))
+        settled.append(seen(machine))
+        again(machine)
+        if not more:
+            break
     after = settled[-1]
     assert len(settled) > (2 if quick else 10)
     assert all(outcome in (before, after) for outcome in settled)

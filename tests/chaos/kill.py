@@ -118,12 +118,20 @@ def arm(count: int) -> None:
 
 
 def load(*rooms: str) -> None:
-    """Import the modules of these rooms now, and not once for every process that is killed."""
+    """Import the modules of these rooms now, and compile what a scan needs, and not once for every process that dies.
+
+    The clients of models are left out: they bring libraries that take seconds.
+    """
     for room in rooms:
         package = importlib.import_module(f"whet.{room}")
-        for module in pkgutil.iter_modules(package.__path__, package.__name__ + "."):
-            if not module.name.endswith("__main__"):
+        for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+            if not module.name.endswith("__main__") and ".models." not in module.name:
                 importlib.import_module(module.name)
+    if "guard" in rooms:
+        from whet.guard.scan import scan
+        from whet.skill.tree import Item
+
+        scan({"SKILL.md": Item(b"Text."), "scripts/run.sh": Item(b"echo\n")})
 
 
 def serve(act: Callable[[str], object]) -> None:

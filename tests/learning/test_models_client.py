@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import json
 import traceback
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from learning.model_server import ANTHROPIC, OPENAI, Answer, Anthropic, OpenAI, Server, serving, status
 from whet.learning.models.model import Budget, Budgeted, Call, Completion, Message, Model, ModelError, Tool
 from whet.learning.models.providers import open_model
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 pytest.importorskip("pydantic_ai", reason="the real clients need the extra `models`")
 
@@ -29,19 +32,23 @@ TOOL = Tool("look", "Look at a file.", {"type": "object", "properties": {}})
 Speech = OpenAI | Anthropic
 
 
-@pytest.fixture(params=["openai", "anthropic"])
-def speech(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Speech:
-    pytest.importorskip(request.param, reason=f"the library {request.param} comes with the extra `models`")
-    for variable in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+@pytest.fixture(autouse=True)
+def network(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No proxy, and no certificates: the server speaks plain HTTP, and reading them takes longer than asking it."""
+    for variable in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy", "SSL_CERT_FILE"):
         monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("SSL_CERT_DIR", str(tmp_path))
+
+
+@pytest.fixture(params=["openai", "anthropic"])
+def speech(request: pytest.FixtureRequest) -> Speech:
+    pytest.importorskip(request.param, reason=f"the library {request.param} comes with the extra `models`")
     return OPENAI if request.param == "openai" else ANTHROPIC
 
 
 @pytest.fixture
-def openai(monkeypatch: pytest.MonkeyPatch) -> OpenAI:
+def openai() -> OpenAI:
     pytest.importorskip("openai", reason="the library openai comes with the extra `models`")
-    for variable in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
-        monkeypatch.delenv(variable, raising=False)
     return OPENAI
 
 

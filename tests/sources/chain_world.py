@@ -33,8 +33,7 @@ ARMED = """
 import sys
 from chaos.kill import arm, die_after, load, serve
 from sources.chain_world import Machine
-load("skill", "skill.validate", "store", "guard", "library", "authoring", "sources", "sources.install", "sources.lock")
-load("api")
+load("skill", "store", "guard", "library", "authoring", "sources", "learning", "api")
 machine = Machine(sys.argv[1])
 
 def act(line):

@@ -158,7 +158,7 @@ def test_whatever_is_cut_off_the_next_sync_or_undo_completes(
 
     world.sync(*clients, how=wanted)
     complete = shape(world.home)
-    for step in count(1, 5 if quick else 1):
+    for step in count(1, 12 if quick else 1):
         again()
         more = victim.killed(step, done)
         cut = shape(world.home)
