@@ -63,7 +63,7 @@ def write(file: Path, records: Any) -> str:
 
 
 def imported(count: int, *skipped: dict[str, str]) -> dict[str, Any]:
-    return {"success": True, "imported": count, "skipped": list(skipped)}
+    return {"success": True, "imported": count, "skipped": list(skipped), "report": []}
 
 
 def test_counts_and_times_are_taken_over(usage: Usage, file: Path) -> None:

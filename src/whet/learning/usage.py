@@ -28,6 +28,7 @@ from whet.notes import Note
 from whet.store.clock import iso
 from whet.store.failures import os_failures
 from whet.store.locks import FileLock, is_file_at
+from whet.values import Json, answer_json
 
 if TYPE_CHECKING:
     import sqlite3
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from whet.store.clock import Clock
     from whet.store.database import Database
     from whet.store.state import StateDatabase
-    from whet.values import Json
 
 _REMEMBERED = 1000
 """Segments that stay on record after they are counted."""
@@ -68,6 +68,31 @@ class Total(NamedTuple):
         """The counts as JSON carries them: times as text, null for never."""
         times = {name: iso(ns) if ns else None for name, ns in zip(Total._fields[9:], self[9:], strict=True)}
         return {**self._asdict(), **times}
+
+
+class UsageTotals(NamedTuple):
+    """What is known about every skill."""
+
+    skills: tuple[Total, ...]
+    report: tuple[Note, ...]
+    """What is wrong with what was recorded."""
+
+    def to_json(self) -> Json:
+        """The counts as every surface answers them."""
+        return answer_json(self)
+
+
+class SkillUsage(NamedTuple):
+    """What is known about one skill, by version."""
+
+    name: str
+    total: Total | None
+    versions: tuple[Total, ...]
+    report: tuple[Note, ...]
+
+    def to_json(self) -> Json:
+        """The counts as every surface answers them."""
+        return answer_json(self)
 
 
 _COUNTED = {

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from whet.learning.usage import Usage
+    from whet.notes import Note
 
 _COUNTS = ("view_count", "use_count", "patch_count")
 _TIMES = ("created_at", "last_used_at", "last_viewed_at", "last_patched_at")
@@ -48,6 +49,8 @@ class Imported(NamedTuple):
     imported: int
     """Skills that there was anything new about."""
     skipped: tuple[Skipped, ...]
+    report: tuple[Note, ...]
+    """What is wrong with what was recorded."""
 
     def to_json(self) -> Json:
         """It as every surface answers it."""
@@ -65,7 +68,7 @@ def import_hermes(usage: Usage, path: str) -> Imported:
             skipped.append(Skipped(name, str(error)))
     with usage.writing() as connection:
         imported = sum(_take_over(connection, record) for record in records)
-    return Imported(imported, tuple(skipped))
+    return Imported(imported, tuple(skipped), usage.problems)
 
 
 def _parsed(path: str) -> Mapping[str, Any]:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+from contextlib import closing
 from subprocess import CompletedProcess
 from typing import TYPE_CHECKING
 
 import pytest
 
 from whet.interfaces.cli import main
+from whet.interfaces.cli.context import Context, Reply
+from whet.interfaces.cli.output import Screen
+from whet.interfaces.cli.verbs import parser_of, split_verb
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,6 +48,24 @@ def whet(env: dict[str, str], capsys: pytest.CaptureFixture[str]) -> Callable[..
         return CompletedProcess(arguments, code, output.out, output.err)
 
     return run
+
+
+@pytest.fixture
+def shown(env: dict[str, str]) -> Callable[..., Screen]:
+    """What a terminal shows of one command line: `shown("list", columns=60).text()`."""
+
+    def show(*arguments: str, columns: int = 80, colour: bool = False) -> Screen:
+        verb, words = split_verb(list(arguments))
+        parser, command = parser_of(verb)
+        options = parser.read(words)
+        screen = Screen(tty=True, colour=colour, columns=columns)
+        with closing(Context(options, env)) as context:
+            answer = command.run(context, options)
+            assert isinstance(answer, Reply)
+            answer.render(screen, options)
+        return screen
+
+    return show
 
 
 @pytest.fixture

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from whet.authoring.proposals import PendingProposals, Proposal, Proposed
 from whet.interfaces.cli.commands.history import render_diff, render_history
 from whet.interfaces.cli.commands.proposals import render_pending
 from whet.interfaces.cli.commands.usage import render_usage
 from whet.interfaces.cli.output import Screen
 from whet.interfaces.cli.text import width
+from whet.learning.usage import Total, UsageTotals
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from subprocess import CompletedProcess
 
 TIME = "2026-11-15T06:00:00Z"
+AT = 1_794_722_400 * 10**9
+"""The same in nanoseconds since 1970."""
 
 
 @pytest.fixture
@@ -204,10 +208,10 @@ def test_proposals_wait_are_shown_and_decided(deploy: Path, whet: Callable[..., 
 
 
 def test_proposals_are_a_table_on_a_terminal() -> None:
-    changes = [{"action": "rename", "skill": name} for name in ("a", "b")]
-    proposal = {"id": 1, "time": TIME, "actor": "agent", "reason": "", "cause": "It ships with Whet."}
+    changes = tuple(Proposed("rename", name, name, "", "") for name in ("a", "b"))
+    proposal = Proposal(1, AT, "agent", "", "", "It ships with Whet.", changes, "pending", 0, "")
     view = screen(columns=80)
-    render_pending({"proposals": [{**proposal, "changes": changes}]}, view, Namespace(id=None))
+    render_pending(PendingProposals([proposal]), view, Namespace())
     assert view.text() == (
         "ID  WHEN              WHO    WHAT    SKILL  REASON\n"
         "1   2026-11-15 06:00  agent  rename  a, b   It ships with Whet.\n"
@@ -235,10 +239,9 @@ def test_usage_is_imported_and_told(tmp_path: Path, whet: Callable[..., Complete
 
 
 def test_usage_is_a_table_on_a_terminal() -> None:
-    counts = {"views": 3, "uses": 2, "patches": 1, "helped": 0, "failed": 0, "corrected": 0}
+    never = Total("x", views=3, uses=2, patches=1)
     view = screen(columns=80)
-    answer_ = {"skills": [{"skill": "deploy", **counts, "last": TIME}, {"skill": "x", **counts, "last": None}]}
-    render_usage({**answer_, "report": []}, view, Namespace(source=None, name=None))
+    render_usage(UsageTotals((never._replace(skill="deploy", last=AT), never), ()), view, Namespace())
     assert view.text() == (
         "SKILL   VIEWS  USES  PATCHES  HELPED  FAILED  CORRECTED  LAST\n"
         "deploy  3      2     1        0       0       0          2026-11-15 06:00\n"

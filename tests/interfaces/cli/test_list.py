@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import json
-from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from whet.interfaces.cli.commands.skills import render_list as render
-from whet.interfaces.cli.output import Screen
 from whet.interfaces.cli.text import width
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
     from subprocess import CompletedProcess
+
+    from whet.interfaces.cli.output import Screen
 
 HOSTILE = '"\\e]0;owned\\a\\e[2J boo \\u202Egnp.exe"'
 
@@ -109,11 +108,8 @@ def test_nothing_to_list_says_what_to_do(tmp_path: Path, whet: Callable[..., Com
 
 
 @pytest.mark.parametrize("columns", [60, 80, 120])
-def test_a_terminal_gets_a_table_that_fits(
-    columns: int, root: Path, whet: Callable[..., CompletedProcess[str]]
-) -> None:
-    screen = Screen(tty=True, colour=False, columns=columns)
-    render(answer(whet, "--root", str(root), "--all"), screen, Namespace(query=None))
+def test_a_terminal_gets_a_table_that_fits(columns: int, root: Path, shown: Callable[..., Screen]) -> None:
+    screen = shown("list", "--root", str(root), "--all", columns=columns)
     assert max(map(width, screen.text().splitlines())) <= columns
     if columns == 60:
         assert screen.text() == (
@@ -127,17 +123,17 @@ def test_a_terminal_gets_a_table_that_fits(
         )
 
 
-def test_one_category_needs_no_headings(root: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
-    screen = Screen(tty=True, colour=True, columns=80)
-    render(answer(whet, "--root", str(root), "--category", "release"), screen, Namespace(query=None))
+def test_one_category_needs_no_headings(root: Path, shown: Callable[..., Screen]) -> None:
+    screen = shown("list", "--root", str(root), "--category", "release", colour=True)
     assert screen.text().splitlines()[0] == "\x1b[36mship\x1b[0m  \x1b[33m[not ready] \x1b[0mShips it."
 
 
 def test_a_long_name_does_not_push_the_others(
-    skill: Callable[..., Path], whet: Callable[..., CompletedProcess[str]], tmp_path: Path
+    skill: Callable[..., Path], shown: Callable[..., Screen], tmp_path: Path
 ) -> None:
     skill("b", root=tmp_path / "r")
     skill("a" * 40, root=tmp_path / "r")
-    screen = Screen(tty=True, colour=False, columns=60)
-    render(answer(whet, "--root", str(tmp_path / "r")), screen, Namespace(query=None))
-    assert screen.text() == f"{'a' * 40}  Does one thing.\nb  Does one thing.\n"
+    assert (
+        shown("list", "--root", str(tmp_path / "r"), columns=60).text()
+        == f"{'a' * 40}  Does one thing.\nb  Does one thing.\n"
+    )

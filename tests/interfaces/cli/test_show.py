@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-
-from whet.interfaces.cli.commands.skills import render_show as render
-from whet.interfaces.cli.output import Screen
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
     from subprocess import CompletedProcess
+
+    from whet.interfaces.cli.output import Screen
 
 EXTRA = """\
 license: MIT
@@ -99,11 +97,9 @@ def test_long_text_comes_in_pages(skill: Callable[..., Path], whet: Callable[...
 
 
 def test_a_terminal_gets_wrapped_text_and_a_rule_across(
-    skill: Callable[..., Path], whet: Callable[..., CompletedProcess[str]]
+    skill: Callable[..., Path], shown: Callable[..., Screen]
 ) -> None:
     skill("words", "Says one thing and then another thing and then one more.")
-    screen = Screen(tty=True, colour=False, columns=30)
-    render(answer(whet, "words"), screen, Namespace(file=None))
-    lines = screen.text().splitlines()
+    lines = shown("show", "words", columns=30).text().splitlines()
     assert lines[1:3] == ["Says one thing and then", "another thing and then one"]
     assert "─" * 30 in lines

@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Callable
 
+    from whet.authoring.results import Change, Changes, Reversal
     from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Parser
-    from whet.values import Json
 
 
 def change_options(parser: Parser, *, version: bool = False) -> None:
@@ -33,7 +33,7 @@ def change(
     *,
     viewed: Callable[[str, str], bool] | None = None,
     **fields: Any,
-) -> Json:
+) -> Changes:
     """Do one operation on the skill that the options name; fields that are None are not given."""
     operation = {"action": action, "name": options.name, **fields}
     if version := getattr(options, "set_version", ""):
@@ -41,32 +41,37 @@ def change(
     given = {name: value for name, value in operation.items() if value is not None}
     return context.library.edit.apply(
         [given], by=Provenance("user", reason=options.reason), stage=options.stage, viewed=viewed
-    ).to_json()
+    )
 
 
-def render_change(answer: Json, screen: Screen, done: str, *, path: bool = True) -> None:
+def render_change(changes: Changes, screen: Screen, done: str, *, path: bool = True) -> None:
     """The path of the skill as data, and as talk what was done, or what it waits for, and what is worth knowing."""
-    if answer.get("staged"):
-        number = answer["proposal"]
-        screen.say(f"Proposal {number} waits: {answer['reason']} `whet approve {number}` does it.")
+    if changes.proposal is not None:
+        number = changes.proposal
+        screen.say(f"Proposal {number} waits: {changes.reason} `whet approve {number}` does it.")
     else:
         if path:
-            screen.line(screen.place(answer["path"]))
-        if answer["entry"] is not None:
+            screen.line(screen.place(changes.changes[0].path))
+        if changes.entries:
             screen.say(done)
-    screen.say(*answer["warnings"])
+    screen.say(*changes.notes)
 
 
-def name_version(answer: Json) -> str:
+def telling(tell: Callable[[Change], str], *, path: bool = True) -> Callable[[Changes, Screen, Namespace], None]:
+    """How a change of one skill is rendered: `tell` says what was done."""
+    return lambda changes, screen, _: render_change(changes, screen, tell(changes.one()), path=path)
+
+
+def name_version(change: Change) -> str:
     """The name of a skill and the version it has now."""
-    return f"{answer['name']}, version {answer['version']}" if answer["version"] else str(answer["name"])
+    return f"{change.skill}, version {change.version}" if change.version else change.skill
 
 
-def render_return(answer: Json, screen: Screen, _options: Namespace) -> None:
+def render_return(reversal: Reversal, screen: Screen, _options: Namespace) -> None:
     """The paths of the skills that are there again, as data; a skill that is gone again is only mentioned."""
-    for skill in answer["skills"]:
-        if skill["digest"]:
-            screen.line(screen.place(skill["path"]))
-            screen.say(f"{skill['name']} is as it was (entry {skill['entry']}).")
+    for entry in reversal.entries:
+        if entry.after:
+            screen.line(screen.place(entry.path))
+            screen.say(f"{entry.skill} is as it was (entry {entry.id}).")
         else:
-            screen.say(f"{skill['name']} is gone again (entry {skill['entry']}).")
+            screen.say(f"{entry.skill} is gone again (entry {entry.id}).")

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from whet.authoring.main_file import Main
+    from whet.authoring.results import Changes
     from whet.interfaces.cli.context import Context
-    from whet.values import Json
 
 
 DIRECTORY = "edits"
@@ -44,7 +44,7 @@ class _Original(NamedTuple):
     data: bytes
 
 
-def edit_skill(context: Context, options: Namespace) -> Json:
+def edit_skill(context: Context, options: Namespace) -> Changes:
     """Open the editor, and make what it leaves behind the skill's text."""
     command = _editor_command(context.env)
     original = _read_original(context, options.name)
@@ -57,7 +57,7 @@ def edit_skill(context: Context, options: Namespace) -> Json:
             _keep_and_raise(error, options.name, copy, original)
         if new == original.data:
             _remove(copy)
-            return _unchanged_answer(original)
+            return _no_change(original)
         try:
             answer = _apply(context, options, original, new)
         except WhetError as error:
@@ -158,7 +158,7 @@ def _read(path: str) -> bytes:
         return file.read()
 
 
-def _apply(context: Context, options: Namespace, original: _Original, new: bytes) -> Json:
+def _apply(context: Context, options: Namespace, original: _Original, new: bytes) -> Changes:
     def unmoved(path: str, digest: str) -> bool:
         """Asked about the content that the edit is applied to, so that no change by others can be lost in between."""
         if path == original.path and digest != original.digest:
@@ -175,20 +175,12 @@ def _apply(context: Context, options: Namespace, original: _Original, new: bytes
     return change(context, options, "edit", body=text, viewed=unmoved)
 
 
-def _unchanged_answer(original: _Original) -> Json:
+def _no_change(original: _Original) -> Changes:
     from whet.authoring.main_file import version_of
+    from whet.authoring.results import Change, Changes
 
-    return {
-        "success": True,
-        "warnings": ["Nothing changes: the text is as it was."],
-        "entries": [],
-        "action": "edit",
-        "name": original.name,
-        "path": original.path,
-        "version": version_of(original.main.document),
-        "digest": original.digest,
-        "entry": None,
-    }
+    same = Change("edit", original.name, original.path, version_of(original.main.document), original.digest)
+    return Changes((same,), notes=("Nothing changes: the text is as it was.",))
 
 
 def _ask_again(error: WhetError, context: Context, options: Namespace) -> bool:

@@ -49,7 +49,7 @@ from whet.sources.sync.record import (
 from whet.store.atomic import clean_leftovers
 from whet.store.directories import make_directories, sync_directory
 from whet.store.failures import os_failure, os_failures
-from whet.values import Json, fields_json
+from whet.values import Json, answer_json, fields_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -64,7 +64,7 @@ class Done(NamedTuple):
     """What became of one step."""
 
     step: Step
-    outcome: Literal["done", "left", "failed", "changed"]
+    outcome: Literal["planned", "done", "left", "failed", "changed"]
     """`left`: there was nothing to do, or nothing that may be done. `changed`: it was not as planned any more."""
     message: str = ""
 
@@ -82,7 +82,7 @@ class SyncReport(NamedTuple):
 
     def to_json(self) -> Json:
         """The report as JSON carries it."""
-        return fields_json(self)
+        return answer_json(self)
 
 
 class Synced(NamedTuple):

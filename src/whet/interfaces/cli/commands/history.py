@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from whet.authoring.writer import Provenance
 from whet.interfaces.cli.arguments import misuse, read_number, reason_option
 from whet.interfaces.cli.changes import render_return
-from whet.interfaces.cli.context import Command, Outcome
+from whet.interfaces.cli.context import Command, Outcome, Reply
 from whet.interfaces.cli.parser import amount
 from whet.interfaces.cli.rendering import format_time, paint_diff, render_proof
 from whet.interfaces.cli.text import clean_json
@@ -112,7 +112,7 @@ def configure_undo(parser: Parser) -> None:
 def run_undo(context: Context, options: Namespace) -> Answer:
     if options.id is not None and (options.id.isdecimal() or not options.id):
         read_number(options.id, "an entry", "undo")
-    return context.library.history.undo(options.id, Provenance("user", reason=options.reason))
+    return Reply(context.library.history.undo(options.id, Provenance("user", reason=options.reason)), render_return)
 
 
 def configure_verify_history(parser: Parser) -> None:
@@ -140,9 +140,10 @@ COMMANDS = {
     "diff": Command(configure_diff, run_diff, render_diff),
     "rollback": Command(
         configure_rollback,
-        lambda c, o: c.library.history.rollback(o.name, o.to, Provenance("user", reason=o.reason)),
-        render_return,
+        lambda c, o: Reply(
+            c.library.history.rollback(o.name, o.to, Provenance("user", reason=o.reason)), render_return
+        ),
     ),
-    "undo": Command(configure_undo, run_undo, render_return),
+    "undo": Command(configure_undo, run_undo),
     "verify-history": Command(configure_verify_history, run_verify_history, render_verify_history),
 }

@@ -8,23 +8,27 @@ from typing import TYPE_CHECKING
 from whet.errors import UsageError
 from whet.interfaces.cli.arguments import STDIN, misuse
 from whet.interfaces.cli.changes import render_change
-from whet.interfaces.cli.context import Command, Outcome
+from whet.interfaces.cli.context import Command, Reply
 from whet.interfaces.cli.parser import amount
 from whet.interfaces.cli.terminal import can_ask
 from whet.interfaces.cli.text import clean, clean_block, plural
+from whet.values import as_json
 
 if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Iterator
 
     from whet.api import Library
+    from whet.api.learning import Distilled, SessionRead
     from whet.interfaces.cli.context import Answer, Context
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Parser
+    from whet.learning.curator import Curation
     from whet.learning.distill.rounds import Distillation
-    from whet.learning.transcripts.events import Transcript
+    from whet.learning.facts.model import Facts
+    from whet.learning.selection.learn import Lessons
+    from whet.learning.transcripts.events import Event, Transcript
     from whet.notes import Note
-    from whet.values import Json
 
 
 _CHUNK = 1 << 20
@@ -64,7 +68,7 @@ def run_learn(context: Context, options: Namespace) -> Answer:
     if options.waiting and others:
         raise misuse("learn", "Give --waiting or anything else, not both.")
     if options.waiting:
-        return {"success": True, "learned_from": _learn_waiting(context)}
+        return Reply(_learn_waiting(context), render_waiting, key="learned_from")
     answer = context.library.learning.learn(
         *options.sessions,
         write=True if options.write else None,
@@ -72,7 +76,7 @@ def run_learn(context: Context, options: Namespace) -> Answer:
         dry_run=options.dry_run,
         limit=options.limit,
     )
-    return Outcome(answer, 1 if answer.failed and options.sessions else 0)
+    return Reply(answer, render_learn, 1 if answer.failed and options.sessions else 0)
 
 
 def _learn_waiting(context: Context) -> int:
@@ -91,36 +95,37 @@ def _learn_waiting(context: Context) -> int:
         return learn_waiting(state, opened, context.env)
 
 
-def render_learn(answer: Json, screen: Screen, options: Namespace) -> None:
+def render_waiting(sessions: int, screen: Screen, _options: Namespace) -> None:
+    screen.say(f"{plural(sessions, 'session')} looked at.")
+
+
+def render_learn(lessons: Lessons, screen: Screen, options: Namespace) -> None:
     """A line for each session, and what to do next."""
-    if options.waiting:
-        screen.say(f"{plural(answer['learned_from'], 'session')} looked at.")
-        return
     rows = [
         (
-            report["session"],
-            report["action"] if report["captured"] else report["code"],
-            report.get("skill", ""),
-            str(report.get("proposal", "")),
-            " ".join(report["why"][1:] if report["captured"] else report["why"]),
+            report.session or "",
+            (report.action or "") if report.captured else report.code,
+            report.skill or "",
+            str(report.proposal or ""),
+            " ".join(report.why[1:] if report.captured else report.why),
         )
-        for report in answer["sessions"]
+        for report in lessons.sessions
     ]
     screen.grid(("SESSION", "VERDICT", "SKILL", "PROPOSAL", "WHY"), rows)
-    for report in answer["sessions"]:
-        if options.dry_run and report["captured"]:
+    for report in lessons.sessions:
+        if options.dry_run and report.captured:
             screen.line()
-            screen.line(clean_block(report["preview"]).rstrip("\n"))
-        screen.say(*(f"{clean(report['session'])}: {clean(text)}" for text in report.get("warnings", ())))
-    screen.say(*answer.get("warnings", ()))
-    if not rows and not answer["left"]:
+            screen.line(clean_block(report.preview or "").rstrip("\n"))
+        screen.say(*(f"{clean(report.session or '')}: {clean(text)}" for text in report.warnings or ()))
+    screen.say(*lessons.warnings)
+    if not rows and not lessons.left:
         screen.say("No session waits.")
         return
     done = "would be captured" if options.dry_run else "captured"
-    screen.say(f"{plural(len(rows), 'session')} looked at, {answer['captured']} {done}.")
-    if "stopped" in answer:
-        screen.say(f"{plural(answer['left'], 'session')} left. {clean(answer['stopped_why'])}")
-    if any(report.get("staged") for report in answer["sessions"]):
+    screen.say(f"{plural(len(rows), 'session')} looked at, {lessons.captured} {done}.")
+    if lessons.stopped:
+        screen.say(f"{plural(lessons.left, 'session')} left. {clean(lessons.stopped_why)}")
+    if any(report.staged for report in lessons.sessions):
         screen.hint("`whet pending` shows what is proposed; `whet approve ID` does it.")
 
 
@@ -172,11 +177,14 @@ def run_distill(context: Context, options: Namespace) -> Answer:
     answer = context.library.learning.finish_distillation(distillation, dry_run=options.dry_run)
     if not options.dry_run:
         interview.forget(context, distillation)
-    return answer._replace(report=report)
+    return Reply(answer._replace(report=report), render_distill)
 
 
-def _read_answers(options: Namespace) -> Json:
+def _read_answers(options: Namespace) -> dict[str, object]:
     """The answers that the options are. Raises UsageError for one that is empty."""
+    for name in ("name", "goal", "description"):
+        if (text := getattr(options, name)) is not None and not text.strip():
+            raise UsageError("usage", f"--{name} is empty.", hint="Leave it out to have it proposed.")
     answers = {
         "name": options.name,
         "goal": options.goal,
@@ -185,9 +193,6 @@ def _read_answers(options: Namespace) -> Json:
         "tools": [] if options.no_tools else options.allow,
         "fork": True if options.fork else False if options.inline else None,
     }
-    for name in ("name", "goal", "description"):
-        if answers[name] is not None and not answers[name].strip():
-            raise UsageError("usage", f"--{name} is empty.", hint="Leave it out to have it proposed.")
     return {name: value for name, value in answers.items() if value is not None}
 
 
@@ -223,26 +228,25 @@ def _announce_model(context: Context, options: Namespace, model: str | None) -> 
         sys.stderr.flush()
 
 
-def render_distill(answer: Json, screen: Screen, options: Namespace) -> None:
+def render_distill(made: Distilled, screen: Screen, _options: Namespace) -> None:
     """The path of the skill; of a dry run its text."""
-    name, version = answer["skill"], answer["version"]
-    if options.dry_run:
-        screen.line(answer["text"].rstrip("\n"))
-        done = f"{name} would be new" if answer["created"] else f"{name} would get version {version}"
-        done = done if answer["changes"] else f"{name} would stay as it is, with version {version}"
-        files = f", with {plural(len(answer['files']), 'file')} beside it" if answer["files"] else ""
-        screen.say(*[f"{done}{files}.", *answer["warnings"]])
+    name, version = made.skill, made.version
+    if made.changes is None:
+        screen.line(made.text.rstrip("\n"))
+        done = f"{name} would be new" if made.created else f"{name} would get version {version}"
+        done = done if made.changed else f"{name} would stay as it is, with version {version}"
+        files = f", with {plural(len(made.files), 'file')} beside it" if made.files else ""
+        screen.say(*[f"{done}{files}.", *made.warnings])
     else:
         created, improved = f"Created {name}, version {version}.", f"Improved {name} to version {version}."
-        render_change(answer, screen, created if answer["created"] else improved)
-    if model := answer["model"]:
-        refused = f"; {plural(len(model['refused']), 'thing')} it said did not hold" if model["refused"] else ""
-        screen.say(f"{model['name']} helped with the words, for {model['tokens']:,} tokens{refused}.")
-    found = [item for item in answer["findings"] if item["severity"] != "info"]
-    if found:
-        where = "--json" if options.dry_run else f"`whet validate {name}`"
-        screen.say(f"The linter has {plural(len(found), 'remark')}; {where} shows them.")
-    screen.say(*(entry["message"] for entry in answer["report"]))
+        render_change(made.changes._replace(notes=made.warnings), screen, created if made.created else improved)
+    if model := made.model:
+        refused = f"; {plural(len(model.refused), 'thing')} it said did not hold" if model.refused else ""
+        screen.say(f"{model.name} helped with the words, for {model.tokens:,} tokens{refused}.")
+    if found := sum(finding.severity != "info" for finding in made.findings):
+        where = "--json" if made.changes is None else f"`whet validate {name}`"
+        screen.say(f"The linter has {plural(found, 'remark')}; {where} shows them.")
+    screen.say(*(note.message for note in made.report or ()))
 
 
 _EVENT_LENGTH = 200
@@ -264,47 +268,46 @@ def configure_transcript(parser: Parser) -> None:
 
 def run_transcript(context: Context, options: Namespace) -> Answer:
     session = read_stdin_session(context) if options.file == STDIN else options.file
-    return context.library.learning.transcript(session, facts=options.facts)
+    return Reply(context.library.learning.transcript(session, facts=options.facts), render_transcript)
 
 
-def render_transcript(answer: Json, screen: Screen, options: Namespace) -> None:
+def render_transcript(read: SessionRead, screen: Screen, _options: Namespace) -> None:
     """A line for each event, or for each fact."""
-    if options.facts:
-        screen.grid(("FACT", "WHAT", "DETAIL"), [*_fact_rows(answer["facts"])])
+    transcript, events = read.transcript, read.transcript.events
+    if read.facts:
+        screen.grid(("FACT", "WHAT", "DETAIL"), [*_fact_rows(read.facts)])
         from whet.learning.distill.rounds import ENDED
 
-        screen.say(ENDED[answer["facts"]["succeeded"]])
+        screen.say(ENDED[read.facts.succeeded])
     else:
-        screen.grid(("EVENT", "TOOL", "WHAT"), [_event_row(event) for event in answer["events"]])
-    where = " ".join(filter(None, (clean(answer["client"]), "session", clean(answer["session"]))))
-    calls = sum(event["kind"] == "call" for event in answer["events"])
-    failed = sum(event["failed"] for event in answer["events"])
-    count = plural(len(answer["events"]), "event")
-    screen.say(f"{where}: {count}, {plural(calls, 'call')} of tools, {failed} failed.")
-    screen.say(*(f"{entry['message']} [{entry['code']}]" for entry in answer["report"]))
+        screen.grid(("EVENT", "TOOL", "WHAT"), [_event_row(event) for event in events])
+    where = " ".join(filter(None, (clean(transcript.client), "session", clean(transcript.session))))
+    calls = sum(event.kind == "call" for event in events)
+    failed = sum(event.failed for event in events)
+    screen.say(f"{where}: {plural(len(events), 'event')}, {plural(calls, 'call')} of tools, {failed} failed.")
+    screen.say(*(f"{note.message} [{note.code}]" for note in transcript.report))
 
 
-def _event_row(event: Json) -> tuple[str, str, str]:
-    kind = "failed" if event["failed"] else event["kind"]
-    given = event["given"]
+def _event_row(event: Event) -> tuple[str, str, str]:
+    given = event.given
     known = next((given[key] for key in _CALL_ARGUMENTS if isinstance(given.get(key), str)), "")
-    shown = known or event["text"] or ", ".join(f"{key}: {value}" for key, value in given.items())
-    return kind, event["tool"] or event["about"], " ".join(shown.split())[:_EVENT_LENGTH]
+    shown = known or event.text or ", ".join(f"{key}: {as_json(value)}" for key, value in given.items())
+    return "failed" if event.failed else event.kind, event.tool or event.about, " ".join(shown.split())[:_EVENT_LENGTH]
 
 
-def _fact_rows(facts: Json) -> Iterator[tuple[str, str, str]]:
-    yield "goal", facts["goal"], ""
-    for one in facts["parameters"]:
-        yield "input", f"{{{one['name']}}}", one["example"]
-    for one in facts["steps"]:
-        yield "step", one["title"], one["criterion"]
-    for one in facts["dead_ends"]:
-        yield "dead end", one["said"], one["instead"].partition("\n")[0]
-    for rule in facts["corrections"]:
+def _fact_rows(facts: Facts) -> Iterator[tuple[str, str, str]]:
+    yield "goal", facts.goal, ""
+    for parameter in facts.parameters:
+        yield "input", f"{{{parameter.name}}}", parameter.example
+    for step in facts.steps:
+        yield "step", step.title, step.criterion
+    for end in facts.dead_ends:
+        yield "dead end", end.said, end.instead.partition("\n")[0]
+    for rule in facts.corrections:
         yield "rule", rule, ""
-    for one in facts["tools"]:
-        yield "tool", f"{one['tool']} {one['command']}".rstrip(), f"{one['times']} x"
-    for path in facts["files"]:
+    for tool in facts.tools:
+        yield "tool", f"{tool.tool} {tool.command}".rstrip(), f"{tool.times} x"
+    for path in facts.files:
         yield "file", path, ""
 
 
@@ -319,24 +322,24 @@ def configure_curate(parser: Parser) -> None:
 
 
 def run_curate(context: Context, options: Namespace) -> Answer:
-    return context.library.learning.curate(apply=options.apply, if_due=options.if_due)
+    return Reply(context.library.learning.curate(apply=options.apply, if_due=options.if_due), render_curate)
 
 
-def render_curate(answer: Json, screen: Screen, _options: Namespace) -> None:
-    screen.line(clean_block(answer["report"]).rstrip("\n"))
-    if not answer["applied"]:
+def render_curate(curation: Curation, screen: Screen, _options: Namespace) -> None:
+    screen.line(clean_block(curation.plan.report()).rstrip("\n"))
+    if not curation.applied:
         screen.say("Nothing was changed.")
         return
-    screen.say(f"Archived {plural(len(answer['entries']), 'skill')}.")
-    if answer["run"]:
-        screen.hint(f"`whet undo {answer['run']}` takes it back.")
-    if answer["proposals"]:
+    screen.say(f"Archived {plural(len(curation.entries), 'skill')}.")
+    if curation.run:
+        screen.hint(f"`whet undo {curation.run}` takes it back.")
+    if curation.proposals:
         screen.hint("`whet pending` shows what it proposes to merge.")
 
 
 COMMANDS = {
-    "learn": Command(configure_learn, run_learn, render_learn),
-    "distill": Command(configure_distill, run_distill, render_distill),
-    "transcript": Command(configure_transcript, run_transcript, render_transcript),
-    "curate": Command(configure_curate, run_curate, render_curate),
+    "learn": Command(configure_learn, run_learn),
+    "distill": Command(configure_distill, run_distill),
+    "transcript": Command(configure_transcript, run_transcript),
+    "curate": Command(configure_curate, run_curate),
 }

@@ -6,17 +6,19 @@ from typing import TYPE_CHECKING
 
 from whet.authoring.writer import Provenance
 from whet.interfaces.cli.arguments import read_number, reason_option
-from whet.interfaces.cli.context import Command
+from whet.interfaces.cli.context import Command, Reply
 from whet.interfaces.cli.rendering import format_time, paint_diff
 from whet.interfaces.cli.text import clean
 
 if TYPE_CHECKING:
     from argparse import Namespace
+    from collections.abc import Iterable
 
+    from whet.authoring.proposals import PendingProposals, ShownProposal
+    from whet.authoring.results import Decision
     from whet.interfaces.cli.context import Answer, Context
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Parser
-    from whet.values import Json
 
 
 _LABEL = 10
@@ -34,49 +36,47 @@ def run_pending(context: Context, options: Namespace) -> Answer:
     """Ask for all of them, or for one."""
     proposals = context.library.proposals
     if options.id is None:
-        return proposals.pending()
-    return proposals.show(read_number(options.id, "a proposal", "pending"))
+        return Reply(proposals.pending(), render_pending)
+    return Reply(proposals.show(read_number(options.id, "a proposal", "pending")), render_proposal)
 
 
-def render_pending(answer: Json, screen: Screen, options: Namespace) -> None:
-    """A table, or one proposal with its difference."""
-    if options.id is not None:
-        _render_proposal(answer, screen)
-        return
+def render_pending(pending: PendingProposals, screen: Screen, _options: Namespace) -> None:
     rows = [
         (
-            str(proposal["id"]),
-            format_time(screen, proposal["time"]),
-            proposal["actor"],
-            _join_changes(proposal, "action"),
-            _join_changes(proposal, "skill"),
-            proposal["reason"] or proposal["cause"],
+            str(proposal.id),
+            format_time(screen, proposal.time),
+            proposal.actor,
+            _join(change.action for change in proposal.changes),
+            _join(change.skill for change in proposal.changes),
+            proposal.reason or proposal.cause,
         )
-        for proposal in answer["proposals"]
+        for proposal in pending
     ]
     screen.grid(("ID", "WHEN", "WHO", "WHAT", "SKILL", "REASON"), rows, "Nothing waits.")
     if rows:
         screen.hint("`whet pending ID` shows one; `whet approve ID` does it, `whet reject ID` does not.")
 
 
-def _render_proposal(answer: Json, screen: Screen) -> None:
+def render_proposal(shown: ShownProposal, screen: Screen, _options: Namespace) -> None:
+    """One proposal with its difference."""
+    proposal = shown.proposal
     facts = {
-        "proposal": str(answer["id"]),
-        "skill": _join_changes(answer, "skill"),
-        "what": _join_changes(answer, "action"),
-        "who": answer["actor"],
-        "when": format_time(screen, answer["time"]),
-        "reason": answer["reason"],
-        "waits": answer["cause"],
+        "proposal": str(proposal.id),
+        "skill": _join(change.skill for change in proposal.changes),
+        "what": _join(change.action for change in proposal.changes),
+        "who": proposal.actor,
+        "when": format_time(screen, proposal.time),
+        "reason": proposal.reason,
+        "waits": proposal.cause,
     }
     screen.facts(((label, clean(text)) for label, text in facts.items() if text), _LABEL)
     screen.line()
-    paint_diff(screen, answer["diff"])
-    screen.hint(f"`whet approve {answer['id']}` does it, `whet reject {answer['id']}` does not.")
+    paint_diff(screen, shown.diff)
+    screen.hint(f"`whet approve {proposal.id}` does it, `whet reject {proposal.id}` does not.")
 
 
-def _join_changes(proposal: Json, field: str) -> str:
-    return ", ".join(dict.fromkeys(change[field] for change in proposal["changes"]))
+def _join(words: Iterable[str]) -> str:
+    return ", ".join(dict.fromkeys(words))
 
 
 def configure_approve(parser: Parser) -> None:
@@ -86,13 +86,14 @@ def configure_approve(parser: Parser) -> None:
 
 def run_approve(context: Context, options: Namespace) -> Answer:
     number = read_number(options.id, "a proposal", "approve")
-    return context.library.proposals.approve(number, Provenance("user", reason=options.reason))
+    decision = context.library.proposals.approve(number, Provenance("user", reason=options.reason))
+    return Reply(decision, render_approve)
 
 
-def render_approve(answer: Json, screen: Screen, _options: Namespace) -> None:
-    entries = answer["entries"]
+def render_approve(decision: Decision, screen: Screen, _options: Namespace) -> None:
+    entries = decision.entries
     named = f"{'entry' if len(entries) == 1 else 'entries'} {', '.join(map(str, entries))}"
-    screen.say(f"Proposal {answer['proposal']} is done ({named}).")
+    screen.say(f"Proposal {decision.proposal} is done ({named}).")
 
 
 def configure_reject(parser: Parser) -> None:
@@ -102,15 +103,15 @@ def configure_reject(parser: Parser) -> None:
 
 def run_reject(context: Context, options: Namespace) -> Answer:
     number = read_number(options.id, "a proposal", "reject")
-    return context.library.proposals.reject(number, options.reason)
+    return Reply(context.library.proposals.reject(number, options.reason), render_reject)
 
 
-def render_reject(answer: Json, screen: Screen, _options: Namespace) -> None:
-    screen.say(f"Proposal {answer['proposal']} is rejected.")
+def render_reject(decision: Decision, screen: Screen, _options: Namespace) -> None:
+    screen.say(f"Proposal {decision.proposal} is rejected.")
 
 
 COMMANDS = {
-    "pending": Command(configure_pending, run_pending, render_pending),
-    "approve": Command(configure_approve, run_approve, render_approve),
-    "reject": Command(configure_reject, run_reject, render_reject),
+    "pending": Command(configure_pending, run_pending),
+    "approve": Command(configure_approve, run_approve),
+    "reject": Command(configure_reject, run_reject),
 }

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import UsageError
 from whet.interfaces.cli.arguments import here_option, misuse
-from whet.interfaces.cli.context import Command, Outcome
+from whet.interfaces.cli.context import Command, Reply
 from whet.interfaces.cli.plans import plan_options, run_plan
 from whet.interfaces.cli.text import clean, plural, short_revision
+from whet.values import answer_json
 
 if TYPE_CHECKING:
     from argparse import Namespace
+    from collections.abc import Sequence
 
     from whet.interfaces.cli.context import Answer, Context
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Parser
+    from whet.library.standalone import Packed, Unpacked
+    from whet.sources.publish.prepare import Published
+    from whet.sources.publish.snapshots import SnapshotExport
+    from whet.sources.sync.apply import Done, Synced, SyncReport
     from whet.values import Json
 
 
@@ -45,17 +51,15 @@ def configure_sync(parser: Parser) -> None:
 
 def run_sync(context: Context, options: Namespace) -> Answer:
     """Plan and do it, or take it back."""
-    library = context.library
+    sources = context.library.sources
     if options.list:
-        made = [item.to_json() for item in library.sources.synced(*options.clients)]
-        return {"success": True, "made": made}
+        return Reply(sources.synced(*options.clients), render_synced, key="made")
     if options.undo and (options.dry_run or options.copy or options.force or options.skill):
         hint = "`whet sync --list` shows what it would take back."
         raise UsageError("usage", "--undo takes back everything that sync made, and only that.", hint=hint)
     if options.undo:
-        report = library.sources.unsync(*options.clients, here=options.here)
-        return {"success": True, **report.to_json()}
-    plan = library.sources.plan_sync(
+        return Reply(sources.unsync(*options.clients, here=options.here), render_sync)
+    plan = sources.plan_sync(
         *options.clients,
         how="copy" if options.copy else "link",
         here=options.here,
@@ -63,51 +67,50 @@ def run_sync(context: Context, options: Namespace) -> Answer:
         force=options.force,
     )
     if options.dry_run:
-        steps = [{**step.to_json(), "outcome": "planned"} for step in plan.steps]
-        return {"success": True, "steps": steps, "cleaned": []}
-    report = library.sources.sync(plan)
+        from whet.sources.sync.apply import Done, SyncReport
+
+        return Reply(SyncReport(tuple(Done(step, "planned") for step in plan.steps)), render_sync)
+    report = sources.sync(plan)
     failed = any(step.outcome in ("failed", "changed") for step in report.steps)
-    return Outcome({"success": True, **report.to_json()}, 1 if failed else 0)
+    return Reply(report, render_sync, 1 if failed else 0)
 
 
-def render_sync(answer: Json, screen: Screen, options: Namespace) -> None:
+def render_sync(report: SyncReport, screen: Screen, options: Namespace) -> None:
     """A line for everything that was made; sentences about what was left alone."""
-    if options.list:
-        _render_synced(answer["made"], screen)
-        return
-    changes = [step for step in answer["steps"] if _is_change(step)]
-    for step in changes:
-        screen.line(f"{step['client']:<10}{_sync_word(step):<10}{screen.place(step['path'])}")
-    for step in answer["steps"]:
-        if step["state"] not in (*_SYNC_SILENT, *_CLIENT_STATES) and not _is_change(step):
-            screen.say(f"{step['client']}: {step['name']}: {step['message']}")
-    told = {step["client"]: step["message"] for step in answer["steps"] if step["state"] in _CLIENT_STATES}
+    changes = [done for done in report.steps if _is_change(done)]
+    for done in changes:
+        screen.line(f"{done.step.client:<10}{_sync_word(done):<10}{screen.place(done.step.path)}")
+    for done in report.steps:
+        if done.step.state not in (*_SYNC_SILENT, *_CLIENT_STATES) and not _is_change(done):
+            screen.say(f"{done.step.client}: {done.step.name}: {done.message or done.step.message}")
+    about = [done for done in report.steps if done.step.state in _CLIENT_STATES]
+    told = {done.step.client: done.message or done.step.message for done in about}
     screen.say(*(f"{client}: {message}" for client, message in told.items()))
-    if not answer["steps"] and not options.undo:
+    if not report.steps and not options.undo:
         screen.say("No other client is here.")
         screen.hint("Name one, such as `whet sync claude`.")
         return
     screen.say(f"{plural(len(changes), 'change')} {'would be ' if options.dry_run else ''}made.")
 
 
-def _render_synced(made: list[Json], screen: Screen) -> None:
+def render_synced(made: Sequence[Synced], screen: Screen, _options: Namespace) -> None:
     if made:
-        rows = [(item["client"], item["name"], item["how"], item["state"], screen.place(item["path"])) for item in made]
+        rows = [(item.client, item.name, item.how, item.state, screen.place(item.path)) for item in made]
         screen.table(("CLIENT", "SKILL", "HOW", "STATE", "PATH"), rows)
     else:
         screen.say("Sync has made nothing.")
 
 
-def _is_change(step: Json) -> bool:
+def _is_change(done: Done) -> bool:
     """Was something done, or would be?"""
-    return step["outcome"] == "done" or (step["outcome"] == "planned" and step["state"] in ("make", *_SYNC_PLANNED))
+    return done.outcome == "done" or (done.outcome == "planned" and done.step.state in ("make", *_SYNC_PLANNED))
 
 
-def _sync_word(step: Json) -> str:
-    copies = step["how"] == "copy"
-    if step["outcome"] == "planned":
-        return _SYNC_PLANNED.get(step["state"], "copy" if copies else "link")
-    return _SYNC_DONE.get(step["state"], "copied" if copies else "linked")
+def _sync_word(done: Done) -> str:
+    copies = done.step.how == "copy"
+    if done.outcome == "planned":
+        return _SYNC_PLANNED.get(done.step.state, "copy" if copies else "link")
+    return _SYNC_DONE.get(done.step.state, "copied" if copies else "linked")
 
 
 def configure_publish(parser: Parser) -> None:
@@ -133,7 +136,7 @@ def configure_publish(parser: Parser) -> None:
 def run_publish(context: Context, options: Namespace) -> Answer:
     push = True if options.push else False if options.no_push else None
     paths = [context.locate(name) for name in options.names]
-    return context.library.sources.publish(
+    published = context.library.sources.publish(
         *paths,
         git=options.git,
         index=options.index,
@@ -145,30 +148,31 @@ def run_publish(context: Context, options: Namespace) -> Answer:
         push=push,
         prune=options.prune,
     )
+    return Reply(published, render_publish)
 
 
-def render_publish(answer: Json, screen: Screen, options: Namespace) -> None:
-    for release in answer["releases"]:
-        named = f"{release['name']} {release['version']}".rstrip()
-        place = f"  {release['at']}" if answer["kind"] == "git" else ""  # elsewhere it is a name that nobody types
-        screen.line(f"{release['change']:<10}{clean(named)}{clean(place)}")
-    for path in answer.get("removed", ()):
+def render_publish(published: Published, screen: Screen, options: Namespace) -> None:
+    for release in published.releases:
+        named = f"{release.name} {release.version}".rstrip()
+        place = f"  {release.at}" if published.kind == "git" else ""  # elsewhere it is a name that nobody types
+        screen.line(f"{release.change:<10}{clean(named)}{clean(place)}")
+    for path in published.removed:
         screen.line(f"{'removed':<10}{clean(path)}")
-    for skill in answer["prepared"]:
-        screen.say(*(f"{skill['name']}: {problem['message']}" for problem in skill["problems"]))
-    target = screen.place(answer["target"])
-    revision = f" ({short_revision(answer['revision'])})" if answer.get("revision") else ""
-    if not answer["changed"]:
+    for skill in published.prepared:
+        screen.say(*(f"{skill.name}: {problem.message}" for problem in skill.problems))
+    target = screen.place(published.target)
+    revision = f" ({short_revision(published.revision)})" if published.revision else ""
+    if not published.changed:
         screen.say(f"{target} has all of it already.")
     elif options.no_push:
         screen.say(f"{target} would change; nothing was sent.")
-    elif answer["kind"] == "git" and not answer["pushed"]:
+    elif published.kind == "git" and not published.pushed:
         screen.say(f"Committed to {target}{revision}; nothing was pushed.")
     else:
         screen.say(f"Published to {target}{revision}.")
-        if answer["kind"] == "index":
+        if published.kind == "index":
             screen.hint("Let a web server serve that directory; `whet install https://HOST` takes skills from it.")
-    screen.say(*(note["message"] for note in answer["notes"]))
+    screen.say(*(note.message for note in published.notes))
 
 
 def configure_snapshot(parser: Parser) -> None:
@@ -190,14 +194,15 @@ def run_snapshot(context: Context, options: Namespace) -> Answer:
                 "usage", "`export` takes only --here and --overwrite.", hint="Leave out the other options."
             )
         sources = context.library.sources
-        return sources.export_snapshot(options.file, here=options.here, overwrite=options.overwrite)
+        made = sources.export_snapshot(options.file, here=options.here, overwrite=options.overwrite)
+        return Reply(made, render_export)
     return run_plan(context, options, lambda sources: sources.plan_import(options.file, here=options.here), "Import")
 
 
-def render_snapshot(answer: Json, screen: Screen, _options: Namespace) -> None:
-    screen.line(screen.place(answer["path"]))
-    screen.say(f"{plural(len(answer['skills']), 'skill')} in {answer['size']:,} bytes.")
-    screen.say(*(f"{entry['skill']}: {entry['message']}" for entry in answer["left_out"]))
+def render_export(made: SnapshotExport, screen: Screen, _options: Namespace) -> None:
+    screen.line(screen.place(made.path))
+    screen.say(f"{plural(len(made.skills), 'skill')} in {made.size:,} bytes.")
+    screen.say(*(f"{note.skill}: {note.message}" for note in made.left_out))
 
 
 def configure_pack(parser: Parser) -> None:
@@ -211,13 +216,13 @@ def configure_pack(parser: Parser) -> None:
 def run_pack(context: Context, options: Namespace) -> Answer:
     from whet.library.standalone import pack
 
-    return pack(context.locate(options.path), options.output)
+    return Reply(pack(context.locate(options.path), options.output), render_pack)
 
 
-def render_pack(answer: Json, screen: Screen, _options: Namespace) -> None:
-    screen.line(screen.place(answer["path"]))
-    screen.say(f"{plural(answer['files'], 'file')}, {answer['size']:,} bytes, {answer['digest']}.")
-    if not answer["valid"]:
+def render_pack(packed: Packed, screen: Screen, _options: Namespace) -> None:
+    screen.line(screen.place(packed.path))
+    screen.say(f"{plural(packed.files, 'file')}, {packed.size:,} bytes, {packed.digest}.")
+    if not packed.valid:
         screen.hint("The skill breaks the format; `whet validate` tells how. Strict hosts will refuse it.")
 
 
@@ -232,14 +237,25 @@ def run_unpack(context: Context, options: Namespace) -> Answer:
     from whet.library.standalone import unpack
 
     state = context.library.workspace.place.state
-    return unpack(options.file, options.directory, force=options.force, state=state)
+    return Reply(unpack(options.file, options.directory, force=options.force, state=state), render_unpack)
 
 
-def render_unpack(answer: Json, screen: Screen, _options: Namespace) -> None:
-    screen.line(screen.place(answer["path"]))
-    replaced = ", replacing the old one" if answer["replaced"] else ""
-    screen.say(f"{plural(answer['files'], 'file')}, {answer['digest']}{replaced}.")
-    screen.say(*(f"Left out {name}." for name in answer["skipped"]))
+def render_unpack(unpacked: Unpacked, screen: Screen, _options: Namespace) -> None:
+    screen.line(screen.place(unpacked.path))
+    replaced = ", replacing the old one" if unpacked.replaced else ""
+    screen.say(f"{plural(unpacked.files, 'file')}, {unpacked.digest}{replaced}.")
+    screen.say(*(f"Left out {name}." for name in unpacked.skipped))
+
+
+class Digest(NamedTuple):
+    """What names the content of the skill at a path."""
+
+    digest: str
+    path: str
+
+    def to_json(self) -> Json:
+        """The digest as JSON carries it."""
+        return answer_json(self)
 
 
 def configure_digest(parser: Parser) -> None:
@@ -252,22 +268,18 @@ def run_digest(context: Context, options: Namespace) -> Answer:
     if options.library == (options.path is not None):
         raise misuse("digest", "Name one skill, or give --library.")
     if options.library:
-        return {"success": True, "digest": context.library.workspace.digest()}
+        return Reply(context.library.workspace.digest(), lambda digest, screen, _: screen.line(digest), key="digest")
     from whet.library.standalone import digest
 
     path = context.locate(options.path)
-    return {"success": True, "digest": digest(path), "path": path}
-
-
-def render_digest(answer: Json, screen: Screen, _options: Namespace) -> None:
-    screen.line(answer["digest"])
+    return Reply(Digest(digest(path), path), lambda found, screen, _: screen.line(found.digest))
 
 
 COMMANDS = {
-    "sync": Command(configure_sync, run_sync, render_sync),
-    "publish": Command(configure_publish, run_publish, render_publish),
-    "snapshot": Command(configure_snapshot, run_snapshot, render_snapshot),
-    "pack": Command(configure_pack, run_pack, render_pack),
-    "unpack": Command(configure_unpack, run_unpack, render_unpack),
-    "digest": Command(configure_digest, run_digest, render_digest),
+    "sync": Command(configure_sync, run_sync),
+    "publish": Command(configure_publish, run_publish),
+    "snapshot": Command(configure_snapshot, run_snapshot),
+    "pack": Command(configure_pack, run_pack),
+    "unpack": Command(configure_unpack, run_unpack),
+    "digest": Command(configure_digest, run_digest),
 }

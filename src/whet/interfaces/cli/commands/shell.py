@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from argparse import Namespace
 from contextlib import closing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import WhetError
-from whet.interfaces.cli.context import Command, Context
+from whet.interfaces.cli.context import Command, Context, Reply
 from whet.interfaces.cli.parser import GLOBAL_OPTIONS
 from whet.interfaces.cli.verbs import ALIASES, VERBS, parser_of, split_verb
+from whet.values import answer_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from whet.api import Library
     from whet.interfaces.cli.context import Answer
-    from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Option, Parser
     from whet.values import Json
 
@@ -67,17 +67,24 @@ complete -c whet -a '(__whet_complete)'
 _SCRIPTS = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}
 
 
+class Completion(NamedTuple):
+    """The script that makes a shell ask Whet."""
+
+    shell: str
+    script: str
+
+    def to_json(self) -> Json:
+        """The script as JSON carries it."""
+        return answer_json(self)
+
+
 def configure_completion(parser: Parser) -> None:
     parser.details = 'For example, put `eval "$(whet completion bash)"` into ~/.bashrc.'
     parser.positional("shell", "SHELL", "Your shell.", choices=tuple(_SCRIPTS))
 
 
 def run_completion(_context: Context, options: Namespace) -> Answer:
-    return {"success": True, "shell": options.shell, "script": _SCRIPTS[options.shell]}
-
-
-def render_completion(answer: Json, screen: Screen, _options: Namespace) -> None:
-    screen.line(answer["script"].rstrip("\n"))
+    return Reply(Completion(options.shell, _SCRIPTS[options.shell]), lambda c, s, _: s.line(c.script.rstrip("\n")))
 
 
 _KINDS: dict[str, tuple[str, ...]] = {
@@ -157,7 +164,7 @@ def _names_of(kinds: Iterable[str], words: list[str], parser: Parser, env: Mappi
 
 
 def _skills(library: Library) -> list[str]:
-    return [skill["name"] for skill in library.skills(include_hidden=True).to_json()["skills"]]
+    return [card.full_name for card in library.skills(include_hidden=True)]
 
 
 def _bundles(library: Library) -> list[str]:
@@ -206,4 +213,4 @@ def _beginning_with(current: str, words: Iterable[str]) -> list[str]:
     return [word for word in words if word.startswith(current) and word.isprintable() and " " not in word]
 
 
-COMMANDS = {"completion": Command(configure_completion, run_completion, render_completion)}
+COMMANDS = {"completion": Command(configure_completion, run_completion)}

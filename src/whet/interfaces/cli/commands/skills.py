@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from whet.interfaces.cli.context import Command
+from whet.interfaces.cli.context import Command, Reply
 from whet.interfaces.cli.parser import number
 from whet.interfaces.cli.text import clean, clean_block, pad, plural, width
 
@@ -12,10 +12,13 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Iterator
 
+    from whet.api.settings import Roots
     from whet.interfaces.cli.context import Answer, Context
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Parser
-    from whet.values import Json
+    from whet.library.card import Card
+    from whet.library.disclosure import FileView, SkillView
+    from whet.library.listing import Aside, Skills
 
 
 _NAME_SHARE = 0.4
@@ -32,7 +35,7 @@ def configure_list(parser: Parser) -> None:
 
 
 def run_list(context: Context, options: Namespace) -> Answer:
-    return context.library.skills(
+    skills = context.library.skills(
         options.category,
         options.query,
         options.limit,
@@ -40,39 +43,35 @@ def run_list(context: Context, options: Namespace) -> Answer:
         caller=context.caller,
         include_hidden=options.all,
     )
+    return Reply(skills, render_list)
 
 
-def render_list(answer: Json, screen: Screen, options: Namespace) -> None:
+def render_list(skills: Skills, screen: Screen, options: Namespace) -> None:
     """A table for a terminal, lines for a program."""
-    skills = answer["skills"]
     if screen.tty:
-        _render_table(skills, answer["categories"], screen, grouped=not options.query)
+        _render_table(skills, screen, grouped=not options.query)
     else:
-        for skill in skills:
-            cells = [
-                skill["name"],
-                skill["description"],
-                *([f"hidden: {skill['hidden']}"] if "hidden" in skill else []),
-            ]
+        for card in skills:
+            cells = [card.full_name, card.description, *([f"hidden: {card.hidden}"] if card.hidden else [])]
             screen.line("\t".join(map(clean, cells)))
     if not skills:
-        screen.say(answer["hint"])
-    screen.say(*(f"The root {path} does not exist." for path in answer.get("missing_roots", ())))
-    if answer["next"]:
-        screen.say(f"{answer['count']:,} of {answer['total']:,}; more with --cursor '{answer['next']}'.")
-    if aside := "; ".join(_omissions(answer)):
+        screen.say(skills.hint)
+    screen.say(*(f"The root {path} does not exist." for path in skills.aside.missing_roots))
+    if skills.next:
+        screen.say(f"{len(skills):,} of {skills.total:,}; more with --cursor '{skills.next}'.")
+    if aside := "; ".join(_omissions(skills.aside)):
         screen.say(f"{aside}.")
 
 
-def _render_table(skills: list[Json], categories: list[Json], screen: Screen, *, grouped: bool) -> None:
+def _render_table(skills: Skills, screen: Screen, *, grouped: bool) -> None:
     """By category, or in the order they come."""
-    by_category: dict[str, list[Json]] = {}
-    for skill in skills:
-        by_category.setdefault(skill["category"] if grouped else "", []).append(skill)
-    descriptions = {category["name"]: category["description"] for category in categories}
+    by_category: dict[str, list[Card]] = {}
+    for card in skills:
+        by_category.setdefault(card.category if grouped else "", []).append(card)
+    descriptions = {category.name: category.description for category in skills.categories}
     grouped = len(by_category) > 1
     indent = "  " if grouped else ""
-    names = [width(clean(skill["name"])) for skill in skills]
+    names = [width(clean(card.full_name)) for card in skills]
     most = int(screen.columns * _NAME_SHARE)
     column = max((columns for columns in names if columns <= most), default=0)
     for number_, category in enumerate(sorted(by_category)):
@@ -83,28 +82,28 @@ def _render_table(skills: list[Json], categories: list[Json], screen: Screen, *,
             title = clean(category)
             about = f"  {screen.fit(about, width(title) + 2)}" if about else ""
             screen.line(screen.paint(title, "bold") + screen.paint(about, "dim"))
-        for skill in by_category[category]:
-            screen.line(indent + _format_row(skill, column, len(indent), screen))
+        for card in by_category[category]:
+            screen.line(indent + _format_row(card, column, len(indent), screen))
 
 
-def _format_row(skill: Json, column: int, indent: int, screen: Screen) -> str:
-    name = pad(clean(skill["name"]), column)
-    mark = f"[{skill['hidden']}] " if "hidden" in skill else "" if skill["ready"] else "[not ready] "
-    description = screen.fit(skill["description"], indent + width(name) + 2 + len(mark))
-    marked = screen.paint(mark, "dim" if "hidden" in skill else "yellow")
+def _format_row(card: Card, column: int, indent: int, screen: Screen) -> str:
+    name = pad(clean(card.full_name), column)
+    mark = f"[{card.hidden}] " if card.hidden else "" if card.ready else "[not ready] "
+    description = screen.fit(card.description, indent + width(name) + 2 + len(mark))
+    marked = screen.paint(mark, "dim" if card.hidden else "yellow")
     return f"{screen.paint(name, 'cyan')}  {marked}{description}".rstrip()
 
 
-def _omissions(answer: Json) -> Iterator[str]:
+def _omissions(aside: Aside) -> Iterator[str]:
     """What is not in the list, and what to do about it."""
-    if count := answer.get("waiting"):
-        yield f"{plural(count, 'project skill')} waiting for trust (`whet trust`)"
-    if count := answer.get("hidden"):
-        yield f"{count:,} hidden (`whet list --all`)"
-    if count := answer.get("shadowed"):
-        yield f"{count:,} shadowed (`whet doctor`)"
-    if count := answer.get("left_out"):
-        yield f"{count:,} left out (`whet doctor`)"
+    if aside.waiting:
+        yield f"{plural(aside.waiting, 'project skill')} waiting for trust (`whet trust`)"
+    if aside.hidden:
+        yield f"{aside.hidden:,} hidden (`whet list --all`)"
+    if aside.shadowed:
+        yield f"{aside.shadowed:,} shadowed (`whet doctor`)"
+    if aside.left_out:
+        yield f"{aside.left_out:,} left out (`whet doctor`)"
 
 
 _LABEL = 15
@@ -119,68 +118,70 @@ def configure_show(parser: Parser) -> None:
 
 def run_show(context: Context, options: Namespace) -> Answer:
     """Ask for tier 2, or for tier 3."""
-    view: Answer = context.library.read(options.name, options.file, options.page, caller=context.caller)
-    return view
+    name, file, page = options.name, options.file, options.page
+    if file is None:
+        return Reply(context.library.read(name, None, page, caller=context.caller), render_show)
+    return Reply(context.library.read(name, file, page, caller=context.caller), render_file)
 
 
-def render_show(answer: Json, screen: Screen, options: Namespace) -> None:
+def render_file(view: FileView | SkillView, screen: Screen, _options: Namespace) -> None:
+    screen.line(clean_block(view.content).rstrip("\n"))
+    if view.pages > 1:
+        screen.say(f"Page {view.page} of {view.pages}; others with --page.")
+
+
+def render_show(view: SkillView, screen: Screen, options: Namespace) -> None:
     """The text, and on its first page everything around it."""
-    whole = options.file is None and answer["page"] == 1
-    if whole:
-        _render_head(answer, screen)
-    screen.line(clean_block(answer["content"]).strip("\n") if whole else clean_block(answer["content"]).rstrip("\n"))
-    if whole:
-        _render_foot(answer, screen)
-    pages = answer.get("pages", 1)
-    if pages > 1:
-        screen.say(f"Page {answer['page']} of {pages}; others with --page.")
-
-
-def _render_head(answer: Json, screen: Screen) -> None:
-    screen.line(screen.paint(clean(answer["name"]), "bold", "cyan"))
-    screen.paragraph(answer["description"])
+    if view.page > 1:
+        render_file(view, screen, options)
+        return
+    screen.line(screen.paint(clean(view.name), "bold", "cyan"))
+    screen.paragraph(view.description)
     screen.line()
-    screen.facts(_facts(answer, screen), _LABEL)
+    screen.facts(_facts(view, screen), _LABEL)
     _render_rule(screen)
+    screen.line(clean_block(view.content).strip("\n"))
+    _render_foot(view, screen)
+    if view.pages > 1:
+        screen.say(f"Page {view.page} of {view.pages}; others with --page.")
 
 
-def _facts(answer: Json, screen: Screen) -> Iterator[tuple[str, str]]:
-    client = answer["origin"]["client"]
-    yield "scope", f"{answer['scope']} ({client})" if client else answer["scope"]
-    yield "path", screen.place(answer["path"])
-    yield "digest", answer["digest"]
-    for key in ("version", "category", "license", "compatibility"):
-        if answer[key]:
-            yield key, clean(str(answer[key]))
-    for label, key in (("tags", "tags"), ("related", "related_skills"), ("tools", "allowed_tools")):
-        if answer[key]:
-            yield label, clean(", ".join(answer[key]))
-    if "hidden" in answer:
-        yield (
-            "hidden",
-            screen.paint(f"{clean(answer['hidden']['message'])} {clean(answer['hidden']['hint'])}", "yellow"),
-        )
-    yield "ready", screen.paint("yes", "green") if answer["ready"] else screen.paint("no, see below", "yellow")
+def _facts(view: SkillView, screen: Screen) -> Iterator[tuple[str, str]]:
+    card, skill = view.card, view.skill
+    yield "scope", f"{card.scope} ({card.root.client})" if card.root.client else card.scope
+    yield "path", screen.place(card.location)
+    yield "digest", view.digest
+    said = {
+        "version": skill.version,
+        "category": skill.category,
+        "license": skill.license,
+        "compatibility": skill.compatibility,
+        "tags": ", ".join(skill.tags),
+        "related": ", ".join(skill.related),
+        "tools": ", ".join(skill.allowed_tools),
+    }
+    yield from ((label, clean(text)) for label, text in said.items() if text)
+    if view.hidden:
+        yield "hidden", screen.paint(f"{clean(view.hidden.message)} {clean(view.hidden.hint)}", "yellow")
+    yield "ready", screen.paint("yes", "green") if view.ready else screen.paint("no, see below", "yellow")
 
 
-def _render_foot(answer: Json, screen: Screen) -> None:
-    files = answer["files"]
-    if len(files) > 1 or answer["missing"] or answer["setup"]:
+def _render_foot(view: SkillView, screen: Screen) -> None:
+    if len(view.files) > 1 or view.missing or view.skill.setup_help:
         _render_rule(screen)
-    if len(files) > 1:
+    if len(view.files) > 1:
         screen.line(screen.paint("Files", "bold"))
-        for file in files:
-            screen.line(f"{file['size']:>10,}  {clean(file['path'])}")
-    if answer["missing"]:
+        for file in view.files:
+            screen.line(f"{file.size:>10,}  {clean(file.path)}")
+    if view.missing:
         screen.line(screen.paint("Missing", "bold"))
-        for item in answer["missing"]:
-            help_ = f"  {clean(item['help'])}" if item["help"] else ""
-            screen.line(f"  {screen.paint(clean(item['kind']), 'yellow')} {clean(item['name'])}{help_}")
-    if answer["setup"]:
+        for item in view.missing:
+            help_ = f"  {clean(item.help)}" if item.help else ""
+            screen.line(f"  {screen.paint(clean(item.kind), 'yellow')} {clean(item.name)}{help_}")
+    if view.skill.setup_help:
         screen.line(screen.paint("Setup", "bold"))
-        screen.paragraph(answer["setup"], 2)
-    for note in answer["diagnostics"]:
-        screen.say(f"{note['severity']}: {note['message']} [{note['code']}]")
+        screen.paragraph(view.skill.setup_help, 2)
+    screen.say(*(f"{note.severity}: {note.message} [{note.code}]" for note in view.notes))
 
 
 def _render_rule(screen: Screen) -> None:
@@ -191,24 +192,20 @@ def configure_roots(parser: Parser) -> None:
     parser.details = "The root that comes first wins when two skills have the same name."
 
 
-def run_roots(context: Context, _options: Namespace) -> Answer:
-    return context.library.settings.roots()
-
-
-def render_roots(answer: Json, screen: Screen, _options: Namespace) -> None:
+def render_roots(roots: Roots, screen: Screen, _options: Namespace) -> None:
     rows = []
-    for root in answer["roots"]:
-        scope = f"plugin {root['namespace']}" if root["namespace"] else root["scope"]
-        state = "missing" if not root["exists"] else "trusted" if root["trusted"] else "not trusted"
-        rows.append((scope, root["client"], str(root["skills"]), state, screen.place(root["path"])))
+    for root, exists, skills in roots:
+        scope = f"plugin {root.namespace}" if root.namespace else root.scope
+        state = "missing" if not exists else "trusted" if root.trusted else "not trusted"
+        rows.append((scope, root.client, str(skills), state, screen.place(root.path)))
     if rows:
         screen.table(("SCOPE", "CLIENT", "SKILLS", "STATE", "PATH"), rows)
-    if any(not root["trusted"] and root["skills"] for root in answer["roots"]):
+    if any(not root.trusted and skills for root, _, skills in roots):
         screen.hint("Look at the project's skills, then run `whet trust`.")
 
 
 COMMANDS = {
-    "list": Command(configure_list, run_list, render_list),
-    "show": Command(configure_show, run_show, render_show),
-    "roots": Command(configure_roots, run_roots, render_roots),
+    "list": Command(configure_list, run_list),
+    "show": Command(configure_show, run_show),
+    "roots": Command(configure_roots, lambda c, _: Reply(c.library.settings.roots(), render_roots)),
 }

@@ -6,17 +6,20 @@ from typing import TYPE_CHECKING
 
 from whet.errors import WhetError
 from whet.interfaces.cli.arguments import misuse
-from whet.interfaces.cli.context import Command
+from whet.interfaces.cli.context import Command, Reply
 from whet.interfaces.cli.rendering import format_time
 from whet.interfaces.cli.text import plural
 
 if TYPE_CHECKING:
     from argparse import Namespace
+    from collections.abc import Sequence
 
     from whet.interfaces.cli.context import Answer, Context
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Parser
-    from whet.values import Json
+    from whet.learning.usage import SkillUsage, Total, UsageTotals
+    from whet.learning.usage_import import Imported
+    from whet.notes import Note
 
 
 _COUNTS = ("views", "uses", "patches", "helped", "failed", "corrected")
@@ -35,6 +38,8 @@ def configure_usage(parser: Parser) -> None:
 
 def run_usage(context: Context, options: Namespace) -> Answer:
     """Ask for the counts, or take some over."""
+    from whet.learning.usage import SkillUsage, UsageTotals
+
     usage = context.library.learning.usage
     if options.outcome is not None:
         if options.name is None:
@@ -47,19 +52,18 @@ def run_usage(context: Context, options: Namespace) -> Answer:
 
         from whet.learning.usage_import import import_hermes
 
-        answer = import_hermes(usage, os.path.abspath(os.path.expanduser(options.source))).to_json()
-    elif options.name is None:
-        answer = {"success": True, "skills": [total.to_json() for total in usage.named(_names(context))]}
-    else:
-        name, skills = _find_counted(context, options.name)
-        whole, versions = usage.of(*skills), usage.versions(*skills)
-        answer = {
-            "success": True,
-            "name": name,
-            "total": whole._replace(skill=name).to_json() if whole else None,
-            "versions": [total._replace(skill=name).to_json() for total in versions],
-        }
-    return {**answer, "report": [entry.to_json() for entry in usage.problems]}
+        return Reply(import_hermes(usage, os.path.abspath(os.path.expanduser(options.source))), render_import)
+    if options.name is None:
+        return Reply(UsageTotals(usage.named(_names(context)), usage.problems), render_usage)
+    name, skills = _find_counted(context, options.name)
+    whole, versions = usage.of(*skills), usage.versions(*skills)
+    found = SkillUsage(
+        name,
+        whole and whole._replace(skill=name),
+        tuple(total._replace(skill=name) for total in versions),
+        usage.problems,
+    )
+    return Reply(found, render_skill_usage)
 
 
 def _names(context: Context) -> dict[str, str]:
@@ -84,32 +88,35 @@ def _find_counted(context: Context, name: str) -> tuple[str, tuple[str, ...]]:
     return (card.qualified if context.library.learning.usage.of(*skills) else card.full_name), skills
 
 
-def render_usage(answer: Json, screen: Screen, options: Namespace) -> None:
+def render_import(imported: Imported, screen: Screen, _options: Namespace) -> None:
+    screen.say(f"Took over the counts of {plural(imported.imported, 'skill')}.")
+    screen.say(*(f"Left out {item.skill}: {item.reason}" for item in imported.skipped))
+    _render_report(imported.report, screen)
+
+
+def render_usage(usage: UsageTotals, screen: Screen, _options: Namespace) -> None:
     """A table for a terminal, lines for a program."""
-    if options.source is not None:
-        screen.say(f"Took over the counts of {plural(answer['imported'], 'skill')}.")
-        screen.say(*(f"Left out {item['skill']}: {item['reason']}" for item in answer["skipped"]))
-    elif options.name is not None:
-        rows = [
-            (total["version"], *_count_cells(total), format_time(screen, total["last"]), total["digest"])
-            for total in answer["versions"]
-        ]
-        screen.grid(
-            ("VERSION", *map(str.upper, _COUNTS), "LAST", "DIGEST"),
-            rows,
-            f"Nothing is recorded about {answer['name']} yet.",
-        )
-    else:
-        rows = [
-            (total["skill"], *_count_cells(total), format_time(screen, total["last"])) for total in answer["skills"]
-        ]
-        screen.grid(("SKILL", *map(str.upper, _COUNTS), "LAST"), rows, "Nothing is recorded yet.")
-    for entry in answer["report"]:
-        screen.say(f"{entry['severity']}: {entry['message']} [{entry['code']}]")
+    rows = [(total.skill, *_count_cells(total), format_time(screen, total.last)) for total in usage.skills]
+    screen.grid(("SKILL", *map(str.upper, _COUNTS), "LAST"), rows, "Nothing is recorded yet.")
+    _render_report(usage.report, screen)
 
 
-def _count_cells(total: Json) -> tuple[str, ...]:
-    return tuple(str(total[name]) for name in _COUNTS)
+def render_skill_usage(usage: SkillUsage, screen: Screen, _options: Namespace) -> None:
+    """The same for one skill, by version."""
+    rows = [
+        (total.version, *_count_cells(total), format_time(screen, total.last), total.digest) for total in usage.versions
+    ]
+    heads = ("VERSION", *map(str.upper, _COUNTS), "LAST", "DIGEST")
+    screen.grid(heads, rows, f"Nothing is recorded about {usage.name} yet.")
+    _render_report(usage.report, screen)
 
 
-COMMANDS = {"usage": Command(configure_usage, run_usage, render_usage)}
+def _render_report(report: Sequence[Note], screen: Screen) -> None:
+    screen.say(*(f"{note.severity}: {note.message} [{note.code}]" for note in report))
+
+
+def _count_cells(total: Total) -> tuple[str, ...]:
+    return tuple(str(getattr(total, name)) for name in _COUNTS)
+
+
+COMMANDS = {"usage": Command(configure_usage, run_usage)}

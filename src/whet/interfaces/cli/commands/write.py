@@ -7,18 +7,20 @@ from typing import TYPE_CHECKING
 
 from whet.errors import UsageError
 from whet.interfaces.cli.arguments import misuse, read_data, read_text, reason_option, require, skill_argument
-from whet.interfaces.cli.changes import change, change_options, name_version, render_change
-from whet.interfaces.cli.context import Command
+from whet.interfaces.cli.changes import change, change_options, name_version, telling
+from whet.interfaces.cli.context import Command, Reply
 from whet.interfaces.cli.plans import plan_options, run_plan
 from whet.interfaces.cli.text import plural
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
+    from whet.authoring.results import Change
     from whet.interfaces.cli.context import Answer, Context
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Parser
-    from whet.values import Json
+    from whet.learning.curator import Archived
+    from whet.library.standalone import Begun
 
 
 def configure_new(parser: Parser) -> None:
@@ -37,14 +39,14 @@ def run_new(context: Context, options: Namespace) -> Answer:
 
     library = context.library
     root = os.path.abspath(options.dir) if options.dir else library.workspace.new_root(project=options.here)
-    return begin(root, options.name, options.description, state=library.workspace.place.state)
+    return Reply(begin(root, options.name, options.description, state=library.workspace.place.state), render_new)
 
 
-def render_new(answer: Json, screen: Screen, options: Namespace) -> None:
-    screen.line(screen.place(answer["file"]))
+def render_new(begun: Begun, screen: Screen, options: Namespace) -> None:
+    screen.line(screen.place(begun.file))
     screen.say("Fill in what is marked TODO.")
     trust = " The project has to be trusted once (`whet trust`)." if options.here else ""
-    screen.hint(f"Then run `whet validate --profile quality {screen.place(answer['path'])}`.{trust}")
+    screen.hint(f"Then run `whet validate --profile quality {screen.place(begun.path)}`.{trust}")
 
 
 def configure_create(parser: Parser) -> None:
@@ -64,12 +66,12 @@ def configure_create(parser: Parser) -> None:
 def run_create(context: Context, options: Namespace) -> Answer:
     body = read_text(options.body, options.body_file, "create", "body")
     fields = {"description": options.description, "body": body, "category": options.category}
-    return {"similar": [], **change(context, options, "create", **fields)}
+    return Reply(change(context, options, "create", **fields), telling(_tell_created))
 
 
-def render_create(answer: Json, screen: Screen, _options: Namespace) -> None:
-    improved = f"Improved {answer['name']} to version {answer['version']}."
-    render_change(answer, screen, f"Created {name_version(answer)}." if answer["created"] else improved)
+def _tell_created(change: Change) -> str:
+    improved = f"Improved {change.skill} to version {change.version}."
+    return f"Created {name_version(change)}." if change.created else improved
 
 
 def configure_edit(parser: Parser) -> None:
@@ -86,15 +88,13 @@ def configure_edit(parser: Parser) -> None:
 
 def run_edit(context: Context, options: Namespace) -> Answer:
     body = read_text(options.body, options.body_file, "edit", "body")
-    if body is not None:
-        return change(context, options, "edit", body=body)
-    from whet.interfaces.cli.editor import edit_skill
+    if body is None:
+        from whet.interfaces.cli.editor import edit_skill
 
-    return edit_skill(context, options)
-
-
-def render_edit(answer: Json, screen: Screen, _options: Namespace) -> None:
-    render_change(answer, screen, f"Changed {name_version(answer)}.")
+        done = edit_skill(context, options)
+    else:
+        done = change(context, options, "edit", body=body)
+    return Reply(done, telling(lambda c: f"Changed {name_version(c)}."))
 
 
 def configure_patch(parser: Parser) -> None:
@@ -114,11 +114,8 @@ def configure_patch(parser: Parser) -> None:
 def run_patch(context: Context, options: Namespace) -> Answer:
     require(options, "patch", "find", "replace")
     where = {"file_path": options.file, "all": options.all, "tolerant": options.tolerant}
-    return change(context, options, "patch", find=options.find, replace=options.replace, **where)
-
-
-def render_patch(answer: Json, screen: Screen, _options: Namespace) -> None:
-    render_change(answer, screen, f"Changed {name_version(answer)}: {plural(answer['replacements'], 'replacement')}.")
+    done = change(context, options, "patch", find=options.find, replace=options.replace, **where)
+    return Reply(done, telling(lambda c: f"Changed {name_version(c)}: {plural(c.replacements or 0, 'replacement')}."))
 
 
 def configure_rename(parser: Parser) -> None:
@@ -128,8 +125,9 @@ def configure_rename(parser: Parser) -> None:
     change_options(parser)
 
 
-def render_rename(answer: Json, screen: Screen, _options: Namespace) -> None:
-    render_change(answer, screen, f"{answer['renamed_from']} is now {name_version(answer)}.")
+def run_rename(context: Context, options: Namespace) -> Answer:
+    done = change(context, options, "rename", new_name=options.new)
+    return Reply(done, telling(lambda c: f"{c.renamed_from} is now {name_version(c)}."))
 
 
 def configure_delete(parser: Parser) -> None:
@@ -138,10 +136,9 @@ def configure_delete(parser: Parser) -> None:
     change_options(parser)
 
 
-def render_delete(answer: Json, screen: Screen, _options: Namespace) -> None:
-    render_change(
-        answer, screen, f"Deleted {answer['name']}; `whet restore {answer['name']}` brings it back.", path=False
-    )
+def run_delete(context: Context, options: Namespace) -> Answer:
+    told = telling(lambda c: f"Deleted {c.skill}; `whet restore {c.skill}` brings it back.", path=False)
+    return Reply(change(context, options, "delete"), told)
 
 
 def configure_write_file(parser: Parser) -> None:
@@ -159,11 +156,8 @@ def run_write_file(context: Context, options: Namespace) -> Answer:
     if content is None:
         raise misuse("write-file", "--content or --content-file is missing.")
     fields = {"file_path": options.path, "content": content, "executable": options.executable or None}
-    return change(context, options, "write_file", **fields)
-
-
-def render_write_file(answer: Json, screen: Screen, _options: Namespace) -> None:
-    render_change(answer, screen, f"Wrote {answer['file']} of {name_version(answer)}.")
+    done = change(context, options, "write_file", **fields)
+    return Reply(done, telling(lambda c: f"Wrote {c.file} of {name_version(c)}."))
 
 
 def configure_remove_file(parser: Parser) -> None:
@@ -173,8 +167,9 @@ def configure_remove_file(parser: Parser) -> None:
     change_options(parser, version=True)
 
 
-def render_remove_file(answer: Json, screen: Screen, _options: Namespace) -> None:
-    render_change(answer, screen, f"Removed {answer['file']} of {name_version(answer)}.")
+def run_remove_file(context: Context, options: Namespace) -> Answer:
+    done = change(context, options, "remove_file", file_path=options.path)
+    return Reply(done, telling(lambda c: f"Removed {c.file} of {name_version(c)}."))
 
 
 def configure_archive(parser: Parser) -> None:
@@ -182,9 +177,9 @@ def configure_archive(parser: Parser) -> None:
     reason_option(parser)
 
 
-def render_archive(answer: Json, screen: Screen, _options: Namespace) -> None:
+def render_archive(archived: Archived, screen: Screen, _options: Namespace) -> None:
     """What was put away, and the way back."""
-    screen.say(f"Archived {answer['name']}; `whet restore {answer['name']}` brings it back.")
+    screen.say(f"Archived {archived.name}; `whet restore {archived.name}` brings it back.")
 
 
 def configure_restore(parser: Parser) -> None:
@@ -206,7 +201,8 @@ def run_restore(context: Context, options: Namespace) -> Answer:
         if options.dry_run:
             hint = f"`whet history {options.name}` shows what there was."
             raise UsageError("usage", "--dry-run is for skills that the lock names.", hint=hint)
-        return change(context, options, "restore")
+        done = change(context, options, "restore")
+        return Reply(done, telling(lambda c: f"Restored {name_version(c)}."))
     if options.stage:
         hint = "--dry-run shows what would be done."
         raise UsageError("usage", "--stage is for skills that the lock does not name.", hint=hint)
@@ -219,21 +215,17 @@ def run_restore(context: Context, options: Namespace) -> Answer:
     )
 
 
-def render_restore(answer: Json, screen: Screen, _options: Namespace) -> None:
-    render_change(answer, screen, f"Restored {name_version(answer)}.")
-
-
 COMMANDS = {
-    "new": Command(configure_new, run_new, render_new),
-    "create": Command(configure_create, run_create, render_create),
-    "edit": Command(configure_edit, run_edit, render_edit),
-    "patch": Command(configure_patch, run_patch, render_patch),
-    "rename": Command(configure_rename, lambda c, o: change(c, o, "rename", new_name=o.new), render_rename),
-    "delete": Command(configure_delete, lambda c, o: change(c, o, "delete"), render_delete),
-    "write-file": Command(configure_write_file, run_write_file, render_write_file),
-    "remove-file": Command(
-        configure_remove_file, lambda c, o: change(c, o, "remove_file", file_path=o.path), render_remove_file
+    "new": Command(configure_new, run_new),
+    "create": Command(configure_create, run_create),
+    "edit": Command(configure_edit, run_edit),
+    "patch": Command(configure_patch, run_patch),
+    "rename": Command(configure_rename, run_rename),
+    "delete": Command(configure_delete, run_delete),
+    "write-file": Command(configure_write_file, run_write_file),
+    "remove-file": Command(configure_remove_file, run_remove_file),
+    "archive": Command(
+        configure_archive, lambda c, o: Reply(c.library.learning.archive(o.name, o.reason), render_archive)
     ),
-    "archive": Command(configure_archive, lambda c, o: c.library.learning.archive(o.name, o.reason), render_archive),
-    "restore": Command(configure_restore, run_restore, render_restore),
+    "restore": Command(configure_restore, run_restore),
 }
