@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from collections import Counter
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,8 @@ from whet.api import Library
 from whet.errors import FailedError
 from whet.guard.sandbox.box import NO_SANDBOX_HINT
 from whet.guard.sandbox.levels import NONE, SEATBELT, Level
-from whet.library.doctor import examine_sandbox, examine_state, repair_roots, worst_first
+from whet.library.doctor import _glance, examine_sandbox, examine_state, repair_roots, worst_first
+from whet.library.package import list_package
 from whet.library.roots import Root
 from whet.library.state import Decisions
 from whet.notes import Note
@@ -82,6 +84,88 @@ def test_a_closer_look_brings_up_what_a_list_does_not(
         ("info", "not-ready", "outer/SKILL.md"),
     ]
     assert all(entry.message and entry.hint for entry in library.doctor())
+
+
+LEFT = ".x.whet-tmp-0123456789abcdef"
+
+
+def test_leftovers_are_told_wherever_they_lie(
+    tmp_path: Path, skill: Callable[..., str], opened: Callable[..., Library]
+) -> None:
+    real, root = str(tmp_path / "real"), str(tmp_path / "root")
+    os.mkdir(real)
+    os.symlink(real, root)
+    skill(root, "group/one")
+    skill(root, "group/two")
+    skill(str(tmp_path / "other"), "group/one")  # shadowed
+    os.symlink("one", f"{real}/group/two/link")  # what asks for a closer look changes nothing
+    os.symlink("../real/group/one", f"{tmp_path}/other/alias")
+    places = ["real", "real/group", "real/group/one/references", "real/group/two", "real/notes", "other/group/one"]
+    for place in (*places, "real/group/one/.hidden", "real/group/one/node_modules"):
+        os.makedirs(tmp_path / place, exist_ok=True)
+        (tmp_path / place / LEFT).write_text("")
+    os.symlink(LEFT, f"{real}/.y.whet-tmp-0123456789abcdef")
+    notes = [item for item in found(opened(root, str(tmp_path / "other")), str(tmp_path)) if item[1] == "leftover"]
+    assert notes == [("warning", "leftover", f"{place}/{LEFT}") for place in sorted(places)]
+
+
+@pytest.mark.parametrize(
+    ("entry", "codes"),
+    [
+        ("mkdir references", []),
+        ("mkfifo pipe", ["special-file"]),
+        ("mkfifo references/pipe", ["special-file"]),
+        ("mkfifo .hidden/pipe", ["special-file"]),
+        ("mkfifo __pycache__/pipe", []),
+        ("link /etc/hosts", ["link-escape"]),
+        ("link SKILL.md", []),
+        ("deep 15", []),
+        ("deep 16", ["too-deep"]),
+        ("file references/inner/SKILL.md", ["nested-skill"]),
+        ("file .hidden/inner/SKILL.md", []),
+        ("file node_modules/inner/SKILL.md", []),
+        ("file __pycache__/SKILL.md", []),
+    ],
+)
+def test_what_is_seen_at_a_glance_is_what_a_listing_tells(
+    entry: str, codes: list[str], root: str, skill: Callable[..., str], opened: Callable[..., Library]
+) -> None:
+    skill(root, "one")
+    how, what = entry.split()
+    path = f"{root}/one/{what}"
+    if how == "deep":
+        os.makedirs(f"{root}/one/" + "d/" * int(what))
+    elif how == "link":
+        os.symlink(what, f"{root}/one/link")
+    elif how == "mkdir":
+        os.mkdir(path)
+    else:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        os.mkfifo(path) if how == "mkfifo" else open(path, "w").close()
+    assert [note.code for note in opened(root).doctor()] == codes
+    seen, listing = _glance(f"{root}/one"), list_package(f"{root}/one", main="SKILL.md")
+    assert seen is not None or listing.problems or how in ("link", "deep")
+    if seen is not None:
+        mains = [item.path for item in listing.files if item.path.endswith("SKILL.md")]
+        assert (sorted(seen.files), listing.problems) == (mains, ())
+
+
+def test_the_doctor_looks_once_and_lists_every_directory_once(
+    tmp_path: Path, skill: Callable[..., str], opened: Callable[..., Library], io: Counter[str]
+) -> None:
+    counts = []
+    for count in (10, 20):
+        root = str(tmp_path / f"root-{count}")
+        for number in range(count):
+            skill(root, f"group-{number % 2}/skill-{number}")
+            os.mkdir(f"{root}/group-{number % 2}/skill-{number}/references")
+        library = opened(root, settled=True, home=str(tmp_path / f"state-{count}"))
+        library.skills()
+        io.clear()
+        assert library.doctor() == ()
+        counts.append(Counter({name: io[name] for name in ("stat", "lstat", "scandir", "listdir", "open", "read")}))
+    counts[1].subtract(counts[0])
+    assert +counts[1] == Counter({"stat": 2 * 10, "scandir": 2 * 10})
 
 
 def test_a_directory_named_in_the_settings_that_is_missing_is_reported(

@@ -538,15 +538,15 @@ class Library:
         """
         from whet.library.doctor import examine, examine_state, worst_first
         from whet.notes import Note
-        from whet.prompt.requests import menu_of
+        from whet.prompt.requests import menu_report
         from whet.routing.meaning import examine as examine_routing
 
         workspace, stores = self.workspace, self._stores
         entries = [*examine_state(workspace.place.state), *stores.sessions.examine()]
         try:
-            report, snapshot = workspace.report(), workspace.snapshot()
-            entries.extend((*report, *examine(snapshot.catalogue, snapshot.config.probe)))
-            entries.extend(menu_of(snapshot, PERSON).report)
+            snapshot = workspace.snapshot()
+            entries.extend((*workspace.report(snapshot), *examine(snapshot.catalogue, snapshot.config.probe)))
+            entries.extend(menu_report(snapshot, PERSON))
             entries.extend((*self.history.interrupted(), *stores.usage.problems, *workspace.gate.audit.examine()))
             entries.extend((*self.sources.examine(), *examine_routing(workspace.config().settings)))
         except WhetError as error:

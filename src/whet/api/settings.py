@@ -307,7 +307,7 @@ class SkillSettings:
         where there is no trusted project. `notes` tell of commands that mean something else now.
         """
         from whet.prompt.bundles import save_bundle
-        from whet.prompt.requests import menu_of
+        from whet.prompt.requests import menu_report
 
         directory = self._bundle_directory(project=project)
         with self._one_writer():
@@ -322,7 +322,7 @@ class SkillSettings:
             )
         notes = tuple(
             note
-            for note in menu_of(self._workspace.snapshot(), PERSON).report
+            for note in menu_report(self._workspace.snapshot(), PERSON)
             if note.path == bundle.path or note.message.startswith(f"/{bundle.slug} means the bundle ")
         )
         return self._view_bundle(bundle)._replace(notes=notes)

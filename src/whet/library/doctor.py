@@ -8,22 +8,25 @@ interrupted writes, the state of Whet's own files.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import FailedError, WhetError
 from whet.guard.sandbox.box import NO_SANDBOX_HINT
 from whet.library.card import main_file
-from whet.library.package import Listing, list_package
+from whet.library.package import LIMITS, Listing, list_package
 from whet.library.readiness import missing
 from whet.notes import Note
 from whet.skill.finder import LIBRARY, MAIN_FILES
-from whet.store.atomic import Cleaned, clean_leftovers, leftovers
+from whet.skill.paths import MAX_SEGMENTS
+from whet.skill.tree import IGNORED
+from whet.store.atomic import Cleaned, clean_leftovers, is_leftover, leftovers
 from whet.store.directories import find_loose, is_loose, tighten
 from whet.store.repair import Repaired
 from whet.store.state import FILE as STATE_FILE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Container, Iterable, Iterator
 
     from whet.guard.sandbox.levels import Level
     from whet.library.card import Card
@@ -38,40 +41,94 @@ _MAX_SEARCHED = 100_000
 
 
 def examine(catalogue: Catalogue, probe: Probe) -> Iterator[Note]:
-    """What a closer look at the skills and their roots brings up, beyond the catalogue's own report."""
+    """What a closer look at the skills and their roots brings up, beyond the catalogue's own report.
+
+    Every directory is listed once: those of skills with the skill, the others with their root.
+    """
+    apart = {card.root.real + card.directory[len(card.root.path) :] for card in catalogue.cards if _is_apart(card)}
     for root in catalogue.roots:
         if not os.path.isdir(root.real):
             hint = "Make the directory, or take the root out."
             yield Note("root-missing", "warning", "This root does not exist.", hint, path=root.path)
             continue
-        for path in (path for directory in _directories(root.real) for path in _leftovers(directory)):
-            hint = "Run `whet doctor --repair`."
-            yield Note("leftover", "warning", "Left behind by an interrupted write.", hint, path=path)
+        yield from (_leftover(path) for _, left in _search(root.real, apart) for path in left)
     for card in catalogue.cards:
-        yield from _contents(card)
+        if card.kind == "skill":
+            yield from _contents(card)
         for item in missing(card.gates, probe):
             message = f"Missing {item.kind} {item.name}."
             yield Note("not-ready", "info", message, item.help, skill=card.full_name, path=card.path)
 
 
+def _leftover(path: str) -> Note:
+    hint = "Run `whet doctor --repair`."
+    return Note("leftover", "warning", "Left behind by an interrupted write.", hint, path=path)
+
+
+def _is_apart(card: Card) -> bool:
+    """Is this a skill in a directory of its own below its root?"""
+    return card.kind == "skill" and not card.real and card.directory != card.root.path
+
+
 def _contents(card: Card) -> Iterator[Note]:
     """What is among a skill's files and cannot be part of a package, and skills that lie there and are none."""
-    if card.kind != "skill":
-        return
-    try:
-        listing = list_package(card.directory, main=main_file(card))
-    except WhetError as error:
-        listing = Listing((), (error,))
-    for problem in listing.problems:
-        yield Note.from_error(problem, "warning", skill=card.full_name, path=card.directory)
+    seen = _glance(card.directory)
+    if seen is None:
+        try:
+            listing = list_package(card.directory, main=main_file(card))
+        except WhetError as error:
+            listing = Listing((), (error,))
+        for problem in listing.problems:
+            yield Note.from_error(problem, "warning", skill=card.full_name, path=card.directory)
+        left = [path for _, found in _search(card.directory) for path in found] if _is_apart(card) else []
+        seen = _Glance([item.path for item in listing.files], left)
+    if _is_apart(card):
+        yield from (_leftover(card.root.real + path[len(card.root.path) :]) for path in seen.leftovers)
     if card.directory == card.root.path:
         return
-    for *above, name in (item.path.split("/") for item in listing.files):
+    for *above, name in (path.split("/") for path in seen.files):
         if above and name in MAIN_FILES and all(map(LIBRARY.enters, above)):
             hint = "Move it out of the skill to have it listed."
             message = f"Part of the skill {card.full_name}, not a skill of its own."
             path = os.path.join(card.directory, *above, name)
             yield Note("nested-skill", "info", message, hint, skill=card.full_name, path=path)
+
+
+class _Glance(NamedTuple):
+    """What listing a skill's directories shows."""
+
+    files: list[str]
+    """Among them every main file; relative, with forward slashes."""
+    leftovers: list[str]
+
+
+def _glance(directory: str) -> _Glance | None:
+    """Look at the names of a skill's files; None where links, odd files or too many of them ask for a closer look."""
+    found, count = _Glance([], []), 0
+    pending = [(directory, "", True)]
+    while pending:
+        place, prefix, searched = pending.pop()
+        try:
+            with os.scandir(place) as entries:
+                for entry in entries:
+                    name = entry.name
+                    count += 1
+                    if name[0] == "." and is_leftover(name):
+                        if searched and not entry.is_symlink():
+                            found.leftovers.append(entry.path)
+                    elif name in IGNORED:
+                        continue
+                    elif entry.is_dir(follow_symlinks=False):
+                        pending.append((entry.path, f"{prefix}{name}/", searched and LIBRARY.enters(name)))
+                    elif not entry.is_file(follow_symlinks=False):
+                        return None
+                    elif name in MAIN_FILES:
+                        found.files.append(prefix + name)
+        except OSError:
+            return None
+        if count > LIMITS.files or prefix.count("/") + 1 >= MAX_SEGMENTS:
+            return None
+    return found
 
 
 def examine_state(state: str) -> Iterator[Note]:
@@ -110,20 +167,22 @@ def worst_first(entries: Iterable[Note]) -> tuple[Note, ...]:
     return tuple(sorted(dict.fromkeys(entries), key=lambda entry: (order[entry.severity], entry.code, entry.path)))
 
 
-def _directories(top: str) -> Iterator[str]:
-    """A directory and those below it where skills and their files are; links are not followed."""
+def _search(top: str, apart: Container[str] = ()) -> Iterator[tuple[str, list[str]]]:
+    """A directory and those below it where skills and their files are, each with the leftovers in it.
+
+    Links are not followed, and what is looked at `apart` is not entered.
+    """
     pending, searched = [top], 0
     while pending and searched < _MAX_SEARCHED:
         searched += 1
-        directory = pending.pop()
-        yield directory
-        try:
-            with os.scandir(directory) as found:
-                pending.extend(
-                    entry.path for entry in found if LIBRARY.enters(entry.name) and entry.is_dir(follow_symlinks=False)
-                )
-        except OSError:
-            continue  # the catalogue, or the look inside the skill, reports it
+        directory, left = pending.pop(), []
+        with suppress(OSError), os.scandir(directory) as found:  # the catalogue, or the look inside a skill, tells
+            for entry in found:
+                if is_leftover(entry.name):
+                    left += [] if entry.is_symlink() else [entry.path]
+                elif LIBRARY.enters(entry.name) and entry.is_dir(follow_symlinks=False) and entry.path not in apart:
+                    pending.append(entry.path)
+        yield directory, sorted(left)
 
 
 def _leftovers(directory: str) -> list[str]:
@@ -143,8 +202,8 @@ def repair_roots(roots: Iterable[Root]) -> Repaired:
     """Finish or undo what interrupted writes left behind."""
     cleaned: list[Cleaned] = []
     for root in roots:
-        for directory in _directories(root.real):
-            if _leftovers(directory):
+        for directory, left in _search(root.real):
+            if left:
                 cleaned.extend(clean_leftovers(directory))
     return _told(cleaned)
 

@@ -121,11 +121,11 @@ class Workspace:
 
         return library_digest((card.qualified, self.open(card).digest) for card in self.snapshot().catalogue.cards)
 
-    def report(self) -> tuple[Note, ...]:
+    def report(self, snapshot: Snapshot | None = None) -> tuple[Note, ...]:
         """Everything that is wrong or surprising about what is on disk; `whet doctor` adds a look at the machine."""
         from whet.library.visibility import PERSON, hidden
 
-        snapshot = self.snapshot()
+        snapshot = snapshot or self.snapshot()
         entries, probe = [*snapshot.config.notes, *snapshot.catalogue.report()], snapshot.config.probe
         for card in snapshot.catalogue.cards:
             if card.description and (reason := hidden(card, PERSON, snapshot.config.disabled, probe)):

@@ -89,14 +89,18 @@ class Line(NamedTuple):
     """The first word without its slash, when it looks like a command and is none."""
 
 
-def command_map(
-    cards: Iterable[Card], bundles: Iterable[Bundle] = (), reserved: Collection[str] = RESERVED
-) -> CommandMap:
-    """Give out the commands; `reserved` are the words that the client itself answers to."""
-    kept = {command_form(word) for word in reserved}
-    owners: dict[str, Command] = {}
-    bare: dict[str, set[str]] = {}
-    report: list[Note] = []
+class _Given(NamedTuple):
+    """Who got which command, before the forms of the menu."""
+
+    owners: dict[str, Command]
+    bare: dict[str, set[str]]
+    """The bare names of plugins' skills, and the commands of those that have it."""
+    report: list[Note]
+
+
+def _give_out(cards: Iterable[Card], bundles: Iterable[Bundle], kept: set[str]) -> _Given:
+    given = _Given({}, {}, [])
+    owners, report = given.owners, given.report
     for bundle in bundles:
         about = one_line(bundle.description) or f"Loads {', '.join(map(one_line, bundle.skills))}."
         command = Command(bundle.slug, "bundle", bundle.slug, about, "", "")
@@ -106,18 +110,39 @@ def command_map(
             owners[command.name] = command
     for card in cards:
         form = command_form(card.full_name)
-        command = Command(form, "skill", card.full_name, one_line(card.description), one_line(card.hint), "")
+        command = Command(form, "skill", card.full_name, card.description, card.hint, "")
         if entry := _refusal(command, owners, kept, card.path, card.qualified):
             report.append(entry)
             continue
         owners[form] = command
         if card.root.namespace:
-            bare.setdefault(names.command(card.name), set()).add(form)
+            given.bare.setdefault(names.command(card.name), set()).add(form)
+    return given
+
+
+def without_command(
+    cards: Iterable[Card], bundles: Iterable[Bundle] = (), reserved: Collection[str] = RESERVED
+) -> tuple[Note, ...]:
+    """Which skills and bundles get no command, and why: the report of `command_map` for less."""
+    return tuple(_give_out(cards, bundles, set(map(command_form, reserved))).report)
+
+
+def command_map(
+    cards: Iterable[Card], bundles: Iterable[Bundle] = (), reserved: Collection[str] = RESERVED
+) -> CommandMap:
+    """Give out the commands; `reserved` are the words that the client itself answers to."""
+    kept = set(map(command_form, reserved))
+    owners, bare, report = _give_out(cards, bundles, kept)
     for word, forms in bare.items():
         if word and word not in kept and word not in owners and len(forms) == 1:
             owners[word] = owners[next(iter(forms))]
     menus = _menus(owners, kept)
-    by_name = {word: command._replace(menu=menus.get(command.name, "")) for word, command in owners.items()}
+    by_name = {
+        word: command._replace(
+            description=one_line(command.description), hint=one_line(command.hint), menu=menus.get(command.name, "")
+        )
+        for word, command in owners.items()
+    }
     commands = tuple(sorted(set(by_name.values())))
     by_menu = {command.menu: command for command in commands if command.menu}
     return CommandMap(commands, by_name, by_menu, tuple(report))
@@ -161,8 +186,10 @@ def complete(commands: CommandMap, prefix: str = "", limit: int = 50) -> list[Co
 
 def _refusal(new: Command, owners: dict[str, Command], kept: set[str], path: str, qualified: str) -> Note | None:
     """Why a skill or bundle gets no command of its own; None when it does."""
-    skill = new.target if new.kind == "skill" else ""
     owner = owners.get(new.name)
+    if owner is None and new.name and new.name not in kept:
+        return None
+    skill = new.target if new.kind == "skill" else ""
     same = owner is not None and owner.kind == "skill" and names.key(owner.target) == names.key(new.target)
     reach = qualified if same else new.target
     hint = f"Type /skill {_quoted(reach)}, or rename it." if skill else "Rename the bundle."

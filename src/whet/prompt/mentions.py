@@ -66,6 +66,8 @@ def find_mentions(text: str) -> tuple[Mention, ...]:
 
 def command_form(name: str) -> str:
     """The name as commands and mentions are compared; a plugin's skill keeps its colon. Empty when nothing is left."""
+    if ":" not in name:
+        return names.command(name)
     scope, bare = names.split_qualified(name)
     sides = names.command(scope), names.command(bare)
     return ":".join(sides) if all(sides) else names.command(name)

@@ -14,7 +14,7 @@ from whet.errors import NotFoundError, WhetError
 from whet.library.catalogue import find
 from whet.library.visibility import hidden, refusal
 from whet.prompt.bundles import find_bundle, read_bundles
-from whet.prompt.commands import RESERVED, command_map, complete, lookup, parse_line
+from whet.prompt.commands import RESERVED, command_map, complete, lookup, parse_line, without_command
 from whet.prompt.mentions import MAX_MENTIONS, command_form, find_mentions
 from whet.skill.names import closest
 from whet.values import Json, Rows
@@ -103,6 +103,12 @@ def menu_of(snapshot: Snapshot, caller: Caller, reserved: Collection[str] | None
     bundles, report = read_bundles(bundle_directories(snapshot.config))
     commands = command_map(visible(snapshot, caller), bundles, RESERVED if reserved is None else reserved)
     return Menu(commands, bundles, (*report, *commands.report))
+
+
+def menu_report(snapshot: Snapshot, caller: Caller) -> tuple[Note, ...]:
+    """What is wrong with bundles, and who gets no command; no menu is made for it."""
+    bundles, report = read_bundles(bundle_directories(snapshot.config))
+    return *report, *without_command(visible(snapshot, caller), bundles)
 
 
 def asked_for(text: str, snapshot: Snapshot, caller: Caller, reserved: Collection[str] | None = None) -> Asked:

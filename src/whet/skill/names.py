@@ -68,6 +68,8 @@ def slug(text: str) -> str:
     A name without any ASCII letter or digit (after accents are dropped) gets a slug from its hash, so that skills
     named in other scripts neither collide nor lose their place.
     """
+    if is_ascii_name(text):
+        return text
     folded = key(text)
     plain = folded if folded.isascii() else _without_marks(folded)
     short = _NOT_ASCII_WORD.sub("-", plain).strip("-")[:MAX_LENGTH].rstrip("-")
@@ -83,6 +85,8 @@ def command(text: str) -> str:
 
     Empty when the name has none of them: such a skill has no command.
     """
+    if is_ascii_name(text):
+        return text
     folded = key(text)
     if not folded.isascii():
         folded = "".join(c if c.isalnum() or unicodedata.category(c).startswith("M") else "-" for c in folded)

@@ -133,7 +133,7 @@ def replace_directory(staged: str, target: str, *, durable: bool = True) -> str 
 
 def is_leftover(name: str) -> bool:
     """Is this the name of something that a write has not put in place yet, or has moved out of the way?"""
-    return _LEFTOVER.fullmatch(name) is not None
+    return name.startswith(".") and _LEFTOVER.fullmatch(name) is not None
 
 
 def leftovers(directory: str) -> list[str]:
