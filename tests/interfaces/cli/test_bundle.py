@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import json
-from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from whet.interfaces.cli.commands.prompt import render_bundle as render
-from whet.interfaces.cli.output import Screen
 from whet.interfaces.cli.text import width
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
     from subprocess import CompletedProcess
+
+    from whet.interfaces.cli.output import Screen
 
 WORDS = ("bundle", "create", "Release day", "--skills", "tag, ship", "--skills", "gone")
 SAYS = ("--description", "All for a release.", "--instruction", "Stop first.\nThen ask.")
@@ -109,12 +108,11 @@ def test_on_a_pipe_each_bundle_is_a_line(file: Path, whet: Callable[..., Complet
 
 @pytest.mark.parametrize("columns", [60, 120])
 def test_a_terminal_gets_a_table_that_fits(
-    columns: int, file: Path, whet: Callable[..., CompletedProcess[str]]
+    columns: int, file: Path, whet: Callable[..., CompletedProcess[str]], shown: Callable[..., Screen]
 ) -> None:
     whet(*WORDS, *SAYS)
     whet("bundle", "create", "all", "--skills", ",".join(f"skill-{number}" for number in range(30)))
-    screen = Screen(tty=True, colour=False, columns=columns)
-    render(answer(whet("bundle", "list", "--json")), screen, Namespace(action="list"))
+    screen = shown("bundle", "list", columns=columns)
     assert max(map(width, screen.text().splitlines())) <= columns
     if columns == 60:
         assert screen.text() == (

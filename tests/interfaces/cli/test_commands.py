@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-from argparse import Namespace
 from typing import TYPE_CHECKING
 
 import pytest
-
-from whet.interfaces.cli.commands.prompt import render_commands as render
-from whet.interfaces.cli.output import Screen
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
     from subprocess import CompletedProcess
+
+    from whet.interfaces.cli.output import Screen
 
 
 @pytest.fixture
@@ -78,9 +76,7 @@ def test_no_command_is_left_out(
     assert len(whet("--root", str(tmp_path / "many"), "commands").stdout.splitlines()) == 70
 
 
-def test_a_terminal_gets_a_table_that_fits(root: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
-    screen = Screen(tty=True, colour=False, columns=60)
-    render(json.loads(whet("--root", str(root), "commands", "--json").stdout), screen, Namespace(prefix=None))
-    assert screen.text() == (
+def test_a_terminal_gets_a_table_that_fits(root: Path, shown: Callable[..., Screen]) -> None:
+    assert shown("--root", str(root), "commands", columns=60).text() == (
         "COMMAND               DESCRIPTION\n/deploy [environmen…  Ships it.\n/re-deploy            Does one thing.\n"
     )

@@ -7,46 +7,39 @@ from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from prompt.world import card
 
 from whet.interfaces.cli.commands.match import render_detect as render
 from whet.interfaces.cli.output import Screen
+from whet.notes import Note
+from whet.prompt.matcher import Assessment, Detection, Match
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
     from subprocess import CompletedProcess
 
-ANSWER: dict[str, Any] = {
-    "decision": "must",
-    "skill": "backport",
-    "confidence": 0.97,
-    "evidence": ["matched trigger 'backport'", "words: fix, branch"],
-    "nearest": None,
-    "others": [{"name": "git\x1b[2J", "confidence": 0.6, "evidence": ["words: branch"]}],
-    "notes": [{"message": "One.", "hint": "Two."}],
-}
-NONE: dict[str, Any] = {
-    "decision": "none",
-    "skill": None,
-    "confidence": 0.12,
-    "evidence": [],
-    "nearest": {"name": "git", "confidence": 0.12},
-    "others": [],
-    "notes": [],
-}
-ABOUT: dict[str, Any] = {
-    "name": "git",
-    "path": "/skills/git",
-    "rank": 2,
-    "confidence": 0.12,
-    "decision": "none",
-    "needed": {"must": 0.85, "may": 0.22},
-    "for": ["words: branch"],
-    "against": ["it says it is not for 'fix'"],
-    "instead": "backport",
-    "ahead": {"name": "backport", "confidence": 0.97},
-    "hidden": None,
-}
+BACKPORT = Match(card("backport"), 0.97, ("matched trigger 'backport'", "words: fix, branch"))
+GIT = Match(card("git"), 0.12, ())
+ANSWER = Detection(
+    "must",
+    BACKPORT,
+    0.97,
+    others=(Match(card("git\x1b[2J"), 0.6, ("words: branch",)),),
+    notes=(Note("one", "info", "One.", "Two."),),
+)
+NONE = Detection("none", None, 0.12, nearest=GIT)
+ABOUT = Assessment(
+    GIT.card,
+    rank=2,
+    confidence=0.12,
+    level="none",
+    reasons=("words: branch",),
+    against=("it says it is not for 'fix'",),
+    instead="backport",
+    ahead=BACKPORT,
+    hidden=None,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -100,15 +93,12 @@ def test_a_terminal_gets_the_decision_and_the_evidence() -> None:
     render(NONE, empty, Namespace())
     assert empty.text() == "none  no skill should come up\n"
     assert empty.hints == ["Nearest: git (12%). `whet find` shows more; `whet feedback` teaches."]
-    render(
-        {**NONE, "nearest": {"name": "git", "confidence": 0.004}},
-        far := Screen(tty=True, colour=False, columns=80),
-        Namespace(),
-    )
+    far = Screen(tty=True, colour=False, columns=80)
+    render(NONE._replace(confidence=0.004), far, Namespace())
     assert far.hints == []
 
 
-HIDDEN = {"code": "explicit-only", "message": "Only a person may.", "hint": "Ask for it: /git."}
+HIDDEN = Note("explicit-only", "info", "Only a person may.", "Ask for it: /git.")
 
 
 @pytest.mark.parametrize(
@@ -116,7 +106,7 @@ HIDDEN = {"code": "explicit-only", "message": "Only a person may.", "hint": "Ask
     [
         ({}, ["rank 2", "backport comes up instead", "it takes 22% to be offered and 85% to come up by itself"]),
         (
-            {"decision": "may"},
+            {"level": "may"},
             ["rank 2", "backport comes first", "it takes 22% to be offered and 85% to come up by itself"],
         ),
         (
@@ -127,17 +117,17 @@ HIDDEN = {"code": "explicit-only", "message": "Only a person may.", "hint": "Ask
             {"instead": None, "ahead": None, "rank": None, "hidden": HIDDEN},
             ["nothing in the message speaks for it", "it is not offered: Only a person may. Ask for it: /git."],
         ),
-        ({"instead": None, "ahead": None, "rank": 1, "decision": "must"}, ["rank 1"]),
+        ({"instead": None, "ahead": None, "rank": 1, "level": "must"}, ["rank 1"]),
     ],
 )
 def test_why_a_skill_does_not_come_up(change: dict[str, Any], place: list[str]) -> None:
-    about = {**ABOUT, **change}
+    about = ABOUT._replace(**change)
     screens = [Screen(tty=tty, colour=False, columns=80) for tty in (True, False)]
     for screen in screens:
-        render({**NONE, "about": about}, screen, Namespace())
+        render(NONE._replace(about=about), screen, Namespace())
     reasons = ["words: branch", "against it: it says it is not for 'fix'", *place]
     assert screens[0].text() == (
-        f"none  no skill should come up\n\ngit  12%  {about['decision']}\n"
+        f"none  no skill should come up\n\ngit  12%  {about.level}\n"
         + "".join(f"      {reason}\n" for reason in reasons)
     )
     assert screens[1].text() == f"none\t\t0.1200\t\nabout\tgit\t0.1200\t{'; '.join(reasons)}\n"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -11,21 +11,14 @@ from whet.interfaces.cli.commands.match import configure_duplicates as configure
 from whet.interfaces.cli.commands.match import render_duplicates as render
 from whet.interfaces.cli.output import Screen
 from whet.interfaces.cli.parser import Parser
+from whet.notes import Note
+from whet.routing.duplicates import Duplicate, Duplicates
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
-ANSWER: dict[str, Any] = {
-    "success": True,
-    "pairs": [
-        {"one": "keys", "other": "stills\x1b[2J", "score": 0.7, "shared": ["ffmpeg", "png"], "paths": ["/a", "/b"]},
-    ],
-    "count": 1,
-    "compared": 4,
-    "total": 12,
-    "threshold": 0.5,
-    "report": [],
-}
+PAIR = Duplicate("keys", "stills\x1b[2J", 0.7, ("ffmpeg", "png"), ("/a", "/b"))
+ANSWER = Duplicates((PAIR,), compared=4, total=12, threshold=0.5, report=())
 
 
 def options(*words: str) -> Namespace:
@@ -89,16 +82,16 @@ def test_pairs_for_a_person() -> None:
 def test_pairs_below_the_usual_threshold_are_alike_and_no_more(
     scores: tuple[float, ...], sentence: str, hints: int
 ) -> None:
-    pairs = [{**ANSWER["pairs"][0], "score": score} for score in scores]
+    pairs = tuple(PAIR._replace(score=score) for score in scores)
     shown = screen(tty=True)
-    render({**ANSWER, "pairs": pairs, "count": 2, "threshold": 0.3}, shown, options())
+    render(ANSWER._replace(pairs=pairs, threshold=0.3), shown, options())
     assert (shown.messages, len(shown.hints)) == ([sentence], hints)
 
 
 def test_nothing_found_and_what_could_not_be_read() -> None:
     shown = screen(tty=True)
-    entry = {"skill": "gone", "message": "It is not there any more."}
-    render({**ANSWER, "pairs": [], "count": 0, "report": [entry]}, shown, options())
+    note = Note("skill-gone", "warning", "It is not there any more.", skill="gone")
+    render(ANSWER._replace(pairs=(), report=(note,)), shown, options())
     assert shown.text() == ""
     assert shown.messages == [
         "gone is judged by its name and description: It is not there any more.",

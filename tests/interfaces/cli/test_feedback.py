@@ -4,26 +4,27 @@ from __future__ import annotations
 
 import io
 import json
+from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from whet.errors import UsageError
 from whet.interfaces.cli.commands.match import configure_feedback as configure
-from whet.interfaces.cli.commands.match import render_feedback as render
+from whet.interfaces.cli.commands.match import render_forgotten, render_noted, render_remarks
 from whet.interfaces.cli.commands.match import run_feedback as run
 from whet.interfaces.cli.context import Context
 from whet.interfaces.cli.output import Screen
 from whet.interfaces.cli.parser import Parser
+from whet.routing.feedback import Forgotten, Noted, Remark, Remarks, Said
 
 if TYPE_CHECKING:
-    from argparse import Namespace
     from collections.abc import Callable
     from pathlib import Path
     from subprocess import CompletedProcess
 
-REMARK = {"time": "2026-11-15T06:00:00Z", "skill": "pdf", "message": "Fill\nit", "fits": True, "origin": "person"}
-COUNTS = {"name": "pdf", "examples": 1, "counterexamples": 0}
+REMARK = Remark(1_794_722_400 * 10**9, "pdf", "Fill\nit", fits=True, origin="person")
+NOTED = Noted("pdf", fits=True, changed=True, examples=1, counterexamples=0)
 
 
 def options(*words: str) -> Namespace:
@@ -57,19 +58,19 @@ def test_what_does_not_go_together(words: list[str], message: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "answer", "sentence"),
+    ("render", "answer", "sentence"),
     [
-        (["pdf", "x", "--fits"], {"changed": True}, "Noted; pdf has 1 example, 0 counterexamples."),
-        (["pdf", "x", "--does-not-fit"], {"changed": False}, "Known already; pdf has 1 example, 0 counterexamples."),
-        (["pdf", "--forget"], {"forgotten": 3}, "Forgot 3 remarks; pdf has 1 example, 0 counterexamples."),
-        (["--none", "x"], {"name": None, "counterexamples": 2, "changed": True}, "Noted; 2 messages for no skill."),
-        (["--none", "--forget"], {"name": None, "forgotten": 1}, "Forgot 1 remark; 0 messages for no skill."),
-        (["--list"], {"feedback": []}, "Nothing was said yet."),
+        (render_noted, NOTED, "Noted; pdf has 1 example, 0 counterexamples."),
+        (render_noted, NOTED._replace(changed=False), "Known already; pdf has 1 example, 0 counterexamples."),
+        (render_forgotten, Forgotten("pdf", 3, 1, 0), "Forgot 3 remarks; pdf has 1 example, 0 counterexamples."),
+        (render_noted, NOTED._replace(name=None, counterexamples=2), "Noted; 2 messages for no skill."),
+        (render_forgotten, Forgotten(None, 1, 0, 0), "Forgot 1 remark; 0 messages for no skill."),
+        (render_remarks, Remarks(()), "Nothing was said yet."),
     ],
 )
-def test_a_sentence(words: list[str], answer: dict[str, Any], sentence: str) -> None:
+def test_a_sentence(render: Callable[[Any, Screen, Namespace], None], answer: Any, sentence: str) -> None:
     screen = Screen(tty=False, colour=False, columns=80)
-    render({"success": True, **COUNTS, "notes": [], **answer}, screen, options(*words))
+    render(answer, screen, Namespace())
     assert (screen.text(), screen.messages) == ("", [sentence])
 
 
@@ -95,8 +96,8 @@ def test_a_sentence(words: list[str], answer: dict[str, Any], sentence: str) -> 
 )
 def test_the_list(tty: bool, text: str) -> None:
     screen = Screen(tty=tty, colour=False, columns=80)
-    unwanted = {**REMARK, "skill": None, "fits": False, "message": "Sing"}
-    render({"success": True, "feedback": [REMARK, unwanted], "count": 2}, screen, options("--list"))
+    unwanted = REMARK._replace(skill="", fits=False, message="Sing")
+    render_remarks(Remarks((Said(REMARK, "pdf"), Said(unwanted, None))), screen, Namespace())
     assert screen.text() == text
 
 

@@ -8,10 +8,14 @@ from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from prompt.world import card
 
 from whet.interfaces.cli.commands.match import render_find as render
 from whet.interfaces.cli.output import Screen
 from whet.interfaces.cli.text import width
+from whet.notes import Note
+from whet.prompt.matcher import Match, Matches
+from whet.skill.gates import OPEN
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,11 +70,11 @@ def test_nothing_found_is_an_answer(whet: Callable[..., CompletedProcess[str]]) 
 
 @pytest.mark.parametrize("columns", [40, 80])
 def test_a_terminal_gets_a_table_that_fits(columns: int) -> None:
-    notes = [{"message": "One.", "hint": "Two."}, {"message": "Three.", "hint": ""}]
-    why = ["matched trigger 'backport'", "words: fix, branch, \x1b[31mred, and many more than fit in one line here"]
-    results = [result("backport", 0.934, why), result("x", 0.05, explicit=True), result("y", 0.049)]
+    notes = (Note("one", "info", "One.", "Two."), Note("three", "info", "Three."))
+    why = ("matched trigger 'backport'", "words: fix, branch, \x1b[31mred, and many more than fit in one line here")
+    results = [match("backport", 0.934, *why), match("x", 0.05, explicit=True), match("y", 0.049)]
     screen = Screen(tty=True, colour=False, columns=columns)
-    render({"results": results, "notes": notes}, screen, Namespace())
+    render(Matches(results, semantic=False, notes=notes), screen, Namespace())
     assert max(map(width, screen.text().splitlines())) <= columns
     assert (
         screen.text()
@@ -91,14 +95,14 @@ def test_a_terminal_gets_a_table_that_fits(columns: int) -> None:
     assert (screen.messages, screen.hints) == (["One.", "Three."], ["Two."])
 
 
-def result(name: str, score: float, why: list[str] | None = None, *, explicit: bool = False) -> dict[str, Any]:
-    return {"name": name, "score": score, "why": why or [], "explicit": explicit}
+def match(name: str, fit: float, *why: str, explicit: bool = False) -> Match:
+    return Match(card(name, gates=OPEN._replace(model_invocable=not explicit)), fit, why)
 
 
 def test_below_a_long_name_the_reasons_have_lines_of_their_own() -> None:
     screen = Screen(tty=True, colour=False, columns=40)
-    results = [result("a-name-that-is-very-long-indeed", 0.9, ["described by 'name', 'long'"]), result("x", 1.0)]
-    render({"results": results, "notes": []}, screen, Namespace())
+    results = [match("a-name-that-is-very-long-indeed", 0.9, "described by 'name', 'long'"), match("x", 1.0)]
+    render(Matches(results, semantic=False, notes=()), screen, Namespace())
     assert screen.text() == (
         "SKILL  FIT\na-name-that-is-very-long-indeed  90%\n      described by 'name', 'long'\nx  100%\n"
     )
@@ -106,7 +110,7 @@ def test_below_a_long_name_the_reasons_have_lines_of_their_own() -> None:
 
 def test_where_nothing_fits_well_that_is_said() -> None:
     screen = Screen(tty=False, colour=False, columns=80)
-    render({"results": [result("x", 0.03, ["one"]), result("y", 0.01)], "notes": []}, screen, Namespace())
+    render(Matches([match("x", 0.03, "one"), match("y", 0.01)], semantic=False, notes=()), screen, Namespace())
     assert screen.text() == "x\t0.0300\tone\ny\t0.0100\t\n"
     assert (screen.messages, screen.hints) == (
         ["No skill fits well."],

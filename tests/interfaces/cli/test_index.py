@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
 import pytest
 
-from whet.interfaces.cli.commands.prompt import render_index as render
-from whet.interfaces.cli.output import Screen
 from whet.interfaces.cli.verbs import parser_of
 from whet.prompt.formats import FORMATS
 from whet.prompt.index import DEFAULT_CHARACTERS, WINDOW_SHARE
@@ -20,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
     from subprocess import CompletedProcess
+
+    from whet.interfaces.cli.output import Screen
 
 ABOUT = "" if installed().exact else "about "
 
@@ -62,11 +61,11 @@ def test_standard_output_is_the_text_and_nothing_else(root: str, whet: Callable[
         assert whet("index", "--root", root, *words, "--quiet").stderr == ""
 
 
-def test_a_terminal_gets_the_same(root: str, whet: Callable[..., CompletedProcess[str]]) -> None:
-    found = answer(whet, "--root", root)
-    screen = Screen(tty=True, colour=True, columns=20)
-    render(found, screen, Namespace(no_rules=False))
-    assert screen.text() == found["text"]
+def test_a_terminal_gets_the_same(
+    root: str, whet: Callable[..., CompletedProcess[str]], shown: Callable[..., Screen]
+) -> None:
+    text = answer(whet, "--root", root)["text"]
+    assert shown("index", "--root", root, colour=True, columns=20).text() == text
 
 
 def test_what_was_cut_is_said(root: str, whet: Callable[..., CompletedProcess[str]]) -> None:
@@ -137,8 +136,7 @@ def test_a_budget_that_makes_no_sense_is_refused(
     assert said in run.stderr
 
 
-def test_a_root_that_does_not_exist_is_named() -> None:
-    report = {"total": 0, "rules": False}
-    screen = Screen(tty=False, colour=False, columns=80)
-    render({"text": "", "report": report, "missing_roots": ["/nowhere"]}, screen, Namespace(no_rules=False))
-    assert screen.messages == ["There are no skills that a model may see.", "The root /nowhere does not exist."]
+def test_a_root_that_does_not_exist_is_named(shown: Callable[..., Screen], tmp_path: Path) -> None:
+    nowhere = str(tmp_path / "nowhere")
+    screen = shown("index", "--root", nowhere)
+    assert screen.messages == ["There are no skills that a model may see.", f"The root {nowhere} does not exist."]

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from whet.guard.finding import Finding
     from whet.interfaces.cli.output import Screen, Style
+    from whet.notes import Note
     from whet.values import Json
 
 
@@ -44,11 +45,11 @@ def percent(value: float) -> str:
     return f"{value:.0%}"
 
 
-def render_notes(answer: Json, screen: Screen) -> None:
-    for note in answer["notes"]:
-        screen.say(note["message"])
-        if note["hint"]:
-            screen.hint(note["hint"])
+def render_notes(notes: Sequence[Note], screen: Screen) -> None:
+    for note in notes:
+        screen.say(note.message)
+        if note.hint:
+            screen.hint(note.hint)
 
 
 SEVERITIES: dict[str, Style] = {"critical": "red", "warn": "yellow", "info": "cyan"}

@@ -7,7 +7,7 @@ from argparse import ArgumentTypeError
 from typing import TYPE_CHECKING
 
 from whet.interfaces.cli.arguments import message_argument, misuse, read_message
-from whet.interfaces.cli.context import Command
+from whet.interfaces.cli.context import Command, Reply
 from whet.interfaces.cli.parser import amount
 from whet.interfaces.cli.rendering import format_time, percent, render_notes
 from whet.interfaces.cli.terminal import progress
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from whet.interfaces.cli.output import Screen, Style
     from whet.interfaces.cli.parser import Parser
     from whet.library.visibility import Caller
-    from whet.values import Json
+    from whet.prompt.matcher import Assessment, Detection, Match, Matches
+    from whet.routing.duplicates import Duplicates
+    from whet.routing.feedback import Forgotten, Noted, Remarks
 
 
 _FAINT = 0.05
@@ -45,31 +47,30 @@ def configure_find(parser: Parser) -> None:
 def run_find(context: Context, options: Namespace) -> Answer:
     message = read_message(options.message)
     with progress(context, options) as library:
-        return library.find(message, options.k, caller=context.caller)
+        return Reply(library.find(message, options.k, caller=context.caller), render_find)
 
 
-def render_find(answer: Json, screen: Screen, _options: Namespace) -> None:
-    results = [item for item in answer["results"] if item["score"] >= _FAINT] or answer["results"]
+def render_find(matches: Matches, screen: Screen, _options: Namespace) -> None:
+    shown = [match for match in matches if match.fit >= _FAINT] or matches
     rows = [
-        (item["name"], percent(item["score"]) if screen.tty else f"{item['score']:.4f}", "; ".join(_reasons(item)))
-        for item in results
+        (match.name, percent(match.fit) if screen.tty else f"{match.fit:.4f}", "; ".join(_reasons(match)))
+        for match in shown
     ]
     if screen.tty and rows:
         _render_matches(rows, screen)
     else:
-        for row in rows:
-            screen.line("\t".join(map(clean, row)))
+        screen.grid((), rows)
     if not rows:
         screen.say("No skill fits.")
         screen.hint("`whet list` shows every skill, `whet search` looks for others.")
-    elif results[0]["score"] < _FAINT:
+    elif shown[0].fit < _FAINT:
         screen.say("No skill fits well.")
         screen.hint("`whet list` shows every skill, `whet search` looks for others, `whet feedback` teaches.")
-    render_notes(answer, screen)
+    render_notes(matches.notes, screen)
 
 
-def _reasons(item: Json) -> list[str]:
-    return ["only when asked for", *item["why"]] if item["explicit"] else item["why"]
+def _reasons(match: Match) -> Sequence[str]:
+    return ("only when asked for", *match.why) if match.explicit else match.why
 
 
 def _render_matches(rows: Sequence[tuple[str, str, str]], screen: Screen) -> None:
@@ -118,7 +119,8 @@ def configure_detect(parser: Parser) -> None:
 def run_detect(context: Context, options: Namespace) -> Answer:
     message = read_message(options.message)
     with progress(context, options) as library:
-        return library.detect(message, caller=_caller_with_files(context, options.file), skill=options.skill)
+        found = library.detect(message, caller=_caller_with_files(context, options.file), skill=options.skill)
+    return Reply(found, render_detect)
 
 
 def _caller_with_files(context: Context, paths: Sequence[str]) -> Caller:
@@ -132,62 +134,53 @@ def _caller_with_files(context: Context, paths: Sequence[str]) -> Caller:
     return context.caller._replace(files=tuple(files))
 
 
-def render_detect(answer: Json, screen: Screen, _options: Namespace) -> None:
-    rows = [("may", item["name"], item["confidence"], item["evidence"]) for item in answer["others"]]
-    decision = answer["decision"]
-    for word, name, confidence, evidence in (
-        (decision, answer["skill"] or "", answer["confidence"], answer["evidence"]),
-        *rows,
-    ):
+def render_detect(found: Detection, screen: Screen, _options: Namespace) -> None:
+    decided = (found.level, found.skill or "", found.confidence, found.evidence)
+    for word, name, confidence, evidence in (decided, *(("may", one.name, one.fit, one.why) for one in found.others)):
         if not screen.tty:
             screen.line("\t".join(map(clean, (word, name, f"{confidence:.4f}", "; ".join(evidence)))))
             continue
         told = f"{clean(name)}  {percent(confidence)}" if name else "no skill should come up"
-        screen.line(
-            f"{screen.paint(word, _DECISION_STYLES[word])}  {screen.paint(told, 'bold') if word == decision else told}"
-        )
+        told = screen.paint(told, "bold") if word == found.level else told
+        screen.line(f"{screen.paint(word, _DECISION_STYLES[word])}  {told}")
         for sentence in evidence:
             screen.paragraph(sentence, 6)
-    if "about" in answer:
-        _render_about(answer["about"], screen)
-    nearest = answer["nearest"]
-    if nearest and nearest["confidence"] >= _FAINTEST:
+    if found.about:
+        _render_about(found.about, screen)
+    if found.nearest and found.confidence >= _FAINTEST:
         screen.hint(
-            f"Nearest: {nearest['name']} ({percent(nearest['confidence'])}). `whet find` shows more; `whet feedback` "
+            f"Nearest: {found.nearest.name} ({percent(found.confidence)}). `whet find` shows more; `whet feedback` "
             "teaches."
         )
-    render_notes(answer, screen)
+    render_notes(found.notes, screen)
 
 
-def _render_about(about: Json, screen: Screen) -> None:
+def _render_about(about: Assessment, screen: Screen) -> None:
     """Why one skill comes up, or why it does not."""
-    sentences = [*about["for"], *(f"against it: {sentence}" for sentence in about["against"]), *_explain_place(about)]
+    name = clean(about.card.full_name)
+    sentences = [*about.reasons, *(f"against it: {sentence}" for sentence in about.against), *_explain_place(about)]
     if not screen.tty:
-        screen.line("\t".join(map(clean, ("about", about["name"], f"{about['confidence']:.4f}", "; ".join(sentences)))))
+        screen.line("\t".join(("about", name, f"{about.confidence:.4f}", clean("; ".join(sentences)))))
         return
     screen.line()
-    screen.line(screen.paint(f"{clean(about['name'])}  {percent(about['confidence'])}  {about['decision']}", "bold"))
+    screen.line(screen.paint(f"{name}  {percent(about.confidence)}  {about.level}", "bold"))
     for sentence in sentences:
         screen.paragraph(sentence, 6)
 
 
-def _explain_place(about: Json) -> Iterator[str]:
+def _explain_place(about: Assessment) -> Iterator[str]:
     """Where a skill stands, and what stands in its way."""
-    if about["rank"] is None:
-        yield "nothing in the message speaks for it"
-    else:
-        yield f"rank {about['rank']}"
-    if about["instead"]:
-        yield (
-            f"{about['instead']} comes up instead" if about["decision"] == "none" else f"{about['instead']} comes first"
-        )
-    elif about["ahead"]:
-        yield f"{about['ahead']['name']} ({percent(about['ahead']['confidence'])}) ranks before it"
-    if about["hidden"]:
-        yield f"it is not offered: {about['hidden']['message']} {about['hidden']['hint']}"
-    elif about["decision"] != "must":
-        needed = about["needed"]
-        yield f"it takes {percent(needed['may'])} to be offered and {percent(needed['must'])} to come up by itself"
+    from whet.routing.scoring import MAY, MUST
+
+    yield "nothing in the message speaks for it" if about.rank is None else f"rank {about.rank}"
+    if about.instead:
+        yield f"{about.instead} comes up instead" if about.level == "none" else f"{about.instead} comes first"
+    elif about.ahead:
+        yield f"{about.ahead.name} ({percent(about.ahead.fit)}) ranks before it"
+    if about.hidden:
+        yield f"it is not offered: {about.hidden.message} {about.hidden.hint}"
+    elif about.level != "must":
+        yield f"it takes {percent(MAY)} to be offered and {percent(MUST)} to come up by itself"
 
 
 _FEEDBACK_ACTIONS = ("fits", "does_not_fit", "forget", "list")
@@ -219,13 +212,13 @@ def run_feedback(context: Context, options: Namespace) -> Answer:
     if options.none:
         words, name = [*filter(None, [name]), *words], None
     _check_feedback(options, name, words)
-    library = context.library
+    learning = context.library.learning
     if options.list:
-        return library.learning.list_feedback("" if options.none else name)
+        return Reply(learning.list_feedback("" if options.none else name), render_remarks)
     message = read_message(words) if words else None
     if options.forget:
-        return library.learning.forget_feedback(name, message)
-    return library.learning.feedback(name, message or "", fits=options.fits)
+        return Reply(learning.forget_feedback(name, message), render_forgotten)
+    return Reply(learning.feedback(name, message or "", fits=options.fits), render_noted)
 
 
 def _check_feedback(options: Namespace, name: str | None, words: list[str]) -> None:
@@ -246,33 +239,35 @@ def _check_feedback(options: Namespace, name: str | None, words: list[str]) -> N
         raise misuse("feedback", message)
 
 
-def render_feedback(answer: Json, screen: Screen, options: Namespace) -> None:
-    if options.list:
-        rows = [
-            (
-                format_time(screen, item["time"]),
-                item["skill"] or _NO_SKILL,
-                "fits" if item["fits"] else "does not fit",
-                item["origin"],
-                item["message"],
-            )
-            for item in answer["feedback"]
-        ]
-        screen.grid(("WHEN", "SKILL", "VERDICT", "WHO", "MESSAGE"), rows, "Nothing was said yet.")
-        return
-    if options.forget:
-        screen.say(f"Forgot {plural(answer['forgotten'], 'remark')}; {_count_examples(answer)}.")
-        return
-    screen.say(f"{'Noted' if answer['changed'] else 'Known already'}; {_count_examples(answer)}.")
-    render_notes(answer, screen)
+def render_remarks(remarks: Remarks, screen: Screen, _options: Namespace) -> None:
+    rows = [
+        (
+            format_time(screen, remark.time),
+            skill or _NO_SKILL,
+            "fits" if remark.fits else "does not fit",
+            remark.origin,
+            remark.message,
+        )
+        for remark, skill in remarks.feedback
+    ]
+    screen.grid(("WHEN", "SKILL", "VERDICT", "WHO", "MESSAGE"), rows, "Nothing was said yet.")
 
 
-def _count_examples(answer: Json) -> str:
+def render_forgotten(forgotten: Forgotten, screen: Screen, _options: Namespace) -> None:
+    screen.say(f"Forgot {plural(forgotten.forgotten, 'remark')}; {_count_examples(forgotten)}.")
+
+
+def render_noted(noted: Noted, screen: Screen, _options: Namespace) -> None:
+    screen.say(f"{'Noted' if noted.changed else 'Known already'}; {_count_examples(noted)}.")
+    render_notes(noted.notes, screen)
+
+
+def _count_examples(known: Noted | Forgotten) -> str:
     """What is known of a skill, or of messages for none."""
-    if answer["name"] is None:
-        return f"{plural(answer['counterexamples'], 'message')} for no skill"
-    known = f"{plural(answer['examples'], 'example')}, {plural(answer['counterexamples'], 'counterexample')}"
-    return f"{answer['name']} has {known}"
+    if known.name is None:
+        return f"{plural(known.counterexamples, 'message')} for no skill"
+    counterexamples = plural(known.counterexamples, "counterexample")
+    return f"{known.name} has {plural(known.examples, 'example')}, {counterexamples}"
 
 
 def configure_duplicates(parser: Parser) -> None:
@@ -298,42 +293,41 @@ def likeness(text: str) -> float:
 
 
 def run_duplicates(context: Context, options: Namespace) -> Answer:
-    return context.library.learning.duplicates(options.name, options.threshold, options.limit)
+    found = context.library.learning.duplicates(options.name, options.threshold, options.limit)
+    return Reply(found, render_duplicates)
 
 
-def render_duplicates(answer: Json, screen: Screen, options: Namespace) -> None:
+def render_duplicates(found: Duplicates, screen: Screen, options: Namespace) -> None:
     """A line for each pair; what to do about them."""
     from whet.routing.duplicates import THRESHOLD
 
-    pairs = answer["pairs"]
-    rows = [(f"{pair['score']:.2f}", pair["one"], pair["other"], ", ".join(pair["shared"])) for pair in pairs]
+    rows = [(f"{pair.score:.2f}", pair.one, pair.other, ", ".join(pair.shared)) for pair in found.pairs]
     screen.grid(("SCORE", "ONE", "OTHER", "SHARED WORDS"), rows)
-    for entry in answer["report"]:
-        screen.say(f"{entry['skill']} is judged by its name and description: {entry['message']}")
-    near = [pair for pair in pairs if pair["score"] >= THRESHOLD]
-    screen.say(f"{_count_pairs(answer, near, options.name)} among {plural(answer['total'], 'skill')}.")
+    for note in found.report:
+        screen.say(f"{note.skill} is judged by its name and description: {note.message}")
+    near = [pair for pair in found.pairs if pair.score >= THRESHOLD]
+    screen.say(f"{_count_pairs(len(found.pairs), len(near), options.name)} among {plural(found.total, 'skill')}.")
     if near:
-        other = clean(near[0]["other"])
         screen.hint(
-            f"`whet show {other}` shows one of them; move what is worth keeping into the better one and run "
-            f"`whet delete` on the other. `whet curate` proposes merges of what an agent wrote."
+            f"`whet show {clean(near[0].other)}` shows one of them; move what is worth keeping into the better one and "
+            f"run `whet delete` on the other. `whet curate` proposes merges of what an agent wrote."
         )
 
 
-def _count_pairs(answer: Json, near: list[Json], name: str | None) -> str:
+def _count_pairs(count: int, near: int, name: str | None) -> str:
     """How much was found; what is below the usual threshold is alike and no more."""
-    alike = answer["count"] - len(near)
     if name is not None:
-        return f"{plural(answer['count'], 'skill')} like {clean(name)}"
+        return f"{plural(count, 'skill')} like {clean(name)}"
+    alike = count - near
     if not alike:
-        return plural(len(near), "near-duplicate pair")
-    also = f"{plural(len(near), 'near-duplicate pair')} and " if near else ""
+        return plural(near, "near-duplicate pair")
+    also = f"{plural(near, 'near-duplicate pair')} and " if near else ""
     return f"{also}{plural(alike, 'pair')} {'that is' if alike == 1 else 'that are'} alike"
 
 
 COMMANDS = {
-    "find": Command(configure_find, run_find, render_find),
-    "detect": Command(configure_detect, run_detect, render_detect),
-    "feedback": Command(configure_feedback, run_feedback, render_feedback),
-    "duplicates": Command(configure_duplicates, run_duplicates, render_duplicates),
+    "find": Command(configure_find, run_find),
+    "detect": Command(configure_detect, run_detect),
+    "feedback": Command(configure_feedback, run_feedback),
+    "duplicates": Command(configure_duplicates, run_duplicates),
 }

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from whet.interfaces.cli.arguments import misuse
-from whet.interfaces.cli.context import Command, Outcome
+from whet.interfaces.cli.context import Command, Reply
 from whet.interfaces.cli.parser import amount
 from whet.interfaces.cli.text import clean, clean_block, plural, shorten, width
 from whet.prompt.formats import FORMATS
@@ -16,10 +16,15 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Iterator, Sequence
 
+    from whet.api.settings import Bundles, BundleView, RemovedBundle
     from whet.interfaces.cli.context import Answer, Context
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Parser
-    from whet.values import Json
+    from whet.notes import Note
+    from whet.prompt.commands import Command as SlashCommand
+    from whet.prompt.index import Index
+    from whet.prompt.invocation import Invocation
+    from whet.prompt.requests import Commands, Unavailable
 
 
 def configure_index(parser: Parser) -> None:
@@ -45,7 +50,7 @@ def configure_index(parser: Parser) -> None:
 
 def run_index(context: Context, options: Namespace) -> Answer:
     """Ask as the model would, here at the command line."""
-    return context.library.index(
+    index = context.library.index(
         options.budget,
         tokens=options.tokens,
         window=options.window,
@@ -56,32 +61,29 @@ def run_index(context: Context, options: Namespace) -> Answer:
         message=options.message,
         caller=context.caller._replace(model=True),
     )
+    return Reply(index, render_index)
 
 
-def render_index(answer: Json, screen: Screen, options: Namespace) -> None:
+def render_index(index: Index, screen: Screen, options: Namespace) -> None:
     """The text and nothing else, also on a terminal; what it costs and lacks is talk."""
-    text, report = answer["text"], answer["report"]
-    if text:
-        screen.line(clean_block(text).removesuffix("\n"))
-        screen.say(_index_cost(report))
-        if not (report["rules"] or options.no_rules):
+    total = len(index.included) + len(index.omitted)
+    if index.text:
+        screen.line(clean_block(index.text).removesuffix("\n"))
+        about = "about " if index.tokenizer == "estimate" else ""
+        screen.say(
+            f"{plural(len(index.included), 'skill')}, {plural(len(index.text), 'character')}, "
+            f"{about}{plural(index.tokens, 'token')}; "
+            f"{len(index.shortened):,} shortened; {len(index.omitted):,} not listed."
+        )
+        if not (index.rules or options.no_rules):
             screen.say("The rules for the model did not fit.")
-    elif report["total"]:
-        screen.say(f"The budget is too small for any index; {plural(report['total'], 'skill')} not listed.")
+    elif total:
+        screen.say(f"The budget is too small for any index; {plural(total, 'skill')} not listed.")
         screen.hint("Give a larger one.")
     else:
         screen.say("There are no skills that a model may see.")
         screen.hint("`whet list --all` shows every skill, `whet roots` where they are looked for.")
-    screen.say(*(f"The root {path} does not exist." for path in answer.get("missing_roots", ())))
-
-
-def _index_cost(report: Json) -> str:
-    about = "about " if report["tokenizer"] == "estimate" else ""
-    return (
-        f"{plural(report['included'], 'skill')}, {plural(report['characters'], 'character')}, "
-        f"{about}{plural(report['tokens'], 'token')}; "
-        f"{report['shortened']:,} shortened; {report['omitted']:,} not listed."
-    )
+    screen.say(*(f"The root {path} does not exist." for path in index.missing_roots))
 
 
 _NEEDS_QUOTES = re.compile(r"""[\s"']|\\(?!\w)""")
@@ -100,8 +102,8 @@ def configure_render(parser: Parser) -> None:
 
 def run_render(context: Context, options: Namespace) -> Answer:
     what = {"arguments": join_arguments(options.arguments), "budget": options.budget}
-    answer = context.library.render(*options.names, **what, caller=context.caller).to_json()
-    return Outcome(answer, 0 if any(skill["strategy"] != "omitted" for skill in answer["skills"]) else 1)
+    found = context.library.render(*options.names, **what, caller=context.caller)
+    return Reply(found, render_render, 0 if any(skill.strategy != "omitted" for skill in found.skills) else 1)
 
 
 def join_arguments(words: Sequence[str]) -> str:
@@ -116,25 +118,29 @@ def _quote(word: str) -> str:
     return f'"{escaped}"'
 
 
-def render_render(answer: Json, screen: Screen, _options: Namespace) -> None:
+def render_render(found: Invocation, screen: Screen, _options: Namespace) -> None:
     """The message and nothing else; what it costs and lacks is talk."""
-    screen.line(clean_block(answer["message"]))
-    screen.say(f"{'; '.join(_message_cost(answer))}.")
-    screen.say(*(f"Not loaded: {item['message']} [{item['code']}]" for item in answer["missing"]))
-    screen.hint(*dict.fromkeys(item["hint"] for item in answer["missing"]))
-    for skill in answer["skills"]:
-        screen.say(*(f"{note['severity']}: {note['message']} [{note['code']}]" for note in skill["notes"]))
+    screen.line(clean_block(found.message))
+    screen.say(f"{'; '.join(_message_cost(found))}.")
+    _render_missing("Not loaded", found.missing, screen)
+    for skill in found.skills:
+        screen.say(*(f"{note.severity}: {note.message} [{note.code}]" for note in skill.notes))
 
 
-def _message_cost(answer: Json) -> Iterator[str]:
+def _render_missing(word: str, missing: Sequence[Unavailable], screen: Screen) -> None:
+    screen.say(*(f"{word}: {item.message} [{item.code}]" for item in missing))
+    screen.hint(*dict.fromkeys(item.hint for item in missing))
+
+
+def _message_cost(found: Invocation) -> Iterator[str]:
     """What the message costs, what was cut for it, and what one skill would cost otherwise."""
-    tokens = plural(answer["tokens"], "token")
-    yield f"About {tokens}" if answer["tokenizer"] == "estimate" else tokens
-    strategies = {skill["name"]: skill["strategy"] for skill in answer["skills"]}
+    tokens = plural(found.tokens, "token")
+    yield f"About {tokens}" if found.tokenizer == "estimate" else tokens
+    strategies = {skill.name: skill.strategy for skill in found.skills}
     for name, strategy in strategies.items():
         if strategy != "full":
             yield f"{name} left out" if strategy == "omitted" else f"{name} as {_strategy_words(strategy)}"
-    costs = answer.get("strategies", {})
+    costs = found.strategies or {}
     worth = {key: cost for key, cost in costs.items() if key == "full" or cost < costs["full"]}
     others = [f"{_strategy_words(key)} {cost:,}" for key, cost in worth.items() if key not in strategies.values()]
     if others:
@@ -151,28 +157,26 @@ def configure_commands(parser: Parser) -> None:
 
 
 def run_commands(context: Context, options: Namespace) -> Answer:
-    return context.library.commands(options.prefix or "", sys.maxsize, caller=context.caller)
+    return Reply(context.library.commands(options.prefix or "", sys.maxsize, caller=context.caller), render_commands)
 
 
-def render_commands(answer: Json, screen: Screen, options: Namespace) -> None:
+def render_commands(commands: Commands, screen: Screen, options: Namespace) -> None:
     """A table for a terminal, lines for a program; collisions are talk."""
-    found = answer["commands"]
     if screen.tty:
-        rows = [(_format_call(item, screen.columns // 3), item["description"]) for item in found]
+        rows = [(_format_call(one, screen.columns // 3), one.description) for one in commands]
         screen.grid(("COMMAND", "DESCRIPTION"), rows)
     else:
-        screen.grid((), [(f"/{item['name']}", item["hint"], item["description"]) for item in found])
-    if not found:
+        screen.grid((), [(f"/{one.name}", one.hint, one.description) for one in commands])
+    if not commands:
         screen.say(f"No slash command has {options.prefix!r} in it." if options.prefix else "No slash commands.")
-    for entry in answer["report"]:
-        message = f"{entry['message']} {entry['hint']} [{entry['code']}]"
-        screen.say(f"{screen.place(entry['path'])}: {entry['severity']}: {message}")
+    for note in commands.notes:
+        screen.say(f"{screen.place(note.path)}: {note.severity}: {note.message} {note.hint} [{note.code}]")
 
 
-def _format_call(item: Json, most: int) -> str:
+def _format_call(command: SlashCommand, most: int) -> str:
     """The command as it is typed; its arguments are shortened, its name is not."""
-    name = f"/{clean(item['name'])}"
-    return f"{name} {shorten(clean(item['hint']), most - width(name) - 1)}".rstrip()
+    name = f"/{clean(command.name)}"
+    return f"{name} {shorten(clean(command.hint), most - width(name) - 1)}".rstrip()
 
 
 _BUNDLE_ACTIONS = ("list", "show", "create", "delete")
@@ -197,16 +201,17 @@ def configure_bundle(parser: Parser) -> None:
 
 def run_bundle(context: Context, options: Namespace) -> Answer:
     _check_bundle(options)
-    library, name = context.library, options.name
+    settings, name = context.library.settings, options.name
     if options.action == "list":
-        return library.settings.bundles()
+        return Reply(settings.bundles(), render_bundles)
     if options.action == "show":
-        return library.settings.bundle(name)
+        return Reply(settings.bundle(name), render_bundle)
     if options.action == "delete":
-        return library.settings.remove_bundle(name, project=options.here)
+        return Reply(settings.remove_bundle(name, project=options.here), render_removed_bundle)
     skills = [skill for given in options.skills for skill in given.split(",") if skill.strip()]
     about = {"description": options.description, "instruction": options.instruction}
-    return library.settings.save_bundle(name, skills, project=options.here, overwrite=options.force, **about)
+    saved = settings.save_bundle(name, skills, project=options.here, overwrite=options.force, **about)
+    return Reply(saved, render_saved_bundle)
 
 
 def _check_bundle(options: Namespace) -> None:
@@ -226,59 +231,56 @@ def _check_bundle(options: Namespace) -> None:
         raise misuse("bundle", message)
 
 
-def render_bundle(answer: Json, screen: Screen, options: Namespace) -> None:
-    """A table, a bundle, the path of its file, or where that went."""
-    if options.action == "list":
-        _render_bundles(answer, screen)
-    elif options.action == "show":
-        _render_bundle(answer, screen)
-    elif options.action == "create":
-        screen.line(screen.place(answer["path"]))
-        screen.say(f"{answer['name']} names {plural(len(answer['skills']), 'skill')}.")
-        _render_report(answer, screen)
-    else:
-        screen.say(f"{answer['name']} is deleted; its file is kept as {screen.place(answer['kept'])}.")
-    missing = answer.get("missing", ())
-    screen.say(*(f"Missing: {item['message']} [{item['code']}]" for item in missing))
-    screen.hint(*dict.fromkeys(item["hint"] for item in missing))
-
-
-def _render_bundles(answer: Json, screen: Screen) -> None:
-    rows = [(bundle["name"], ", ".join(bundle["skills"]), bundle["description"]) for bundle in answer["bundles"]]
+def render_bundles(bundles: Bundles, screen: Screen, _options: Namespace) -> None:
+    rows = [(bundle.name, ", ".join(bundle.skills), bundle.description) for bundle in bundles]
     if screen.tty:
         half, third = screen.columns // 2, screen.columns // 3
         rows = [(shorten(clean(name), half), shorten(clean(skills), third), text) for name, skills, text in rows]
     screen.grid(("NAME", "SKILLS", "DESCRIPTION"), rows)
-    _render_report(answer, screen)
+    _render_report(bundles.notes, screen)
     if not rows:
         screen.say("No bundles yet.")
         screen.hint("`whet bundle create NAME --skills A,B` makes one.")
 
 
-def _render_report(answer: Json, screen: Screen) -> None:
-    for entry in answer["report"]:
-        screen.say(f"{screen.place(entry['path'])}: {entry['severity']}: {entry['message']} [{entry['code']}]")
+def render_saved_bundle(view: BundleView, screen: Screen, _options: Namespace) -> None:
+    """The path of its file."""
+    screen.line(screen.place(view.bundle.path))
+    screen.say(f"{view.bundle.name} names {plural(len(view.bundle.skills), 'skill')}.")
+    _render_report(view.notes or (), screen)
+    _render_missing("Missing", view.missing, screen)
 
 
-def _render_bundle(answer: Json, screen: Screen) -> None:
-    screen.line(screen.paint(clean(answer["name"]), "bold", "cyan"))
-    if answer["description"]:
-        screen.paragraph(answer["description"])
+def render_removed_bundle(removed: RemovedBundle, screen: Screen, _options: Namespace) -> None:
+    screen.say(f"{removed.bundle.name} is deleted; its file is kept as {screen.place(removed.kept)}.")
+
+
+def _render_report(notes: Sequence[Note], screen: Screen) -> None:
+    for note in notes:
+        screen.say(f"{screen.place(note.path)}: {note.severity}: {note.message} [{note.code}]")
+
+
+def render_bundle(view: BundleView, screen: Screen, _options: Namespace) -> None:
+    bundle = view.bundle
+    screen.line(screen.paint(clean(bundle.name), "bold", "cyan"))
+    if bundle.description:
+        screen.paragraph(bundle.description)
     screen.line()
-    missing = {item["name"] for item in answer["missing"]}
-    facts = [("path", screen.place(answer["path"]))]
-    for number, skill in enumerate(answer["skills"]):
+    missing = {item.name for item in view.missing}
+    facts = [("path", screen.place(bundle.path))]
+    for number, skill in enumerate(bundle.skills):
         mark = screen.paint("  (missing)", "yellow") if skill in missing else ""
         facts.append(("" if number else "skills", clean(skill) + mark))
     screen.facts(facts, _BUNDLE_LABEL)
-    if answer["instruction"]:
+    if bundle.instruction:
         screen.line()
-        screen.line(clean_block(answer["instruction"]).strip("\n"))
+        screen.line(clean_block(bundle.instruction).strip("\n"))
+    _render_missing("Missing", view.missing, screen)
 
 
 COMMANDS = {
-    "index": Command(configure_index, run_index, render_index),
-    "render": Command(configure_render, run_render, render_render),
-    "commands": Command(configure_commands, run_commands, render_commands),
-    "bundle": Command(configure_bundle, run_bundle, render_bundle),
+    "index": Command(configure_index, run_index),
+    "render": Command(configure_render, run_render),
+    "commands": Command(configure_commands, run_commands),
+    "bundle": Command(configure_bundle, run_bundle),
 }
