@@ -15,9 +15,10 @@ from whet.guard.sandbox.levels import level
 from whet.interfaces.cli.commands.evals import render_test as render
 from whet.interfaces.cli.output import Screen
 from whet.learning.evals.checks import Check, judge
-from whet.learning.evals.evaluation import run_own_tests
+from whet.learning.evals.evaluation import OwnTests, run_own_tests
 from whet.learning.evals.formats import Expectation
 from whet.learning.evals.results import Output
+from whet.learning.evals.skill_tests import Tested as OneTest
 from whet.learning.evals.skill_tests import find_tests, run_tests, runner_for
 from whet.learning.evals.subject import Subject
 from whet.skill.tree import Item
@@ -122,10 +123,9 @@ def test_without_a_sandbox_nothing_is_run(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_what_a_failed_test_printed_is_told_on_a_pipe_too() -> None:
-    test = {"path": "tests/a.sh", "status": "failed", "seconds": 0.3, "output": "one\ntwo\n"}
-    answer = {"tests": [test], "passed": 0, "failed": 1, "skipped": 0, "success": False}
+    test = OneTest("tests/a.sh", "failed", 1, 0.3, "one\ntwo\n", "")
     screen = Screen(tty=False, colour=False, columns=80)
-    render({**answer, "error": "1 test failed.", "code": "tests-failed"}, screen, Namespace(list=False))
+    render(OwnTests("a", "/a", (test.path,), (test,)), screen, Namespace())
     assert (screen.text(), screen.messages, screen.hints) == (
         "failed\t0.3\ttests/a.sh\n",
         [
@@ -133,7 +133,7 @@ def test_what_a_failed_test_printed_is_told_on_a_pipe_too() -> None:
             "  one",
             "  two",
             "1 test: 0 passed, 1 failed, 0 skipped.",
-            "1 test failed. [tests-failed]",
+            "1 of 1 tests of a failed: tests/a.sh. [tests-failed]",
         ],
         ["--json has all that they printed."],
     )

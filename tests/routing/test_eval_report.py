@@ -11,6 +11,7 @@ from routing.counting import Counting
 from whet.routing.evals.formats import Case
 from whet.routing.evals.judge import judged
 from whet.routing.evals.report import Report, Scores, split, tally
+from whet.values import as_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,7 +55,7 @@ def test_the_numbers() -> None:
 
 
 def test_the_document() -> None:
-    answer = evaluate(CASES, Counting(TEXTS)).to_json(NAMES)
+    answer = as_json(evaluate(CASES, Counting(TEXTS)).tell(NAMES))
     assert [item["skill"] for item in answer["skills"]] == ["pdf", "docx"]
     assert answer["overall"]["must"] == {
         "precision": 0.3333,
@@ -90,7 +91,7 @@ def test_the_document() -> None:
 
 def test_what_another_skill_rightly_wins_is_not_stolen() -> None:
     cases = [case("write letters about pdf", skill, fits=True) for skill in ("p", "d")]
-    assert evaluate(cases, Counting(TEXTS)).to_json(NAMES)["confusions"] == []
+    assert as_json(evaluate(cases, Counting(TEXTS)).tell(NAMES))["confusions"] == []
 
 
 def test_a_message_is_looked_at_once() -> None:
@@ -101,7 +102,7 @@ def test_a_message_is_looked_at_once() -> None:
 
 def test_long_messages_and_long_lists_are_cut() -> None:
     cases = [case(f"{number} {'word ' * 100}", "p", fits=True) for number in range(60)]
-    answer = evaluate(cases, Counting(TEXTS)).to_json(NAMES)
+    answer = as_json(evaluate(cases, Counting(TEXTS)).tell(NAMES))
     (pdf,) = answer["skills"]
     assert (pdf["must"]["misses"], len(pdf["missed"]), len(pdf["missed"][0]["message"])) == (60, 50, 300)
 
@@ -109,7 +110,7 @@ def test_long_messages_and_long_lists_are_cut() -> None:
 def test_no_cases_is_an_empty_report() -> None:
     nothing = Scores(0, 0, 0, 0)
     assert evaluate([], Counting(TEXTS)) == Report((), nothing, nothing, ())
-    assert evaluate([], Counting(TEXTS)).to_json({})["overall"]["first"] is None
+    assert evaluate([], Counting(TEXTS)).tell({}).overall.first is None
 
 
 def test_two_fifths_of_each_kind_are_held_out() -> None:

@@ -100,12 +100,12 @@ def test_pieces_that_a_text_has_already_are_no_help() -> None:
 
 def test_the_document() -> None:
     plain = Suggestion("p", "use", "lease", 2)
-    assert plain.to_json({"p": "pdf"}.__getitem__) == {
-        "skill": "pdf",
+    assert plain.to_json() == {
+        "skill": "p",
         "kind": "use",
         "phrase": "lease",
         "messages": 2,
         "gain": None,
         "verified": False,
     }
-    assert plain._replace(gain=1.0).to_json(str)["verified"] is True
+    assert plain._replace(gain=1.0).to_json()["verified"] is True

@@ -8,7 +8,8 @@ import pytest
 
 from whet.errors import InvalidError, UsageError
 from whet.interfaces.cli.commands.evals import configure_eval as configure
-from whet.interfaces.cli.commands.evals import render_eval as render
+from whet.interfaces.cli.commands.evals import render_triggers as render
+from whet.interfaces.cli.commands.evals import render_unusable
 from whet.interfaces.cli.output import Screen
 from whet.interfaces.cli.parser import Parser
 from whet.interfaces.cli.text import width
@@ -55,7 +56,7 @@ def options(*words: str) -> Namespace:
 
 def test_a_program_gets_lines() -> None:
     screen = Screen(tty=False, colour=False, columns=80)
-    render(against_minima(answer()).to_json(), screen, options())
+    render(against_minima(answer()), screen, options())
     assert screen.text() == (
         "pdf\t5\t0.50\t0.25\t0.75\t0.75\n"
         "docx\t1\t1.00\t1.00\t1.00\t1.00\n"
@@ -75,7 +76,7 @@ def test_a_program_gets_lines() -> None:
 
 def test_a_person_gets_the_messages_behind_the_numbers() -> None:
     screen = Screen(tty=True, colour=False, columns=80)
-    render(against_minima(answer(held_out=True)).to_json(), screen, options("--held-out"))
+    render(against_minima(answer(held_out=True)), screen, options("--held-out"))
     assert screen.text() == (
         "SKILL  MESSAGES  MUST P  MUST R  OFFERED P  OFFERED R\n"
         "pdf    5         0.50    0.25    0.75       0.75\n"
@@ -101,7 +102,7 @@ def test_a_person_gets_the_messages_behind_the_numbers() -> None:
 
 def test_a_missed_minimum_is_said_at_the_end() -> None:
     screen = Screen(tty=False, colour=False, columns=80)
-    render(against_minima(answer(), min_recall=0.9).to_json(), screen, options("--min-recall", "0.9"))
+    render(against_minima(answer(), min_recall=0.9), screen, options("--min-recall", "0.9"))
     assert screen.messages[-1] == (
         "Below the minimum: the recall of pdf is 0.75, not 0.90; the recall of all skills together is 0.80, not 0.90. "
         "[below-minimum]"
@@ -112,7 +113,7 @@ def test_a_missed_minimum_is_said_at_the_end() -> None:
 def test_a_library_without_evals() -> None:
     screen = Screen(tty=True, colour=False, columns=80)
     empty = TriggerEvals(tally(()), {}, (), ())
-    render(against_minima(empty).to_json(), screen, options("--suggest"))
+    render(against_minima(empty), screen, options("--suggest"))
     assert (screen.text(), screen.messages) == ("", ["No skill has trigger evals yet."])
     assert len(screen.hints) == 1
 
@@ -121,7 +122,7 @@ def test_a_file_without_a_usable_row() -> None:
     screen = Screen(tty=True, colour=False, columns=80)
     report = answer().to_json()["report"]
     error = InvalidError("not-trigger-evals", "t.json has no row that can be used.", hint="Write some.", report=report)
-    render(error.to_json(), screen, options("--file", "t.json"))
+    render_unusable(error, screen, options("--file", "t.json"))
     assert (screen.text(), screen.messages, screen.hints) == (
         "",
         [
@@ -134,10 +135,9 @@ def test_a_file_without_a_usable_row() -> None:
 
 def test_who_could_not_be_helped_is_said() -> None:
     screen = Screen(tty=False, colour=False, columns=80)
-    render(against_minima(answer(suggestions=())).to_json(), screen, options("--suggest"))
+    render(against_minima(answer(suggestions=())), screen, options("--suggest"))
     assert screen.messages[-1] == "No words were found that would help pdf."
-    right = tally(RESULTS[:1]).to_json({})
-    render({"success": True, **right, "files": [], "report": [], "below": []}, screen, options("--suggest"))
+    render(TriggerEvals(tally(RESULTS[:1]), {}, (), ()), screen, options("--suggest"))
     assert screen.messages[-1] == "No words are needed."
 
 

@@ -102,8 +102,8 @@ def render_proof(answer: Json, screen: Screen, name: str, count: str, *, head: s
         screen.say(f"The {name} is whole: {count}.")
 
 
-def render_failure(answer: Json, screen: Screen) -> None:
+def render_failure(problem: Note | None, screen: Screen) -> None:
     """Why the answer is no, and what to do about it."""
-    if not answer["success"]:
-        screen.say(f"{clean(answer['error'])} [{answer['code']}]")
-        screen.hint(answer["hint"])
+    if problem:
+        screen.say(f"{clean(problem.message)} [{problem.code}]")
+        screen.hint(problem.hint)

@@ -23,7 +23,7 @@ from whet.routing.evals.judge import Judge, Judged, Tier, judged
 from whet.routing.evals.suggestions import suggest as suggestions_of
 from whet.skill.names import key as name_key
 from whet.store.failures import os_failures
-from whet.values import Json, as_json, failure_json
+from whet.values import Json, answer_json, as_json, failure_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -87,10 +87,10 @@ class Stolen(NamedTuple):
     by: str
     messages: tuple[str, ...]
 
-    def to_json(self, name: Callable[[str], str]) -> Json:
-        """With the names of the skills."""
-        shown = [_shown(message) for message in self.messages[:_MOST_SHOWN]]
-        return {"skill": name(self.skill), "by": name(self.by), "count": len(self.messages), "messages": shown}
+    def tell(self, name: Callable[[str], str]) -> ToldTheft:
+        """As a report holds it."""
+        shown = tuple(_shown(message) for message in self.messages[:_MOST_SHOWN])
+        return ToldTheft(name(self.skill), name(self.by), len(self.messages), shown)
 
 
 class Tally(NamedTuple):
@@ -107,19 +107,77 @@ class Tally(NamedTuple):
     """Messages not for it that it is offered, or comes up, for."""
     stolen: tuple[Stolen, ...]
 
-    def to_json(self, name: Callable[[str], str], *, explicit: bool = False) -> Json:
+    def tell(self, name: Callable[[str], str], *, explicit: bool = False) -> ToldTally:
         """As a report holds it; `explicit` says that only a person may invoke the skill."""
-        return {
-            "skill": name(self.skill),
-            "explicit": explicit,
-            "cases": sum(self.must),
-            "must": self.must.to_json(),
-            "offered": self.offered.to_json(),
-            "missed": [_line(item, name) for item in self.missed[:_MOST_LISTED]],
-            "only_offered": [_line(item, name) for item in self.only_offered[:_MOST_LISTED]],
-            "false_triggers": [_line(item, name) for item in self.false[:_MOST_LISTED]],
-            "stolen": [item.to_json(name) for item in self.stolen],
-        }
+        missed, offered, false = (
+            tuple(_tell(item, name) for item in group[:_MOST_LISTED])
+            for group in (self.missed, self.only_offered, self.false)
+        )
+        stolen = tuple(item.tell(name) for item in self.stolen)
+        told = (name(self.skill), explicit, sum(self.must), self.must, self.offered)
+        return ToldTally(*told, missed, offered, false, stolen)
+
+
+class ToldMessage(NamedTuple):
+    """A message that went wrong, as a report holds it."""
+
+    message: str
+    place: str
+    tier: Tier
+    rank: int | None
+    confidence: float | None
+    winner: str | None
+    first: str | None
+
+
+class ToldTheft(NamedTuple):
+    """Messages that another skill won, as a report holds them."""
+
+    skill: str
+    by: str
+    total: int
+    messages: tuple[str, ...]
+    """The first of them."""
+
+    def to_json(self) -> Json:
+        """As JSON carries them."""
+        return {"skill": self.skill, "by": self.by, "count": self.total, "messages": list(self.messages)}
+
+
+class ToldTally(NamedTuple):
+    """How one skill does, with names instead of keys and no more messages than people read."""
+
+    skill: str
+    explicit: bool
+    cases: int
+    must: Scores
+    offered: Scores
+    missed: tuple[ToldMessage, ...]
+    only_offered: tuple[ToldMessage, ...]
+    false_triggers: tuple[ToldMessage, ...]
+    stolen: tuple[ToldTheft, ...]
+
+
+class Overall(NamedTuple):
+    """How all skills do together."""
+
+    must: Scores
+    offered: Scores
+    first: float | None
+    """The share of messages for which the right skill ranks first."""
+    top5: float | None
+
+
+class ToldReport(NamedTuple):
+    """How a library does, with names instead of keys."""
+
+    cases: int
+    held_out: bool
+    overall: Overall
+    skills: tuple[ToldTally, ...]
+    no_skill: ToldTally | None
+    confusions: tuple[ToldTheft, ...]
+    suggestions: tuple[Suggestion, ...]
 
 
 class Report(NamedTuple):
@@ -141,7 +199,7 @@ class Report(NamedTuple):
         """Those of skills that come up by themselves."""
         return [one for one in self.tallies if one.skill and one.skill not in self.explicit]
 
-    def to_json(self, names: Mapping[str, str]) -> Json:
+    def tell(self, names: Mapping[str, str]) -> ToldReport:
         """The report as every surface answers it; `names` are those of the keys."""
 
         def name(key: str) -> str:
@@ -150,22 +208,17 @@ class Report(NamedTuple):
         confusions = sorted(
             (item for tally in self.tallies for item in tally.stolen), key=lambda item: (-len(item.messages), item)
         )
-        return {
-            "cases": sum(sum(tally.must) for tally in self.tallies),
-            "held_out": self.held_out,
-            "overall": {
-                "must": self.must.to_json(),
-                "offered": self.offered.to_json(),
-                "first": rounded(_share(sum(rank == 1 for rank in self.ranks), len(self.ranks))),
-                "top5": rounded(_share(sum(rank is not None and rank <= 5 for rank in self.ranks), len(self.ranks))),
-            },
-            "skills": [
-                tally.to_json(name, explicit=tally.skill in self.explicit) for tally in self.tallies if tally.skill
-            ],
-            "no_skill": next((tally.to_json(name) for tally in self.tallies if not tally.skill), None),
-            "confusions": [item.to_json(name) for item in confusions[:_MOST_LISTED]],
-            "suggestions": [item.to_json(name) for item in self.suggestions],
-        }
+        first = rounded(_share(sum(rank == 1 for rank in self.ranks), len(self.ranks)))
+        top5 = rounded(_share(sum(rank is not None and rank <= 5 for rank in self.ranks), len(self.ranks)))
+        return ToldReport(
+            sum(sum(tally.must) for tally in self.tallies),
+            self.held_out,
+            Overall(self.must, self.offered, first, top5),
+            tuple(tally.tell(name, explicit=tally.skill in self.explicit) for tally in self.tallies if tally.skill),
+            next((tally.tell(name) for tally in self.tallies if not tally.skill), None),
+            tuple(item.tell(name) for item in confusions[:_MOST_LISTED]),
+            tuple(item._replace(skill=name(item.skill)) for item in self.suggestions),
+        )
 
 
 def tally(results: Sequence[Judged], explicit: Iterable[str] = ()) -> Report:
@@ -228,16 +281,16 @@ def _scores(items: Iterable[Judged], least: Tier) -> Scores:
     return Scores(counts[True, True], counts[True, False], counts[False, True], counts[False, False])
 
 
-def _line(item: Judged, name: Callable[[str], str]) -> Json:
-    return {
-        "message": _shown(item.case.message),
-        "place": item.case.place,
-        "tier": item.tier,
-        "rank": item.rank,
-        "confidence": rounded(item.confidence),
-        "winner": name(item.winner) if item.winner else None,
-        "first": name(item.first) if item.first else None,
-    }
+def _tell(item: Judged, name: Callable[[str], str]) -> ToldMessage:
+    return ToldMessage(
+        _shown(item.case.message),
+        item.case.place,
+        item.tier,
+        item.rank,
+        rounded(item.confidence),
+        name(item.winner) if item.winner else None,
+        name(item.first) if item.first else None,
+    )
 
 
 def _share(part: int, whole: int) -> float | None:
@@ -284,7 +337,7 @@ class TriggerEvals(NamedTuple):
 
     def to_json(self) -> Json:
         """The report as every surface answers it."""
-        answer = {"success": True, **self.report.to_json(self.names)}
+        answer = answer_json(self.report.tell(self.names))
         answer |= {"files": list(self.files), "report": as_json(self.notes)}
         answer |= {} if self.below is None else {"below": as_json(self.below)}
         return failure_json(answer, self.problem)

@@ -57,9 +57,9 @@ class Suggestion(NamedTuple):
     gain: float | None = None
     """By how many right answers it improves the skill, an offer counting half; None when that was not tried."""
 
-    def to_json(self, name: Callable[[str], str]) -> Json:
+    def to_json(self) -> Json:
         """As a report holds it."""
-        return {**self._asdict(), "skill": name(self.skill), "verified": self.gain is not None}
+        return {**self._asdict(), "verified": self.gain is not None}
 
 
 def suggest(

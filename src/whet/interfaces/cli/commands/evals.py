@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import InvalidError
 from whet.interfaces.cli.arguments import misuse, skill_argument
-from whet.interfaces.cli.context import Command, Outcome
+from whet.interfaces.cli.context import Command, Reply
 from whet.interfaces.cli.parser import amount
 from whet.interfaces.cli.rendering import paint_diff, render_failure
 from whet.interfaces.cli.terminal import progress
 from whet.interfaces.cli.text import clean, clean_block, plural, shorten
+from whet.notes import Note
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from whet.interfaces.cli.context import Answer, Context
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Parser
-    from whet.values import Json
+    from whet.learning.evals.descriptions import Description
+    from whet.learning.evals.evaluation import Evaluation, OwnTests
+    from whet.learning.evals.results import Side
+    from whet.learning.improvement.improve import Improvement, Round
+    from whet.routing.evals.report import Overall, ToldReport, ToldTally, TriggerEvals
+    from whet.routing.evals.suggestions import Suggestion
 
 
 _AGAINST = ("none", "old")
@@ -88,7 +95,8 @@ def _check_options(options: Namespace, *, triggers: bool) -> None:
 def _run_skill(context: Context, options: Namespace) -> Answer:
     with progress(context, options) as library:
         if options.optimise_description:
-            return library.learning.optimise_description(options.kind, options.model or "", apply=options.apply)
+            best = library.learning.optimise_description(options.kind, options.model or "", apply=options.apply)
+            return Reply(best, render_description)
         answer = library.learning.eval_skill(
             options.kind,
             options.model,
@@ -100,54 +108,51 @@ def _run_skill(context: Context, options: Namespace) -> Answer:
             min_pass_rate=options.min_pass_rate,
             **({"budget": options.budget} if options.budget else {}),
         )
-    return Outcome(answer, 1 if answer.problem else 0)
+    return Reply(answer, render_evaluation, 1 if answer.problem else 0)
 
 
-def _render_skill(answer: Json, screen: Screen, options: Namespace) -> None:
-    """The pass rates, and what they say; or the descriptions that were tried."""
-    if options.optimise_description:
-        _render_description(answer, screen)
-        return
-    for entry in answer["report"]:
-        screen.say(f"{screen.place(entry['path'])}: {clean(entry['message'])} [{entry['code']}]")
-    other = "old_skill" if answer["against"] == "old" else "without_skill"
-    sides = ("with_skill", other)
+def render_evaluation(found: Evaluation, screen: Screen, _options: Namespace) -> None:
+    """The pass rates, and what they say."""
+    _render_report(found.report, screen)
+    old = found.against == "old"
+    sides: tuple[Side, Side] = ("with_skill", "old_skill" if old else "without_skill")
     rows = [
-        (row["eval"], *(_format_rate(row["rates"].get(side)) for side in sides), " ".join(row["flags"]), row["text"])
-        for row in answer["expectations"]
+        (row.eval, *(_format_rate(row.rates.get(side)) for side in sides), " ".join(row.flags), row.text)
+        for row in found.expectations
     ]
-    screen.grid(("EVAL", "WITH", "OLD" if answer["against"] == "old" else "WITHOUT", "FLAGS", "EXPECTATION"), rows)
-    rates = [answer["summary"][side]["pass_rate"] for side in sides]
-    means = [_format_rate(None if one is None else one["mean"]) for one in rates]
-    than = "with the version before" if answer["against"] == "old" else "without it"
+    screen.grid(("EVAL", "WITH", "OLD" if old else "WITHOUT", "FLAGS", "EXPECTATION"), rows)
+    rates = [found.summary.sides[side].pass_rate for side in sides]
+    means = [_format_rate(rate and round(rate.mean, 4)) for rate in rates]
+    than = "with the version before" if old else "without it"
     screen.say(
-        f"{plural(len(answer['evals']), 'eval')}, {plural(answer['runs'], 'run')} each: pass rate {means[0]} with "
-        f"{clean(answer['name'])}, {means[1]} {than}; {answer['tokens']:,} tokens."
+        f"{plural(len(found.evals), 'eval')}, {plural(found.runs, 'run')} each: pass rate {means[0]} with "
+        f"{clean(found.name)}, {means[1]} {than}; {found.tokens:,} tokens."
     )
-    if answer["blind"]:
-        screen.say(_format_blind(answer["blind"]))
-    if answer["out"]:
-        screen.say(f"Everything is in {screen.place(answer['out'])}; open report.html in a browser.")
-    render_failure(answer, screen)
+    if found.blind:
+        wins, losses, ties, unknown = found.blind.counts()
+        missing = f", {unknown} missing" if unknown else ""
+        screen.say(f"Compared blindly, with the skill: {wins} won, {losses} lost, {ties} tied{missing}.")
+    if found.out:
+        screen.say(f"Everything is in {screen.place(found.out)}; open report.html in a browser.")
+    render_failure(found.problem, screen)
 
 
-def _format_blind(blind: Json) -> str:
-    missing = f", {blind['missing']} missing" if blind["missing"] else ""
-    counts = f"{blind['wins']} won, {blind['losses']} lost, {blind['ties']} tied"
-    return f"Compared blindly, with the skill: {counts}{missing}."
+def _render_report(report: Sequence[Note], screen: Screen) -> None:
+    screen.say(*(f"{screen.place(note.path)}: {clean(note.message)} [{note.code}]" for note in report))
 
 
-def _render_description(answer: Json, screen: Screen) -> None:
-    if answer["improved"]:
-        screen.paragraph(answer["description"])
-    before, after = (answer[one]["held_out"] for one in ("before", "after"))
-    counts = f"{plural(len(answer['tried']), 'candidate')} tried on {plural(answer['held_out'], 'held-out message')}"
-    if not answer["improved"]:
+def render_description(found: Description, screen: Screen, _options: Namespace) -> None:
+    """The best description, and how it does."""
+    best = found.best
+    counts = f"{plural(len(best.tried), 'candidate')} tried on {plural(best.cases[1], 'held-out message')}"
+    before, after = (round(score.held_out, 4) for score in (best.before, best.after))
+    if not best.improved:
         screen.say(f"{counts}; none is better than the description there is ({before:.2f}).")
         return
+    screen.paragraph(best.description)
     screen.say(f"{counts}; the best one raises {before:.2f} to {after:.2f}.")
-    if answer["applied"]:
-        screen.say(f"It is written; {clean(answer['name'])} is at version {answer['version']}.")
+    if found.applied:
+        screen.say(f"It is written; {clean(found.name)} is at version {found.version}.")
     else:
         screen.hint("Run it with --apply to write it.")
 
@@ -159,9 +164,7 @@ def _format_rate(value: float | None) -> str:
 _TRIGGERS = "triggers"
 _MOST_MESSAGES = 5
 """Messages of a kind that are shown for one skill."""
-_GROUPS = (("missed", "missed"), ("offered", "only_offered"), ("false", "false_triggers"))
 _NO_SKILL = "no skill"
-_TIERS = (("must", "precision"), ("must", "recall"), ("offered", "precision"), ("offered", "recall"))
 
 
 def configure_eval(parser: Parser) -> None:
@@ -204,130 +207,148 @@ def run_eval(context: Context, options: Namespace) -> Answer:
     except InvalidError as error:
         if "report" not in error.details:
             raise
-        return Outcome(error.to_json(), error.exit_code)
+        return Reply(error, render_unusable, error.exit_code)
     answer = against_minima(answer, min_precision=options.min_precision, min_recall=options.min_recall)
-    return Outcome(answer, 1 if answer.problem else 0)
+    return Reply(answer, render_triggers, 1 if answer.problem else 0)
 
 
-def render_eval(answer: Json, screen: Screen, options: Namespace) -> None:
+def render_unusable(error: InvalidError, screen: Screen, _options: Namespace) -> None:
+    """Why no row of a file can be used."""
+    _render_trigger_notes([Note(**note) for note in error.details["report"]], screen)
+    render_failure(Note.from_error(error, "error"), screen)
+
+
+def render_triggers(evals: TriggerEvals, screen: Screen, options: Namespace) -> None:
     """A table and the messages behind it; lines for a program."""
-    if options.kind != _TRIGGERS:
-        _render_skill(answer, screen, options)
-        return
-    for entry in answer["report"]:
-        told = f"{entry['message']} {entry['hint']}".rstrip()
-        screen.say(f"{screen.place(entry['path'])}: {entry['severity']}: {told} [{entry['code']}]")
-    if "skills" in answer:
-        _render_numbers(answer, screen)
-        _render_summary(answer, screen, options)
-    render_failure(answer, screen)
+    told = evals.report.tell(evals.names)
+    _render_trigger_notes(evals.notes, screen)
+    _render_numbers(told, screen)
+    _render_summary(told, screen, options)
+    render_failure(evals.problem, screen)
 
 
-def _render_numbers(answer: Json, screen: Screen) -> None:
-    rows = [(item["skill"], str(item["cases"]), *_format_numbers(item)) for item in answer["skills"]]
+def _render_trigger_notes(notes: Sequence[Note], screen: Screen) -> None:
+    for note in notes:
+        said = f"{note.message} {note.hint}".rstrip()
+        screen.say(f"{screen.place(note.path)}: {note.severity}: {said} [{note.code}]")
+
+
+def _render_numbers(told: ToldReport, screen: Screen) -> None:
+    rows = [(tally.skill, str(tally.cases), *_format_numbers(tally)) for tally in told.skills]
     screen.grid(("SKILL", "MESSAGES", "MUST P", "MUST R", "OFFERED P", "OFFERED R"), rows)
-    for item in (*answer["skills"], *filter(None, [answer["no_skill"]])):
-        _render_mistakes(item, screen)
-    suggestions = answer["suggestions"]
-    if suggestions and screen.tty:
+    for tally in (*told.skills, *filter(None, [told.no_skill])):
+        _render_mistakes(tally, screen)
+    if told.suggestions and screen.tty:
         screen.line()
         screen.line(screen.paint("Suggestions", "bold"))
-        for item in suggestions:
+        for item in told.suggestions:
             screen.paragraph(_format_suggestion(item), 4, "  ")
     else:
-        screen.say(*(f"Suggestion for {_format_suggestion(item)}" for item in suggestions))
+        screen.say(*(f"Suggestion for {_format_suggestion(item)}" for item in told.suggestions))
 
 
-def _render_summary(answer: Json, screen: Screen, options: Namespace) -> None:
-    if not answer["cases"]:
+def _render_summary(told: ToldReport, screen: Screen, options: Namespace) -> None:
+    if not told.cases:
         screen.say("No skill has trigger evals yet.")
         screen.hint("Write evals/triggers.json in a skill: a JSON list of {query, should_trigger}.")
         return
-    which = "held-out message" if answer["held_out"] else "message"
-    must_p, must_r, offered_p, offered_r = _format_numbers(answer["overall"])
+    which = "held-out message" if told.held_out else "message"
+    must_p, must_r, offered_p, offered_r = _format_numbers(told.overall)
     screen.say(
-        f"{plural(answer['cases'], which)}: comes up by itself with precision {must_p} and recall {must_r}, "
+        f"{plural(told.cases, which)}: comes up by itself with precision {must_p} and recall {must_r}, "
         f"is offered with {offered_p} and {offered_r}."
     )
-    if options.suggest and (unhelped := _skills_without_suggestion(answer)):
+    if options.suggest and (unhelped := _skills_without_suggestion(told)):
         screen.say(f"No words were found that would help {', '.join(unhelped)}.")
-    elif options.suggest and not answer["suggestions"]:
+    elif options.suggest and not told.suggestions:
         screen.say("No words are needed.")
 
 
-def _skills_without_suggestion(answer: Json) -> list[str]:
+def _skills_without_suggestion(told: ToldReport) -> list[str]:
     """The skills that something went wrong for and that have no suggestion."""
-    helped = {item["skill"] for item in answer["suggestions"]}
-    counted = (item for item in answer["skills"] if not item["explicit"])
-    wrong = (item["skill"] for item in counted if item["missed"] or item["false_triggers"])
+    helped = {item.skill for item in told.suggestions}
+    wrong = (one.skill for one in told.skills if not one.explicit and (one.missed or one.false_triggers))
     return [clean(name) for name in wrong if name not in helped]
 
 
-def _format_numbers(item: Json) -> tuple[str, ...]:
-    values = (item[tier][measure] for tier, measure in _TIERS)
-    return tuple("-" if value is None else f"{value:.2f}" for value in values)
+def _format_numbers(found: ToldTally | Overall) -> tuple[str, ...]:
+    must, offered = found.must, found.offered
+    shares = (must.precision, must.recall, offered.precision, offered.recall)
+    return tuple(_format_rate(share and round(share, 4)) for share in shares)
 
 
-def _mistakes(item: Json) -> Iterator[tuple[str, Json, str]]:
-    """The messages that went wrong for one skill, or for none: how, the row, and who won or ranks first instead."""
-    stolen = {message for theft in item["stolen"] for message in theft["messages"]}
-    for kind, group in _GROUPS:
-        for row in item[group]:
-            other = row["winner"] or row["first"] or ""
-            if kind != "offered" or row["message"] not in stolen:
-                yield kind, row, other if other != item["skill"] else ""
-    for theft in item["stolen"]:
-        for message in theft["messages"]:
-            yield "stolen", {"message": message, "confidence": None, "tier": ""}, theft["by"]
+class Mistake(NamedTuple):
+    """A message that went wrong."""
+
+    kind: str
+    """`missed`, `offered`, `false` or `stolen`."""
+    message: str
+    other: str
+    """Who won, or ranks first, instead."""
+    confidence: float | None = None
+    tier: str = ""
 
 
-def _render_mistakes(item: Json, screen: Screen) -> None:
+def _mistakes(tally: ToldTally) -> Iterator[Mistake]:
+    """The messages that went wrong for one skill, or for none."""
+    stolen = {message for theft in tally.stolen for message in theft.messages}
+    groups = {"missed": tally.missed, "offered": tally.only_offered, "false": tally.false_triggers}
+    for kind, rows in groups.items():
+        for row in rows:
+            other = row.winner or row.first or ""
+            if kind != "offered" or row.message not in stolen:
+                yield Mistake(kind, row.message, other if other != tally.skill else "", row.confidence, row.tier)
+    for theft in tally.stolen:
+        yield from (Mistake("stolen", message, theft.by) for message in theft.messages)
+
+
+def _render_mistakes(tally: ToldTally, screen: Screen) -> None:
     """The messages that went wrong for one skill."""
-    wrong, name = [*_mistakes(item)], item["skill"] or _NO_SKILL
+    wrong, name = [*_mistakes(tally)], tally.skill or _NO_SKILL
     if not screen.tty:
-        for kind, row, other in wrong:
-            sure = "" if row["confidence"] is None else f"{row['confidence']:.2f}"
-            screen.line("\t".join(map(clean, (name, kind, sure, other, row["message"]))))
+        for one in wrong:
+            sure = "" if one.confidence is None else f"{one.confidence:.2f}"
+            screen.line("\t".join(map(clean, (name, one.kind, sure, one.other, one.message))))
         return
     if wrong:
         screen.line()
         screen.line(screen.paint(clean(name), "bold"))
-    left = len(wrong)
-    for shown in (*(kind for kind, _ in _GROUPS), "stolen"):
-        for kind, row, other in [entry for entry in wrong if entry[0] == shown][:_MOST_MESSAGES]:
-            left -= 1
-            _render_message(kind, row["message"], ", ".join(_mistake_notes(kind, row, clean(other))), screen)
-    if left:
+    shown: Counter[str] = Counter()
+    for one in wrong:
+        shown[one.kind] += 1
+        if shown[one.kind] <= _MOST_MESSAGES:
+            _render_message(one, ", ".join(_mistake_notes(one)), screen)
+    if left := sum(max(0, count - _MOST_MESSAGES) for count in shown.values()):
         screen.line(f"  {left} more with --json.")
 
 
-def _mistake_notes(kind: str, row: Json, other: str) -> Iterator[str]:
+def _mistake_notes(one: Mistake) -> Iterator[str]:
     """How sure it was of a message, and who was before."""
-    if row["confidence"] is not None:
-        yield f"{row['confidence']:.0%}"
-    if kind == "missed":
+    other = clean(one.other)
+    if one.confidence is not None:
+        yield f"{one.confidence:.0%}"
+    if one.kind == "missed":
         yield f"{other} ranks first" if other else "nothing offered"
-    elif kind == "false":
-        yield f"{other} {row['tier']}".lstrip() if row["confidence"] is None else row["tier"]
-    elif kind == "stolen":
+    elif one.kind == "false":
+        yield f"{other} {one.tier}".lstrip() if one.confidence is None else one.tier
+    elif one.kind == "stolen":
         yield f"by {other}"
 
 
-def _render_message(kind: str, message: str, note: str, screen: Screen) -> None:
-    style = screen.paint(f"{kind:<7}", "yellow" if kind in ("missed", "offered") else "red")
+def _render_message(one: Mistake, note: str, screen: Screen) -> None:
+    style = screen.paint(f"{one.kind:<7}", "yellow" if one.kind in ("missed", "offered") else "red")
     room = max(screen.columns - 15 - len(note), 20)
-    screen.line(f"  {style}  {shorten(clean(message), room)}  ({note})")
+    screen.line(f"  {style}  {shorten(clean(one.message), room)}  ({note})")
 
 
-def _format_suggestion(item: Json) -> str:
-    where = "say" if item["kind"] == "use" else "do not use for"
-    found = f"in {plural(item['messages'], 'message')}; {_format_proof(item)}"
-    return f"{clean(item['skill'])}: {where} '{clean(item['phrase'])}' ({found})"
+def _format_suggestion(item: Suggestion) -> str:
+    where = "say" if item.kind == "use" else "do not use for"
+    found = f"in {plural(item.messages, 'message')}; {_format_proof(item.gain)}"
+    return f"{clean(item.skill)}: {where} '{clean(item.phrase)}' ({found})"
 
 
-def _format_proof(item: Json) -> str:
+def _format_proof(gain: float | None) -> str:
     """What came of trying a suggestion."""
-    gain = item["gain"]
     if gain is None:
         return "not tried"
     if gain == int(gain):
@@ -366,63 +387,59 @@ def run_improve(context: Context, options: Namespace) -> Answer:
         answer = library.learning.improve(
             *(options.name, options.model), grader=options.grader, write=options.write, dry_run=options.dry_run, **given
         )
-    return Outcome(answer, 1 if answer.problem else 0)
+    return Reply(answer, render_improve, 1 if answer.problem else 0)
 
 
-def render_improve(answer: Json, screen: Screen, _options: Namespace) -> None:
+def render_improve(found: Improvement, screen: Screen, _options: Namespace) -> None:
     """A row for each round, what changes, and what became of it."""
-    for entry in answer["report"]:
-        screen.say(f"{screen.place(entry['path'])}: {clean(entry['message'])} [{entry['code']}]")
-    screen.say(*map(clean, answer["warnings"]))
+    _render_report(found.report, screen)
+    screen.say(*map(clean, found.warnings))
     rows = [
         (
-            *(
-                str(number),
-                row["verdict"],
-                _format_rate(row["before"]),
-                _format_rate(row["after"]),
-                f"{row['tokens']:,}",
-            ),
-            *(str(len(row["edits"])), _explain_round(row)),
+            str(number),
+            row.verdict,
+            _format_rate(row.before),
+            _format_rate(row.after),
+            f"{row.tokens:,}",
+            str(len(row.edited.done)),
+            _explain_round(row),
         )
-        for number, row in enumerate(answer["rounds"], 1)
+        for number, row in enumerate(found.rounds, 1)
     ]
     screen.grid(("ROUND", "VERDICT", "BEFORE", "AFTER", "TOKENS", "EDITS", "WHY"), rows)
-    if answer["diff"]:
+    if found.diff:
         if screen.tty:
             screen.line()
-        paint_diff(screen, answer["diff"])
-    evals = answer["learned_from"] + answer["held_out"]
-    held = f", {answer['held_out']} of them held out" if answer["held_out"] else ""
-    before, after = (_format_rate(answer[one]["score"]) for one in ("before", "after"))
-    change = f"from {before} to {after}" if answer["improved"] else f"stays {before}"
-    screen.say(
-        f"{clean(answer['name'])}: the score {change} on {plural(evals, 'eval')}{held}; {answer['tokens']:,} tokens."
-    )
-    _render_end(answer, screen)
+        paint_diff(screen, found.diff)
+    evals = found.learned_from + found.held_out
+    held = f", {found.held_out} of them held out" if found.held_out else ""
+    before, after = _format_rate(found.before.score), _format_rate(found.after.score)
+    change = f"from {before} to {after}" if found.improved else f"stays {before}"
+    screen.say(f"{clean(found.name)}: the score {change} on {plural(evals, 'eval')}{held}; {found.tokens:,} tokens.")
+    _render_end(found, screen)
 
 
-def _render_end(answer: Json, screen: Screen) -> None:
+def _render_end(found: Improvement, screen: Screen) -> None:
     """What became of it, and what to do next."""
-    render_failure(answer, screen)
-    if not answer["success"]:
+    render_failure(found.problem, screen)
+    if found.problem:
         return
-    if answer["stopped"]:
-        screen.say(f"{clean(answer['stopped']['message'])} [{answer['stopped']['code']}]")
-    if answer["written"]:
-        screen.say(f"It is written; {clean(answer['name'])} is at version {clean(answer['version'])}.")
-    elif "proposal" in answer:
-        screen.say(f"It waits as proposal {answer['proposal']}. {clean(answer['cause'])}")
-        screen.hint(answer["hint"])
-    elif answer["improved"]:
+    if found.stopped:
+        screen.say(f"{clean(found.stopped.message)} [{found.stopped.code}]")
+    if found.kept and found.kept.proposal is None:
+        screen.say(f"It is written; {clean(found.name)} is at version {clean(found.kept.version)}.")
+    elif found.kept:
+        screen.say(f"It waits as proposal {found.kept.proposal}. {clean(found.kept.cause)}")
+        screen.hint(found.kept.hint)
+    elif found.improved:
         screen.hint("Run it without --dry-run to keep it.")
 
 
-def _explain_round(row: Json) -> str:
+def _explain_round(row: Round) -> str:
     """What speaks against a candidate, or what its edits are for."""
-    if row["reasons"]:
-        return " ".join(reason["message"] for reason in row["reasons"])
-    return " ".join(edit["why"] for edit in row["edits"])
+    if row.reasons:
+        return " ".join(reason.message for reason in row.reasons)
+    return " ".join(edit.to_json()["why"] for edit in row.edited.done)
 
 
 _OUTPUT_LINES = 20
@@ -443,38 +460,37 @@ def configure_test(parser: Parser) -> None:
 
 def run_test(context: Context, options: Namespace) -> Answer:
     with progress(context, options) as library:
-        answer = library.learning.run_tests(options.name, only_list=options.list)
-    return Outcome(answer, 1 if answer.problem else 0)
+        found = library.learning.run_tests(options.name, only_list=options.list)
+    return Reply(found, render_test, 1 if found.problem else 0)
 
 
-def render_test(answer: Json, screen: Screen, options: Namespace) -> None:
+def render_test(found: OwnTests, screen: Screen, _options: Namespace) -> None:
     """A row for each test, then what the failed ones printed."""
-    tests = answer["tests"]
-    if options.list:
-        for test in tests:
-            screen.line(clean(test["path"]))
-        screen.say(f"{plural(len(tests), 'test')}.")
+    tests = found.tests
+    if tests is None:
+        for path in found.found:
+            screen.line(clean(path))
+        screen.say(f"{plural(len(found.found), 'test')}.")
         return
-    screen.grid(
-        ("STATUS", "SECONDS", "TEST"), [(test["status"], f"{test['seconds']:.1f}", test["path"]) for test in tests]
-    )
+    screen.grid(("STATUS", "SECONDS", "TEST"), [(test.status, f"{test.seconds:.1f}", test.path) for test in tests])
     for test in tests:
-        if test["status"] not in ("passed", "skipped") and test["output"]:
-            printed = [f"  {line}" for line in clean_block(test["output"]).rstrip("\n").split("\n")[-_OUTPUT_LINES:]]
+        if test.status not in ("passed", "skipped") and test.output:
+            printed = [f"  {line}" for line in clean_block(test.output).rstrip("\n").split("\n")[-_OUTPUT_LINES:]]
             if screen.tty:
-                for line in ("", screen.paint(clean(test["path"]), "bold"), *printed):
+                for line in ("", screen.paint(clean(test.path), "bold"), *printed):
                     screen.line(line)
             else:
-                screen.say(f"{clean(test['path'])} printed:", *printed)
-    told = f"{plural(len(tests), 'test')}: {answer['passed']} passed, {answer['failed']} failed"
-    screen.say(f"{told}, {answer['skipped']} skipped.")
-    if not answer["success"]:
-        screen.say(f"{clean(answer['error'])} [{answer['code']}]")
+                screen.say(f"{clean(test.path)} printed:", *printed)
+    passed, skipped = (sum(test.status == status for test in tests) for status in ("passed", "skipped"))
+    failed = len(tests) - passed - skipped
+    screen.say(f"{plural(len(tests), 'test')}: {passed} passed, {failed} failed, {skipped} skipped.")
+    if found.problem:
+        screen.say(f"{clean(found.problem.message)} [{found.problem.code}]")
         screen.hint("--json has all that they printed.")
 
 
 COMMANDS = {
-    "eval": Command(configure_eval, run_eval, render_eval),
-    "improve": Command(configure_improve, run_improve, render_improve),
-    "test": Command(configure_test, run_test, render_test),
+    "eval": Command(configure_eval, run_eval),
+    "improve": Command(configure_improve, run_improve),
+    "test": Command(configure_test, run_test),
 }
