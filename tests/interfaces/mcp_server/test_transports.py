@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import signal
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import pytest
 from mcp.shared.subscriptions import PromptsListChanged, ResourcesListChanged
 
-from mcp_server.world import EITHER, ENOUGH, Heard, World, ask, connected, error_of, over_http, text_of, world
+from mcp_server.world import EITHER, ENOUGH, TOKEN, Heard, World, ask, connected, error_of, over_http, text_of, world
 from whet.interfaces.mcp.prompts import PAGE
 
 if TYPE_CHECKING:
@@ -39,6 +42,7 @@ def call(*arguments):
     return real(*arguments)
 Tools.call = call
 """
+LIST = {"jsonrpc": "2.0", "method": "tools/list"}
 READY = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 
 
@@ -191,3 +195,48 @@ def test_a_change_that_is_under_way_when_the_client_goes_is_whole(world: World) 
         assert library.edit.history.verify().valid
         text = library.read("pdf").content
     assert text.endswith(("Study references/guide.md.\n", "Read references/guide.md.\n"))
+
+
+# requests that have one id
+
+ALIKE = 12
+
+
+def test_requests_with_one_id_all_get_an_answer_on_standard_streams(world: World) -> None:
+    pipe = Pipe(world.process())
+    try:
+        pipe.send(HELLO, READY, *[{**LIST, "id": 7}] * ALIKE)
+        answers = [pipe.answer() for _ in range(ALIKE + 1)]
+        assert [answer["id"] for answer in answers] == [1] + [7] * ALIKE
+        assert all(answer["result"]["tools"] for answer in answers[1:])
+    finally:
+        assert pipe.end()[0] == 0
+
+
+@pytest.mark.parametrize("id_", [7, "seven"])
+def test_requests_with_one_id_all_get_an_answer_over_http(world: World, id_: int | str) -> None:
+    with world.http() as (url, _), ThreadPoolExecutor(ALIKE) as pool:
+        session = post(url, HELLO)[1]
+        answers = [*pool.map(lambda _: post(url, {**LIST, "id": id_}, session), range(ALIKE))]
+        assert [(status, answer["id"]) for status, _, answer in answers] == [(200, id_)] * ALIKE
+        assert all(answer["result"]["tools"] for _, _, answer in answers)
+
+
+def post(url: str, message: dict[str, Any], session: str = "") -> tuple[int, str, dict[str, Any]]:
+    """The status of an answer, the session it names, and the message in it."""
+    headers = {
+        "Authorization": f"Bearer {TOKEN}",
+        "Content-Type": "application/json",
+        "Accept": "application/json, text/event-stream",
+        **({"Mcp-Session-Id": session} if session else {}),
+    }
+    parts = urlsplit(url)
+    connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=ENOUGH)
+    try:
+        connection.request("POST", parts.path, json.dumps(message), headers)
+        answer = connection.getresponse()
+        lines = (line for line in answer if not line.startswith((b"event: ", b"id: ", b"data: \r")))
+        data = next(lines).removeprefix(b"data: ")  # else a sign of life, which is no answer
+        return answer.status, answer.getheader("Mcp-Session-Id") or "", json.loads(data)
+    finally:
+        connection.close()

@@ -10,8 +10,9 @@ from __future__ import annotations
 import hmac
 import os
 import socket
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakValueDictionary
 
 from whet.errors import FailedError, RefusedError, UsageError
 from whet.store.failures import os_failures
@@ -19,6 +20,7 @@ from whet.store.failures import os_failures
 if TYPE_CHECKING:
     from collections.abc import Collection, MutableMapping
 
+    from anyio import Lock
     from starlette.types import ASGIApp, Receive, Scope, Send
 
     from whet.interfaces.mcp.server import SkillServer
@@ -118,6 +120,48 @@ class Gate:
         return scheme.lower() == b"bearer" and hmac.compare_digest(token, self._token)
 
 
+class Turns:
+    """Lets a request wait while another one of its session has the same id: the SDK tells answers apart by it alone.
+
+    Without this, all answers go to the newest of them, and the others wait for ever.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self._turns: WeakValueDictionary[tuple[bytes, str], Lock] = WeakValueDictionary()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on when it is its turn."""
+        from anyio import Lock
+
+        session = next((value for name, value in scope.get("headers", ()) if name == b"mcp-session-id"), b"")
+        if not session or scope.get("method") != "POST":
+            await self._app(scope, receive, send)
+            return
+        messages = [message := await receive()]
+        while message.get("more_body"):
+            messages.append(message := await receive())
+        waiting = iter(messages)
+
+        async def replay() -> MutableMapping[str, Any]:
+            return next(waiting, None) or await receive()
+
+        id_ = _request_id(b"".join(message.get("body", b"") for message in messages))
+        async with self._turns.setdefault((session, id_), Lock()) if id_ else nullcontext():
+            await self._app(scope, replay, send)
+
+
+def _request_id(body: bytes) -> str:
+    """The id of the request in a body, as the SDK compares it; "" for what is no request, or no JSON."""
+    from pydantic_core import from_json
+
+    try:
+        message = from_json(body)
+    except ValueError:
+        return ""
+    return str(message.get("id", "")) if isinstance(message, dict) and "method" in message else ""
+
+
 def bind(address: Address) -> socket.socket:
     """The socket to listen on. Raises WhetError where that cannot be."""
     if not 0 <= address.port <= _LAST_PORT:
@@ -142,7 +186,7 @@ def application(server: SkillServer, address: Address, token: str) -> ASGIApp:
         allowed_origins=[_origin(origin) for origin in address.origins],
     )
     app = server.streamable_http_app(streamable_http_path=PATH, transport_security=security, host=address.host)
-    gate: ASGIApp = Gate(app, token)
+    gate: ASGIApp = Gate(Turns(app), token)
     if not address.origins:
         return gate
     from starlette.middleware.cors import CORSMiddleware
