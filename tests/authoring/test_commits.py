@@ -233,7 +233,7 @@ def renamed_and_back(library: Library) -> None:
 
 def renamed_and_again(library: Library) -> None:
     renamed_and_back(library)
-    library.edit.history.undo()
+    library.edit.history.undo(library.edit.history.entries(last=1).entries[0].run)
 
 
 def rolled_back(library: Library) -> None:

@@ -118,7 +118,7 @@ def test_a_proposal_is_a_value_and_proposing_writes_to_no_skill(world: World, mo
     def forbidden(*_: object, **__: object) -> None:
         raise AssertionError("something was written")
 
-    monkeypatch.setattr("whet.authoring.writer.write_tree", forbidden)
+    monkeypatch.setattr("whet.authoring.trees.Swap", forbidden)
     monkeypatch.setattr("whet.authoring.writer.Writer.write", forbidden)
     operations = {
         "create": created("new"),

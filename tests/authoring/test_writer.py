@@ -11,17 +11,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from authoring.world import World, check_whole, content, created, digest_of, patched, refused, world
-from whet.authoring import writer as writing
 from whet.authoring.journal import Journal
-from whet.authoring.trees import digest, write_tree
+from whet.authoring.trees import digest
 from whet.authoring.writer import Provenance, TreeChange, Writer
 from whet.library.package import read_tree
 from whet.skill.tree import Item, Tree
-from whet.store.atomic import temporary_path
+from whet.store.atomic import Swap, temporary_path
 from whet.store.locks import FileLock, lock_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 __all__ = ["world"]
@@ -46,14 +45,14 @@ def crash(writer: Writer, monkeypatch: pytest.MonkeyPatch, changes: list[TreeCha
     """Let a writer vanish after it has changed so many of the skills."""
     left = [after]
 
-    def dying(directory: str, before: Tree | None, wanted: Tree | None) -> None:
+    def dying(swap: Swap, *_: object, apply: Callable[[Swap], None] = Swap.apply) -> None:
         left[0] -= 1
         if left[0] < 0:
             raise SystemExit
-        write_tree(directory, before, wanted)
+        apply(swap)
 
     with monkeypatch.context() as patch:
-        patch.setattr(writing, "write_tree", dying)
+        patch.setattr(Swap, "apply", dying)
         patch.setattr(Writer, "_take_back", lambda *_: None)
         if after >= len(changes):
             patch.setattr(Journal, "settle", dying)

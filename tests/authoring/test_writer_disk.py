@@ -38,7 +38,7 @@ FULL = (
     + """
 import subprocess
 for place in sys.argv[2].split():
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=800k", "whet-test", f"{top}/{place}"], check=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1000k", "whet-test", f"{top}/{place}"], check=True)
 os.makedirs(top + "/skills", exist_ok=True)
 library = opened()
 library.edit.apply([create("one"), create("two")])
@@ -94,12 +94,15 @@ def test_a_full_disk_is_said_costs_nothing_and_is_over_when_there_is_room(tmp_pa
 
 
 FAILING = (
+    ("whet.store.atomic.Swap.write", 1),
     ("whet.authoring.trees.write_bytes", 1),
-    ("whet.authoring.trees.write_bytes", 2),
-    ("whet.authoring.trees.write_bytes", 3),
-    ("whet.authoring.trees.replace_directory", 1),
+    ("whet.store.atomic.Swap.make_directory", 1),
+    ("whet.store.atomic.Swap.apply", 1),
+    ("whet.store.atomic.Swap.apply", 2),
+    ("whet.store.atomic.Swap.apply", 3),
+    ("whet.store.atomic.trade", 1),
     ("os.rename", 1),
-    ("os.rename", 2),
+    ("whet.store.room._fill", 1),
     ("whet.store.blobs.write_bytes", 1),
     ("whet.store.blobs.write_bytes", 4),
     ("whet.authoring.journal.Journal.keep", 1),
@@ -162,20 +165,20 @@ def test_when_even_putting_back_fails_the_next_writer_does_it(world: World, monk
     before = library.workspace.digest()
     operations = [patched("one", "this", "that"), patched("two", "this", "that")]
     left = [1]
-    from whet.authoring import trees
+    from whet.store import atomic
 
-    real = trees._put_item
+    real = atomic.trade
 
-    def failing(*args: object, **kwargs: object) -> object:
+    def failing(one: str, other: str) -> None:
         left[0] -= 1
         if left[0] < 0:
-            with os_failures("the place"):
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        return real(*args, **kwargs)  # type: ignore[arg-type]  # passed on as they are
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        real(one, other)
 
     with monkeypatch.context() as patch:
-        patch.setattr(trees, "_put_item", failing)
-        refused(lambda: library.edit.apply(operations).to_json(), "disk-full")
+        patch.setattr(atomic, "trade", failing)
+        error = refused(lambda: library.edit.apply(operations).to_json(), "disk-full")
+    assert error.details["changed"] and "could not be taken back" in error.message
     assert len(list(library.edit.history.recover())) == 1
     assert library.workspace.digest() == before
     library.edit.apply(operations)

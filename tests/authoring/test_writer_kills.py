@@ -157,6 +157,7 @@ def test_a_writer_killed_at_any_step_leaves_every_skill_old_or_new(
     assert len(settled) > (2 if quick else 10)
     assert all(outcome in (before, after) for outcome in settled)
     assert settled == sorted(settled, key=lambda outcome: outcome == after), "once done, done"
+    assert all(outcome.keys() >= before.keys() or outcome.keys() >= after.keys() for outcome in unsettled), "or none"
     if change not in SEVERAL:
         assert all(outcome in (before, after) for outcome in unsettled), "and no reader saw anything else"
     if change != "compact":

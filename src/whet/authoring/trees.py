@@ -1,7 +1,8 @@
 """A skill's files put on disk.
 
 A `Tree` is everything the digest covers: files with their executable bit, and links. Putting one in the place of
-another is one step for whoever looks: a single file is replaced by a rename, several by swapping whole directories.
+another is one step for whoever looks: a single file trades places with the new one, several are changed by trading
+whole directories. Everything that needs room is done before; what was there lies beside until the change is certain.
 What the digest does not cover (`.git`, caches) is carried along, and files keep their permissions.
 """
 
@@ -10,17 +11,18 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from whet.errors import ConflictError
 from whet.skill import tree as trees
 from whet.skill.tree import Item, entries
-from whet.store.atomic import is_leftover, replace_directory, staging, temporary_path, write_bytes
-from whet.store.directories import make_directories, sync_directory
+from whet.store.atomic import Swap, is_leftover, sync_tree, write_bytes
+from whet.store.directories import make_directories
 from whet.store.failures import os_failures
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 _REPOSITORY = ".git"
 
@@ -32,47 +34,71 @@ def digest(tree: Mapping[str, Item] | None) -> str:
 
 def write_tree(directory: str, before: Mapping[str, Item] | None, after: Mapping[str, Item] | None) -> None:
     """Make the directory hold `after` where it held `before`; None is no directory."""
+    with replacing(directory, before, after) as swap:
+        swap.apply()
+
+
+@contextmanager
+def replacing(
+    directory: str, before: Mapping[str, Item] | None, after: Mapping[str, Item] | None
+) -> Iterator[Swap | Nothing]:
+    """Have `after` ready beside the directory that holds `before`: applying it and taking it back need no room."""
     if before == after:
-        return
-    if after is None:
-        remove_tree(directory)
+        yield Nothing()
+    elif after is None:
+        _check_removable(directory)
+        with Swap(directory, had=True, has=False) as swap:
+            yield swap
     elif before is None:
-        _make(directory, after)
-    else:
-        changed = [path for path in {**before, **after} if before.get(path) != after.get(path)]
-        new = after.get(changed[0])
-        if len(changed) == 1 and new and not new.link and not _is_link(before.get(changed[0])):
-            target = os.path.join(directory, *changed[0].split("/"))
-            make_directories(os.path.dirname(target))
-            _put_item(target, new, durable=True)
-        else:
-            _swap(directory, before, after)
-
-
-def _is_link(item: Item | None) -> bool:
-    return item is not None and item.link
-
-
-def _make(directory: str, tree: Mapping[str, Item]) -> None:
-    make_directories(os.path.dirname(directory))
-    with staging(directory) as staged:
-        _fill(staged, tree, durable=True)
-        with os_failures(directory):
+        make_directories(os.path.dirname(directory))
+        with Swap(directory, had=False, has=True) as swap:
+            swap.make_directory()
+            _fill(swap.spare, after, durable=True)
             # Not even an empty directory that somebody made meanwhile is taken: it is theirs.
             if os.path.lexists(directory):
                 message = f"{directory} exists already."
                 raise ConflictError("skill-exists", message, hint="Choose another name.", path=directory)
-            os.rename(staged, directory)
-            sync_directory(os.path.dirname(directory))
+            yield swap
+    else:
+        changed = [path for path in {**before, **after} if before.get(path) != after.get(path)]
+        old, new = before.get(changed[0]), after.get(changed[0])
+        if len(changed) == 1 and new and not new.link and not (old and old.link):
+            with _replacing_file(os.path.join(directory, *changed[0].split("/")), new) as swap:
+                yield swap
+        else:
+            with _replacing_directory(directory, before, after) as swap:
+                yield swap
 
 
-def _swap(directory: str, before: Mapping[str, Item], after: Mapping[str, Item]) -> None:
-    with staging(directory) as staged:
+class Nothing:
+    """What stays as it is."""
+
+    def apply(self) -> None:
+        """Do nothing."""
+
+    def take_back(self) -> None:
+        """Do nothing."""
+
+
+@contextmanager
+def _replacing_file(path: str, item: Item) -> Iterator[Swap]:
+    make_directories(os.path.dirname(path))
+    with Swap(path, had=os.path.lexists(path), has=True) as swap:
+        swap.write(item.data, _mode(path, item))
+        yield swap
+
+
+@contextmanager
+def _replacing_directory(directory: str, before: Mapping[str, Item], after: Mapping[str, Item]) -> Iterator[Swap]:
+    with Swap(directory, had=True, has=True) as swap:
+        swap.make_directory()
         with os_failures(directory):  # what is read-only stays so, and is then not filled either
-            os.chmod(staged, stat.S_IMODE(os.stat(directory).st_mode))
-        _carry(directory, staged, before, after)
-        _fill(staged, {path: item for path, item in after.items() if before.get(path) != item}, like=directory)
-        replace_directory(staged, directory)
+            os.chmod(swap.spare, stat.S_IMODE(os.stat(directory).st_mode))
+        _carry(directory, swap.spare, before, after)
+        _fill(swap.spare, {path: item for path, item in after.items() if before.get(path) != item}, like=directory)
+        with os_failures(directory):
+            sync_tree(swap.spare)
+        yield swap
 
 
 def _carry(old: str, new: str, before: Mapping[str, Item], after: Mapping[str, Item], prefix: str = "") -> None:
@@ -127,27 +153,22 @@ def _put_item(path: str, item: Item, *, durable: bool, like: str = "") -> None:
                 os.unlink(path)
             os.symlink(item.data.decode("utf-8", "surrogateescape"), path)
         return
-    like = like or path
+    write_bytes(path, item.data, mode=_mode(like or path, item), durable=durable)
+
+
+def _mode(like: str, item: Item) -> int | None:
+    """The permissions that a file gets, where there is one like it; None for the usual ones."""
     mode = stat.S_IMODE(os.stat(like).st_mode) if os.path.isfile(like) else None
     if item.executable:
-        mode = 0o755 if mode is None else mode | (mode & 0o444) >> 2
-    elif mode is not None:
-        mode &= ~0o111
-    write_bytes(path, item.data, mode=mode, durable=durable)
+        return 0o755 if mode is None else mode | (mode & 0o444) >> 2
+    return mode if mode is None else mode & ~0o111
 
 
-def remove_tree(directory: str) -> None:
-    """Remove a skill's directory in one step. A repository inside it is somebody's work and stays."""
+def _check_removable(directory: str) -> None:
+    """Raise where a directory must not, or cannot, be removed: a repository inside it is somebody's work."""
     if found := _repository_in(directory):
         message = f"{found} is a repository of its own; its history would be lost."
         raise ConflictError("holds-repository", message, hint="Move it away by hand.", path=found)
-    real = os.path.realpath(directory)
-    rubbish = temporary_path(real)
     with os_failures(directory, doing="remove"):
-        if not os.access(real, os.W_OK):
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), real)
-        os.rename(real, rubbish)
-        sync_directory(os.path.dirname(real))
-    from shutil import rmtree
-
-    rmtree(rubbish, ignore_errors=True)
+        if not os.access(directory, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), directory)

@@ -3,9 +3,13 @@
 1. Changes of killed writers are settled: what is completely there is entered into the journal, anything else is taken
    back. Both contents are known, so either is possible, and nobody was told that it was done.
 2. All skills concerned are locked, in one order everywhere. What they hold is compared with what the caller saw.
-3. Both contents are stored and the change is written down as an intent.
-4. The files are changed, each skill in one step. If that fails, the others are put back.
-5. The intent becomes entries of the journal. Only now is the change acknowledged.
+3. Everything that needs room is done: both contents are stored, the new ones made ready beside the old ones, and what
+   the last step needs is reserved. The change is written down as an intent.
+4. The files are changed, each skill in one step: first what is new, last what goes, so that a skill that moves is never
+   nowhere. What is replaced or removed only steps aside; taking back is a rename.
+5. The intent becomes entries of the journal. Only now is the change acknowledged, and what stepped aside removed.
+
+An error says whether anything was changed (`changed` among its details).
 
 A skill that was edited by other means since its last entry gets an entry of its own first, so that the chain of
 contents has no gap and the edit can be undone like any other.
@@ -13,29 +17,37 @@ contents has no gap and the edit can be undone like any other.
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.authoring.journal import Edit, Note
-from whet.authoring.trees import digest, write_tree
+from whet.authoring.trees import digest, replacing, write_tree
 from whet.errors import ConflictError, FailedError, WhetError
 from whet.library.package import read_tree
-from whet.store.atomic import clean_leftovers
-from whet.store.intents import EDIT, Handler
+from whet.store.atomic import clean_leftovers, leftovers, trade
+from whet.store.directories import sync_directory
+from whet.store.failures import os_failures
+from whet.store.intents import CLEAN, EDIT, Handler
 from whet.store.locks import FileLock, lock_path
+from whet.store.room import reserve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from whet.authoring.journal import Entry, Journal
+    from whet.authoring.trees import Nothing
     from whet.skill.tree import Item, Tree
+    from whet.store.atomic import Swap
     from whet.store.intents import Intent
 
 _LOCK_SECONDS = 30.0
 """Long enough for a handful of others to check and make their changes of the same skill first."""
 _ATTEMPTS = 5
+_PAGE, _PAGES, _PAGES_EACH = 4096, 32, 8
+"""Of the database; how many a change may touch, and how many more with each entry."""
 
 
 class TreeChange(NamedTuple):
@@ -93,8 +105,11 @@ class Writer:
                     continue  # its writer died a moment ago
                 try:
                     return self._write(changes, by, lock)
-                except ConflictError as error:
-                    error.details["paths"] = paths
+                except WhetError as error:
+                    if isinstance(error, ConflictError):
+                        error.details["paths"] = paths
+                    if not error.details.setdefault("changed", False) and isinstance(error, FailedError):
+                        error.hint = f"{error.hint} Nothing was changed."
                     raise
         message = " ".join((f"An earlier change of {paths[0]} is not settled.", *told))
         raise FailedError("unsettled-change", message, hint="Mend what is in its way, then try again.", path=paths[0])
@@ -127,24 +142,52 @@ class Writer:
         for tree in before.values():
             self.journal.keep(tree)
         edit = Edit(id_, tuple(notes), lock)
-        self.journal.begin(edit)
-        done: list[str] = []
-        try:
-            for change in changes:
-                _check_same(change, now[change.path], digest(read_tree(change.path)))  # an editor knows no locks
-                done.append(change.path)
-                write_tree(change.path, before[change.path], change.after)
-            return self._settle(edit)
-        except BaseException:
-            self._take_back(edit, done, before)
-            raise
+        order = sorted(changes, key=lambda change: _turn(now[change.path], change.after is not None))
+        aside = [change.path for change in order if now[change.path]]
+        with reserve(self._state, _room(edit)) as free, self._cleaning(aside) as cleaning, ExitStack() as stack:
+            self.journal.begin(edit)
+            swaps: list[Swap | Nothing] = []
+            try:
+                swaps += [
+                    stack.enter_context(replacing(change.path, before[change.path], change.after)) for change in order
+                ]
+                for change, swap in zip(order, swaps, strict=True):
+                    _check_same(change, now[change.path], digest(read_tree(change.path)))  # an editor knows no locks
+                    swap.apply()
+                free()
+                return self._settle(edit, cleaning)
+            except BaseException as error:
+                free()
+                if self._is_entered(edit):  # what came after that is made up for by whoever comes next
+                    if isinstance(error, WhetError):
+                        return self.journal.entries(run=by.run, last=len(changes))
+                elif not self._take_back(edit, swaps) and isinstance(error, WhetError):
+                    error.details["changed"] = True
+                    error.message += " The change is made in part and could not be taken back."
+                    error.hint = "Run `whet doctor --repair`, which finishes it or takes it back."
+                raise
 
-    def _settle(self, edit: Edit) -> tuple[Entry, ...]:
+    def _settle(self, edit: Edit, cleaning: Callable[[], None] = lambda: None) -> tuple[Entry, ...]:
         """Enter a change, and with it everything that is kept about its skills in the same database."""
         with self.journal.state.write():
             entries = self.journal.settle(edit)
             self.settled(entries, edit.lock)
+            cleaning()
             return entries
+
+    @contextmanager
+    def _cleaning(self, paths: Sequence[str]) -> Iterator[Callable[[], None]]:
+        """What writes down that something lies beside these skills which goes before the block ends."""
+        begun: list[str] = []
+
+        def begin() -> None:
+            if paths:
+                begun.append(self.journal.intents.begin(CLEAN, list(paths)))
+
+        yield begin
+        for id_ in begun:
+            with suppress(WhetError):
+                self.journal.intents.settle(id_, durable=False)
 
     def _note(self, change: TreeChange, now: Mapping[str, str], by: Provenance) -> Note:
         after = self.journal.keep(change.after)
@@ -176,44 +219,76 @@ class Writer:
                 notes.append(Note(*found, "", ""))
         return notes
 
-    def _take_back(self, edit: Edit, paths: Sequence[str], before: Mapping[str, Tree | None]) -> None:
-        """Put back what was there; where even that fails, the intent stays and the next writer tries again."""
-        intents = self.journal.intents
-        with suppress(WhetError):
-            if not intents.is_open(edit.id):
-                return  # it was interrupted after it was entered: the change is made
+    def _is_entered(self, edit: Edit) -> bool:
+        """Is the change in the history? Where that cannot be told, it is not: its transaction has failed."""
+        try:
+            return not self.journal.intents.is_open(edit.id)
+        except WhetError:
+            return False
+
+    def _take_back(self, edit: Edit, swaps: Sequence[Swap | Nothing]) -> bool:
+        """Put back what was there; where even that fails, the intent stays and the next one to come tries again."""
         back = 0
-        for path in reversed(paths):
+        for swap in reversed(swaps):
             with suppress(WhetError, OSError):
-                write_tree(path, read_tree(path), before[path])
+                swap.take_back()
                 back += 1
         with suppress(WhetError):
-            if back == len(paths):
-                intents.settle(edit.id)
+            if back == len(swaps):
+                self.journal.intents.settle(edit.id)
+        return back == len(swaps)
 
     def recover(self) -> tuple[str, ...]:
         """Settle the changes of writers that were killed; what was done or could not be done, a sentence each."""
-        return self.journal.intents.recover({EDIT: Handler(self._locks, self._recover, _describe)})
+        return self.journal.intents.recover(
+            {
+                EDIT: Handler(self._locks, self._recover, _describe),
+                CLEAN: Handler(self._locks, self._clean, lambda intent: f"Cleaning up beside {intent.payload[0]}"),
+            }
+        )
 
     def _locks(self, intent: Intent) -> list[FileLock]:
-        paths = {note.path for note in Edit.from_intent(intent).notes}
+        paths = set(intent.payload) if intent.kind == CLEAN else {note.path for note in Edit.from_intent(intent).notes}
         return [self._lock(path, 0.0) for path in sorted(paths - getattr(self._own, "held", frozenset()))]
 
     def _recover(self, intent: Intent) -> str:
         edit = Edit.from_intent(intent)
-        made = [note for note in edit.notes if note.action != "found"]
-        for note in made:
-            _clean(note.path)
+        made = sorted(
+            (note for note in edit.notes if note.action != "found"),
+            key=lambda note: _turn(note.before, bool(note.after)),
+        )
         current = {note.path: read_tree(note.path) for note in made}
         now = {path: digest(tree) for path, tree in current.items()}
-        if all(now[note.path] == note.after for note in made):
+        complete = all(now[note.path] == note.after for note in made)
+        if not complete:
+            for note in reversed(made):
+                if now[note.path] in (note.after, "") and now[note.path] != note.before:
+                    self._put_back(note, current[note.path])
+        for note in made:
+            _clean(note.path)
+        if complete:
             self._settle(edit)
             return f"{_describe(intent)} was complete and is now in the history."
-        for note in reversed(made):
-            if now[note.path] == note.after or not now[note.path]:
-                write_tree(note.path, current[note.path], self.journal.content(note.before))
         self.journal.intents.settle(edit.id)
         return f"{_describe(intent)} was not complete and was taken back."
+
+    def _clean(self, intent: Intent) -> str:
+        for path in intent.payload:
+            _clean(path)
+        self.journal.intents.settle(intent.id)
+        return ""
+
+    def _put_back(self, note: Note, current: Tree | None) -> None:
+        """Give a skill its content from before: the directory that stepped aside, else what is stored."""
+        if note.before and (aside := _find_aside(note.path, note.before)):
+            with os_failures(note.path, doing="put back"):
+                if current is None:
+                    os.rename(aside, note.path)
+                else:
+                    trade(aside, note.path)
+                sync_directory(os.path.dirname(note.path))
+        else:
+            write_tree(note.path, current, self.journal.content(note.before))
 
     def _lock(self, path: str, seconds: float) -> FileLock:
         return FileLock(lock_path(self._state, "skill", path), timeout=seconds)
@@ -221,6 +296,26 @@ class Writer:
 
 def _describe(intent: Intent) -> str:
     return f"A change of {', '.join(dict.fromkeys(note.skill for note in Edit.from_intent(intent).notes))}"
+
+
+def _turn(before: str, after: bool) -> int:
+    """When a skill's turn is among others: what is new first, what goes last."""
+    return 0 if not before else 1 if after else 2
+
+
+def _room(edit: Edit) -> int:
+    """The bytes that entering a change takes at most: pages that the database changes, and what the lock will say."""
+    return _PAGE * (_PAGES + _PAGES_EACH * len(edit.notes)) + 4 * len(json.dumps(edit.lock))
+
+
+def _find_aside(path: str, of: str) -> str:
+    """The directory with that content that stepped aside from a path; "" where there is none."""
+    for found in leftovers(os.path.dirname(path)):
+        if os.path.basename(found).startswith(f".{os.path.basename(path)}.") and os.path.isdir(found):
+            with suppress(WhetError):
+                if digest(read_tree(found)) == of:
+                    return found
+    return ""
 
 
 def _check_same(change: TreeChange, seen: str, now: str) -> None:

@@ -1,7 +1,8 @@
 """Files and directories that change in one step: whoever looks, and whenever the power fails, it is all old or all new.
 
 A file is written beside its target under a temporary name, synced, and renamed over it. A directory cannot be renamed
-over another one: the two swap places where the system can do that, else the old one steps aside first:
+over another one: the two trade places where the system can do that, else the old one steps aside first. Where a change
+may have to be taken back, what it replaces stays beside it until that is decided (`Swap`).
 
     .NAME.whet-tmp-RANDOM     not yet in place, or no longer: rubbish once its process is dead
     .NAME.whet-old-RANDOM     the complete old directory, between stepping aside and the new one being in place
@@ -19,9 +20,9 @@ import os
 import re
 import stat
 import sys
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, Self
 
 from whet.store.directories import sync_directory
 from whet.store.failures import os_failure, os_failures
@@ -106,29 +107,115 @@ def replace_directory(staged: str, target: str, *, durable: bool = True) -> str 
     Both must be on one file system. Returns the path of the old directory if it could not be removed afterwards.
     """
     real = os.path.realpath(target)
-    old = _aside(real, "old")
     with os_failures(target, doing="replace"):
         for directory in (staged, real):
             if not os.path.isdir(directory) and (directory == staged or os.path.lexists(directory)):
                 raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), directory)
         if durable:
-            _sync_tree(staged)
+            sync_tree(staged)
         with _marked(real), _marked(staged):
-            if os.path.lexists(real) and exchange(staged, real):
-                if durable:
-                    sync_directory(os.path.dirname(real))
-                return _remove_old(staged, real)
-            try:
-                with suppress(FileNotFoundError):
-                    os.rename(real, old)
+            if not os.path.lexists(real):
                 os.rename(staged, real)
-            except BaseException:
-                if os.path.lexists(old) and not os.path.lexists(real):
-                    os.rename(old, real)
-                raise
+            else:
+                trade(staged, real)
             if durable:
                 sync_directory(os.path.dirname(real))
-            return _remove_old(old, real) if os.path.lexists(old) else None
+            try:
+                if os.path.lexists(staged):
+                    _remove(staged)
+            except OSError:
+                return staged
+            return None
+
+
+class Swap:
+    """A content that is ready beside a file or directory, to take its place in one step, and to give it back in one.
+
+        with Swap(path, had=True, has=True) as swap:
+            swap.make_directory()       # or swap.write(data): what needs room is done first
+            ...
+            swap.apply()
+            ...
+            swap.take_back()            # where it shall not be
+
+    The content that is not in place lies under a temporary name, `spare`, and is removed at the end of the block.
+    """
+
+    def __init__(self, target: str, *, had: bool, has: bool) -> None:
+        """`had` and `has`: whether something is there before and after."""
+        self.target = os.path.realpath(target)
+        self.spare = temporary_path(self.target)
+        self._had, self._has = had, has
+        self._applied = False
+        self._marks = ExitStack()
+
+    def __enter__(self) -> Self:
+        if self._had:
+            self._marks.enter_context(_marked(self.target))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with self._marks:
+            if os.path.lexists(self.spare):
+                with suppress(OSError):  # what stays is a leftover, and reported as one
+                    _remove(self.spare)
+
+    def make_directory(self) -> None:
+        """Begin the new content as an empty directory."""
+        with os_failures(self.target, doing="prepare"):
+            os.mkdir(self.spare)
+        self._marks.enter_context(_marked(self.spare))
+
+    def write(self, data: bytes, mode: int | None) -> None:
+        """Make the new content a file."""
+        with os_failures(self.target):
+            fd, self.spare = _create(self.target, 0o644 if mode is None else 0o600)
+            self._marks.callback(os.close, fd)
+            if mode is not None:
+                os.chmod(self.spare, mode)
+            _write_all(fd, data)
+            os.fsync(fd)
+            if _WINDOWS:  # renames no open file
+                self._marks.close()
+
+    def apply(self) -> None:
+        """Put the new content in place. On failure the old one is."""
+        self._turn(had=self._had, has=self._has)
+
+    def take_back(self) -> None:
+        """Put the old content in place again, if the new one is."""
+        if self._applied:
+            self._turn(had=self._has, has=self._had)
+
+    def _turn(self, *, had: bool, has: bool) -> None:
+        with os_failures(self.target, doing="replace"):
+            if had and has:
+                trade(self.spare, self.target)
+            elif has:
+                if os.path.lexists(self.target):  # somebody was faster, and it is theirs
+                    raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), self.target)
+                os.rename(self.spare, self.target)
+            elif had:
+                os.rename(self.target, self.spare)
+            self._applied = not self._applied
+            sync_directory(os.path.dirname(self.target))
+
+
+def trade(one: str, other: str) -> None:
+    """Put each of two files or directories in the place of the other, in one step where the system can do that.
+
+    Where it cannot, there is nothing at `other` for a moment; `clean_leftovers` puts back what was there.
+    """
+    if exchange(one, other):
+        return
+    old = _aside(other, "old")
+    os.rename(other, old)
+    try:
+        os.rename(one, other)
+    except BaseException:
+        os.rename(old, other)
+        raise
+    os.rename(old, one)
 
 
 def is_leftover(name: str) -> bool:
@@ -249,31 +336,17 @@ def _marked(path: str) -> Iterator[bool]:
             os.close(fd)
 
 
-def _sync_tree(directory: str) -> None:
+def sync_tree(directory: str) -> None:
     """Sync every file and directory below and including `directory`."""
     if _WINDOWS:  # has no sync for directories, and none for files that are read-only
         return
     with os.scandir(directory) as entries:
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):
-                _sync_tree(entry.path)
+                sync_tree(entry.path)
             elif entry.is_file(follow_symlinks=False):
                 sync_file(entry.path)
     sync_directory(directory)
-
-
-def _remove_old(old: str, target: str) -> str | None:
-    """Remove the replaced directory; half of it must never pass for a complete old one, so it is renamed first."""
-    rubbish = temporary_path(target)
-    try:
-        os.rename(old, rubbish)
-    except OSError:
-        return old
-    try:
-        _remove(rubbish)
-    except OSError:
-        return rubbish
-    return None
 
 
 def _clean(path: str) -> Cleaned:

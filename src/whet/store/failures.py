@@ -31,7 +31,7 @@ def os_failure(error: OSError, path: str, *, doing: str = "write", other: str = 
         return FailedError(
             "disk-full",
             f"Cannot {doing} {path}: no space is left, or a quota or size limit is reached.",
-            hint="Free some space and try again. What was there before is unchanged.",
+            hint="Free some space and try again.",
             path=path,
         )
     if error.errno in _DENIED:
@@ -65,7 +65,7 @@ def _sqlite_kind(extended: int) -> tuple[str, str, str]:
     if primary in (_SQLITE_BUSY, _SQLITE_LOCKED):
         return "state-busy", "is in use by another process", "Try again when the other process has finished."
     if primary == _SQLITE_FULL or extended == _SQLITE_IOERR_SHMSIZE:
-        return "disk-full", "cannot grow", "Free some space and try again. What was saved before is unchanged."
+        return "disk-full", "cannot grow", "Free some space and try again."
     if primary in (_SQLITE_READONLY, _SQLITE_PERM, _SQLITE_CANTOPEN, _SQLITE_AUTH):
         hint = "Check who owns the file and its directory and that they are not read-only."
         return "permission-denied", "cannot be opened or written", hint

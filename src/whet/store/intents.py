@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 EDIT = "edit"
 """A change of skills (`whet.authoring.writer`), with what a lock will say of them."""
+CLEAN = "clean"
+"""What lies beside skills that were changed, and is no longer needed (`whet.authoring.writer`)."""
 LOCK = "lock"
 """A lock that does not say yet what is installed (`whet.sources.lock.installs`)."""
 
@@ -73,9 +75,12 @@ class Intents:
             connection.execute("INSERT INTO intents (id, time, kind, payload) VALUES (?, ?, ?, ?)", row)
         return id_
 
-    def settle(self, id_: str) -> bool:
-        """Strike an intent out: it is done, or taken back. False where somebody else has done so."""
-        with self._state.write() as connection:
+    def settle(self, id_: str, *, durable: bool = True) -> bool:
+        """Strike an intent out: it is done, or taken back. False where somebody else has done so.
+
+        Not `durable`: after a power failure it may be open again.
+        """
+        with self._state.write(durable=durable) as connection:
             return connection.execute("DELETE FROM intents WHERE id = ?", (id_,)).rowcount > 0
 
     def open(self, kind: str) -> list[Intent]:
