@@ -14,6 +14,7 @@ from whet import Library, WhetError
 from whet.authoring.trees import digest
 from whet.authoring.writer import Provenance
 from whet.library.package import read_tree
+from whet.store.repair import Repaired
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -272,7 +273,7 @@ def test_adopting_what_an_agent_wrote_does_not_make_it_the_users(machine: Machin
 
 def test_the_doctor_looks_at_the_lock_and_mends_it(machine: Machine, library: Library) -> None:
     assert library.sources.examine() == ()
-    assert library.sources.repair() == ((), ())
+    assert library.sources.repair() == Repaired()
     machine.skill("deploy")
     library.sources.install(str(machine.shelf))
     before = machine.lock.read_bytes()

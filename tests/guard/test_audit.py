@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from whet.authoring.journal import Journal, Note
+from whet.errors import FailedError
 from whet.guard.audit import Audit, AuditEntry
 from whet.guard.policy import Override
 from whet.store.chain import ORIGIN
+from whet.store.repair import Repaired
 from whet.store.state import StateDatabase
 
 if TYPE_CHECKING:
@@ -62,17 +65,61 @@ def test_decisions_are_chained(audit: Audit) -> None:
     [
         ("UPDATE audit SET decision = 'allow' WHERE id = 2", [(2, "record-changed")]),
         ("UPDATE audit SET time = 1 WHERE id = 3", [(3, "record-changed")]),
-        ("DELETE FROM audit WHERE id = 2", [(3, "record-missing"), (3, "chain-broken")]),
-        ("UPDATE audit SET hash = 'x' WHERE id = 1", [(1, "record-changed"), (2, "chain-broken")]),
-        ("UPDATE audit SET id = 9 WHERE id = 3", [(9, "record-missing"), (9, "record-changed")]),
+        ("DELETE FROM audit WHERE id = 2", [(3, "record-missing"), (3, "chain-broken"), (2, "history-cut")]),
+        ("DELETE FROM audit WHERE id > 1", [(2, "history-cut")]),
+        ("DELETE FROM audit", [(1, "history-cut")]),
+        (
+            "UPDATE audit SET hash = 'x' WHERE id = 1",
+            [(1, "record-changed"), (2, "chain-broken"), (1, "history-cut")],
+        ),
+        (
+            "UPDATE audit SET id = 9 WHERE id = 3",
+            [(9, "record-missing"), (9, "record-changed"), (3, "history-cut"), (9, "log-damaged")],
+        ),
     ],
 )
-def test_what_was_changed_is_noticed(audit: Audit, tmp_path: Path, query: str, expected: list[tuple[int, str]]) -> None:
-    audit.add([NOTE, NOTE, NOTE])
+def test_what_was_changed_is_noticed_and_taken_back_from_the_log(
+    audit: Audit, tmp_path: Path, query: str, expected: list[tuple[int, str]]
+) -> None:
+    records = audit.add([NOTE, NOTE, NOTE])
     audit.state.close()
     change(tmp_path, query)
-    assert [(problem.record, problem.code) for problem in audit.verify()] == expected
+    assert [(problem.number, problem.code) for problem in audit.verify()] == expected
+    mended = audit.mend()
+    assert mended.done and mended.lost == ()
+    assert (audit.records(), audit.verify(), audit.mend()) == (records, (), Repaired())
     audit.add([NOTE])
+    assert audit.verify() == ()
+
+
+def test_nothing_is_added_to_a_record_that_was_cut(audit: Audit, tmp_path: Path) -> None:
+    audit.add([NOTE, NOTE])
+    audit.state.close()
+    change(tmp_path, "DELETE FROM audit WHERE id = 2")
+    with pytest.raises(FailedError) as caught:
+        audit.add([NOTE])
+    assert caught.value.code == "history-cut" and "doctor --repair" in caught.value.hint
+    assert len(audit.records()) == 1
+
+
+def test_what_is_lost_for_good_is_on_record(audit: Audit, tmp_path: Path) -> None:
+    records = audit.add([NOTE, NOTE, NOTE, NOTE])
+    audit.state.close()
+    change(tmp_path, "DELETE FROM audit WHERE id IN (2, 3)")
+    (tmp_path / "state" / "audit.log").unlink()
+    assert audit.mend().lost == ("Lost: records 2-3.",)
+    kept = audit.records()
+    assert kept[:2] == (records[0], records[3]) and (kept[2].id, kept[2].action) == (5, "lost")
+    audit.add([NOTE])
+    assert (audit.verify(), audit.mend()) == ((), Repaired())
+
+
+def test_each_record_carries_the_newest_entry_of_the_history(audit: Audit) -> None:
+    (early,) = audit.add([NOTE])
+    journal = Journal(audit.state, lambda: 5 * SECOND)
+    (entry,) = journal.append([Note("user", "", "create", "a", "/s/a", "", "", journal.keep({}), "", "")])
+    (late,) = audit.add([NOTE])
+    assert (early.journal, late.journal) == ("", f"1 {entry.hash}")
 
 
 def test_an_override_is_for_one_content_and_ends(audit: Audit, tmp_path: Path) -> None:

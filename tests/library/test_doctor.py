@@ -17,7 +17,7 @@ from whet.library.package import list_package
 from whet.library.roots import Root
 from whet.library.state import Decisions
 from whet.notes import Note
-from whet.store.repair import repair_state
+from whet.store.repair import Repaired, repair_state
 from whet.store.state import StateDatabase
 
 if TYPE_CHECKING:
@@ -293,6 +293,7 @@ def test_leftovers_are_cleaned_wherever_they_are(
     assert library.repair().to_json() == {
         "repaired": [f"{root}/group/.lost.whet-old-0123456789abcdef: restored.", f"{temporary}: removed."],
         "lost": [],
+        "failed": [],
     }
     assert [item["name"] for item in library.skills().to_json()["skills"]] == ["kept", "lost"]
     assert library.doctor() == ()
@@ -330,12 +331,12 @@ def test_a_damaged_state_database_is_set_aside_and_its_rows_saved(
     assert answer["repaired"][0].startswith(f"Set the damaged state database aside as {path}.broken-")
     assert list(examine_state(str(tmp_path / "state"))) == []
     assert library.workspace.decisions.disabled()
-    assert library.repair().to_json() == {"repaired": [], "lost": []}
+    assert library.repair().to_json() == {"repaired": [], "lost": [], "failed": []}
 
 
 def test_nothing_is_mended_where_nothing_is_wrong(root: str, tmp_path: Path) -> None:
-    assert repair_state(str(tmp_path / "state"), lambda: 1) == ((), ())
-    assert repair_roots([Root(root, "user", real=root), Root("/nowhere", "user", real="/nowhere")]) == ((), ())
+    assert repair_state(str(tmp_path / "state"), lambda: 1) == Repaired()
+    assert repair_roots([Root(root, "user", real=root), Root("/nowhere", "user", real="/nowhere")]) == Repaired()
 
 
 def test_a_state_database_of_another_program_is_left_alone(tmp_path: Path) -> None:
@@ -346,4 +347,4 @@ def test_a_state_database_of_another_program_is_left_alone(tmp_path: Path) -> No
     with pytest.raises(FailedError) as caught:
         Decisions(StateDatabase(str(tmp_path / "state")), lambda: 1).disabled()
     assert caught.value.code == "state-foreign"
-    assert repair_state(str(tmp_path / "state"), lambda: 1) == ((), ())
+    assert repair_state(str(tmp_path / "state"), lambda: 1) == Repaired()

@@ -159,6 +159,8 @@ def test_a_damaged_state_database_is_said_and_mended(machine: Machine) -> None:
     assert repaired.done[0].startswith("Set the damaged state database aside as ")
     assert check_state(machine.state) is None and repair_state(machine.state, lambda: 10**18) == Repaired()
     assert other.entries(machine.root) == tuple(before.values()), "the lock is the truth"
+    assert journal.mend().done, "from its log"
+    assert len(journal.entries()) == 40 and journal.verify() == ()
     journal.state.close()
     machine.install("xlsx")
     assert set(machine.locked()) == {"skills/pdf", "skills/xlsx"}

@@ -167,7 +167,7 @@ def test_an_empty_file_is_a_database_not_yet_made(path: str) -> None:
 def test_a_path_that_cannot_be_a_database_is_a_failure(tmp_path: Path) -> None:
     (tmp_path / "directory.db").mkdir()
     (tmp_path / "file").write_text("")
-    for path, expected in (("directory.db", "permission-denied"), ("file/state.db", "write-failed")):
+    for path, expected in (("directory.db", "state-corrupt"), ("file/state.db", "write-failed")):
         with pytest.raises(FailedError) as caught:
             Database.open(str(tmp_path / path), SCHEMA, durable=True)
         assert caught.value.code == expected and caught.value.hint

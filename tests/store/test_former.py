@@ -31,7 +31,7 @@ from whet.sources.taps import Tap, Taps
 from whet.store import former
 from whet.store.clock import system_clock
 from whet.store.database import FORMER
-from whet.store.repair import check_state, repair_state
+from whet.store.repair import Repaired, check_state, repair_state
 from whet.store.state import StateDatabase
 
 FIXTURES = Path(__file__).parent / "fixtures"
@@ -55,7 +55,8 @@ def state(tmp_path: Path) -> Path:
 
 def rows(path: Path, table: str) -> list[tuple[Any, ...]]:
     with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
-        columns = sorted(row[1] for row in connection.execute(f"PRAGMA table_info({table})"))
+        known = {row[1] for row in connection.execute(f"PRAGMA table_info({table})")}
+        columns = sorted(known - {"journal"} if table == "audit" else known)  # what was added to it since
         return sorted(connection.execute(f"SELECT {', '.join(columns)} FROM {table}"), key=repr)
 
 
@@ -264,7 +265,7 @@ def test_a_damaged_old_file_is_an_error_and_saved_by_a_repair(state: Path, name:
     assert {table: after[table] for table in after if table not in own} == {
         table: before[table] for table in before if table not in own
     }
-    assert check_state(str(state)) is None and repair_state(str(state), system_clock) == ((), ())
+    assert check_state(str(state)) is None and repair_state(str(state), system_clock) == Repaired()
 
 
 def test_a_damaged_state_database_of_the_version_before_is_repaired_with_the_other_files(state: Path) -> None:

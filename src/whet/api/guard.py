@@ -15,7 +15,7 @@ from whet.values import answer_json
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from whet.guard.audit import Problem, Record
+    from whet.guard.audit import Record
     from whet.guard.baseline import Entry as Known
     from whet.guard.permissions.decision import Permission, Policy
     from whet.guard.policy import Decision, Table
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from whet.library.config import ResolvedConfig
     from whet.library.trust import SkillDecision
     from whet.library.workspace import Workspace
+    from whet.store.chain import Problem
     from whet.values import Json
 
 
@@ -131,7 +132,8 @@ class AuditProof(NamedTuple):
 
     def to_json(self) -> Json:
         """The proof as JSON carries it."""
-        return answer_json(self)
+        problems = [{"record": number, "code": code, "message": text} for number, code, text in self.problems]
+        return {**answer_json(self), "problems": problems}
 
 
 class ProjectReview(NamedTuple):

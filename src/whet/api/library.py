@@ -547,7 +547,8 @@ class Library:
             snapshot = workspace.snapshot()
             entries.extend((*workspace.report(snapshot), *examine(snapshot.catalogue, snapshot.config.probe)))
             entries.extend(menu_report(snapshot, PERSON))
-            entries.extend((*self.history.interrupted(), *stores.usage.problems, *workspace.gate.audit.examine()))
+            entries.extend((*self.history.interrupted(), *stores.usage.problems))
+            entries.extend((*self.history.examine(), *workspace.gate.audit.examine()))
             entries.extend((*self.sources.examine(), *examine_routing(workspace.config().settings)))
         except WhetError as error:
             if error.code not in {entry.code for entry in entries}:
@@ -557,22 +558,34 @@ class Library:
     def repair(self) -> Repaired:
         """Mend what can be mended without asking; what was `done` and what is `lost`, in sentences.
 
-        Damaged databases and locks are set aside and made again from what can be saved, interrupted changes settled,
-        leftovers of killed processes removed.
+        Damaged databases, logs and locks are set aside and made again from what can be saved, interrupted changes
+        settled, leftovers of killed processes removed. Stored contents are never removed. What fails is told in
+        `failed`, and the rest is mended all the same.
         """
         from whet.library.doctor import repair_roots, repair_workplaces
         from whet.store.repair import Repaired, repair_databases
 
         workspace = self.workspace
         workspace.close()
-        state = repair_databases(workspace.place.state, workspace.clock)
-        roots = repair_roots(root for root in workspace.config().roots if root.trusted)
-        settled = [*self.history.recover(), *repair_workplaces(workspace.place.state).done]
-        parts = [state, roots, self.sources.repair(), self._stores.sessions.repair()]
-        if removed := self.history.compact():
-            settled.append(f"{removed} stored contents that nothing refers to were removed.")
-        done = [*(item for part in parts for item in part.done), *settled]
-        return Repaired(tuple(done), tuple(item for part in parts for item in part.lost))
+        steps: tuple[Callable[[], Repaired], ...] = (
+            lambda: repair_databases(workspace.place.state, workspace.clock),
+            self.history.mend,
+            workspace.gate.audit.mend,
+            lambda: Repaired(self.history.recover()),
+            lambda: repair_roots(root for root in workspace.config().roots if root.trusted),
+            self.sources.repair,
+            self._stores.sessions.repair,
+            lambda: repair_workplaces(workspace.place.state),
+        )
+        parts: list[Repaired] = []
+        failed: list[str] = []
+        for step in steps:
+            try:
+                parts.append(step())
+            except WhetError as error:
+                failed.append(f"{error.message} {error.hint}")
+        done, lost = (tuple(item for part in parts for item in part[at]) for at in (0, 1))
+        return Repaired(done, lost, tuple(dict.fromkeys(failed)))
 
 
 def _working_directory() -> str:

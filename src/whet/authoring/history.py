@@ -17,15 +17,18 @@ from whet.errors import ConflictError, NotFoundError, UsageError
 from whet.library.package import read_tree
 from whet.notes import Note
 from whet.skill.names import closest, key
+from whet.store.chain import REPAIR_HINT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from whet.authoring.commits import Committer
     from whet.authoring.journal import Entry, Journal
     from whet.authoring.writer import Provenance
     from whet.library.workspace import Workspace
     from whet.skill.tree import Item, Tree
+    from whet.store.chain import Problem
+    from whet.store.repair import Repaired
 
 
 _VERSION = re.compile(r"^(---\n(?:(?!---\n).*\n)*?[ ]*version:)([^\n]*)")
@@ -256,8 +259,27 @@ class History:
         self._journal = committer.writer.journal
 
     def compact(self) -> int:
-        """Remove stored contents that nothing refers to; how many files that were."""
+        """Remove stored contents that nothing refers to; how many files that were.
+
+        Raises FailedError where the history is not whole: then nothing is removed.
+        """
         return self._journal.compact()
+
+    def examine(self) -> Iterator[Note]:
+        """What is wrong with the history, as a report tells it: the first problem of a kind, and how many there are."""
+        found: dict[str, list[Problem]] = {}
+        for problem in self._journal.verify():
+            found.setdefault("history-cut" if problem.code == "history-cut" else "history-damaged", []).append(problem)
+        for code, problems in found.items():
+            more = f" There are {len(problems)} such problems." if len(problems) > 1 else ""
+            message = problems[0].message + more
+            yield Note(
+                code, "error", message, "`whet verify-history` lists all. " + REPAIR_HINT, path=self._journal.state.path
+            )
+
+    def mend(self) -> Repaired:
+        """Take back what the log and the skills themselves have, and put on record what is lost."""
+        return self._journal.mend()
 
     def interrupted(self) -> tuple[Note, ...]:
         """The changes that a killed process left unfinished, as a report tells them."""

@@ -12,21 +12,26 @@ from __future__ import annotations
 
 import json
 import os
+import re
+from contextlib import suppress
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.errors import FailedError, NotFoundError, UsageError, WhetError
+from whet.library.package import read_tree
 from whet.skill.tree import Item, Tree, entries, manifest, read_manifest
 from whet.store.blobs import CONTENTS, Blobs
-from whet.store.chain import ORIGIN, Chain
+from whet.store.chain import LOST, ORIGIN, REPAIR_HINT, Chain, Loaded, Problem, in_ranges
 from whet.store.clock import iso
 from whet.store.intents import EDIT, Intents
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    import sqlite3
+    from collections.abc import Iterable, Iterator, Mapping
 
     from whet.store.clock import Clock
     from whet.store.intents import Intent
+    from whet.store.repair import Repaired
     from whet.store.state import StateDatabase
     from whet.values import Json
 
@@ -95,14 +100,6 @@ class Edit(NamedTuple):
         """The change that an intent of the kind `EDIT` is about."""
         notes = tuple(Note(*note) for note in intent.payload["notes"])
         return cls(intent.id, notes, intent.payload.get("lock"))
-
-
-class Problem(NamedTuple):
-    """Something in the history that is not as it must be."""
-
-    entry: int
-    code: str
-    message: str
 
 
 class Journal:
@@ -189,6 +186,7 @@ class Journal:
 
     def begin(self, edit: Edit) -> None:
         """Write down what is about to be done."""
+        self._chain.refuse_cut()
         self.intents.begin(EDIT, {"notes": [list(note) for note in edit.notes], "lock": edit.lock}, edit.id)
 
     def edits(self) -> list[Edit]:
@@ -202,62 +200,129 @@ class Journal:
 
     def append(self, notes: Iterable[Note]) -> tuple[Entry, ...]:
         """Append entries to the chain, all or none."""
-        entries = []
         with self.state.write() as connection:
-            for note in notes:
-                last = self._chain.last(connection)
-                lineage = advance(last.lineage if last else ORIGIN, note)
-                entries.append(self._chain.append(connection, (self.clock(), *note, lineage)))
-        return tuple(entries)
+            return tuple(self._append(connection, note) for note in notes)
+
+    def _append(self, connection: sqlite3.Connection, note: Note, after: int = 0) -> Entry:
+        last = self._chain.last(connection)
+        lineage = advance(last.lineage if last else ORIGIN, note)
+        return self._chain.append(connection, (self.clock(), *note, lineage), after)
 
     # the whole
 
     def verify(self) -> tuple[Problem, ...]:
-        """Everything in the history that does not fit: the chain, the lineage, the contents.
+        """Everything in the history that does not fit: the chain, its log, the lineage, the contents."""
+        witness, loaded = self._witness(), self._chain.load()
+        return (*self._verify_chain(witness, loaded), *self._damaged(loaded.rows).values())
 
-        Entries that are missing at the very end leave nothing behind that could tell; whoever noted down the number and
-        the lineage of the last entry can compare.
-        """
-        problems: list[Problem] = []
-        lineage = ORIGIN
-        seen: set[str] = set()
-        for entry, expected, follows, whole in self._chain.check():
-            if entry.id != expected:
-                problems.append(Problem(entry.id, "entry-missing", f"Entry {expected} is missing."))
-            if not (follows and whole):
-                problems.append(Problem(entry.id, "chain-broken", "The entry is not what was written."))
-            if not _advances(entry, lineage):
-                problems.append(Problem(entry.id, "lineage-broken", "The lineage does not follow from the entry."))
-            lineage = entry.lineage
-            seen.update((entry.before, entry.after))
-            if entry.id != expected:
-                break
-        for of in sorted(seen - {""}):
+    def _verify_chain(self, witness: tuple[int, str], loaded: Loaded[Entry]) -> Iterator[Problem]:
+        yield from self._chain.verify(loaded)
+        previous, lineage = ORIGIN, ORIGIN
+        for entry in loaded.rows:
+            if entry.previous == previous and not _advances(entry, lineage):
+                yield Problem(entry.id, "lineage-broken", "The lineage does not follow from the entry.")
+            previous, lineage = entry.hash, entry.lineage
+        if number := self._contradicts(witness, loaded.rows):
+            message = f"Entry {number} is not the one that the record of decisions names."
+            yield Problem(number, "history-cut", message)
+
+    def _contradicts(self, witness: tuple[int, str], rows: Iterable[Entry]) -> int:
+        """The number of the entry that should be there, and is not; 0 for none, or where its loss is on record."""
+        number, of = witness
+        held = [entry.hash for entry in rows if entry.id == number]
+        return number if number and held != [of] and not self._chain.has_lost(rows, number) else 0
+
+    def _witness(self) -> tuple[int, str]:
+        """Number and hash of the newest entry that the record of decisions knows of."""
+        rows = self.state.read("SELECT journal FROM audit WHERE journal <> '' ORDER BY id DESC LIMIT 1")
+        number, _, of = str(rows[0][0]).partition(" ") if rows else ("", "", "")
+        return (int(number), of) if number.isdecimal() and len(number) < len(ORIGIN) // 4 else (0, "")
+
+    def _damaged(self, rows: Iterable[Entry]) -> dict[str, Problem]:
+        """Each content that something refers to and that cannot be given back, unless an entry says that it is lost."""
+        lost = {of for entry in rows if entry.action == LOST for of in _DIGEST.findall(entry.reason)}
+        found: dict[str, Problem] = {}
+        verdicts: dict[str, str] = {}  # each file is read once
+
+        def judge(hash_: str) -> str:
+            if hash_ not in verdicts:
+                verdicts[hash_] = self.blobs.check(hash_)
+            return verdicts[hash_]
+
+        for of in sorted(self._referred() - lost):
+            hash_ = of.removeprefix("sha256:")
             try:
-                self.content(of)
-            except (FailedError, NotFoundError) as error:
-                problems.append(Problem(0, error.code, error.message))
-        return tuple(problems)
+                code = judge(hash_)
+                if code:
+                    code = "no-such-content" if code == "blob-missing" else code
+                else:
+                    code = next((verdict for *_, file in self.files(of) if (verdict := judge(file))), "")
+            except WhetError as error:
+                code = "no-such-content" if isinstance(error, UsageError) else error.code
+            if code:
+                found[of] = Problem(0, code, f"The stored content {of} is missing or damaged.")
+        return found
 
-    def compact(self) -> int:
-        """Remove stored contents that nothing refers to; how many files that were."""
+    def _referred(self) -> set[str]:
+        """The digest of every content that something refers to."""
         database = self.state.existing()
         if database is None:
-            return 0
-        now = self.clock()
+            return set()
         with database.snapshot() as connection:
-            kept = {of for row in connection.execute("SELECT before, after FROM journal") for of in row}
-            kept.update(of for (of,) in connection.execute("SELECT digest FROM retained"))
-            kept.update(of for edit in self.edits() for note in edit.notes for of in (note.before, note.after))
+            found = {of for row in connection.execute("SELECT before, after FROM journal") for of in row}
+            found.update(of for (of,) in connection.execute("SELECT digest FROM retained"))
+            found.update(of for edit in self.edits() for note in edit.notes for of in (note.before, note.after))
             for (text,) in connection.execute("SELECT changes FROM proposals").fetchall():
-                kept.update(of for change in json.loads(text) for of in change[3:])
-        kept.discard("")
-        try:
-            files = {hash_ for of in kept for _, _, hash_ in self.files(of)}
-        except WhetError:  # what belongs to that content cannot be told, so nothing goes
+                found.update(of for change in json.loads(text) for of in change[3:])
+        return found - {""}
+
+    def compact(self) -> int:
+        """Remove stored contents that nothing refers to; how many files that were.
+
+        Only when the history is whole, because otherwise what refers to a content may be what is missing: raises
+        FailedError. After a loss that is on record, everything that is there stays.
+        """
+        now, witness, loaded = self.clock(), self._witness(), self._chain.load()
+        if any(entry.action == LOST for entry in loaded.rows):
             return 0
+        problem = next(self._verify_chain(witness, loaded), None)
+        try:
+            kept = self._referred()
+            files = {hash_ for of in kept for *_, hash_ in self.files(of)}
+        except WhetError as error:
+            problem = Problem(0, error.code, error.message)
+        if problem:
+            message = f"No stored content is removed while the history is damaged: {problem.message}"
+            raise FailedError("history-damaged", message, hint=REPAIR_HINT)
         files.update(of.removeprefix("sha256:") for of in kept)
         return len(self.blobs.remove_unreferenced(files, older_than_ns=_GRACE_NS, now_ns=now))
+
+    def mend(self) -> Repaired:
+        """Take back what the log and the skills themselves have, and put on record what is lost."""
+        from whet.store.repair import Repaired
+
+        witness = self._witness()
+        done, numbers = self._chain.mend(self.clock, witness[0])
+        rows = self._chain.rows()
+        if (number := self._contradicts(witness, rows)) and not any(low <= number <= high for low, high in numbers):
+            numbers = (*numbers, (number, number))
+        damaged = self._damaged(rows)
+        if damaged:
+            for path in sorted({entry.path for entry in rows if entry.path}):
+                with suppress(WhetError):
+                    self.keep(read_tree(path))
+            before, damaged = len(damaged), self._damaged(rows)
+            if before > len(damaged):
+                done = (*done, f"{before - len(damaged)} stored contents were restored from the skills.")
+        lost = [f"entries {in_ranges(numbers)}"] if numbers else []
+        lost += [f"contents {' '.join(damaged)}"] if damaged else []
+        if not lost:
+            return Repaired(done)
+        reason = f"Lost: {'; '.join(lost)}."
+        with self.state.write() as connection:
+            note = Note("whet", "repair", LOST, "", "", reason, "", "", "", "")
+            self._append(connection, note, max((high for _, high in numbers), default=0))
+        return Repaired(done, (reason,))
 
 
 def _recoded(data: bytes, one: str, other: str) -> bytes:
@@ -265,6 +330,7 @@ def _recoded(data: bytes, one: str, other: str) -> bytes:
     return data.decode("utf-8", one).encode("utf-8", other)
 
 
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _DOCTOR = "Run `whet verify-history`; it lists what is damaged."
 
 

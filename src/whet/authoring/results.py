@@ -9,7 +9,8 @@ from whet.values import as_json, fields_json
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from whet.authoring.journal import Entry, Problem
+    from whet.authoring.journal import Entry
+    from whet.store.chain import Problem
     from whet.values import Json
 
 _WAITS = "Nothing is changed yet. It waits until a person says `whet approve {0}`; `whet pending {0}` shows it."
@@ -180,7 +181,8 @@ class Proof(NamedTuple):
     def to_json(self) -> Json:
         """The proof as JSON carries it."""
         told = {"success": True, "valid": self.valid, "entries": self.entries, "lineage": self.lineage}
-        return {**told, "problems": as_json(self.problems)}
+        problems = [{"entry": number, "code": code, "message": text} for number, code, text in self.problems]
+        return {**told, "problems": problems}
 
 
 class StoredFile(NamedTuple):

@@ -14,13 +14,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.guard.policy import Override
 from whet.notes import Note
-from whet.store.chain import Chain
+from whet.store.chain import LOST, REPAIR_HINT, Chain, in_ranges
 from whet.store.clock import iso
 
 if TYPE_CHECKING:
+    import sqlite3
     from collections.abc import Iterable
 
+    from whet.store.chain import Problem
     from whet.store.clock import Clock
+    from whet.store.repair import Repaired
     from whet.store.state import StateDatabase
     from whet.values import Json
 
@@ -54,6 +57,8 @@ class Record(NamedTuple):
     verdict: str
     decision: str
     reason: str
+    journal: str
+    """Number and hash of the newest entry of the history at that time."""
     previous: str
     hash: str
 
@@ -62,26 +67,23 @@ class Record(NamedTuple):
         return {**self._asdict(), "time": iso(self.time)}
 
 
-class Problem(NamedTuple):
-    """Something in the record that is not as it must be."""
-
-    record: int
-    code: str
-    message: str
-
-
 class Audit:
     """The record of one state directory. Reading never creates it."""
 
     def __init__(self, state: StateDatabase, clock: Clock) -> None:
         self.state = state
         self._clock = clock
-        self._chain = Chain(state, "audit", Record._make, Record._fields, _seal)
+        self._chain = Chain(state, "audit", Record._make, Record._fields, _seal, noun="record", durable=False)
 
     def add(self, entries: Iterable[AuditEntry]) -> tuple[Record, ...]:
         """Append decisions, all or none. Raises FailedError."""
         with self.state.write() as connection:
-            return tuple(self._chain.append(connection, (self._clock(), *map(plain, entry))) for entry in entries)
+            return tuple(self._append(connection, entry) for entry in entries)
+
+    def _append(self, connection: sqlite3.Connection, entry: AuditEntry, after: int = 0) -> Record:
+        newest = connection.execute("SELECT id || ' ' || hash FROM journal ORDER BY id DESC LIMIT 1").fetchone()
+        values = (self._clock(), *map(plain, entry), newest[0] if newest else "")
+        return self._chain.append(connection, values, after)
 
     def records(self, *, skill: str = "", last: int | None = None) -> tuple[Record, ...]:
         """Every decision, oldest first, or those about one skill, or only the last ones."""
@@ -100,25 +102,27 @@ class Audit:
         return None
 
     def verify(self) -> tuple[Problem, ...]:
-        """What does not fit: an entry that was changed, dropped or slipped in."""
-        problems: list[Problem] = []
-        for record, expected, follows, whole in self._chain.check():
-            if record.id != expected:
-                problems.append(Problem(record.id, "record-missing", f"Record {expected} is missing."))
-            if not follows:
-                message = f"Record {record.id} does not follow the one before it."
-                problems.append(Problem(record.id, "chain-broken", message))
-            if not whole:
-                problems.append(Problem(record.id, "record-changed", f"Record {record.id} was changed."))
-        return tuple(problems)
+        """What does not fit: an entry that was changed, dropped or slipped in, or that only the log has."""
+        return tuple(self._chain.verify(self._chain.load()))
 
     def examine(self) -> tuple[Note, ...]:
         """What is wrong with the record, for a report about the machine."""
-        hint = "`whet audit --verify` tells all of it. Restore Whet's state directory from a copy."
         return tuple(
-            Note("audit-not-whole", "error", problem.message, hint, path=self.state.path)
+            Note("audit-not-whole", "error", problem.message, REPAIR_HINT, path=self.state.path)
             for problem in self.verify()[:1]
         )
+
+    def mend(self) -> Repaired:
+        """Take back what the log has, and put on record what is lost."""
+        from whet.store.repair import Repaired
+
+        done, lost = self._chain.mend(self._clock)
+        if not lost:
+            return Repaired(done)
+        reason = f"Lost: records {in_ranges(lost)}."
+        with self.state.write() as connection:
+            self._append(connection, AuditEntry("whet", LOST, "", "", "", "", "", "", reason), lost[-1][1])
+        return Repaired(done, (reason,))
 
 
 def plain(text: str) -> str:
@@ -128,4 +132,6 @@ def plain(text: str) -> str:
 
 def _seal(values: tuple[Any, ...]) -> str:
     """The hash of an entry with what it says of the one before it."""
-    return sha256(json.dumps(values, ensure_ascii=True, default=repr).encode()).hexdigest()
+    *before, journal, previous = values
+    told = (*before, *([journal] if journal else ()), previous)  # those of versions before had none
+    return sha256(json.dumps(told, ensure_ascii=True, default=repr).encode()).hexdigest()

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from whet.authoring.trees import digest
 from whet.authoring.writer import Provenance, TreeChange
-from whet.errors import ConflictError, RefusedError
+from whet.errors import ConflictError, RefusedError, WhetError
 from whet.library.package import read_tree
 from whet.routing.duplicates import near_duplicates
 from whet.routing.texts import texts_of
@@ -450,7 +450,10 @@ class Curating:
         states |= {str(self._editor.workspace.identify(step.path)[0]): step.after for step in others}
         self._lifecycle.set_states(states)
         proposals = tuple(number for merge in plan.merges if (number := self._propose(merge)))
-        self._editor.journal.compact()
+        try:
+            self._editor.journal.compact()
+        except WhetError as error:  # the history is damaged; nothing was removed
+            notes = (*notes, error.message)
         entries = tuple(entry.id for entry in made)
         return Curation(plan, True, run if made else "", entries, proposals, tuple(notes))
 

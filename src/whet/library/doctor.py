@@ -135,6 +135,11 @@ def examine_state(state: str) -> Iterator[Note]:
     """What is wrong with Whet's own directory."""
     from whet.store.repair import examine_databases
 
+    if os.path.lexists(state) and not os.path.isdir(state):
+        message = "Whet's state directory is not a directory, so nothing can be kept."
+        hint = "Move what is there away, or set WHET_HOME to another directory."
+        yield Note("home-not-directory", "error", message, hint, path=state)
+        return
     yield from examine_databases(state)
     for path in (path for name in _WORKPLACES for path in _leftovers(os.path.join(state, name))):
         hint = "Run `whet doctor --repair`."

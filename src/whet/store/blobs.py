@@ -68,6 +68,14 @@ class Blobs:
             )
         return data if sha256(data).hexdigest() == digest else self._judged(digest)
 
+    def check(self, digest: str) -> str:
+        """Hash one blob: "" when it is sound, else `blob-missing`, `blob-corrupt` or why it cannot be read."""
+        try:
+            data = _read(self._path(digest))
+        except FailedError as error:
+            return error.code
+        return "blob-missing" if data is None else "" if sha256(data).hexdigest() == digest else "blob-corrupt"
+
     def has(self, digest: str) -> bool:
         """Whether there is a blob of that digest; says nothing about damage."""
         return os.path.isfile(self._path(digest))

@@ -1,22 +1,54 @@
 """A chain: rows that are only ever appended, each bound to the one before it by a hash.
 
 The hash of a row covers its fields and the hash of the row before, so that nothing can be changed, dropped or slipped
-in later without being noticed. Rows that are missing at the very end leave nothing behind that could tell. The history
-of skills and the record of decisions are two such tables.
+in later without being noticed. The history of skills and the record of decisions are two such tables.
+
+Each chain has a log beside the database: one line of JSON for each row, appended after the commit and before the change
+is acknowledged. Its last line says how long the table must be, and from its lines `mend` restores rows that the
+database has lost. A log that a killed process left behind the table is caught up by whoever appends next.
+
+Rows that neither has any more stay missing. A row with the action `lost` names their numbers, and what it names is no
+problem any longer: the chain can be proven from there on, and the loss stays on record.
 """
 
 from __future__ import annotations
 
+import json
+import os
+import re
+from contextlib import suppress
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
+
+from whet.errors import FailedError, WhetError
+from whet.store.atomic import write_bytes
+from whet.store.clock import iso
+from whet.store.directories import sync_directory
+from whet.store.failures import os_failures
+from whet.store.home import LOGS
+from whet.store.locks import FileLock, lock_path
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Iterable, Iterator, Sequence
+    from typing import BinaryIO
 
+    from whet.store.clock import Clock
     from whet.store.state import StateDatabase
 
 ORIGIN = "0" * 64
 """What stands before the first row."""
+LOST = "lost"
+"""The action of a row that says what is lost."""
+REPAIR_HINT = "Run `whet doctor --repair`; it takes back what can be restored and deletes nothing."
+_NUMBERS = re.compile(r"(?<![\w:])(\d+)(?:-(\d+))?(?!\w)")
+_LOCK_SECONDS = 10.0
+_LAG_NS = 10 * 10**9
+"""A row that is this much older than the last change of the log must be in it."""
+
+
+Range = tuple[int, int]
+"""The first and the last of consecutive numbers."""
 
 
 class Row(Protocol):
@@ -24,6 +56,12 @@ class Row(Protocol):
 
     @property
     def id(self) -> int: ...
+    @property
+    def time(self) -> int: ...
+    @property
+    def action(self) -> str: ...
+    @property
+    def reason(self) -> str: ...
     @property
     def previous(self) -> str: ...
     @property
@@ -34,20 +72,36 @@ class Row(Protocol):
 R = TypeVar("R", bound=Row)
 
 
-class Checked(NamedTuple, Generic[R]):
-    """A row, and how it fits the one before it."""
+class Problem(NamedTuple):
+    """Something in a chain that is not as it must be."""
 
-    row: R
-    expected: int
-    """The number it should have."""
-    follows: bool
-    """It names the hash of the row before it."""
-    whole: bool
-    """Its own hash fits what it says."""
+    number: int
+    """Of the row; 0 for what is no row."""
+    code: str
+    message: str
+
+
+class Loaded(NamedTuple, Generic[R]):
+    """A chain as it is."""
+
+    rows: tuple[R, ...]
+    lines: tuple[R | None, ...] | None
+    """A row for each line of the log, None for one that is not what was written; None without a log."""
+    changed: int
+    """When the log was changed."""
+
+
+class Mended(NamedTuple):
+    """What a repair of a chain did."""
+
+    done: tuple[str, ...]
+    """One sentence for each step."""
+    lost: tuple[Range, ...]
+    """The numbers of rows that could not be restored and that no row names yet."""
 
 
 class Chain(Generic[R]):
-    """One table of the state database."""
+    """One table of the state database, and its log."""
 
     def __init__(
         self,
@@ -56,18 +110,35 @@ class Chain(Generic[R]):
         make: Callable[[Iterable[Any]], R],
         fields: Sequence[str],
         seal: Callable[[tuple[Any, ...]], str],
+        *,
+        noun: str = "entry",
+        durable: bool = True,
     ) -> None:
-        """`seal` is the hash of a row, given all of its fields but the hash itself."""
-        self._state, self._table, self._make, self._seal = state, table, make, seal
-        self._select = f"SELECT {', '.join(fields)} FROM {table}"  # noqa: S608  names are ours
+        """`seal` is the hash of a row, given all of its fields but the hash itself.
 
-    def append(self, connection: sqlite3.Connection, values: Sequence[Any]) -> R:
-        """Add a row in a transaction; `values` are its fields between `id` and `previous`."""
+        `noun` is what a row is called. Not `durable`: the log does not wait for the disk; after a power failure it is
+        behind the table, and is caught up.
+        """
+        self._state, self._table, self._make, self._seal = state, table, make, seal
+        self._fields, self._noun, self._durable = tuple(fields), noun, durable
+        self.log = os.path.join(state.directory, LOGS[table])
+        columns = ", ".join(fields)
+        self._select = f"SELECT {columns} FROM {table}"  # noqa: S608  names are ours
+        self._insert = f"INSERT INTO {table} ({columns}) VALUES ({', '.join('?' * len(fields))})"  # noqa: S608  names are ours
+
+    def append(self, connection: sqlite3.Connection, values: Sequence[Any], after: int = 0) -> R:
+        """Add a row in a transaction; `values` are its fields between `id` and `previous`.
+
+        Its number is higher than `after`. Raises FailedError `history-cut` where rows are missing before it.
+        """
+        if self._state.open().after_commit(self.catch_up):
+            self.refuse_cut()
         last = self.last(connection)
-        head = (last.id + 1, *values, last.hash) if last else (1, *values, ORIGIN)
+        if last is None:
+            self._make_log()
+        head = (max(last.id if last else 0, after) + 1, *values, last.hash if last else ORIGIN)
         fields = (*head, self._seal(head))
-        marks = ", ".join("?" * len(fields))
-        connection.execute(f"INSERT INTO {self._table} VALUES ({marks})", fields)  # noqa: S608  names are ours
+        connection.execute(self._insert, fields)
         return self._make(fields)
 
     def last(self, connection: sqlite3.Connection) -> R | None:
@@ -85,9 +156,255 @@ class Chain(Generic[R]):
         """Does the row say what was written?"""
         return row.hash == self._seal(tuple(row)[:-1])
 
-    def check(self) -> Iterator[Checked[R]]:
-        """Every row with how it fits."""
+    # the log
+
+    def catch_up(self) -> None:
+        """Append to the log what the table has and the log has not; where that fails, the next one tries again."""
+        with suppress(WhetError), self._lock(), os_failures(self.log):
+            fd = os.open(self.log, os.O_RDWR | os.O_CREAT, 0o600)
+            with open(fd, "r+b") as file:
+                line, end = _last_line(file)
+                known = self._parsed(line) if line else None
+                if line and known is None:
+                    return  # damaged: `refuse_cut` tells
+                rows = self.rows("id > ?", (known.id if known else 0,))
+                if rows:
+                    file.seek(end)
+                    file.truncate()
+                    file.write(self._lines(rows))
+                    file.flush()
+                    if self._durable:
+                        os.fsync(file.fileno())
+
+    def refuse_cut(self) -> None:
+        """Raise FailedError `history-cut` where the table is not what its log says it was."""
+        if problem := self._cut():
+            raise FailedError("history-cut", problem, hint=REPAIR_HINT, path=self.log)
+
+    def _cut(self) -> str:
+        """How the table falls short of the end of its log; where that is gone, whether the table itself is whole."""
+        try:
+            with open(self.log, "rb") as file:
+                line, _ = _last_line(file)
+        except FileNotFoundError:
+            line = b""
+        except OSError as error:
+            return f"Cannot read {self.log}: {error.strerror or error}."
+        if not line:
+            return next((problem.message for problem in self._check(self.rows())), "")
+        last = self._parsed(line)
+        if last is None:
+            return f"The last line of {self.log} is damaged."
+        found = self.rows("id = ?", (last.id,))
+        if found and found[0].hash == last.hash:
+            return ""
+        if found:
+            return f"{self._named([last.id])} not the same in {self.log}."
+        return f"{self._named([last.id])} in {self.log}, but not in the database."
+
+    def _make_log(self) -> None:
+        """Make an empty log before the first row: one that is missing later was removed."""
+        if not os.path.lexists(self.log):
+            with os_failures(self.log):
+                os.close(os.open(self.log, os.O_WRONLY | os.O_CREAT, 0o600))
+                sync_directory(os.path.dirname(self.log))
+
+    def _lock(self) -> FileLock:
+        return FileLock(lock_path(self._state.directory, "log", self._table), timeout=_LOCK_SECONDS)
+
+    def _lines(self, rows: Iterable[R]) -> bytes:
+        texts = (json.dumps(dict(zip(self._fields, row, strict=True)), default=str) for row in rows)
+        return b"".join(f"{text}\n".encode() for text in texts)
+
+    def _parsed(self, line: bytes) -> R | None:
+        """The row that a line of the log holds, if it is what was written. Fields added since were empty."""
+        try:
+            told = json.loads(line)
+            row = self._make(told.get(field, "") for field in self._fields)
+            return row if self.is_whole(row) else None
+        except (AttributeError, RecursionError, TypeError, ValueError):
+            return None
+
+    def load(self) -> Loaded[R]:
+        """The log, then the rows: what is in the log is in the table, also while others append."""
+        lines: tuple[R | None, ...] | None
+        changed = 0
+        try:
+            with open(self.log, "rb") as file:
+                lines = tuple(self._parsed(line) for line in file.read().split(b"\n")[:-1])
+                changed = os.fstat(file.fileno()).st_mtime_ns
+        except FileNotFoundError:
+            lines = None
+        except OSError:
+            lines = (None,)
+        return Loaded(self.rows(), lines, changed)
+
+    # the whole
+
+    def verify(self, loaded: Loaded[R]) -> Iterator[Problem]:
+        """What does not fit: among all rows of the table, and between them and the log."""
+        rows, lines, changed = loaded
+        yield from self._check(rows)
+        if lines is None:
+            if rows:
+                yield Problem(0, "log-damaged", f"{self.log} is missing.")
+            return
+        known = {row.id: row.hash for row in lines if row}
+        table = {row.id: row.hash for row in rows}
+        if None in lines:
+            yield Problem(0, "log-damaged", f"Line {lines.index(None) + 1} of {self.log} is not what was written.")
+        if gone := sorted(known.keys() - table.keys()):
+            yield Problem(gone[0], "history-cut", f"{self._named(gone)} in {self.log}, but not in the database.")
+        if other := sorted(number for number in known.keys() & table.keys() if known[number] != table[number]):
+            yield Problem(other[0], "history-cut", f"{self._named(other)} not the same in {self.log}.")
+        last = max(known, default=0)
+        late = [row.id for row in rows if row.id not in known and (row.id < last or row.time + _LAG_NS < changed)]
+        if late and None not in lines:
+            yield Problem(late[0], "log-damaged", f"{self._named(late)} not in {self.log}.")
+
+    def _check(self, rows: Sequence[R]) -> Iterator[Problem]:
+        """How each row fits the one before it."""
+        lost = [span for row in rows if self.is_whole(row) for span in lost_numbers(row)]
         number, previous = 0, ORIGIN
-        for row in self.rows():
-            yield Checked(row, number + 1, row.previous == previous, self.is_whole(row))
+        for row in rows:
+            gone = row.id > number + 1 and not _covers(lost, (number + 1, row.id - 1))
+            if gone:
+                message = f"{self._say([(number + 1, row.id - 1)])} missing."
+                yield Problem(row.id, f"{self._noun}-missing", message)
+            if row.previous != previous and (gone or row.id == number + 1):
+                yield Problem(row.id, "chain-broken", f"{self._named([row.id])} not bound to the one before.")
+            if not self.is_whole(row):
+                yield Problem(row.id, f"{self._noun}-changed", f"{self._named([row.id])} not what was written.")
             number, previous = row.id, row.hash
+
+    def has_lost(self, rows: Iterable[R], number: int) -> bool:
+        """Is a row of that number on record as lost?"""
+        return _covers([span for row in rows for span in lost_numbers(row)], (number, number))
+
+    def _named(self, numbers: Sequence[int]) -> str:
+        """These rows as the beginning of a sentence."""
+        return self._say(_ranges(numbers))
+
+    def _say(self, ranges: Sequence[Range]) -> str:
+        one = len(ranges) == 1 and ranges[0][0] == ranges[0][1]
+        noun = self._noun if one else f"{self._noun.replace('y', 'ie')}s"
+        return f"{noun.capitalize()} {in_ranges(ranges)} {'is' if one else 'are'}"
+
+    def mend(self, clock: Clock, least: int = 0) -> Mended:
+        """Make table and log agree on every row that one of them has. Nothing is deleted.
+
+        A row counts when its own hash fits. The log decides where the two differ, and each row decides which one came
+        before it. What takes no part any more is kept beside the database. `least` is a number that the chain is known
+        to have reached.
+        """
+        loaded = self.load()
+        reached = loaded.rows[-1].id if loaded.rows else 0
+        if reached >= least and next(self.verify(loaded), None) is None:
+            if loaded.rows:
+                self.catch_up()
+            return Mended((), ())
+        with self._state.write() as connection, self._lock():
+            rows, logged, _ = self.load()
+            lines = logged or ()
+            chosen = self._joined([row for row in rows if self.is_whole(row)], [row for row in lines if row])
+            kept = tuple(chosen[number] for number in sorted(chosen))
+            dropped = [row for row in rows if chosen.get(row.id) != row]
+            done: list[str] = []
+            if dropped:
+                aside = self._aside(f"{self._table}.json", clock)
+                write_bytes(aside, self._lines(dropped), mode=0o600)
+                connection.executemany(f"DELETE FROM {self._table} WHERE id = ?", [(row.id,) for row in dropped])  # noqa: S608  names are ours
+                done.append(f"{self._named([row.id for row in dropped])} not what was written, and kept in {aside}.")
+            table = {row.id for row in rows} - {row.id for row in dropped}
+            if back := [row for row in kept if row.id not in table]:
+                connection.executemany(self._insert, [tuple(row) for row in back])
+                done.append(f"{self._named([row.id for row in back])} restored from {self.log}.")
+            if kept != logged and (kept or logged):
+                done += self._write_log(kept, keep=kept[: len(lines)] != lines, clock=clock)
+        most = max(chosen, default=0)
+        reached = max([least, most, *(row.id for row in dropped if row.id <= most + len(rows))])
+        spans = [span for row in kept for span in lost_numbers(row)]
+        numbers = [0, *sorted(chosen), reached + 1]
+        gaps = [(one + 1, other - 1) for one, other in pairwise(numbers) if other - one > 1]
+        return Mended(tuple(done), tuple(gap for gap in gaps if not _covers(spans, gap)))
+
+    def _write_log(self, rows: Iterable[R], *, keep: bool, clock: Clock) -> Iterator[str]:
+        """Write the log again; `keep` what it was, where it says something else."""
+        aside = self._aside(os.path.basename(self.log), clock)
+        if keep:
+            with os_failures(self.log, doing="set aside"):
+                if os.path.isfile(self.log):
+                    with open(self.log, "rb") as file:
+                        write_bytes(aside, file.read(), mode=0o600)
+                else:
+                    os.rename(self.log, aside)
+        write_bytes(self.log, self._lines(rows), mode=0o600)
+        yield f"{self.log} was written again" + (f"; what it was is kept as {aside}." if keep else ".")
+
+    def _joined(self, rows: Sequence[R], logged: Sequence[R]) -> dict[int, R]:
+        """One row for each number, out of the table and the log."""
+        known: dict[int, list[R]] = {}
+        for row in (*logged, *rows):
+            if row.id > 0 and row not in known.setdefault(row.id, []):
+                known[row.id].append(row)
+        start = max((row.id for row in logged), default=0) or max(known, default=0)
+        chosen: dict[int, R] = {}
+        for number in sorted((number for number in known if number <= start), reverse=True):
+            later = chosen.get(number + 1)
+            for row in known[number]:
+                if later is None or later.previous == row.hash:
+                    chosen[number] = row
+                    break
+        for row in sorted(rows, key=lambda row: row.id):
+            before = chosen.get(row.id - 1)
+            if row.id > start and (before is None or before.hash == row.previous):
+                chosen[row.id] = row
+        return chosen
+
+    def _aside(self, name: str, clock: Clock) -> str:
+        stamp = iso(clock()).replace("-", "").replace(":", "")
+        path, number = os.path.join(self._state.directory, f"{name}.broken-{stamp}"), 1
+        while os.path.lexists(path if number == 1 else f"{path}-{number}"):
+            number += 1
+        return path if number == 1 else f"{path}-{number}"
+
+
+def in_ranges(ranges: Iterable[Range]) -> str:
+    """Numbers as a person reads them, and `lost_numbers` too: `4-6, 9`."""
+    return ", ".join(f"{low}" if low == high else f"{low}-{high}" for low, high in ranges)
+
+
+def lost_numbers(row: Row) -> list[Range]:
+    """The numbers of the rows that this row says are lost."""
+    found = _NUMBERS.findall(row.reason) if row.action == LOST else []
+    return [(int(low), int(high or low)) for low, high in found]
+
+
+def _ranges(numbers: Iterable[int]) -> list[Range]:
+    ranges: list[Range] = []
+    for number in numbers:
+        if ranges and ranges[-1][1] + 1 == number:
+            ranges[-1] = (ranges[-1][0], number)
+        else:
+            ranges.append((number, number))
+    return ranges
+
+
+def _covers(ranges: Iterable[Range], wanted: Range) -> bool:
+    return any(low <= wanted[0] and wanted[1] <= high for low, high in ranges)
+
+
+def _last_line(file: BinaryIO) -> tuple[bytes, int]:
+    """The last whole line, and where it ends; what follows it was torn off by a kill."""
+    end, block = file.seek(0, os.SEEK_END), 4096
+    while True:
+        start = max(0, end - block)
+        file.seek(start)
+        data = file.read(end - start)
+        stop = data.rfind(b"\n")
+        begin = data.rfind(b"\n", 0, max(stop, 0))
+        if stop >= 0 and (begin >= 0 or not start):
+            return data[begin + 1 : stop], start + stop + 1
+        if not start:
+            return b"", 0
+        block *= 8

@@ -60,6 +60,8 @@ class Schema(NamedTuple):
     """Called in the transaction that migrates, after each migration, with the connection, the file's directory and the
     migration's number: moves over what older files there hold of what that migration made room for, so that later ones
     change it like any other row. The files are what it returns, and are set aside after the commit."""
+    logs: tuple[str, ...] = ()
+    """Files beside it that have content only when the database has."""
     convert: Mapping[int, Callable[[sqlite3.Connection, str], None]] = MappingProxyType({})
     """By the number of a migration, what changes rows that were there before, where SQL alone cannot; called with the
     file's directory, "" for a database that is only tried."""
@@ -76,6 +78,7 @@ class Database:
     """An open SQLite file. Closed by `close()` or by the end of a `with` block."""
 
     __slots__ = (
+        "_after",
         "_busy_ms",
         "_connection",
         "_durable",
@@ -95,6 +98,7 @@ class Database:
         self._busy_ms = busy_ms
         self._lock = threading.RLock()
         self._waits = durable
+        self._after: list[Callable[[], None]] = []
         self._connect()
 
     @classmethod
@@ -140,6 +144,7 @@ class Database:
                 connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
                 self._waits = durable
             connection.execute("BEGIN IMMEDIATE")
+            self._after = []
             try:
                 yield connection
                 connection.execute("COMMIT")
@@ -147,6 +152,15 @@ class Database:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
                 raise
+            for call in self._after:
+                call()
+
+    def after_commit(self, call: Callable[[], None]) -> bool:
+        """Have this called once when the transaction that is open was committed; false where that is known already."""
+        if call in self._after:
+            return False
+        self._after.append(call)
+        return True
 
     @contextmanager
     def snapshot(self) -> Iterator[sqlite3.Connection]:
@@ -193,7 +207,7 @@ class Database:
             return
         self.read_only = _is_read_only(self.path)
         with os_failures(self.path, doing="open", other="state-failed"), _failures(self.path):
-            _refuse_orphaned_log(self.path)
+            _refuse_orphaned_log(self.path, self._schema.logs)
             if not self.read_only:
                 _make_private(self.path)
             connection = (_reader if self.read_only else _connected)(self.path, self._busy_ms)
@@ -354,10 +368,23 @@ def _reading(address: str, busy_ms: int, *, tolerant: bool) -> sqlite3.Connectio
     return connection
 
 
-def _refuse_orphaned_log(path: str) -> None:
-    """SQLite would delete a log that lies beside an empty or missing file; it is set aside with the rest instead."""
+def _refuse_orphaned_log(path: str, logs: Sequence[str] = ()) -> None:
+    """Refuse to make a new file where one was lost.
+
+    SQLite would delete a log that lies beside an empty or missing file; it is set aside with the rest instead.
+    """
+    if os.path.isdir(path):
+        raise _corrupt("it is a directory")
     if size_of(path + "-wal") and not size_of(path):
         raise _corrupt("the file is empty or missing but its log is not")
+    if not size_of(path) and (lost := log_of_missing(path, logs)):
+        raise _corrupt(f"the file is empty or missing but {lost} is not")
+
+
+def log_of_missing(path: str, logs: Sequence[str]) -> str:
+    """The first of these logs that has content, beside a database that has none."""
+    found = (log for log in logs if not size_of(path) and size_of(os.path.join(os.path.dirname(path), log)))
+    return next(found, "")
 
 
 def size_of(path: str) -> int:
@@ -436,6 +463,8 @@ def _statements(script: str) -> Iterator[str]:
 
 def _verdict(path: str, how: str) -> str | None:
     """What the given check of SQLite says against the file."""
+    if os.path.isdir(path):
+        return f"The database {path} is damaged: it is a directory."
     if not os.path.exists(path) and not size_of(path + "-wal"):
         return None
     try:

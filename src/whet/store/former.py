@@ -301,3 +301,19 @@ def convert_trees(connection: sqlite3.Connection, directory: str) -> None:
     if trees and at_once:
         os.sync()
     connection.execute("DROP TABLE trees")
+
+
+def write_logs(connection: sqlite3.Connection, directory: str) -> None:
+    """Write the log of each chain that has rows and no log yet."""
+    import json
+
+    from whet.store.atomic import write_text
+    from whet.store.home import LOGS
+
+    for table, name in LOGS.items() if directory else ():
+        path = os.path.join(directory, name)
+        rows = connection.execute(f"SELECT * FROM {table} ORDER BY id")  # noqa: S608  names are ours
+        fields = [column[0] for column in rows.description]
+        text = "".join(f"{json.dumps(dict(zip(fields, row, strict=True)), default=str)}\n" for row in rows)
+        if text and not os.path.lexists(path):
+            write_text(path, text, mode=0o600)

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from whet.errors import UsageError
 
+LOGS = {"journal": "history.log", "audit": "audit.log"}
+"""Files beside `state.db` that have a line for each row of a table (`whet.store.chain`)."""
 _HINT = "Set WHET_HOME to the absolute path of a directory for Whet's state."
 
 

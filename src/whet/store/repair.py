@@ -21,6 +21,7 @@ from whet.store.database import (
     COMPANIONS,
     Database,
     check,
+    log_of_missing,
     move_aside,
     open_reader,
     opening,
@@ -31,6 +32,7 @@ from whet.store.database import (
 from whet.store.directories import sync_directory
 from whet.store.failures import os_failures
 from whet.store.former import adopt_readable, check_former, former_files
+from whet.store.home import LOGS
 from whet.store.salvage import copy_table
 from whet.store.schema import STATE
 from whet.store.state import FILE as STATE_FILE
@@ -48,10 +50,12 @@ class Repaired(NamedTuple):
 
     done: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
+    failed: tuple[str, ...] = ()
+    """What could not be done, and what a person can do about it."""
 
     def to_json(self) -> Json:
         """The repair as JSON carries it."""
-        return {"repaired": list(self.done), "lost": list(self.lost)}
+        return {"repaired": list(self.done), "lost": list(self.lost), "failed": list(self.failed)}
 
 
 def examine_databases(directory: str) -> Iterator[Note]:
@@ -74,11 +78,12 @@ def examine_databases(directory: str) -> Iterator[Note]:
 
 def repair_databases(directory: str, clock: Clock) -> Repaired:
     """Set what is damaged aside: from the state is saved what can be read, the cache is made again."""
-    done, lost = repair_state(directory, clock)
+    repaired = repair_state(directory, clock)
     path = os.path.join(directory, CACHE_FILE)
-    if check(path):
-        done = (*done, f"Set the damaged cache aside as {set_aside(path, clock)}; it is made again.")
-    return Repaired(done, lost)
+    if not check(path):
+        return repaired
+    sentence = f"Set the damaged cache aside as {set_aside(path, clock)}; it is made again."
+    return repaired._replace(done=(*repaired.done, sentence))
 
 
 def check_state(directory: str) -> str | None:
@@ -89,6 +94,8 @@ def check_state(directory: str) -> str | None:
 
 def _problem(path: str) -> str | None:
     """What is wrong with the state database itself: a table can be missing from a file that SQLite finds sound."""
+    if log := log_of_missing(os.path.realpath(path), STATE.logs):
+        return f"The database {path} is damaged: it is empty or missing, but {log} is not."
     if (problem := check(path)) or _version(path) != len(STATE.migrations):
         return problem
     names = "SELECT name FROM sqlite_master WHERE type = 'table'"
@@ -118,11 +125,27 @@ def repair_state(directory: str, clock: Clock) -> Repaired:
         version = _version(path) or (0 if former_files(directory) else None)
         outcome = repair(path, schema, version=version, clock=clock)
         rows = sum(outcome.salvage.rows.values())
-        done.insert(0, f"Set the damaged state database aside as {outcome.set_aside} and saved {rows} rows from it.")
-        lost = [*outcome.salvage.lost, *lost]
+        if outcome.set_aside:
+            sentence = f"Set the damaged state database aside as {outcome.set_aside} and saved {rows} rows from it."
+        else:
+            sentence = "The state database was missing; a new one was made."
+        done.insert(0, sentence)
+        lost = [*([_ALL_LOST] if not rows else _without_chains(directory, outcome.salvage.lost)), *lost]
     else:
         Database.open(path, schema, durable=True).close()
     return Repaired(tuple(done), tuple(lost))
+
+
+_ALL_LOST = (
+    "Nothing of the state database could be read. Skills that were disabled, pinned or trusted, proposals, feedback, "
+    "and connections have to be set again, or restored with `whet restore --backup`."
+)
+
+
+def _without_chains(directory: str, lost: Sequence[str]) -> Iterator[str]:
+    """What was lost, without the rows that a log may still have: whoever mends those tells about them."""
+    kept = {table for table, log in LOGS.items() if size_of(os.path.join(directory, log))}
+    return (sentence for sentence in lost if sentence.partition(":")[0] not in kept)
 
 
 def _version(path: str) -> int:
@@ -149,6 +172,7 @@ class Repair(NamedTuple):
     """The outcome of a repair: where the damaged file is now, and what the new one took over from it."""
 
     set_aside: str
+    """Empty when there was no file."""
     salvage: Salvage
 
 
@@ -210,17 +234,18 @@ def repair(path: str, schema: Schema, *, version: int | None = None, clock: Cloc
         adopted.extend(schema.adopt(connection, directory, number) if schema.adopt else ())
         return ()  # put away when the new file is in place, and not before
 
-    old = schema._replace(adopt=None, migrations=schema.migrations[:version])
+    old = schema._replace(adopt=None, migrations=schema.migrations[:version], logs=())
     with opening(real, BUSY_MS):
         _undo_aside(real)
         try:
             with Database(fresh, old, durable=True, busy_ms=BUSY_MS) as database:
                 saved = salvage(real, database)
-            new = schema._replace(adopt=adopt)
+            new = schema._replace(adopt=adopt, logs=())
             with Database(fresh, new, durable=True, busy_ms=BUSY_MS) as database:
                 database.read("PRAGMA journal_mode = DELETE")  # brings all rows into the one file that is renamed
             with os_failures(real):
-                broken = move_aside(real, clock, keep=True)
+                there = any(os.path.lexists(real + part) for part in ("", *COMPANIONS))
+                broken = move_aside(real, clock, keep=True) if there else ""
                 os.replace(fresh, real)
                 sync_directory(os.path.dirname(real))
             put_away(adopted, os.path.dirname(real))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.store.database import Schema
+from whet.store.home import LOGS
 
 if TYPE_CHECKING:
     import sqlite3
@@ -42,6 +43,12 @@ def _convert_trees(connection: sqlite3.Connection, directory: str) -> None:
     from whet.store.former import convert_trees
 
     convert_trees(connection, directory)
+
+
+def _write_logs(connection: sqlite3.Connection, directory: str) -> None:
+    from whet.store.former import write_logs
+
+    write_logs(connection, directory)
 
 
 def _drop_caches(_connection: sqlite3.Connection, directory: str, _number: int) -> list[str]:
@@ -249,12 +256,14 @@ STATE_MIGRATIONS = (
         """,
     ),
     Migration(16, "authoring", "", _convert_trees),
+    Migration(17, "guard", "ALTER TABLE audit ADD COLUMN journal TEXT NOT NULL DEFAULT '';", _write_logs),
 )
 
 STATE = Schema(
     0x57484554,
     tuple(step.sql for step in STATE_MIGRATIONS),
     adopt=_adopt,
+    logs=tuple(LOGS.values()),
     convert={step.number: step.convert for step in STATE_MIGRATIONS if step.convert},
 )
 

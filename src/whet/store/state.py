@@ -18,6 +18,8 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from whet.store.home import LOGS
+
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterator, Sequence
@@ -49,9 +51,14 @@ class StateDatabase:
 
     def existing(self) -> Database | None:
         """The database; None when nothing was ever kept here."""
-        if self._database is None and _absent(self.path) and not self._has_former_files():
+        if self._database is None and _absent(self.path) and not self._has_former_files() and not self._has_log():
             return None
         return self.open()
+
+    def _has_log(self) -> bool:
+        """Does a log say that there was a database? Then it was lost, and opening it tells."""
+        paths = (os.path.join(self.directory, log) for log in LOGS.values())
+        return any(os.path.isfile(path) and os.path.getsize(path) for path in paths)
 
     def _has_former_files(self) -> bool:
         """Is there anything of the versions before? Looked for once: nothing makes such files any more."""

@@ -78,7 +78,7 @@ def test_the_record_is_proved(whet: Whet, tmp_path: Path) -> None:
         connection.execute("UPDATE audit SET verdict = 'dangerous'")
     connection.close()
     run = whet("audit", "--verify")
-    assert (run.returncode, run.stdout) == (1, "error: Record 1 was changed. [record-changed]\n")
+    assert (run.returncode, run.stdout) == (1, "error: Record 1 is not what was written. [record-changed]\n")
     codes = [entry["code"] for entry in answer(whet("doctor", "--json"))["report"]]
     assert "audit-not-whole" in codes
 

@@ -172,11 +172,11 @@ def test_the_history_proves_itself(tmp_path: Path, whet: Callable[..., Completed
     broken = whet("verify-history", "--json")
     problems = [(problem["entry"], problem["code"]) for problem in answer(broken)["problems"]]
     assert (broken.returncode, answer(broken)["success"], answer(broken)["valid"]) == (1, True, False)
-    assert (1, "chain-broken") in problems
+    assert problems == [(1, "entry-changed")]
     said = whet("verify-history")
     assert (said.returncode, said.stdout.splitlines()[0]) == (
         1,
-        "entry 1: error: The entry is not what was written. [chain-broken]",
+        "entry 1: error: Entry 1 is not what was written. [entry-changed]",
     )
     assert said.stderr.startswith("The history is not whole: 3 entries, ")
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def configure_doctor(parser: Parser) -> None:
-    parser.option("--repair", text="Mend what can be mended without asking, then report.")
+    parser.option("--repair", text="Mend what can be mended without asking, then report. Exits with 4 if that failed.")
     parser.option("--check", text="Exit with 1 when there is an error in the report.")
 
 
@@ -37,13 +37,17 @@ def run_doctor(context: Context, options: Namespace) -> Answer:
         examine_sandbox(level),
     )
     report = [entry.to_json() for entry in worst_first(found)]
-    failed = options.check and any(entry["severity"] == "error" for entry in report)
-    return Outcome({"success": True, "report": report, **repaired}, 1 if failed else 0)
+    errors = [entry for entry in report if entry["severity"] == "error"]
+    state = library.workspace.place.state
+    unmended = options.repair and (repaired["failed"] or any(entry["path"].startswith(state) for entry in errors))
+    code = 4 if unmended else 1 if options.check and errors else 0
+    return Outcome({"success": True, "report": report, **repaired}, code)
 
 
 def render_doctor(answer: Json, screen: Screen, _options: Namespace) -> None:
     screen.say(*answer.get("repaired", ()))
-    screen.say(*(f"Lost: {sentence}" for sentence in answer.get("lost", ())))
+    screen.say(*(f"Lost: {sentence.removeprefix('Lost: ')}" for sentence in answer.get("lost", ())))
+    screen.say(*(f"Failed: {sentence}" for sentence in answer.get("failed", ())))
     by_severity: dict[str, list[Json]] = {}
     for entry in answer["report"]:
         by_severity.setdefault(entry["severity"], []).append(entry)
