@@ -16,7 +16,7 @@ from whet.errors import ConflictError, FailedError, InvalidError, UsageError, Wh
 from whet.interfaces.clients import plan as applying
 from whet.interfaces.clients.known import client_named
 from whet.interfaces.clients.locations import Program
-from whet.interfaces.clients.plan import apply, plan_undo
+from whet.interfaces.clients.plan import Connecting, apply, plan_undo
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -371,8 +371,7 @@ def test_notes_say_what_stands_in_the_way(world: World) -> None:
 
 def test_the_answer_is_as_it_is_now_until_it_is_applied(world: World) -> None:
     def state(plan: Plan, *, applied: bool) -> tuple[bool, bool]:
-        answer = plan.to_json(applied=applied)
-        return answer["connected"], answer["hooks"]
+        return Connecting(plan, applied).state
 
     assert state(world.plan("codex"), applied=False) == (False, False)
     assert state(world.plan("codex"), applied=True) == (True, True)

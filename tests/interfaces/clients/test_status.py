@@ -20,9 +20,9 @@ def test_the_overview_tells_how_each_client_stands(world: World) -> None:
     (world.home / ".claude").mkdir()
     world.connect("claude-code", hooks=False, writes=True)
     world.connect("gemini")
-    found = {one["client"]: one for one in overview(world.place, world.connections)}
+    found = {one.client: one for one in overview(world.place, world.connections)}
     keys = ("installed", "connected", "writes", "hooks")
-    assert {name: tuple(one[key] for key in keys) for name, one in found.items()} == {
+    assert {name: tuple(getattr(one, key) for key in keys) for name, one in found.items()} == {
         "claude-code": (True, True, "allow", False),
         "codex": (False, False, None, False),
         "cursor": (True, False, None, False),
@@ -31,24 +31,24 @@ def test_the_overview_tells_how_each_client_stands(world: World) -> None:
         "opencode": (False, False, None, None),
         "hermes": (False, False, None, False),
     }
-    assert [name for name, one in found.items() if one["note"]] == ["cursor"]
+    assert [name for name, one in found.items() if one.note] == ["cursor"]
 
 
 def test_the_overview_of_a_project(world: World) -> None:
     world.connect("claude-code")
     world.connect("cursor", here=True)
     found = overview(world.place, world.connections, here=True)
-    assert [(one["client"], one["connected"], one["writes"], one["hooks"]) for one in found] == [
+    assert [(one.client, one.connected, one.writes, one.hooks) for one in found] == [
         (name, name == "cursor", "propose" if name == "cursor" else None, None)
         for name in ("claude-code", "codex", "cursor", "vscode", "gemini", "opencode")
     ]
-    assert found[2]["path"] == str(world.home / "shop" / ".cursor" / "mcp.json")
+    assert found[2].path == str(world.home / "shop" / ".cursor" / "mcp.json")
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_what_whet_made_is_no_sign_of_a_client(world: World, name: str) -> None:
     def installed() -> bool:
-        return any(one["installed"] for one in overview(world.place, world.connections) if one["client"] == name)
+        return any(one.installed for one in overview(world.place, world.connections) if one.client == name)
 
     world.connect(name)
     assert not installed()
@@ -66,9 +66,9 @@ def test_what_whet_made_is_no_sign_of_a_client(world: World, name: str) -> None:
 def test_a_broken_record_hides_nothing(world: World) -> None:
     world.connect("cursor")
     world.spoil("cursor")
-    cursor = next(one for one in overview(world.place, world.connections) if one["client"] == "cursor")
-    assert (cursor["installed"], cursor["connected"]) == (True, True)
-    assert cursor["note"].startswith("The record of the connection ")
+    cursor = next(one for one in overview(world.place, world.connections) if one.client == "cursor")
+    assert (cursor.installed, cursor.connected) == (True, True)
+    assert cursor.note.startswith("The record of the connection ")
 
 
 def test_the_doctor_hears_of_connections_that_lead_nowhere(

@@ -67,10 +67,15 @@ class Change(NamedTuple):
             return "create"
         return "delete" if self.after is None else "change"
 
+    @property
+    def diff(self) -> str:
+        """What changes in it, without what is secret."""
+        old, new = (data.decode("utf-8", "replace") if data else "" for data in (self.before, self.after))
+        return difference(self.path, self.format, old, new)
+
     def to_json(self) -> Json:
         """The change as JSON carries it."""
-        old, new = (data.decode("utf-8", "replace") if data else "" for data in (self.before, self.after))
-        return {"path": self.path, "action": self.action, "diff": difference(self.path, self.format, old, new)}
+        return {"path": self.path, "action": self.action, "diff": self.diff}
 
 
 class State(NamedTuple):
@@ -101,19 +106,31 @@ class Plan(NamedTuple):
         """Is there nothing to do?"""
         return all(change.action == "none" for change in self.changes)
 
-    def to_json(self, *, applied: bool, backups: tuple[str, ...] = ()) -> Json:
+
+class Connecting(NamedTuple):
+    """A plan, and what was done of it."""
+
+    plan: Plan
+    applied: bool
+    backups: tuple[str, ...] = ()
+
+    @property
+    def state(self) -> State:
+        """How the client stands to Whet now."""
+        return self.plan.after if self.applied or self.plan.is_empty else self.plan.before
+
+    def to_json(self) -> Json:
         """The answer of the command."""
-        state = self.after if applied or self.is_empty else self.before
         return {
             "success": True,
-            "client": self.client.name,
-            "changes": [change.to_json() for change in self.changes],
-            "applied": applied,
-            "connected": state.connected,
-            "hooks": state.hooks,
-            "backups": list(backups),
-            "notes": list(self.notes),
-            "next": self.next,
+            "client": self.plan.client.name,
+            "changes": [change.to_json() for change in self.plan.changes],
+            "applied": self.applied,
+            "connected": self.state.connected,
+            "hooks": self.state.hooks,
+            "backups": list(self.backups),
+            "notes": list(self.plan.notes),
+            "next": self.plan.next,
         }
 
 

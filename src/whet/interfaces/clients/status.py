@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import FailedError, WhetError
 from whet.interfaces.clients.entries import read, server_words, server_writes
@@ -18,10 +18,25 @@ if TYPE_CHECKING:
     from whet.interfaces.clients.known import Client
     from whet.interfaces.clients.records import Connections, Record
     from whet.library.roots import Place
-    from whet.values import Json
 
 
-def overview(place: Place, connections: Connections, *, here: bool = False) -> list[Json]:
+class ClientStatus(NamedTuple):
+    """How a client stands to Whet."""
+
+    client: str
+    title: str
+    installed: bool
+    connected: bool
+    writes: str | None
+    """What its model may do to skills: `propose` or `allow`; None where it is not connected."""
+    hooks: bool | None
+    """None for a client without hooks."""
+    path: str
+    note: str
+    """What is wrong with its configuration; "" for nothing."""
+
+
+def overview(place: Place, connections: Connections, *, here: bool = False) -> list[ClientStatus]:
     """Every client Whet knows, and how it stands to it; `here`: every one that a project can configure."""
     return [_describe(client, place, connections, here=here) for client in CLIENTS if client.project or not here]
 
@@ -44,28 +59,21 @@ def examine_connections(place: Place, connections: Connections) -> tuple[Note, .
     return tuple(entries)
 
 
-def _describe(client: Client, place: Place, connections: Connections, *, here: bool) -> Json:
-    main = file_path(client.file, place)
-    found: Json = {
-        "client": client.name,
-        "title": client.title,
-        "installed": is_installed(client, place, None),
-        "connected": False,
-        "writes": None,
-        "hooks": False if client.hooks and not here else None,
-        "path": project_path(client, place) if here else main,
-        "note": "",
-    }
+def _describe(client: Client, place: Place, connections: Connections, *, here: bool) -> ClientStatus:
+    main, note = file_path(client.file, place), ""
+    installed, connected, writes = is_installed(client, place, None), False, None
+    hooks = False if client.hooks and not here else None
     try:
         for one in existing_entries(client, place, here=here):
             if one.entry.kind == "server":
-                found.update(connected=True, writes=server_writes(one.entry.value))
+                connected, writes = True, server_writes(one.entry.value)
             else:
-                found["hooks"] = True
-        found["installed"] = is_installed(client, place, connections.read(connection_id(client.name, main)))
+                hooks = True
+        installed = is_installed(client, place, connections.read(connection_id(client.name, main)))
     except WhetError as error:
-        found["note"] = error.message
-    return found
+        note = error.message
+    path = project_path(client, place) if here else main
+    return ClientStatus(client.name, client.title, installed, connected, writes, hooks, path, note)
 
 
 def _examined(record: Record, place: Place) -> Note | None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import time
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.errors import UsageError, WhetError
 from whet.interfaces.hooks.clients import CLIENTS
@@ -276,17 +276,24 @@ def _card(library: Library, item: TouchedSkill) -> Card | None:
     return next((card for card in cards if card.path == item.path or card.resolved == real), None)
 
 
-def describe_failure(error: BaseException) -> tuple[str, str]:
+class Failure(NamedTuple):
+    """What a hook failed at."""
+
+    code: str
+    message: str
+
+
+def describe_failure(error: BaseException) -> Failure:
     """The code and sentence of a failure. Of an error that is not ours only its kind and place: it may quote anyone."""
     if isinstance(error, WhetError):
-        return error.code, error.message
+        return Failure(error.code, error.message)
     if isinstance(error, OSError):
-        return "io-failed", f"{error.strerror or type(error).__name__}: {error.filename or 'no file'}"
+        return Failure("io-failed", f"{error.strerror or type(error).__name__}: {error.filename or 'no file'}")
     at = error.__traceback__
     while at is not None and at.tb_next is not None:
         at = at.tb_next
     where = f" in {os.path.basename(at.tb_frame.f_code.co_filename)}, line {at.tb_lineno}" if at else ""
-    return "internal-error", f"{type(error).__name__}{where}"
+    return Failure("internal-error", f"{type(error).__name__}{where}")
 
 
 # in the client's own process, because no server is there

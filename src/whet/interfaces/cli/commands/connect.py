@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import UsageError
 from whet.interfaces.cli.arguments import require
-from whet.interfaces.cli.context import Command, Outcome
+from whet.interfaces.cli.context import Command, Reply
 from whet.interfaces.cli.terminal import agree, can_ask
 from whet.interfaces.cli.text import clean
 from whet.interfaces.hooks.clients import CLIENTS, KINDS
+from whet.values import answer_json
 
 if TYPE_CHECKING:
     from argparse import Namespace
+    from collections.abc import Sequence
 
     from whet.api import Library
     from whet.api.tools import Writes
     from whet.interfaces.cli.context import Answer, Context
     from whet.interfaces.cli.output import Screen, Style
     from whet.interfaces.cli.parser import Parser
-    from whet.interfaces.clients.plan import Plan
+    from whet.interfaces.clients.plan import Connecting, Plan
+    from whet.interfaces.clients.status import ClientStatus
+    from whet.interfaces.hooks.handler import Failure
     from whet.values import Json
 
 
@@ -66,48 +70,43 @@ def run_connect(context: Context, options: Namespace) -> Answer:
         from whet.interfaces.clients.records import Connections
         from whet.interfaces.clients.status import overview
 
-        return {"success": True, "clients": overview(place, Connections(state), here=options.here)}
+        return Reply(overview(place, Connections(state), here=options.here), render_clients, key="clients")
     for first, second in _CONTRARY:
         if _is_given(options, first) and _is_given(options, second):
             hint = "`whet connect --help` explains them."
             raise UsageError("usage", f"{first} and {second} do not go together.", hint=hint)
-    plan = _plan_connection(context, options)
-    if plan.is_empty and not (plan.undo and plan.previous):
-        return plan.to_json(applied=False)
-    if options.dry_run or not (options.yes or can_ask(options)):
-        return plan.to_json(applied=False)
-    if not (options.yes or plan.is_empty or _ask_agreement(plan, context)):
-        return Outcome(plan.to_json(applied=False), 1)
-    from whet.interfaces.clients.plan import apply
+    from whet.interfaces.clients.plan import Connecting, apply
     from whet.interfaces.clients.records import Connections
 
-    backups = apply(plan, Connections(state))
-    return plan.to_json(applied=True, backups=backups)
+    plan = _plan_connection(context, options)
+    if plan.is_empty and not (plan.undo and plan.previous):
+        return Reply(Connecting(plan, False), render_connect)
+    if options.dry_run or not (options.yes or can_ask(options)):
+        return Reply(Connecting(plan, False), render_connect)
+    if not (options.yes or plan.is_empty or _ask_agreement(plan, context)):
+        return Reply(Connecting(plan, False), render_connect, 1)
+    return Reply(Connecting(plan, True, apply(plan, Connections(state))), render_connect)
 
 
-def render_connect(answer: Json, screen: Screen, options: Namespace) -> None:
-    """The clients; or the change, what was done, and what to do next."""
-    if "clients" in answer:
-        _render_clients(answer["clients"], screen, options)
-        return
-    title = options.client.title
-    changes = [change for change in answer["changes"] if change["action"] != "none"]
-    asked = bool(changes) and can_ask(options) and not options.dry_run
+def render_connect(done: Connecting, screen: Screen, options: Namespace) -> None:
+    """The change, what was done, and what to do next."""
+    plan, title = done.plan, options.client.title
+    asked = not plan.is_empty and can_ask(options) and not options.dry_run
     if not asked:  # otherwise it was shown with the question
-        _render_changes(changes, screen)
-        screen.say(*answer["notes"])
-    if not changes and answer["connected"]:
+        _render_changes(plan, screen)
+        screen.say(*plan.notes)
+    if plan.is_empty and done.state.connected:
         screen.say(f"{title} is {'still' if options.undo else 'already'} connected.")
         return
-    if not answer["applied"]:
+    if not done.applied:
         screen.say("Nothing was changed.")
         if not options.dry_run and not asked:
             screen.hint("--yes makes the change.")
         return
-    how = ("still " if answer["connected"] else "no longer ") if options.undo else ""
+    how = ("still " if done.state.connected else "no longer ") if options.undo else ""
     screen.say(f"{title} is {how}connected.")
-    screen.say(*(f"Backup: {path}" for path in answer["backups"]))
-    screen.hint(answer["next"])
+    screen.say(*(f"Backup: {path}" for path in done.backups))
+    screen.hint(plan.next)
 
 
 def _plan_connection(context: Context, options: Namespace) -> Plan:
@@ -133,18 +132,18 @@ def _ask_agreement(plan: Plan, context: Context) -> bool:
     from whet.interfaces.cli.output import screen_for
 
     screen = screen_for(sys.stderr, context.env)
-    _render_changes([change.to_json() for change in plan.changes if change.action != "none"], screen)
+    _render_changes(plan, screen)
     for note in plan.notes:
         screen.paragraph(note)
     what = f"Disconnect {plan.client.title}" if plan.undo else f"Connect {plan.client.title}"
     return agree(f"{screen.text()}{what}? [Y/n] ")
 
 
-def _render_changes(changes: list[Json], screen: Screen) -> None:
-    for at, change in enumerate(changes):
+def _render_changes(plan: Plan, screen: Screen) -> None:
+    for at, change in enumerate(change for change in plan.changes if change.action != "none"):
         if at:
             screen.line()
-        for line in change["diff"].splitlines():
+        for line in change.diff.splitlines():
             style: Style | None = "bold" if line.startswith(("--- ", "+++ ")) else _DIFF_STYLES.get(line[:1])
             screen.line(screen.paint(_clean_diff_line(line), style) if style else _clean_diff_line(line))
 
@@ -156,22 +155,22 @@ def _clean_diff_line(line: str) -> str:
     return f"{clean(line[:1])}{body[:indent]}{clean(body[indent:])}"
 
 
-def _render_clients(clients: list[Json], screen: Screen, options: Namespace) -> None:
+def render_clients(clients: Sequence[ClientStatus], screen: Screen, options: Namespace) -> None:
     words = {True: "yes", False: "no", None: "-"}
     rows = [
         (
-            one["client"],
-            words[one["installed"]],
-            words[one["connected"]],
-            one["writes"] or "-",
-            words[one["hooks"]],
-            screen.place(one["path"]),
+            one.client,
+            words[one.installed],
+            words[one.connected],
+            one.writes or "-",
+            words[one.hooks],
+            screen.place(one.path),
         )
         for one in clients
     ]
     screen.table(("CLIENT", "INSTALLED", "CONNECTED", "WRITES", "HOOKS", "CONFIGURATION"), rows)
-    screen.say(*(one["note"] for one in clients if one["note"]))
-    waiting = [one["client"] for one in clients if one["installed"] and not one["connected"] and not one["note"]]
+    screen.say(*(one.note for one in clients if one.note))
+    waiting = [one.client for one in clients if one.installed and not one.connected and not one.note]
     if waiting:
         option = " --here" if options.here else ""
         screen.hint(f"`whet connect {waiting[0]}{option}` connects it; the change is shown first.")
@@ -205,7 +204,7 @@ def configure_mcp(parser: Parser) -> None:
 def run_mcp(context: Context, options: Namespace) -> Answer:
     """Serve until the client goes or the process is stopped."""
     if options.print_token:
-        return {"success": True, "token": _read_token(context.library)}
+        return Reply(_read_token(context.library), lambda token, screen, _: screen.line(token), key="token")
     if options.allow_writes and options.read_only:
         raise UsageError("usage", "--allow-writes and --read-only exclude each other.", hint="Give one of them.")
     if not options.http and any(getattr(options, name) not in (None, []) for name in _HTTP_ONLY):
@@ -217,7 +216,7 @@ def run_mcp(context: Context, options: Namespace) -> Answer:
         print("Waiting for a client on the standard streams. `whet connect CLIENT` sets one up.", file=sys.stderr)
     writes: Writes = "allow" if options.allow_writes else "none" if options.read_only else "propose"
     _serve(context, options, writes)
-    return {"success": True}
+    return Reply(True, lambda *_: None, key="success")
 
 
 def _serve(context: Context, options: Namespace, writes: Writes) -> None:
@@ -246,9 +245,17 @@ def _read_token(library: Library) -> str:
     return token_of(library.workspace.place.state, library.workspace.place.env.get(TOKEN_VARIABLE))
 
 
-def render_mcp(answer: Json, screen: Screen, _options: Namespace) -> None:
-    if "token" in answer:
-        screen.line(answer["token"])
+class HookAnswer(NamedTuple):
+    """What a hook answers, and what failed."""
+
+    output: str
+    off: bool = False
+    """Whether hooks are switched off."""
+    failure: Failure | None = None
+
+    def to_json(self) -> Json:
+        """The answer as JSON carries it."""
+        return answer_json(self)
 
 
 def configure_hook(parser: Parser) -> None:
@@ -273,7 +280,7 @@ def run_hook(context: Context, options: Namespace) -> Answer:
 
     require(options, "hook", "client")
     if is_off(context.env):
-        return {"success": True, "output": "", "off": True, "failure": None}
+        return Reply(HookAnswer("", off=True), render_hook)
     here = context.library
     with ExitStack() as stack:
 
@@ -285,20 +292,20 @@ def run_hook(context: Context, options: Namespace) -> Answer:
         hooks = Hooks(here.workspace.place.state, opened, noting=False)
         stack.callback(hooks.close)
         output, error = hooks.try_answer(options.client, options.event, read_input(0), here.workspace.place.directory)
-    failure = None if error is None else dict(zip(("code", "message"), describe_failure(error), strict=True))
-    return {"success": True, "output": output.decode("ascii"), "off": False, "failure": failure}
+    failure = None if error is None else describe_failure(error)
+    return Reply(HookAnswer(output.decode("ascii"), failure=failure), render_hook)
 
 
-def render_hook(answer: Json, screen: Screen, _options: Namespace) -> None:
+def render_hook(answer: HookAnswer, screen: Screen, _options: Namespace) -> None:
     """The output as the client would get it."""
-    if answer["output"]:
-        screen.line(answer["output"].rstrip("\n"))
-    if answer["failure"]:
-        screen.say(f"Failed: {clean(answer['failure']['message'])}")
+    if answer.output:
+        screen.line(answer.output.rstrip("\n"))
+    if answer.failure:
+        screen.say(f"Failed: {clean(answer.failure.message)}")
 
 
 COMMANDS = {
-    "connect": Command(configure_connect, run_connect, render_connect),
-    "mcp": Command(configure_mcp, run_mcp, render_mcp),
-    "hook": Command(configure_hook, run_hook, render_hook),
+    "connect": Command(configure_connect, run_connect),
+    "mcp": Command(configure_mcp, run_mcp),
+    "hook": Command(configure_hook, run_hook),
 }
