@@ -4,7 +4,7 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-deep check quick bench golden docs format clean
+.PHONY: help demo test test-deep check quick chaos bench golden docs format clean
 
 # Hundreds of short processes import Whet: without its bytecode each of them would compile it again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -35,6 +35,9 @@ check: $(STAMP)
 
 quick: $(STAMP)
 	$(PYTEST) --quick
+
+chaos: $(STAMP) ## Kill, fill, damage and crowd a machine thousands of times; the numbers of docs/reliability.md
+	$(BIN)/python -m tests.chaos
 
 bench: $(STAMP) ## Measure speed side by side with the peers that are installed
 	$(BIN)/python benchmarks/speed.py --sizes 100,1000,10000

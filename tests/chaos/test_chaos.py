@@ -1,0 +1,29 @@
+"""A small run of every scenario; `make chaos` runs many more of each."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from chaos.runner import printed, table
+
+TOP = Path(__file__).parent.parent.parent
+RUNS = {
+    "hostile": ("--hostile", "15"),
+    "soak": ("--soak", "1"),
+}
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("family", RUNS)
+def test_nothing_is_lost_and_nobody_says_fine(family: str) -> None:
+    command = [sys.executable, "-m", "tests.chaos", "--only", family, *RUNS[family], "--jobs", "1"]
+    done = subprocess.run(command, cwd=TOP, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_table_ends_with_the_sum_of_its_rows() -> None:
+    assert printed(table([])).splitlines()[-1].split() == ["all", "0", "0", "0", "0", "0", "0"]
