@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sqlite3
 import subprocess
 import sys
 import threading
+from collections import Counter
 from contextlib import closing
 from shutil import rmtree
 from typing import TYPE_CHECKING, Any
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from whet.library.card import Card
+    from whet.routing.texts import Texts
     from whet.skill.model import Skill
 
 SKILLS = {
@@ -374,16 +377,22 @@ def test_what_changes_on_disk_is_found_at_once(world: World) -> None:
     assert not {"moon", "tides"} & {*found(library, "is the moon in its last phase")}
 
 
-def test_where_nothing_changed_nothing_is_updated(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    updates: list[int] = []
+@pytest.fixture
+def updates(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many skills each update of an index was about."""
+    done: list[int] = []
     update = Router.update
 
-    def counted(self: Router, entries: Any) -> Any:
+    def counted(self: Router, entries: Any, *more: Any) -> Any:
         given = list(entries)
-        updates.append(len(given))
-        return update(self, given)
+        done.append(len(given))
+        return update(self, given, *more)
 
     monkeypatch.setattr(Router, "update", counted)
+    return done
+
+
+def test_where_nothing_changed_nothing_is_updated(world: World, updates: list[int]) -> None:
     library = world.library(clock=later)
     for _ in range(3):
         library.find("fill in this form")
@@ -394,6 +403,68 @@ def test_where_nothing_changed_nothing_is_updated(world: World, monkeypatch: pyt
     library.learning.feedback("poems", "something in rhyme", fits=True)
     library.find("fill in this form")
     assert updates == [4, 4]
+    assert found(world.library(clock=later), "fill in this form")[0] == "pdf-forms"  # another process
+    assert updates == [4, 4]
+
+
+def test_an_index_that_others_changed_is_brought_in_step(world: World, updates: list[int]) -> None:
+    """A new process trusts an index that was made from what it sees; whatever else was done to it is noticed."""
+    library = world.library(clock=later)
+    library.find("fill in this form")
+    other = Router(str(world.index), *world.collections, semantic=False)
+    other._index.put(gone=[next(iter(other._index.known().stamps))])
+    updates.clear()
+    assert len(found(world.library(clock=later), "fill in this form, or a chart, or a verse, or backport it")) == 4
+    assert updates == [4]
+    entries = [*library.matcher.index_manager._entries(library.catalogue.cards, {})]
+
+    def interfere() -> Texts:
+        other._index.put(gone=[entries[1].key])
+        return entries[0].read()
+
+    other.update([entries[0]._replace(stamp="new", read=interfere), *entries[1:]], "what nobody is in step with")
+    assert other.made_from == ""
+    other.update(entries, "everything")
+    assert other.made_from == "everything"
+    other.update(entries[1:])
+    assert other.made_from == ""
+    other.close()
+
+
+def test_a_search_reads_the_postings_of_its_terms_and_the_rows_of_its_candidates(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of all skills, only their cards are read: one row tells whether the index is in step with them."""
+    told: list[list[str]] = []
+    connect: Any = sqlite3.connect
+
+    def traced(*arguments: Any, **named: Any) -> Any:
+        connection = connect(*arguments, **named)
+        connection.set_trace_callback(told[-1].append)
+        return connection
+
+    for count in (40, 80):
+        for number in range(count):
+            world.skill(f"home/.agents/skills/extra-{number}", f"Does number {number}. Use when word{number} is said.")
+        world.library(clock=later).find("fill in this PDF form")
+        library = world.library(clock=later)
+        told.append([])
+        with monkeypatch.context() as patch:
+            patch.setattr(sqlite3, "connect", traced)
+            assert found(library, "fill in this PDF form")[0] == "pdf-forms"
+    asked = [[line for line in lines if "FROM index_" in line or "FROM cards" in line] for lines in told]
+    assert len(asked[0]) == len(asked[1])
+    tables = [re.findall(r"FROM (\w+)", line)[0] for line in asked[1]]
+    assert Counter(tables) == {
+        "cards": 1,
+        "index_collections": 4,
+        "index_facts": 2,
+        "index_postings": 1,
+        "index_skills": 2,
+        "index_sequences": 1,
+    }
+    assert all("slot IN" in line for line in asked[1] if "FROM index_skills" in line or "FROM index_seq" in line)
+    assert all("term IN" in line for line in asked[1] if "FROM index_postings" in line)
 
 
 def test_a_new_process_reads_no_skill_again(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

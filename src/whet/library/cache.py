@@ -111,6 +111,11 @@ class Cache:
                 self._saved[shelf.root.path] = _Saved(version, shelf)
         return version is not None
 
+    def version(self, shelf: RootListing) -> int | None:
+        """A number that this shelf alone was saved under, whichever process loads it; None when it is not saved."""
+        saved = self._saved.get(shelf.root.path)
+        return saved.version if saved is not None and saved.shelf is shelf else None
+
     def digest(self, directory: str, tree: str) -> str:
         """The remembered digest of a package whose tree of files looks like this, or ""."""
         query = "SELECT digest FROM digests WHERE directory = ? AND tree = ?"

@@ -42,6 +42,8 @@ SHORTEST_TYPO = 5
 _LONGEST_TYPO = 24
 _ASKED = 500
 """Values in one query."""
+_MERGED = 4 << 20
+"""Bytes of postings that are put together at once."""
 _TABLES = ("facts", "collections", "skills", "sequences", "segments", "postings", "spellings")
 
 
@@ -59,6 +61,27 @@ class State(NamedTuple):
     """Another number whenever slots are given from the beginning again."""
     generation: int
     """How often the collection was changed since."""
+
+
+class Known(NamedTuple):
+    """The skills that are in the index."""
+
+    generation: int
+    """Of the collection."""
+    stamps: dict[str, str]
+    """Of every skill of the collection, by its key."""
+    elsewhere: set[tuple[str, str]]
+    """Key and stamp of those that only other collections have."""
+
+
+class Put(NamedTuple):
+    """What became of a change."""
+
+    missing: list[str]
+    """Keys of skills that others had and have no more."""
+    before: int
+    after: int
+    """The generations of the collection."""
 
 
 class Row(NamedTuple):
@@ -114,17 +137,28 @@ class Index:
         with self._tables.use() as connection:
             return _facts(connection, self._name)
 
-    def known(self) -> tuple[dict[str, str], set[tuple[str, str]]]:
-        """The stamp of every skill of the collection, by its key; key and stamp of those that only others have."""
-        _, alive = self.facts()
-        stamps: dict[str, str] = {}
-        elsewhere: set[tuple[str, str]] = set()
-        for slot, key, stamp in self._tables.read("SELECT slot, key, stamp FROM index_skills"):
-            if slot < len(alive) and alive[slot]:
-                stamps[key] = stamp
-            else:
-                elsewhere.add((key, stamp))
-        return stamps, elsewhere
+    def known(self) -> Known:
+        """What there is, of the collection and of others."""
+        with self.steady(), self._tables.use() as connection:
+            state, alive = _facts(connection, self._name)
+            found = Known(state.generation, {}, set())
+            for slot, key, stamp in connection.execute("SELECT slot, key, stamp FROM index_skills"):
+                if slot < len(alive) and alive[slot]:
+                    found.stamps[key] = stamp
+                else:
+                    found.elsewhere.add((key, stamp))
+            return found
+
+    def made_from(self) -> str:
+        """What the collection was last found to be in step with; "" when it was changed since."""
+        found = self._tables.read("SELECT made_from FROM index_collections WHERE name = ?", [self._name])
+        return str(found[0][0]) if found else ""
+
+    def mark(self, made_from: str, generation: int) -> None:
+        """Remember what the collection is in step with, unless somebody changed it since this generation."""
+        query = "UPDATE index_collections SET made_from = ? WHERE name = ? AND generation = ?"
+        with suppress(FailedError), self._tables.write() as connection:
+            connection.execute(query, (made_from, self._name, generation))
 
     def postings(self, terms: Iterable[int]) -> dict[int, Postings]:
         """Who has these terms; a term that nobody has is left out."""
@@ -146,10 +180,12 @@ class Index:
         found = self._by_slot("SELECT slot, terms FROM index_sequences WHERE slot IN", slots)
         return {slot: np.frombuffer(terms, dtype=np.uint32) for slot, terms in found}
 
-    def vectors(self, slots: Sequence[int]) -> tuple[list[int], list[bytes]]:
-        """Those of these slots that have a vector, and the vectors."""
-        found = self._by_slot("SELECT slot, vector FROM index_skills WHERE vector <> x'' AND slot IN", slots)
-        return [slot for slot, _ in found], [vector for _, vector in found]
+    def vectors(self, slots: Sequence[int]) -> Iterator[tuple[list[int], bytes]]:
+        """Those of these slots that have a vector, and the vectors, some hundred at a time."""
+        query = "SELECT slot, vector FROM index_skills WHERE vector <> x'' AND slot IN"
+        for asked in _portions(list(slots)):
+            if found := self._by_slot(query, asked):
+                yield [slot for slot, _ in found], b"".join(vector for _, vector in found)
 
     def keys(self, slots: Sequence[int]) -> dict[int, str]:
         """The keys of the skills at these slots."""
@@ -170,13 +206,10 @@ class Index:
 
     # writing
 
-    def put(
-        self, new: Sequence[New] = (), shared: Sequence[tuple[str, str]] = (), gone: Sequence[str] = ()
-    ) -> list[str]:
+    def put(self, new: Sequence[New] = (), shared: Sequence[tuple[str, str]] = (), gone: Sequence[str] = ()) -> Put:
         """Change the collection in one transaction: put skills in, each in place of the one with its key, or take out.
 
-        `shared` are key and stamp of skills that others have already; the keys of those that are not there any more are
-        returned.
+        `shared` are key and stamp of skills that others have already, unless they are `missing` by now.
         """
         with self._tables.write() as connection:
             wanted = [(skill.key, skill.stamp) for skill in new] + [*shared]
@@ -195,7 +228,8 @@ class Index:
             if len(alive) != len(before) or (alive != before).any():
                 _settle(connection, self._name, state.generation + 1, alive)
                 _tidy(connection)
-            return missing
+                return Put(missing, state.generation, state.generation + 1)
+            return Put(missing, state.generation, state.generation)
 
     def touch(self) -> None:
         """Remember that the collection is used, once a day, where anything can be remembered."""
@@ -336,8 +370,8 @@ def _merge(connection: sqlite3.Connection, segments: Sequence[int]) -> None:
     merged = connection.execute("INSERT INTO index_segments (size) VALUES (0)").lastrowid
     kept = np.zeros(len(alive), dtype=np.bool_)
     old = ",".join("?" * len(segments))
-    query = f"SELECT DISTINCT term FROM index_postings WHERE segment IN ({old}) ORDER BY term"  # noqa: S608  only marks
-    for asked in _portions([term for (term,) in connection.execute(query, segments)]):
+    query = f"SELECT term, SUM(LENGTH(entries)) FROM index_postings WHERE segment IN ({old}) GROUP BY term"  # noqa: S608  only marks
+    for asked in _by_size(connection.execute(query, segments).fetchall()):
         marks = ",".join("?" * len(asked))
         query = f"SELECT term, entries FROM index_postings WHERE term IN ({marks}) AND segment IN ({old})"  # noqa: S608  only marks
         found = [(term, _unpacked(entries)) for term, entries in connection.execute(query, [*asked, *segments])]
@@ -412,7 +446,7 @@ def _settle(connection: sqlite3.Connection, name: str, generation: int, alive: n
     connection.execute("INSERT OR IGNORE INTO index_facts VALUES ('origin', random())")
     connection.execute("INSERT OR REPLACE INTO index_facts VALUES ('slots', ?)", [len(alive)])
     connection.execute(
-        "INSERT OR REPLACE INTO index_collections VALUES (?, ?, ?, ?)",
+        "INSERT OR REPLACE INTO index_collections VALUES (?, ?, ?, ?, '')",
         (name, system_clock(), generation, alive.tobytes()),
     )
     connection.execute(
@@ -425,6 +459,20 @@ def _settle(connection: sqlite3.Connection, name: str, generation: int, alive: n
     for slot in map(int, np.flatnonzero(before)):
         connection.execute("DELETE FROM index_skills WHERE slot = ?", [slot])
         connection.execute("DELETE FROM index_sequences WHERE slot = ?", [slot])
+
+
+def _by_size(terms: Iterable[tuple[int, int]]) -> Iterator[list[int]]:
+    """Terms in portions whose postings are of a size; a term that everybody has may be a portion of its own."""
+    portion: list[int] = []
+    room = _MERGED
+    for term, size in terms:
+        if portion and (size > room or len(portion) == _ASKED):
+            yield portion
+            portion, room = [], _MERGED
+        portion.append(term)
+        room -= size
+    if portion:
+        yield portion
 
 
 def _portions(values: list[int]) -> Iterator[list[int]]:

@@ -12,6 +12,8 @@ brings the very same catalogue, with the same feedback, updates nothing.
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from whet.errors import FailedError, WhetError
@@ -22,11 +24,12 @@ from whet.routing.meaning import installed, lexical_only
 from whet.routing.router import Entry as Indexed
 from whet.routing.router import Router
 from whet.routing.texts import texts_of
+from whet.skill.names import key as name_key
 from whet.store.database import MEMORY
 from whet.store.failures import os_failures
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from whet.library.card import Card
     from whet.library.catalogue import Catalogue
@@ -50,6 +53,40 @@ class Shelf(NamedTuple):
 
     snapshot: Snapshot
     cards: Mapping[str, Card]
+
+
+class CardsById(Mapping[str, "Card"]):
+    """The skills of a catalogue by their ids.
+
+    Most are called like their directories and are found by that; only when one is not, are all of them gone through.
+    """
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self._catalogue = catalogue
+
+    @cached_property
+    def _all(self) -> dict[str, Card]:
+        return {str(card.id): card for card in self._catalogue.cards}
+
+    def __getitem__(self, key: str) -> Card:
+        card = self._catalogue.by_key.get(name_key(key.rpartition("/")[2]))
+        return card if card is not None and str(card.id) == key else self._all[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all)
+
+    def __len__(self) -> int:
+        return len(self._catalogue.cards)
+
+
+class _Open:
+    """Who may be found: these skills, less those that are shut out."""
+
+    def __init__(self, cards: Mapping[str, Card], shut: Collection[str]) -> None:
+        self._cards, self._shut = cards, shut
+
+    def __contains__(self, key: object) -> bool:
+        return key not in self._shut and key in self._cards
 
 
 class SearchResult(NamedTuple):
@@ -84,7 +121,7 @@ class IndexManager:
         self._unheard: tuple[Note, ...] = ()
         self._known: tuple[Catalogue, dict[str, str], object] | None = None
         """What the index is in step with, and which index: another process may have put another in its place."""
-        self._cards: dict[str, Card] = {}
+        self._cards: Mapping[str, Card] = {}
         self._told = False
 
     def close(self) -> None:
@@ -113,17 +150,15 @@ class IndexManager:
         """The skills of a snapshot that fit a message best, less those whose keys are `shut` out."""
 
         def search(router: Router, shelf: Shelf) -> SearchResult:
-            allowed = shelf.cards.keys() - shut if shut else shelf.cards
-            return SearchResult(
-                router.find(message, k, allowed=allowed, recent=recent), shelf.cards, semantic=router.semantic
-            )
+            found = router.find(message, k, allowed=_Open(shelf.cards, shut), recent=recent)
+            return SearchResult(found, shelf.cards, semantic=router.semantic)
 
         return self.ask(search, snapshot)
 
     def copy(self, snapshot: Snapshot) -> tuple[Router, list[Indexed]]:
         """An index of its own in memory, to try things with, and the entries it was made of."""
         return self.ask(
-            lambda router, shelf: (router.copy(), list(self._entries(shelf.cards, self._marks()))), snapshot
+            lambda router, _: (router.copy(), list(self._entries(snapshot.catalogue.cards, self._marks()))), snapshot
         )
 
     def is_ready(self, snapshot: Snapshot) -> bool:
@@ -172,16 +207,33 @@ class IndexManager:
             self._router.touch()
         known = self._known
         if known is None or known[0] is not catalogue or known[1:] != (marks, self._router.state):
-            self._cards = {str(card.id): card for card in catalogue.cards}
-            updated = self._router.update(self._entries(self._cards, marks))
-            self._unread = tuple(self._not_indexed(updated.failed))
+            self._cards, self._unread = CardsById(catalogue), ()
+            made_from = self._made_from(snapshot, marks, self._router.mark)
+            if not made_from or self._router.made_from != made_from:
+                updated = self._router.update(self._entries(catalogue.cards, marks), made_from)
+                self._unread = tuple(self._not_indexed(updated.failed))
             self._known = catalogue, marks, self._router.state
         return self._router
 
-    def _entries(self, cards: Mapping[str, Card], marks: Mapping[str, str]) -> Iterable[Indexed]:
-        for key, card in cards.items():
+    def _made_from(self, snapshot: Snapshot, marks: Mapping[str, str], reader: str) -> str:
+        """What changes with anything that the index is made from; "" where the cache does not know the roots.
+
+        The cache gives every state of a root a number of its own, so that no skill has to be compared to see that all
+        are the same as when the index was last brought in step.
+        """
+        import hashlib
+
+        versions = [self.workspace.cache.version(shelf) for shelf in snapshot.shelves]
+        if None in versions:
+            return ""
+        roots = [(*shelf.root, version) for shelf, version in zip(snapshot.shelves, versions, strict=True)]
+        text = repr((READER, reader, roots, sorted(marks.items())))
+        return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
+
+    def _entries(self, cards: Iterable[Card], marks: Mapping[str, str]) -> Iterable[Indexed]:
+        for card in cards:
             mark = " ".join(marks[known] for known in card.known_as[:2] if known in marks) if marks else ""
-            yield Indexed(key, _stamp(card, mark), self._reading(card, heard=bool(mark)))
+            yield Indexed(str(card.id), _stamp(card, mark), self._reading(card, heard=bool(mark)))
 
     def _reading(self, card: Card, *, heard: bool) -> Callable[[], Texts]:
         def read() -> Texts:

@@ -27,7 +27,7 @@ from whet.store.database import MEMORY
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
-    from whet.routing.index import Postings
+    from whet.routing.index import Postings, Put
     from whet.routing.texts import Texts
 
 _CANDIDATES = 120
@@ -35,6 +35,8 @@ _CLOSER = 32
 _BY_MEANING = 12
 _BATCH = 1000
 """Skills that are read and written at once."""
+_AT_ONCE = 4096
+"""Vectors that are compared at once."""
 _MANY = 100
 """From so many new skills on, if they are most, all segments are put together."""
 OFFERED = 8
@@ -115,7 +117,8 @@ class Router:
         self.weights = FITTED
         self._meaning = meaning() if semantic else None
         self._lock = threading.Lock()
-        self._vectors = np.zeros((0, WIDTH), dtype=np.float32)
+        self._vectors = np.zeros((0, WIDTH), dtype=np.int8)
+        self._lengths = np.ones(0, dtype=np.float32)
         self._loaded = np.zeros(0, dtype=np.bool_)
         self._state = State(0, 0)
 
@@ -134,33 +137,55 @@ class Router:
         """Let the index go."""
         self._index.close()
 
-    def update(self, entries: Iterable[Entry]) -> Updated:
-        """Bring the index in step: read what is new or changed, forget what is gone."""
+    @property
+    def mark(self) -> str:
+        """How skills are read: those that were read otherwise are read again."""
+        return f"{VERSION} {NAME if self._meaning else ''} "
+
+    @property
+    def made_from(self) -> str:
+        """What the index was last found to be in step with, as `update` was told."""
+        with damage(self._path):
+            return self._index.made_from()
+
+    def update(self, entries: Iterable[Entry], made_from: str = "") -> Updated:
+        """Bring the index in step: read what is new or changed, forget what is gone.
+
+        `made_from` names what the entries were made from. It is remembered as long as nobody changes the index.
+        """
         with damage(self._path):
             if self._index.worn:
                 self._index.clear()
-            known, elsewhere = self._index.known()
-        mark = f"{VERSION} {NAME if self._meaning else ''} "
-        wanted = {entry.key: entry for entry in entries}
-        changed = [entry for key, entry in wanted.items() if known.get(key) != mark + entry.stamp]
-        shared = [(entry.key, mark + entry.stamp) for entry in changed if (entry.key, mark + entry.stamp) in elsewhere]
+            at, known, elsewhere = self._index.known()
+        mark, wanted, changed = self.mark, set[str](), dict[str, Entry]()
+        for entry in entries:
+            wanted.add(entry.key)
+            if known.get(entry.key) != mark + entry.stamp:
+                changed[entry.key] = entry
+            else:
+                changed.pop(entry.key, None)
+        shared = [(key, stamp) for key, entry in changed.items() if (key, stamp := mark + entry.stamp) in elsewhere]
+        steps: list[Put] = []
         with damage(self._path):
-            lost = self._index.put(shared=shared) if shared else []
-        there = {key for key, _ in shared}.difference(lost)
-        fresh = [entry for entry in changed if entry.key not in there]
+            steps += [self._index.put(shared=shared)] if shared else []
+        there = {key for key, _ in shared}.difference(*(step.missing for step in steps))
+        fresh = [entry for key, entry in changed.items() if key not in there]
         failed: list[tuple[str, str]] = []
-        for at in range(0, len(fresh), _BATCH):
-            read = list(self._read(fresh[at : at + _BATCH], mark, failed))
+        for start in range(0, len(fresh), _BATCH):
+            read = list(self._read(fresh[start : start + _BATCH], mark, failed))
             with damage(self._path):
-                self._index.put(read)
+                steps.append(self._index.put(read))
         unread = {key for key, _ in failed}
         gone = [key for key in known if key not in wanted or key in unread]
         with damage(self._path):
             if len(fresh) > max(_MANY, len(wanted) // 2):
                 self._index.join()
             if gone:
-                self._index.put(gone=gone)
-        edited = sum(entry.key in known and entry.key not in unread for entry in changed)
+                steps.append(self._index.put(gone=gone))
+            generations = [at, *(number for step in steps for number in (step.before, step.after))]
+            if made_from and not failed and generations[::2] == [*generations[1::2], generations[-1]]:
+                self._index.mark(made_from, generations[-1])  # nobody else changed it in between
+        edited = sum(key in known and key not in unread for key in changed)
         added = len(changed) - len(unread) - edited
         return Updated(added, edited, len(gone), len(wanted) - len(unread), tuple(failed))
 
@@ -315,23 +340,32 @@ class Router:
         with self._lock:
             if self._state != state:
                 if self._state.origin != state.origin:
-                    self._vectors, self._loaded = self._vectors[:0], self._loaded[:0]
+                    self._vectors, self._lengths, self._loaded = self._vectors[:0], self._lengths[:0], self._loaded[:0]
                 self._load_vectors(alive)
                 self._state = state
-            near: np.ndarray = self._vectors @ self._meaning.vector(message[:3000])
+            near = self._nearness(self._meaning.vector(message[:3000]))
         near[~alive] = -1
         return near
 
+    def _nearness(self, wanted: np.ndarray) -> np.ndarray:
+        """How near every slot is to a vector; the vectors stay in bytes, a few at a time become numbers."""
+        near = np.zeros(len(self._vectors), dtype=np.float32)
+        for start in range(0, len(near), _AT_ONCE):
+            end = start + _AT_ONCE
+            near[start:end] = self._vectors[start:end].astype(np.float32) @ wanted
+        return near / self._lengths
+
     def _load_vectors(self, alive: np.ndarray) -> None:
         """Read the vectors of the slots that are in use and were not read before."""
-        vectors, loaded = np.zeros((len(alive), WIDTH), dtype=np.float32), np.zeros(len(alive), dtype=np.bool_)
         old = min(len(self._vectors), len(alive))
-        vectors[:old], loaded[:old] = self._vectors[:old], self._loaded[:old]
-        slots, stored = self._index.vectors(list(map(int, np.flatnonzero(alive & ~loaded))))
-        if slots:
-            read = np.frombuffer(b"".join(stored), dtype=np.int8).reshape(-1, WIDTH).astype(np.float32)
-            vectors[slots] = read / np.maximum(np.linalg.norm(read, axis=1, keepdims=True), 1)
-        self._vectors, self._loaded = vectors, loaded | alive
+        vectors, lengths = np.zeros((len(alive), WIDTH), dtype=np.int8), np.ones(len(alive), dtype=np.float32)
+        loaded = np.zeros(len(alive), dtype=np.bool_)
+        vectors[:old], lengths[:old], loaded[:old] = self._vectors[:old], self._lengths[:old], self._loaded[:old]
+        for slots, stored in self._index.vectors(list(map(int, np.flatnonzero(alive & ~loaded)))):
+            read = np.frombuffer(stored, dtype=np.int8).reshape(-1, WIDTH)
+            vectors[slots] = read
+            lengths[slots] = np.maximum(np.linalg.norm(read.astype(np.float32), axis=1), 1)
+        self._vectors, self._lengths, self._loaded = vectors, lengths, loaded | alive
 
 
 def _is_described(found: Postings | None, alive: np.ndarray) -> bool:

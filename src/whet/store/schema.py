@@ -348,6 +348,7 @@ CACHE_MIGRATIONS = (
         );
         """,
     ),
+    Migration(6, "routing", "ALTER TABLE index_collections ADD COLUMN made_from TEXT NOT NULL DEFAULT '';"),
 )
 
 CACHE = Schema(0x57484343, tuple(step.sql for step in CACHE_MIGRATIONS), adopt=_drop_caches)
