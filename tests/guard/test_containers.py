@@ -8,6 +8,7 @@ import io
 import lzma
 import struct
 import tarfile
+import tracemalloc
 import zipfile
 import zlib
 
@@ -151,3 +152,17 @@ def test_broken_pictures_are_no_trouble(what: str, data: bytes) -> None:
     rest_of_image(begin + data, what)
     words_of_image(begin + data, what)
     pdf_actions(begin + data)
+
+
+def test_a_zip_with_very_many_entries_is_not_even_listed() -> None:
+    entry = struct.pack("<4s6H3L5H2L", b"PK\x01\x02", 20, 20, 0, 0, 0, 33, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0) + b"a"
+    count = 60_000
+    data = entry * count + struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, count, count, count * len(entry), 0, 0)
+    tracemalloc.start()
+    try:
+        found = unpack(data, "zip", "x.zip", Budget())
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert found == Inside((), (Hit("too-large", 1, "it has more entries than are read of a package"),))
+    assert peak < 100_000

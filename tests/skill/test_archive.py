@@ -5,7 +5,10 @@ import hashlib
 import io
 import random
 import stat
+import subprocess
+import sys
 import tarfile
+import tracemalloc
 import warnings
 import zipfile
 from typing import IO, TYPE_CHECKING
@@ -387,6 +390,45 @@ def test_more_entries_than_files_and_directories_could_need_are_refused() -> Non
     assert code_of(zip_of(entries), SMALL) == "archive-too-many-files"
     directories = [(tar_entry(name.removesuffix("/"), tarfile.DIRTYPE), b"") for name, _ in entries]
     assert code_of(tar_of(directories), SMALL) == "archive-too-many-files"
+
+
+def headers(count: int) -> bytes:
+    """Entries without content, with names that do not compress."""
+    names = random.Random(1)
+    few = b"".join(tarfile.TarInfo(f"a/{names.randbytes(40).hex()}").tobuf() for _ in range(1_000))
+    return few * (count // 1_000)
+
+
+def test_a_packed_tar_with_too_many_entries_is_given_up_before_it_is_all_unpacked() -> None:
+    limits = Limits(files=500)
+    data = gzip.compress(headers(60_000) + bytes(1024), 1)
+    tracemalloc.start()
+    try:
+        assert code_of(data, limits) == "archive-too-many-files"
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 4 * 1024 * 1024  # of 30 MB
+
+
+GREEDY = """
+import resource, sys
+from whet.errors import InvalidError
+from whet.sources.packages import archived
+resource.setrlimit(resource.RLIMIT_AS, (300 << 20, 300 << 20))
+try:
+    archived(sys.stdin.buffer.read())
+except InvalidError as error:
+    print(error.code)
+"""
+
+
+@pytest.mark.deep
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit is one of Linux")
+def test_a_source_with_half_a_million_entries_is_refused_in_little_memory() -> None:
+    data = gzip.compress(headers(500_000) + bytes(1024), 1)
+    done = subprocess.run([sys.executable, "-c", GREEDY], input=data, capture_output=True, check=False)
+    assert (done.stdout, done.stderr) == (b"archive-too-many-files\n", b"")
 
 
 def test_a_bomb_is_refused_by_its_ratio_before_it_is_unpacked() -> None:

@@ -16,17 +16,18 @@ as skipped when it is found in an archive: such files are outside the digest and
 from __future__ import annotations
 
 import stat
+import sys
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from whet.errors import InvalidError, UsageError
 from whet.skill import paths
-from whet.skill.archive_formats import DamagedError, Member, TooManyError, inflate, tar_members
+from whet.skill.archive_formats import DamagedError, Member, TooManyError, gather_tar, inflate, tar_members
 from whet.skill.finder import MAIN_FILE, MAIN_FILES, find_skills, main_file
 from whet.skill.tree import DEFAULT_LIMITS, IGNORED, Item, Limits, Package, Tree, ignored
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 _FOLDED_IGNORED = frozenset(name.casefold() for name in IGNORED)
 _ENTRIES_PER_FILE = 4  # directories may be listed too
@@ -157,7 +158,8 @@ def _members(data: bytes, limits: Limits) -> list[Member]:
         if data.startswith(b"PK"):
             found = zip_members(data, most_entries)
         else:
-            found = tar_members(_gunzipped(data, limits, most) if data.startswith(b"\x1f\x8b") else data)
+            packed = data.startswith(b"\x1f\x8b")
+            found = tar_members(gather_tar(_gunzipped(data, limits), most_entries) if packed else data)
         members = [_accepted(member) for member in islice(found, most_entries + 1)]
     except TooManyError as error:
         raise _too_many(limits) from error
@@ -168,14 +170,13 @@ def _members(data: bytes, limits: Limits) -> list[Member]:
     return [member for member in members if (member.kind, member.name) != ("directory", _ROOT)]
 
 
-def _gunzipped(data: bytes, limits: Limits, most: int) -> bytes:
-    meter = _Meter(limits._replace(file_bytes=most, total_bytes=most))
+def _gunzipped(data: bytes, limits: Limits) -> Iterator[bytes]:
+    most = limits.archive_bytes
+    meter = _Meter(limits._replace(file_bytes=sys.maxsize, total_bytes=most))
     meter.add(0, len(data))
-    pieces = []
     for piece in inflate(data, _CHUNK):
         meter.add(len(piece), 0)
-        pieces.append(piece)
-    return b"".join(pieces)
+        yield piece
 
 
 def _accepted(member: Member) -> Member:

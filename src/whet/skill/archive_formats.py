@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import io
 import stat
+import sys
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 if TYPE_CHECKING:
     import tarfile
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 _MIB = 1024 * 1024
 MAX_HEADER = _MIB // 4
@@ -61,12 +62,48 @@ def tar_members(data: bytes) -> Iterator[Member]:
         raise DamagedError("it is cut off, or one of its headers is damaged")
 
 
+def gather_tar(pieces: Iterable[bytes], most: int) -> bytes:
+    """A tar from its pieces, given up with TooManyError as soon as more than `most` entries have come.
+
+    What is wrong with a header is for `tar_members` to say; from there on nothing is counted.
+    """
+    import tarfile
+
+    _, about_next = _header_types()
+    gathered, at, entries = io.BytesIO(), 0, 0
+    for piece in pieces:
+        gathered.write(piece)
+        with gathered.getbuffer() as data:
+            while at + tarfile.BLOCKSIZE <= len(data):
+                try:
+                    entry = tarfile.TarInfo.frombuf(
+                        bytes(data[at : at + tarfile.BLOCKSIZE]), "utf-8", "surrogateescape"
+                    )
+                except (tarfile.TarError, ValueError):
+                    at = sys.maxsize
+                    break
+                has_content = entry.isreg() or entry.type in about_next or entry.type not in tarfile.SUPPORTED_TYPES
+                blocks = -(-max(entry.size, 0) // tarfile.BLOCKSIZE) if has_content else 0
+                at += (1 + blocks) * tarfile.BLOCKSIZE
+                entries += entry.type not in about_next
+                if entries > most:
+                    raise TooManyError
+    return gathered.getvalue()
+
+
+def _header_types() -> tuple[tuple[bytes, ...], tuple[bytes, ...]]:
+    """The types of headers that have a long name, and of all that say more about the next entry."""
+    import tarfile
+
+    long = (tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK)
+    return long, (*long, tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE)
+
+
 def _careful_tarinfo() -> type[tarfile.TarInfo]:
     """The class of one archive's entries, which refuses headers that are too much or say two things."""
     import tarfile
 
-    long = (tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK)
-    about_next = (*long, tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE)
+    long, about_next = _header_types()
     total = 0
 
     class Careful(tarfile.TarInfo):

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _MIB = 1024 * 1024
 _CHUNK = 256 * 1024
+_ZIP_ENTRY, _MOST_LISTED = b"PK\x01\x02", 20_000
 _RATIO, _RATIO_FROM = 200, 4 * _MIB
 
 
@@ -133,6 +134,8 @@ def _path_hits(name: str, hits: list[Hit]) -> None:
 def _zip(data: bytes, parts: list[Part], hits: list[Hit], meter: _Meter) -> None:
     import zipfile
 
+    if data.count(_ZIP_ENTRY) > _MOST_LISTED:  # opening it lists every one of them
+        raise _SpentError("it has more entries than are read of a package")
     archive = zipfile.ZipFile(io.BytesIO(data))
     locked = []
     for entry in archive.infolist():

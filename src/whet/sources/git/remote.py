@@ -315,10 +315,9 @@ def read_listing(listed: bytes, root: str) -> Snapshot:
     files: dict[str, Node] = {}
     trees = {"": root}
     doubled: list[str] = []
-    lines = listed.split(b"\0")
-    if len(lines) > MAX_ENTRIES:
+    if listed.count(b"\0") > MAX_ENTRIES:
         raise too_large(f"The repository has more than {MAX_ENTRIES:,} files and directories.")
-    for line in lines:
+    for line in listed.split(b"\0"):
         head, tab, name = line.partition(b"\t")
         if not tab:
             continue
