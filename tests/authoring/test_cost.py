@@ -106,6 +106,33 @@ def test_a_patch_reads_everything_once_or_nearly(tmp_path: Path) -> None:
     assert count == {"SKILL.md parsed": 3, "settings read": 1, "tree read": 2}
 
 
+def test_a_change_is_appended_to_the_log_once_however_many_skills_it_is_about(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [f"skill-{number}" for number in range(5)]
+    for name in names:
+        (tmp_path / "skills" / name).mkdir(parents=True)
+        (tmp_path / "skills" / name / "SKILL.md").write_text(f"---\nname: {name}\ndescription: Does.\n---\n\nStep 0.\n")
+    synced: list[int] = []
+    real = os.fsync
+    with Library.open([tmp_path / "skills"], home=tmp_path / "state", env={"PATH": ""}) as library:
+        library.edit.patch("skill-0", find="Step 0", replace="Step 1")
+        log = tmp_path / "state" / "history.log"
+
+        def fsync(file: int) -> None:
+            synced.append(os.fstat(file).st_ino)
+            real(file)
+
+        monkeypatch.setattr(os, "fsync", fsync)
+        library.edit.patch("skill-0", find="Step 1", replace="Step 0")
+        assert synced.count(log.stat().st_ino) == 1
+        library.edit.apply([{"action": "patch", "name": name, "find": "Step 0", "replace": "Step 1"} for name in names])
+        assert synced.count(log.stat().st_ino) == 2, "and the log of decisions waits for nobody"
+        assert (tmp_path / "state" / "audit.log").stat().st_ino not in synced
+        lines = log.read_text().splitlines()
+        assert len(lines) == len(library.history.entries().entries) and not library.history.verify().problems
+
+
 def test_a_patch_opens_two_databases_and_each_once(tmp_path: Path) -> None:
     directory = tmp_path / "skills" / "deploy"
     directory.mkdir(parents=True)

@@ -562,15 +562,17 @@ class Library:
         settled, leftovers of killed processes removed. Stored contents are never removed. What fails is told in
         `failed`, and the rest is mended all the same.
         """
-        from whet.library.doctor import repair_roots, repair_workplaces
+        from whet.library.doctor import check_home, repair_roots, repair_workplaces
         from whet.store.repair import Repaired, repair_databases
 
         workspace = self.workspace
         workspace.close()
+        if problem := check_home(workspace.place.state):
+            return Repaired(failed=(f"{workspace.place.state}: {problem.message} {problem.hint}",))
         steps: tuple[Callable[[], Repaired], ...] = (
             lambda: repair_databases(workspace.place.state, workspace.clock),
+            workspace.gate.audit.mend,  # it names the newest entry of the history
             self.history.mend,
-            workspace.gate.audit.mend,
             lambda: Repaired(self.history.recover()),
             lambda: repair_roots(root for root in workspace.config().roots if root.trusted),
             self.sources.repair,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from whet.authoring import drafts
 from whet.authoring.commits import Committer
 from whet.authoring.drafts import check_category, check_name
-from whet.authoring.history import History, find_deleted
+from whet.authoring.history import History, find_deleted, find_lost
 from whet.authoring.main_file import main_of, version_of
 from whet.authoring.operations import MOST_OPERATIONS, read_operation
 from whet.authoring.proposals import Proposals, Review
@@ -492,8 +492,20 @@ class _Batch:
         new = self._take(Target(slug(new_name), path, None, None), new_name)
         return self._become(new, draft, "rename")._replace(renamed_from=target.name)
 
+    def _gone(self, name: str) -> TreeChange:
+        """The skill that was deleted; where the history has lost it, the content of that name that was stored last."""
+        journal = self._editor.journal
+        try:
+            return find_deleted(journal, name)
+        except NotFoundError:
+            found = [content for content in find_lost(journal) if key(content.name) == key(name)]
+            if not found:
+                raise
+            path = self._editor.place(found[-1].name, "")
+            return TreeChange("restore", found[-1].name, path, journal.content(found[-1].digest), "")
+
     def restore(self, name: str) -> Change:
-        change = find_deleted(self._editor.journal, name)
+        change = self._gone(name)
         self._free(change.path, "Rename or delete that one first.")
         tree = dict(change.after or {})
         target = self._take(Target(change.skill, change.path, None, None), name)

@@ -7,17 +7,28 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
+from whet.authoring.main_file import main_of, said
 from whet.authoring.merge import Conflict, merge_text
-from whet.authoring.results import Difference, Export, Proof, Reversal, SkillHistory, StoredFile
+from whet.authoring.results import (
+    Difference,
+    Export,
+    LostContent,
+    LostContents,
+    Proof,
+    Reversal,
+    SkillHistory,
+    StoredFile,
+)
 from whet.authoring.trees import digest
 from whet.authoring.writer import USER, TreeChange
-from whet.errors import ConflictError, NotFoundError, UsageError
+from whet.errors import ConflictError, FailedError, NotFoundError, UsageError, WhetError
 from whet.library.package import read_tree
 from whet.notes import Note
 from whet.skill.names import closest, key
-from whet.store.chain import REPAIR_HINT
+from whet.store.chain import REPAIR_HINT, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,7 +38,6 @@ if TYPE_CHECKING:
     from whet.authoring.writer import Provenance
     from whet.library.workspace import Workspace
     from whet.skill.tree import Item, Tree
-    from whet.store.chain import Problem
     from whet.store.repair import Repaired
 
 
@@ -250,6 +260,17 @@ def _taken_back(entries: Sequence[Entry]) -> set[int]:
     return found
 
 
+def find_lost(journal: Journal) -> list[LostContent]:
+    """Skills whose content is stored and named by no entry of the history, the one that was stored last at the end."""
+    found = []
+    for of in journal.unnamed():
+        tree = journal.content(of) or {}
+        with suppress(WhetError):
+            name = said(main_of(tree).document, "name")
+            found.append(LostContent(name, of, journal.blobs.kept(of.removeprefix("sha256:")), len(tree)))
+    return sorted(found, key=lambda content: content.time)
+
+
 class History:
     """The history of one library, and every way back."""
 
@@ -276,6 +297,10 @@ class History:
             yield Note(
                 code, "error", message, "`whet verify-history` lists all. " + REPAIR_HINT, path=self._journal.state.path
             )
+
+    def lost(self) -> LostContents:
+        """Skills whose content is stored, while the entries that named it are lost; `restore` brings them back, too."""
+        return LostContents(tuple(find_lost(self._journal)))
 
     def mend(self) -> Repaired:
         """Take back what the log and the skills themselves have, and put on record what is lost."""
@@ -397,7 +422,16 @@ class History:
 
     def verify(self) -> Proof:
         """Prove the history."""
-        problems, last = self._journal.verify(), self._journal.entries(last=1)
+        from whet.store.repair import check_state
+
+        damage = check_state(self._journal.state.directory)
+        found = (Problem(0, "state-corrupt", damage),) if damage else ()
+        try:
+            problems, last = (*found, *self._journal.verify()), self._journal.entries(last=1)
+        except FailedError as error:
+            if not damage:
+                raise
+            return Proof((Problem(0, error.code, error.message),), 0, "")
         return Proof(problems, last[-1].id if last else 0, last[-1].lineage if last else "")
 
     def export(self, name: str) -> Export:

@@ -159,6 +159,16 @@ class Journal:
             raise FailedError("history-damaged", f"The stored content {of} is not a list of files.", hint=_DOCTOR)
         return found if data else ()
 
+    def unnamed(self) -> Iterator[str]:
+        """The digest of every whole content that nothing refers to: entries that named it may have been lost."""
+        known = self._referred()
+        for blob in self.blobs.digests():
+            of = f"sha256:{blob}"
+            if of not in known and not self.blobs.check(blob):
+                files = read_manifest(self.blobs.get(blob))
+                if files and not any(self.blobs.check(hash_) for *_, hash_ in files):
+                    yield of
+
     # entries
 
     def entries(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from whet.store.clock import iso
 from whet.values import as_json, fields_json
 
 if TYPE_CHECKING:
@@ -144,6 +145,30 @@ class SkillHistory(NamedTuple):
         numbers = dict(self.versions)
         entries = [{**entry, "version": numbers.get(entry["id"])} for entry in entries]
         return {"success": True, "name": self.name, "path": self.path, "entries": entries}
+
+
+class LostContent(NamedTuple):
+    """A stored content that no entry of the history names."""
+
+    name: str
+    digest: str
+    time: int
+    """When it was stored last."""
+    files: int
+
+    def to_json(self) -> Json:
+        """The content as JSON carries it."""
+        return {**self._asdict(), "time": iso(self.time)}
+
+
+class LostContents(NamedTuple):
+    """Stored contents that no entry of the history names, the one that was stored last at the end."""
+
+    contents: tuple[LostContent, ...]
+
+    def to_json(self) -> Json:
+        """The contents as JSON carries them."""
+        return {"success": True, "contents": [content.to_json() for content in self.contents]}
 
 
 class Difference(NamedTuple):

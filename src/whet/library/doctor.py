@@ -131,14 +131,21 @@ def _glance(directory: str) -> _Glance | None:
     return found
 
 
+def check_home(state: str) -> Note | None:
+    """What is wrong with the place of Whet's own directory."""
+    if os.path.isdir(state) or not os.path.lexists(state):
+        return None
+    message = "Whet's state directory is not a directory, so nothing can be kept."
+    hint = "Move what is there away, or set WHET_HOME to another directory."
+    return Note("home-not-directory", "error", message, hint, path=state)
+
+
 def examine_state(state: str) -> Iterator[Note]:
     """What is wrong with Whet's own directory."""
     from whet.store.repair import examine_databases
 
-    if os.path.lexists(state) and not os.path.isdir(state):
-        message = "Whet's state directory is not a directory, so nothing can be kept."
-        hint = "Move what is there away, or set WHET_HOME to another directory."
-        yield Note("home-not-directory", "error", message, hint, path=state)
+    if problem := check_home(state):
+        yield problem
         return
     yield from examine_databases(state)
     for path in (path for name in _WORKPLACES for path in _leftovers(os.path.join(state, name))):

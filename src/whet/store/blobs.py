@@ -76,6 +76,12 @@ class Blobs:
             return error.code
         return "blob-missing" if data is None else "" if sha256(data).hexdigest() == digest else "blob-corrupt"
 
+    def kept(self, digest: str) -> int:
+        """When the content was last put, in nanoseconds."""
+        path = self._path(digest)
+        with os_failures(path, doing="read", other="read-failed"):
+            return os.stat(path).st_mtime_ns
+
     def has(self, digest: str) -> bool:
         """Whether there is a blob of that digest; says nothing about damage."""
         return os.path.isfile(self._path(digest))

@@ -186,7 +186,7 @@ class Chain(Generic[R]):
         try:
             with open(self.log, "rb") as file:
                 line, _ = _last_line(file)
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             line = b""
         except OSError as error:
             return f"Cannot read {self.log}: {error.strerror or error}."
@@ -233,7 +233,7 @@ class Chain(Generic[R]):
             with open(self.log, "rb") as file:
                 lines = tuple(self._parsed(line) for line in file.read().split(b"\n")[:-1])
                 changed = os.fstat(file.fileno()).st_mtime_ns
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             lines = None
         except OSError:
             lines = (None,)

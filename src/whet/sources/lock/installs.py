@@ -252,7 +252,7 @@ class Installs:
             return exact[-1]
         past = [entry for entry in self._journal.entries(path=made.path) if entry.id < made.id]
         ends = [*(entry.id for entry in past[1:]), made.id]
-        held = [end for entry, end in zip(past, ends, strict=True) if entry.after == made.after]
+        held = [end for entry, end in zip(past, ends, strict=False) if entry.after == made.after]
         said = [row.entry for row in rows if held and row.journal < held[-1]]
         return said[-1] if said else None
 

@@ -11,10 +11,12 @@ from whet.interfaces.cli.context import Command, Outcome, Reply
 from whet.interfaces.cli.parser import amount
 from whet.interfaces.cli.rendering import format_time, paint_diff, render_proof
 from whet.interfaces.cli.text import clean_json
+from whet.store.clock import iso
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
+    from whet.authoring.results import LostContents
     from whet.interfaces.cli.context import Answer, Context
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Parser
@@ -28,11 +30,16 @@ def configure_history(parser: Parser) -> None:
     )
     parser.positional("name", "NAME", "Only this skill.", optional=True)
     parser.option("--last", metavar="N", type=amount, text="Only the last entries.")
+    parser.option("--lost", text="List stored contents that no entry names; `whet restore NAME` brings one back.")
     parser.option("--export", text="Print the whole history of NAME as JSON, with every content it had.")
 
 
 def run_history(context: Context, options: Namespace) -> Answer:
     history = context.library.edit.history
+    if options.lost:
+        if options.export or options.name or options.last:
+            raise misuse("history", "--lost stands alone.")
+        return Reply(history.lost(), render_lost)
     if not options.export:
         return history.entries(options.name, options.last)
     problem = "NAME is missing." if options.name is None else "--last is not for --export." if options.last else ""
@@ -63,6 +70,14 @@ def render_history(answer: Json, screen: Screen, options: Namespace) -> None:
     about = f"about {answer['name']}" if named else "yet"
     heads = ("ID", "WHEN", "WHO", "WHAT", "VERSION" if named else "SKILL", "REASON")
     screen.grid(heads, rows, f"The history has no entries {about}.")
+
+
+def render_lost(found: LostContents, screen: Screen, _options: Namespace) -> None:
+    rows = [
+        (format_time(screen, iso(content.time)), content.name, str(content.files), content.digest)
+        for content in found.contents
+    ]
+    screen.grid(("WHEN", "SKILL", "FILES", "DIGEST"), rows, "Every stored content is named by an entry.")
 
 
 def configure_diff(parser: Parser) -> None:
@@ -130,7 +145,7 @@ def run_verify_history(context: Context, _options: Namespace) -> Answer:
 def render_verify_history(answer: Json, screen: Screen, _options: Namespace) -> None:
     """The digest, or every problem in a line."""
     count = "1 entry" if answer["entries"] == 1 else f"{answer['entries']:,} entries"
-    hint = "Restore Whet's state directory from a copy; skills themselves are not affected."
+    hint = "`whet doctor --repair` takes back what can be restored; skills themselves are not affected."
     empty = "" if answer["entries"] else "The history has no entries yet."
     render_proof(answer, screen, "history", count, head=answer["lineage"], hint=hint, empty=empty)
 
