@@ -43,7 +43,7 @@ def test_resources_are_the_index_and_then_every_skill(world: World) -> None:
 def test_an_empty_library_has_empty_lists(world: World) -> None:
     served = world.served()
     assert served.list_skills() == {"skills": []}
-    assert served.list_resources() == {"resources": [resources.INDEX_RESOURCE]}
+    assert served.list_resources() == {"resources": [resources.INDEX_RESOURCE.to_json()]}
 
 
 def test_templates_say_how_addresses_are_made(world: World) -> None:

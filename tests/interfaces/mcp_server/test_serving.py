@@ -270,7 +270,7 @@ def test_the_directories_above_skills_have_the_skills(world: World) -> None:
             folder("skill://acme"),
             folder("skill://deploy"),
             folder("skill://external"),
-            resources.INDEX_RESOURCE,
+            resources.INDEX_RESOURCE.to_json(),
         ]
     }
 

@@ -17,7 +17,7 @@ import hashlib
 import json
 import os
 import posixpath
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.errors import FailedError, InvalidError, NotFoundError, UsageError
 from whet.library.card import main_file
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from whet.library.card import Card
     from whet.library.package import PackageFile
     from whet.notes import Note
-    from whet.values import Json
 
 MAX_FILES = 512
 MAX_BYTES = 16 * 1024 * 1024
@@ -142,7 +141,7 @@ def read_member(card: Card, source: str, *, bases: Sequence[str]) -> bytes:
     return data
 
 
-def describe(card: Card, *, now: int, bases: Sequence[str]) -> tuple[Json, list[tuple[str, str, int]]]:
+def describe(card: Card, *, now: int, bases: Sequence[str]) -> tuple[Mapping[str, Any], list[tuple[str, str, int]]]:
     """A skill's frontmatter, and the path, digest and size of each of its files, of what was read in one go.
 
     A file that vanishes between the listing and the reading is not there.
@@ -161,7 +160,7 @@ def describe(card: Card, *, now: int, bases: Sequence[str]) -> tuple[Json, list[
     return values, files
 
 
-def frontmatter(data: bytes, name: str) -> Json:
+def frontmatter(data: bytes, name: str) -> Mapping[str, Any]:
     """The frontmatter of a main file as JSON values. InvalidError where it does not conform, or has another name."""
     document = read_document(data.decode("utf-8", "surrogateescape"))
     values = document.values

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import base64
 import json
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from whet.errors import UsageError
+from whet.values import as_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from whet.values import Json
+T = TypeVar("T")
 
 PAGE_BYTES = 200_000
 """Bytes of JSON after which a page is full; an item is never cut, so the last one may go beyond."""
@@ -24,21 +25,21 @@ class Bounds(NamedTuple):
     """How much goes on one page."""
 
     items: int
-    share: Callable[[Json], float] = lambda item: weight(item) / PAGE_BYTES
+    share: Callable[[Any], float] = lambda item: weight(item) / PAGE_BYTES
     """How much of a page an item takes; 1 is all of it."""
 
 
 def weight(item: Any) -> int:
     """Bytes of the JSON of an item."""
-    return len(json.dumps(item, ensure_ascii=False).encode())
+    return len(json.dumps(as_json(item), ensure_ascii=False).encode())
 
 
 def page(
     kind: str,
-    items: Iterable[tuple[str, Callable[[], Json | None]]],
+    items: Iterable[tuple[str, Callable[[], T | None]]],
     cursor: str | None,
     bounds: Bounds,
-) -> tuple[list[Json], str | None]:
+) -> tuple[list[T], str | None]:
     """The items of a page and the cursor of the next one.
 
     `items` come sorted, each with what it is sorted by and how it is made, which only happens where it is needed; None
@@ -46,7 +47,7 @@ def page(
     """
     after = None if cursor is None else _read(kind, cursor)
     left = [item for item in items if after is None or item[0] > after]
-    made: list[Json] = []
+    made: list[T] = []
     share = 0.0
     for number, (key, make) in enumerate(left, 1):
         if (item := make()) is not None:

@@ -16,11 +16,13 @@ from typing import TYPE_CHECKING
 from whet.errors import NotFoundError, UsageError
 from whet.interfaces.mcp.elicitation import TOOL
 from whet.interfaces.mcp.paging import Bounds, page
+from whet.prompt.commands import Command
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    import mcp_types as types
 
     from whet.api.tools import Tools
+    from whet.prompt.requests import Commands
     from whet.values import Json
 
 PAGE = 100
@@ -28,7 +30,7 @@ PAGE = 100
 ALL = "arguments"
 """The name of the argument for everything, where a skill names none."""
 DISTILL = "distill"
-_OWN = {"name": DISTILL, "description": "Make a skill of what was worked out in this conversation.", "hint": ""}
+_OWN = Command(DISTILL, "skill", DISTILL, "Make a skill of what was worked out in this conversation.", "", DISTILL)
 _ROUNDS = """\
 Make a skill of what was worked out in this conversation, together with the user.
 
@@ -52,20 +54,21 @@ _PLAIN = re.compile(r"(?!/)[^\s'\"\\$`]+")
 def list_prompts(tools: Tools, cursor: str | None) -> Json:
     """One page of prompts, in the order of their names."""
     own = [_OWN] if _distills(tools) else []
-    commands = {command["name"]: command for command in (*own, *_commands(tools))}
+    commands = {command.name: command for command in (*own, *_commands(tools))}
     items = ((name, partial(_prompt, commands[name])) for name in sorted(commands))
     made, further = page("prompts", items, cursor, Bounds(PAGE))
     return {"prompts": made, **({"nextCursor": further} if further else {})}
 
 
-def get_prompt(tools: Tools, name: str, given: Mapping[str, str]) -> Json:
+def get_prompt(tools: Tools, params: types.GetPromptRequestParams) -> Json:
     """The message with which the model gets the skill or bundle."""
-    command = next((item for item in _commands(tools) if item["name"] == name), None)
+    name, given = params.name, params.arguments or {}
+    command = next((item for item in _commands(tools) if item.name == name), None)
     own = command is None and name == DISTILL and _distills(tools)
     command = _OWN if own else command
     if command is None:
         raise NotFoundError("prompt-not-found", f"There is no prompt {name!r:.80}.", hint="List the prompts.")
-    known = _arguments(command["hint"])
+    known = _arguments(command.hint)
     if strange := [key for key in given if key not in known]:
         hint = f"It takes {', '.join(known)}."
         raise UsageError("bad-arguments", f"{name} takes no argument {strange[0]!r:.80}.", hint=hint)
@@ -81,26 +84,26 @@ def get_prompt(tools: Tools, name: str, given: Mapping[str, str]) -> Json:
     else:
         message = tools.invoke(f"/{name} {words}".rstrip())["message"]
     text = {"type": "text", "text": message}
-    return {"description": command["description"][:_DESCRIPTION], "messages": [{"role": "user", "content": text}]}
+    return {"description": command.description[:_DESCRIPTION], "messages": [{"role": "user", "content": text}]}
 
 
-def _commands(tools: Tools) -> list[Json]:
+def _commands(tools: Tools) -> Commands:
     from whet.prompt.requests import menu_of
 
     workspace = tools.session.workspace
     menu = menu_of(workspace.snapshot(), tools.session.caller, reserved=())
-    return [command.to_json() for command in menu.complete("", _MOST)]
+    return menu.complete("", _MOST)
 
 
 def _distills(tools: Tools) -> bool:
     return any(tool.name == TOOL for tool in tools.definitions())
 
 
-def _prompt(command: Json) -> Json:
+def _prompt(command: Command) -> Json:
     arguments = [
-        {"name": name, "description": about, "required": False} for name, about in _arguments(command["hint"]).items()
+        {"name": name, "description": about, "required": False} for name, about in _arguments(command.hint).items()
     ]
-    return {"name": command["name"], "description": command["description"][:_DESCRIPTION], "arguments": arguments}
+    return {"name": command.name, "description": command.description[:_DESCRIPTION], "arguments": arguments}
 
 
 def _arguments(hint: str) -> dict[str, str]:

@@ -11,7 +11,7 @@ Lists of resources read no file. `skills/list` reads the files of one page, each
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.errors import NotFoundError, WhetError
 from whet.interfaces.mcp.addresses import INDEX, SCHEME, AddressBook, Found, address, read_address
@@ -32,11 +32,13 @@ from whet.interfaces.mcp.resources import (
 )
 from whet.library.visibility import hidden, refusal
 from whet.skill.finder import MAIN_FILE
+from whet.values import as_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from whet.interfaces.mcp.addresses import SkillPath
+    from whet.interfaces.mcp.resources import Resource
     from whet.library.card import Card
     from whet.library.config import ResolvedConfig
     from whet.library.visibility import Caller
@@ -45,11 +47,27 @@ if TYPE_CHECKING:
 
 _PAGE_READ = 64 * 1024 * 1024
 """Bytes of files after which a page of `skills/list` is full."""
-_SKILLS = Bounds(50, lambda skill: weight(skill) / PAGE_BYTES + sum(x["size"] for x in skill["resources"]) / _PAGE_READ)
+_SKILLS = Bounds(50, lambda skill: weight(skill) / PAGE_BYTES + sum(x.size for x in skill.resources) / _PAGE_READ)
 _RESOURCES = Bounds(200)
 _UNLISTED = frozenset(("fallback", "paths"))
 """Why a skill may be hidden and still answer to its address. One that only a person may invoke does not: it is a
 prompt, and many hosts let models read resources."""
+
+
+class EntryFile(NamedTuple):
+    """A file of a skill, as its entry names it."""
+
+    uri: str
+    digest: str
+    size: int
+
+
+class SkillEntry(NamedTuple):
+    """A skill as the extension tells of it."""
+
+    uri: str
+    frontmatter: Mapping[str, Any]
+    resources: tuple[EntryFile, ...]
 
 
 class Served:
@@ -69,7 +87,7 @@ class Served:
         """
         config, book = self._look()
 
-        def entry(card: Card) -> Json | None:
+        def entry(card: Card) -> SkillEntry | None:
             try:
                 return self._entry(card, book.paths[card.path], config)
             except WhetError:
@@ -83,15 +101,13 @@ class Served:
         if found.file != MAIN_FILE:
             hint = f"The skill's own address is {address(found.path, MAIN_FILE)}."
             raise NotFoundError("resource-not-found", f"{uri} is not the {MAIN_FILE} of a skill.", hint=hint)
-        return {"skill": self._entry(found.card, found.path, config)}
+        return {"skill": as_json(self._entry(found.card, found.path, config))}
 
     def directory(self, uri: str, cursor: str | None = None) -> Json:
         """`resources/directory/read`: what lies directly in a directory of a skill, or above the skills."""
         children = self._top() if uri == SCHEME else self._children(uri, read_address(uri))
-        made, further = page(
-            "directory", ((name, children[name].copy) for name in sorted(children)), cursor, _RESOURCES
-        )
-        return _with_cursor({"resources": made}, further)
+        items = ((name, partial(children.__getitem__, name)) for name in sorted(children))
+        return _told("resources", *page("directory", items, cursor, _RESOURCES))
 
     # resources
 
@@ -103,7 +119,7 @@ class Served:
             "resources", listed, lambda card: main_resource(card, book.paths[card.path]), cursor, _RESOURCES
         )
         if cursor is None:
-            answer["resources"].insert(0, dict(INDEX_RESOURCE))
+            answer["resources"].insert(0, INDEX_RESOURCE.to_json())
         return answer
 
     def templates(self) -> Json:
@@ -196,18 +212,18 @@ class Served:
             raise _unknown(uri, segments, book)
         return found, config
 
-    def _entry(self, card: Card, path: SkillPath, config: ResolvedConfig) -> Json:
+    def _entry(self, card: Card, path: SkillPath, config: ResolvedConfig) -> SkillEntry:
         values, files = describe(card, now=self._workspace.clock(), bases=config.bounds.bases)
-        resources = [{"uri": address(path, file), "digest": digest, "size": size} for file, digest, size in files]
-        return {"uri": resources[0]["uri"], "frontmatter": values, "resources": resources}
+        resources = tuple(EntryFile(address(path, file), digest, size) for file, digest, size in files)
+        return SkillEntry(resources[0].uri, values, resources)
 
-    def _top(self) -> dict[str, Json]:
+    def _top(self) -> dict[str, Resource]:
         """The directory above everything: the index, the plain skills, the plugins and scopes."""
         config, book = self._look()
         tops = {book.paths[card.path][0] for card in self._answering(config, book.cards())}
-        return {"index.json": dict(INDEX_RESOURCE), **{name: folder_resource((name,)) for name in tops}}
+        return {"index.json": INDEX_RESOURCE, **{name: folder_resource((name,)) for name in tops}}
 
-    def _children(self, uri: str, segments: tuple[str, ...]) -> dict[str, Json]:
+    def _children(self, uri: str, segments: tuple[str, ...]) -> dict[str, Resource]:
         if len(segments) == 1 and self._remembered(segments) is None:
             config, book = self._look()
             if grouped := self._answering(config, book.below(segments[0])):
@@ -232,14 +248,13 @@ class Served:
 
 
 def _paged(
-    kind: str, cards: Sequence[Card], make: Callable[[Card], Json | None], cursor: str | None, bounds: Bounds
+    kind: str, cards: Sequence[Card], make: Callable[[Card], object], cursor: str | None, bounds: Bounds
 ) -> Json:
-    made, further = page(kind, ((card.key, partial(make, card)) for card in cards), cursor, bounds)
-    return _with_cursor({kind: made}, further)
+    return _told(kind, *page(kind, ((card.key, partial(make, card)) for card in cards), cursor, bounds))
 
 
-def _with_cursor(answer: Json, further: str | None) -> Json:
-    return {**answer, "nextCursor": further} if further else answer
+def _told(kind: str, items: Sequence[object], further: str | None) -> Json:
+    return {kind: as_json(items), **({"nextCursor": further} if further else {})}
 
 
 def _unknown(uri: str, segments: Sequence[str], book: AddressBook) -> WhetError:

@@ -13,7 +13,7 @@ import base64
 import json
 import posixpath
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.interfaces.mcp.addresses import INDEX, address
 from whet.interfaces.mcp.paging import weight
@@ -27,23 +27,39 @@ if TYPE_CHECKING:
     from whet.values import Json
 
 
-def main_resource(card: Card, path: SkillPath) -> Json:
+class Resource(NamedTuple):
+    """What is told of a file or a directory; None is for what there is nothing to tell about."""
+
+    uri: str
+    name: str
+    media: str
+    title: str | None = None
+    description: str | None = None
+    size: int | None = None
+    changed: str | None = None
+
+    def to_json(self) -> Json:
+        """The resource as it goes over the wire."""
+        told: Json = {"uri": self.uri, "name": self.name, "title": self.title, "description": self.description}
+        told |= {"mimeType": self.media, "size": self.size}
+        told |= {"annotations": {"lastModified": self.changed} if self.changed else None}
+        return {key: value for key, value in told.items() if value is not None}
+
+
+def main_resource(card: Card, path: SkillPath) -> Resource:
     """The SKILL.md of a skill as a resource, from its card alone."""
-    told = {"name": card.name, "description": card.description, "mimeType": MARKDOWN, "size": card.size}
     changed = _moment(max(card.mtime, ~card.mtime))
-    return {"uri": address(path, MAIN_FILE), **told, **({"annotations": {"lastModified": changed}} if changed else {})}
+    return Resource(address(path, MAIN_FILE), card.name, MARKDOWN, None, card.description, card.size, changed)
 
 
-def file_resource(path: SkillPath, file: str, size: int) -> Json:
+def file_resource(path: SkillPath, file: str, size: int) -> Resource:
     """Another file of a skill as a resource."""
-    name = file.rpartition("/")[2]
-    return {"uri": address(path, file), "name": name, "mimeType": media_type(file), "size": size}
+    return Resource(address(path, file), file.rpartition("/")[2], media_type(file), size=size)
 
 
-def folder_resource(path: SkillPath, directory: str = "") -> Json:
+def folder_resource(path: SkillPath, directory: str = "") -> Resource:
     """A directory of a skill, the skill's own, or one above skills, as a resource."""
-    name = directory.rpartition("/")[2] or path[-1]
-    return {"uri": address(path, directory), "name": name, "mimeType": DIRECTORY}
+    return Resource(address(path, directory), directory.rpartition("/")[2] or path[-1], DIRECTORY)
 
 
 def _moment(nanoseconds: int) -> str:
@@ -162,18 +178,18 @@ MANIFEST = "_manifest"
 """The file of a skill that tells of the others; not listed, and a real file of that name comes first."""
 MAX_INDEX = 1000
 MAX_BYTES = 1024 * 1024
-INDEX_RESOURCE = {
-    "uri": INDEX,
-    "name": "index.json",
-    "title": "Skills",
-    "description": "The skills of this server, for clients that do not ask for skills/list.",
-    "mimeType": JSON,
-}
+INDEX_RESOURCE = Resource(
+    INDEX,
+    "index.json",
+    JSON,
+    "Skills",
+    "The skills of this server, for clients that do not ask for skills/list.",
+)
 
 
 def index(cards: Sequence[Card], paths: Mapping[str, SkillPath]) -> bytes:
     """The index of these skills."""
-    skills: list[Json] = []
+    skills: list[dict[str, str]] = []
     size = 0
     for card in cards[:MAX_INDEX]:
         url = address(paths[card.path], MAIN_FILE)

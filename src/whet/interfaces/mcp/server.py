@@ -72,6 +72,7 @@ _CLIENT = "whet"
 _ANSWER = {"type": "object", "properties": {"success": {"type": "boolean"}}, "required": ["success"]}
 
 Value = TypeVar("Value")
+Params = TypeVar("Params", bound=types.RequestParams)
 
 
 class AddressParams(types.RequestParams):
@@ -104,20 +105,21 @@ class SkillServer(Server[Any]):
         for method, params, handler in (
             ("tools/list", page, self._list_tools),
             ("tools/call", types.CallToolRequestParams, self._call_tool),
-            ("resources/list", page, self._list_resources),
-            ("resources/templates/list", page, self._list_templates),
-            ("resources/read", types.ReadResourceRequestParams, self._read_resource),
-            ("resources/directory/read", DirectoryParams, self._read_directory),
             ("resources/subscribe", types.SubscribeRequestParams, self._subscribe),
             ("resources/unsubscribe", types.UnsubscribeRequestParams, self._unsubscribe),
             ("subscriptions/listen", types.SubscriptionsListenRequestParams, self._listen),
-            ("skills/list", page, self._list_skills),
-            ("skills/get", AddressParams, self._get_skill),
-            ("prompts/list", page, self._list_prompts),
-            ("prompts/get", types.GetPromptRequestParams, self._get_prompt),
             ("completion/complete", types.CompleteRequestParams, self._complete),
         ):
             self.add_request_handler(method, params, cast("Any", handler))
+        serve = self._serve
+        serve("resources/list", page, lambda client, given: client.served.list_resources(given.cursor))
+        serve("resources/templates/list", page, lambda client, _: client.served.templates())
+        serve("resources/read", types.ReadResourceRequestParams, lambda client, given: client.served.read(given.uri))
+        serve("resources/directory/read", DirectoryParams, lambda c, given: c.served.directory(given.uri, given.cursor))
+        serve("skills/list", page, lambda client, given: client.served.list_skills(given.cursor))
+        serve("skills/get", AddressParams, lambda client, given: client.served.get_skill(given.uri))
+        serve("prompts/list", page, lambda client, given: prompts.list_prompts(client.tools, given.cursor))
+        serve("prompts/get", types.GetPromptRequestParams, lambda c, given: prompts.get_prompt(c.tools, given))
         self.add_notification_handler("notifications/initialized", types.NotificationParams, self._initialized)
         self.add_notification_handler("notifications/roots/list_changed", types.NotificationParams, self._roots_changed)
         self.middleware = [self._wrap]
@@ -225,10 +227,16 @@ class SkillServer(Server[Any]):
             _complain(f"{type(error).__name__}: {error}")
             raise MCPError(types.INTERNAL_ERROR, "Something went wrong inside Whet.") from error
 
-    async def _answer(self, function: Callable[..., Json], *arguments: Any) -> Json:
-        """An answer as the methods give it that say how long it holds."""
-        answer = await self._run(function, *arguments)
-        return {"resultType": "complete", **answer, "ttlMs": 0, "cacheScope": "private"}
+    def _serve(self, method: str, params: type[Params], answer: Callable[[ClientContext, Params], Json]) -> None:
+        """Answer a method from the library; all answers but a prompt say how long they hold."""
+
+        async def handle(ctx: Context, given: Params) -> Json:
+            asked = given if isinstance(given, types.InputResponseRequestParams) else None
+            told = await self._run(answer, await self._context(ctx, asked), given)
+            held = {} if "messages" in told else {"ttlMs": 0, "cacheScope": "private"}
+            return {"resultType": "complete", **told, **held}
+
+        self.add_request_handler(method, params, cast("Any", handle))
 
     # tools
 
@@ -255,25 +263,7 @@ class SkillServer(Server[Any]):
         text = types.TextContent(text=json.dumps(answer, ensure_ascii=False))
         return types.CallToolResult(content=[text], structured_content=answer, is_error=not answer["success"])
 
-    # resources and skills
-
-    async def _list_resources(self, ctx: Context, params: types.PaginatedRequestParams) -> Json:
-        return await self._answer((await self._context(ctx)).served.list_resources, params.cursor)
-
-    async def _list_templates(self, ctx: Context, _: Any) -> Json:
-        return await self._answer((await self._context(ctx)).served.templates)
-
-    async def _read_resource(self, ctx: Context, params: types.ReadResourceRequestParams) -> Json:
-        return await self._answer((await self._context(ctx, params)).served.read, params.uri)
-
-    async def _list_skills(self, ctx: Context, params: types.PaginatedRequestParams) -> Json:
-        return await self._answer((await self._context(ctx)).served.list_skills, params.cursor)
-
-    async def _get_skill(self, ctx: Context, params: AddressParams) -> Json:
-        return await self._answer((await self._context(ctx)).served.get_skill, params.uri)
-
-    async def _read_directory(self, ctx: Context, params: DirectoryParams) -> Json:
-        return await self._answer((await self._context(ctx)).served.directory, params.uri, params.cursor)
+    # resources and completions
 
     async def _subscribe(self, ctx: Context, params: types.SubscribeRequestParams) -> types.EmptyResult:
         context, stamps = await self._context(ctx), self._audience(ctx).stamps
@@ -303,18 +293,6 @@ class SkillServer(Server[Any]):
             return await ListenHandler(bus)(ctx, params)
         finally:
             self._streams.discard(audience)
-
-    # prompts
-
-    async def _list_prompts(self, ctx: Context, params: types.PaginatedRequestParams) -> Json:
-        context = await self._context(ctx)
-        return await self._answer(prompts.list_prompts, context.tools, params.cursor)
-
-    async def _get_prompt(self, ctx: Context, params: types.GetPromptRequestParams) -> Json:
-        context = await self._context(ctx, params)
-        given = params.arguments or {}
-        answer = await self._run(prompts.get_prompt, context.tools, params.name, given)
-        return {"resultType": "complete", **answer}
 
     async def _complete(self, ctx: Context, params: types.CompleteRequestParams) -> types.CompleteResult:
         values: list[str] = []
