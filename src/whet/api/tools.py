@@ -43,6 +43,7 @@ _DESCRIPTION = 1_024
 _CATEGORY = 200
 """Characters of a description in a list: of a skill, and of a category."""
 _OFFER = "Skills that may fit this message; load one with skill_view(name) before you act on it:"
+_MANY = "There are too many skills to list them here. Before you begin a task, look for a skill that fits it."
 _UNFORESEEN = "Try again with other arguments; `whet doctor` looks for what is wrong with the library."
 _MOST_DIGITS = 10
 _ORDER = {"additionalProperties": 0, "required": 2}
@@ -120,6 +121,12 @@ class Tools:
         """The part of a system prompt that goes with the tools: which skills there are, and how to use them."""
         text = str(self.session.index(budget, rules="skill_view" in self._answers))
         return "\n\n".join(part for part in (text.rstrip(), self._usage()) if part)
+
+    def introduction(self, budget: int) -> str:
+        """The same for a client that waits to begin: of a large library, no skill is looked at to name a few."""
+        if not self.session.workspace.is_large():
+            return self.instructions(budget)
+        return f"{_MANY} {self._usage()}".rstrip()
 
     def offer(self, message: str, *, again: bool = False) -> str:
         """What to put beside a message of the user: the few skills that fit it; empty where none does.

@@ -100,6 +100,17 @@ class Cache:
         )
         return found
 
+    def size(self, root: Root, bounds: Bounds) -> int | None:
+        """About how many skills are remembered below a root, from one row; None when it is not remembered."""
+
+        def ask(database: Database) -> int | None:
+            with _reading(database) as connection:
+                row = _root_row(connection, root, bounds)
+                return None if row is None else row.parts * _PER_PART
+
+        size: int | None = self.database.use(ask, create=False)
+        return size
+
     def save(self, shelf: RootListing, before: RootListing | None, bounds: Bounds) -> bool:
         """Remember a shelf; only what differs from `before` is written, if that is the one loaded or saved last."""
         with self._turn:

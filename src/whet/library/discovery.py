@@ -16,7 +16,9 @@ may be a skill and a collection at once.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import WhetError
@@ -93,6 +95,20 @@ class Bounds(NamedTuple):
 def discover(root: Root, bounds: Bounds, known: RootListing | None, now: int) -> RootListing:
     """What lies below `root` now. Unchanged parts of `known` are reused; if nothing changed, it is `known` itself."""
     return _Walk(root, bounds, known, now).run()
+
+
+def count_names(top: str, most: int) -> int:
+    """How many names a search for skills comes upon below a directory; it stops behind `most` of them."""
+    pending, count = [top], 0
+    while pending and count <= most:
+        directory = pending.pop()
+        with suppress(OSError), os.scandir(directory) as found:  # what cannot be listed is not searched either
+            entries = [*islice(found, most + 1 - count)]
+            count += len(entries)
+            if directory == top or all(entry.name != MAIN_FILE for entry in entries):
+                enter = (entry for entry in entries if LIBRARY.enters(entry.name))
+                pending.extend(entry.path for entry in enter if entry.is_dir(follow_symlinks=False))
+    return count
 
 
 def revalidate(card: Card) -> bool:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from whet.library.cache import Cache
 from whet.library.catalogue import Catalogue, assemble, competes, find
 from whet.library.config import Configuration, ResolvedConfig
-from whet.library.discovery import RootListing, discover, reread, revalidate, unchanged, undisturbed
+from whet.library.discovery import RootListing, count_names, discover, reread, revalidate, unchanged, undisturbed
 from whet.library.files import inside
 from whet.library.roots import Place, Root, user_root
 from whet.library.skill_id import SkillId, portable, skill_id
@@ -33,6 +33,10 @@ if TYPE_CHECKING:
     from whet.notes import Severity
     from whet.skill.model import Skill
     from whet.store.clock import Clock
+
+
+_LARGE = 1000
+"""Skills beyond which a library is large."""
 
 
 class Snapshot(NamedTuple):
@@ -136,6 +140,19 @@ class Workspace:
         if self.cache_database.problem:
             entries.append(self.cache_database.problem)
         return tuple(entries)
+
+    def is_large(self) -> bool:
+        """Are there so many skills that a look takes long? It is told without one, at a cost that has a bound.
+
+        What is remembered of a root tells; of one that is not, some names are read: a skill has two or more.
+        """
+        config, left = self.config(), _LARGE
+        for root in config.roots:
+            known = self.cache.size(root, config.bounds) if root.trusted else None
+            left -= count_names(root.real, 2 * _LARGE + 2) // 2 if known is None else known
+            if left < 0:
+                return True
+        return False
 
     def snapshot(self) -> Snapshot:
         """Look at everything. Unchanged shelves, and the catalogue if all are unchanged, stay the same objects."""

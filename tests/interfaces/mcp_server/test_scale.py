@@ -13,12 +13,17 @@ from whet import Library
 from whet.api.tools import LIST_ROOM, LISTED, MAX_ANSWER, MOST_LISTED
 from whet.interfaces.mcp.paging import PAGE_BYTES
 from whet.interfaces.mcp.server import INSTRUCTIONS
+from whet.library import workspace
+from whet.library.discovery import count_names
+from whet.library.workspace import Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from mcp.client import Client
+
+    from whet.library.workspace import Snapshot
 
 pytestmark = pytest.mark.anyio
 LATER = 60 * 10**9
@@ -76,6 +81,44 @@ async def test_from_the_handshake_to_the_first_list_hardly_a_file_is_opened(
         assert listed.structured_content and listed.structured_content["total"] == many
     opened = out.read_text(encoding="utf-8").splitlines()
     assert set(opened) <= {str(large.root)}, opened[:5]
+
+
+@pytest.mark.parametrize(
+    ("count", "known", "looked_at"),
+    [(60, True, set()), (120, True, set()), (60, False, {"names"}), (120, False, {"names"}), (5, True, {"everything"})],
+)
+async def test_a_server_starts_without_a_look_at_a_large_library(
+    count: int, known: bool, looked_at: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(tmp_path)
+    for number in range(count):
+        world.skill(f"skill-{number}")
+    if known:
+        world.open().skills()
+    looks: list[str] = []
+    look = Workspace.snapshot
+
+    def counted_look(self: Workspace) -> Snapshot:
+        looks.append("everything")
+        return look(self)
+
+    def counted_names(top: str, most: int) -> int:
+        looks.append("names")
+        names = count_names(top, most)
+        assert names <= most + 1
+        return names
+
+    monkeypatch.setattr(workspace, "_LARGE", 40)
+    monkeypatch.setattr(Workspace, "snapshot", counted_look)
+    monkeypatch.setattr(workspace, "count_names", counted_names)
+    async with connected(world.server(), "legacy") as client:
+        said = client.instructions or ""
+        assert "skills_list" in {tool.name for tool in (await client.list_tools()).tools}
+        assert {*looks} == looked_at
+        assert ("skill-0" in said, "too many skills to list" in said) == (count == 5, count > 5)
+        listed = (await client.call_tool("skills_list", {})).structured_content
+        assert listed and listed["total"] == count
+    world.close()
 
 
 async def test_every_page_of_the_tool_is_bounded_and_together_they_are_all(large: World, many: int) -> None:

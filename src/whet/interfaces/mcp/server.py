@@ -153,9 +153,13 @@ class SkillServer(Server[Any]):
         """
         client = self._client_session(ctx)
         await self._settle(ctx, client, params)
-        if ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS and (known := self._connections.get(_connection(ctx))):
-            await self._begin(known)  # before the first answer, so that whatever comes later is told
-        return await self._run(client.context)
+        context = await self._run(client.context)
+        known = None if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS else self._connections.get(_connection(ctx))
+        # The first request of most clients is for the tools, which tells of no skill: that does not wait for a look at
+        # a large library. Any other does, before the first answer, so that whatever comes later is told.
+        if known and (ctx.method != "tools/list" or not await self._run(context.tools.session.workspace.is_large)):
+            await self._begin(known)
+        return context
 
     async def _settle(
         self, ctx: Context, client: ClientSession, params: types.InputResponseRequestParams | None = None
@@ -209,7 +213,7 @@ class SkillServer(Server[Any]):
                 if (named := _named(ctx)) is not None:
                     client.settle(named)
                 context = await self._run(client.context)
-                result["instructions"] = await self._run(context.tools.instructions, INSTRUCTIONS - _USAGE)
+                result["instructions"] = await self._run(context.tools.introduction, INSTRUCTIONS - _USAGE)
         return result
 
     # the library, in a thread
