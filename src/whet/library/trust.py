@@ -1,8 +1,9 @@
 """How far the skills of a library are trusted, and what the gate decides about them.
 
-Listing never scans. A repository's skills are scanned when it is trusted and, if their content changed since, before a
-model reads them; what the gate keeps back is remembered, so that lists leave it out at no cost. `whet audit` and
-trusting again look at everything anew.
+A repository's skills are scanned when it is trusted. A look that finds a main file new or changed scans that skill
+before anything of it is listed, its description included; what changed beside the main file is scanned before a model
+reads it. What the gate keeps back is remembered, so that lists leave it out at no cost, and a look that finds nothing
+changed scans nothing. `whet audit` and trusting again look at everything anew.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
+from whet.errors import WhetError
 from whet.guard.audit import plain
 from whet.guard.gate import Judgement
 from whet.guard.policy import place_trust
@@ -83,6 +85,27 @@ def admit(gate: Gate, decisions: Decisions, opened: Opened, config: ResolvedConf
     if found.decision.action != "allow":
         remember(gate, decisions, (found,), "view", "guard")
         raise refusal(opened.card, guard_blocked(opened.card, found.decision.reason))
+
+
+def review_changed(gate: Gate, decisions: Decisions, cards: Iterable[Card], config: ResolvedConfig) -> dict[str, str]:
+    """Scan skills of a trusted repository that are new or changed, and remember which are kept back.
+
+    The answer is for whoever asks to keep back: by the id of each skill the reason why, where that could not be
+    remembered, else "".
+    """
+    reasons = {}
+    for card in cards:
+        reason = ""
+        try:
+            found = decide_skill(gate, card, config)
+            if found.decision.action != "allow":
+                reason = found.decision.reason
+                remember(gate, decisions, (found,), "view", "guard")
+                reason = ""
+        except WhetError as error:
+            reason = reason or f"It changed and cannot be scanned: {error.message}"
+        reasons[str(card.id)] = reason
+    return reasons
 
 
 def review_project(gate: Gate, snapshot: Snapshot) -> tuple[SkillDecision, ...]:

@@ -53,6 +53,10 @@ class Disabled:
         }
         self._blocked = blocked or {}
 
+    def keep_back(self, reasons: Mapping[str, str]) -> None:
+        """Also keep these skills back, by their ids."""
+        self._blocked = {**self._blocked, **reasons}
+
     @property
     def none(self) -> bool:
         """Is nothing switched off or kept back?"""

@@ -62,6 +62,8 @@ class Workspace:
         self.first: Catalogue | None = None
         """What the first look found."""
         self._snapshot: Snapshot | None = None
+        self._kept_back: dict[str, str] = {}
+        """What a look keeps back and could not be remembered: why, by the ids of the skills."""
         self._gate: Gate | None = None
 
     @property
@@ -166,6 +168,7 @@ class Workspace:
         now = self.clock()
         untrusted = tuple(root.real for root in config.roots if not root.trusted)
         shelves = []
+        reviewed: dict[str, str] = {}
         for root in config.roots:
             old = known.get(root) or (self.cache.shelf(root, config.bounds) if root.trusted else None)
             bounds = config.bounds
@@ -173,13 +176,28 @@ class Workspace:
                 bounds = bounds._replace(bases=(*bounds.bases, *untrusted))
             shelf = discover(root, bounds, old, now)
             if shelf is not old:
+                if root.trusted and root.scope == "project":
+                    reviewed |= self._review(shelf, old, config)
                 self.cache.save(shelf, old, bounds)
             shelves.append(shelf)
+        if reviewed:
+            self._kept_back = {key: why for key, why in {**self._kept_back, **reviewed}.items() if why}
+            config = self.config()
+        if self._kept_back:
+            config.disabled.keep_back(self._kept_back)
         same = before is not None and [*map(id, shelves)] == [*map(id, before.shelves)]
         catalogue = before.catalogue if before is not None and same else assemble(shelves)
         self._snapshot = Snapshot(config, tuple(shelves), catalogue)
         self.first = self.first or catalogue
         return self._snapshot
+
+    def _review(self, shelf: RootListing, old: RootListing | None, config: ResolvedConfig) -> dict[str, str]:
+        """Scan what is new or changed in a trusted repository; see `review_changed`."""
+        from whet.library.trust import review_changed
+
+        known = {card.path: card for card in old.cards()} if old else {}
+        changed = [card for card in shelf.cards() if known.get(card.path) != card]
+        return review_changed(self.gate, self.decisions, changed, config) if changed else {}
 
     def _make_user_root(self) -> None:
         """On a fresh machine, make the directory people put their skills in. Not being able to is no reason to fail."""
