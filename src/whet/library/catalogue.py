@@ -193,7 +193,8 @@ def _not_found(catalogue: Catalogue, name: str) -> NotFoundError | RefusedError:
         )
     suggestions = list(closest(name, [card.full_name for card in catalogue.cards]))
     hint = f"Did you mean {', '.join(suggestions)}?" if suggestions else "`whet list` shows every skill."
-    return NotFoundError("skill-not-found", f"There is no skill {name!r}.", hint=hint, suggestions=suggestions)
+    message = f"There is no skill {name!r}." if name.strip() else "The name of the skill is empty."
+    return NotFoundError("skill-not-found", message, hint=hint, suggestions=suggestions)
 
 
 def _shadowed(loser: Card, winner: Card) -> Note:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import os
+import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -16,8 +17,31 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterator
 
-_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-_DENIED = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
+_DENIED = frozenset({errno.EACCES, errno.EPERM})
+_FREE = "Free some space and try again."
+_KNOWN = {
+    errno.ENOSPC: ("disk-full", "no space is left", _FREE),
+    errno.EDQUOT: ("disk-full", "your quota is used up", "Delete files you do not need, or ask for a larger quota."),
+    errno.EFBIG: ("disk-full", "it would be larger than a file may be", "Raise the limit (`ulimit -f`)."),
+    errno.EROFS: (
+        "permission-denied",
+        "its file system is mounted for reading only",
+        "Mount it for writing, or use a directory elsewhere; WHET_HOME names that of Whet's state.",
+    ),
+    errno.ENAMETOOLONG: (
+        "",
+        "its name or path is too long",
+        "Choose a shorter name, or a directory higher up.",
+    ),
+    errno.EMFILE: ("", "too many files are open in this process", "Raise the limit (`ulimit -n`) and try again."),
+    errno.ENFILE: ("", "too many files are open on this machine", "End programs you do not need and try again."),
+    errno.ELOOP: ("", "its links lead in a circle, or it is a link where none may be", "Replace the link."),
+    errno.EIO: ("", "the disk reports an error", "Save what matters, and check the disk."),
+    errno.ETXTBSY: ("", "it is a program that is running", "End the program and try again."),
+    errno.EISDIR: ("", "a directory is there", "Move the directory away and try again."),
+    errno.ENOTDIR: ("", "what should be a directory on the way to it is none", "Move that file away and try again."),
+}
+"""By the system's number of an error: the code ("" for that of the caller), what is true, and what to do."""
 
 _SQLITE_BUSY, _SQLITE_LOCKED = 5, 6
 _SQLITE_READONLY, _SQLITE_PERM, _SQLITE_CANTOPEN, _SQLITE_AUTH = 8, 3, 14, 23
@@ -27,13 +51,12 @@ _SQLITE_FULL, _SQLITE_IOERR_SHMSIZE = 13, 4874
 
 def os_failure(error: OSError, path: str, *, doing: str = "write", other: str = "write-failed") -> FailedError:
     """The failure of one operation on `path`; `other` is the code when neither space nor permission was missing."""
-    if error.errno in _FULL:
-        return FailedError(
-            "disk-full",
-            f"Cannot {doing} {path}: no space is left, or a quota or size limit is reached.",
-            hint="Free some space and try again.",
-            path=path,
-        )
+    if error.errno in _KNOWN:
+        code, problem, hint = _KNOWN[error.errno]
+        if error.errno == errno.ENOSPC and _has_no_inodes(path):
+            problem = "its file system has no room for another file (no inodes)"
+            hint = "Delete files you do not need (`df -i` counts them) and try again."
+        return FailedError(code or other, f"Cannot {doing} {path}: {problem}.", hint=hint, path=path)
     if error.errno in _DENIED:
         return FailedError(
             "permission-denied",
@@ -49,12 +72,44 @@ def os_failure(error: OSError, path: str, *, doing: str = "write", other: str = 
     )
 
 
+def _has_no_inodes(path: str) -> bool:
+    """Is there space left where `path` is or would be, but no room for another file?"""
+    if sys.platform == "win32":
+        return False
+    while path and not os.path.exists(path) and os.path.dirname(path) != path:
+        path = os.path.dirname(path)
+    try:
+        found = os.statvfs(path or ".")
+    except OSError:
+        return False
+    return bool(found.f_files) and not found.f_favail
+
+
 def sqlite_failure(error: sqlite3.Error, path: str) -> FailedError:
     """The failure of one operation on the database at `path`."""
     extended = getattr(error, "sqlite_errorcode", 0)  # absent on errors that the Python side raises
+    if extended & 0xFF in (_SQLITE_CANTOPEN, _SQLITE_READONLY) and (cause := _find_cause(path)):
+        return os_failure(cause, path, doing="open or write", other="permission-denied")
     code, problem, hint = _sqlite_kind(extended)
     name = getattr(error, "sqlite_errorname", type(error).__name__)
     return FailedError(code, f"The database {path} {problem}: {error}.", hint=hint, path=path, sqlite=name)
+
+
+def _find_cause(path: str) -> OSError | None:
+    """Why SQLite can neither open a file nor make one beside it, which it does not tell; None where nothing is found.
+
+    The file itself is not opened: closing it again would lose the locks of this process.
+    """
+    if os.path.isdir(path):
+        return IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+    directory, name = os.path.split(path)
+    probe = os.path.join(directory, f".{name}.whet-tmp-{os.urandom(8).hex()}")
+    try:
+        os.close(os.open(probe, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        os.unlink(probe)
+    except OSError as error:
+        return error
+    return None
 
 
 def _sqlite_kind(extended: int) -> tuple[str, str, str]:
@@ -65,7 +120,7 @@ def _sqlite_kind(extended: int) -> tuple[str, str, str]:
     if primary in (_SQLITE_BUSY, _SQLITE_LOCKED):
         return "state-busy", "is in use by another process", "Try again when the other process has finished."
     if primary == _SQLITE_FULL or extended == _SQLITE_IOERR_SHMSIZE:
-        return "disk-full", "cannot grow", "Free some space and try again."
+        return "disk-full", "cannot grow", _FREE
     if primary in (_SQLITE_READONLY, _SQLITE_PERM, _SQLITE_CANTOPEN, _SQLITE_AUTH):
         hint = "Check who owns the file and its directory and that they are not read-only."
         return "permission-denied", "cannot be opened or written", hint

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 import pytest
 
 from whet.errors import UsageError
 from whet.interfaces.cli.parser import Parser, amount, number
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from subprocess import CompletedProcess
 
 
 def parser() -> Parser:
@@ -147,3 +152,9 @@ def test_an_amount_is_above_zero() -> None:
     for text in ("0", "-3", "1.5", "x"):
         with pytest.raises(argparse.ArgumentTypeError):
             amount(text)
+
+
+def test_an_empty_argument_is_named_and_explained(whet: Callable[..., CompletedProcess[str]]) -> None:
+    hint = "hint: Give one, or leave it out. A variable of the shell that is not set becomes an empty argument.\n"
+    for words, metavar in ((["show", ""], "NAME"), (["install", ""], "SOURCE"), (["unpack", " "], "FILE")):
+        assert whet(*words).stderr == f"error: {metavar} is empty.\n{hint}", words

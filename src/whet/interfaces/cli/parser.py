@@ -152,9 +152,12 @@ class Parser(argparse.ArgumentParser):
             values = [self._meant(positional, word) for word in words]
             setattr(options, positional.name, values if positional.many else values[0] if values else None)
         if given:
-            raise self._usage(f"{given[0]!r} is one argument too many.")
+            raise self._usage(f"{given[0]!r} is one argument too many." if given[0] else "An argument is empty.")
 
     def _meant(self, positional: Positional, word: str) -> Any:
+        if not word.strip() and positional.metavar not in ("MESSAGE", "QUERY"):
+            hint = "Give one, or leave it out. A variable of the shell that is not set becomes an empty argument."
+            raise UsageError("usage", f"{positional.metavar} is empty.", hint=hint)
         if positional.read:
             return positional.read(word)
         if positional.choices and word not in positional.choices:
