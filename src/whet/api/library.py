@@ -18,6 +18,8 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
+from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, overload
 
@@ -59,6 +61,7 @@ if TYPE_CHECKING:
     from whet.prompt.tokens import Tokenizer
     from whet.sources.model import Progress
     from whet.store.clock import Clock
+    from whet.store.intents import Handler
     from whet.store.repair import Repaired
 
 
@@ -96,6 +99,10 @@ class Library:
         self._stores = Stores(workspace.state, workspace.clock)
         self._reported: Catalogue | None = None
         """What the last reload told of; looking in between does not move it."""
+        self.handlers: dict[str, Handler] = {}
+        """How further kinds of intents are settled; for what is built on a library."""
+        self._settling = threading.Lock()
+        workspace.settle = self._settle_for_readers
 
     @classmethod
     def open(
@@ -531,6 +538,34 @@ class Library:
 
     # mending
 
+    def settle(self) -> tuple[str, ...]:
+        """Finish or take back what killed processes left; what was done or could not be done, a sentence each.
+
+        Every look does it, too. What a living process is at work on is left alone.
+        """
+        from whet.sources.sync.apply import handler as sync_handler
+        from whet.store.intents import LOCK, SYNC
+
+        workspace = self.workspace
+        return self.edit.journal.intents.recover(
+            {
+                **self.edit.writer.handlers(),
+                LOCK: self.sources.installs.handler(),
+                SYNC: sync_handler(workspace.state),
+                **self.handlers,
+            }
+        )
+
+    def _settle_for_readers(self) -> frozenset[str]:
+        """`settle` as far as a reader can, who may have no right to; the directories that it leaves out."""
+        if self._settling.acquire(blocking=False):  # else another thread is at it, or this one looks meanwhile
+            try:
+                with suppress(WhetError, OSError):
+                    self.settle()
+            finally:
+                self._settling.release()
+        return self.edit.writer.hidden()
+
     def doctor(self) -> tuple[Note, ...]:
         """What is wrong or surprising about the skills, and what a closer look at the machine brings up, worst first.
 
@@ -573,7 +608,7 @@ class Library:
             lambda: repair_databases(workspace.place.state, workspace.clock),
             workspace.gate.audit.mend,  # it names the newest entry of the history
             self.history.mend,
-            lambda: Repaired(self.history.recover()),
+            lambda: Repaired(self.settle()),
             lambda: repair_roots(root for root in workspace.config().roots if root.trusted),
             self.sources.repair,
             self._stores.sessions.repair,

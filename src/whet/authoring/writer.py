@@ -240,12 +240,27 @@ class Writer:
 
     def recover(self) -> tuple[str, ...]:
         """Settle the changes of writers that were killed; what was done or could not be done, a sentence each."""
-        return self.journal.intents.recover(
-            {
-                EDIT: Handler(self._locks, self._recover, _describe),
-                CLEAN: Handler(self._locks, self._clean, lambda intent: f"Cleaning up beside {intent.payload[0]}"),
-            }
-        )
+        return self.journal.intents.recover(self.handlers())
+
+    def handlers(self) -> dict[str, Handler]:
+        """How the intents of writers that were killed are settled."""
+        return {
+            EDIT: Handler(self._locks, self._recover, _describe),
+            CLEAN: Handler(self._locks, self._clean, lambda intent: f"Cleaning up beside {intent.payload[0]}"),
+        }
+
+    def hidden(self) -> frozenset[str]:
+        """The directories that readers leave out while changes are open, to see each as it was or as it will be.
+
+        As long as not all that is new is there, that is left out; from then on, what is about to go.
+        """
+        found: set[str] = set()
+        for edit in self.journal.edits():
+            come = [note.path for note in edit.notes if note.after and not note.before]
+            gone = [note.path for note in edit.notes if note.before and not note.after]
+            made = all(map(os.path.lexists, come)) if come else not all(map(os.path.lexists, gone))
+            found.update(gone if made else come)
+        return frozenset(found)
 
     def _locks(self, intent: Intent) -> list[FileLock]:
         paths = set(intent.payload) if intent.kind == CLEAN else {note.path for note in Edit.from_intent(intent).notes}

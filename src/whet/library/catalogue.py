@@ -18,7 +18,7 @@ from whet.skill.names import closest, split_qualified
 from whet.skill.names import key as name_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from whet.library.discovery import RootListing
     from whet.library.roots import Root
@@ -52,8 +52,11 @@ class Catalogue(NamedTuple):
         return tuple(entries)
 
 
-def assemble(shelves: Sequence[RootListing]) -> Catalogue:
-    """Decide between everything that was found; `shelves` come in order of precedence."""
+def assemble(shelves: Sequence[RootListing], hidden: Collection[str] = ()) -> Catalogue:
+    """Decide between everything that was found; `shelves` come in order of precedence.
+
+    `hidden` are the resolved directories of skills that are left out.
+    """
     by_key: dict[str, Card] = {}
     shadowed: list[tuple[Card, Card]] = []
     waiting: list[Card] = []
@@ -65,6 +68,8 @@ def assemble(shelves: Sequence[RootListing]) -> Catalogue:
         for container in shelf.containers.values():
             places.extend(container.notes)
         cards = _unseen(shelf, seen)
+        if hidden:
+            cards = [card for card in cards if os.path.dirname(card.resolved) not in hidden]
         if not shelf.root.trusted:
             waiting.extend(cards)
             continue

@@ -24,7 +24,7 @@ from whet.store.cache import CacheDatabase
 from whet.store.state import StateDatabase
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from whet.guard.gate import Gate
     from whet.library.card import Card
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 _LARGE = 1000
 """Skills beyond which a library is large."""
+_LOOKS = 3
+"""How often a look is tried again because somebody changed skills meanwhile."""
 
 
 class Snapshot(NamedTuple):
@@ -61,9 +63,13 @@ class Workspace:
         self.configuration = Configuration(place, self.explicit, self.decisions, clock, probe)
         self.first: Catalogue | None = None
         """What the first look found."""
+        self.settle: Callable[[], frozenset[str]] | None = None
+        """Called before a look when changes are open: settles what no living process holds, and tells which directories
+        are to be left out, so that what is under way is seen as it was before or as it will be."""
         self._snapshot: Snapshot | None = None
         self._kept_back: dict[str, str] = {}
         """What a look keeps back and could not be remembered: why, by the ids of the skills."""
+        self._hidden: frozenset[str] = frozenset()
         self._gate: Gate | None = None
 
     @property
@@ -160,6 +166,17 @@ class Workspace:
         """Look at everything. Unchanged shelves, and the catalogue if all are unchanged, stay the same objects."""
         if self._snapshot is None:
             self._make_user_root()
+        for _ in range(_LOOKS):
+            mark, before = self._mark(), self._snapshot
+            hidden = self._settled(mark)
+            found = self._look(hidden)
+            if (before is not None and found.catalogue is before.catalogue) or self._mark() == mark:
+                break  # nothing changed, or nobody was at work meanwhile
+        self._snapshot, self._hidden = found, hidden
+        self.first = self.first or found.catalogue
+        return found
+
+    def _look(self, hidden: frozenset[str]) -> Snapshot:
         config = self.config()
         before = self._snapshot
         known: dict[Root, RootListing] = {}
@@ -185,11 +202,18 @@ class Workspace:
             config = self.config()
         if self._kept_back:
             config.disabled.keep_back(self._kept_back)
-        same = before is not None and [*map(id, shelves)] == [*map(id, before.shelves)]
-        catalogue = before.catalogue if before is not None and same else assemble(shelves)
-        self._snapshot = Snapshot(config, tuple(shelves), catalogue)
-        self.first = self.first or catalogue
-        return self._snapshot
+        same = before is not None and [*map(id, shelves)] == [*map(id, before.shelves)] and hidden == self._hidden
+        catalogue = before.catalogue if before is not None and same else assemble(shelves, hidden)
+        return Snapshot(config, tuple(shelves), catalogue)
+
+    def _mark(self) -> tuple[int | None, int]:
+        """How far the history is, and whether changes are open; the same twice means that no change came between."""
+        rows = self.state.read("SELECT (SELECT max(id) FROM journal), EXISTS (SELECT 1 FROM intents)")
+        return (rows[0][0], rows[0][1]) if rows else (None, 0)
+
+    def _settled(self, mark: tuple[int | None, int]) -> frozenset[str]:
+        """Have open changes settled; the directories to leave out."""
+        return self.settle() if self.settle is not None and mark[1] else frozenset()
 
     def _review(self, shelf: RootListing, old: RootListing | None, config: ResolvedConfig) -> dict[str, str]:
         """Scan what is new or changed in a trusted repository; see `review_changed`."""
@@ -213,8 +237,10 @@ class Workspace:
         precedence) means a full look. What this does not see is another skill, elsewhere, that was edited to take the
         same name: a look does.
         """
+        hidden = self._settled(self._mark())
         config, before = self.config(), self._snapshot
-        if before is None or (before.config.roots, before.config.bounds) == (config.roots, config.bounds):
+        same = before is None or (before.config.roots, before.config.bounds) == (config.roots, config.bounds)
+        if same and not hidden and not self._hidden:
             card = self._remembered(name_key(name), config, before)
             if card is not None and not revalidate(card):
                 card = reread(card, config.bounds.bases, self.clock())

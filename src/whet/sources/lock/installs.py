@@ -31,7 +31,7 @@ from whet.sources.lock.file import Installed, Lock, lock_file
 from whet.store.atomic import clean_leftovers, leftovers, staging, write_bytes
 from whet.store.directories import make_directories, sync_directory
 from whet.store.failures import os_failures
-from whet.store.intents import LOCK
+from whet.store.intents import LOCK, Handler
 from whet.store.locks import FileLock, lock_path
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from whet.authoring.commits import Committed
     from whet.authoring.journal import Entry, Journal
     from whet.store.clock import Clock
+    from whet.store.intents import Intent
     from whet.values import Json
 
     Entries = Mapping[str, Installed | None]
@@ -285,6 +286,21 @@ class Installs:
         }
         return (*told, *(f"The {kind} of {path} was complete and is now in {file}." for path, kind in kinds.items()))
 
+    def handler(self) -> Handler:
+        """How a lock that does not say yet what is installed is settled."""
+
+        def finish(intent: Intent) -> str:
+            return " ".join(self.settle_alone(intent.payload["file"]))
+
+        return Handler(
+            lambda intent: [self._lock(intent.payload["file"], 0.0)],
+            finish,
+            lambda intent: f"What {intent.payload['file']} has to say",
+        )
+
+    def _lock(self, file: str, seconds: float) -> FileLock:
+        return FileLock(lock_path(self._database.directory, "lock", file), timeout=seconds)
+
     def _strike(self, ids: Sequence[str]) -> None:
         """The lock says it now."""
         with self._database.write():
@@ -294,7 +310,7 @@ class Installs:
     @contextmanager
     def alone(self, file: str, *, seconds: float = _SECONDS) -> Iterator[None]:
         """A lock file for this process alone."""
-        with FileLock(lock_path(self._database.directory, "lock", file), timeout=seconds):
+        with self._lock(file, seconds):
             yield
 
     # reading

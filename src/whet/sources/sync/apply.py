@@ -49,14 +49,16 @@ from whet.sources.sync.record import (
 from whet.store.atomic import clean_leftovers
 from whet.store.directories import make_directories, sync_directory
 from whet.store.failures import os_failure, os_failures
+from whet.store.intents import Handler
 from whet.values import Json, answer_json, fields_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from whet.library.roots import Place
     from whet.skill.tree import Tree
     from whet.sources.sync.plan import State
+    from whet.store.intents import Intent
     from whet.store.state import StateDatabase
 
 
@@ -157,6 +159,24 @@ def undo_sync(
         return SyncReport(tuple(work.done.values()), tuple(work.cleaned))
 
 
+def handler(state: StateDatabase) -> Handler:
+    """How a sync, or an undo of one, that was killed is finished."""
+
+    def finish(intent: Intent) -> str:
+        work = intent.payload.get("work") or {}
+        bases = {work["base"]} if work else {made["base"] for made in intent.payload["made"]}
+        for base in bases:
+            job = Work(state, work.get("root", ""), base, read_record(state))
+            job.clean_up(())
+            if "undo" in work:
+                job.undo(work["undo"])
+            else:
+                job.resume(Step(**step) for step in work.get("steps", ()))
+        return "A sync was interrupted and is finished now."
+
+    return Handler(lambda _: [writing(state, patience=0.0)], finish, lambda _: "A sync that was interrupted")
+
+
 def synced(state: StateDatabase, clients: Collection[str] = ()) -> tuple[Synced, ...]:
     """Everything that sync made, at home and in any project, and how it is now."""
     return tuple(
@@ -195,6 +215,8 @@ class Work:
         """Clear what has to go, write down what is to come, make it."""
         if not steps and not self.record.open:
             return
+        work = {"root": self.root, "base": self.base, "steps": [step._asdict() for step in steps]}
+        self.record = begin(self.state, self.record, (), work=work)
         for step in steps:
             if step.state in ("remove", "replace"):
                 self.attempt(step, self.remove)
@@ -208,6 +230,20 @@ class Work:
             else:
                 self.attempt(step, self.link if step.how == "link" else self.copy)
         self.settle()
+
+    def resume(self, steps: Iterable[Step]) -> None:
+        """Do what is left of the steps of a sync that was killed."""
+        left = []
+        for step in steps:
+            made = self.record.made.get(step.path)
+            ours = made is not None and standing(made) == "ours"
+            here = os.path.isdir(os.path.join(self.root, *step.source.split("/")))
+            other = made is not None and (made.how, made.target) != (step.how, step.target) and not made.instead
+            if step.state in MAKING and here and not os.path.lexists(step.path):
+                left.append(step._replace(state="make"))
+            elif ours and {"remove": True, "refresh": here, "replace": here and other}.get(step.state):
+                left.append(step)
+        self.do(left)
 
     def going(self, step: Step) -> bool:
         """Whether nothing has gone wrong with a step so far."""
@@ -280,6 +316,8 @@ class Work:
         """Remove everything we made below the base, as far as it is still as we made it, and the empty directories."""
         self.clean_up(clients)
         chosen = self.of(clients)
+        if chosen:
+            self.record = begin(self.state, self.record, (), work={"base": self.base, "undo": sorted(clients)})
         for made in chosen:
             found = standing(made)
             if found == "gone":

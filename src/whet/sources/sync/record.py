@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from whet.store.state import StateDatabase
+    from whet.values import Json
 
 _PATIENCE = 30.0
 
@@ -74,9 +75,9 @@ class Record(NamedTuple):
     """The ids of the intents in it."""
 
 
-def writing(state: StateDatabase) -> FileLock:
+def writing(state: StateDatabase, *, patience: float = _PATIENCE) -> FileLock:
     """Held by whoever changes what is synced."""
-    return FileLock(lock_path(state.directory, "sync", ""), timeout=_PATIENCE)
+    return FileLock(lock_path(state.directory, "sync", ""), timeout=patience)
 
 
 def read_record(state: StateDatabase) -> Record:
@@ -136,11 +137,17 @@ def _absolute(path: Any) -> str:
     return path
 
 
-def begin(state: StateDatabase, record: Record, made: Sequence[Made], directories: Sequence[str] = ()) -> Record:
-    """Write down what is about to be made; the record with it."""
-    if not made and not directories:
+def begin(
+    state: StateDatabase,
+    record: Record,
+    made: Sequence[Made],
+    directories: Sequence[str] = (),
+    work: Json | None = None,
+) -> Record:
+    """Write down what is about to be made; the record with it. `work` says what a killed sync or undo was doing."""
+    if not made and not directories and not work:
         return record
-    payload = {"made": [one._asdict() for one in made], "directories": list(directories)}
+    payload = {"made": [one._asdict() for one in made], "directories": list(directories), "work": work}
     return add(record, made, directories, Intents(state, system_clock).begin(SYNC, payload))
 
 

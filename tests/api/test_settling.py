@@ -1,0 +1,230 @@
+"""Readers settle what killed processes left: whoever looks next sees it as it was or as it will be, never a mixture."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from authoring.world import PRELUDE, World, check_whole, created, start, world
+
+from whet.errors import FailedError, NotFoundError
+from whet.store.intents import Intents
+from whet.store.state import StateDatabase
+
+if TYPE_CHECKING:
+    from whet import Library
+
+__all__ = ["world"]
+
+STOPPED = (
+    PRELUDE
+    + """
+import signal
+from whet.store.atomic import Swap
+from whet.authoring.writer import Writer
+left = int(sys.argv[3])
+
+def stop(real):
+    def call(*args):
+        global left
+        left -= 1
+        if left < 0:
+            say("here")
+            os.kill(os.getpid(), signal.SIGSTOP)
+        return real(*args)
+    return call
+
+library = opened()
+library.skills()
+Swap.apply, Writer._settle = stop(Swap.apply), stop(Writer._settle)
+CHANGES = {
+    "rename": lambda: library.edit.rename("one", "other"),
+    "renames": lambda: library.edit.apply([
+        {"action": "rename", "name": "one", "new_name": "other"},
+        {"action": "rename", "name": "two", "new_name": "second"},
+    ]),
+    "delete": lambda: library.edit.apply([{"action": "delete", "name": name} for name in ("one", "two")]),
+    "install": lambda: library.sources.install(top + "/source", every=True),
+}
+CHANGES[sys.argv[2]]()
+say("done")
+"""
+)
+"""Makes a change and stops before the step of that number that others can see."""
+
+STEPS = {"rename": 3, "renames": 5, "delete": 3, "install": 21}
+"""How many such steps there are, the entry in the history included."""
+AFTER = {
+    "rename": {"other", "two"},
+    "renames": {"other", "second"},
+    "delete": set[str](),
+    "install": {"one", "two", *(f"in-{number}" for number in range(20))},
+}
+QUICK = [("rename", 1), ("rename", 2), ("install", 6), ("delete", 1)]
+DEEP = [(change, step) for change, steps in STEPS.items() for step in (range(steps) if steps < 9 else (0, 6, 19, 20))]
+PLACES = [pytest.param(*place, marks=() if place in QUICK else pytest.mark.deep) for place in DEEP]
+
+
+def prepared(world: World) -> None:
+    with world.library() as library:
+        library.edit.apply([created("one"), created("two")])
+    for number in range(20):
+        world.skill(f"in-{number}", where=world.top / "source")
+
+
+def names(library: Library) -> set[str]:
+    return {card.name for card in library.skills()}
+
+
+def stopped(world: World, change: str, step: int) -> subprocess.Popen[str]:
+    """A process in the middle of a change."""
+    process = start(STOPPED, world.top, change, step)
+    assert process.stdout is not None
+    assert process.stdout.readline() == '"here"\n', process.communicate()[1]
+    return process
+
+
+@pytest.mark.parametrize(("change", "step"), PLACES)
+def test_a_reader_after_a_kill_and_beside_a_stopped_writer_sees_old_or_new(
+    world: World, change: str, step: int
+) -> None:
+    prepared(world)
+    settled = world.library()
+    old, new = names(settled), AFTER[change]
+    with stopped(world, change, step) as process:
+        try:
+            with world.library() as library:
+                beside = names(library)
+                assert beside in (old, new)
+                assert {name for name in old | new if found(library, name)} == beside
+            assert names(settled) == beside
+            assert len(settled.edit.journal.intents.open("edit")) == 1, "it is left alone"
+        finally:
+            process.kill()
+            process.communicate()
+    with world.library() as library:
+        after = names(library)
+        assert after == (new if step == STEPS[change] - 1 else old)
+        assert {name for name in old | new if found(library, name)} == after
+    assert names(settled) == after
+    check_whole(world.state, world.root)
+
+
+def found(library: Library, name: str) -> bool:
+    try:
+        library.card(name)
+    except NotFoundError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize(
+    "words", [("list", "--json"), ("show", "one", "--json"), ("find", "what is one about", "--json"), ("index",)]
+)
+def test_every_command_that_reads_settles(world: World, words: tuple[str, ...]) -> None:
+    prepared(world)
+    with stopped(world, "rename", 1) as process:
+        process.kill()
+        process.communicate()
+    assert {"one", "other"} <= set(os.listdir(world.root))
+    env = {"HOME": str(world.top), "WHET_HOME": str(world.state), "PATH": ""}
+    command = [sys.executable, "-m", "whet", "--root", str(world.root), *words]
+    done = subprocess.run(command, env=env, cwd=world.top, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert '"other"' not in done.stdout
+    assert {name for name in os.listdir(world.root) if name[0] != "."} == {"one", "two"}
+    check_whole(world.state, world.root)
+
+
+def test_the_tools_of_a_model_settle_before_they_answer(world: World) -> None:
+    prepared(world)
+    with stopped(world, "rename", 1) as process:
+        process.kill()
+        process.communicate()
+    with world.library() as library:
+        assert "other" not in json.dumps(library.tools().call("skills_list"))
+    assert {name for name in os.listdir(world.root) if name[0] != "."} == {"one", "two"}
+
+
+def test_a_state_that_may_only_be_read_is_read_through(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing can be settled then; what is there in part is not listed."""
+    prepared(world)
+    with stopped(world, "install", 6) as process:
+        process.kill()
+        process.communicate()
+    monkeypatch.setattr(Intents, "recover", _denied)
+    assert names(world.library()) == {"one", "two"}
+    monkeypatch.undo()
+    assert names(world.library()) == {"one", "two"}
+    check_whole(world.state, world.root)
+
+
+def _denied(*_: object) -> tuple[str, ...]:
+    raise FailedError("permission-denied", "No.", hint="No.")
+
+
+def test_looking_asks_once_and_loads_no_editor_when_nothing_is_open(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prepared(world)
+    library = world.library(clock=lambda: time.time_ns() + 60 * 10**9)  # what was written just now has settled
+    library.skills()
+    asked: list[str] = []
+
+    def read(self: StateDatabase, query: str, *rest: Any, real: Any = StateDatabase.read) -> Any:
+        asked.append(query)
+        return real(self, query, *rest)
+
+    monkeypatch.setattr(StateDatabase, "read", read)
+    library.skills()
+    assert len([query for query in asked if "intents" in query]) == 1
+    assert "edit" not in library.__dict__
+
+
+SYNCED = (
+    PRELUDE
+    + """
+import signal
+from whet.sources.sync.apply import Work
+library = Library.open(home=top + "/state", project=top + "/project", env={"HOME": top + "/home", "PATH": ""})
+how, undo, left = sys.argv[2], sys.argv[3] == "undo", int(sys.argv[4])
+def sync():
+    library.sources.sync(library.sources.plan_sync("cursor", how=how))
+
+if undo:
+    sync()
+
+def attempt(self, step, act, real=Work.attempt):
+    global left
+    left -= 1
+    if left < 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+    real(self, step, act)
+
+Work.attempt = attempt
+library.sources.unsync("cursor") if undo else sync()
+"""
+)
+
+
+@pytest.mark.parametrize(("how", "work"), [("link", "sync"), ("copy", "sync"), ("copy", "undo")])
+def test_a_sync_that_was_killed_is_finished_by_whoever_looks_next(world: World, how: str, work: str) -> None:
+    for name in ("one", "two", "three"):
+        world.skill(name, where=world.mine)
+    (world.home / ".cursor").mkdir()
+    with start(SYNCED, world.top, how, work, 1) as process:
+        errors = process.communicate()[1]
+    assert process.returncode == -signal.SIGKILL, errors
+    with world.machine() as library:
+        assert names(library) >= {"one", "two", "three"}
+        assert library.edit.journal.intents.open("sync") == []
+    folder = world.home / ".cursor" / "skills"
+    assert (sorted(os.listdir(folder)) if folder.exists() else []) == (
+        ["one", "three", "two"] if work == "sync" else []
+    )
