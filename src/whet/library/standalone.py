@@ -68,6 +68,21 @@ class Checked(NamedTuple):
         return answer if self.fixed is None else answer | {"fixed": [finding.to_finding() for finding in self.fixed]}
 
 
+class Validation(NamedTuple):
+    """What is wrong with several skills."""
+
+    results: tuple[Checked, ...]
+
+    @property
+    def valid(self) -> bool:
+        """Is every one of them valid?"""
+        return all(result.valid for result in self.results)
+
+    def to_json(self) -> Json:
+        """The results as JSON carries them."""
+        return {"success": True, "valid": self.valid, "results": [result.to_json() for result in self.results]}
+
+
 class Packed(NamedTuple):
     """An archive that was written."""
 

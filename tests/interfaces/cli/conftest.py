@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from whet.interfaces.cli import main
-from whet.interfaces.cli.context import Context, Reply
+from whet.interfaces.cli.context import Context
 from whet.interfaces.cli.output import Screen
 from whet.interfaces.cli.verbs import parser_of, split_verb
 
@@ -60,9 +60,7 @@ def shown(env: dict[str, str]) -> Callable[..., Screen]:
         options = parser.read(words)
         screen = Screen(tty=True, colour=colour, columns=columns)
         with closing(Context(options, env)) as context:
-            answer = command.run(context, options)
-            assert isinstance(answer, Reply)
-            answer.render(screen, options)
+            command.run(context, options).render(screen, options)
         return screen
 
     return show

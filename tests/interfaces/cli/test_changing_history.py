@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from whet.authoring.journal import Entry
 from whet.authoring.proposals import PendingProposals, Proposal, Proposed
+from whet.authoring.results import Difference, SkillHistory
 from whet.interfaces.cli.commands.history import render_diff, render_history
 from whet.interfaces.cli.commands.proposals import render_pending
 from whet.interfaces.cli.commands.usage import render_usage
@@ -65,14 +67,14 @@ def test_history_is_a_line_for_each_entry(deploy: Path, whet: Callable[..., Comp
 
 
 def test_history_is_a_table_on_a_terminal() -> None:
-    entry = {"id": 7, "time": TIME, "actor": "agent", "action": "edit", "skill": "deploy", "reason": "Why " * 20}
+    entry = Entry(7, AT, "agent", "", "edit", "deploy", "/deploy", "Why " * 20, *[""] * 7)
     view = screen()
-    render_history({"name": None, "entries": [entry]}, view, Namespace(export=False))
+    render_history(SkillHistory((entry,)), view, Namespace())
     heads, row = view.text().splitlines()
     assert heads == "ID  WHEN              WHO    WHAT  SKILL   REASON"
     assert row.startswith("7   2026-11-15 06:00  agent  edit  deploy  Why Why") and width(row) <= 60
     named = screen()
-    render_history({"name": "deploy", "entries": [{**entry, "version": None}]}, named, Namespace(export=False))
+    render_history(SkillHistory((entry,), "deploy"), named, Namespace())
     assert named.text().startswith("ID  WHEN              WHO    WHAT  VERSION  REASON\n")
 
 
@@ -116,7 +118,8 @@ def test_diff_of_the_last_and_of_any_versions(whet: Callable[..., CompletedProce
 
 def test_a_diff_has_colours_and_no_tricks() -> None:
     view = screen(colour=True)
-    render_diff({"text": "--- a\n+++ b\n@@ -1 +1 @@\n-old\x1b[2J\n+new\n same\n"}, view, Namespace())
+    text = "--- a\n+++ b\n@@ -1 +1 @@\n-old\x1b[2J\n+new\n same\n"
+    render_diff(Difference("deploy", 1, None, text), view, Namespace())
     assert view.text() == (
         "\x1b[1m--- a\x1b[0m\n\x1b[1m+++ b\x1b[0m\n\x1b[36m@@ -1 +1 @@\x1b[0m\n"
         "\x1b[31m-old\\x1b[2J\x1b[0m\n\x1b[32m+new\x1b[0m\n same\n"

@@ -6,28 +6,27 @@ import json
 from argparse import Namespace
 from typing import TYPE_CHECKING
 
+from whet.interfaces.cli.commands.doctor import Diagnosis
 from whet.interfaces.cli.commands.doctor import render_doctor as render
 from whet.interfaces.cli.output import Screen
+from whet.notes import Note
+from whet.store.repair import Repaired
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
     from subprocess import CompletedProcess
 
-KEYS = ("code", "severity", "skill", "path", "message", "hint", "line")
-REPORT = [
-    dict(zip(KEYS, values, strict=True))
-    for values in (
-        ("a-bad-thing", "error", "ship", "/home/me/x", "It is bad.", "Mend it.", 3),
-        ("odd", "warning", "", "/y\x1b", "It is odd.", "", None),
-        ("odder", "warning", "", "", "It is odder.", "", None),
-    )
-]
+REPORT = (
+    Note("a-bad-thing", "error", "It is bad.", "Mend it.", "ship", "/home/me/x", 3),
+    Note("odd", "warning", "It is odd.", path="/y\x1b"),
+    Note("odder", "warning", "It is odder."),
+)
 
 
 def test_a_person_reads_groups_worst_first() -> None:
     screen = Screen(tty=True, colour=False, columns=80, home="/home/me")
-    render({"report": REPORT, "repaired": ["Mended x."], "lost": ["a row"]}, screen, Namespace())
+    render(Diagnosis(REPORT, Repaired(("Mended x.",), ("a row",))), screen, Namespace())
     assert screen.text() == (
         "1 error\n"
         "  a-bad-thing  ship  ~/x:3\n"

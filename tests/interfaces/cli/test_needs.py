@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import json
-from argparse import Namespace
 from typing import TYPE_CHECKING
 
 import pytest
 
-from whet.interfaces.cli.commands.doctor import render_needs as render
-from whet.interfaces.cli.output import Screen
 from whet.interfaces.cli.text import width
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
     from subprocess import CompletedProcess
+
+    from whet.interfaces.cli.output import Screen
 
 ENV = "required_environment_variables:\n  - name: SHIP_TOKEN\n    prompt: Your token\n    help: Get one at the port.\n"
 
@@ -65,9 +64,8 @@ def test_check_turns_missing_things_into_a_no(
 
 
 @pytest.mark.usefixtures("fleet")
-def test_a_terminal_gets_a_table_that_fits(whet: Callable[..., CompletedProcess[str]]) -> None:
-    screen = Screen(tty=True, colour=False, columns=60)
-    render(json.loads(whet("needs", "--json").stdout), screen, Namespace())
+def test_a_terminal_gets_a_table_that_fits(shown: Callable[..., Screen]) -> None:
+    screen = shown("needs", columns=60)
     assert screen.text() == (
         "KIND     NAME             FOR        HELP\n"
         "env      SHIP_TOKEN       ship, tug  Get one at the port.\n"

@@ -10,6 +10,7 @@ import pytest
 
 from whet.interfaces.cli.commands.doctor import render_validate as render
 from whet.interfaces.cli.output import Screen
+from whet.library.standalone import Validation, check
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -109,11 +110,12 @@ def test_a_directory_of_skills(
     assert run.stderr == "2 skills: 0 errors, 0 warnings, 0 info.\n"
 
 
-def test_a_terminal_gets_findings_below_their_skill(bad: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
-    found = answer(whet("validate", str(bad), "--json"))
-    found["results"][0]["findings"][0]["message"] = "A message that is longer than the terminal is wide."
+def test_a_terminal_gets_findings_below_their_skill(bad: Path) -> None:
+    found = check(str(bad), "spec")
+    first = found.findings[0]._replace(message="A message that is longer than the terminal is wide.")
+    found = found._replace(findings=(first, *found.findings[1:]))
     screen = Screen(tty=True, colour=False, columns=50, home=str(bad.parent))
-    render(found, screen, Namespace(fix=False, recursive=False))
+    render(Validation((found,)), screen, Namespace(fix=False, recursive=False))
     assert screen.text() == (
         "~/bad: not valid\n"
         "    3  error    A message that is longer than the\n"

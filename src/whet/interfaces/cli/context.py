@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from whet.errors import NotFoundError
 from whet.values import as_json
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 V = TypeVar("V")
 
 
-class Reply:
+class Answer:
     """What a command gives back: a value of the library, and the function that shows it to a person."""
 
     def __init__(
@@ -41,26 +41,13 @@ class Reply:
         return {"success": True, self._key: value} if self._key else value
 
 
-class Outcome(NamedTuple):
-    """An answer that is not simply good, with its exit code: 1 when the answer is "no"."""
-
-    answer: Any
-    code: int
-
-
-Answer: TypeAlias = "Reply | Outcome | Any"
-"""What a command gives back; it becomes JSON in one place."""
-
-
 class Command(NamedTuple):
     """What a command is made of; `whet.interfaces.cli.verbs` says how to add one."""
 
     configure: Callable[[Parser], None]
     """Declare its arguments and options."""
     run: Callable[[Context, Namespace], Answer]
-    """Ask the library; the answer is what `--json` prints."""
-    render: Callable[[Json, Screen, Namespace], None] | None = None
-    """The same answer for a person."""
+    """Ask the library."""
 
 
 class Context:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import RefusedError
 from whet.interfaces.cli.arguments import here_option, nonempty
-from whet.interfaces.cli.context import Reply
+from whet.interfaces.cli.context import Answer
 from whet.interfaces.cli.rendering import VERDICTS, format_place, render_findings
 from whet.interfaces.cli.terminal import ask, can_ask, progress
 from whet.interfaces.cli.text import clean, plural, short_revision
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from whet.api.sources import SkillSources
-    from whet.interfaces.cli.context import Answer, Context
+    from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Parser
     from whet.sources.install.plan import Applied, Plan, Step
@@ -108,7 +108,7 @@ def run_plan(
     result = PlanResult(applied, options.dry_run, override, problem)
     if options.here and not options.dry_run and any(step.after for step in result.plan.ready):
         result = result._replace(waiting=len(library.catalogue.waiting))
-    return Reply(result, partial(render_plan, empty=empty), code)
+    return Answer(result, partial(render_plan, empty=empty), code)
 
 
 def planned(

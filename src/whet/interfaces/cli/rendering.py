@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from whet.guard.finding import Finding
     from whet.interfaces.cli.output import Screen, Style
     from whet.notes import Note
-    from whet.values import Json
+    from whet.store.chain import Problem
 
 
 _DIFF_STYLES: tuple[tuple[str, Style], ...] = (
@@ -25,12 +25,12 @@ _DIFF_STYLES: tuple[tuple[str, Style], ...] = (
 )
 
 
-def format_time(screen: Screen, time: int | str | None) -> str:
-    """A time as a person reads it, to the minute; a program gets all of it."""
+def format_time(screen: Screen, time: int) -> str:
+    """A time as a person reads it, to the minute, 0 for never; a program gets all of it."""
     if not time:
         return "never" if screen.tty else ""
-    time = iso(time) if isinstance(time, int) else time
-    return f"{time[:10]} {time[11:16]}" if screen.tty else time
+    text = iso(time)
+    return f"{text[:10]} {text[11:16]}" if screen.tty else text
 
 
 def paint_diff(screen: Screen, text: str) -> None:
@@ -87,13 +87,15 @@ def _render_line(finding: Finding, path: str, screen: Screen) -> None:
     screen.line(f"{place}: {severity}: {clean(finding.message)} [{finding.rule}]")
 
 
-def render_proof(answer: Json, screen: Screen, name: str, count: str, *, head: str, hint: str, empty: str) -> None:
+def render_proof(
+    problems: Sequence[Problem], screen: Screen, name: str, count: str, *, head: str, hint: str, empty: str
+) -> None:
     """What the chain that was proved amounts to, or every problem in a line; `empty` where there is no chain yet."""
-    for problem in answer["problems"]:
-        where = f"entry {problem['entry']}: " if problem.get("entry") else ""
-        screen.line(f"{where}{screen.paint('error', 'red')}: {clean(problem['message'])} [{problem['code']}]")
-    if not answer["valid"]:
-        screen.say(f"The {name} is not whole: {count}, {plural(len(answer['problems']), 'problem')}.")
+    for number, code, message in problems:
+        where = f"entry {number}: " if number and name == "history" else ""
+        screen.line(f"{where}{screen.paint('error', 'red')}: {clean(message)} [{code}]")
+    if problems:
+        screen.say(f"The {name} is not whole: {count}, {plural(len(problems), 'problem')}.")
         screen.hint(hint)
     elif empty:
         screen.say(empty)

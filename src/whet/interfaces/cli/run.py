@@ -7,10 +7,9 @@ import sys
 from typing import TYPE_CHECKING
 
 from whet.errors import FailedError, UsageError, WhetError
-from whet.interfaces.cli.context import Context, Outcome, Reply
+from whet.interfaces.cli.context import Context
 from whet.interfaces.cli.output import PIPE_GONE, Console, screen_for
 from whet.interfaces.cli.verbs import COMPLETE, overview, parser_of, split_verb
-from whet.values import as_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -70,21 +69,18 @@ def _command(arguments: list[str], console: Console, env: Mapping[str, str]) -> 
         return _help(parser.format_help(), console)
     context = Context(options, env)
     try:
-        outcome = command.run(context, options)
-        screen = screen_for(sys.stdout, env)
-        if not isinstance(outcome, Reply):
-            found, code = outcome if isinstance(outcome, Outcome) else (outcome, 0)
-            outcome = Reply(as_json(found), command.render or (lambda *_: None), code)
+        answer = command.run(context, options)
         if console.json:
-            console.document(outcome.to_json())
-            return outcome.code
-        outcome.render(screen, options)
+            console.document(answer.to_json())
+            return answer.code
+        screen = screen_for(sys.stdout, env)
+        answer.render(screen, options)
         console.data(screen.text())
         for sentence in screen.messages:
             console.say(sentence)
         for sentence in screen.hints:
             console.hint(sentence)
-        return outcome.code
+        return answer.code
     finally:
         context.close()
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import UsageError
 from whet.interfaces.cli.arguments import require
-from whet.interfaces.cli.context import Command, Reply
+from whet.interfaces.cli.context import Answer, Command
 from whet.interfaces.cli.terminal import agree, can_ask
 from whet.interfaces.cli.text import clean
 from whet.interfaces.hooks.clients import CLIENTS, KINDS
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from whet.api import Library
     from whet.api.tools import Writes
-    from whet.interfaces.cli.context import Answer, Context
+    from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen, Style
     from whet.interfaces.cli.parser import Parser
     from whet.interfaces.clients.plan import Connecting, Plan
@@ -70,7 +70,7 @@ def run_connect(context: Context, options: Namespace) -> Answer:
         from whet.interfaces.clients.records import Connections
         from whet.interfaces.clients.status import overview
 
-        return Reply(overview(place, Connections(state), here=options.here), render_clients, key="clients")
+        return Answer(overview(place, Connections(state), here=options.here), render_clients, key="clients")
     for first, second in _CONTRARY:
         if _is_given(options, first) and _is_given(options, second):
             hint = "`whet connect --help` explains them."
@@ -80,12 +80,12 @@ def run_connect(context: Context, options: Namespace) -> Answer:
 
     plan = _plan_connection(context, options)
     if plan.is_empty and not (plan.undo and plan.previous):
-        return Reply(Connecting(plan, False), render_connect)
+        return Answer(Connecting(plan, False), render_connect)
     if options.dry_run or not (options.yes or can_ask(options)):
-        return Reply(Connecting(plan, False), render_connect)
+        return Answer(Connecting(plan, False), render_connect)
     if not (options.yes or plan.is_empty or _ask_agreement(plan, context)):
-        return Reply(Connecting(plan, False), render_connect, 1)
-    return Reply(Connecting(plan, True, apply(plan, Connections(state))), render_connect)
+        return Answer(Connecting(plan, False), render_connect, 1)
+    return Answer(Connecting(plan, True, apply(plan, Connections(state))), render_connect)
 
 
 def render_connect(done: Connecting, screen: Screen, options: Namespace) -> None:
@@ -204,7 +204,7 @@ def configure_mcp(parser: Parser) -> None:
 def run_mcp(context: Context, options: Namespace) -> Answer:
     """Serve until the client goes or the process is stopped."""
     if options.print_token:
-        return Reply(_read_token(context.library), lambda token, screen, _: screen.line(token), key="token")
+        return Answer(_read_token(context.library), lambda token, screen, _: screen.line(token), key="token")
     if options.allow_writes and options.read_only:
         raise UsageError("usage", "--allow-writes and --read-only exclude each other.", hint="Give one of them.")
     if not options.http and any(getattr(options, name) not in (None, []) for name in _HTTP_ONLY):
@@ -216,7 +216,7 @@ def run_mcp(context: Context, options: Namespace) -> Answer:
         print("Waiting for a client on the standard streams. `whet connect CLIENT` sets one up.", file=sys.stderr)
     writes: Writes = "allow" if options.allow_writes else "none" if options.read_only else "propose"
     _serve(context, options, writes)
-    return Reply(True, lambda *_: None, key="success")
+    return Answer(True, lambda *_: None, key="success")
 
 
 def _serve(context: Context, options: Namespace, writes: Writes) -> None:
@@ -280,7 +280,7 @@ def run_hook(context: Context, options: Namespace) -> Answer:
 
     require(options, "hook", "client")
     if is_off(context.env):
-        return Reply(HookAnswer("", off=True), render_hook)
+        return Answer(HookAnswer("", off=True), render_hook)
     here = context.library
     with ExitStack() as stack:
 
@@ -293,7 +293,7 @@ def run_hook(context: Context, options: Namespace) -> Answer:
         stack.callback(hooks.close)
         output, error = hooks.try_answer(options.client, options.event, read_input(0), here.workspace.place.directory)
     failure = None if error is None else describe_failure(error)
-    return Reply(HookAnswer(output.decode("ascii"), failure=failure), render_hook)
+    return Answer(HookAnswer(output.decode("ascii"), failure=failure), render_hook)
 
 
 def render_hook(answer: HookAnswer, screen: Screen, _options: Namespace) -> None:

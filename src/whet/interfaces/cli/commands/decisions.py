@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from whet.errors import RefusedError
 from whet.interfaces.cli.arguments import reason_option, skill_argument
-from whet.interfaces.cli.context import Command, Reply
+from whet.interfaces.cli.context import Answer, Command
 from whet.interfaces.cli.rendering import VERDICTS, render_findings
 from whet.interfaces.cli.terminal import agree, can_ask
 from whet.interfaces.cli.text import clean, plural
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from whet.api.guard import ProjectReview
     from whet.api.settings import PinChange, Switch, Trust, TrustedRepositories
-    from whet.interfaces.cli.context import Answer, Context
+    from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Parser
     from whet.library.trust import SkillDecision
@@ -41,14 +41,14 @@ def run_trust(context: Context, options: Namespace) -> Answer:
     """Trust the repository, or tell what is trusted."""
     library = context.library
     if options.list:
-        return Reply(library.settings.trusted(), render_trusted)
+        return Answer(library.settings.trusted(), render_trusted)
     if options.review:
-        return Reply(library.guard.review(), render_review)
+        return Answer(library.guard.review(), render_review)
     if can_ask(options):
         found = [item for item in library.guard.review().verdicts if item.scan.verdict != "safe"]
         if found and not _ask_trust(found):
             raise RefusedError("not-agreed", "The repository is not trusted.", hint="Nothing was changed.")
-    return Reply(library.settings.trust(), render_trust)
+    return Answer(library.settings.trust(), render_trust)
 
 
 def _ask_trust(found: list[SkillDecision]) -> bool:
@@ -136,13 +136,13 @@ def render_unpin(pin: PinChange, screen: Screen, _options: Namespace) -> None:
 
 COMMANDS = {
     "trust": Command(configure_trust, run_trust),
-    "untrust": Command(configure_untrust, lambda c, o: Reply(c.library.settings.untrust(o.path), render_untrust)),
+    "untrust": Command(configure_untrust, lambda c, o: Answer(c.library.settings.untrust(o.path), render_untrust)),
     "enable": Command(
-        _configure_surface, lambda c, o: Reply(c.library.settings.enable(o.name, o.surface), render_enable)
+        _configure_surface, lambda c, o: Answer(c.library.settings.enable(o.name, o.surface), render_enable)
     ),
     "disable": Command(
-        _configure_surface, lambda c, o: Reply(c.library.settings.disable(o.name, o.surface), render_disable)
+        _configure_surface, lambda c, o: Answer(c.library.settings.disable(o.name, o.surface), render_disable)
     ),
-    "pin": Command(configure_pin, lambda c, o: Reply(c.library.settings.pin(o.name, o.reason), render_pin)),
-    "unpin": Command(configure_unpin, lambda c, o: Reply(c.library.settings.unpin(o.name), render_unpin)),
+    "pin": Command(configure_pin, lambda c, o: Answer(c.library.settings.pin(o.name, o.reason), render_pin)),
+    "unpin": Command(configure_unpin, lambda c, o: Answer(c.library.settings.unpin(o.name), render_unpin)),
 }

@@ -2,19 +2,36 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from whet.interfaces.cli.context import Command, Outcome
+from whet.interfaces.cli.context import Answer, Command
 from whet.interfaces.cli.output import SEVERITY_STYLES
 from whet.interfaces.cli.text import clean, plural, shorten
+from whet.values import as_json
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from whet.interfaces.cli.context import Answer, Context
+    from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Parser
+    from whet.library.standalone import Checked, Validation
+    from whet.notes import Note
+    from whet.prompt.needs import Needs
+    from whet.store.repair import Repaired
     from whet.values import Json
+
+
+class Diagnosis(NamedTuple):
+    """What is wrong, and what was mended before."""
+
+    report: tuple[Note, ...]
+    repaired: Repaired | None = None
+
+    def to_json(self) -> Json:
+        """The diagnosis as JSON carries it."""
+        repaired = self.repaired.to_json() if self.repaired else {}
+        return {"success": True, "report": as_json(self.report), **repaired}
 
 
 def configure_doctor(parser: Parser) -> None:
@@ -30,44 +47,44 @@ def run_doctor(context: Context, options: Namespace) -> Answer:
     from whet.library.doctor import examine_sandbox, worst_first
 
     library = context.library
-    repaired = library.repair().to_json() if options.repair else {}
+    repaired = library.repair() if options.repair else None
     found = (
         *library.doctor(),
         *examine_connections(library.workspace.place, Connections(library.workspace.state)),
         examine_sandbox(level),
     )
-    report = [entry.to_json() for entry in worst_first(found)]
-    errors = [entry for entry in report if entry["severity"] == "error"]
+    errors = [note for note in found if note.severity == "error"]
     state = library.workspace.place.state
-    unmended = options.repair and (repaired["failed"] or any(entry["path"].startswith(state) for entry in errors))
+    unmended = repaired and (repaired.failed or any(note.path.startswith(state) for note in errors))
     code = 4 if unmended else 1 if options.check and errors else 0
-    return Outcome({"success": True, "report": report, **repaired}, code)
+    return Answer(Diagnosis(tuple(worst_first(found)), repaired), render_doctor, code)
 
 
-def render_doctor(answer: Json, screen: Screen, _options: Namespace) -> None:
-    screen.say(*answer.get("repaired", ()))
-    screen.say(*(f"Lost: {sentence.removeprefix('Lost: ')}" for sentence in answer.get("lost", ())))
-    screen.say(*(f"Failed: {sentence}" for sentence in answer.get("failed", ())))
-    by_severity: dict[str, list[Json]] = {}
-    for entry in answer["report"]:
-        by_severity.setdefault(entry["severity"], []).append(entry)
-    for at, (severity, entries) in enumerate(by_severity.items()):
+def render_doctor(diagnosis: Diagnosis, screen: Screen, _options: Namespace) -> None:
+    if done := diagnosis.repaired:
+        screen.say(*done.done)
+        screen.say(*(f"Lost: {sentence.removeprefix('Lost: ')}" for sentence in done.lost))
+        screen.say(*(f"Failed: {sentence}" for sentence in done.failed))
+    by_severity: dict[str, list[Note]] = {}
+    for note in diagnosis.report:
+        by_severity.setdefault(note.severity, []).append(note)
+    for at, (severity, notes) in enumerate(by_severity.items()):
         if at:
             screen.line()
-        title = f"{len(entries):,} info" if severity == "info" else plural(len(entries), severity)
+        title = f"{len(notes):,} info" if severity == "info" else plural(len(notes), severity)
         screen.line(screen.paint(title, "bold", SEVERITY_STYLES[severity]))
-        for entry in entries:
-            _render_entry(entry, screen)
+        for note in notes:
+            _render_note(note, screen)
 
 
-def _render_entry(entry: Json, screen: Screen) -> None:
-    code = screen.paint(entry["code"], SEVERITY_STYLES[entry["severity"]])
-    place = screen.place(entry["path"]) + (f":{entry['line']}" if entry["line"] else "")
-    skill = f"{clean(entry['skill'])}  " if entry["skill"] else ""
+def _render_note(note: Note, screen: Screen) -> None:
+    code = screen.paint(note.code, SEVERITY_STYLES[note.severity])
+    place = screen.place(note.path) + (f":{note.line}" if note.line else "")
+    skill = f"{clean(note.skill)}  " if note.skill else ""
     screen.line(f"  {code}  {skill}{screen.paint(place, 'dim')}".rstrip())
-    screen.paragraph(entry["message"], 6)
-    if entry["hint"]:
-        screen.paragraph(f"hint: {entry['hint']}", 6)
+    screen.paragraph(note.message, 6)
+    if note.hint:
+        screen.paragraph(f"hint: {note.hint}", 6)
 
 
 def configure_needs(parser: Parser) -> None:
@@ -80,13 +97,13 @@ def configure_needs(parser: Parser) -> None:
 
 
 def run_needs(context: Context, options: Namespace) -> Answer:
-    answer = context.library.needs(*options.names, caller=context.caller).to_json()
-    return Outcome(answer, 1 if options.check and not answer["ready"] else 0)
+    needs = context.library.needs(*options.names, caller=context.caller)
+    return Answer(needs, render_needs, 1 if options.check and not needs.ready else 0)
 
 
-def render_needs(answer: Json, screen: Screen, _options: Namespace) -> None:
+def render_needs(needs: Needs, screen: Screen, _options: Namespace) -> None:
     """A table for a terminal, lines for a program."""
-    rows = [(need["kind"], need["name"], ", ".join(need["skills"]), need["help"]) for need in answer["needs"]]
+    rows = [(need.kind, need.name, ", ".join(need.skills), need.help) for need in needs]
     if not rows:
         screen.say("Nothing is missing.")
     if screen.tty:
@@ -110,60 +127,56 @@ def configure_validate(parser: Parser) -> None:
 
 def run_validate(context: Context, options: Namespace) -> Answer:
     """Check every skill; all paths are looked up before any file is changed."""
-    from whet.library.standalone import check, mend, skills_below
+    from whet.library.standalone import Validation, check, mend, skills_below
 
     paths = [context.locate(path) for path in options.paths]
     if options.recursive:
         paths = [skill for path in paths for skill in skills_below(path)]
+    paths = list(dict.fromkeys(paths))
     if options.fix:
-        results = [
-            mend(path, options.profile, state=context.library.workspace.place.state) for path in dict.fromkeys(paths)
-        ]
+        state = context.library.workspace.place.state
+        found = Validation(tuple(mend(path, options.profile, state=state) for path in paths))
     else:
-        results = [check(path, options.profile) for path in dict.fromkeys(paths)]
-    valid = all(result.valid for result in results)
-    answer = {"success": True, "valid": valid, "results": [result.to_json() for result in results]}
-    return Outcome(answer, 0 if valid else 1)
+        found = Validation(tuple(check(path, options.profile) for path in paths))
+    return Answer(found, render_validate, 0 if found.valid else 1)
 
 
-def render_validate(answer: Json, screen: Screen, options: Namespace) -> None:
+def render_validate(found: Validation, screen: Screen, options: Namespace) -> None:
     """A verdict on each skill and its findings; on a pipe each finding is a line that editors can jump to."""
-    findings = [finding for result in answer["results"] for finding in result["findings"]]
-    for result in answer["results"]:
-        verdict = screen.paint("valid", "green") if result["valid"] else screen.paint("not valid", "red")
-        heading = f"{screen.place(result['path'])}: {verdict}"
+    findings = [finding for result in found.results for finding in result.findings]
+    for result in found.results:
+        verdict = screen.paint("valid", "green") if result.valid else screen.paint("not valid", "red")
+        heading = f"{screen.place(result.path)}: {verdict}"
         if screen.tty:
             screen.line(heading)
-        for finding in result.get("fixed", ()):
-            screen.say(f"Fixed: {finding['message']} [{finding['code']}]")
-        for finding in sorted(result["findings"], key=lambda finding: finding["line"] or 0):
+        screen.say(*(f"Fixed: {finding.message} [{finding.code}]" for finding in result.fixed or ()))
+        for finding in sorted(result.findings, key=lambda finding: finding.line or 0):
             (_validate_row if screen.tty else _validate_line)(finding, result, screen)
         if not screen.tty:
             screen.line(heading)
-    counts = {severity: sum(finding["severity"] == severity for finding in findings) for severity in SEVERITY_STYLES}
-    found = f"{plural(counts['error'], 'error')}, {plural(counts['warning'], 'warning')}, {counts['info']} info"
-    fixed = sum(len(result.get("fixed", ())) for result in answer["results"])
-    screen.say(f"{plural(len(answer['results']), 'skill')}: {found}{f', {fixed} fixed' if fixed else ''}.")
-    if not options.fix and (fixable := sum(bool(finding["fix"]) for finding in findings)):
+    counts = {severity: sum(finding.severity == severity for finding in findings) for severity in SEVERITY_STYLES}
+    told = f"{plural(counts['error'], 'error')}, {plural(counts['warning'], 'warning')}, {counts['info']} info"
+    fixed = sum(len(result.fixed or ()) for result in found.results)
+    screen.say(f"{plural(len(found.results), 'skill')}: {told}{f', {fixed} fixed' if fixed else ''}.")
+    if not options.fix and (fixable := sum(bool(finding.fix) for finding in findings)):
         screen.hint(f"{fixable} can be fixed with --fix.")
-    if not options.recursive and any(finding["code"] == "skill-md-missing" for finding in findings):
+    if not options.recursive and any(finding.code == "skill-md-missing" for finding in findings):
         screen.hint("For a directory of skills, add --recursive.")
 
 
-def _validate_row(finding: Json, _result: Json, screen: Screen) -> None:
-    severity = screen.paint(f"{finding['severity']:<7}", SEVERITY_STYLES[finding["severity"]])
-    lead = f"{finding['line'] or '':>5}  {severity}  "
-    screen.paragraph(f"{finding['message']} [{finding['code']}]", 16, lead)
+def _validate_row(finding: Note, _result: Checked, screen: Screen) -> None:
+    severity = screen.paint(f"{finding.severity:<7}", SEVERITY_STYLES[finding.severity])
+    screen.paragraph(f"{finding.message} [{finding.code}]", 16, f"{finding.line or '':>5}  {severity}  ")
 
 
-def _validate_line(finding: Json, result: Json, screen: Screen) -> None:
-    line = f":{finding['line']}" if finding["line"] else ""
-    severity = screen.paint(finding["severity"], SEVERITY_STYLES[finding["severity"]])
-    screen.line(f"{screen.place(result['file'])}{line}: {severity}: {clean(finding['message'])} [{finding['code']}]")
+def _validate_line(finding: Note, result: Checked, screen: Screen) -> None:
+    line = f":{finding.line}" if finding.line else ""
+    severity = screen.paint(finding.severity, SEVERITY_STYLES[finding.severity])
+    screen.line(f"{screen.place(result.file)}{line}: {severity}: {clean(finding.message)} [{finding.code}]")
 
 
 COMMANDS = {
-    "doctor": Command(configure_doctor, run_doctor, render_doctor),
-    "needs": Command(configure_needs, run_needs, render_needs),
-    "validate": Command(configure_validate, run_validate, render_validate),
+    "doctor": Command(configure_doctor, run_doctor),
+    "needs": Command(configure_needs, run_needs),
+    "validate": Command(configure_validate, run_validate),
 }

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import InvalidError
 from whet.interfaces.cli.arguments import misuse, skill_argument
-from whet.interfaces.cli.context import Command, Reply
+from whet.interfaces.cli.context import Answer, Command
 from whet.interfaces.cli.parser import amount
 from whet.interfaces.cli.rendering import paint_diff, render_failure
 from whet.interfaces.cli.terminal import progress
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Iterator, Sequence
 
-    from whet.interfaces.cli.context import Answer, Context
+    from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Parser
     from whet.learning.evals.descriptions import Description
@@ -96,7 +96,7 @@ def _run_skill(context: Context, options: Namespace) -> Answer:
     with progress(context, options) as library:
         if options.optimise_description:
             best = library.learning.optimise_description(options.kind, options.model or "", apply=options.apply)
-            return Reply(best, render_description)
+            return Answer(best, render_description)
         answer = library.learning.eval_skill(
             options.kind,
             options.model,
@@ -108,7 +108,7 @@ def _run_skill(context: Context, options: Namespace) -> Answer:
             min_pass_rate=options.min_pass_rate,
             **({"budget": options.budget} if options.budget else {}),
         )
-    return Reply(answer, render_evaluation, 1 if answer.problem else 0)
+    return Answer(answer, render_evaluation, 1 if answer.problem else 0)
 
 
 def render_evaluation(found: Evaluation, screen: Screen, _options: Namespace) -> None:
@@ -207,9 +207,9 @@ def run_eval(context: Context, options: Namespace) -> Answer:
     except InvalidError as error:
         if "report" not in error.details:
             raise
-        return Reply(error, render_unusable, error.exit_code)
+        return Answer(error, render_unusable, error.exit_code)
     answer = against_minima(answer, min_precision=options.min_precision, min_recall=options.min_recall)
-    return Reply(answer, render_triggers, 1 if answer.problem else 0)
+    return Answer(answer, render_triggers, 1 if answer.problem else 0)
 
 
 def render_unusable(error: InvalidError, screen: Screen, _options: Namespace) -> None:
@@ -387,7 +387,7 @@ def run_improve(context: Context, options: Namespace) -> Answer:
         answer = library.learning.improve(
             *(options.name, options.model), grader=options.grader, write=options.write, dry_run=options.dry_run, **given
         )
-    return Reply(answer, render_improve, 1 if answer.problem else 0)
+    return Answer(answer, render_improve, 1 if answer.problem else 0)
 
 
 def render_improve(found: Improvement, screen: Screen, _options: Namespace) -> None:
@@ -461,7 +461,7 @@ def configure_test(parser: Parser) -> None:
 def run_test(context: Context, options: Namespace) -> Answer:
     with progress(context, options) as library:
         found = library.learning.run_tests(options.name, only_list=options.list)
-    return Reply(found, render_test, 1 if found.problem else 0)
+    return Answer(found, render_test, 1 if found.problem else 0)
 
 
 def render_test(found: OwnTests, screen: Screen, _options: Namespace) -> None:

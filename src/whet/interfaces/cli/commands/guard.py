@@ -10,7 +10,7 @@ from whet.errors import NotFoundError, UsageError
 from whet.guard.baseline import BaselineUse, WrittenBaseline
 from whet.guard.finding import CATEGORIES, Rule, Rules
 from whet.interfaces.cli.arguments import STDIN, misuse, require
-from whet.interfaces.cli.context import Command, Reply
+from whet.interfaces.cli.context import Answer, Command
 from whet.interfaces.cli.output import Screen
 from whet.interfaces.cli.parser import amount
 from whet.interfaces.cli.rendering import DECISIONS, SEVERITIES, VERDICTS, format_time, render_findings, render_proof
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from whet.guard.finding import Label
     from whet.guard.permissions.decision import Permission
     from whet.guard.report.results import ScanReport, ScanResult
-    from whet.interfaces.cli.context import Answer, Context
+    from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Style
     from whet.interfaces.cli.parser import Parser
     from whet.library.trust import SkillDecision
@@ -104,7 +104,7 @@ def run_scan(context: Context, options: Namespace) -> Answer:
     )
     if options.output:
         _write_file(options.output, _file_text(scanned, options))
-    return Reply(scanned, render_scan, 1 if reaches(report.verdict, options.fail_on) else 0)
+    return Answer(scanned, render_scan, 1 if reaches(report.verdict, options.fail_on) else 0)
 
 
 def _read_baseline(path: str | None) -> tuple[Entry, ...]:
@@ -259,12 +259,12 @@ def run_audit(context: Context, options: Namespace) -> Answer:
         raise misuse("audit", f"{given} is for --log only.")
     guard = context.library.guard
     if options.log:
-        return Reply(guard.audit_log(options.name or "", options.last), render_log)
+        return Answer(guard.audit_log(options.name or "", options.last), render_log)
     if options.verify:
         proof = guard.verify_audit()
-        return Reply(proof, render_audit_proof, 0 if proof.valid else 1)
+        return Answer(proof, render_audit_proof, 0 if proof.valid else 1)
     report = guard.audit()
-    return Reply(report, render_audit, 1 if report.count_decisions("block") else 0)
+    return Answer(report, render_audit, 1 if report.count_decisions("block") else 0)
 
 
 def render_audit(report: AuditReport, screen: Screen, _options: Namespace) -> None:
@@ -324,9 +324,8 @@ def render_log(log: AuditLog, screen: Screen, _options: Namespace) -> None:
 def render_audit_proof(proof: AuditProof, screen: Screen, _options: Namespace) -> None:
     hint = "Somebody or something changed it. Restore Whet's state directory from a copy."
     empty = "" if proof.records else "Nothing has been decided yet."
-    render_proof(
-        proof.to_json(), screen, "record", plural(proof.records, "record"), head=proof.head, hint=hint, empty=empty
-    )
+    count = plural(proof.records, "record")
+    render_proof(proof.problems, screen, "record", count, head=proof.head, hint=hint, empty=empty)
 
 
 _POLICY_ACTIONS = ("show", "explain", "override", "revoke")
@@ -351,13 +350,13 @@ def run_policy(context: Context, options: Namespace) -> Answer:
     _check_policy(options)
     guard = context.library.guard
     if options.action == "show":
-        return Reply(guard.policy, render_policy)
+        return Answer(guard.policy, render_policy)
     if options.action == "override":
-        return Reply(guard.override(options.name, options.reason), render_explanation)
+        return Answer(guard.override(options.name, options.reason), render_explanation)
     if options.action == "revoke":
-        return Reply(guard.revoke(options.name, options.reason), render_explanation)
+        return Answer(guard.revoke(options.name, options.reason), render_explanation)
     found = guard.explain(options.name or "", trust=options.trust, verdict=options.verdict)
-    return Reply(found, render_explanation)
+    return Answer(found, render_explanation)
 
 
 def _check_policy(options: Namespace) -> None:
@@ -428,12 +427,12 @@ def run_rules(_context: Context, options: Namespace) -> Answer:
     table = rules.every()
     if options.rule is None:
         wanted = options.category or ""
-        return Reply(Rules([rule for rule in table.values() if wanted in ("", rule.category)]), render_rules)
+        return Answer(Rules([rule for rule in table.values() if wanted in ("", rule.category)]), render_rules)
     if options.category:
         raise misuse("rules", "Give an ID or --category, not both.")
     if options.rule not in table:
         raise _unknown_rule(options.rule, list(table))
-    return Reply(table[options.rule], render_rule, key="rule")
+    return Answer(table[options.rule], render_rule, key="rule")
 
 
 def _unknown_rule(name: str, known: list[str]) -> NotFoundError:
@@ -490,7 +489,7 @@ def run_permits(context: Context, options: Namespace) -> Answer:
         cwd = os.path.abspath(options.project or os.getcwd())
         grants = read_grants(options.grants)
         found = permits(grants, options.tool, given, cwd=cwd, home=context.env.get("HOME", ""))
-    return Reply(found, render_permission, _PERMIT_CODES[found.decision])
+    return Answer(found, render_permission, _PERMIT_CODES[found.decision])
 
 
 def _read_input(text: str) -> Any:

@@ -7,20 +7,18 @@ from typing import TYPE_CHECKING
 from whet.authoring.writer import Provenance
 from whet.interfaces.cli.arguments import misuse, read_number, reason_option
 from whet.interfaces.cli.changes import render_return
-from whet.interfaces.cli.context import Command, Outcome, Reply
+from whet.interfaces.cli.context import Answer, Command
 from whet.interfaces.cli.parser import amount
 from whet.interfaces.cli.rendering import format_time, paint_diff, render_proof
 from whet.interfaces.cli.text import clean_json
-from whet.store.clock import iso
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from whet.authoring.results import LostContents
-    from whet.interfaces.cli.context import Answer, Context
+    from whet.authoring.results import Difference, Export, LostContents, Proof, SkillHistory
+    from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Parser
-    from whet.values import Json
 
 
 def configure_history(parser: Parser) -> None:
@@ -39,42 +37,44 @@ def run_history(context: Context, options: Namespace) -> Answer:
     if options.lost:
         if options.export or options.name or options.last:
             raise misuse("history", "--lost stands alone.")
-        return Reply(history.lost(), render_lost)
+        return Answer(history.lost(), render_lost)
     if not options.export:
-        return history.entries(options.name, options.last)
+        return Answer(history.entries(options.name, options.last), render_history)
     problem = "NAME is missing." if options.name is None else "--last is not for --export." if options.last else ""
     if problem:
         raise misuse("history", problem)
-    return history.export(options.name)
+    return Answer(history.export(options.name), render_export)
 
 
-def render_history(answer: Json, screen: Screen, options: Namespace) -> None:
-    """A table for a terminal, lines for a program; an export is JSON in any case."""
-    if options.export:
-        import json
+def render_export(export: Export, screen: Screen, _options: Namespace) -> None:
+    """An export is JSON in any case."""
+    import json
 
-        screen.line(clean_json(json.dumps(answer, indent=2 if screen.tty else None)))
-        return
-    named = answer["name"] is not None
+    screen.line(clean_json(json.dumps(export.to_json(), indent=2 if screen.tty else None)))
+
+
+def render_history(history: SkillHistory, screen: Screen, _options: Namespace) -> None:
+    """A table for a terminal, lines for a program."""
+    named, versions = history.name is not None, dict(history.versions)
     rows = [
         (
-            str(entry["id"]),
-            format_time(screen, entry["time"]),
-            entry["actor"],
-            entry["action"],
-            str(entry["version"] or "") if named else entry["skill"],
-            entry["reason"],
+            str(entry.id),
+            format_time(screen, entry.time),
+            entry.actor,
+            entry.action,
+            str(versions.get(entry.id, "")) if named else entry.skill,
+            entry.reason,
         )
-        for entry in answer["entries"]
+        for entry in history.entries
     ]
-    about = f"about {answer['name']}" if named else "yet"
+    about = f"about {history.name}" if named else "yet"
     heads = ("ID", "WHEN", "WHO", "WHAT", "VERSION" if named else "SKILL", "REASON")
     screen.grid(heads, rows, f"The history has no entries {about}.")
 
 
 def render_lost(found: LostContents, screen: Screen, _options: Namespace) -> None:
     rows = [
-        (format_time(screen, iso(content.time)), content.name, str(content.files), content.digest)
+        (format_time(screen, content.time), content.name, str(content.files), content.digest)
         for content in found.contents
     ]
     screen.grid(("WHEN", "SKILL", "FILES", "DIGEST"), rows, "Every stored content is named by an entry.")
@@ -92,12 +92,13 @@ def configure_diff(parser: Parser) -> None:
 
 def run_diff(context: Context, options: Namespace) -> Answer:
     given = [text for text in (options.one, options.other) if text is not None]
-    return context.library.history.diff(options.name, *(read_number(text, "a version", "diff") for text in given))
+    versions = (read_number(text, "a version", "diff") for text in given)
+    return Answer(context.library.history.diff(options.name, *versions), render_diff)
 
 
-def render_diff(answer: Json, screen: Screen, _options: Namespace) -> None:
-    paint_diff(screen, answer["text"])
-    if not answer["text"]:
+def render_diff(difference: Difference, screen: Screen, _options: Namespace) -> None:
+    paint_diff(screen, difference.text)
+    if not difference.text:
         screen.say("There is no difference.")
 
 
@@ -127,7 +128,7 @@ def configure_undo(parser: Parser) -> None:
 def run_undo(context: Context, options: Namespace) -> Answer:
     if options.id is not None and (options.id.isdecimal() or not options.id):
         read_number(options.id, "an entry", "undo")
-    return Reply(context.library.history.undo(options.id, Provenance("user", reason=options.reason)), render_return)
+    return Answer(context.library.history.undo(options.id, Provenance("user", reason=options.reason)), render_return)
 
 
 def configure_verify_history(parser: Parser) -> None:
@@ -138,27 +139,27 @@ def configure_verify_history(parser: Parser) -> None:
 
 
 def run_verify_history(context: Context, _options: Namespace) -> Answer:
-    answer = context.library.edit.history.verify().to_json()
-    return Outcome(answer, 0 if answer["valid"] else 1)
+    proof = context.library.edit.history.verify()
+    return Answer(proof, render_verify_history, 0 if proof.valid else 1)
 
 
-def render_verify_history(answer: Json, screen: Screen, _options: Namespace) -> None:
+def render_verify_history(proof: Proof, screen: Screen, _options: Namespace) -> None:
     """The digest, or every problem in a line."""
-    count = "1 entry" if answer["entries"] == 1 else f"{answer['entries']:,} entries"
+    count = "1 entry" if proof.entries == 1 else f"{proof.entries:,} entries"
     hint = "`whet doctor --repair` takes back what can be restored; skills themselves are not affected."
-    empty = "" if answer["entries"] else "The history has no entries yet."
-    render_proof(answer, screen, "history", count, head=answer["lineage"], hint=hint, empty=empty)
+    empty = "" if proof.entries else "The history has no entries yet."
+    render_proof(proof.problems, screen, "history", count, head=proof.lineage, hint=hint, empty=empty)
 
 
 COMMANDS = {
-    "history": Command(configure_history, run_history, render_history),
-    "diff": Command(configure_diff, run_diff, render_diff),
+    "history": Command(configure_history, run_history),
+    "diff": Command(configure_diff, run_diff),
     "rollback": Command(
         configure_rollback,
-        lambda c, o: Reply(
+        lambda c, o: Answer(
             c.library.history.rollback(o.name, o.to, Provenance("user", reason=o.reason)), render_return
         ),
     ),
     "undo": Command(configure_undo, run_undo),
-    "verify-history": Command(configure_verify_history, run_verify_history, render_verify_history),
+    "verify-history": Command(configure_verify_history, run_verify_history),
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from whet.interfaces.cli.arguments import here_option, names_argument, skill_argument
-from whet.interfaces.cli.context import Command, Reply
+from whet.interfaces.cli.context import Answer, Command
 from whet.interfaces.cli.plans import plan_options, planned
 from whet.interfaces.cli.terminal import progress
 from whet.interfaces.cli.text import clean, plural, short_revision
@@ -14,7 +14,7 @@ from whet.store.clock import iso
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from whet.interfaces.cli.context import Answer, Context
+    from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen, Style
     from whet.interfaces.cli.parser import Parser
     from whet.sources.install.report import CheckedSkill, Origin, Outdated, Verification
@@ -79,7 +79,7 @@ def run_outdated(context: Context, options: Namespace) -> Answer:
         answer = library.sources.outdated(*options.names, here=options.here)
     states = {skill.status for skill in answer.skills}
     code = 1 if answer.outdated or "gone" in states else 4 if "unavailable" in states else 0
-    return Reply(answer, render_outdated, code)
+    return Answer(answer, render_outdated, code)
 
 
 def render_outdated(answer: Outdated, screen: Screen, options: Namespace) -> None:
@@ -117,7 +117,7 @@ def configure_verify(parser: Parser) -> None:
 
 def run_verify(context: Context, options: Namespace) -> Answer:
     answer = context.library.sources.verify(*options.names, here=options.here)
-    return Reply(answer, render_verify, 0 if answer.valid else 1)
+    return Answer(answer, render_verify, 0 if answer.valid else 1)
 
 
 def render_verify(answer: Verification, screen: Screen, options: Namespace) -> None:
@@ -190,5 +190,5 @@ COMMANDS = {
     ),
     "outdated": Command(configure_outdated, run_outdated),
     "verify": Command(configure_verify, run_verify),
-    "why": Command(skill_argument, lambda c, o: Reply(c.library.sources.why(o.name), render_why)),
+    "why": Command(skill_argument, lambda c, o: Answer(c.library.sources.why(o.name), render_why)),
 }

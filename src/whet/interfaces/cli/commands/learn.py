@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from whet.errors import UsageError
 from whet.interfaces.cli.arguments import STDIN, misuse
 from whet.interfaces.cli.changes import render_change
-from whet.interfaces.cli.context import Command, Reply
+from whet.interfaces.cli.context import Answer, Command
 from whet.interfaces.cli.parser import amount
 from whet.interfaces.cli.terminal import can_ask
 from whet.interfaces.cli.text import clean, clean_block, plural
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from whet.api import Library
     from whet.api.learning import Distilled, SessionRead
-    from whet.interfaces.cli.context import Answer, Context
+    from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Parser
     from whet.learning.curator import Curation
@@ -68,7 +68,7 @@ def run_learn(context: Context, options: Namespace) -> Answer:
     if options.waiting and others:
         raise misuse("learn", "Give --waiting or anything else, not both.")
     if options.waiting:
-        return Reply(_learn_waiting(context), render_waiting, key="learned_from")
+        return Answer(_learn_waiting(context), render_waiting, key="learned_from")
     answer = context.library.learning.learn(
         *options.sessions,
         write=True if options.write else None,
@@ -76,7 +76,7 @@ def run_learn(context: Context, options: Namespace) -> Answer:
         dry_run=options.dry_run,
         limit=options.limit,
     )
-    return Reply(answer, render_learn, 1 if answer.failed and options.sessions else 0)
+    return Answer(answer, render_learn, 1 if answer.failed and options.sessions else 0)
 
 
 def _learn_waiting(context: Context) -> int:
@@ -177,7 +177,7 @@ def run_distill(context: Context, options: Namespace) -> Answer:
     answer = context.library.learning.finish_distillation(distillation, dry_run=options.dry_run)
     if not options.dry_run:
         interview.forget(context, distillation)
-    return Reply(answer._replace(report=report), render_distill)
+    return Answer(answer._replace(report=report), render_distill)
 
 
 def _read_answers(options: Namespace) -> dict[str, object]:
@@ -268,7 +268,7 @@ def configure_transcript(parser: Parser) -> None:
 
 def run_transcript(context: Context, options: Namespace) -> Answer:
     session = read_stdin_session(context) if options.file == STDIN else options.file
-    return Reply(context.library.learning.transcript(session, facts=options.facts), render_transcript)
+    return Answer(context.library.learning.transcript(session, facts=options.facts), render_transcript)
 
 
 def render_transcript(read: SessionRead, screen: Screen, _options: Namespace) -> None:
@@ -322,7 +322,7 @@ def configure_curate(parser: Parser) -> None:
 
 
 def run_curate(context: Context, options: Namespace) -> Answer:
-    return Reply(context.library.learning.curate(apply=options.apply, if_due=options.if_due), render_curate)
+    return Answer(context.library.learning.curate(apply=options.apply, if_due=options.if_due), render_curate)
 
 
 def render_curate(curation: Curation, screen: Screen, _options: Namespace) -> None:

@@ -7,7 +7,7 @@ from argparse import ArgumentTypeError
 from typing import TYPE_CHECKING
 
 from whet.interfaces.cli.arguments import message_argument, misuse, read_message
-from whet.interfaces.cli.context import Command, Reply
+from whet.interfaces.cli.context import Answer, Command
 from whet.interfaces.cli.parser import amount
 from whet.interfaces.cli.rendering import format_time, percent, render_notes
 from whet.interfaces.cli.terminal import progress
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Iterator, Sequence
 
-    from whet.interfaces.cli.context import Answer, Context
+    from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen, Style
     from whet.interfaces.cli.parser import Parser
     from whet.library.visibility import Caller
@@ -47,7 +47,7 @@ def configure_find(parser: Parser) -> None:
 def run_find(context: Context, options: Namespace) -> Answer:
     message = read_message(options.message)
     with progress(context, options) as library:
-        return Reply(library.find(message, options.k, caller=context.caller), render_find)
+        return Answer(library.find(message, options.k, caller=context.caller), render_find)
 
 
 def render_find(matches: Matches, screen: Screen, _options: Namespace) -> None:
@@ -120,7 +120,7 @@ def run_detect(context: Context, options: Namespace) -> Answer:
     message = read_message(options.message)
     with progress(context, options) as library:
         found = library.detect(message, caller=_caller_with_files(context, options.file), skill=options.skill)
-    return Reply(found, render_detect)
+    return Answer(found, render_detect)
 
 
 def _caller_with_files(context: Context, paths: Sequence[str]) -> Caller:
@@ -214,11 +214,11 @@ def run_feedback(context: Context, options: Namespace) -> Answer:
     _check_feedback(options, name, words)
     learning = context.library.learning
     if options.list:
-        return Reply(learning.list_feedback("" if options.none else name), render_remarks)
+        return Answer(learning.list_feedback("" if options.none else name), render_remarks)
     message = read_message(words) if words else None
     if options.forget:
-        return Reply(learning.forget_feedback(name, message), render_forgotten)
-    return Reply(learning.feedback(name, message or "", fits=options.fits), render_noted)
+        return Answer(learning.forget_feedback(name, message), render_forgotten)
+    return Answer(learning.feedback(name, message or "", fits=options.fits), render_noted)
 
 
 def _check_feedback(options: Namespace, name: str | None, words: list[str]) -> None:
@@ -294,7 +294,7 @@ def likeness(text: str) -> float:
 
 def run_duplicates(context: Context, options: Namespace) -> Answer:
     found = context.library.learning.duplicates(options.name, options.threshold, options.limit)
-    return Reply(found, render_duplicates)
+    return Answer(found, render_duplicates)
 
 
 def render_duplicates(found: Duplicates, screen: Screen, options: Namespace) -> None:

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from whet.interfaces.cli.arguments import misuse
-from whet.interfaces.cli.context import Command, Reply
+from whet.interfaces.cli.context import Answer, Command
 from whet.interfaces.cli.parser import amount
 from whet.interfaces.cli.text import clean, clean_block, plural, shorten, width
 from whet.prompt.formats import FORMATS
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from whet.api.settings import Bundles, BundleView, RemovedBundle
-    from whet.interfaces.cli.context import Answer, Context
+    from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Parser
     from whet.notes import Note
@@ -61,7 +61,7 @@ def run_index(context: Context, options: Namespace) -> Answer:
         message=options.message,
         caller=context.caller._replace(model=True),
     )
-    return Reply(index, render_index)
+    return Answer(index, render_index)
 
 
 def render_index(index: Index, screen: Screen, options: Namespace) -> None:
@@ -103,7 +103,7 @@ def configure_render(parser: Parser) -> None:
 def run_render(context: Context, options: Namespace) -> Answer:
     what = {"arguments": join_arguments(options.arguments), "budget": options.budget}
     found = context.library.render(*options.names, **what, caller=context.caller)
-    return Reply(found, render_render, 0 if any(skill.strategy != "omitted" for skill in found.skills) else 1)
+    return Answer(found, render_render, 0 if any(skill.strategy != "omitted" for skill in found.skills) else 1)
 
 
 def join_arguments(words: Sequence[str]) -> str:
@@ -157,7 +157,7 @@ def configure_commands(parser: Parser) -> None:
 
 
 def run_commands(context: Context, options: Namespace) -> Answer:
-    return Reply(context.library.commands(options.prefix or "", sys.maxsize, caller=context.caller), render_commands)
+    return Answer(context.library.commands(options.prefix or "", sys.maxsize, caller=context.caller), render_commands)
 
 
 def render_commands(commands: Commands, screen: Screen, options: Namespace) -> None:
@@ -203,15 +203,15 @@ def run_bundle(context: Context, options: Namespace) -> Answer:
     _check_bundle(options)
     settings, name = context.library.settings, options.name
     if options.action == "list":
-        return Reply(settings.bundles(), render_bundles)
+        return Answer(settings.bundles(), render_bundles)
     if options.action == "show":
-        return Reply(settings.bundle(name), render_bundle)
+        return Answer(settings.bundle(name), render_bundle)
     if options.action == "delete":
-        return Reply(settings.remove_bundle(name, project=options.here), render_removed_bundle)
+        return Answer(settings.remove_bundle(name, project=options.here), render_removed_bundle)
     skills = [skill for given in options.skills for skill in given.split(",") if skill.strip()]
     about = {"description": options.description, "instruction": options.instruction}
     saved = settings.save_bundle(name, skills, project=options.here, overwrite=options.force, **about)
-    return Reply(saved, render_saved_bundle)
+    return Answer(saved, render_saved_bundle)
 
 
 def _check_bundle(options: Namespace) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from whet.authoring.writer import Provenance
 from whet.interfaces.cli.arguments import read_number, reason_option
-from whet.interfaces.cli.context import Command, Reply
+from whet.interfaces.cli.context import Answer, Command
 from whet.interfaces.cli.rendering import format_time, paint_diff
 from whet.interfaces.cli.text import clean
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from whet.authoring.proposals import PendingProposals, ShownProposal
     from whet.authoring.results import Decision
-    from whet.interfaces.cli.context import Answer, Context
+    from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Parser
 
@@ -36,8 +36,8 @@ def run_pending(context: Context, options: Namespace) -> Answer:
     """Ask for all of them, or for one."""
     proposals = context.library.proposals
     if options.id is None:
-        return Reply(proposals.pending(), render_pending)
-    return Reply(proposals.show(read_number(options.id, "a proposal", "pending")), render_proposal)
+        return Answer(proposals.pending(), render_pending)
+    return Answer(proposals.show(read_number(options.id, "a proposal", "pending")), render_proposal)
 
 
 def render_pending(pending: PendingProposals, screen: Screen, _options: Namespace) -> None:
@@ -87,7 +87,7 @@ def configure_approve(parser: Parser) -> None:
 def run_approve(context: Context, options: Namespace) -> Answer:
     number = read_number(options.id, "a proposal", "approve")
     decision = context.library.proposals.approve(number, Provenance("user", reason=options.reason))
-    return Reply(decision, render_approve)
+    return Answer(decision, render_approve)
 
 
 def render_approve(decision: Decision, screen: Screen, _options: Namespace) -> None:
@@ -103,7 +103,7 @@ def configure_reject(parser: Parser) -> None:
 
 def run_reject(context: Context, options: Namespace) -> Answer:
     number = read_number(options.id, "a proposal", "reject")
-    return Reply(context.library.proposals.reject(number, options.reason), render_reject)
+    return Answer(context.library.proposals.reject(number, options.reason), render_reject)
 
 
 def render_reject(decision: Decision, screen: Screen, _options: Namespace) -> None:

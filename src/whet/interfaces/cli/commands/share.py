@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import UsageError
 from whet.interfaces.cli.arguments import here_option, misuse
-from whet.interfaces.cli.context import Command, Reply
+from whet.interfaces.cli.context import Answer, Command
 from whet.interfaces.cli.plans import plan_options, run_plan
 from whet.interfaces.cli.text import clean, plural, short_revision
 from whet.values import answer_json
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Sequence
 
-    from whet.interfaces.cli.context import Answer, Context
+    from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Parser
     from whet.library.standalone import Packed, Unpacked
@@ -53,12 +53,12 @@ def run_sync(context: Context, options: Namespace) -> Answer:
     """Plan and do it, or take it back."""
     sources = context.library.sources
     if options.list:
-        return Reply(sources.synced(*options.clients), render_synced, key="made")
+        return Answer(sources.synced(*options.clients), render_synced, key="made")
     if options.undo and (options.dry_run or options.copy or options.force or options.skill):
         hint = "`whet sync --list` shows what it would take back."
         raise UsageError("usage", "--undo takes back everything that sync made, and only that.", hint=hint)
     if options.undo:
-        return Reply(sources.unsync(*options.clients, here=options.here), render_sync)
+        return Answer(sources.unsync(*options.clients, here=options.here), render_sync)
     plan = sources.plan_sync(
         *options.clients,
         how="copy" if options.copy else "link",
@@ -69,10 +69,10 @@ def run_sync(context: Context, options: Namespace) -> Answer:
     if options.dry_run:
         from whet.sources.sync.apply import Done, SyncReport
 
-        return Reply(SyncReport(tuple(Done(step, "planned") for step in plan.steps)), render_sync)
+        return Answer(SyncReport(tuple(Done(step, "planned") for step in plan.steps)), render_sync)
     report = sources.sync(plan)
     failed = any(step.outcome in ("failed", "changed") for step in report.steps)
-    return Reply(report, render_sync, 1 if failed else 0)
+    return Answer(report, render_sync, 1 if failed else 0)
 
 
 def render_sync(report: SyncReport, screen: Screen, options: Namespace) -> None:
@@ -148,7 +148,7 @@ def run_publish(context: Context, options: Namespace) -> Answer:
         push=push,
         prune=options.prune,
     )
-    return Reply(published, render_publish)
+    return Answer(published, render_publish)
 
 
 def render_publish(published: Published, screen: Screen, options: Namespace) -> None:
@@ -195,7 +195,7 @@ def run_snapshot(context: Context, options: Namespace) -> Answer:
             )
         sources = context.library.sources
         made = sources.export_snapshot(options.file, here=options.here, overwrite=options.overwrite)
-        return Reply(made, render_export)
+        return Answer(made, render_export)
     return run_plan(context, options, lambda sources: sources.plan_import(options.file, here=options.here), "Import")
 
 
@@ -216,7 +216,7 @@ def configure_pack(parser: Parser) -> None:
 def run_pack(context: Context, options: Namespace) -> Answer:
     from whet.library.standalone import pack
 
-    return Reply(pack(context.locate(options.path), options.output), render_pack)
+    return Answer(pack(context.locate(options.path), options.output), render_pack)
 
 
 def render_pack(packed: Packed, screen: Screen, _options: Namespace) -> None:
@@ -237,7 +237,7 @@ def run_unpack(context: Context, options: Namespace) -> Answer:
     from whet.library.standalone import unpack
 
     state = context.library.workspace.place.state
-    return Reply(unpack(options.file, options.directory, force=options.force, state=state), render_unpack)
+    return Answer(unpack(options.file, options.directory, force=options.force, state=state), render_unpack)
 
 
 def render_unpack(unpacked: Unpacked, screen: Screen, _options: Namespace) -> None:
@@ -268,11 +268,11 @@ def run_digest(context: Context, options: Namespace) -> Answer:
     if options.library == (options.path is not None):
         raise misuse("digest", "Name one skill, or give --library.")
     if options.library:
-        return Reply(context.library.workspace.digest(), lambda digest, screen, _: screen.line(digest), key="digest")
+        return Answer(context.library.workspace.digest(), lambda digest, screen, _: screen.line(digest), key="digest")
     from whet.library.standalone import digest
 
     path = context.locate(options.path)
-    return Reply(Digest(digest(path), path), lambda found, screen, _: screen.line(found.digest))
+    return Answer(Digest(digest(path), path), lambda found, screen, _: screen.line(found.digest))
 
 
 COMMANDS = {

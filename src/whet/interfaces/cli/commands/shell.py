@@ -7,7 +7,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import WhetError
-from whet.interfaces.cli.context import Command, Context, Reply
+from whet.interfaces.cli.context import Answer, Command, Context
 from whet.interfaces.cli.parser import GLOBAL_OPTIONS
 from whet.interfaces.cli.verbs import ALIASES, VERBS, parser_of, split_verb
 from whet.values import answer_json
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from whet.api import Library
-    from whet.interfaces.cli.context import Answer
     from whet.interfaces.cli.parser import Option, Parser
     from whet.values import Json
 
@@ -84,7 +83,7 @@ def configure_completion(parser: Parser) -> None:
 
 
 def run_completion(_context: Context, options: Namespace) -> Answer:
-    return Reply(Completion(options.shell, _SCRIPTS[options.shell]), lambda c, s, _: s.line(c.script.rstrip("\n")))
+    return Answer(Completion(options.shell, _SCRIPTS[options.shell]), lambda c, s, _: s.line(c.script.rstrip("\n")))
 
 
 _KINDS: dict[str, tuple[str, ...]] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from whet.interfaces.cli.context import Command, Reply
+from whet.interfaces.cli.context import Answer, Command
 from whet.interfaces.cli.parser import number
 from whet.interfaces.cli.text import clean, clean_block, pad, plural, width
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from whet.api.settings import Roots
-    from whet.interfaces.cli.context import Answer, Context
+    from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Parser
     from whet.library.card import Card
@@ -43,7 +43,7 @@ def run_list(context: Context, options: Namespace) -> Answer:
         caller=context.caller,
         include_hidden=options.all,
     )
-    return Reply(skills, render_list)
+    return Answer(skills, render_list)
 
 
 def render_list(skills: Skills, screen: Screen, options: Namespace) -> None:
@@ -120,8 +120,8 @@ def run_show(context: Context, options: Namespace) -> Answer:
     """Ask for tier 2, or for tier 3."""
     name, file, page = options.name, options.file, options.page
     if file is None:
-        return Reply(context.library.read(name, None, page, caller=context.caller), render_show)
-    return Reply(context.library.read(name, file, page, caller=context.caller), render_file)
+        return Answer(context.library.read(name, None, page, caller=context.caller), render_show)
+    return Answer(context.library.read(name, file, page, caller=context.caller), render_file)
 
 
 def render_file(view: FileView | SkillView, screen: Screen, _options: Namespace) -> None:
@@ -207,5 +207,5 @@ def render_roots(roots: Roots, screen: Screen, _options: Namespace) -> None:
 COMMANDS = {
     "list": Command(configure_list, run_list),
     "show": Command(configure_show, run_show),
-    "roots": Command(configure_roots, lambda c, _: Reply(c.library.settings.roots(), render_roots)),
+    "roots": Command(configure_roots, lambda c, _: Answer(c.library.settings.roots(), render_roots)),
 }

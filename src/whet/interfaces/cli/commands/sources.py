@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from whet.errors import UsageError
-from whet.interfaces.cli.context import Command, Reply
+from whet.interfaces.cli.context import Answer, Command
 from whet.interfaces.cli.parser import amount
 from whet.interfaces.cli.rendering import DECISIONS, VERDICTS, render_findings
 from whet.interfaces.cli.terminal import progress
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from whet.api.sources import TapInfo
-    from whet.interfaces.cli.context import Answer, Context
+    from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Parser
     from whet.sources.install.installer import InspectedSkill, Inspection
@@ -38,7 +38,7 @@ def run_search(context: Context, options: Namespace) -> Answer:
     query = " ".join(options.query)
     with progress(context, options) as library:
         found = library.sources.search(query, options.limit, source=options.source, offline=options.offline)
-    return Reply(found, render_search)
+    return Answer(found, render_search)
 
 
 def render_search(found: SearchResult, screen: Screen, _options: Namespace) -> None:
@@ -64,7 +64,7 @@ def configure_inspect(parser: Parser) -> None:
 
 def run_inspect(context: Context, options: Namespace) -> Answer:
     with progress(context, options) as library:
-        return Reply(library.sources.inspect(options.source, options.skill), render_inspect)
+        return Answer(library.sources.inspect(options.source, options.skill), render_inspect)
 
 
 def render_inspect(found: Inspection, screen: Screen, _options: Namespace) -> None:
@@ -113,9 +113,9 @@ def run_tap(context: Context, options: Namespace) -> Answer:
         raise UsageError("usage", f"`whet tap {options.action}` takes {takes}.", hint=f"Usage: {usage}")
     sources = context.library.sources
     if options.action == "list":
-        return Reply(sources.list_taps(), render_taps, key="taps")
+        return Answer(sources.list_taps(), render_taps, key="taps")
     change = sources.add_tap if options.action == "add" else sources.remove_tap
-    return Reply(change(*options.words), render_tap, key="tap")
+    return Answer(change(*options.words), render_tap, key="tap")
 
 
 def render_taps(taps: Sequence[TapInfo], screen: Screen, _options: Namespace) -> None:

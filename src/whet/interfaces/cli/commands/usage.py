@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from whet.errors import WhetError
 from whet.interfaces.cli.arguments import misuse
-from whet.interfaces.cli.context import Command, Reply
+from whet.interfaces.cli.context import Answer, Command
 from whet.interfaces.cli.rendering import format_time
 from whet.interfaces.cli.text import plural
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Sequence
 
-    from whet.interfaces.cli.context import Answer, Context
+    from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Parser
     from whet.learning.usage import SkillUsage, Total, UsageTotals
@@ -52,9 +52,9 @@ def run_usage(context: Context, options: Namespace) -> Answer:
 
         from whet.learning.usage_import import import_hermes
 
-        return Reply(import_hermes(usage, os.path.abspath(os.path.expanduser(options.source))), render_import)
+        return Answer(import_hermes(usage, os.path.abspath(os.path.expanduser(options.source))), render_import)
     if options.name is None:
-        return Reply(UsageTotals(usage.named(_names(context)), usage.problems), render_usage)
+        return Answer(UsageTotals(usage.named(_names(context)), usage.problems), render_usage)
     name, skills = _find_counted(context, options.name)
     whole, versions = usage.of(*skills), usage.versions(*skills)
     found = SkillUsage(
@@ -63,7 +63,7 @@ def run_usage(context: Context, options: Namespace) -> Answer:
         tuple(total._replace(skill=name) for total in versions),
         usage.problems,
     )
-    return Reply(found, render_skill_usage)
+    return Answer(found, render_skill_usage)
 
 
 def _names(context: Context) -> dict[str, str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from whet.errors import UsageError
 from whet.interfaces.cli.arguments import misuse, read_data, read_text, reason_option, require, skill_argument
 from whet.interfaces.cli.changes import change, change_options, name_version, telling
-from whet.interfaces.cli.context import Command, Reply
+from whet.interfaces.cli.context import Answer, Command
 from whet.interfaces.cli.plans import plan_options, run_plan
 from whet.interfaces.cli.text import plural
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
     from whet.authoring.results import Change
-    from whet.interfaces.cli.context import Answer, Context
+    from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Parser
     from whet.learning.curator import Archived
@@ -39,7 +39,7 @@ def run_new(context: Context, options: Namespace) -> Answer:
 
     library = context.library
     root = os.path.abspath(options.dir) if options.dir else library.workspace.new_root(project=options.here)
-    return Reply(begin(root, options.name, options.description, state=library.workspace.place.state), render_new)
+    return Answer(begin(root, options.name, options.description, state=library.workspace.place.state), render_new)
 
 
 def render_new(begun: Begun, screen: Screen, options: Namespace) -> None:
@@ -66,7 +66,7 @@ def configure_create(parser: Parser) -> None:
 def run_create(context: Context, options: Namespace) -> Answer:
     body = read_text(options.body, options.body_file, "create", "body")
     fields = {"description": options.description, "body": body, "category": options.category}
-    return Reply(change(context, options, "create", **fields), telling(_tell_created))
+    return Answer(change(context, options, "create", **fields), telling(_tell_created))
 
 
 def _tell_created(change: Change) -> str:
@@ -94,7 +94,7 @@ def run_edit(context: Context, options: Namespace) -> Answer:
         done = edit_skill(context, options)
     else:
         done = change(context, options, "edit", body=body)
-    return Reply(done, telling(lambda c: f"Changed {name_version(c)}."))
+    return Answer(done, telling(lambda c: f"Changed {name_version(c)}."))
 
 
 def configure_patch(parser: Parser) -> None:
@@ -115,7 +115,7 @@ def run_patch(context: Context, options: Namespace) -> Answer:
     require(options, "patch", "find", "replace")
     where = {"file_path": options.file, "all": options.all, "tolerant": options.tolerant}
     done = change(context, options, "patch", find=options.find, replace=options.replace, **where)
-    return Reply(done, telling(lambda c: f"Changed {name_version(c)}: {plural(c.replacements or 0, 'replacement')}."))
+    return Answer(done, telling(lambda c: f"Changed {name_version(c)}: {plural(c.replacements or 0, 'replacement')}."))
 
 
 def configure_rename(parser: Parser) -> None:
@@ -127,7 +127,7 @@ def configure_rename(parser: Parser) -> None:
 
 def run_rename(context: Context, options: Namespace) -> Answer:
     done = change(context, options, "rename", new_name=options.new)
-    return Reply(done, telling(lambda c: f"{c.renamed_from} is now {name_version(c)}."))
+    return Answer(done, telling(lambda c: f"{c.renamed_from} is now {name_version(c)}."))
 
 
 def configure_delete(parser: Parser) -> None:
@@ -138,7 +138,7 @@ def configure_delete(parser: Parser) -> None:
 
 def run_delete(context: Context, options: Namespace) -> Answer:
     told = telling(lambda c: f"Deleted {c.skill}; `whet restore {c.skill}` brings it back.", path=False)
-    return Reply(change(context, options, "delete"), told)
+    return Answer(change(context, options, "delete"), told)
 
 
 def configure_write_file(parser: Parser) -> None:
@@ -157,7 +157,7 @@ def run_write_file(context: Context, options: Namespace) -> Answer:
         raise misuse("write-file", "--content or --content-file is missing.")
     fields = {"file_path": options.path, "content": content, "executable": options.executable or None}
     done = change(context, options, "write_file", **fields)
-    return Reply(done, telling(lambda c: f"Wrote {c.file} of {name_version(c)}."))
+    return Answer(done, telling(lambda c: f"Wrote {c.file} of {name_version(c)}."))
 
 
 def configure_remove_file(parser: Parser) -> None:
@@ -169,7 +169,7 @@ def configure_remove_file(parser: Parser) -> None:
 
 def run_remove_file(context: Context, options: Namespace) -> Answer:
     done = change(context, options, "remove_file", file_path=options.path)
-    return Reply(done, telling(lambda c: f"Removed {c.file} of {name_version(c)}."))
+    return Answer(done, telling(lambda c: f"Removed {c.file} of {name_version(c)}."))
 
 
 def configure_archive(parser: Parser) -> None:
@@ -202,7 +202,7 @@ def run_restore(context: Context, options: Namespace) -> Answer:
             hint = f"`whet history {options.name}` shows what there was."
             raise UsageError("usage", "--dry-run is for skills that the lock names.", hint=hint)
         done = change(context, options, "restore")
-        return Reply(done, telling(lambda c: f"Restored {name_version(c)}."))
+        return Answer(done, telling(lambda c: f"Restored {name_version(c)}."))
     if options.stage:
         hint = "--dry-run shows what would be done."
         raise UsageError("usage", "--stage is for skills that the lock does not name.", hint=hint)
@@ -225,7 +225,7 @@ COMMANDS = {
     "write-file": Command(configure_write_file, run_write_file),
     "remove-file": Command(configure_remove_file, run_remove_file),
     "archive": Command(
-        configure_archive, lambda c, o: Reply(c.library.learning.archive(o.name, o.reason), render_archive)
+        configure_archive, lambda c, o: Answer(c.library.learning.archive(o.name, o.reason), render_archive)
     ),
     "restore": Command(configure_restore, run_restore),
 }
