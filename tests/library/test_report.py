@@ -101,7 +101,8 @@ def test_everything_that_can_be_reported_is_reported(
     said |= {entry.code for entry in opened(root, home=str(tmp_path / "corrupt")).doctor()}
     said |= {entry.code for entry in guarded(tmp_path, opened).doctor()}
     write(tmp_path / "file")
-    said |= {entry.code for entry in opened(str(tmp_path / "file"), home=str(tmp_path / "file")).workspace.report()}
+    blocked = opened(str(tmp_path / "file"), home=str(tmp_path / "file"))
+    said |= {entry.code for entry in (*blocked.workspace.report(), *blocked.doctor())}
     said |= set(
         unprivileged("""
 os.mkdir(top + "/state")

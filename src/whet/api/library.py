@@ -571,13 +571,14 @@ class Library:
 
         A library that cannot be looked at at all, such as one with a damaged state database, still gets a report.
         """
-        from whet.library.doctor import examine, examine_state, worst_first
+        from whet.library.doctor import examine, examine_place, examine_state, worst_first
         from whet.notes import Note
         from whet.prompt.requests import menu_report
         from whet.routing.meaning import examine as examine_routing
 
         workspace, stores = self.workspace, self._stores
-        entries = [*examine_state(workspace.place.state), *stores.sessions.examine()]
+        place = workspace.place
+        entries = [*examine_place(place), *examine_state(place.state), *stores.sessions.examine()]
         try:
             snapshot = workspace.snapshot()
             entries.extend((*workspace.report(snapshot), *examine(snapshot.catalogue, snapshot.config.probe)))
@@ -597,7 +598,7 @@ class Library:
         settled, leftovers of killed processes removed. Stored contents are never removed. What fails is told in
         `failed`, and the rest is mended all the same.
         """
-        from whet.library.doctor import check_home, repair_roots, repair_workplaces
+        from whet.library.doctor import check_home, move_obstructions, repair_roots, repair_workplaces
         from whet.store.repair import Repaired, repair_databases
 
         workspace = self.workspace
@@ -605,6 +606,7 @@ class Library:
         if problem := check_home(workspace.place.state):
             return Repaired(failed=(f"{workspace.place.state}: {problem.message} {problem.hint}",))
         steps: tuple[Callable[[], Repaired], ...] = (
+            lambda: move_obstructions(workspace.place.state),
             lambda: repair_databases(workspace.place.state, workspace.clock),
             workspace.gate.audit.mend,  # it names the newest entry of the history
             self.history.mend,

@@ -16,12 +16,15 @@ from whet.guard.sandbox.box import NO_SANDBOX_HINT
 from whet.library.card import main_file
 from whet.library.package import LIMITS, Listing, list_package
 from whet.library.readiness import missing
+from whet.library.roots import user_root
 from whet.notes import Note
 from whet.skill.finder import LIBRARY, MAIN_FILES
 from whet.skill.paths import MAX_SEGMENTS
 from whet.skill.tree import IGNORED
 from whet.store.atomic import Cleaned, clean_leftovers, is_leftover, leftovers
-from whet.store.directories import find_loose, is_loose, tighten
+from whet.store.blobs import CONTENTS
+from whet.store.directories import KEPT, find_loose, is_loose, tighten
+from whet.store.failures import os_failures
 from whet.store.repair import Repaired
 from whet.store.state import FILE as STATE_FILE
 
@@ -32,10 +35,8 @@ if TYPE_CHECKING:
     from whet.library.card import Card
     from whet.library.catalogue import Catalogue
     from whet.library.readiness import Probe
-    from whet.library.roots import Root
+    from whet.library.roots import Place, Root
 
-_WORKPLACES = ("fetching", "publishing")
-"""Directories of the state in which repositories lie for a moment."""
 _MAX_SEARCHED = 100_000
 """Directories of one root that are searched for leftovers."""
 
@@ -133,11 +134,25 @@ def _glance(directory: str) -> _Glance | None:
 
 def check_home(state: str) -> Note | None:
     """What is wrong with the place of Whet's own directory."""
-    if os.path.isdir(state) or not os.path.lexists(state):
+    there = state
+    while not os.path.lexists(there) and os.path.dirname(there) != there:
+        there = os.path.dirname(there)
+    if os.path.isdir(there):
         return None
-    message = "Whet's state directory is not a directory, so nothing can be kept."
+    what = "Whet's state directory" if there == state else f"What {state} should lie in"
     hint = "Move what is there away, or set WHET_HOME to another directory."
-    return Note("home-not-directory", "error", message, hint, path=state)
+    return Note("home-not-directory", "error", f"{what} is not a directory, so nothing can be kept.", hint, path=there)
+
+
+def examine_place(place: Place) -> Iterator[Note]:
+    """What is wrong with the person's home and their own root, where they are there at all."""
+    for path, what, hint in (
+        (place.home, "HOME", "Set HOME to your home directory."),
+        (user_root(place), "The root of your own skills", "Move what is there away."),
+    ):
+        if os.path.lexists(path) and not os.path.isdir(path):
+            message = f"{what} is not a directory, so skills in it cannot be found."
+            yield Note("home-not-directory", "error", message, hint, path=path)
 
 
 def examine_state(state: str) -> Iterator[Note]:
@@ -148,9 +163,12 @@ def examine_state(state: str) -> Iterator[Note]:
         yield problem
         return
     yield from examine_databases(state)
-    for path in (path for name in _WORKPLACES for path in _leftovers(os.path.join(state, name))):
-        hint = "Run `whet doctor --repair`."
-        yield Note("leftover", "warning", "Left behind by an interrupted fetch.", hint, path=path)
+    hint = "Run `whet doctor --repair`."
+    for path in _obstructions(state):
+        message = "Whet keeps files in a directory of this name, and this is none."
+        yield Note("home-not-directory", "error", message, hint, path=path)
+    for path in (path for directory in _workplaces(state) for path in _leftovers(directory)):
+        yield Note("leftover", "warning", "Left behind by an interrupted command.", hint, path=path)
     if is_loose(state) and os.path.lexists(os.path.join(state, STATE_FILE)):
         message = f"Other users may look into it; they have rights to {len([*find_loose(state)]):,} of the files there."
         hint = "Run `whet doctor --repair`; copies of your skills are kept here."
@@ -205,9 +223,44 @@ def _leftovers(directory: str) -> list[str]:
 
 
 def repair_workplaces(state: str) -> Repaired:
-    """Keep others out of the state, and remove what killed fetches left behind."""
+    """Keep others out of the state, and remove what killed commands left behind."""
+    from whet.store.database import BUSY_MS, opening
+
     tighten(path for path in (*find_loose(state), state) if is_loose(path))
-    return _told(item for name in _WORKPLACES for item in clean_leftovers(os.path.join(state, name)))
+    if not os.path.isdir(state):
+        return Repaired()
+    with opening(os.path.join(state, STATE_FILE), BUSY_MS):  # a repair makes its database beside the old one
+        return _told(item for directory in _workplaces(state) for item in clean_leftovers(directory))
+
+
+def move_obstructions(state: str) -> Repaired:
+    """Move aside what is in the place of a directory that Whet keeps files in."""
+    done = []
+    for path in _obstructions(state):
+        aside, number = f"{path}.broken-1", 1
+        while os.path.lexists(aside):
+            number += 1
+            aside = f"{path}.broken-{number}"
+        with os_failures(path, doing="move aside"):
+            os.rename(path, aside)
+        done.append(f"{path} is no directory; it was moved aside to {aside}.")
+    return Repaired(tuple(done))
+
+
+def _obstructions(state: str) -> list[str]:
+    """What is at the place of a directory that Whet keeps files in, and is none."""
+    paths = [os.path.join(state, name) for name in sorted(KEPT)]
+    return [path for path in paths if os.path.lexists(path) and not os.path.isdir(path)]
+
+
+def _workplaces(state: str) -> Iterator[str]:
+    """The directories of the state that files are written to and renamed in."""
+    yield state
+    for name in ("bundles", "connections", "fetching", "publishing", "reading"):
+        yield os.path.join(state, name)
+    contents = os.path.join(state, CONTENTS)
+    with suppress(OSError), os.scandir(contents) as entries:
+        yield from sorted(entry.path for entry in entries if entry.is_dir(follow_symlinks=False))
 
 
 def repair_roots(roots: Iterable[Root]) -> Repaired:

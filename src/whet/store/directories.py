@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 PRIVATE = 0o600
 """The permissions of a file that is for its owner alone."""
-_KEPT = frozenset(
+KEPT = frozenset(
     (
         *("aside", "bundles", "connections", "contents", "edits", "fetching", "former", "locks", "publishing"),
         *("reading", "run", "usage"),
@@ -92,7 +92,7 @@ def find_loose(state: str) -> Iterator[str]:
         with suppress(OSError), os.scandir(directory) as entries:  # what cannot be listed is reported elsewhere
             for entry in entries:
                 if entry.is_dir(follow_symlinks=False):
-                    if directory == state and entry.name not in _KEPT:
+                    if directory == state and entry.name not in KEPT:
                         continue
                     pending.append(entry.path)
                 if is_loose(entry.path):

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 from argparse import Namespace
 from typing import TYPE_CHECKING
+
+import pytest
 
 from whet.interfaces.cli.commands.doctor import Diagnosis
 from whet.interfaces.cli.commands.doctor import render_doctor as render
@@ -85,3 +89,72 @@ def test_repairing_cleans_up_after_killed_writers(tmp_path: Path, whet: Callable
     run = whet("--root", str(root), "doctor", "--repair", "--json")
     after = json.loads(run.stdout)
     assert (codes(run), len(after["repaired"]), after["lost"], leftover.exists()) == ([], 1, [], False)
+
+
+HOMES = {
+    "no HOME": ("", "", {"HOME": ""}, "no-home"),
+    "a relative HOME": ("", "", {"HOME": "here"}, "no-home"),
+    "HOME is a file": ("file", "f", {"HOME": "/f"}, "home-not-directory"),
+    "the state is a file": ("file", "state", {}, "home-not-directory"),
+    "above the state is a file": ("file", "f", {"WHET_HOME": "/f/state"}, "home-not-directory"),
+    "the state is a circle": ("link", "state", {}, "home-not-directory"),
+    "nothing above the state": ("", "", {"WHET_HOME": "/a/b"}, ""),
+    "settings that are a directory": ("directory", "state/config.toml", {}, "bad-config"),
+    "settings that are a pipe": ("pipe", "state/config.toml", {}, "bad-config"),
+    "settings that are no text": ("bytes", "state/config.toml", {}, "bad-config"),
+    "no working directory": ("gone", "work", {}, "no-such-project"),
+    "the root is a file": ("file", "home/.agents/skills", {}, "home-not-directory"),
+    "contents is a file": ("file", "state/contents", {}, "home-not-directory"),
+    "locks is a file": ("file", "state/locks", {}, "home-not-directory"),
+}
+"""What is made where, what the environment says, and which error is told."""
+
+
+def obstruct(path: Path, kind: str = "file") -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if kind == "directory":
+        path.mkdir()
+    elif kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "link":
+        path.symlink_to(path)
+    elif kind == "gone":
+        path.rmdir()
+    else:
+        path.write_bytes(b"\xff\xfe\0" if kind == "bytes" else b"in the way")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="paths and pipes of POSIX")
+@pytest.mark.parametrize("case", HOMES)
+def test_the_doctor_never_fails_itself(
+    case: str, whet: Callable[..., CompletedProcess[str]], env: dict[str, str], tmp_path: Path
+) -> None:
+    kind, path, changed, code = HOMES[case]
+    if kind:
+        obstruct(tmp_path / path, kind)
+    env.update({name: f"{tmp_path}{value}" if value.startswith("/") else value for name, value in changed.items()})
+    told = whet("doctor", "--json")
+    found = [note["code"] for note in json.loads(told.stdout)["report"] if note["severity"] == "error"]
+    assert (told.returncode, code in found or not code) == (0, True), found
+    assert whet("doctor", "--check").returncode == (1 if code else 0)
+    repaired = whet("doctor", "--repair", "--json")
+    assert repaired.returncode in (0, 4)
+    assert json.loads(repaired.stdout)["success"]
+
+
+def test_repair_moves_aside_what_is_in_the_way_and_removes_what_commands_left(
+    whet: Callable[..., CompletedProcess[str]], skill: Callable[..., Path], tmp_path: Path
+) -> None:
+    state = tmp_path / "state"
+    skill("one")
+    assert whet("delete", "one").returncode == 0
+    left = [state / f".state.db.whet-tmp-{'0' * 16}", next((state / "contents").iterdir()) / f".x.whet-tmp-{'1' * 16}"]
+    for path in left:
+        path.touch()
+    obstruct(state / "fetching")
+    report = json.loads(whet("doctor", "--json").stdout)["report"]
+    assert {note["path"] for note in report if note["code"] == "leftover"} == {str(path) for path in left}
+    assert whet("doctor", "--repair").returncode == 0
+    assert [path.exists() for path in left] == [False, False]
+    assert (state / "fetching.broken-1").read_text(encoding="utf-8") == "in the way"
+    assert whet("restore", "one").returncode == 0

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from whet.errors import WhetError
 from whet.interfaces.cli.context import Answer, Command
 from whet.interfaces.cli.output import SEVERITY_STYLES
 from whet.interfaces.cli.text import clean, plural, shorten
+from whet.notes import Note
 from whet.values import as_json
 
 if TYPE_CHECKING:
@@ -16,7 +18,6 @@ if TYPE_CHECKING:
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Parser
     from whet.library.standalone import Checked, Validation
-    from whet.notes import Note
     from whet.prompt.needs import Needs
     from whet.store.repair import Repaired
     from whet.values import Json
@@ -46,7 +47,11 @@ def run_doctor(context: Context, options: Namespace) -> Answer:
     from whet.interfaces.clients.status import examine_connections
     from whet.library.doctor import examine_sandbox, worst_first
 
-    library = context.library
+    try:
+        library = context.library
+    except WhetError as error:  # no home, no working directory: that is what is wrong
+        report = (Note.from_error(error, "error"), examine_sandbox(level))
+        return Answer(Diagnosis(report), render_doctor, 4 if options.repair else 1 if options.check else 0)
     repaired = library.repair() if options.repair else None
     found = (
         *library.doctor(),
