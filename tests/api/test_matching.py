@@ -431,6 +431,19 @@ def test_an_index_that_others_changed_is_brought_in_step(world: World, updates: 
     other.close()
 
 
+def test_a_skill_that_was_left_out_while_it_was_changed_is_found_afterwards(world: World) -> None:
+    """What is left out changes with no file: an index that was made then must not pass for one of all skills."""
+    away = os.path.realpath(world.home / ".agents" / "skills" / "pdf-forms")
+    with world.library(clock=later) as library:
+        library.workspace.settle = lambda: frozenset([away])
+        with library.workspace.state.write() as connection:
+            connection.execute("INSERT INTO intents (id, time, kind, payload) VALUES ('x', 1, 'edit', '{}')")
+        assert "pdf-forms" not in found(library, "fill in this PDF form")
+        with library.workspace.state.write() as connection:
+            connection.execute("DELETE FROM intents")
+    assert found(world.library(clock=later), "fill in this PDF form")[0] == "pdf-forms"
+
+
 def test_a_search_reads_the_postings_of_its_terms_and_the_rows_of_its_candidates(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -226,7 +226,7 @@ def test_only_what_is_out_of_the_ordinary_is_written_beside_the_fields(
     with sqlite3.connect(tmp_path / "state" / "cache.db") as connection:
         (part,) = (marshal.loads(data) for (data,) in connection.execute("SELECT data FROM cards"))
     connection.close()
-    more = {kept[2]: kept[-2] for kept in part}
+    more = {own[2]: more for own, more, _ in part}
     assert (more["plain"], "Now." in more["guided"]) == ("", True)
 
 
@@ -234,8 +234,8 @@ def tamper(top: Path, change: Callable[[list[Any]], list[Any] | None], *, proven
     """Change what is kept of every card, or leave it out; without a new proof unless it is to be `proven`."""
     with sqlite3.connect(top / "state" / "cache.db") as connection:
         for row, part in connection.execute("SELECT rowid, data FROM cards").fetchall():
-            cards = [changed for kept in marshal.loads(part) if (changed := change([*kept])) is not None]
-            data = marshal.dumps([tuple(kept) for kept in cards], 4)
+            cards = [changed for own, *more in marshal.loads(part) if (changed := change([*own, *more])) is not None]
+            data = marshal.dumps([(tuple(kept[:-2]), *kept[-2:]) for kept in cards], 4)
             connection.execute("UPDATE cards SET data = ? WHERE rowid = ?", (data, row))
             if proven:
                 connection.execute("UPDATE cards SET proof = ? WHERE rowid = ?", (crc32(data), row))

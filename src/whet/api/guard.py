@@ -196,7 +196,8 @@ class SkillGuard:
         from whet.library.trust import decide_skill, keep_back
 
         workspace, origins, results = self._workspace, self._origins(), []
-        config, _, catalogue = workspace.snapshot()
+        snapshot = workspace.snapshot()
+        config, catalogue = snapshot.config, snapshot.catalogue
         for card in (*catalogue.cards, *(loser for loser, _ in catalogue.shadowed), *catalogue.waiting):
             found = decide_skill(workspace.gate, card, config, origins=origins)
             last = workspace.gate.audit.about(card.location, "audit")

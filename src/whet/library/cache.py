@@ -41,13 +41,14 @@ if TYPE_CHECKING:
     from whet.store.clock import Clock
     from whet.store.database import Database
 
-READER = "3"
+READER = "4"
 """Raised whenever the same file would be read into a different card."""
 _FORGET_AFTER = 90 * 24 * 3600 * 10**9
 _NOTHING_MORE = (OPEN, (), (), "", "")
 """What most cards have behind their root, as far as it is kept."""
 _OWN = Card._fields.index("root")
-"""How many fields of a card are kept as they are; then come, as JSON, those behind the root, and the container."""
+_Kept = tuple[tuple[Any, ...], str, str]
+"""What is kept of a card: its fields before the root as they are, those behind it as JSON, and its container."""
 _PER_PART = 32
 _FEWEST, _MOST = _PER_PART // 4, _PER_PART * 2
 """Cards in a part, on average; beyond these bounds everything is divided anew."""
@@ -188,9 +189,10 @@ def _load(database: Database, root: Root, bounds: Bounds) -> _Saved | None:
 
 def _load_containers(connection: sqlite3.Connection, number: int, root: Root) -> dict[str, Container]:
     cards: dict[str, list[Card]] = {}
+    rest, new = (root, *_NOTHING_MORE, None, ""), tuple.__new__
     for data, proof in connection.execute("SELECT data, proof FROM cards WHERE root = ?", (number,)):
-        for kept in _read_part(data, proof):
-            cards.setdefault(kept[-1], []).append(_card(kept, root))
+        for own, more, container in _read_part(data, proof):
+            cards.setdefault(container, []).append(new(Card, own + rest) if not more else _card(own, more, root))
     containers = {}
     query = f"SELECT {_CONTAINER_COLUMNS} FROM containers WHERE root = ?"  # noqa: S608  our own column names
     for row in connection.execute(query, (number,)):
@@ -218,10 +220,10 @@ def _part(key: str, parts: int) -> int:
     return crc32(key.encode("utf-8", "surrogatepass")) % parts
 
 
-def _read_part(data: bytes, proof: int) -> Sequence[tuple[Any, ...]]:
+def _read_part(data: bytes, proof: int) -> Sequence[_Kept]:
     if crc32(data) != proof:
         raise DamagedError
-    found: Sequence[tuple[Any, ...]] = marshal.loads(data)  # noqa: S302  checked to be what was written
+    found: Sequence[_Kept] = marshal.loads(data)  # noqa: S302  checked to be what was written
     return found
 
 
@@ -232,7 +234,7 @@ def _by_key(database: Database, key: str, root: Root, bounds: Bounds) -> tuple[C
             return ()
         query, place = "SELECT data, proof FROM cards WHERE root = ? AND part = ?", (row.number, _part(key, row.parts))
         part = connection.execute(query, place).fetchone()
-        found = [] if part is None else [_card(kept, root) for kept in _read_part(*part) if kept[3] == key]
+        found = [] if part is None else [_card(own, more, root) for own, more, _ in _read_part(*part) if own[3] == key]
         return tuple(sorted(found, key=lambda card: (card.real != "", card.path)))
 
 
@@ -322,14 +324,14 @@ def _save_cards(
     connection: sqlite3.Connection, number: int, parts: int, gone: Sequence[Card], fresh: Sequence[tuple[Card, str]]
 ) -> None:
     """Write the parts that these cards left or came to."""
-    changes: dict[int, dict[str, tuple[Any, ...] | None]] = {}
+    changes: dict[int, dict[str, _Kept | None]] = {}
     for card in gone:
         changes.setdefault(_part(card.key, parts), {})[card.path] = None
     for card, container in fresh:
         changes.setdefault(_part(card.key, parts), {})[card.path] = _kept_card(card, container)
     for part, changed in changes.items():
         row = connection.execute("SELECT data, proof FROM cards WHERE root = ? AND part = ?", (number, part)).fetchone()
-        cards = {kept[0]: kept for kept in _read_part(*row)} if row else {}
+        cards = {kept[0][0]: kept for kept in _read_part(*row)} if row else {}
         data = marshal.dumps([kept for kept in {**cards, **changed}.values() if kept], _FORMAT)
         connection.execute("REPLACE INTO cards VALUES (?, ?, ?, ?)", (number, part, data, crc32(data)))
 
@@ -341,19 +343,19 @@ def _container_row(number: int, item: Container) -> tuple[Any, ...]:
     return (*head, item.description, more, len(item.cards), proof)
 
 
-def _kept_card(card: Card, container: str) -> tuple[Any, ...]:
+def _kept_card(card: Card, container: str) -> _Kept:
     rest = card[_OWN + 1 : -2]
     more = "" if rest == _NOTHING_MORE else _dump(rest)
-    own = card._replace(key=card.name)[:_OWN] if card.key == card.name else card[:_OWN]  # one text, written once
-    return (*own, more, container)
+    own = card._replace(key=card.name) if card.key == card.name else card  # one text, written once
+    return own[:_OWN], more, container
 
 
-def _card(kept: tuple[Any, ...], root: Root) -> Card:
-    if not kept[_OWN]:
-        return tuple.__new__(Card, (*kept[:_OWN], root, *_NOTHING_MORE, None, ""))
-    gates, notes, extras, when, hint = _parse(kept[_OWN])
+def _card(own: tuple[Any, ...], more: str, root: Root) -> Card:
+    if not more:
+        return Card._make((*own, root, *_NOTHING_MORE, None, ""))
+    gates, notes, extras, when, hint = _parse(more)
     remarks = tuple(Note(*note) for note in notes)
-    return Card._make((*kept[:_OWN], root, _gates(gates), remarks, tuple(map(tuple, extras)), when, hint, None, ""))
+    return Card._make((*own, root, _gates(gates), remarks, tuple(map(tuple, extras)), when, hint, None, ""))
 
 
 def _proof(*texts: str) -> int:

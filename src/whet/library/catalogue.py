@@ -8,11 +8,13 @@ repository are *waiting*: counted and named, never loaded.
 from __future__ import annotations
 
 import os
+from itertools import permutations
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import AmbiguousError, NotFoundError, RefusedError
 from whet.library.card import Card
+from whet.library.files import inside
 from whet.notes import Note
 from whet.skill.names import closest, split_qualified
 from whet.skill.names import key as name_key
@@ -62,28 +64,31 @@ def assemble(shelves: Sequence[RootListing], hidden: Collection[str] = ()) -> Ca
     waiting: list[Card] = []
     categories: dict[str, str] = {}
     places: list[Note] = []
-    seen: set[str] = set()
+    seen = None if _apart(shelves) else set[str]()
     for shelf in shelves:
         places.extend(shelf.notes)
         for container in shelf.containers.values():
             places.extend(container.notes)
-        cards = _unseen(shelf, seen)
+            if container.description and shelf.root.trusted:
+                categories.setdefault(container.category, container.description)
+        cards = [*shelf.cards()]
         if hidden:
             cards = [card for card in cards if os.path.dirname(card.resolved) not in hidden]
         if not shelf.root.trusted:
-            waiting.extend(cards)
+            waiting.extend(_ordered(cards, seen))
             continue
-        for container in shelf.containers.values():
-            if container.description:
-                categories.setdefault(container.category, container.description)
-        for card in cards:
+        new = dict(zip(map(_key, cards), cards, strict=True))
+        if seen is None and len(new) == len(cards) and by_key.keys().isdisjoint(new):
+            by_key.update(new)  # nearly always: nobody has the name of another, and the order does not matter
+            continue
+        for card in _ordered(cards, seen):
             winner = by_key.setdefault(card.key, card)
             if winner is not card:
                 shadowed.append((card, winner))
-    winners = tuple(by_key[key] for key in sorted(by_key))
-    for card in winners:
-        if card.category:
-            categories.setdefault(card.category, "")
+    winners = tuple(sorted(by_key.values(), key=_key))
+    for name in dict.fromkeys(map(_category, winners)):
+        if name:
+            categories.setdefault(name, "")
     return Catalogue(
         winners,
         tuple(shadowed),
@@ -137,26 +142,31 @@ def competes(card: Card, roots: Iterable[Root]) -> tuple[Root, ...]:
     return tuple(before)
 
 
-def _unseen(shelf: RootListing, seen: set[str]) -> list[Card]:
-    """The skills of a shelf by path, each file once, without what was `seen` in other places; they count as seen, then.
+def _apart(shelves: Sequence[RootListing]) -> bool:
+    """Can no file be reached in two ways? There is no link to a skill, and no root lies in another."""
+    roots = [shelf.root.real or shelf.root.path for shelf in shelves if shelf.containers]
+    return not any(map(_real, (card for shelf in shelves for card in shelf.cards()))) and not any(
+        inside(one, other) for one, other in permutations(roots, 2)
+    )
 
-    What is reached without a link comes first, so that a link never takes a skill's own place.
+
+def _ordered(cards: list[Card], seen: set[str] | None) -> list[Card]:
+    """The skills of a shelf by path, what is reached without a link first: a link never takes a skill's own place.
+
+    With `seen`, each file once and without what was seen in other places; they count as seen, then.
     """
-    cards = sorted(shelf.cards(), key=_path)
-    if any(map(_real, cards)):
-        cards.sort(key=_is_linked)
+    cards = sorted(sorted(cards, key=_path), key=_is_linked)
+    if seen is None:
+        return cards
     found: list[Card] = []
-    root = shelf.root
-    direct = root.real == root.path
     for card in cards:
-        resolved = card.path if direct and not card.real else card.resolved
-        if resolved not in seen:
-            seen.add(resolved)
+        if card.resolved not in seen:
+            seen.add(card.resolved)
             found.append(card)
     return found
 
 
-_path, _real = itemgetter(Card._fields.index("path")), itemgetter(Card._fields.index("real"))
+_path, _real, _key, _category = (itemgetter(Card._fields.index(name)) for name in ("path", "real", "key", "category"))
 
 
 def _is_linked(card: Card) -> bool:

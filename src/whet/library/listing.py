@@ -136,7 +136,7 @@ def list_skills(
         page = rest[:limit] if limit else rest
         further = page[-1].key if len(page) < len(rest) else None
     listed = [
-        tuple.__new__(Card, (*card[:-2], True, ""))
+        tuple.__new__(Card, card[:-2] + _READY)
         if card.gates is OPEN and not reasons
         else card._replace(
             ready=card.gates is OPEN or not missing(card.gates, probe),
@@ -160,6 +160,7 @@ def list_skills(
     )
 
 
+_READY = (True, "")
 _category = itemgetter(Card._fields.index("category"))
 
 

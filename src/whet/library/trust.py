@@ -113,7 +113,7 @@ def review_project(gate: Gate, snapshot: Snapshot) -> tuple[SkillDecision, ...]:
 
     These are all of them: those that count, those that wait for trust, those another one shadows.
     """
-    config, _, catalogue = snapshot
+    config, catalogue = snapshot.config, snapshot.catalogue
     trust = place_trust("project", config.policy)
     cards = (*catalogue.cards, *catalogue.waiting, *(loser for loser, _ in catalogue.shadowed))
     return tuple(decide_skill(gate, card, config, trust=trust) for card in cards if card.scope == "project")

@@ -47,6 +47,8 @@ class Snapshot(NamedTuple):
     config: ResolvedConfig
     shelves: tuple[RootListing, ...]
     catalogue: Catalogue
+    hidden: frozenset[str] = frozenset()
+    """Directories that are left out of the catalogue while a change of them is open."""
 
 
 class Workspace:
@@ -204,7 +206,7 @@ class Workspace:
             config.disabled.keep_back(self._kept_back)
         same = before is not None and [*map(id, shelves)] == [*map(id, before.shelves)] and hidden == self._hidden
         catalogue = before.catalogue if before is not None and same else assemble(shelves, hidden)
-        return Snapshot(config, tuple(shelves), catalogue)
+        return Snapshot(config, tuple(shelves), catalogue, hidden)
 
     def _mark(self) -> tuple[int | None, int]:
         """How far the history is, and whether changes are open; the same twice means that no change came between."""

@@ -216,7 +216,7 @@ class IndexManager:
         return self._router
 
     def _made_from(self, snapshot: Snapshot, marks: Mapping[str, str], reader: str) -> str:
-        """What changes with anything that the index is made from; "" where the cache does not know the roots.
+        """What changes with anything that the index is made from; "" where nothing tells.
 
         The cache gives every state of a root a number of its own, so that no skill has to be compared to see that all
         are the same as when the index was last brought in step.
@@ -224,7 +224,7 @@ class IndexManager:
         import hashlib
 
         versions = [self.workspace.cache.version(shelf) for shelf in snapshot.shelves]
-        if None in versions:
+        if None in versions or snapshot.hidden:
             return ""
         roots = [(*shelf.root, version) for shelf, version in zip(snapshot.shelves, versions, strict=True)]
         text = repr((READER, reader, roots, sorted(marks.items())))

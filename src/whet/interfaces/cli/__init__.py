@@ -50,4 +50,5 @@ def main(argv: Sequence[str] | None = None, env: Mapping[str, str] | None = None
 
     signal(SIGTERM, end)
     code = run(arguments, env)
+    gc.freeze()  # what ends with the process need not be searched for cycles once more
     return _TERMINATED if asked else code

@@ -55,7 +55,7 @@ class Screen:
 
     def text(self) -> str:
         """Everything added so far."""
-        return "".join(f"{line}\n" for line in self._lines)
+        return "\n".join([*self._lines, ""])
 
     def paint(self, text: str, *styles: Style) -> str:
         """The text in colour, where colour is wanted."""

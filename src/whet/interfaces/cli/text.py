@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
+_LONG = 64
+_PRINTABLE = bytes(range(0x20, 0x7F))
 ELLIPSIS = "…"
 _UNSAFE = (
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # control characters but tab and line end, which the callers deal with
@@ -20,9 +22,16 @@ _UNSAFE = (
 
 def clean(text: str) -> str:
     """The text as one harmless line."""
-    if text.isprintable():
+    if is_printable(text):
         return text
     return re.sub(_UNSAFE, _escape, " ".join(text.split()))
+
+
+def is_printable(text: str) -> bool:
+    """What `str.isprintable` says, several times faster for long ASCII."""
+    if len(text) > _LONG and text.isascii():
+        return not text.encode().translate(None, _PRINTABLE)
+    return text.isprintable()
 
 
 def clean_block(text: str) -> str:
@@ -34,7 +43,7 @@ def clean_block(text: str) -> str:
 
 def clean_json(text: str) -> str:
     """The JSON document, as harmless: what could do harm stands in its strings only, and there it is escaped."""
-    if text.isprintable():
+    if is_printable(text):
         return text
     import json
 
