@@ -114,6 +114,7 @@ def test_a_tap_is_searched_inspected_and_installed_from(machine: Machine, librar
     }
     looked = library.sources.inspect("mine:pdf")
     assert [skill.name for skill in looked.skills] == ["deploy", "pdf"]
+    assert [item["source"] for item in looked.to_json()["inspected"]] == [looked.skills[1].source]
     assert [(item["name"], item["verdict"], item["decision"]) for item in looked.to_json()["inspected"]] == [
         ("pdf", "safe", "allow")
     ]

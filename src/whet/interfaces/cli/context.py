@@ -38,7 +38,7 @@ class Answer:
     def to_json(self) -> Json:
         """The answer as `--json` prints it."""
         value = as_json(self._value)
-        return {"success": True, self._key: value} if self._key else value
+        return {"success": True, **({self._key: value} if self._key else value)}
 
 
 class Command(NamedTuple):

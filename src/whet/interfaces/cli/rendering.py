@@ -52,6 +52,14 @@ def render_notes(notes: Sequence[Note], screen: Screen) -> None:
             screen.hint(note.hint)
 
 
+def render_report(notes: Sequence[Note], screen: Screen, *, place: bool = False, hint: bool = False) -> None:
+    """A sentence for each note, with its severity and code; with its place, and with what to do."""
+    for note in notes:
+        where = f"{screen.place(note.path)}: " if place else ""
+        said = f"{note.message} {note.hint}".rstrip() if hint else note.message
+        screen.say(f"{where}{note.severity}: {said} [{note.code}]")
+
+
 SEVERITIES: dict[str, Style] = {"critical": "red", "warn": "yellow", "info": "cyan"}
 VERDICTS: dict[str, Style] = {"dangerous": "red", "caution": "yellow", "safe": "green"}
 DECISIONS: dict[str, Style] = {"block": "red", "ask": "yellow", "allow": "green"}

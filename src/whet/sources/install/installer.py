@@ -430,6 +430,7 @@ class InspectedSkill(NamedTuple):
             "digest": self.digest,
             "files": as_json(self.files),
             **self.judgement.decision.to_json(),
+            "source": self.offer.source,  # not that of the decision
             "findings": as_json(self.judgement.scan.findings),
             "notes": as_json(self.notes),
         }

@@ -11,7 +11,6 @@ from whet.interfaces.cli.context import Answer, Command
 from whet.interfaces.cli.terminal import agree, can_ask
 from whet.interfaces.cli.text import clean
 from whet.interfaces.hooks.clients import CLIENTS, KINDS
-from whet.values import answer_json
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from whet.interfaces.clients.plan import Connecting, Plan
     from whet.interfaces.clients.status import ClientStatus
     from whet.interfaces.hooks.handler import Failure
-    from whet.values import Json
 
 
 _DIFF_STYLES: dict[str, Style] = {"+": "green", "-": "red", "@": "cyan"}
@@ -252,10 +250,6 @@ class HookAnswer(NamedTuple):
     off: bool = False
     """Whether hooks are switched off."""
     failure: Failure | None = None
-
-    def to_json(self) -> Json:
-        """The answer as JSON carries it."""
-        return answer_json(self)
 
 
 def configure_hook(parser: Parser) -> None:

@@ -10,7 +10,7 @@ from whet.errors import InvalidError
 from whet.interfaces.cli.arguments import misuse, skill_argument
 from whet.interfaces.cli.context import Answer, Command
 from whet.interfaces.cli.parser import amount
-from whet.interfaces.cli.rendering import paint_diff, render_failure
+from whet.interfaces.cli.rendering import paint_diff, render_failure, render_report
 from whet.interfaces.cli.terminal import progress
 from whet.interfaces.cli.text import clean, clean_block, plural, shorten
 from whet.notes import Note
@@ -214,23 +214,17 @@ def run_eval(context: Context, options: Namespace) -> Answer:
 
 def render_unusable(error: InvalidError, screen: Screen, _options: Namespace) -> None:
     """Why no row of a file can be used."""
-    _render_trigger_notes([Note(**note) for note in error.details["report"]], screen)
+    render_report([Note(**note) for note in error.details["report"]], screen, place=True, hint=True)
     render_failure(Note.from_error(error, "error"), screen)
 
 
 def render_triggers(evals: TriggerEvals, screen: Screen, options: Namespace) -> None:
     """A table and the messages behind it; lines for a program."""
     told = evals.report.tell(evals.names)
-    _render_trigger_notes(evals.notes, screen)
+    render_report(evals.notes, screen, place=True, hint=True)
     _render_numbers(told, screen)
     _render_summary(told, screen, options)
     render_failure(evals.problem, screen)
-
-
-def _render_trigger_notes(notes: Sequence[Note], screen: Screen) -> None:
-    for note in notes:
-        said = f"{note.message} {note.hint}".rstrip()
-        screen.say(f"{screen.place(note.path)}: {note.severity}: {said} [{note.code}]")
 
 
 def _render_numbers(told: ToldReport, screen: Screen) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from whet.interfaces.cli.arguments import misuse
 from whet.interfaces.cli.context import Answer, Command
 from whet.interfaces.cli.parser import amount
+from whet.interfaces.cli.rendering import render_report
 from whet.interfaces.cli.text import clean, clean_block, plural, shorten, width
 from whet.prompt.formats import FORMATS
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Parser
-    from whet.notes import Note
     from whet.prompt.commands import Command as SlashCommand
     from whet.prompt.index import Index
     from whet.prompt.invocation import Invocation
@@ -124,7 +124,7 @@ def render_render(found: Invocation, screen: Screen, _options: Namespace) -> Non
     screen.say(f"{'; '.join(_message_cost(found))}.")
     _render_missing("Not loaded", found.missing, screen)
     for skill in found.skills:
-        screen.say(*(f"{note.severity}: {note.message} [{note.code}]" for note in skill.notes))
+        render_report(skill.notes, screen)
 
 
 def _render_missing(word: str, missing: Sequence[Unavailable], screen: Screen) -> None:
@@ -169,8 +169,7 @@ def render_commands(commands: Commands, screen: Screen, options: Namespace) -> N
         screen.grid((), [(f"/{one.name}", one.hint, one.description) for one in commands])
     if not commands:
         screen.say(f"No slash command has {options.prefix!r} in it." if options.prefix else "No slash commands.")
-    for note in commands.notes:
-        screen.say(f"{screen.place(note.path)}: {note.severity}: {note.message} {note.hint} [{note.code}]")
+    render_report(commands.notes, screen, place=True, hint=True)
 
 
 def _format_call(command: SlashCommand, most: int) -> str:
@@ -237,7 +236,7 @@ def render_bundles(bundles: Bundles, screen: Screen, _options: Namespace) -> Non
         half, third = screen.columns // 2, screen.columns // 3
         rows = [(shorten(clean(name), half), shorten(clean(skills), third), text) for name, skills, text in rows]
     screen.grid(("NAME", "SKILLS", "DESCRIPTION"), rows)
-    _render_report(bundles.notes, screen)
+    render_report(bundles.notes, screen, place=True)
     if not rows:
         screen.say("No bundles yet.")
         screen.hint("`whet bundle create NAME --skills A,B` makes one.")
@@ -247,17 +246,12 @@ def render_saved_bundle(view: BundleView, screen: Screen, _options: Namespace) -
     """The path of its file."""
     screen.line(screen.place(view.bundle.path))
     screen.say(f"{view.bundle.name} names {plural(len(view.bundle.skills), 'skill')}.")
-    _render_report(view.notes or (), screen)
+    render_report(view.notes or (), screen, place=True)
     _render_missing("Missing", view.missing, screen)
 
 
 def render_removed_bundle(removed: RemovedBundle, screen: Screen, _options: Namespace) -> None:
     screen.say(f"{removed.bundle.name} is deleted; its file is kept as {screen.place(removed.kept)}.")
-
-
-def _render_report(notes: Sequence[Note], screen: Screen) -> None:
-    for note in notes:
-        screen.say(f"{screen.place(note.path)}: {note.severity}: {note.message} [{note.code}]")
 
 
 def render_bundle(view: BundleView, screen: Screen, _options: Namespace) -> None:

@@ -9,7 +9,6 @@ from whet.interfaces.cli.arguments import here_option, misuse
 from whet.interfaces.cli.context import Answer, Command
 from whet.interfaces.cli.plans import plan_options, run_plan
 from whet.interfaces.cli.text import clean, plural, short_revision
-from whet.values import answer_json
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from whet.sources.publish.prepare import Published
     from whet.sources.publish.snapshots import SnapshotExport
     from whet.sources.sync.apply import Done, Synced, SyncReport
-    from whet.values import Json
 
 
 _SYNC_SILENT = ("fine",)
@@ -252,10 +250,6 @@ class Digest(NamedTuple):
 
     digest: str
     path: str
-
-    def to_json(self) -> Json:
-        """The digest as JSON carries it."""
-        return answer_json(self)
 
 
 def configure_digest(parser: Parser) -> None:

@@ -10,14 +10,12 @@ from whet.errors import WhetError
 from whet.interfaces.cli.context import Answer, Command, Context
 from whet.interfaces.cli.parser import GLOBAL_OPTIONS
 from whet.interfaces.cli.verbs import ALIASES, VERBS, parser_of, split_verb
-from whet.values import answer_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from whet.api import Library
     from whet.interfaces.cli.parser import Option, Parser
-    from whet.values import Json
 
 
 _BASH = """\
@@ -71,10 +69,6 @@ class Completion(NamedTuple):
 
     shell: str
     script: str
-
-    def to_json(self) -> Json:
-        """The script as JSON carries it."""
-        return answer_json(self)
 
 
 def configure_completion(parser: Parser) -> None:

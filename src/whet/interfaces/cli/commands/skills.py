@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from whet.interfaces.cli.context import Answer, Command
 from whet.interfaces.cli.parser import number
+from whet.interfaces.cli.rendering import render_report
 from whet.interfaces.cli.text import clean, clean_block, pad, plural, width
 
 if TYPE_CHECKING:
@@ -181,7 +182,7 @@ def _render_foot(view: SkillView, screen: Screen) -> None:
     if view.skill.setup_help:
         screen.line(screen.paint("Setup", "bold"))
         screen.paragraph(view.skill.setup_help, 2)
-    screen.say(*(f"{note.severity}: {note.message} [{note.code}]" for note in view.notes))
+    render_report(view.notes, screen)
 
 
 def _render_rule(screen: Screen) -> None:

@@ -7,19 +7,17 @@ from typing import TYPE_CHECKING
 from whet.errors import WhetError
 from whet.interfaces.cli.arguments import misuse
 from whet.interfaces.cli.context import Answer, Command
-from whet.interfaces.cli.rendering import format_time
+from whet.interfaces.cli.rendering import format_time, render_report
 from whet.interfaces.cli.text import plural
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Sequence
 
     from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Parser
     from whet.learning.usage import SkillUsage, Total, UsageTotals
     from whet.learning.usage_import import Imported
-    from whet.notes import Note
 
 
 _COUNTS = ("views", "uses", "patches", "helped", "failed", "corrected")
@@ -91,14 +89,14 @@ def _find_counted(context: Context, name: str) -> tuple[str, tuple[str, ...]]:
 def render_import(imported: Imported, screen: Screen, _options: Namespace) -> None:
     screen.say(f"Took over the counts of {plural(imported.imported, 'skill')}.")
     screen.say(*(f"Left out {item.skill}: {item.reason}" for item in imported.skipped))
-    _render_report(imported.report, screen)
+    render_report(imported.report, screen)
 
 
 def render_usage(usage: UsageTotals, screen: Screen, _options: Namespace) -> None:
     """A table for a terminal, lines for a program."""
     rows = [(total.skill, *_count_cells(total), format_time(screen, total.last)) for total in usage.skills]
     screen.grid(("SKILL", *map(str.upper, _COUNTS), "LAST"), rows, "Nothing is recorded yet.")
-    _render_report(usage.report, screen)
+    render_report(usage.report, screen)
 
 
 def render_skill_usage(usage: SkillUsage, screen: Screen, _options: Namespace) -> None:
@@ -108,11 +106,7 @@ def render_skill_usage(usage: SkillUsage, screen: Screen, _options: Namespace) -
     ]
     heads = ("VERSION", *map(str.upper, _COUNTS), "LAST", "DIGEST")
     screen.grid(heads, rows, f"Nothing is recorded about {usage.name} yet.")
-    _render_report(usage.report, screen)
-
-
-def _render_report(report: Sequence[Note], screen: Screen) -> None:
-    screen.say(*(f"{note.severity}: {note.message} [{note.code}]" for note in report))
+    render_report(usage.report, screen)
 
 
 def _count_cells(total: Total) -> tuple[str, ...]:
