@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from whet.store.clock import Clock
     from whet.store.intents import Handler
     from whet.store.repair import Repaired
+    from whet.store.state import StateDatabase
 
 
 class Reload(NamedTuple):
@@ -99,8 +100,8 @@ class Library:
         self._stores = Stores(workspace.state, workspace.clock)
         self._reported: Catalogue | None = None
         """What the last reload told of; looking in between does not move it."""
-        self.handlers: dict[str, Handler] = {}
-        """How further kinds of intents are settled; for what is built on a library."""
+        self.handlers: list[Callable[[StateDatabase], Mapping[str, Handler]]] = []
+        """What gives the handlers of further kinds of intents (`settle`), for what is built on a library."""
         self._settling = threading.Lock()
         workspace.settle = self._settle_for_readers
 
@@ -546,15 +547,15 @@ class Library:
         from whet.sources.sync.apply import handler as sync_handler
         from whet.store.intents import LOCK, SYNC
 
-        workspace = self.workspace
-        return self.edit.journal.intents.recover(
-            {
-                **self.edit.writer.handlers(),
-                LOCK: self.sources.installs.handler(),
-                SYNC: sync_handler(workspace.state),
-                **self.handlers,
-            }
-        )
+        state = self.workspace.state
+        handlers = {
+            **self.edit.writer.handlers(),
+            LOCK: self.sources.installs.handler(),
+            SYNC: sync_handler(state),
+        }
+        for more in self.handlers:
+            handlers.update(more(state))
+        return self.edit.journal.intents.recover(handlers)
 
     def _settle_for_readers(self) -> frozenset[str]:
         """`settle` as far as a reader can, who may have no right to; the directories that it leaves out."""

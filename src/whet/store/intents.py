@@ -106,4 +106,6 @@ class Intents:
                     except WhetError as error:
                         if error.code != "lock-timeout":  # else its writer is alive
                             told.append(f"{handler.describe(intent)} could not be settled: {error.message}")
+                    except (AttributeError, IndexError, KeyError, TypeError, ValueError):
+                        told.append(f"What was begun as {intent.id} cannot be read, and stays as it is.")
         return tuple(sentence for sentence in told if sentence)

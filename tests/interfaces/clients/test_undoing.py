@@ -16,7 +16,9 @@ from whet.errors import NotFoundError
 from whet.interfaces.clients import plan as applying
 from whet.interfaces.clients import records
 from whet.interfaces.clients.known import client_named
-from whet.interfaces.clients.plan import State, apply, plan_undo
+from whet.interfaces.clients.plan import State, apply, handlers, plan_undo
+from whet.store.clock import system_clock
+from whet.store.intents import CONNECT, Intents
 from whet.store.state import StateDatabase
 
 if TYPE_CHECKING:
@@ -203,7 +205,7 @@ def die_after(most: int, patched: pytest.MonkeyPatch) -> None:
         patched.setattr(module, name, dying(getattr(module, name)))
 
 
-@pytest.mark.parametrize("steps", range(9))
+@pytest.mark.parametrize("steps", range(13))
 @pytest.mark.parametrize("first", ["connect", "no hooks", "undo"])
 @pytest.mark.parametrize("again", ["connect", "undo"])
 @pytest.mark.parametrize("files", [LIVED_IN["codex"], {}], ids=["lived in", "new"])
@@ -253,3 +255,32 @@ def test_what_is_not_connected_cannot_be_undone(world: World, here: bool) -> Non
     with pytest.raises(NotFoundError) as caught:
         plan_undo(client_named("gemini"), world.place, world.connections, here=here)
     assert caught.value.code == "not-connected"
+
+
+@pytest.mark.parametrize("steps", range(13))
+@pytest.mark.parametrize("first", ["connect", "undo"])
+def test_killed_at_any_step_it_is_finished_or_taken_back_by_whoever_settles(
+    world: World, monkeypatch: pytest.MonkeyPatch, steps: int, first: str
+) -> None:
+    write(world.home, LIVED_IN["codex"])
+    untouched = contents(world.home)
+    world.connect("codex")
+    connected = contents(world.home)
+    if first == "connect":
+        world.undo("codex")
+        plan = world.plan("codex")
+    else:
+        plan = plan_undo(client_named("codex"), world.place, world.connections)
+    with monkeypatch.context() as patched:
+        die_after(steps, patched)
+        with suppress(Killed):
+            apply(plan, world.connections)
+    intents = Intents(world.connections.state, system_clock)
+    intents.recover(handlers(world.connections.state))
+    assert intents.open(CONNECT) == []
+    found = contents(world.home)
+    assert found in (untouched, connected)
+    assert (world.connections.ids() == []) == (found == untouched)
+    if found == connected:
+        world.undo("codex")
+    assert contents(world.home) == untouched and world.kept == []

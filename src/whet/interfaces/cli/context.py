@@ -75,9 +75,10 @@ class Context:
     def open_library(self, project: str | None = None) -> Library:
         """A library as the global options name it, of another project where one is given."""
         from whet.api import Library
+        from whet.interfaces.clients import settle_connections
 
         roots = [os.path.abspath(os.path.expanduser(root)) for root in self._options.root]
-        return Library.open(roots or None, project=project or self._options.project, env=self.env)
+        return settle_connections(Library.open(roots or None, project=project or self._options.project, env=self.env))
 
     def locate(self, text: str) -> str:
         """The path of a skill that is given by its path, or by its name in the library; a skill on disk wins."""

@@ -16,7 +16,7 @@ import stat
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from whet.errors import ConflictError, FailedError, NotFoundError, UsageError
+from whet.errors import ConflictError, FailedError, NotFoundError, UsageError, WhetError
 from whet.interfaces.clients.diff import difference
 from whet.interfaces.clients.entries import (
     Entry,
@@ -28,11 +28,12 @@ from whet.interfaces.clients.entries import (
     server_entry,
 )
 from whet.interfaces.clients.locations import BY_NAME, digest, file_path, project_path, read_file, text_of
-from whet.interfaces.clients.records import FileRecord, Record, connection_id, is_installed
+from whet.interfaces.clients.records import Connections, FileRecord, Record, Write, connection_id, is_installed
 from whet.skill.text_edit import value_at
-from whet.store.atomic import write_bytes
+from whet.store.atomic import clean_leftovers, write_bytes
 from whet.store.directories import make_directories, sync_directory
 from whet.store.failures import os_failures
+from whet.store.intents import CONNECT, Handler
 from whet.store.locks import FileLock, lock_path
 
 if TYPE_CHECKING:
@@ -40,8 +41,9 @@ if TYPE_CHECKING:
 
     from whet.interfaces.clients.known import Client, File, Format
     from whet.interfaces.clients.locations import Program
-    from whet.interfaces.clients.records import Connections
     from whet.library.roots import Place
+    from whet.store.intents import Intent
+    from whet.store.state import StateDatabase
     from whet.values import Json
 
 Action = Literal["create", "change", "delete", "none"]
@@ -388,23 +390,73 @@ def apply(plan: Plan, connections: Connections) -> tuple[str, ...]:
         kept = record.files if record else ()
         paths = {file.path for file in kept}
         going = [file for file in plan.previous.files if file.path not in paths] if plan.previous else []
+        changes = plan.changes if plan.undo else plan.changes[::-1]
+        begun = plan.previous if record is None else record._replace(files=(*kept, *going))
         written = 0
         try:
+            if begun is not None:
+                writes = [_planned(change, plan.connection, at, connections) for at, change in enumerate(changes)]
+                connections.begin(plan.connection, begun, record, writes)
+                for change, write in zip(changes, writes, strict=True):
+                    if write.next and change.after is not None:
+                        connections.write_backup(write.next, change.after)
             if record is not None:
-                connections.begin(plan.connection, record._replace(files=(*kept, *going)))
                 _back_up(plan, record, connections)
-            for change in plan.changes if plan.undo else reversed(plan.changes):
+            for change in changes:
                 _write(change, private=not plan.here)
                 written += change.action != "none"
         except BaseException:
             if not written:  # nothing came of it: what was remembered before is still true
                 connections.settle(plan.connection, plan.previous)
             raise
-        for directory in (directory for file in going for directory in reversed(file.directories)):
-            with suppress(OSError):  # something else is in it by now, or it is gone
-                os.rmdir(directory)
+        _remove_directories(going)
         connections.settle(plan.connection, record)
         return tuple(file.backup for file in kept if file.backup)
+
+
+def _planned(change: Change, id_: str, number: int, connections: Connections) -> Write:
+    writes = change.action != "none" and change.after is not None
+    next_ = os.path.join(connections.directory, f"{id_}.{number}.next") if writes else ""
+    return Write(change.path, digest(change.before), digest(change.after), next_)
+
+
+def _remove_directories(files: Iterable[FileRecord]) -> None:
+    for directory in (directory for file in files for directory in reversed(file.directories)):
+        with suppress(OSError):  # something else is in it by now, or it is gone
+            os.rmdir(directory)
+
+
+def handlers(state: StateDatabase) -> dict[str, Handler]:
+    """How a connection, or an undo of one, that was killed is finished."""
+    connections = Connections(state)
+
+    def lock(intent: Intent) -> Iterator[FileLock]:
+        yield FileLock(lock_path(state.directory, "connections", intent.payload["record"]["client"]), timeout=0.0)
+
+    def finish(intent: Intent) -> str:
+        id_, begun = intent.payload["id"], Record.from_json(intent.payload["record"])
+        if "writes" not in intent.payload:  # of a version before: the record names whatever may have been done
+            connections.settle(id_, begun)
+            return ""
+        writes = [Write(*write) for write in intent.payload["writes"]]
+        for write in writes:
+            with suppress(WhetError):
+                clean_leftovers(os.path.dirname(os.path.realpath(write.path)))
+        made = all(digest(read_file(write.path)) == write.after for write in writes)
+        if not made and not all(os.path.lexists(write.next) for write in writes if write.next):
+            connections.settle(id_, connections.stored(id_))  # it was killed before it wrote to any of the files
+            return ""
+        for write, file in ((write, read_file(write.path)) for write in writes if not made):
+            if digest(file) == write.before != write.after:
+                after = read_file(write.next) if write.next else None
+                _write(Change(write.path, "jsonc", file, after), private=not begun.here)
+        final = Record.from_json(intent.payload["final"]) if intent.payload["final"] else None
+        paths = {file.path for file in final.files} if final else set()
+        _remove_directories(file for file in begun.files if file.path not in paths)
+        connections.settle(id_, final)
+        return f"The connection of {begun.client} was interrupted and is finished now."
+
+    return {CONNECT: Handler(lock, finish, lambda intent: f"The connection {intent.payload['id']}")}
 
 
 def _recorded(plan: Plan, connections: Connections) -> Record:

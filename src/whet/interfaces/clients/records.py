@@ -1,6 +1,7 @@
 """What Whet remembers of a connection, to take it back: a record in `state.db`, and the files as they were.
 
     $WHET_HOME/connections/CLIENT-KEY.N.backup      a file as it was before; KEY stands for the configuration file
+    $WHET_HOME/connections/CLIENT-KEY.N.next        a file as it will be, until it is
 
 Configurations hold secrets: all of this is for the owner only, and no backup lies there that no record names. What a
 connection will be is an intent before anything is written, backups included, and a file stays in the record until it is
@@ -26,7 +27,7 @@ from whet.store.failures import os_failures
 from whet.store.intents import CONNECT, Intents
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from whet.interfaces.clients.known import Client, Format
     from whet.library.roots import Place
@@ -76,6 +77,17 @@ def _file(data: Json) -> FileRecord:
     return FileRecord(**{**data, **lists, "added": tuple(map(Entry.from_json, data["added"]))})
 
 
+class Write(NamedTuple):
+    """One file that is about to be written or removed."""
+
+    path: str
+    before: str
+    """Its digest, as it is; "" for no file."""
+    after: str
+    next: str
+    """Where its new content lies; "" where it is to go, or to stay as it is."""
+
+
 def connection_id(client: str, path: str) -> str:
     """What the connection of this client with this configuration file is known by."""
     from hashlib import sha256
@@ -111,9 +123,15 @@ class Connections:
                 path=self.state.path,
             ) from error
 
-    def begin(self, id_: str, record: Record) -> None:
-        """Write down what a connection is about to be."""
-        self._intents.begin(CONNECT, {"id": id_, "record": record.to_json()})
+    def stored(self, id_: str) -> Record | None:
+        """The record of a connection as it was before anything was begun."""
+        rows = self.state.read("SELECT record FROM connections WHERE id = ?", (id_,))
+        return Record.from_json(json.loads(rows[0][0])) if rows else None
+
+    def begin(self, id_: str, record: Record, final: Record | None, writes: Sequence[Write]) -> None:
+        """Write down what a connection is about to be, and how it gets there."""
+        payload = {"id": id_, "record": record.to_json(), "final": final.to_json() if final else None}
+        self._intents.begin(CONNECT, {**payload, "writes": [list(write) for write in writes]})
 
     def settle(self, id_: str, record: Record | None) -> None:
         """Keep this record with the backups it names, and no other of its backups; for None, nothing at all."""

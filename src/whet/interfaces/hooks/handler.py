@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.errors import UsageError, WhetError
+from whet.interfaces.clients import settle_connections
 from whet.interfaces.hooks.clients import CLIENTS
 from whet.interfaces.hooks.events import TouchedSkill, format_answer, read_event, touched_skills
 from whet.learning.sessions import BUSY_MS, Sessions
@@ -313,7 +314,7 @@ def answer_arguments(state: str, arguments: Sequence[str], payload: bytes) -> by
     roots = [os.path.abspath(os.path.expanduser(root)) for root in options.root]
 
     def open_library(directory: str) -> Library:
-        return Library.open(roots or None, project=options.project or directory or None)
+        return settle_connections(Library.open(roots or None, project=options.project or directory or None))
 
     hooks = Hooks(state, open_library, patient=False)
     return hooks.answer(options.client or "", options.event, payload, os.path.abspath(options.project or os.curdir))
@@ -329,4 +330,4 @@ def note_failure(state: str, client: str, kind: str, error: BaseException) -> No
 def _open_library(directory: str) -> Library:
     from whet.api import Library
 
-    return Library.open(project=directory or None)
+    return settle_connections(Library.open(project=directory or None))

@@ -124,18 +124,26 @@ class Installs:
                 return
             change = LockChange(file, new, self._found(file, lock.entries, new), os.urandom(8).hex())
             rows: Sequence[int] = ()
+            made = False
             with _ready(file, before, after if after != lock else None) as ready:
                 try:
                     if write is not None:
                         write(change.to_json())
+                        made = True
                     else:
                         rows = self._enter_alone(change)
                     _replace(file, before, ready, new)
-                except BaseException:
+                except BaseException as error:
                     with suppress(WhetError):  # what cannot be settled now is settled by whoever comes next
                         if write is None and locks.content(file) == before:
                             self._withdraw(change, rows)
                         self.settle_alone(file)
+                        if made and isinstance(error, WhetError):
+                            return
+                    if made and isinstance(error, WhetError):
+                        error.details["changed"] = True
+                        error.message = f"The skills are changed, but {file} does not say so yet: {error.message}"
+                        error.hint = "Mend that, then run `whet doctor --repair`, which finishes it."
                     raise
             with suppress(WhetError):  # the change is made; whoever comes next finds that out again
                 self._strike([change.id])
