@@ -542,10 +542,14 @@ class SkillSources:
             roots.append(self._workspace.new_root(project=True))
         return list(dict.fromkeys(map(os.path.realpath, roots)))
 
-    def _lock_files(self) -> list[str]:
+    def lock_files(self) -> list[str]:
+        """The locks of the roots that skills can be installed in, whether they are there or not."""
         from whet.sources.lock.file import lock_file
 
-        return [self._workspace.state.path, *map(lock_file, self._own_roots())]
+        return [*map(lock_file, self._own_roots())]
+
+    def _lock_files(self) -> list[str]:
+        return [self._workspace.state.path, *self.lock_files()]
 
     def follow(self, commits: Sequence[Committed], planned: Any) -> None:
         """Let what is installed follow a change of skills, in its transaction; `planned` by an install."""

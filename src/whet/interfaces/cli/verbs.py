@@ -65,6 +65,7 @@ VERBS: dict[str, Verb] = {
     "rollback": Verb("history", "Go back to an earlier version of a skill", "History"),
     "undo": Verb("history", "Take back the last change, another one, or all of one run", "History"),
     "verify-history": Verb("history", "Prove that the history is whole", "History"),
+    "backup": Verb("history", "Put the history, all state and your skills into one file", "History"),
     "pending": Verb("proposals", "List the changes that wait for a decision, or show one", "History"),
     "approve": Verb("proposals", "Do what was proposed", "History"),
     "reject": Verb("proposals", "Leave undone what was proposed", "History"),

@@ -1,4 +1,4 @@
-"""`history`, `diff`, `rollback`, `undo`, `verify-history`."""
+"""`history`, `diff`, `rollback`, `undo`, `verify-history`, `backup`."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from whet.interfaces.cli.changes import render_return
 from whet.interfaces.cli.context import Answer, Command
 from whet.interfaces.cli.parser import amount
 from whet.interfaces.cli.rendering import format_time, paint_diff, render_proof
-from whet.interfaces.cli.text import clean_json
+from whet.interfaces.cli.text import clean, clean_json, plural
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
+    from whet.authoring.backup import Backup
     from whet.authoring.results import Difference, Export, LostContents, Proof, SkillHistory
     from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen
@@ -151,7 +152,26 @@ def render_verify_history(proof: Proof, screen: Screen, _options: Namespace) -> 
     render_proof(proof.problems, screen, "history", count, head=proof.lineage, hint=hint, empty=empty)
 
 
+def configure_backup(parser: Parser) -> None:
+    parser.details = (
+        "The file holds the history with every content, decisions, settings and your own skills. It can be written "
+        "while agents work, and is read back before it gets its name. `whet restore --backup FILE` puts it back. Keep "
+        "it as private as the skills themselves."
+    )
+    parser.positional("file", "FILE", "The file to write; it must not exist.")
+
+
+def render_backup(made: Backup, screen: Screen, _options: Namespace) -> None:
+    screen.line(clean(made.path))
+    screen.say(
+        f"{plural(len(made.skills), 'skill')}, {plural(made.entries, 'entry')} of the history, {made.size:,} bytes. "
+        "`whet restore --backup FILE` puts it back."
+    )
+    screen.say(*made.left_out)
+
+
 COMMANDS = {
+    "backup": Command(configure_backup, lambda c, o: Answer(c.library.backup(o.file), render_backup)),
     "history": Command(configure_history, run_history),
     "diff": Command(configure_diff, run_diff),
     "rollback": Command(

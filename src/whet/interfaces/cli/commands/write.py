@@ -10,11 +10,12 @@ from whet.interfaces.cli.arguments import misuse, read_data, read_text, reason_o
 from whet.interfaces.cli.changes import change, change_options, name_version, telling
 from whet.interfaces.cli.context import Answer, Command
 from whet.interfaces.cli.plans import plan_options, run_plan
-from whet.interfaces.cli.text import plural
+from whet.interfaces.cli.text import clean, plural
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
+    from whet.authoring.backup import Restored
     from whet.authoring.results import Change
     from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen
@@ -187,15 +188,22 @@ def configure_restore(parser: Parser) -> None:
         "With a name, the skill that was deleted comes back from the history; of several that had the name, the one "
         "that was deleted last. A skill that the lock names and that is not there is installed again.\n\n"
         "Without a name, everything the lock names is brought back exactly as it was installed, from this machine's "
-        "history or from its source at the recorded revision."
+        "history or from its source at the recorded revision.\n\n"
+        "With --backup, the state directory becomes that of the backup; the present one is kept beside it. Skills that "
+        "are not there are written, and no skill is overwritten. Close agents that use Whet first."
     )
     parser.positional("name", "NAME", "The skill that is gone.", optional=True)
+    parser.option("--backup", metavar="FILE", text="Put back what `whet backup` wrote.")
     parser.option("--force", text="Take back edits too; the history keeps them.")
     parser.option("--stage", text="Only propose it; `whet approve` does it.")
     plan_options(parser)
 
 
 def run_restore(context: Context, options: Namespace) -> Answer:
+    if options.backup is not None:
+        if options.name or options.force or options.stage or options.dry_run:
+            raise misuse("restore", "--backup stands alone.")
+        return Answer(context.library.restore_backup(options.backup), render_restored)
     names = [options.name] if options.name else []
     if options.name and not options.force and not context.library.sources.is_locked(options.name, here=options.here):
         if options.dry_run:
@@ -213,6 +221,14 @@ def run_restore(context: Context, options: Namespace) -> Answer:
         "Restore",
         "The lock names nothing.",
     )
+
+
+def render_restored(done: Restored, screen: Screen, _options: Namespace) -> None:
+    """What is there again, and where the other state is."""
+    screen.say(f"Restored the state and {plural(len(done.skills), 'skill')}.")
+    screen.say(*(f"{clean(name)} is there with another content, and was left as it is." for name in done.kept))
+    if done.aside:
+        screen.hint(f"The state that was there is kept in {done.aside}.")
 
 
 COMMANDS = {

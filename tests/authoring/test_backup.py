@@ -1,0 +1,277 @@
+"""A backup is one file with everything, taken while others write, and restored wholly or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from authoring.world import PRELUDE, start
+from whet import Library
+from whet.errors import WhetError
+from whet.library.package import read_tree
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def opened(top: Path) -> Library:
+    env = {"HOME": str(top / "home"), "PATH": "", "WHET_HOME": str(top / "state")}
+    (top / "home").mkdir(parents=True, exist_ok=True)
+    return Library.open(home=top / "state", project=top, env=env)
+
+
+def filled(top: Path) -> Path:
+    """A machine with two skills, a deleted one, a disabled one, settings and a lock; its backup."""
+    with opened(top) as library:
+        for name in ("deploy", "review", "gone"):
+            library.edit.create(name, description=f"Does {name}. Use it.", body=f"Body of {name}.\n")
+        library.edit.write_file("deploy", "scripts/run.sh", "#!/bin/sh\n")
+        library.edit.patch("review", find="Body", replace="Text")
+        library.edit.delete("gone")
+        library.workspace.decisions.disable("deploy")
+        own = top / "home" / ".agents" / "skills"
+        (own / "deploy" / "scripts" / "run.sh").chmod(0o700)
+        (own / "deploy" / "SKILL.md").chmod(0o600)
+        (own / "review" / "link").symlink_to("SKILL.md")
+        (top / "home" / ".agents" / "whet-lock.json").write_text('{"version": 1, "skills": {}}\n')
+        (top / "state" / "config.toml").write_text("stale_days = 20\n")
+        library.backup(str(top / "file.backup"))
+    return top / "file.backup"
+
+
+def seen(top: Path) -> dict[str, Any]:
+    """What a machine has: skills with their permissions, history, decisions, settings."""
+    own = top / "home" / ".agents" / "skills"
+    files = sorted(path for path in own.rglob("*") if not path.is_dir())
+    with opened(top) as library:
+        assert library.history.verify().problems == ()
+        entries = [entry.hash for entry in library.history.entries().entries]
+        return {
+            "skills": {str(path.relative_to(own)): (path.read_bytes(), path.lstat().st_mode) for path in files},
+            "entries": entries,
+            "records": len(library.guard.audit_log().records),
+            "contents": sorted(path.name for path in (top / "state" / "contents").glob("*/*")),
+            "disabled": library.workspace.decisions.disabled(),
+            "config": (top / "state" / "config.toml").read_text(),
+            "lock": (top / "home" / ".agents" / "whet-lock.json").read_text(),
+        }
+
+
+def test_everything_comes_back_in_an_empty_home(tmp_path: Path) -> None:
+    backup = filled(tmp_path / "one")
+    before = seen(tmp_path / "one")
+    shutil.rmtree(tmp_path / "one" / "home")
+    shutil.rmtree(tmp_path / "one" / "state")
+    with opened(tmp_path / "one") as library:
+        restored = library.restore_backup(str(backup))
+        assert (restored.aside, sorted(restored.skills), restored.kept) == ("", ["deploy", "review"], ())
+    assert seen(tmp_path / "one") == before
+    with opened(tmp_path / "one") as library:
+        library.edit.restore("gone")
+        assert "error" not in {note.severity for note in library.doctor()}
+    assert backup.stat().st_mode & 0o777 == 0o600
+
+
+def test_another_machine_gets_the_skills_below_its_own_home(tmp_path: Path) -> None:
+    backup = filled(tmp_path / "one")
+    with opened(tmp_path / "two") as library:
+        library.restore_backup(str(backup))
+        assert library.history.verify().problems == ()
+    one, two = (tmp_path / name / "home" / ".agents" / "skills" / "review" for name in ("one", "two"))
+    assert read_tree(str(one)) == read_tree(str(two))
+
+
+def test_what_is_there_is_kept(tmp_path: Path) -> None:
+    backup = filled(tmp_path)
+    with opened(tmp_path) as library:
+        entries = library.history.entries().entries
+        library.edit.patch("review", find="Text", replace="Prose")
+        library.edit.create("later", description="Came later. Use it.", body="Body.\n")
+        text = library.read("review").content
+        restored = library.restore_backup(str(backup))
+        assert (restored.skills, restored.kept) == ((), ("review",))
+        assert library.read("review").content == text and library.read("later")
+        assert library.history.entries().entries == entries
+        library.edit.patch("review", find="Prose", replace="Words")
+        assert library.history.verify().problems == ()
+        assert library.history.entries("review").entries[-2].action == "found"
+    assert Path(restored.aside, "state.db").exists() and Path(restored.aside, "history.log").exists()
+
+
+def test_a_damaged_state_is_replaced_by_the_backup_and_never_becomes_one(tmp_path: Path) -> None:
+    backup = filled(tmp_path)
+    before = seen(tmp_path)
+    with opened(tmp_path) as library:
+        library.close()
+        (tmp_path / "state" / "state.db").write_bytes(b"junk" * 3000)
+        with pytest.raises(WhetError) as caught:
+            library.backup(str(tmp_path / "other"))
+        assert caught.value.code == "state-corrupt" and not (tmp_path / "other").exists()
+        restored = library.restore_backup(str(backup))
+    assert seen(tmp_path) == before
+    assert Path(restored.aside, "state.db").read_bytes() == b"junk" * 3000
+
+
+def test_a_file_that_is_there_is_not_overwritten(tmp_path: Path) -> None:
+    backup = filled(tmp_path)
+    data = backup.read_bytes()
+    with opened(tmp_path) as library, pytest.raises(WhetError) as caught:
+        library.backup(str(backup))
+    assert caught.value.code == "file-exists" and backup.read_bytes() == data
+    assert [name for name in os.listdir(tmp_path) if "whet-tmp" in name] == []
+
+
+def _altered(data: bytes) -> bytes:
+    middle = len(data) // 2
+    return data[:middle] + bytes([data[middle] ^ 1]) + data[middle + 1 :]
+
+
+def _listed(path: Path, change: Callable[[dict[str, Any]], Any]) -> bytes:
+    """The same archive with another list."""
+    other = path.with_suffix(".other")
+    with zipfile.ZipFile(path) as old, zipfile.ZipFile(other, "w") as new:
+        for name in old.namelist():
+            if name != "backup.json":
+                new.writestr(name, old.read(name))
+        told = json.loads(old.read("backup.json"))
+        change(told)
+        new.writestr("backup.json", json.dumps(told))
+    return other.read_bytes()
+
+
+@pytest.mark.parametrize(
+    "damage", ["empty", "half", "altered", "junk", "member", "missing", "outside", "newer", "none"]
+)
+def test_a_backup_that_is_not_whole_is_refused_before_anything_is_touched(tmp_path: Path, damage: str) -> None:
+    backup = filled(tmp_path)
+    data = backup.read_bytes()
+
+    def outside(told: dict[str, Any]) -> None:
+        told["members"]["state/../../x"] = told["members"].pop("state/config.toml")
+
+    made: dict[str, Callable[[], bytes]] = {
+        "empty": lambda: b"",
+        "half": lambda: data[: len(data) // 2],
+        "altered": lambda: _altered(data),
+        "junk": lambda: b"junk" * 100,
+        "member": lambda: _listed(backup, lambda told: told["members"]["state/config.toml"].update(sha256="0" * 64)),
+        "missing": lambda: _listed(backup, lambda told: told["members"].pop("state/config.toml")),
+        "outside": lambda: _listed(backup, outside),
+        "newer": lambda: _listed(backup, lambda told: told.update(version=9)),
+        "none": lambda: _listed(backup, lambda told: told.clear()),
+    }
+    backup.write_bytes(made[damage]())
+    before = seen(tmp_path)
+    names = sorted(os.listdir(tmp_path))
+    with opened(tmp_path) as library, pytest.raises(WhetError) as caught:
+        library.restore_backup(str(backup))
+    assert caught.value.code == ("backup-newer" if damage == "newer" else "backup-damaged")
+    assert (seen(tmp_path), sorted(os.listdir(tmp_path))) == (before, names)
+    with opened(tmp_path) as library, pytest.raises(WhetError) as caught:
+        library.restore_backup(str(tmp_path / "nowhere"))
+    assert caught.value.code == "no-such-file"
+
+
+WRITER = (
+    PRELUDE
+    + """
+library = opened()
+number = 0
+while not os.path.exists(top + "/stop"):
+    number += 1
+    name = f"skill-{sys.argv[2]}-{number % 3}"
+    try:
+        if number <= 3:
+            library.edit.create(name, description="Does. Use it.", body=f"Line 0 of {sys.argv[2]}.\\n")
+        else:
+            library.edit.edit(name, body=f"Line {number} of {sys.argv[2]}.\\n")
+    except WhetError as error:
+        assert error.code in ("state-busy", "lock-timeout"), error
+        continue
+    say(library.history.entries(name).entries[-1].id)
+"""
+)
+
+
+def test_a_backup_while_others_write_has_everything_that_was_acknowledged(tmp_path: Path, *, quick: bool) -> None:
+    (tmp_path / "skills").mkdir()
+    writers = [start(WRITER, tmp_path, str(number)) for number in range(2 if quick else 8)]
+    acknowledged: list[int] = []
+    for writer in writers:
+        assert writer.stdout is not None
+        acknowledged += [int(writer.stdout.readline()) for _ in range(3)]
+    env = {"HOME": str(tmp_path), "PATH": ""}
+    with Library.open([tmp_path / "skills"], home=tmp_path / "state", project=tmp_path, env=env) as library:
+        made = [library.backup(str(tmp_path / f"backup-{number}")) for number in range(1 if quick else 3)]
+    (tmp_path / "stop").write_text("")
+    for writer in writers:
+        _, errors = writer.communicate()
+        assert writer.returncode == 0, errors
+    shutil.rmtree(tmp_path / "state")
+    for backup in made:
+        shutil.rmtree(tmp_path / "skills")
+        with Library.open([tmp_path / "skills"], home=tmp_path / "state", project=tmp_path, env=env) as library:
+            library.restore_backup(backup.path)
+            entries = library.history.entries().entries
+            assert {*acknowledged} <= {entry.id for entry in entries} and len(entries) == backup.entries
+            library.history.recover()
+            assert library.history.verify().problems == () and library.guard.verify_audit().valid
+            assert sorted(os.listdir(tmp_path / "skills")) == sorted(backup.skills) != []
+            library.edit.create("after", description="Does. Use it.", body="Body.\n")
+
+
+KILLED = """
+import os, signal, sys
+from whet import Library
+top, count = sys.argv[1], int(sys.argv[2])
+env = {"HOME": top + "/home", "PATH": "", "WHET_HOME": top + "/state"}
+library = Library.open(home=top + "/state", project=top, env=env)
+library.skills()
+import whet.authoring.backup
+def step(event, arguments):
+    global count
+    if event in ("os.rename", "os.chmod", "os.mkdir", "open", "os.remove", "os.rmdir", "ctypes.dlsym"):
+        count -= 1
+        if count < 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+sys.addaudithook(step)
+library.restore_backup(top + "/file.backup")
+"""
+
+
+@pytest.mark.deep
+def test_killed_at_any_step_the_state_is_the_old_or_the_new_one(tmp_path: Path) -> None:
+    made = tmp_path / "made"
+    filled(made)
+    with opened(made) as library:
+        before = [entry.hash for entry in library.history.entries().entries]
+        library.edit.patch("review", find="Text", replace="Prose")
+        library.edit.delete("deploy")
+        after = [entry.hash for entry in library.history.entries().entries]
+    states = set()
+    step = 0
+    while True:
+        top = tmp_path / "now"
+        shutil.rmtree(top, ignore_errors=True)
+        shutil.copytree(made, top, symlinks=True)
+        done = subprocess.run([sys.executable, "-c", KILLED, str(top), str(step)], check=False)
+        assert done.returncode in (0, -signal.SIGKILL)
+        with opened(top) as library:
+            assert library.history.verify().problems == ()
+            entries = [entry.hash for entry in library.history.entries().entries]
+        assert entries in (after, before)
+        states.add(len(entries))
+        assert [name for name in os.listdir(top / "home" / ".agents" / "skills") if name[0] != "."]
+        if done.returncode == 0:
+            break
+        step += 1 + step // 6
+    assert states == {len(after), len(before)}
