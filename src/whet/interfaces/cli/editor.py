@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 from whet.errors import ConflictError, FailedError, InvalidError, NotFoundError, RefusedError, UsageError, WhetError
 from whet.interfaces.cli.changes import change
 from whet.interfaces.cli.terminal import agree
-from whet.store.atomic import write_bytes, write_text
-from whet.store.directories import PRIVATE, make_missing
 from whet.store.failures import os_failures
 
 if TYPE_CHECKING:
@@ -48,7 +46,7 @@ def edit_skill(context: Context, options: Namespace) -> Changes:
     """Open the editor, and make what it leaves behind the skill's text."""
     command = _editor_command(context.env)
     original = _read_original(context, options.name)
-    copy = _copy(original, context.library.workspace.place.state)
+    copy = _copy(context, original.name, original.main.path, original.data)
     while True:
         try:
             _run_editor(command, copy, context, json=options.json)
@@ -70,13 +68,8 @@ def edit_skill(context: Context, options: Namespace) -> Changes:
 
 def edit_text(context: Context, text: str, *, json: bool) -> str:
     """A few lines as the person's editor leaves them. Raises what opening the editor does."""
-    import tempfile
-
-    command, directory = _editor_command(context.env), os.path.join(context.library.workspace.place.state, DIRECTORY)
-    with os_failures(directory):
-        make_missing(directory)
-        path = os.path.join(tempfile.mkdtemp(prefix="text-", dir=directory), "text.txt")
-        write_text(path, text, mode=PRIVATE, durable=False)
+    command = _editor_command(context.env)
+    path = _copy(context, "text", "text.txt", text.encode())
     try:
         _run_editor(command, path, context, json=json)
         return _read(path).decode(errors="replace").replace("\r\n", "\n").strip()
@@ -119,14 +112,16 @@ def _read_original(context: Context, name: str) -> _Original:
     return _Original(card.name, path, digest(tree), main, data)
 
 
-def _copy(original: _Original, state: str) -> str:
+def _copy(context: Context, prefix: str, name: str, data: bytes) -> str:
+    """A file for the editor, in a directory of its own."""
     import tempfile
 
-    directory = os.path.join(state, DIRECTORY)
+    directory = os.path.join(context.library.workspace.place.state, DIRECTORY)
     with os_failures(directory):
-        make_missing(directory)
-        path = os.path.join(tempfile.mkdtemp(prefix=f"{original.name}-", dir=directory), original.main.path)
-        write_bytes(path, original.data, mode=PRIVATE, durable=False)
+        os.makedirs(directory, mode=0o700, exist_ok=True)
+        path = os.path.join(tempfile.mkdtemp(prefix=f"{prefix}-", dir=directory), name)
+        with open(path, "xb") as file:
+            file.write(data)
     return path
 
 

@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from whet.interfaces.cli.output import Screen, Style
     from whet.interfaces.cli.parser import Parser
     from whet.interfaces.clients.plan import Connecting, Plan
+    from whet.interfaces.clients.records import Connections
     from whet.interfaces.clients.status import ClientStatus
     from whet.interfaces.hooks.handler import Failure
+    from whet.library.roots import Place
 
 
 _DIFF_STYLES: dict[str, Style] = {"+": "green", "-": "red", "@": "cyan"}
@@ -60,30 +62,27 @@ def configure_connect(parser: Parser) -> None:
 
 
 def run_connect(context: Context, options: Namespace) -> Answer:
-    place, state = context.library.workspace.place, context.library.workspace.state
+    from whet.interfaces.clients.plan import Connecting, apply
+    from whet.interfaces.clients.records import Connections
+    from whet.interfaces.clients.status import overview
+
+    place, connections = context.library.workspace.place, Connections(context.library.workspace.state)
     if options.client is None:
         flags = ("--hooks", "--no-hooks", "--writes", "--undo", "--dry-run", "--yes")
         if wrong := next((flag for flag in flags if _is_given(options, flag)), ""):
             raise UsageError("usage", f"{wrong} needs a CLIENT.", hint="`whet connect` lists the clients.")
-        from whet.interfaces.clients.records import Connections
-        from whet.interfaces.clients.status import overview
-
-        return Answer(overview(place, Connections(state), here=options.here), render_clients, key="clients")
+        return Answer(overview(place, connections, here=options.here), render_clients, key="clients")
     for first, second in _CONTRARY:
         if _is_given(options, first) and _is_given(options, second):
             hint = "`whet connect --help` explains them."
             raise UsageError("usage", f"{first} and {second} do not go together.", hint=hint)
-    from whet.interfaces.clients.plan import Connecting, apply
-    from whet.interfaces.clients.records import Connections
-
-    plan = _plan_connection(context, options)
-    if plan.is_empty and not (plan.undo and plan.previous):
-        return Answer(Connecting(plan, False), render_connect)
-    if options.dry_run or not (options.yes or can_ask(options)):
+    plan = _plan_connection(place, connections, options)
+    nothing = plan.is_empty and not (plan.undo and plan.previous)
+    if nothing or options.dry_run or not (options.yes or can_ask(options)):
         return Answer(Connecting(plan, False), render_connect)
     if not (options.yes or plan.is_empty or _ask_agreement(plan, context)):
         return Answer(Connecting(plan, False), render_connect, 1)
-    return Answer(Connecting(plan, True, apply(plan, Connections(state))), render_connect)
+    return Answer(Connecting(plan, True, apply(plan, connections)), render_connect)
 
 
 def render_connect(done: Connecting, screen: Screen, options: Namespace) -> None:
@@ -107,13 +106,11 @@ def render_connect(done: Connecting, screen: Screen, options: Namespace) -> None
     screen.hint(plan.next)
 
 
-def _plan_connection(context: Context, options: Namespace) -> Plan:
+def _plan_connection(place: Place, connections: Connections, options: Namespace) -> Plan:
     from whet.interfaces.clients.locations import running_program
     from whet.interfaces.clients.plan import plan_connection, plan_undo
-    from whet.interfaces.clients.records import Connections
 
-    client, place = options.client, context.library.workspace.place
-    connections = Connections(context.library.workspace.state)
+    client = options.client
     if options.undo:
         return plan_undo(client, place, connections, here=options.here)
     hooks = options.hooks if options.hooks or options.no_hooks else None

@@ -15,7 +15,6 @@ from whet.store.clock import iso
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Sequence
 
     from whet.api.guard import ProjectReview
     from whet.api.settings import PinChange, Switch, Trust, TrustedRepositories
@@ -74,17 +73,14 @@ def render_review(review: ProjectReview, screen: Screen, _options: Namespace) ->
 def render_trust(trust: Trust, screen: Screen, _options: Namespace) -> None:
     """What was decided, and what stays hidden."""
     verb = "is trusted now" if trust.changed else "was trusted already"
-    skills = f"{plural(len(trust.skills), 'skill')}{_format_names(trust.skills)}"
-    screen.say(f"{screen.place(trust.project)} {verb}: {skills}.")
+    more = ", …" if len(trust.skills) > 10 else ""
+    names = f" ({', '.join(trust.skills[:10])}{more})" if trust.skills else ""
+    screen.say(f"{screen.place(trust.project)} {verb}: {plural(len(trust.skills), 'skill')}{names}.")
     verdicts = trust.verdicts or ()
     unsafe = [item for item in verdicts if item.scan.verdict != "safe"]
     screen.say(*(f"{item.card.full_name}: {item.scan.verdict}. {item.decision.reason}" for item in unsafe))
     if kept := [item.card.full_name for item in verdicts if item.decision.action != "allow"]:
         screen.hint(f"{', '.join(kept)} stays hidden; `whet policy override NAME --reason R` lets it in.")
-
-
-def _format_names(names: Sequence[str]) -> str:
-    return f" ({', '.join(names[:10])}{', …' if len(names) > 10 else ''})" if names else ""
 
 
 def configure_untrust(parser: Parser) -> None:
@@ -102,19 +98,19 @@ def _configure_surface(parser: Parser) -> None:
 
 
 def render_enable(switch: Switch, screen: Screen, _options: Namespace) -> None:
-    where = f" on {switch.surface}" if switch.surface else ""
     verb = "is offered again" if switch.changed else "was not switched off"
-    screen.say(f"{switch.name} {verb}{where}.")
-    if switch.hint:
-        screen.hint(switch.hint)
+    _render_switch(switch, screen, verb, switch.hint)
 
 
 def render_disable(switch: Switch, screen: Screen, _options: Namespace) -> None:
-    where = f" on {switch.surface}" if switch.surface else ""
     verb = "is not offered any more" if switch.changed else "was switched off already"
-    screen.say(f"{switch.name} {verb}{where}.")
     option = f" --surface {switch.surface}" if switch.surface else ""
-    screen.hint(f"`whet enable {switch.name}{option}` takes it back.")
+    _render_switch(switch, screen, verb, f"`whet enable {switch.name}{option}` takes it back.")
+
+
+def _render_switch(switch: Switch, screen: Screen, verb: str, hint: str) -> None:
+    screen.say(f"{switch.name} {verb}{f' on {switch.surface}' if switch.surface else ''}.")
+    screen.hint(*filter(None, [hint]))
 
 
 def configure_pin(parser: Parser) -> None:

@@ -156,7 +156,7 @@ def render_validate(found: Validation, screen: Screen, options: Namespace) -> No
             screen.line(heading)
         screen.say(*(f"Fixed: {finding.message} [{finding.code}]" for finding in result.fixed or ()))
         for finding in sorted(result.findings, key=lambda finding: finding.line or 0):
-            (_validate_row if screen.tty else _validate_line)(finding, result, screen)
+            _render_finding(finding, result, screen)
         if not screen.tty:
             screen.line(heading)
     counts = {severity: sum(finding.severity == severity for finding in findings) for severity in SEVERITY_STYLES}
@@ -169,15 +169,13 @@ def render_validate(found: Validation, screen: Screen, options: Namespace) -> No
         screen.hint("For a directory of skills, add --recursive.")
 
 
-def _validate_row(finding: Note, _result: Checked, screen: Screen) -> None:
-    severity = screen.paint(f"{finding.severity:<7}", SEVERITY_STYLES[finding.severity])
-    screen.paragraph(f"{finding.message} [{finding.code}]", 16, f"{finding.line or '':>5}  {severity}  ")
-
-
-def _validate_line(finding: Note, result: Checked, screen: Screen) -> None:
-    line = f":{finding.line}" if finding.line else ""
-    severity = screen.paint(finding.severity, SEVERITY_STYLES[finding.severity])
-    screen.line(f"{screen.place(result.file)}{line}: {severity}: {clean(finding.message)} [{finding.code}]")
+def _render_finding(finding: Note, result: Checked, screen: Screen) -> None:
+    style, said = SEVERITY_STYLES[finding.severity], f"{finding.message} [{finding.code}]"
+    if screen.tty:
+        screen.paragraph(said, 16, f"{finding.line or '':>5}  {screen.paint(f'{finding.severity:<7}', style)}  ")
+    else:
+        place = screen.place(result.file) + (f":{finding.line}" if finding.line else "")
+        screen.line(f"{place}: {screen.paint(finding.severity, style)}: {clean(said)}")
 
 
 COMMANDS = {

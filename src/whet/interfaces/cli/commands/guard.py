@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Style
     from whet.interfaces.cli.parser import Parser
-    from whet.library.trust import SkillDecision
     from whet.values import Json
 
 
@@ -269,9 +268,15 @@ def run_audit(context: Context, options: Namespace) -> Answer:
 
 def render_audit(report: AuditReport, screen: Screen, _options: Namespace) -> None:
     """A table of skills, then what is not let in and why."""
-    results = sorted(report.results, key=_audit_order)
-    last = [_AUDIT_CHANGES[result.change] if screen.tty else result.skill.card.location for result in results]
-    rows = [(*_describe_skill(result.skill), cell) for result, cell in zip(results, last, strict=True)]
+
+    def place(result: AuditResult) -> tuple[int, str, str]:
+        card = result.skill.card
+        return _DECISION_ORDER[result.skill.decision.action], card.full_name, card.location
+
+    results, rows = sorted(report.results, key=place), []
+    for (card, _, decision), change, _before in results:
+        last = _AUDIT_CHANGES[change] if screen.tty else card.location
+        rows.append((decision.verdict, decision.action, decision.trust, card.full_name, last))
     screen.grid(("VERDICT", "DECISION", "TRUST", "SKILL", "CHANGE"), rows)
     for skill in [result.skill for result in results] if screen.tty else ():
         if skill.decision.action != "allow":
@@ -287,16 +292,6 @@ def render_audit(report: AuditReport, screen: Screen, _options: Namespace) -> No
     screen.say(f"{plural(len(results), 'skill')}: {told or 'nothing to decide'}.{since}")
     if report.count_decisions("block"):
         screen.hint("`whet policy override NAME --reason R` lets one in as it is now.")
-
-
-def _audit_order(result: AuditResult) -> tuple[int, str, str]:
-    card = result.skill.card
-    return _DECISION_ORDER[result.skill.decision.action], card.full_name, card.location
-
-
-def _describe_skill(skill: SkillDecision) -> tuple[str, str, str, str]:
-    decision = skill.decision
-    return decision.verdict, decision.action, decision.trust, skill.card.full_name
 
 
 _DECISION_WORDS = (("block", "blocked"), ("ask", "for you to decide"), ("allow", "allowed"))

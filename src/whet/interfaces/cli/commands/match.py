@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from whet.interfaces.cli.output import Screen, Style
     from whet.interfaces.cli.parser import Parser
     from whet.library.visibility import Caller
-    from whet.prompt.matcher import Assessment, Detection, Match, Matches
+    from whet.prompt.matcher import Assessment, Detection, Matches
     from whet.routing.duplicates import Duplicates
     from whet.routing.feedback import Forgotten, Noted, Remarks
 
@@ -53,7 +53,11 @@ def run_find(context: Context, options: Namespace) -> Answer:
 def render_find(matches: Matches, screen: Screen, _options: Namespace) -> None:
     shown = [match for match in matches if match.fit >= _FAINT] or matches
     rows = [
-        (match.name, percent(match.fit) if screen.tty else f"{match.fit:.4f}", "; ".join(_reasons(match)))
+        (
+            match.name,
+            percent(match.fit) if screen.tty else f"{match.fit:.4f}",
+            "; ".join(("only when asked for", *match.why) if match.explicit else match.why),
+        )
         for match in shown
     ]
     if screen.tty and rows:
@@ -67,10 +71,6 @@ def render_find(matches: Matches, screen: Screen, _options: Namespace) -> None:
         screen.say("No skill fits well.")
         screen.hint("`whet list` shows every skill, `whet search` looks for others, `whet feedback` teaches.")
     render_notes(matches.notes, screen)
-
-
-def _reasons(match: Match) -> Sequence[str]:
-    return ("only when asked for", *match.why) if match.explicit else match.why
 
 
 def _render_matches(rows: Sequence[tuple[str, str, str]], screen: Screen) -> None:

@@ -12,7 +12,7 @@ from whet.interfaces.cli.parser import GLOBAL_OPTIONS
 from whet.interfaces.cli.verbs import ALIASES, VERBS, parser_of, split_verb
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from whet.api import Library
     from whet.interfaces.cli.parser import Option, Parser
@@ -156,25 +156,9 @@ def _names_of(kinds: Iterable[str], words: list[str], parser: Parser, env: Mappi
         return []
 
 
-def _skills(library: Library) -> list[str]:
-    return [card.full_name for card in library.skills(include_hidden=True)]
-
-
-def _bundles(library: Library) -> list[str]:
-    return [bundle.slug for bundle in library.settings.bundles()]
-
-
 def _deleted(library: Library) -> list[str]:
     last = {entry.path: entry for entry in library.edit.history.entries().entries}
     return sorted({entry.skill for entry in last.values() if not entry.after})
-
-
-def _proposals(library: Library) -> list[str]:
-    return [str(proposal.id) for proposal in library.edit.proposals.pending()]
-
-
-def _entries(library: Library) -> list[str]:
-    return [str(entry.id) for entry in reversed(library.edit.history.entries(last=_LAST).entries)]
 
 
 def _rules(_library: Library) -> list[str]:
@@ -183,18 +167,14 @@ def _rules(_library: Library) -> list[str]:
     return list(rules.every())
 
 
-def _triggers(_library: Library) -> list[str]:
-    return ["triggers"]
-
-
-_NAMES_BY_KIND = {
-    "skills": _skills,
-    "bundles": _bundles,
+_NAMES_BY_KIND: dict[str, Callable[[Library], list[str]]] = {
+    "skills": lambda library: [card.full_name for card in library.skills(include_hidden=True)],
+    "bundles": lambda library: [bundle.slug for bundle in library.settings.bundles()],
     "deleted": _deleted,
-    "proposals": _proposals,
-    "entries": _entries,
+    "proposals": lambda library: [str(proposal.id) for proposal in library.edit.proposals.pending()],
+    "entries": lambda library: [str(entry.id) for entry in reversed(library.edit.history.entries(last=_LAST).entries)],
     "rules": _rules,
-    "triggers": _triggers,
+    "triggers": lambda _: ["triggers"],
 }
 
 

@@ -121,21 +121,18 @@ def run_show(context: Context, options: Namespace) -> Answer:
     """Ask for tier 2, or for tier 3."""
     name, file, page = options.name, options.file, options.page
     if file is None:
-        return Answer(context.library.read(name, None, page, caller=context.caller), render_show)
+        view = context.library.read(name, None, page, caller=context.caller)
+        return Answer(view, render_show if page == 1 else render_file)
     return Answer(context.library.read(name, file, page, caller=context.caller), render_file)
 
 
 def render_file(view: FileView | SkillView, screen: Screen, _options: Namespace) -> None:
     screen.line(clean_block(view.content).rstrip("\n"))
-    if view.pages > 1:
-        screen.say(f"Page {view.page} of {view.pages}; others with --page.")
+    _render_pages(view, screen)
 
 
-def render_show(view: SkillView, screen: Screen, options: Namespace) -> None:
-    """The text, and on its first page everything around it."""
-    if view.page > 1:
-        render_file(view, screen, options)
-        return
+def render_show(view: SkillView, screen: Screen, _options: Namespace) -> None:
+    """The text, and everything around it."""
     screen.line(screen.paint(clean(view.name), "bold", "cyan"))
     screen.paragraph(view.description)
     screen.line()
@@ -143,6 +140,10 @@ def render_show(view: SkillView, screen: Screen, options: Namespace) -> None:
     _render_rule(screen)
     screen.line(clean_block(view.content).strip("\n"))
     _render_foot(view, screen)
+    _render_pages(view, screen)
+
+
+def _render_pages(view: FileView | SkillView, screen: Screen) -> None:
     if view.pages > 1:
         screen.say(f"Page {view.page} of {view.pages}; others with --page.")
 

@@ -52,7 +52,8 @@ def run_usage(context: Context, options: Namespace) -> Answer:
 
         return Answer(import_hermes(usage, os.path.abspath(os.path.expanduser(options.source))), render_import)
     if options.name is None:
-        return Answer(UsageTotals(usage.named(_names(context)), usage.problems), render_usage)
+        names = {str(card.id): card.qualified for card in context.library.catalogue.cards}
+        return Answer(UsageTotals(usage.named(names), usage.problems), render_usage)
     name, skills = _find_counted(context, options.name)
     whole, versions = usage.of(*skills), usage.versions(*skills)
     found = SkillUsage(
@@ -62,11 +63,6 @@ def run_usage(context: Context, options: Namespace) -> Answer:
         usage.problems,
     )
     return Answer(found, render_skill_usage)
-
-
-def _names(context: Context) -> dict[str, str]:
-    """Id -> what a person calls the skill, with its scope."""
-    return {str(card.id): card.qualified for card in context.library.catalogue.cards}
 
 
 def _find_counted(context: Context, name: str) -> tuple[str, tuple[str, ...]]:
