@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -37,21 +38,33 @@ def room_of(path: Path) -> str:
     return path.relative_to(SOURCE).parts[0].removesuffix(".py")
 
 
-def statements(node: ast.AST) -> Iterator[ast.AST]:
-    """Every statement in a module or in another statement; an import is one, so expressions need not be looked at."""
+def statements(node: ast.AST, *, typed: bool = False) -> Iterator[tuple[ast.AST, bool]]:
+    """Every statement in a module or in another statement, and whether it is there for types only.
+
+    An import is a statement, so expressions need not be looked at.
+    """
+    for_types = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
     for name in ("body", "handlers", "orelse", "finalbody", "cases"):
         for child in getattr(node, name, ()):
-            yield child
-            yield from statements(child)
+            inner = typed or (for_types and name == "body")
+            yield child, inner
+            yield from statements(child, typed=inner)
 
 
-def imported(tree: ast.Module) -> set[str]:
+@cache
+def imports(path: Path) -> tuple[tuple[ast.Import | ast.ImportFrom, bool], ...]:
+    """Every import of a file, and whether it is there for types only."""
+    found = statements(ast.parse(path.read_text(encoding="utf-8")))
+    return tuple((node, typed) for node, typed in found if isinstance(node, ast.Import | ast.ImportFrom))
+
+
+def imported(path: Path) -> set[str]:
     """Every room that a module imports, at its top, inside functions or for types only."""
     names: set[str] = set()
-    for node in statements(tree):
+    for node, _ in imports(path):
         if isinstance(node, ast.Import):
             names.update(alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
+        elif node.module:
             assert node.level == 0, "relative imports hide the direction"
             names.add(node.module)
             if node.module == "whet":
@@ -74,22 +87,21 @@ def test_rooms_import_only_rooms_above() -> None:
         if room in FRONT:
             continue
         allowed = set(ROOMS[: ROOMS.index(room) + 1])
-        used = imported(ast.parse(path.read_text(encoding="utf-8"))) & set(ROOMS)
+        used = imported(path) & set(ROOMS)
         wrong.extend(f"{path.relative_to(SOURCE)} imports {other}" for other in sorted(used - allowed))
     assert wrong == []
 
 
 def test_the_errors_import_nothing_of_whet() -> None:
-    assert imported(ast.parse((SOURCE / "errors.py").read_text(encoding="utf-8"))) == set()
+    assert imported(SOURCE / "errors.py") == set()
 
 
 def test_the_skill_room_is_pure() -> None:
     forbidden = {"os", "pathlib", "time", "datetime", "socket", "subprocess", "sqlite3", "shutil", "tempfile", "random"}
     wrong: list[str] = []
     for path in sorted((SOURCE / "skill").rglob("*.py")):
-        for node in statements(ast.parse(path.read_text(encoding="utf-8"))):
-            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-            names += [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
+        for node, _ in imports(path):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""]
             wrong += [f"{path.name} imports {name}" for name in names if name.split(".")[0] in forbidden]
     assert wrong == []
 
@@ -98,27 +110,18 @@ def name_of(path: Path) -> str:
     return ".".join(path.relative_to(SOURCE.parent).with_suffix("").parts).removesuffix(".__init__")
 
 
-def at_run_time(node: ast.AST) -> Iterator[ast.AST]:
-    """Every statement in a module but what is there for types only."""
-    for name in ("body", "handlers", "orelse", "finalbody", "cases"):
-        for child in getattr(node, name, ()):
-            if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
-                yield from (inner for other in child.orelse for inner in (other, *at_run_time(other)))
-            else:
-                yield child
-                yield from at_run_time(child)
-
-
 def graph() -> dict[str, set[str]]:
     """Each module with those that it imports, at its top or inside functions."""
     known = {name_of(path): path for path in modules()}
     found: dict[str, set[str]] = {}
     for name, path in known.items():
         used: set[str] = set()
-        for node in at_run_time(ast.parse(path.read_text(encoding="utf-8"))):
+        for node, typed in imports(path):
+            if typed:
+                continue
             if isinstance(node, ast.Import):
                 used.update(alias.name for alias in node.names)
-            elif isinstance(node, ast.ImportFrom) and node.module:
+            elif node.module:
                 inner = {f"{node.module}.{alias.name}" for alias in node.names}
                 used.update(inner & known.keys())
                 if not inner <= known.keys():

@@ -9,6 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 import whet
 from whet import errors
 from whet.learning.models import model as models
@@ -44,6 +46,13 @@ def parsed() -> tuple[tuple[str, tuple[ast.Call, ...]], ...]:
         )
         for path in sorted(SOURCE.rglob("*.py"))
     )
+
+
+@pytest.fixture(scope="module", autouse=True)
+def forgotten() -> Iterator[None]:
+    """The trees of all files are large, and nobody else needs them."""
+    yield
+    parsed.cache_clear()
 
 
 def calls(*names: str, below: str = "") -> Iterator[tuple[str, str, list[ast.expr]]]:

@@ -135,17 +135,17 @@ _FILES: tuple[tuple[int, str, Callable[[str, sqlite3.Connection], list[str]]], .
 
 def former_files(directory: str, version: int = 0) -> list[str]:
     """The files there whose rows a `state.db` of this version does not have."""
-    return [path for since, path in _existing(directory) if since > version]
+    return _existing(directory, lambda since: since > version)
 
 
-def _existing(directory: str) -> list[tuple[int, str]]:
-    """Every older file there is, with the first version of `state.db` that has its rows."""
-    names = [(former.version, former.name) for former in _DATABASES]
-    names += [(since, name) for since, name, _ in _FILES]
-    paths = [(since, os.path.join(directory, name)) for since, name in names]
-    found = [(since, path) for since, path in paths if os.path.exists(path) or os.path.exists(f"{path}-wal")]
+def _existing(directory: str, wanted: Callable[[int], bool]) -> list[str]:
+    """The older files that are there, of the versions wanted: the first of `state.db` that has what they hold."""
+    names = [former.name for former in _DATABASES if wanted(former.version)]
+    names += [name for since, name, _ in _FILES if wanted(since)]
+    paths = [os.path.join(directory, name) for name in names]
     records = os.path.join(directory, _CONNECTIONS)
-    return [*found, *((15, path) for path in sorted(_names(records) if os.path.isdir(records) else ()))]
+    connections = sorted(_names(records)) if wanted(15) and os.path.isdir(records) else []
+    return [path for path in paths if os.path.exists(path) or os.path.exists(f"{path}-wal")] + connections
 
 
 def check_former(directory: str, version: int, schema: Schema) -> str | None:
@@ -171,7 +171,7 @@ def adopt(connection: sqlite3.Connection, directory: str, number: int) -> list[s
 
     Raises FailedError for one that is damaged.
     """
-    files = [path for since, path in _existing(directory) if since == number]
+    files = _existing(directory, lambda since: since == number)
     for path in files:
         if lost := _copy(path, connection):
             message = f"{path} is damaged: {lost[0].rstrip('.')}."
@@ -182,7 +182,7 @@ def adopt(connection: sqlite3.Connection, directory: str, number: int) -> list[s
 
 def adopt_readable(connection: sqlite3.Connection, directory: str, number: int) -> tuple[list[str], list[str]]:
     """Copy what can be read of the older files of a migration: which they were, and a sentence for all that is lost."""
-    files = [path for since, path in _existing(directory) if since == number]
+    files = _existing(directory, lambda since: since == number)
     return files, [f"{os.path.basename(path)}: {sentence}" for path in files for sentence in _copy(path, connection)]
 
 
