@@ -59,12 +59,13 @@ MEGABYTE = 1_000_000
     [("assets/a.txt", 1, 1), ("scripts/a.sh", 1, 0), ("references/a.md", 0, 1)],
     ids=["p31-middle-of-a-text", "p31-end-of-a-script", "p31-begin-of-a-page"],
 )
-def test_padding_hides_nothing(path: str, before: int, after: int) -> None:
+def test_padding_hides_nothing(path: str, before: int, after: int, *, quick: bool) -> None:
+    size = MEGABYTE // 5 if quick else MEGABYTE
     payload = FETCH if path.endswith(".sh") else f"\n{OVERRIDE}\n"
     if path.endswith(".sh"):
-        data = b"#!/bin/sh\n" + b"# nothing to see\n" * (before * MEGABYTE // 17) + payload.encode() + b"\n"
+        data = b"#!/bin/sh\n" + b"# nothing to see\n" * (before * size // 17) + payload.encode() + b"\n"
     else:
-        data = padded(payload, before * MEGABYTE, after * MEGABYTE)
+        data = padded(payload, before * size, after * size)
     found = scan(package(f"Read `{path}`.", {path: data}))
 
     def at(finding: Finding) -> tuple[str, str]:

@@ -9,6 +9,7 @@ import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
+from tiers import thinned
 
 from guard.boxes import Inside, every_way, inside, linux
 from whet.guard.sandbox.box import MIB, Limits
@@ -203,27 +204,30 @@ def test_output_is_limited(box: Inside) -> None:
 
 @pytest.mark.parametrize(
     ("script", "output"),
-    [
-        ("echo hello | tr a-z A-Z", "HELLO"),
-        ("awk 'BEGIN { print 6 * 7 }'", "42"),
-        ("cat README.md", "the project"),
-        ("cat <(echo substituted)", "substituted"),
-        ("cat <<EOT\nin a document\nEOT", "in a document"),
-        ('f=$(mktemp) && echo kept > "$f" && cat "$f" && rm "$f"', "kept"),
-        ('mkdir -p "$TMPDIR/a/b" && touch "$TMPDIR/a/b/c" && (cd "$TMPDIR" && find a -type f)', "a/b/c"),
-        ("sort <<< $'b\\na' | uniq | paste -sd,", "a,b"),
-        ("echo 'grüße, 世界 😀'", "grüße, 世界 😀"),
-        ("sleep 0.1 & wait && echo waited", "waited"),
-        ("(exit 3) || echo $?", "3"),
-        ("echo x > /dev/null && echo quiet", "quiet"),
-        ("head -c 4 /dev/urandom | wc -c | tr -d ' '", "4"),
-        (
-            'python3 -c \'import json, subprocess; print(subprocess.check_output(["echo", "sub"], text=True))\'',
-            "sub",
-        ),
-        ("git --version >/dev/null && echo git", "git"),
-        ("date -u -d @0 +%Y 2>/dev/null || date -u -r 0 +%Y", "1970"),
-    ],
+    thinned(
+        [
+            ("echo hello | tr a-z A-Z", "HELLO"),
+            ("awk 'BEGIN { print 6 * 7 }'", "42"),
+            ("cat README.md", "the project"),
+            ("cat <(echo substituted)", "substituted"),
+            ("cat <<EOT\nin a document\nEOT", "in a document"),
+            ('f=$(mktemp) && echo kept > "$f" && cat "$f" && rm "$f"', "kept"),
+            ('mkdir -p "$TMPDIR/a/b" && touch "$TMPDIR/a/b/c" && (cd "$TMPDIR" && find a -type f)', "a/b/c"),
+            ("sort <<< $'b\\na' | uniq | paste -sd,", "a,b"),
+            ("echo 'grüße, 世界 😀'", "grüße, 世界 😀"),
+            ("sleep 0.1 & wait && echo waited", "waited"),
+            ("(exit 3) || echo $?", "3"),
+            ("echo x > /dev/null && echo quiet", "quiet"),
+            ("head -c 4 /dev/urandom | wc -c | tr -d ' '", "4"),
+            (
+                'python3 -c \'import json, subprocess; print(subprocess.check_output(["echo", "sub"], text=True))\'',
+                "sub",
+            ),
+            ("git --version >/dev/null && echo git", "git"),
+            ("date -u -d @0 +%Y 2>/dev/null || date -u -r 0 +%Y", "1970"),
+        ],
+        3,
+    ),
 )
 def test_honest_commands_work(box: Inside, script: str, output: str) -> None:
     level = box.way.partition("-")[0]

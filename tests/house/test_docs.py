@@ -20,7 +20,7 @@ FENCE = re.compile(r"^(`{3,}).*?^\1$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)")
 
 
-FIRST = ("README.md", "tutorial.md", "library.md")
+FIRST = ("README.md", "library.md")
 RUN = [page if page.name in FIRST else pytest.param(page, marks=pytest.mark.deep) for page in PAGES]
 """Every page is run, which takes a process for each command; the quick tier runs what is read first."""
 

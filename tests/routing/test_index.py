@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiers import thinned
 
 from routing.shelf import SHELF, assert_same, entry, router
 from whet.errors import FailedError, InvalidError
@@ -90,11 +91,11 @@ def test_an_index_that_grew_answers_like_one_made_at_once(steps: list[list[tuple
 
 
 @pytest.mark.parametrize("semantic", [False, True])
-def test_also_after_segments_were_put_together(tmp_path: Path, *, semantic: bool) -> None:
+def test_also_after_segments_were_put_together(tmp_path: Path, *, semantic: bool, quick: bool) -> None:
     grown = Grown(str(tmp_path / "index.db"), semantic=semantic)
     chance = random.Random(7)
     segments = set()
-    for step in range(150):
+    for step in range(75 if quick else 150):
         size = chance.choice([1, 1, 2, 9])
         grown.step([(chance.randrange(len(SHELF)), chance.randrange(-1, 5)) for _ in range(size)])
         segments.add(len(grown.router._index._tables.read("SELECT id FROM index_segments")))
@@ -304,7 +305,7 @@ def test_a_file_that_was_cut_off(sound: str, tmp_path: Path, share: float) -> No
         use(path)
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", thinned(range(30), 5))
 def test_bytes_that_were_changed(sound: str, tmp_path: Path, seed: int) -> None:
     path = str(tmp_path / "index.db")
     chance = random.Random(seed)

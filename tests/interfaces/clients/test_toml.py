@@ -188,9 +188,11 @@ def test_what_is_built_to_be_too_large_ends_the_reading(text: str) -> None:
     assert caught.value.code == "client-config-too-large"
 
 
-def test_a_large_file_is_edited() -> None:
-    text = "".join(f'text_{at} = """\n[{at}]\n{"words and more words " * 500}"""\n' for at in range(300))
-    assert len(text) > 3_000_000
+def test_a_large_file_is_edited(*, quick: bool) -> None:
+    text = "".join(
+        f'text_{at} = """\n[{at}]\n{"words and more words " * 500}"""\n' for at in range(30 if quick else 300)
+    )
+    assert len(text) > (300_000 if quick else 3_000_000)
     new = toml.put(text, ("a", "b"), 1)
     assert new == f"{text}\n[a]\nb = 1\n"
     assert toml.take(new, ("a",)) == text

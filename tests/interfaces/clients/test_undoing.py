@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tiers import thinned
 
 from clients.configurations import LIVED_IN, contents, write
 from clients.world import HOOKED, MOVED, NAMES, World
@@ -205,7 +206,7 @@ def die_after(most: int, patched: pytest.MonkeyPatch) -> None:
         patched.setattr(module, name, dying(getattr(module, name)))
 
 
-@pytest.mark.parametrize("steps", range(13))
+@pytest.mark.parametrize("steps", thinned(range(13), 4))
 @pytest.mark.parametrize("first", ["connect", "no hooks", "undo"])
 @pytest.mark.parametrize("again", ["connect", "undo"])
 @pytest.mark.parametrize("files", [LIVED_IN["codex"], {}], ids=["lived in", "new"])
