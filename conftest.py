@@ -7,6 +7,7 @@ import inspect
 import itertools
 import os
 import signal
+import threading
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-EXAMPLES = 25
-"""How many examples a property is tried with in the quick tier."""
+EXAMPLES = 15
+"""With how many examples a property is tried in the quick tier at most, and never with more than half of all."""
 
 STEPS = 10
 """How many steps a machine of states takes for one example in the quick tier."""
@@ -61,10 +62,37 @@ def pytest_configure(config: pytest.Config) -> None:
             os.environ["PYTEST_DEBUG_TEMPROOT"] = _MEMORY
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
+    """In the quick tier one more than there are cores: many tests wait for a process, a server or a clock."""
+    if not config.getoption("quick") or os.environ.get("PYTEST_XDIST_AUTO_NUM_WORKERS"):
+        return None
+    return (os.cpu_count() or 1) + 1
+
+
 @pytest.fixture(scope="session")
 def quick(pytestconfig: pytest.Config) -> bool:
     """Whether this run is to be quick: kill at some steps, start two processes, send kilobytes."""
     return bool(pytestconfig.getoption("quick"))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def processes(request: pytest.FixtureRequest, *, quick: bool) -> Iterator[None]:
+    """In the quick tier, processes of Python are forked from this one: see `forked`.
+
+    What a command gives up at its start, the tests that run it in this process would not get back: the priority, and
+    a quarter of an hour after which it ends itself.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "nice", lambda _: 0, raising=False)
+        if quick and os.name == "posix" and getattr(request.module, "FORKED", True):
+            import forked
+
+            forked.install(patch)
+        yield
+    for thread in threading.enumerate():
+        if isinstance(thread, threading.Timer):
+            thread.cancel()
 
 
 @pytest.hookimpl(trylast=True)
@@ -86,7 +114,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def _fewer(chosen: settings) -> settings:
     steps = min(chosen.stateful_step_count, STEPS)
-    return settings(chosen, max_examples=min(chosen.max_examples, EXAMPLES), stateful_step_count=steps)
+    return settings(chosen, max_examples=min(-(-chosen.max_examples // 2), EXAMPLES), stateful_step_count=steps)
 
 
 # Tables: a parametrized function that takes nothing but its row, or one of the fixtures below, is collected as one test

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
+FORKED = False
 HEAVY = {
     "asyncio",
     "click",

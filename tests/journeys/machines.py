@@ -49,7 +49,6 @@ def run_whet(words: Sequence[str], env: Mapping[str, str], cwd: Path) -> subproc
         redirect_stderr(io.TextIOWrapper(talk, "utf-8", write_through=True)),
     ):
         patch.setattr(sys, "stdin", nothing_here)
-        patch.setattr(os, "nice", lambda _: 0)  # what a process gives up, the next test does not get back
         patch.setattr(os, "environ", os.environ.copy())
         for name in {*os.environ} - {*env}:
             patch.delenv(name)
