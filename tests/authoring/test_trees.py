@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -143,8 +143,8 @@ def test_a_directory_that_appears_where_a_skill_is_made_stays_as_it_is(
 ) -> None:
     path, fill = tmp_path / "skill", trees._fill
 
-    def meanwhile(directory: str, tree: Tree, like: str = "", *, durable: bool = False) -> None:
-        fill(directory, tree, like, durable=durable)
+    def meanwhile(directory: str, tree: Tree, like: str = "", **how: Any) -> None:
+        fill(directory, tree, like, **how)
         path.mkdir()
         (path / "SKILL.md").write_bytes(b"by hand")
 

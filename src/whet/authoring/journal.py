@@ -61,6 +61,8 @@ class Entry(NamedTuple):
     """What the check before the write said."""
     run: str
     """What belongs to one batch or one run of the curator has the same."""
+    modes: str
+    """What permissions the content before had (`whet.authoring.permissions`); "" for the usual ones."""
     lineage: str
     """The lineage digest after this entry."""
     previous: str
@@ -68,7 +70,8 @@ class Entry(NamedTuple):
 
     def to_json(self) -> Json:
         """The entry as JSON carries it."""
-        return {**self._asdict(), "time": iso(self.time)}
+        told = {**self._asdict(), "time": iso(self.time)}
+        return told if self.modes else {name: value for name, value in told.items() if name != "modes"}
 
 
 class Note(NamedTuple):
@@ -84,6 +87,7 @@ class Note(NamedTuple):
     after: str
     checked: str
     run: str
+    modes: str = ""
 
 
 class Edit(NamedTuple):
@@ -357,7 +361,12 @@ def chained(entry: Entry) -> str:
     return _seal(tuple(entry)[:-1])
 
 
+_MODES = Entry._fields.index("modes")
+
+
 def _seal(fields: tuple[Any, ...]) -> str:
+    if not fields[_MODES]:  # as it was before there was such a field
+        fields = (*fields[:_MODES], *fields[_MODES + 1 :])
     text = json.dumps([*fields, ""], ensure_ascii=False, separators=(",", ":"), default=str)
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 

@@ -14,6 +14,7 @@ import stat
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from whet.authoring.permissions import NONE, folders_of, permission_of
 from whet.errors import ConflictError
 from whet.skill import tree as trees
 from whet.skill.tree import Item, entries
@@ -32,17 +33,29 @@ def digest(tree: Mapping[str, Item] | None) -> str:
     return "" if tree is None else trees.digest(entries(tree))
 
 
-def write_tree(directory: str, before: Mapping[str, Item] | None, after: Mapping[str, Item] | None) -> None:
+def write_tree(
+    directory: str,
+    before: Mapping[str, Item] | None,
+    after: Mapping[str, Item] | None,
+    modes: Mapping[str, int] = NONE,
+) -> None:
     """Make the directory hold `after` where it held `before`; None is no directory."""
-    with replacing(directory, before, after) as swap:
+    with replacing(directory, before, after, modes) as swap:
         swap.apply()
 
 
 @contextmanager
 def replacing(
-    directory: str, before: Mapping[str, Item] | None, after: Mapping[str, Item] | None
+    directory: str,
+    before: Mapping[str, Item] | None,
+    after: Mapping[str, Item] | None,
+    modes: Mapping[str, int] = NONE,
 ) -> Iterator[Swap | Nothing]:
-    """Have `after` ready beside the directory that holds `before`: applying it and taking it back need no room."""
+    """Have `after` ready beside the directory that holds `before`: applying it and taking it back need no room.
+
+    `modes` are permissions that `after` had before, see `whet.authoring.permissions`. Where they say nothing, files
+    keep theirs, and new ones get the usual ones.
+    """
     if before == after:
         yield Nothing()
     elif after is None:
@@ -53,7 +66,8 @@ def replacing(
         make_directories(os.path.dirname(directory))
         with Swap(directory, had=False, has=True) as swap:
             swap.make_directory()
-            _fill(swap.spare, after, durable=True)
+            with _private(swap.spare, after, modes):
+                _fill(swap.spare, after, durable=True, modes=modes)
             # Not even an empty directory that somebody made meanwhile is taken: it is theirs.
             if os.path.lexists(directory):
                 message = f"{directory} exists already."
@@ -62,11 +76,14 @@ def replacing(
     else:
         changed = [path for path in {**before, **after} if before.get(path) != after.get(path)]
         old, new = before.get(changed[0]), after.get(changed[0])
-        if len(changed) == 1 and new and not new.link and not (old and old.link):
-            with _replacing_file(os.path.join(directory, *changed[0].split("/")), new) as swap:
+        alone = len(changed) == 1 and new and not new.link and not (old and old.link)
+        place = os.path.join(directory, os.path.dirname(changed[0]))
+        if alone and new and (not modes or os.path.isdir(place)):
+            mode = permission_of(modes, changed[0], new)
+            with _replacing_file(os.path.join(directory, *changed[0].split("/")), new, mode) as swap:
                 yield swap
         else:
-            with _replacing_directory(directory, before, after) as swap:
+            with _replacing_directory(directory, before, after, modes) as swap:
                 yield swap
 
 
@@ -81,24 +98,41 @@ class Nothing:
 
 
 @contextmanager
-def _replacing_file(path: str, item: Item) -> Iterator[Swap]:
+def _replacing_file(path: str, item: Item, mode: int | None) -> Iterator[Swap]:
     make_directories(os.path.dirname(path))
     with Swap(path, had=os.path.lexists(path), has=True) as swap:
-        swap.write(item.data, _mode(path, item))
+        swap.write(item.data, _mode(path, item) if mode is None else mode)
         yield swap
 
 
 @contextmanager
-def _replacing_directory(directory: str, before: Mapping[str, Item], after: Mapping[str, Item]) -> Iterator[Swap]:
+def _replacing_directory(
+    directory: str, before: Mapping[str, Item], after: Mapping[str, Item], modes: Mapping[str, int]
+) -> Iterator[Swap]:
     with Swap(directory, had=True, has=True) as swap:
         swap.make_directory()
         with os_failures(directory):  # what is read-only stays so, and is then not filled either
             os.chmod(swap.spare, stat.S_IMODE(os.stat(directory).st_mode))
         _carry(directory, swap.spare, before, after)
-        _fill(swap.spare, {path: item for path, item in after.items() if before.get(path) != item}, like=directory)
+        with _private(swap.spare, after, modes):
+            changed = {path: item for path, item in after.items() if before.get(path) != item}
+            _fill(swap.spare, changed, like=directory, modes=modes)
         with os_failures(directory):
             sync_tree(swap.spare)
         yield swap
+
+
+@contextmanager
+def _private(directory: str, tree: Mapping[str, Item], modes: Mapping[str, int]) -> Iterator[None]:
+    """Let nobody look into a directory that will be private while it is filled; then give all of them their modes."""
+    wanted = {folder: modes.get(folder, modes.get("*/")) for folder in [*folders_of(tree), "/"]}
+    if wanted["/"] is not None:
+        os.chmod(directory, stat.S_IRWXU)
+    yield
+    for folder, mode in wanted.items():
+        place = os.path.join(directory, *folder.strip("/").split("/"))
+        if mode is not None and os.path.isdir(place) and not os.path.islink(place):
+            os.chmod(place, mode)
 
 
 def _carry(old: str, new: str, before: Mapping[str, Item], after: Mapping[str, Item], prefix: str = "") -> None:
@@ -138,22 +172,32 @@ def _link(entry: os.DirEntry[str], target: str) -> None:
         copy2(entry.path, target, follow_symlinks=False)
 
 
-def _fill(directory: str, tree: Mapping[str, Item], like: str = "", *, durable: bool = False) -> None:
-    """Write these items; where `like` has such a file, with its permissions."""
+def _fill(
+    directory: str,
+    tree: Mapping[str, Item],
+    like: str = "",
+    *,
+    durable: bool = False,
+    modes: Mapping[str, int] = NONE,
+) -> None:
+    """Write these items with the permissions that are known, else with those of such a file in `like`."""
     for path, item in tree.items():
         target = os.path.join(directory, *path.split("/"))
         make_directories(os.path.dirname(target), durable=durable)
-        _put_item(target, item, durable=durable, like=os.path.join(like, *path.split("/")) if like else "")
+        mode = permission_of(modes, path, item)
+        if mode is None:
+            mode = _mode(os.path.join(like, *path.split("/")) if like else target, item)
+        _put_item(target, item, mode, durable=durable)
 
 
-def _put_item(path: str, item: Item, *, durable: bool, like: str = "") -> None:
+def _put_item(path: str, item: Item, mode: int | None, *, durable: bool) -> None:
     if item.link:
         with os_failures(path):
             if os.path.lexists(path):
                 os.unlink(path)
             os.symlink(item.data.decode("utf-8", "surrogateescape"), path)
         return
-    write_bytes(path, item.data, mode=_mode(like or path, item), durable=durable)
+    write_bytes(path, item.data, mode=mode, durable=durable)
 
 
 def _mode(like: str, item: Item) -> int | None:

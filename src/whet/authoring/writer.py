@@ -24,6 +24,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.authoring.journal import Edit, Note
+from whet.authoring.permissions import parse_permissions, read_permissions
 from whet.authoring.trees import digest, replacing, write_tree
 from whet.errors import ConflictError, FailedError, WhetError
 from whet.library.package import read_tree
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
 _LOCK_SECONDS = 30.0
 """Long enough for a handful of others to check and make their changes of the same skill first."""
 _ATTEMPTS = 5
+_BACK = ("undo", "rollback", "restore")
+"""Actions that go back to what was there."""
 _PAGE, _PAGES, _PAGES_EACH = 4096, 32, 8
 """Of the database; how many a change may touch, and how many more with each entry."""
 
@@ -136,9 +139,13 @@ class Writer:
         for change in changes:
             if change.expected is not None:
                 _check_same(change, change.expected, now[change.path])
+        modes = {path: read_permissions(path, tree) for path, tree in before.items()}
         id_ = f"r{os.urandom(8).hex()}"  # no run reads as the number of an entry
         by = by if by.run else by._replace(run=id_)
-        notes = [*self._found(changes, now), *(self._note(change, now, by) for change in changes)]
+        made = [self._note(change, now, by, modes[change.path]) for change in changes]
+        notes = [*self._found(changes, now), *made]
+        pairs = zip([None, *made], made, strict=False)  # where a skill is renamed to stands right behind where it was
+        wanted = {note.path: parse_permissions(self._wanted_modes(note, earlier)) for earlier, note in pairs}
         for tree in before.values():
             self.journal.keep(tree)
         edit = Edit(id_, tuple(notes), lock)
@@ -149,7 +156,8 @@ class Writer:
             swaps: list[Swap | Nothing] = []
             try:
                 swaps += [
-                    stack.enter_context(replacing(change.path, before[change.path], change.after)) for change in order
+                    stack.enter_context(replacing(change.path, before[change.path], change.after, wanted[change.path]))
+                    for change in order
                 ]
                 for change, swap in zip(order, swaps, strict=True):
                     _check_same(change, now[change.path], digest(read_tree(change.path)))  # an editor knows no locks
@@ -189,7 +197,7 @@ class Writer:
             with suppress(WhetError):
                 self.journal.intents.settle(id_, durable=False)
 
-    def _note(self, change: TreeChange, now: Mapping[str, str], by: Provenance) -> Note:
+    def _note(self, change: TreeChange, now: Mapping[str, str], by: Provenance, modes: str) -> Note:
         after = self.journal.keep(change.after)
         return Note(
             by.actor,
@@ -202,7 +210,20 @@ class Writer:
             after,
             by.checked,
             by.run,
+            modes,
         )
+
+    def _wanted_modes(self, note: Note, earlier: Note | None) -> str:
+        """The permissions of a content that was there before; a skill that is renamed takes along what it has.
+
+        What replaced a content last says which it had. Otherwise files keep theirs, and new ones get the usual ones.
+        """
+        if earlier and earlier.action == note.action == "rename" and not note.before and not earlier.after:
+            return earlier.modes
+        if not note.after or (note.before and note.action not in _BACK):
+            return ""
+        known = reversed(self.journal.entries(path=note.path))
+        return next((entry.modes for entry in known if entry.before == note.after), "")
 
     def _found(self, changes: Sequence[TreeChange], now: Mapping[str, str]) -> list[Note]:
         """Entries for what was changed by other means since the journal last heard of these skills.
@@ -303,7 +324,7 @@ class Writer:
                     trade(aside, note.path)
                 sync_directory(os.path.dirname(note.path))
         else:
-            write_tree(note.path, current, self.journal.content(note.before))
+            write_tree(note.path, current, self.journal.content(note.before), parse_permissions(note.modes))
 
     def _lock(self, path: str, seconds: float) -> FileLock:
         return FileLock(lock_path(self._state, "skill", path), timeout=seconds)

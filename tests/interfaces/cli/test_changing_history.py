@@ -67,7 +67,7 @@ def test_history_is_a_line_for_each_entry(deploy: Path, whet: Callable[..., Comp
 
 
 def test_history_is_a_table_on_a_terminal() -> None:
-    entry = Entry(7, AT, "agent", "", "edit", "deploy", "/deploy", "Why " * 20, *[""] * 7)
+    entry = Entry(7, AT, "agent", "", "edit", "deploy", "/deploy", "Why " * 20, *[""] * 8)
     view = screen()
     render_history(SkillHistory((entry,)), view, Namespace())
     heads, row = view.text().splitlines()
