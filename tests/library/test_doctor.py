@@ -348,3 +348,20 @@ def test_a_state_database_of_another_program_is_left_alone(tmp_path: Path) -> No
         Decisions(StateDatabase(str(tmp_path / "state")), lambda: 1).disabled()
     assert caught.value.code == "state-foreign"
     assert repair_state(str(tmp_path / "state"), lambda: 1) == Repaired()
+
+
+def test_a_content_that_may_not_be_read_can_be_read_after_a_repair(unprivileged: Callable[[str], Any]) -> None:
+    assert unprivileged("""
+from whet.authoring.journal import Journal, Note
+from whet.skill.tree import Item
+from whet.store.state import StateDatabase
+journal = Journal(StateDatabase(top + "/state"), lambda: 1)
+of = journal.keep({"SKILL.md": Item(b"text")})
+journal.append([Note("user", "", "create", "a", "/skills/a", "", "", of, "", "")])
+for blob in journal.blobs.digests():
+    os.chmod(journal.blobs._path(blob), 0)
+said = [problem.code for problem in journal.verify()]
+mended = journal.mend()
+text = journal.content(of)["SKILL.md"].data.decode()
+answer = [said, len(mended.done), list(mended.lost), len(journal.verify()), text]
+""") == [["permission-denied"], 1, [], 0, "text"]

@@ -322,12 +322,13 @@ class Journal:
             numbers = (*numbers, (number, number))
         damaged = self._damaged(rows)
         if damaged:
+            self.blobs.make_readable()
             for path in sorted({entry.path for entry in rows if entry.path}):
                 with suppress(WhetError):
                     self.keep(read_tree(path))
             before, damaged = len(damaged), self._damaged(rows)
             if before > len(damaged):
-                done = (*done, f"{before - len(damaged)} stored contents were restored from the skills.")
+                done = (*done, f"{before - len(damaged)} stored contents can be read again, or come from the skills.")
         lost = [f"entries {in_ranges(numbers)}"] if numbers else []
         lost += [f"contents {' '.join(damaged)}"] if damaged else []
         if not lost:

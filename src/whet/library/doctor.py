@@ -165,7 +165,7 @@ def examine_state(state: str) -> Iterator[Note]:
     yield from examine_databases(state)
     hint = "Run `whet doctor --repair`."
     for path in _obstructions(state):
-        message = "Whet keeps files in a directory of this name, and this is none."
+        message = f"Whet keeps a {_kind(path)} of this name here, and this is none."
         yield Note("home-not-directory", "error", message, hint, path=path)
     for path in (path for directory in _workplaces(state) for path in _leftovers(directory)):
         yield Note("leftover", "warning", "Left behind by an interrupted command.", hint, path=path)
@@ -234,7 +234,7 @@ def repair_workplaces(state: str) -> Repaired:
 
 
 def move_obstructions(state: str) -> Repaired:
-    """Move aside what is in the place of a directory that Whet keeps files in."""
+    """Move aside what is in the place of a directory that Whet keeps files in, or of a lock."""
     done = []
     for path in _obstructions(state):
         aside, number = f"{path}.broken-1", 1
@@ -243,14 +243,21 @@ def move_obstructions(state: str) -> Repaired:
             aside = f"{path}.broken-{number}"
         with os_failures(path, doing="move aside"):
             os.rename(path, aside)
-        done.append(f"{path} is no directory; it was moved aside to {aside}.")
+        done.append(f"{path} is no {_kind(aside)}; it was moved aside to {aside}.")
     return Repaired(tuple(done))
 
 
 def _obstructions(state: str) -> list[str]:
-    """What is at the place of a directory that Whet keeps files in, and is none."""
+    """What is at the place of a directory that Whet keeps files in, or of a lock, and is none."""
     paths = [os.path.join(state, name) for name in sorted(KEPT)]
-    return [path for path in paths if os.path.lexists(path) and not os.path.isdir(path)]
+    found = [path for path in paths if os.path.lexists(path) and not os.path.isdir(path)]
+    with suppress(OSError), os.scandir(os.path.join(state, "locks")) as entries:
+        found += sorted(entry.path for entry in entries if entry.name.endswith(".lock") and not entry.is_file())
+    return found
+
+
+def _kind(path: str) -> str:
+    return "file" if os.path.isdir(path) else "directory"
 
 
 def _workplaces(state: str) -> Iterator[str]:

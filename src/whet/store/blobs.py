@@ -48,7 +48,7 @@ class Blobs:
             write_bytes(path, data, mode=PRIVATE, durable=durable)
             return digest
         with self._lock():
-            if _read(path) == data:
+            if not self.check(digest):
                 with os_failures(path):
                     os.utime(path)
             else:
@@ -75,6 +75,13 @@ class Blobs:
         except FailedError as error:
             return error.code
         return "blob-missing" if data is None else "" if sha256(data).hexdigest() == digest else "blob-corrupt"
+
+    def make_readable(self) -> None:
+        """Give the owner back the right to read every blob, where somebody took it away."""
+        for digest in self.digests():
+            with suppress(OSError):
+                if os.stat(path := self._path(digest)).st_mode & PRIVATE != PRIVATE:
+                    os.chmod(path, PRIVATE)
 
     def kept(self, digest: str) -> int:
         """When the content was last put, in nanoseconds."""

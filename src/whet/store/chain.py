@@ -253,6 +253,8 @@ class Chain(Generic[R]):
         table = {row.id: row.hash for row in rows}
         if None in lines:
             yield Problem(0, "log-damaged", f"Line {lines.index(None) + 1} of {self.log} is not what was written.")
+        if sorted(known) != [row.id for row in lines if row]:
+            yield Problem(0, "log-damaged", f"The lines of {self.log} are not in order, or there more than once.")
         if gone := sorted(known.keys() - table.keys()):
             yield Problem(gone[0], "history-cut", f"{self._named(gone)} in {self.log}, but not in the database.")
         if other := sorted(number for number in known.keys() & table.keys() if known[number] != table[number]):

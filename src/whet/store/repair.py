@@ -80,8 +80,12 @@ def repair_databases(directory: str, clock: Clock) -> Repaired:
     """Set what is damaged aside: from the state is saved what can be read, the cache is made again."""
     repaired = repair_state(directory, clock)
     path = os.path.join(directory, CACHE_FILE)
-    if not check(path):
-        return repaired
+    try:
+        if not check(path):
+            return repaired
+    except FailedError as error:
+        if error.code != "permission-denied":
+            raise
     sentence = f"Set the damaged cache aside as {set_aside(path, clock)}; it is made again."
     return repaired._replace(done=(*repaired.done, sentence))
 

@@ -138,7 +138,7 @@ def test_the_doctor_never_fails_itself(
     assert (told.returncode, code in found or not code) == (0, True), found
     assert whet("doctor", "--check").returncode == (1 if code else 0)
     repaired = whet("doctor", "--repair", "--json")
-    assert repaired.returncode in (0, 4)
+    assert repaired.returncode in (0, 1, 4)
     assert json.loads(repaired.stdout)["success"]
 
 

@@ -31,9 +31,10 @@ def overwrite(path: Path, data: bytes, at: int = 0) -> None:
         file.write(data)
 
 
-def become_directory(path: Path) -> None:
-    path.unlink()
-    path.mkdir()
+def become_directory(*paths: Path) -> None:
+    for path in paths:
+        path.unlink()
+        path.mkdir()
 
 
 def page_of_the_journal(state: Path) -> None:
@@ -101,6 +102,7 @@ CASES = {
     "log emptied": Case(lambda state: (state / "history.log").write_bytes(b"x\n")),
     "log truncated": Case(truncate_log),
     "log altered": Case(alter_log),
+    "log doubled": Case(lambda state: (state / "history.log").write_bytes((state / "history.log").read_bytes() * 2)),
     "log is a directory": Case(lambda state: become_directory(state / "history.log")),
     "both damaged": Case(both, lost=True, entries=False),
     "content of the deleted skill removed": Case(
@@ -110,6 +112,7 @@ CASES = {
     "present content altered": Case(lambda state: overwrite(blob(state, b"Step three."), b"X")),
     "list of files removed": Case(lambda state: last_blob(state, 5).unlink(), lost=True, back=False),
     "contents removed": Case(lambda state: shutil.rmtree(state / "contents"), lost=True, back=False),
+    "locks are directories": Case(lambda state: become_directory(*(state / "locks").iterdir())),
     "records deleted": Case(lambda state: execute(state, "DELETE FROM audit WHERE id > 1")),
     "records emptied": Case(lambda state: execute(state, "DELETE FROM audit")),
 }

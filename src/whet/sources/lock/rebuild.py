@@ -24,6 +24,7 @@ from whet.sources.lock.file import Installed, Lock, entry_of, lock_file, parse
 from whet.sources.lock.installs import GONE, directory_of, left_beside
 from whet.store.atomic import write_bytes
 from whet.store.clock import iso
+from whet.store.failures import os_failures
 from whet.store.repair import Repaired
 
 if TYPE_CHECKING:
@@ -111,6 +112,12 @@ def repair(installs: Installs, root: str) -> Repaired:
 
 
 def _repaired(installs: Installs, file: str) -> Repaired:
+    if os.path.isdir(file):
+        aside = _aside(installs, file)
+        with os_failures(file, doing="set aside"):
+            os.rename(file, aside)
+        mended = _repaired(installs, file)
+        return mended._replace(done=(f"{file} was a directory. It is kept as {aside}.", *mended.done))
     try:
         locks.read(file)
     except InvalidError as error:

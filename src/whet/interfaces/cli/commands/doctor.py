@@ -36,7 +36,10 @@ class Diagnosis(NamedTuple):
 
 
 def configure_doctor(parser: Parser) -> None:
-    parser.option("--repair", text="Mend what can be mended without asking, then report. Exits with 4 if that failed.")
+    parser.option(
+        "--repair",
+        text="Mend what can be mended without asking, then report. Exits as --check does; with 4 if it failed.",
+    )
     parser.option("--check", text="Exit with 1 when there is an error in the report.")
 
 
@@ -61,7 +64,7 @@ def run_doctor(context: Context, options: Namespace) -> Answer:
     errors = [note for note in found if note.severity == "error"]
     state = library.workspace.place.state
     unmended = repaired and (repaired.failed or any(note.path.startswith(state) for note in errors))
-    code = 4 if unmended else 1 if options.check and errors else 0
+    code = 4 if unmended else 1 if errors and (options.check or options.repair) else 0
     return Answer(Diagnosis(tuple(worst_first(found)), repaired), render_doctor, code)
 
 
