@@ -181,7 +181,7 @@ milliseconds do not.
 {goals}
 {contests}
 Peak memory of `whet list`: {memory}.
-
+{growth}
 ## How it is measured
 
 {cores} cores, {system}, Python {python}. Peers: {peers}.
@@ -202,8 +202,8 @@ in the mix of forms seen in public skills.
 """
 
 
-def page(report: Report) -> str:
-    """The report as a page of the documentation."""
+def page(report: Report, growth: str = "") -> str:
+    """The report as a page of the documentation; `growth` is a section that was measured apart."""
     rows = []
     for goal in goals(report):
         value = "–" if goal.value is None else f"**{goal.value:.2f} ×**"
@@ -213,6 +213,7 @@ def page(report: Report) -> str:
         goals="\n".join(rows),
         contests="".join(_section(report, contest) for contest in TITLES),
         memory=_memory(report),
+        growth=growth,
         peers=", ".join(f"{name} {version or '(not installed)'}" for name, version in report.peers.items()),
         rounds=report.rounds,
         slow_rounds=-(-report.rounds // 3),

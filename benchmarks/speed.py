@@ -2,11 +2,14 @@
 
     python benchmarks/speed.py --sizes 100,1000,10000 [--peers .peers] [--repeat 9] [--json]
     python benchmarks/speed.py --against OTHER/.venv/bin/whet [--sizes 300] [--repeat 9]
+    python benchmarks/speed.py --growth 10000,100000
 
 Generates a tree of each size, measures everything on it in interleaved rounds, prints times and ratios with the goals,
 and writes `benchmarks/results/speed.json` and `docs/benchmarks.md`. With `--json` the results go to stdout as one JSON
 document and nothing is written. Peers come from `benchmarks/peers.py`; one that is not installed is left out.
-With `--against` the commands people wait for are run with this version and another one, and nothing is written.
+With `--against` the commands people wait for are run with this version and another one, and nothing is written. With
+`--growth` they are run once with each of these very large numbers of skills, in CPU seconds and memory, and only that
+section of the page is written anew.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ import time
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
+import growth
 import peers as peer_systems
 import versions
 from contest import Contender, ContenderError, Worker, compete, peak_memory, process
@@ -196,6 +200,40 @@ def _say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
+def write_growth(sizes: list[int], *, printed: bool) -> None:
+    """Measure what very large libraries cost, and put that into the page."""
+    costs: dict[str, list[dict[str, Any]]] = {}
+    for size in sizes:
+        _say(f"{size:,} skills")
+        costs[str(size)] = [cost._asdict() for cost in growth.measure(whet_command(), size)]
+    document = json.dumps(costs, indent=1)
+    if printed:
+        print(document)
+        return
+    print(growth.section(costs))
+    _write("benchmarks/results/growth.json", document + "\n")
+    with open(os.path.join(_ROOT, "docs/benchmarks.md"), encoding="utf-8") as file:
+        before, _, rest = file.read().partition(f"\n## {growth.TITLE}\n")
+    head, after = (before, rest[rest.index("\n## ") :]) if rest else before.split("\n## How it is measured", 1)
+    behind = after if rest else f"\n## How it is measured{after}"
+    _write("docs/benchmarks.md", head + growth.section(costs) + behind)
+
+
+def _write(path: str, text: str) -> None:
+    os.makedirs(os.path.dirname(os.path.join(_ROOT, path)), exist_ok=True)
+    with open(os.path.join(_ROOT, path), "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def _grown() -> str:
+    """The section on very large libraries, as it was last measured."""
+    try:
+        with open(os.path.join(_ROOT, "benchmarks/results/growth.json"), encoding="utf-8") as file:
+            return growth.section(json.load(file))
+    except FileNotFoundError:
+        return ""
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Measure how fast Whet is, side by side with its peers.")
     parser.add_argument("--sizes", default="100,1000,10000", help="numbers of skills, separated by commas")
@@ -203,7 +241,11 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=9, help="rounds; who is slow takes part in a third of them")
     parser.add_argument("--json", action="store_true", help="print the results as JSON and write no files")
     parser.add_argument("--against", metavar="WHET", help="compare with this command of another version, nothing else")
+    parser.add_argument("--growth", metavar="SIZES", help="measure only what very large libraries cost")
     options = parser.parse_args()
+    if options.growth:
+        write_growth([int(size) for size in options.growth.split(",")], printed=options.json)
+        return
     sizes = sorted({int(size) for size in options.sizes.split(",")})
     if options.against:
         for size in sizes:
@@ -216,10 +258,8 @@ def main() -> None:
         print(document)
         return
     print(table(report))
-    for path, text in (("benchmarks/results/speed.json", document + "\n"), ("docs/benchmarks.md", page(report))):
-        os.makedirs(os.path.dirname(os.path.join(_ROOT, path)), exist_ok=True)
-        with open(os.path.join(_ROOT, path), "w", encoding="utf-8") as file:
-            file.write(text)
+    _write("benchmarks/results/speed.json", document + "\n")
+    _write("docs/benchmarks.md", page(report, _grown()))
 
 
 if __name__ == "__main__":

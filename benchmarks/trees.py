@@ -1,10 +1,11 @@
 """Trees of generated skills to measure on: real sizes, the mix of frontmatter seen in the wild, always the same.
 
-    python benchmarks/trees.py DIRECTORY --count 1000 --seed 7 [--flat]
+    python benchmarks/trees.py DIRECTORY --count 1000 --seed 7 [--flat] [--small]
 
 Skills lie in categories of about 25 (`DIRECTORY/category/name/SKILL.md`), or with `--flat` all directly below the
 directory, for programs that look no deeper. Descriptions have 160 to 1,000 characters, bodies 2 to 20 KB, and three of
-five skills have supporting files.
+five skills have supporting files. With `--small` descriptions have 60 to 300 characters, bodies 200 to 1,500, and three
+of ten have other files: for trees of very many.
 """
 
 from __future__ import annotations
@@ -49,14 +50,14 @@ class Tree(NamedTuple):
     """Size of all main files together."""
 
 
-def make_tree(root: str, count: int, seed: int = SEED, *, flat: bool = False) -> Tree:
+def make_tree(root: str, count: int, seed: int = SEED, *, flat: bool = False, small: bool = False) -> Tree:
     """Write `count` skills below `root`. The flat tree holds the same skills as the one with categories."""
     random = Random(f"{seed}/{count}")
     names = _names(random, count)
     places = [name if flat else f"{_category(number)}/{name}" for number, name in enumerate(names)]
     files, size = 0, 0
     for place, name in zip(places, names, strict=True):
-        for path, text in skill_files(name, Random(f"{seed}/{name}")).items():
+        for path, text in skill_files(name, Random(f"{seed}/{name}"), small=small).items():
             data = text.encode()
             _write(os.path.join(root, place, path), data)
             files += 1
@@ -64,19 +65,20 @@ def make_tree(root: str, count: int, seed: int = SEED, *, flat: bool = False) ->
     return Tree(root, tuple(names), tuple(os.path.join(root, place) for place in places), files, size)
 
 
-def skill_files(name: str, random: Random) -> dict[str, str]:
+def skill_files(name: str, random: Random, *, small: bool = False) -> dict[str, str]:
     """The files of one skill by path."""
     prose = Prose(random)
     title = name.replace("-", " ").capitalize()
-    length = random.choices((random.randint(160, 300), random.randint(300, 600), random.randint(600, 1000)), (6, 3, 1))
-    description = prose.description(f"{title} tasks, from the first look to a checked result.", length[0])
+    lengths = (random.randint(160, 300), random.randint(300, 600), random.randint(600, 1000))
+    length = random.randint(60, 300) if small else random.choices(lengths, (6, 3, 1))[0]
+    description = prose.description(f"{title} tasks, from the first look to a checked result.", length)
     style = random.choices(tuple(STYLES), tuple(STYLES.values()))[0]
-    size = int(random.triangular(2_000, 20_000, 8_000))
+    size = random.randint(200, 1_500) if small else int(random.triangular(2_000, 20_000, 8_000))
     files = {"SKILL.md": f"---\n{frontmatter(style, name, description, random)}---\n\n{prose.body(title, size)}"}
-    if random.random() < 0.6:
-        for number in range(random.randint(1, 4)):
+    if random.random() < (0.3 if small else 0.6):
+        for number in range(random.randint(1, 2 if small else 4)):
             path = random.choice(SUPPORT).format(f"{random.choice(VERBS)}-{number}")
-            files[path] = prose.body(f"Notes on {name}", random.randint(500, 6_000))
+            files[path] = prose.body(f"Notes on {name}", random.randint(500, 600 if small else 6_000))
     return files
 
 
@@ -152,8 +154,9 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--flat", action="store_true", help="no categories")
+    parser.add_argument("--small", action="store_true", help="small skills")
     options = parser.parse_args()
-    tree = make_tree(options.directory, options.count, options.seed, flat=options.flat)
+    tree = make_tree(options.directory, options.count, options.seed, flat=options.flat, small=options.small)
     print(f"{len(tree.names):,} skills, {tree.files:,} files, {tree.body_bytes / 1e6:.1f} MB of SKILL.md")
 
 
