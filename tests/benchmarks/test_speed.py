@@ -54,3 +54,15 @@ def test_goals_without_their_peer_are_not_measured(report: dict[str, Any]) -> No
     assert {(goal["value"], goal["met"]) for goal in against_peers} == {(None, None)}
     against_floors = [goal for goal in report["goals"] if goal["at_most"]]
     assert all(goal["value"] > 0 and goal["met"] in (True, False) for goal in against_floors)
+
+
+@pytest.mark.deep
+def test_growth_tells_what_every_command_takes() -> None:
+    command = [sys.executable, str(SCRIPT), "--growth", "20,40", "--json"]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    costs: dict[str, list[dict[str, Any]]] = json.loads(done.stdout)
+    assert list(costs) == ["20", "40"]
+    names = ["list, first", "list, again", "show", "doctor", "find, first", "find, again", "mcp, to the list of tools"]
+    for found in costs.values():
+        assert [cost["command"] for cost in found] == names
+        assert all(cost["cpu"] > 0 and cost["memory"] > 1 for cost in found)

@@ -263,6 +263,8 @@ def test_however_a_library_grows_and_shrinks_every_skill_is_found_by_name_and_in
         }
         assert [other.cards(card.key, root, bounds) for card in cards] == [(card,) for card in cards]
         assert other.cards(f"skill-{count}", root, bounds) == ()
+        (rows,) = other.database.use(lambda database: database.read("SELECT count(*) FROM cards")[0])
+        assert rows <= -(-count // 8)  # a list reads few rows, however many skills there are
         other.database.close()
         before = shelf
     cache.database.close()
