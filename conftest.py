@@ -105,11 +105,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         test = getattr(item, "obj", None)
         machine = getattr(item, "cls", None)
-        if is_hypothesis_test(test):
+        if isinstance(getattr(machine, "settings", None), settings):
+            machine.settings = _fewer(machine.settings)
+        elif is_hypothesis_test(test):
             attributes = vars(getattr(test, "__func__", test))
             attributes[_CHOSEN] = _fewer(attributes.get(_CHOSEN) or settings())
-        elif isinstance(getattr(machine, "settings", None), settings):
-            machine.settings = _fewer(machine.settings)
 
 
 def _fewer(chosen: settings) -> settings:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tiers import thinned
 
 from journeys.machines import WHET, Machine
 from journeys.payloads import SESSION, as_bytes, context, payload
@@ -110,7 +111,7 @@ def test_a_session_from_its_start_to_its_end(machine: Machine) -> None:
 
 
 @posix
-@pytest.mark.parametrize("client", SPEAKING)
+@pytest.mark.parametrize("client", thinned(SPEAKING, 3))
 def test_a_session_beside_a_resident_process(machine: Machine, client: str) -> None:
     with resident(machine):
         follow_a_session(machine, client)
