@@ -21,11 +21,15 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from whet.errors import FailedError, UsageError, WhetError
 from whet.skill.schema import find_problems
+from whet.values import as_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
 
+    from whet.api.learning import OutcomeNoted
     from whet.api.session import Session
+    from whet.authoring.results import Changes
+    from whet.routing.feedback import Noted
 
 Writes: TypeAlias = Literal["allow", "propose", "none"]
 """Whether a model's changes are made, wait for a person as proposals, or are not offered."""
@@ -78,7 +82,7 @@ class Tools:
         self.session = session
         self.writes = writes
         self._one_at_a_time = threading.Lock()
-        answers: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+        answers: dict[str, Callable[[dict[str, Any]], Any]] = {
             "skills_list": self._list,
             "skill_view": self._view,
             "skills_search": self._search,
@@ -169,7 +173,8 @@ class Tools:
         given = _object(arguments)
         if name != "skill_manage":  # which reads its own, with more to say about them
             given = _read_arguments(given, self._defined[name].parameters)
-        return self._answers[name](given)
+        answer: dict[str, Any] = as_json(self._answers[name](given))
+        return answer
 
     async def acall(self, name: str, arguments: Mapping[str, Any] | str | None = None) -> dict[str, Any]:
         """The same without holding up an event loop."""
@@ -247,16 +252,16 @@ class Tools:
             row["description"] = row["description"][:_DESCRIPTION]
         return answer
 
-    def _manage(self, given: dict[str, Any]) -> dict[str, Any]:
+    def _manage(self, given: dict[str, Any]) -> Changes:
         with self._one_at_a_time:
-            return self.session.manage(given, stage=self.writes == "propose").to_json()
+            return self.session.manage(given, stage=self.writes == "propose")
 
-    def _feedback(self, given: dict[str, Any]) -> dict[str, Any]:
+    def _feedback(self, given: dict[str, Any]) -> OutcomeNoted | Noted:
         name, outcome, message, fits = (given.get(key) for key in ("name", "outcome", "message", "fits"))
         if name is not None:
             self.session.allow(self.session.workspace.find(name)[0])
         if outcome is not None and name is not None:
-            told = self.session.learning.note_outcome(name, outcome).to_json()
+            told = self.session.learning.note_outcome(name, outcome)
             if message is None:
                 return told
         elif outcome is not None or message is None:
@@ -267,8 +272,7 @@ class Tools:
                 return told
             hint = "Say with fits whether the message is for that skill."
             raise UsageError("bad-arguments", "fits is missing.", hint=hint)
-        noted = self.session.learning.feedback(name, message or "", fits=fits is not False, origin="agent")
-        return noted.to_json()
+        return self.session.learning.feedback(name, message or "", fits=fits is not False, origin="agent")
 
     def _distill(self, given: dict[str, Any]) -> dict[str, Any]:
         from whet.api.distill_tool import distill

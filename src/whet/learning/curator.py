@@ -368,7 +368,7 @@ class Archived(NamedTuple):
 
     def to_json(self) -> Json:
         """It as every surface answers it."""
-        return _without_empty_warnings(answer_json(self))
+        return {name: value for name, value in answer_json(self).items() if name != "warnings" or value}
 
 
 class Curation(NamedTuple):
@@ -389,11 +389,7 @@ class Curation(NamedTuple):
         answer["report"] = self.plan.report()
         if self.applied:
             answer |= {"entries": list(self.entries), "proposals": list(self.proposals)}
-        return _without_empty_warnings({**answer, "warnings": list(self.warnings)})
-
-
-def _without_empty_warnings(answer: Json) -> Json:
-    return answer if answer["warnings"] else {name: value for name, value in answer.items() if name != "warnings"}
+        return answer | ({"warnings": list(self.warnings)} if self.warnings else {})
 
 
 class Curating:

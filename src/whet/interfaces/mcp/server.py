@@ -127,12 +127,12 @@ class SkillServer(Server[Any]):
     def create_initialization_options(
         self,
         notification_options: NotificationOptions | None = None,
-        experimental_capabilities: dict[str, Json] | None = None,
-        extensions: dict[str, Json] | None = None,
+        *others: Any,
+        **more: Any,
     ) -> InitializationOptions:
         """What the handshake tells; that lists change is always part of it."""
         changing = notification_options or NotificationOptions(prompts_changed=True, resources_changed=True)
-        return super().create_initialization_options(changing, experimental_capabilities, extensions)
+        return super().create_initialization_options(changing, *others, **more)
 
     # who asks
 
