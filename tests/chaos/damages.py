@@ -151,7 +151,7 @@ def damage(stock: Stock, path: Path, way: str) -> None:
         if word == "directory":
             (path / "something").mkdir(parents=True)
         elif word == "link":
-            path.symlink_to("/nowhere/at/all")
+            path.symlink_to(path.parent / "nowhere" / "at" / "all")
     elif word == "unreadable":
         path.chmod(0)
     elif word == "older":

@@ -277,7 +277,7 @@ def test_what_is_in_the_way_stays(world: World) -> None:
 @pytest.mark.parametrize(
     ("to", "code"),
     [
-        ("file:///nowhere/at/all", "source-not-found"),
+        ("file:///no/repository/here", "source-not-found"),
         ("ext::sh -c touch% ran", "path-not-found"),
         ("ext::sh", "path-not-found"),
         ("git://example.com/x", "bad-address"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from shutil import rmtree
 from typing import TYPE_CHECKING
 
 import pytest
@@ -388,7 +389,8 @@ def test_a_damaged_memory_is_replaced(tmp_path: Path, damage: bytes) -> None:
 
 def test_what_cannot_be_remembered_is_still_an_answer(tmp_path: Path) -> None:
     shop = Shop(tmp_path, acme=STOCK)
-    (tmp_path / "state/cache.db").mkdir(parents=True)
+    rmtree(tmp_path / "state", ignore_errors=True)
+    (tmp_path / "state").write_text("in the way")
     found = shop.search("pdf")
     assert (len(found.skills), found.asked, [note.code for note in found.notes]) == (4, 1, ["listing-not-saved"])
 

@@ -28,6 +28,8 @@ KEPT = frozenset(
     )
 )
 """The directories in Whet's own. Whoever points WHET_HOME at a directory of theirs keeps the others as they are."""
+_OWN = "config.toml"
+"""What people write themselves; nobody else gets to it anyway."""
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _WINDOWS = sys.platform == "win32"
 _DIRECTORY = 0 if _WINDOWS else os.O_RDONLY | os.O_DIRECTORY
@@ -95,7 +97,7 @@ def find_loose(state: str) -> Iterator[str]:
                     if directory == state and entry.name not in KEPT:
                         continue
                     pending.append(entry.path)
-                if is_loose(entry.path):
+                if is_loose(entry.path) and entry.name != _OWN:
                     yield entry.path
 
 
