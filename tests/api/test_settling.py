@@ -14,11 +14,13 @@ import pytest
 from authoring.world import PRELUDE, World, check_whole, created, start, world
 
 from whet.errors import FailedError, NotFoundError
+from whet.sources.sync.apply import Work
 from whet.store.intents import Intents
 from whet.store.state import StateDatabase
 
 if TYPE_CHECKING:
     from whet import Library
+    from whet.sources.sync.record import Made
 
 __all__ = ["world"]
 
@@ -228,3 +230,31 @@ def test_a_sync_that_was_killed_is_finished_by_whoever_looks_next(world: World, 
     assert (sorted(os.listdir(folder)) if folder.exists() else []) == (
         ["one", "three", "two"] if work == "sync" else []
     )
+
+
+def test_what_a_sync_had_no_room_for_is_made_when_there_is_room(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("one", "two", "three"):
+        world.skill(name, where=world.mine)
+    (world.home / ".cursor").mkdir()
+    library = world.machine()
+    real = Work.content
+
+    def content(work: Work, made: Made) -> Any:
+        if made.name == "two":
+            raise FailedError("disk-full", "No space is left.", hint="Free some space.")
+        return real(work, made)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Work, "content", content)
+        report = library.sources.sync(library.sources.plan_sync("cursor", how="copy"))
+        assert {done.step.name: done.outcome for done in report.steps} == {
+            "one": "done",
+            "three": "done",
+            "two": "failed",
+        }
+        library.skills()
+        assert sorted(os.listdir(world.home / ".cursor" / "skills")) == ["one", "three"]
+    library.skills()
+    assert sorted(os.listdir(world.home / ".cursor" / "skills")) == ["one", "three", "two"]
+    assert library.edit.journal.intents.open("sync") == []
+    assert {made.state for made in library.sources.synced()} == {"fine"}

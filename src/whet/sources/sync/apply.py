@@ -47,9 +47,10 @@ from whet.sources.sync.record import (
     writing,
 )
 from whet.store.atomic import clean_leftovers
+from whet.store.clock import system_clock
 from whet.store.directories import make_directories, sync_directory
 from whet.store.failures import os_failure, os_failures
-from whet.store.intents import Handler
+from whet.store.intents import SYNC, Handler, Intents
 from whet.values import Json, answer_json, fields_json
 
 if TYPE_CHECKING:
@@ -164,7 +165,10 @@ def handler(state: StateDatabase) -> Handler:
 
     def finish(intent: Intent) -> str:
         work = intent.payload.get("work") or {}
+        if not work and any(one.payload.get("work") for one in Intents(state, system_clock).open(SYNC)):
+            return ""  # it is part of that
         bases = {work["base"]} if work else {made["base"] for made in intent.payload["made"]}
+        full = False
         for base in bases:
             job = Work(state, work.get("root", ""), base, read_record(state))
             job.clean_up(())
@@ -172,7 +176,8 @@ def handler(state: StateDatabase) -> Handler:
                 job.undo(work["undo"])
             else:
                 job.resume(Step(**step) for step in work.get("steps", ()))
-        return "A sync was interrupted and is finished now."
+            full |= job.full
+        return "" if full else "A sync was interrupted and is finished now."
 
     return Handler(lambda _: [writing(state, patience=0.0)], finish, lambda _: "A sync that was interrupted")
 
@@ -208,15 +213,21 @@ class Work:
         self.record = record
         self.done: dict[Step, Done] = {}
         self.cleaned: list[str] = []
+        self.full = False
+        """Was there no room for something?"""
 
     # --- making
 
-    def do(self, steps: Sequence[Step]) -> None:
-        """Clear what has to go, write down what is to come, make it."""
+    def do(self, steps: Sequence[Step], *, begun: bool = False) -> None:
+        """Clear what has to go, write down what is to come, make it; `begun`: somebody wrote down the steps before.
+
+        What fails for want of room stays begun: whoever looks when there is room again finishes it.
+        """
         if not steps and not self.record.open:
             return
         work = {"root": self.root, "base": self.base, "steps": [step._asdict() for step in steps]}
-        self.record = begin(self.state, self.record, (), work=work)
+        if not begun:
+            self.record = begin(self.state, self.record, (), work=work)
         for step in steps:
             if step.state in ("remove", "replace"):
                 self.attempt(step, self.remove)
@@ -229,7 +240,8 @@ class Work:
                 self.attempt(step, self.refresh)
             else:
                 self.attempt(step, self.link if step.how == "link" else self.copy)
-        self.settle()
+        if not self.full:
+            self.settle()
 
     def resume(self, steps: Iterable[Step]) -> None:
         """Do what is left of the steps of a sync that was killed."""
@@ -243,7 +255,7 @@ class Work:
                 left.append(step._replace(state="make"))
             elif ours and {"remove": True, "refresh": here, "replace": here and other}.get(step.state):
                 left.append(step)
-        self.do(left)
+        self.do(left, begun=True)
 
     def going(self, step: Step) -> bool:
         """Whether nothing has gone wrong with a step so far."""
@@ -254,6 +266,7 @@ class Work:
         try:
             act(step)
         except WhetError as error:
+            self.full |= error.code == "disk-full"
             self.done[step] = Done(step, "failed", error.message)
         else:
             self.done[step] = Done(step, "done")

@@ -56,7 +56,7 @@ def run_sync(context: Context, options: Namespace) -> Answer:
         hint = "`whet sync --list` shows what it would take back."
         raise UsageError("usage", "--undo takes back everything that sync made, and only that.", hint=hint)
     if options.undo:
-        return Answer(sources.unsync(*options.clients, here=options.here), render_sync)
+        return _reported(sources.unsync(*options.clients, here=options.here))
     plan = sources.plan_sync(
         *options.clients,
         how="copy" if options.copy else "link",
@@ -68,7 +68,10 @@ def run_sync(context: Context, options: Namespace) -> Answer:
         from whet.sources.sync.apply import Done, SyncReport
 
         return Answer(SyncReport(tuple(Done(step, "planned") for step in plan.steps)), render_sync)
-    report = sources.sync(plan)
+    return _reported(sources.sync(plan))
+
+
+def _reported(report: SyncReport) -> Answer:
     failed = any(step.outcome in ("failed", "changed") for step in report.steps)
     return Answer(report, render_sync, 1 if failed else 0)
 
