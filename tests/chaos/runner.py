@@ -22,9 +22,9 @@ from chaos.verdict import KINDS, Failure, Unit
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-FAMILIES = ("kill", "damage", "writers", "hostile", "soak", "full")
+FAMILIES = ("kill", "damage", "writers", "hostile", "soak", "sequence", "full")
 """Each is a module of this package with `units` (what is to be run) and `run` (one of them)."""
-_MODULES = {"kill": "kills", "damage": "damages", "full": "disks"}
+_MODULES = {"kill": "kills", "damage": "damages", "full": "disks", "sequence": "sequences"}
 _MOUNTS = "WHET_CHAOS_MOUNTS"
 """Set in a process that may mount file systems."""
 _stocks: dict[int, Stock] = {}
@@ -116,6 +116,9 @@ def arguments(given: list[str]) -> argparse.Namespace:
     parser.add_argument("--writers", type=int, default=3, help="crowds of writers, of each kind")
     parser.add_argument("--hostile", type=int, default=0, help="archives and servers that mean harm; 0 for all")
     parser.add_argument("--soak", type=int, default=6, help="soaks of sixty operations")
+    parser.add_argument(
+        "--sequence", type=int, default=6, help="times ten sequences of changes, kills, damages, repairs"
+    )
     parser.add_argument("--seed", type=int, default=int(time.time()) % 100_000)
     parser.add_argument("--only", default="", help="families or cases, with commas between them")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
