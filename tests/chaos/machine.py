@@ -10,6 +10,7 @@ import gc
 import hashlib
 import json
 import os
+import re
 import shutil
 import sqlite3
 import stat
@@ -172,11 +173,15 @@ class Machine:
         """What lies here."""
         problems: list[str] = []
         skills = {path.name: digest_of(path) for path in _inside(self.root) if path.name[0] != "." and path.is_dir()}
-        blobs = read_blobs(self.state / "contents", problems)
         rows = read_rows(self.state, problems)
-        contents = frozenset(_whole(blobs))
+        lost = _lost(rows)
+        blobs, damaged = read_blobs(self.state / "contents")
+        lists = _lists(blobs)
+        excused = {name for of in lost for name in (of, *lists.get(of, ()))}
+        problems += [text for name, text in damaged.items() if name not in excused]
+        contents = frozenset(f"sha256:{of}" for of, names in lists.items() if names <= {*blobs})
         named = {of for table in ("journal",) for row in rows.get(table, ()) for of in (row["before"], row["after"])}
-        problems += [f"content {of[:19]} is gone" for of in sorted(named - contents - {"", None})]
+        problems += [f"content {of[:19]} is gone" for of in sorted(named - contents - {"", None}) if of[7:] not in lost]
         lock = "" if not os.path.lexists(self.lock) else "damaged"
         with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
             entries = json.loads(self.lock.read_bytes())["skills"]
@@ -222,33 +227,38 @@ def digest_of(directory: Path) -> str:
     return f"sha256:{hashlib.sha256(b''.join(lines[name] for name in sorted(lines))).hexdigest()}" if lines else ""
 
 
-def read_blobs(directory: Path, problems: list[str]) -> dict[str, bytes]:
-    """Every stored file by its hash; what is not what its name says is a problem."""
-    found = {}
+def read_blobs(directory: Path) -> tuple[dict[str, bytes], dict[str, str]]:
+    """Every stored file by its hash, and what is wrong with those that are not what their name says."""
+    found, problems = {}, {}
     for path in directory.glob("??/" + "?" * 62):
         name = path.parent.name + path.name
         try:
             data = path.read_bytes()
         except OSError as error:
-            problems.append(f"blob {name[:12]} cannot be read: {error.strerror}")
+            problems[name] = f"blob {name[:12]} cannot be read: {error.strerror}"
             continue
         if hashlib.sha256(data).hexdigest() == name:
             found[name] = data
         else:
-            problems.append(f"blob {name[:12]} is damaged")
-    return found
+            problems[name] = f"blob {name[:12]} is damaged"
+    return found, problems
 
 
-def _whole(blobs: dict[str, bytes]) -> set[str]:
-    """The contents of which every file is there: a list of files is a blob, too, and its hash is the digest."""
-    found = set()
+def _lists(blobs: dict[str, bytes]) -> dict[str, set[str]]:
+    """The hashes that each list of files names; a list is stored like a file, and its hash is the content's digest."""
+    found = {}
     for name, data in blobs.items():
         lines = data.split(b"\n")
         parts = [line.split(b"\0") for line in lines[:-1]]
-        is_list = not lines[-1] and parts and all(len(part) == 3 for part in parts)
-        if is_list and all(part[2].decode("ascii", "replace") in blobs for part in parts):
-            found.add(f"sha256:{name}")
+        if not lines[-1] and parts and all(len(part) == 3 and len(part[2]) == 64 for part in parts):
+            found[name] = {part[2].decode("ascii", "replace") for part in parts}
     return found
+
+
+def _lost(rows: dict[str, list[dict[str, Any]]]) -> set[str]:
+    """The hashes of contents that the history itself says are lost."""
+    told = " ".join(str(row["reason"]) for row in rows.get("journal", ()) if row["action"] == "lost")
+    return set(re.findall(r"sha256:([0-9a-f]{64})", told))
 
 
 def read_rows(state: Path, problems: list[str]) -> dict[str, list[dict[str, Any]]]:
@@ -270,8 +280,10 @@ def read_rows(state: Path, problems: list[str]) -> dict[str, list[dict[str, Any]
                 tables = [row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
                 for table in tables:
                     order = " ORDER BY id" if table in ("journal", "audit") else ""
-                    rows = connection.execute(f'SELECT * FROM "{table}"{order}')
-                    found[table] = [dict(row) for row in rows]
+                    try:
+                        found[table] = [dict(row) for row in connection.execute(f'SELECT * FROM "{table}"{order}')]
+                    except (sqlite3.Error, UnicodeDecodeError) as error:
+                        problems.append(f"state.db, {table}: {error}")
         except (OSError, sqlite3.Error, UnicodeDecodeError) as error:
             problems.append(f"state.db: {error}")
         else:
@@ -279,7 +291,8 @@ def read_rows(state: Path, problems: list[str]) -> dict[str, list[dict[str, Any]
     for table in ("journal", "audit"):
         previous = ""
         for row in found.get(table, ()):
-            if previous and row["previous"] != previous:
+            said = any(other["action"] == "lost" and "entries" in str(other["reason"]) for other in found[table])
+            if previous and row["previous"] != previous and not said:
                 problems.append(f"{table}: entry {row['id']} does not follow the one before")
             previous = row["hash"]
     return found
