@@ -9,7 +9,7 @@ import shutil
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from chaos.verdict import Unit, Verdict, errors
+from chaos.verdict import Unit, Verdict, errors, number_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,7 +69,8 @@ def run(stock: Stock, unit: Unit) -> list[Failure]:
     if listed.status == 0:
         verdict.expect(machine.listed(listed) == before.skills, "torn", "a list shows other skills than there are")
     check = verdict.no_false_fine(machine, harm)
-    for words in (("history",), ("verify-history",), ("audit", "--verify"), ("sync", "--list"), ("connect",)):
+    readers = (("history",), ("audit", "--verify"), ("sync", "--list"), ("connect",))
+    for words in (("verify-history",), readers[number_of(unit) % len(readers)]):
         told = verdict.ran(machine.whet(*words))
         if words[0] == "verify-history" and way != "unreadable":
             cut = damaged.journal != before.journal or any("content" in problem for problem in harm)
@@ -80,7 +81,7 @@ def run(stock: Stock, unit: Unit) -> list[Failure]:
     verdict.expect(
         changed == (write.status == 0), "wrong", f"{write}, but the skill is {'not ' * (not changed)}changed"
     )
-    clean = verdict.repaired(machine)
+    clean = verdict.repaired(machine, twice=number_of(unit) % 2 == 0)
     after = machine.facts()
     verdict.expect(after.skills == now.skills, "lost", "the repair changed skills")
     verdict.keeps(after, before, destroyed=destroyed)

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from chaos.kills import COMMANDS, PREPARED, Outcome, check_settled, words_of
-from chaos.verdict import Unit, Verdict
+from chaos.verdict import Unit, Verdict, number_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -130,18 +130,13 @@ def run(stock: Stock, unit: Unit) -> list[Failure]:
     if done.status == 4:
         verdict.expect("who owns" not in told, "wrong", f"misleading: {told} {done.answer.get('hint', '')}")
     check_settled(verdict, machine, expected.before, expected.after, acknowledged=done.status == 0)
-    if hash_of(unit) % 3 == 0 and not verdict.failures:
+    if number_of(unit) % 3 == 0 and not verdict.failures:
         verdict.repaired(machine, twice=False)
-    if hash_of(unit) % 2 == 0 and machine.facts().view == before != after:
+    if number_of(unit) % 2 == 0 and machine.facts().view == before != after:
         again = verdict.ran(machine.whet(*words))
         verdict.expect(again.status == 0, "wrong", f"with room again: {again}")
         verdict.expect(machine.facts().view == after, "wrong", "with room again, something else comes of it")
     return verdict.failures
-
-
-def hash_of(unit: Unit) -> int:
-    """A number that is the same in every process."""
-    return sum(map(ord, "".join(unit)))
 
 
 @contextmanager

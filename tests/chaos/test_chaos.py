@@ -12,6 +12,11 @@ from chaos.runner import printed, table
 
 TOP = Path(__file__).parent.parent.parent
 RUNS = {
+    "kill": ("--kills", "70"),
+    "damage": ("--damages", "50"),
+    "full": ("--full", "40"),
+    "sequence": ("--sequence", "1"),
+    "writers": ("--writers", "1"),
     "hostile": ("--hostile", "15"),
     "soak": ("--soak", "1"),
 }
