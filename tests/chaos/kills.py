@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 from chaos.machine import NEVER
 from chaos.verdict import Unit, Verdict
-from whet.interfaces.cli.verbs import VERBS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,8 +44,6 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "repair": ("doctor", "--repair"),
     "migrate": ("history",),
 }
-if "backup" not in VERBS:  # a version without it
-    COMMANDS = {case: words for case, words in COMMANDS.items() if "backup" not in case}
 PREPARED = {"repair": "damaged", "migrate": "old", "restore-backup": "backed-up"}
 """Which machine a command runs on, where it is not the rich one."""
 

@@ -265,7 +265,7 @@ def read_rows(state: Path, problems: list[str]) -> dict[str, list[dict[str, Any]
     """Every row of the state database, by its table, from a copy."""
     found: dict[str, list[dict[str, Any]]] = {}
     if not (state / "state.db").is_file():
-        if state.exists():
+        if (state / "contents").exists() or (state / "history.log").exists():
             problems.append("state.db is not there")
         return found
     with TemporaryDirectory(prefix="whet-facts-", dir=_memory()) as copy:
@@ -480,11 +480,10 @@ def prepare_damaged(machine: Machine) -> None:
 
 
 def prepare_backed_up(machine: Machine) -> None:
-    """A machine that has lost its state, and a backup of what it was."""
+    """A machine that has lost a skill, and a backup from before."""
     prepare_rich(machine)
     _done(machine, "backup", str(machine.top / "kept.backup"))
-    force_remove(machine.state)
-    machine.state.mkdir()
+    force_remove(machine.root / "alpha")
 
 
 PREPARED = {"rich": prepare_rich, "old": prepare_old, "damaged": prepare_damaged, "backed-up": prepare_backed_up}
