@@ -268,14 +268,16 @@ def test_a_lock_that_somebody_deleted_is_not_an_empty_one(damaged: Machine) -> N
     damaged.check_whole()
 
 
-def test_a_lock_that_is_no_file_does_not_keep_the_doctor_from_the_rest(damaged: Machine) -> None:
+def test_a_lock_that_is_no_file_is_moved_aside_and_made_again(damaged: Machine) -> None:
+    good = damaged.lock.read_bytes()
     damaged.lock.unlink()
     damaged.lock.mkdir()
     run = damaged.run("verify", "--json")
     assert (run.code, run.answer["code"]) == (4, "read-failed")
     run = damaged.run("doctor", "--repair", "--json")
-    assert (run.code, len(run.answer["lost"])) == (0, 1)
-    assert codes(damaged) == {"read-failed": "error"}
+    assert (run.code, run.answer["lost"], run.answer["failed"]) == (0, [], [])
+    assert damaged.lock.read_bytes() == good
+    damaged.check_whole()
 
 
 # the ledger
