@@ -117,10 +117,11 @@ def list_skills(
     if limit is not None and limit < 1:
         raise UsageError("bad-limit", f"A page of {limit} skills makes no sense.", hint="Give a limit of 1 or more.")
     catalogue, disabled, probe = snapshot.catalogue, snapshot.config.disabled, snapshot.config.probe
+    free = disabled.none
     reasons = {
         card.path: reason
         for card in catalogue.cards
-        if not (disabled.none and card.gates is OPEN and card.description)  # nearly all: nothing can hide these
+        if not (free and card.gates is OPEN and card.description)  # nearly all: nothing can hide these
         and (reason := hidden(card, caller, disabled, probe))
     }
     cards = [*catalogue.cards]

@@ -53,8 +53,8 @@ def render_list(skills: Skills, screen: Screen, options: Namespace) -> None:
         _render_table(skills, screen, grouped=not options.query)
     else:
         for card in skills:
-            cells = [card.full_name, card.description, *([f"hidden: {card.hidden}"] if card.hidden else [])]
-            screen.line("\t".join(map(clean, cells)))
+            reason = f"\thidden: {clean(card.hidden)}" if card.hidden else ""
+            screen.line(f"{clean(card.full_name)}\t{clean(card.description)}{reason}")
     if not skills:
         screen.say(skills.hint)
     screen.say(*(f"The root {path} does not exist." for path in skills.aside.missing_roots))
