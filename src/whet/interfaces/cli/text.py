@@ -87,8 +87,9 @@ def wrap(text: str, limit: int) -> list[str]:
 
 
 def plural(count: int, noun: str) -> str:
-    """`1 skill`, `2 skills`."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+    """`1 skill`, `2 skills`, `2 entries`."""
+    many = f"{noun[:-1]}ies" if noun.endswith("ry") else f"{noun}s"
+    return f"{count:,} {noun if count == 1 else many}"
 
 
 def short_revision(revision: str) -> str:
