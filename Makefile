@@ -37,7 +37,7 @@ quick: $(STAMP)
 	$(PYTEST) --quick
 
 chaos: $(STAMP) ## Kill, fill, damage and crowd a machine thousands of times; the numbers of docs/reliability.md
-	$(BIN)/python -m tests.chaos
+	$(BIN)/python -m tests.chaos $(CHAOS)
 
 bench: $(STAMP) ## Measure speed side by side with the peers that are installed
 	$(BIN)/python benchmarks/speed.py --sizes 100,1000,10000

@@ -151,6 +151,8 @@ def run_all(units: list[Unit], jobs: int, tell: Callable[[str], object]) -> list
     with multiprocessing.get_context("fork").Pool(jobs, _begin) as pool:
         for unit, failures in pool.imap_unordered(perform, units, chunksize=4):
             done.append((unit, failures))
+            if len(done) % 200 == 0:
+                print(f"{len(done):,} of {len(units):,} runs", file=sys.stderr, flush=True)
             for failure in failures:
                 tell(f"{failure.kind}  --again '{failure.unit}'  {failure.what}")
         pool.close()
