@@ -498,7 +498,8 @@ class _Batch:
         try:
             return find_deleted(journal, name)
         except NotFoundError:
-            found = [content for content in find_lost(journal) if key(content.name) == key(name)]
+            lost = find_lost(journal) if journal.has_loss() else []
+            found = [content for content in lost if key(content.name) == key(name)]
             if not found:
                 raise
             path = self._editor.place(found[-1].name, "")

@@ -173,6 +173,11 @@ class Journal:
                 if files and not any(self.blobs.check(hash_) for *_, hash_ in files):
                     yield of
 
+    def has_loss(self) -> bool:
+        """Is something of the history lost? Else a content that nothing refers to belongs to no version of a skill."""
+        known = self._chain.rows("action = ? OR id = (SELECT min(id) FROM journal)", (LOST,), last=1)
+        return not known or known[0].action == LOST
+
     # entries
 
     def entries(
@@ -335,7 +340,7 @@ class Journal:
             return Repaired(done)
         reason = f"Lost: {'; '.join(lost)}."
         with self.state.write() as connection:
-            note = Note("whet", "repair", LOST, "", "", reason, "", "", "", "")
+            note = Note(*("whet", "repair", LOST, "", "", reason), "", "", "", "")
             self._append(connection, note, max((high for _, high in numbers), default=0))
         return Repaired(done, (reason,))
 
