@@ -16,7 +16,7 @@ from sources.repositories import Linked, Repository, World
 from whet.api import Library
 from whet.errors import WhetError
 from whet.interfaces.mcp.packages import unfit
-from whet.library import package
+from whet.library import doctor, package
 from whet.library.package import read_package
 from whet.library.standalone import check, digest, pack, skills_below
 from whet.sources.local import ArchiveSource, PathSource
@@ -231,7 +231,8 @@ def test_a_skill_beyond_the_limits_is_listed_and_told_by_whoever_reads_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place = Place(tmp_path, Layout(("a/SKILL.md", *(f"a/assets/{number}/x" for number in range(5))), ("a",)))
-    monkeypatch.setattr(package, "LIMITS", package.LIMITS._replace(files=5))
+    for module in (package, doctor):
+        monkeypatch.setattr(module, "LIMITS", package.LIMITS._replace(files=5))
     directory = str(place.root / "a")
     assert place.catalogue() == place.sync() == place.validate() == ["a"]
     with place.library() as library:
