@@ -44,7 +44,7 @@ def filled(top: Path) -> Path:
         (own / "review" / "link").symlink_to("SKILL.md")
         (top / "home" / ".agents" / "whet-lock.json").write_text('{"version": 1, "skills": {}}\n')
         (top / "state" / "config.toml").write_text("stale_days = 20\n")
-        library.backup(str(top / "file.backup"))
+        library.sources.backup(str(top / "file.backup"))
     return top / "file.backup"
 
 
@@ -72,7 +72,7 @@ def test_everything_comes_back_in_an_empty_home(tmp_path: Path) -> None:
     shutil.rmtree(tmp_path / "one" / "home")
     shutil.rmtree(tmp_path / "one" / "state")
     with opened(tmp_path / "one") as library:
-        restored = library.restore_backup(str(backup))
+        restored = library.sources.restore_backup(str(backup))
         assert (restored.aside, sorted(restored.skills), restored.kept) == ("", ["deploy", "review"], ())
     assert seen(tmp_path / "one") == before
     with opened(tmp_path / "one") as library:
@@ -84,7 +84,7 @@ def test_everything_comes_back_in_an_empty_home(tmp_path: Path) -> None:
 def test_another_machine_gets_the_skills_below_its_own_home(tmp_path: Path) -> None:
     backup = filled(tmp_path / "one")
     with opened(tmp_path / "two") as library:
-        library.restore_backup(str(backup))
+        library.sources.restore_backup(str(backup))
         assert library.history.verify().problems == ()
     one, two = (tmp_path / name / "home" / ".agents" / "skills" / "review" for name in ("one", "two"))
     assert read_tree(str(one)) == read_tree(str(two))
@@ -97,7 +97,7 @@ def test_what_is_there_is_kept(tmp_path: Path) -> None:
         library.edit.patch("review", find="Text", replace="Prose")
         library.edit.create("later", description="Came later. Use it.", body="Body.\n")
         text = library.read("review").content
-        restored = library.restore_backup(str(backup))
+        restored = library.sources.restore_backup(str(backup))
         assert (restored.skills, restored.kept) == ((), ("review",))
         assert library.read("review").content == text and library.read("later")
         assert library.history.entries().entries == entries
@@ -114,9 +114,9 @@ def test_a_damaged_state_is_replaced_by_the_backup_and_never_becomes_one(tmp_pat
         library.close()
         (tmp_path / "state" / "state.db").write_bytes(b"junk" * 3000)
         with pytest.raises(WhetError) as caught:
-            library.backup(str(tmp_path / "other"))
+            library.sources.backup(str(tmp_path / "other"))
         assert caught.value.code == "state-corrupt" and not (tmp_path / "other").exists()
-        restored = library.restore_backup(str(backup))
+        restored = library.sources.restore_backup(str(backup))
     assert seen(tmp_path) == before
     assert Path(restored.aside, "state.db").read_bytes() == b"junk" * 3000
 
@@ -125,7 +125,7 @@ def test_a_file_that_is_there_is_not_overwritten(tmp_path: Path) -> None:
     backup = filled(tmp_path)
     data = backup.read_bytes()
     with opened(tmp_path) as library, pytest.raises(WhetError) as caught:
-        library.backup(str(backup))
+        library.sources.backup(str(backup))
     assert caught.value.code == "file-exists" and backup.read_bytes() == data
     assert [name for name in os.listdir(tmp_path) if "whet-tmp" in name] == []
 
@@ -173,11 +173,11 @@ def test_a_backup_that_is_not_whole_is_refused_before_anything_is_touched(tmp_pa
     before = seen(tmp_path)
     names = sorted(os.listdir(tmp_path))
     with opened(tmp_path) as library, pytest.raises(WhetError) as caught:
-        library.restore_backup(str(backup))
+        library.sources.restore_backup(str(backup))
     assert caught.value.code == ("backup-newer" if damage == "newer" else "backup-damaged")
     assert (seen(tmp_path), sorted(os.listdir(tmp_path))) == (before, names)
     with opened(tmp_path) as library, pytest.raises(WhetError) as caught:
-        library.restore_backup(str(tmp_path / "nowhere"))
+        library.sources.restore_backup(str(tmp_path / "nowhere"))
     assert caught.value.code == "no-such-file"
 
 
@@ -211,7 +211,7 @@ def test_a_backup_while_others_write_has_everything_that_was_acknowledged(tmp_pa
         acknowledged += [int(writer.stdout.readline()) for _ in range(3)]
     env = {"HOME": str(tmp_path), "PATH": ""}
     with Library.open([tmp_path / "skills"], home=tmp_path / "state", project=tmp_path, env=env) as library:
-        made = [library.backup(str(tmp_path / f"backup-{number}")) for number in range(1 if quick else 3)]
+        made = [library.sources.backup(str(tmp_path / f"backup-{number}")) for number in range(1 if quick else 3)]
     (tmp_path / "stop").write_text("")
     for writer in writers:
         _, errors = writer.communicate()
@@ -220,7 +220,7 @@ def test_a_backup_while_others_write_has_everything_that_was_acknowledged(tmp_pa
     for backup in made:
         shutil.rmtree(tmp_path / "skills")
         with Library.open([tmp_path / "skills"], home=tmp_path / "state", project=tmp_path, env=env) as library:
-            library.restore_backup(backup.path)
+            library.sources.restore_backup(backup.path)
             entries = library.history.entries().entries
             assert {*acknowledged} <= {entry.id for entry in entries} and len(entries) == backup.entries
             library.history.recover()
@@ -244,7 +244,7 @@ def step(event, arguments):
         if count < 0:
             os.kill(os.getpid(), signal.SIGKILL)
 sys.addaudithook(step)
-library.restore_backup(top + "/file.backup")
+library.sources.restore_backup(top + "/file.backup")
 """
 
 

@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from whet.api.settings import SkillSettings
     from whet.api.sources import SkillSources
     from whet.api.tools import Tools, Writes
-    from whet.authoring.backup import Backup, Restored
     from whet.authoring.commits import Committed
     from whet.authoring.editor import SkillEditor
     from whet.authoring.history import History
@@ -537,36 +536,6 @@ class Library:
         from whet.api.tools import Tools
 
         return Tools(self.session(stubs=False) if session is None else session, writes=writes, only=only)
-
-    # keeping
-
-    def backup(self, path: str) -> Backup:
-        """Write the state of Whet and the person's own skills into one file, while others may write.
-
-        The file is read back before it gets its name. Raises ConflictError `file-exists`, and FailedError where the
-        state is damaged.
-        """
-        from whet.authoring.backup import write_backup
-
-        workspace = self.workspace
-        skills = {
-            card.full_name: card.directory
-            for card in workspace.snapshot().catalogue.cards
-            if card.kind == "skill" and (card.root.scope == "user" or workspace.explicit is not None)
-        }
-        files = self.sources.lock_files()
-        return write_backup(workspace.state, skills, files, workspace.place.home, path, workspace.clock)
-
-    def restore_backup(self, path: str) -> Restored:
-        """Put back what a backup holds. The present state directory is moved aside, and no skill is overwritten.
-
-        Everything is compared with the list of the backup first. Raises InvalidError `backup-damaged`.
-        """
-        from whet.authoring.backup import restore_backup
-
-        workspace = self.workspace
-        self.close()
-        return restore_backup(workspace.state, path, workspace.place.home, workspace.clock)
 
     # mending
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from weakref import ref
 
+    from whet.authoring.backup import Backup, Restored
     from whet.authoring.commits import Committed
     from whet.authoring.editor import SkillEditor
     from whet.library.card import Card
@@ -541,6 +542,34 @@ class SkillSources:
         if self._workspace.explicit is None:
             roots.append(self._workspace.new_root(project=True))
         return list(dict.fromkeys(map(os.path.realpath, roots)))
+
+    def backup(self, path: str) -> Backup:
+        """Write the state of Whet and the person's own skills into one file, while others may write.
+
+        The file is read back before it gets its name. Raises ConflictError `file-exists`, and FailedError where the
+        state is damaged.
+        """
+        from whet.authoring.backup import write_backup
+
+        workspace = self._workspace
+        skills = {
+            card.full_name: card.directory
+            for card in workspace.snapshot().catalogue.cards
+            if card.kind == "skill" and (card.root.scope == "user" or workspace.explicit is not None)
+        }
+        files = self.lock_files()
+        return write_backup(workspace.state, skills, files, workspace.place.home, path, workspace.clock)
+
+    def restore_backup(self, path: str) -> Restored:
+        """Put back what a backup holds. The present state directory is moved aside, and no skill is overwritten.
+
+        Everything is compared with the list of the backup first. Raises InvalidError `backup-damaged`.
+        """
+        from whet.authoring.backup import restore_backup
+
+        workspace = self._workspace
+        workspace.close()
+        return restore_backup(workspace.state, path, workspace.place.home, workspace.clock)
 
     def lock_files(self) -> list[str]:
         """The locks of the roots that skills can be installed in, whether they are there or not."""

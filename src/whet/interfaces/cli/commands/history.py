@@ -171,7 +171,7 @@ def render_backup(made: Backup, screen: Screen, _options: Namespace) -> None:
 
 
 COMMANDS = {
-    "backup": Command(configure_backup, lambda c, o: Answer(c.library.backup(o.file), render_backup)),
+    "backup": Command(configure_backup, lambda c, o: Answer(c.library.sources.backup(o.file), render_backup)),
     "history": Command(configure_history, run_history),
     "diff": Command(configure_diff, run_diff),
     "rollback": Command(

@@ -203,7 +203,7 @@ def run_restore(context: Context, options: Namespace) -> Answer:
     if options.backup is not None:
         if options.name or options.force or options.stage or options.dry_run:
             raise misuse("restore", "--backup stands alone.")
-        return Answer(context.library.restore_backup(options.backup), render_restored)
+        return Answer(context.library.sources.restore_backup(options.backup), render_restored)
     names = [options.name] if options.name else []
     if options.name and not options.force and not context.library.sources.is_locked(options.name, here=options.here):
         if options.dry_run:
