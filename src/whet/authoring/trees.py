@@ -73,6 +73,9 @@ def replacing(
                 message = f"{directory} exists already."
                 raise ConflictError("skill-exists", message, hint="Choose another name.", path=directory)
             yield swap
+    elif not os.path.isdir(directory):  # nothing may be made at a place that somebody else has just removed
+        message = f"{directory} is not there any more."
+        raise ConflictError("skill-changed", message, hint="Look at it again, then decide.", path=directory)
     else:
         changed = [path for path in {**before, **after} if before.get(path) != after.get(path)]
         old, new = before.get(changed[0]), after.get(changed[0])

@@ -157,9 +157,15 @@ class SkillServer(Server[Any]):
         known = None if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS else self._connections.get(_connection(ctx))
         # The first request of most clients is for the tools, which tells of no skill: that does not wait for a look at
         # a large library. Any other does, before the first answer, so that whatever comes later is told.
-        if known and (ctx.method != "tools/list" or not await self._run(context.tools.session.workspace.is_large)):
+        if known and (ctx.method != "tools/list" or not await self._is_large(context)):
             await self._begin(known)
         return context
+
+    async def _is_large(self, context: ClientContext) -> bool:
+        try:
+            return await self._run(context.tools.session.workspace.is_large)
+        except WhetError:  # whoever looks at the skills is told
+            return False
 
     async def _settle(
         self, ctx: Context, client: ClientSession, params: types.InputResponseRequestParams | None = None
