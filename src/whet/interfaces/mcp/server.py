@@ -157,15 +157,9 @@ class SkillServer(Server[Any]):
         known = None if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS else self._connections.get(_connection(ctx))
         # The first request of most clients is for the tools, which tells of no skill: that does not wait for a look at
         # a large library. Any other does, before the first answer, so that whatever comes later is told.
-        if known and (ctx.method != "tools/list" or not await self._is_large(context)):
+        if known and (ctx.method != "tools/list" or not await self._run(_is_large, context)):
             await self._begin(known)
         return context
-
-    async def _is_large(self, context: ClientContext) -> bool:
-        try:
-            return await self._run(context.tools.session.workspace.is_large)
-        except WhetError:  # whoever looks at the skills is told
-            return False
 
     async def _settle(
         self, ctx: Context, client: ClientSession, params: types.InputResponseRequestParams | None = None
@@ -353,6 +347,13 @@ class SkillServer(Server[Any]):
 
 class _Ask(Exception):  # noqa: N818  it is no error but a question
     """The client must be asked for its roots."""
+
+
+def _is_large(context: ClientContext) -> bool:
+    try:
+        return context.tools.session.workspace.is_large()
+    except WhetError:  # whoever looks at the skills is told
+        return False
 
 
 def _tool(tool: Tool) -> types.Tool:
