@@ -7,22 +7,24 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from guard.permission_attempts import attempts, honest
 from guard.permissions_table import BYPASSES, ROWS, Row
+from whet.guard.permissions import programs
 from whet.guard.permissions.decision import Grant, Permission, Policy, permits, read_grants, skill_permits
 from whet.guard.permissions.globs import name_matches, row_matches
+from whet.guard.permissions.programs import program_tables
 from whet.guard.permissions.shell import read_line
 from whet.skill.dialects import read_skill
 from whet.skill.frontmatter import read_document
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 BASH = shutil.which("bash")
 on_linux = pytest.mark.skipif(sys.platform != "linux" or BASH is None, reason="the commands are those of GNU and bash")
@@ -44,6 +46,34 @@ def test_every_call_of_the_table_gets_its_answer(row: Row) -> None:
     decision = ask(row.grants, row.tool, row.given)
     assert decision.decision == row.decision, decision.reason
     assert decision.reason[:1] == decision.reason[:1].upper() and decision.reason.endswith(".")
+
+
+def test_no_attempt_gets_past_a_grant() -> None:
+    tried = list(attempts())
+    assert len({str(one) for one in tried}) == len(tried) >= 1_700
+    assert [one for one in tried if ask(one.grant, "Bash", one.given).decision != "deny"] == []
+
+
+def test_what_people_write_with_the_same_grants_passes() -> None:
+    assert [one for one in honest() if ask(one.grant, "Bash", one.given).decision != "allow"] == []
+
+
+def test_the_table_of_programs_has_nothing_twice_and_nothing_empty() -> None:
+    table = tomllib.loads((Path(programs.__file__).parent / "programs.toml").read_text("utf-8"))
+    for kind in ("interpreters", "runners", "options"):
+        names = [name for row in table[kind] for name in row["names"]]
+        assert len(names) == len(set(names)), kind
+    for row in (*table["wrappers"], *table["git"]["options"], *table["options"], *table["runners"]):
+        assert all(value for key, value in row.items() if key != "name"), row
+        for key in ("long", "exact", "harmless", "fetches") if "deep" not in row and "before" not in row else ():
+            words = row.get(key, "").split()
+            assert len(words) == len(set(words)), row
+    for row in (*table["options"], *table["git"]["options"]):
+        assert all(re.fullmatch(r"--[a-z][A-Za-z0-9.-]+", word, re.IGNORECASE) for word in row.get("long", "").split())
+        assert not set(row.get("short", "")) & set(row.get("values", "")), row
+    assert {row["name"] for row in table["git"]["options"]} - {""} <= set(table["git"]["commands"])
+    assert all(words == sorted(set(words)) for name, words in table["words"].items() if name in ("opaque", "writers"))
+    assert program_tables().git.options[""].long
 
 
 def test_the_table_is_large_and_has_no_doubles() -> None:
@@ -133,7 +163,8 @@ def test_no_insertion_makes_a_granted_command_do_more(line: str, data: st.DataOb
         read = read_line(text)
         assert [[word.text for word in one.words][:2] for one in read.commands] == [["git", "status"]]
         assert all(word.glob is any(letter in word.source for letter in "*?[") for word in read.commands[0].words)
-        joined = re.sub(r">&[12](?=\s|$)", "", text.strip())  # one stream joined to another writes nothing new
+        # One stream joined to another writes nothing new, and a line that is continued is one line.
+        joined = re.sub(r">&[12](?=\s|$)|(?<=[ \t])\\\n", "", text.strip())
         assert not set(joined) & set(";&|`$<>()\n\r\0'\"")
 
 
@@ -143,7 +174,20 @@ PIECES = st.lists(
             ("git", "status", "-s", " ", " ", " ", "touch", "x", "marker", "a=b", "LC_ALL=C", "time", "2>&1")
         ),
         st.sampled_from(
-            (*";&|<>()$`\\\"'#!{}[]*?=\n\t-", "&&", "||", "$(", "$'", '$"', "@{0}", "\\n", "\\x41", "command")
+            (
+                *";&|<>()$`\\\"'#!{}[]*?=\n\t-",
+                "&&",
+                "||",
+                "$(",
+                "$'",
+                '$"',
+                "@{0}",
+                "\\n",
+                "\\x41",
+                "command",
+                " \\\n",
+                " # x",
+            )
         ),
     ),
     max_size=6,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from whet.guard.permissions.globs import name_matches, row_matches
 from whet.guard.permissions.paths import BadPathError, allowed_path, control_file, covers, normalised
 from whet.guard.permissions.powers import Power, is_harmless_variable, powers, program_of, stripped
-from whet.guard.permissions.programs import WRITERS
+from whet.guard.permissions.programs import program_tables
 from whet.guard.permissions.shell import read_line
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def _allowed(command: Command, grants: Sequence[Grant], where: Where) -> tuple[s
             named = _named(grant, variant, where)
             if named is None:
                 continue
-            lacking = [power for power in needed if power.upto >= named]
+            lacking = [power for power in needed if not _covered(power, grant, texts, named)]
             if not lacking:
                 return "allow", f"{grant.text} covers `{_shown(command)}`"
             wide = not grant.rule or "*" in grant.words[0]
@@ -118,9 +118,19 @@ def _allowed(command: Command, grants: Sequence[Grant], where: Where) -> tuple[s
     return best
 
 
+def _covered(power: Power, grant: Grant, texts: Sequence[str], named: int) -> bool:
+    """Does a rule spell out the words of a power? Of addresses a rule that names none covers all."""
+    if power.kind != "address":
+        return power.upto < named
+    places = [word.partition("*")[0] for word in grant.words if "://" in word] if grant.rule else []
+    return not places or any(
+        texts[power.upto] == place or (place.count("/") > 2 and texts[power.upto].startswith(place)) for place in places
+    )
+
+
 def _touched(texts: Sequence[str], where: Where) -> Iterator[Power]:
     """Files that rule agents, git or what starts by itself, under a program that writes."""
-    if any(program_of(text) in WRITERS for text in texts):
+    if any(program_of(text) in program_tables().words["writers"] for text in texts):
         for at, text in enumerate(texts):
             try:
                 path = normalised(text.rpartition("=")[2], where)

@@ -33,7 +33,8 @@ _PATCH = {"Update File": "Edit", "Add File": "Write", "Delete File": "Write", "M
 _PATCH_MARKS = frozenset(("Begin Patch", "End Patch", "End of File"))
 _SHELLS = ("bash", "/bin/bash", "sh", "/bin/sh")
 """Through these, clients that take a list of words run a line: `["bash", "-lc", LINE]`."""
-_DIRECTORIES = ("cwd", "workdir", "working_directory", "directory")
+_COMMANDS = ("command", "cmd", "script")
+_DIRECTORIES = ("cwd", "workdir", "working_directory", "directory", "dir_path")
 _LEAVING = ("dangerouslyDisableSandbox", "with_escalated_permissions", "sandbox_permissions", "require_escalated")
 """How calls ask to be run outside the client's sandbox."""
 _FAMILIES = ({"Read", "Glob", "Grep", "LS"}, {"Write", "Edit", "NotebookEdit"})
@@ -205,7 +206,7 @@ def _judge(call: _Call, grants: Sequence[Grant], where: Where) -> tuple[str, str
 
 
 def _command(given: Mapping[str, object]) -> tuple[str, str]:
-    values = [given[key] for key in ("command", "cmd", "script") if key in given]
+    values = [given[key] for key in _COMMANDS if key in given]
     if len(values) != 1:
         return "", "there is no command" if not values else "the input holds more than one command"
     value = values[0]
@@ -219,8 +220,13 @@ def _command(given: Mapping[str, object]) -> tuple[str, str]:
 
 def _surroundings(given: Mapping[str, object]) -> str:
     """What is wrong with what a call says about the surroundings of its command."""
+    from whet.guard.permissions.programs import program_tables
+
     if any(given.get(key) for key in ("env", "environment")):
         return "the call sets variables for the command"
+    known = {*_COMMANDS, *_DIRECTORIES, *_LEAVING, *program_tables().words["call_keys"]}
+    if unknown := next((key for key, value in given.items() if value and key not in known), ""):
+        return f"the call says {unknown[:80]!r}, which may change what runs"
     named = [given[key] for key in _DIRECTORIES if key in given]
     if len(named) > 1 or not all(isinstance(name, str) for name in named):
         return "the directory to run in is not one text"

@@ -228,10 +228,16 @@ def _bash(rule: str, text: str) -> Grant:
 
 
 def rule_words(rule: str) -> tuple[str, ...]:
-    """The words of a rule of Bash; `git add:*` and `git add *` both end with `*`, for any further words."""
+    """The words of a rule of Bash; `git add:*` and `git add *` both end with `*`, for any further words.
+
+    `curl https://example.com/:*` is for every address below that one.
+    """
     plain = rule.removesuffix(":*")
     words = read_rule(re.sub(r"\$(\{?)((?:CLAUDE|WHET)_SKILL_DIR)(\}?)", r"{\2}", plain))
-    return (*words, "*") if plain != rule and words[-1] != "*" else words
+    if plain == rule or words[-1] == "*":
+        return words
+    below = "://" in words[-1] and words[-1].endswith("/")
+    return (*words[:-1], f"{words[-1]}*", "*") if below else (*words, "*")
 
 
 def _path(tool: str, rule: str, text: str) -> Grant:

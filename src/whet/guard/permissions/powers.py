@@ -11,24 +11,10 @@ import os.path
 import re
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from whet.guard.permissions.programs import (
-    HARMLESS_VARIABLES,
-    INTERPRETERS,
-    OPAQUE,
-    OPTIONS,
-    RUNNERS,
-    SHELL_STATE,
-    STRIPPED,
-    STRIPPED_OPTIONS,
-    STRIPPED_VALUE,
-    VERSION_FLAGS,
-    WRAPPERS,
-)
+from whet.guard.permissions.programs import Options, program_tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-
-    from whet.guard.permissions.programs import Options
 
 _DEEPEST = 6
 _VALUE = re.compile(r"[A-Za-z0-9_.@:+/-]{0,60}")
@@ -41,15 +27,13 @@ _PLAIN_AWK = re.compile(r"(?!.*(?:system|getline|close|ENVIRON|PROCINFO|fflush))
 _STDIN = re.compile(r"-|/dev/(?:stdin|fd/.*)|/proc/.*")
 
 
-_TABLES = frozenset(("git", *SHELL_STATE, *INTERPRETERS, *WRAPPERS, *OPAQUE, *RUNNERS, *OPTIONS))
-
-
 class Power(NamedTuple):
     """A reason why a rule must name the words up to number `upto`; behind the last word there is nothing to name."""
 
     upto: int
-    kind: Literal["runs", "option"]
-    """`runs`: the program is there to run other things; `option`: a word turns it into something else."""
+    kind: Literal["runs", "option", "address"]
+    """`runs`: the program is there to run other things; `option`: a word turns it into something else; `address`: a
+    word that says where to fetch from, which a rule has to name when it names any."""
     reason: str
 
 
@@ -64,24 +48,25 @@ def program_of(word: str) -> str:
 def is_harmless_variable(word: str) -> bool:
     """Does an assignment only change how a program writes?"""
     name, _, value = word.partition("=")
-    return name in HARMLESS_VARIABLES and _VALUE.fullmatch(value) is not None
+    return name in program_tables().words["harmless_variables"] and _VALUE.fullmatch(value) is not None
 
 
 def stripped(argv: Sequence[str]) -> int:
     """How many words at the start are a wrapper that changes nothing; 0 when there is none, or any doubt."""
     name = argv[0] if argv else ""
-    if name not in STRIPPED:
+    wrapper = program_tables().wrappers.get(name)
+    if wrapper is None or wrapper.harmless is None:
         return 0
-    valued, before = STRIPPED[name]
-    at = 1
+    valued, at = wrapper.valued.split(), 1
     while at < len(argv) and argv[at].startswith("-"):
-        if argv[at] in valued and at + 1 < len(argv) and re.fullmatch(STRIPPED_VALUE, argv[at + 1]):
-            at += 2
-        elif re.fullmatch(STRIPPED_OPTIONS[name], argv[at]):
+        joined = f"{argv[at]}{'=' if argv[at].startswith('--') else ''}{argv[at + 1] if at + 1 < len(argv) else ''}"
+        if re.fullmatch(wrapper.harmless, argv[at]):
             at += 1
+        elif argv[at] in valued and re.fullmatch(wrapper.harmless, joined):
+            at += 2
         else:
             return 0
-    for _ in range(before):
+    for _ in range(wrapper.before):
         if at >= len(argv) or not re.fullmatch(r"\d{1,9}(?:\.\d{1,9})?[smhd]?", argv[at]):
             return 0
         at += 1
@@ -105,28 +90,28 @@ def powers(words: Sequence[str], first: int = 0, depth: int = 0) -> list[Power]:
 
 
 def _by_program(name: str, argv: Sequence[str], depth: int) -> Iterator[Power]:
-    last = len(argv) - 1
-    if name in SHELL_STATE or argv[0] in SHELL_STATE:
+    last, tables = len(argv) - 1, program_tables()
+    if {name, argv[0]} & tables.words["shell_state"]:
         yield Power(last + 1, "option", f"{name} changes the shell itself or reads text as commands")
-    elif len(argv) == 2 and argv[1] in VERSION_FLAGS and name not in WRAPPERS:
+    elif len(argv) == 2 and argv[1] in tables.words["version_flags"] and name not in tables.wrappers:
         return
     elif name == "git":
         for at, reason in git_powers(argv):
             yield Power(at, "option", reason)
-    elif name in INTERPRETERS:
+    elif name in tables.interpreters:
         yield from _interpreter(name, argv)
-    elif name in WRAPPERS:
+    elif name in tables.wrappers:
         yield from _wrapper(name, argv, depth)
-    elif name in OPAQUE:
+    elif name in tables.words["opaque"]:
         if not (name == "crontab" and argv[1:] == ["-l"]):
             yield Power(last, "runs", f"{name} can run anything")
-    elif name in RUNNERS:
+    elif name in tables.runners:
         yield from _runner(name, argv)
 
 
 def _interpreter(name: str, argv: Sequence[str]) -> Iterator[Power]:
     reason = f"{name} runs any code it is given, so it stands for everything"
-    valued, at = INTERPRETERS[name].split(), 1
+    valued, at = program_tables().interpreters[name], 1
     awk = name.endswith("awk")
     while at < len(argv) and argv[at].startswith(("-", "+")) and argv[at] != "-":
         at += 2 if argv[at] in valued else 1
@@ -139,13 +124,12 @@ def _interpreter(name: str, argv: Sequence[str]) -> Iterator[Power]:
 
 
 def _wrapper(name: str, argv: Sequence[str], depth: int) -> Iterator[Power]:
-    options, before = WRAPPERS[name]
-    valued, at = options.split(), 1
+    wrapper, at = program_tables().wrappers[name], 1
     if name == "command" and argv[1:2] in (["-v"], ["-V"]):
         return
     while at < len(argv) and (argv[at].startswith("-") or (name in ("env", "sudo") and _VARIABLE.match(argv[at]))):
-        at += 2 if argv[at] in valued else 1
-    at += before
+        at += 2 if argv[at] in wrapper.valued.split() else 1
+    at += wrapper.before
     reason = f"{name} runs the command behind it"
     if at >= len(argv):
         if len(argv) > 1 or name not in ("env", "time"):
@@ -154,15 +138,15 @@ def _wrapper(name: str, argv: Sequence[str], depth: int) -> Iterator[Power]:
         yield Power(len(argv), "option", "the command is wrapped too often")
     else:
         yield Power(at, "runs", reason)
-        if name == "xargs" and (inner := program_of(argv[at])) in _TABLES:
+        if name == "xargs" and program_tables().is_known(inner := program_of(argv[at])):
             yield Power(len(argv), "option", f"xargs gives {inner} words that nobody sees")
         for power in powers(argv[at:], 0, depth + 1):
             yield power._replace(upto=power.upto + at)
 
 
 def _runner(name: str, argv: Sequence[str]) -> Iterator[Power]:
-    runner = RUNNERS[name]
-    valued, start = OPTIONS[name].values if name in OPTIONS else "", 1
+    runner = program_tables().runners[name]
+    valued, start = program_tables().options.get(name, Options()).values, 1
     while start + 1 < len(argv) and re.fullmatch(r"-\w", argv[start]) and argv[start][1] in valued:
         start += 2
     operands = [at for at in range(start, len(argv)) if not argv[at].startswith("-")]
@@ -182,16 +166,31 @@ def _runner(name: str, argv: Sequence[str]) -> Iterator[Power]:
 
 
 def _by_options(name: str, argv: Sequence[str]) -> Iterator[Power]:
-    options = OPTIONS.get(name)
-    for at in range(1, len(argv) if options else 0):
+    options = program_tables().options.get(name, Options())
+    for at in range(1, len(argv)):
         word = argv[at]
-        if options and _is_option(options, word, old_style=at == 1 and name.endswith("tar")):
+        if options.includes(word, old_style=at == 1 and name.endswith("tar")):
             if name == "wget" and (re.fullmatch(r"-[qSnNLrH]{0,6}O-", word) or argv[at : at + 2] == ["-O", "-"]):
                 continue
             end = min(at + ("=" not in word), len(argv) - 1)
             yield Power(end, "option", f"{name} {word.partition('=')[0]} can run a program or write or send a file")
+    if options.fetches:
+        yield from _addresses(name, options, argv)
     if name in _SPECIAL:
         yield from _SPECIAL[name](argv)
+
+
+def _addresses(name: str, options: Options, argv: Sequence[str]) -> Iterator[Power]:
+    """The words that are no options and no values of them: each is an address to fetch from."""
+    is_value = False
+    for at in range(1, len(argv)):
+        word, was_value = argv[at], is_value
+        valued = next((number for number, letter in enumerate(word) if number and letter in options.values), 0)
+        is_value = not was_value and (
+            word in options.fetches.split() or (re.match("-[^-]", word) is not None and valued == len(word) - 1)
+        )
+        if not was_value and (not word.startswith("-") or "://" in word):
+            yield Power(at, "address", f"{name} fetches from another place, {word}")
 
 
 def _make(argv: Sequence[str]) -> Iterator[Power]:
@@ -216,27 +215,12 @@ def _curl(argv: Sequence[str]) -> Iterator[Power]:
         word, before = argv[at], argv[at - 1]
         if before in ("--data-urlencode", "--url-query") and "@" in word:
             yield Power(at, "option", "curl may send a file here")
-        elif re.match(r"(?:-[dF])?@", word) or "=@" in word or "=<" in word or "%output" in word:
+        elif (before in ("-b", "--cookie") and "=" not in word) or re.match(r"-[a-zA-Z]*b[^=]+$", word):
+            yield Power(at, "option", "curl sends cookies from a file here")
+        elif re.match(r"(?:-[A-Za-z]*[dFHw])?@", word) or "=@" in word or "=<" in word or "%output" in word:
             yield Power(at, "option", "curl sends or writes a file here")
         elif re.match(r"(?!https?:)[a-z]{2,9}:", word, re.IGNORECASE) and "//" in word[:12]:
             yield Power(at, "option", "curl does more than fetch a web page here")
-
-
-def _is_option(options: Options, word: str, *, old_style: bool) -> bool:
-    name = word.partition("=")[0]
-    if name in options.exact.split():
-        return True
-    if word.startswith("--"):
-        return len(name) > 3 and any(option.startswith(name) for option in options.long.split())
-    if not word.startswith(("-", "+")) and not old_style:
-        return False
-    bundled = old_style and not word.startswith("-")
-    for letter in word if bundled or word.startswith("+") else word[1:]:
-        if letter in options.short:
-            return True
-        if letter in options.values and not bundled:
-            return False
-    return False
 
 
 def _sed(argv: Sequence[str]) -> Iterator[Power]:
@@ -272,57 +256,16 @@ def _by_places(argv: Sequence[str]) -> Iterator[Power]:
 
 # --- where git stops being git: what runs another program or writes somewhere -----------------------------------------
 
-_COMMANDS = frozenset(
-    (
-        *("add", "am", "annotate", "apply", "archive", "bisect", "blame", "branch", "bundle", "cat-file", "check-attr"),
-        *("check-ignore", "checkout", "cherry", "cherry-pick", "clean", "clone", "commit", "commit-tree", "config"),
-        *("count-objects", "describe", "diff", "diff-files", "diff-index", "diff-tree", "difftool", "fetch"),
-        *("for-each-ref", "format-patch", "fsck", "gc", "grep", "hash-object", "help", "index-pack", "init", "log"),
-        *("ls-files", "ls-remote", "ls-tree", "merge", "merge-base", "merge-file", "merge-tree", "mv", "name-rev"),
-        *("notes", "pack-refs", "prune", "pull", "push", "range-diff", "read-tree", "rebase", "reflog", "remote"),
-        *("repack", "replace", "rerere", "reset", "restore", "rev-list", "rev-parse", "revert", "rm", "shortlog"),
-        *("show", "show-branch", "show-ref", "sparse-checkout", "stash", "status", "submodule", "switch"),
-        *("symbolic-ref", "tag", "update-index", "update-ref", "var", "verify-commit", "verify-tag", "version"),
-        *("whatchanged", "worktree", "write-tree"),
-    )
-)
 _GLOBAL = re.compile(
     r"-c|-C|-p|--paginate|--config-env|--exec-path|--git-dir|--work-tree|--namespace|--super-prefix|--attr-source|--bare"
 )
 _GLOBAL_VALUES = frozenset(("-c", "-C", "--config-env", "--git-dir", "--work-tree", "--namespace", "--attr-source"))
-_EVERYWHERE = ("--upload-pack", "--receive-pack", "--ext-diff", "--output", "--output-directory", "--exec-path")
-_OPTIONS: dict[str, tuple[str, str]] = {
-    "grep": ("--open-files-in-pager", "O"),
-    "rebase": ("--exec --interactive --edit-todo", "xi"),
-    "clone": ("--config --template --exec --separate-git-dir --reference", "cu"),
-    "init": ("--template --separate-git-dir", ""),
-    "fetch": ("--exec", ""),
-    "pull": ("--exec", ""),
-    "push": ("--exec", ""),
-    "ls-remote": ("--exec", ""),
-    "archive": ("--remote --exec", "o"),
-    "format-patch": ("", "o"),
-    "difftool": ("--extcmd --tool --gui", "xtg"),
-    "blame": ("--contents", ""),
-    "add": ("--interactive --edit", "ie"),
-    "commit": ("--edit", "e"),
-}
-"""Options of sub-commands that run something, open an editor or write elsewhere: long ones, and letters."""
-_SHORT_VALUES = {"commit": "mFCcStu", "grep": "efmABC", "clone": "bjo", "rebase": "sXC", "format-patch": "v"}
-_WORDS: dict[str, frozenset[str]] = {
-    "bisect": frozenset(("run", "visualize", "view")),
-    "submodule": frozenset(("foreach", "update", "add", "init", "sync", "set-url")),
-    "remote": frozenset(("add", "set-url")),
-}
-_OTHERS = frozenset(("difftool", "help"))
-_READS_CONFIG = frozenset(("--get", "--get-all", "--get-regexp", "--list", "-l", "get", "list", "--get-urlmatch"))
-_FETCHING = frozenset(("clone", "fetch", "pull", "push", "ls-remote", "remote", "submodule", "archive"))
 _HELPER = re.compile(r"[A-Za-z0-9-]{1,40}::|(?:fd|file):", re.IGNORECASE)
 
 
 def git_powers(argv: Sequence[str]) -> Iterator[tuple[int, str]]:
     """The words of a git command that a rule has to name, with what they can do."""
-    at = 1
+    git, at = program_tables().git, 1
     while at < len(argv) and argv[at].startswith("-"):
         name = argv[at].partition("=")[0]
         if _GLOBAL.fullmatch(name) or argv[at].startswith(("-c", "-C")):
@@ -332,39 +275,24 @@ def git_powers(argv: Sequence[str]) -> Iterator[tuple[int, str]]:
     if at >= len(argv):
         return
     command, rest = argv[at], range(at + 1, len(argv))
-    if command not in _COMMANDS:
+    if command not in git.commands:
         yield at, f"git {command} is no command of git itself, it may be an alias for anything"
         return
     asked = [word for word in argv[at + 1 :] if word not in ("--global", "--local", "--system", "--worktree")]
-    if command == "config" and not _READS_CONFIG & set(asked[:1]):
+    if command == "config" and not git.reads_config & set(asked[:1]):
         key = argv.index(asked[0], at) if asked and "." in asked[0] and asked[0][0] != "-" else len(argv) - 1
         yield key, "git config can make git run other programs"
-    if command in _OTHERS:
+    if command in git.opens_others:
         yield at, f"git {command} opens other programs"
-    words = _WORDS.get(command, frozenset())
+    options = git.options.get(command, Options())
     for number in rest:
         word = argv[number]
-        if word in words:
+        if word in options.words.split():
             yield number, f"git {command} {word} runs other programs or fetches from elsewhere"
-        if _dangerous(command, word):
+        if options.includes(word) or git.options[""].includes(word):
             yield (
                 min(number + ("=" not in word), len(argv) - 1),
                 f"git {command} {word.partition('=')[0]} can run another program, open an editor or write a file",
             )
-        elif command in _FETCHING and _HELPER.match(word):
+        elif command in git.fetching and _HELPER.match(word):
             yield number, f"{word.partition(':')[0]}: addresses can run another program"
-
-
-def _dangerous(command: str, word: str) -> bool:
-    long, short = _OPTIONS.get(command, ("", ""))
-    if word.startswith("--"):
-        name = word.partition("=")[0]
-        return len(name) > 3 and any(option.startswith(name) for option in (*_EVERYWHERE, *long.split()))
-    if not word.startswith("-"):
-        return False
-    for letter in word[1:]:
-        if letter in short:
-            return True
-        if letter in _SHORT_VALUES.get(command, ""):
-            return False
-    return False

@@ -93,6 +93,8 @@ def _checked(text: str) -> str:
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./,:=+@%^~#-")
 _ENDS = frozenset(" \t\n;&|<>()")
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
+_BLANK = re.compile(r"[ \t]|(?<=[ \t])\\\n")
+_COMMENT = re.compile(r"#(?:[ \t]+(?!-)[A-Za-z0-9_.,:/@%+-]+)*[ \t]*\Z")
 _REFLOG = re.compile(r"@\{[A-Za-z0-9_/-]{1,100}(?:\.[A-Za-z0-9_/-]{1,100}){0,10}\}")
 """`stash@{0}`: braces that no shell expands."""
 _FORBIDDEN = {
@@ -111,7 +113,8 @@ _KEYWORDS = frozenset(
         *("function", "coproc", "[[", "]]", "{", "}", "!", "repeat", "foreach", "end", "always", "nocorrect", "noglob"),
     )
 )
-_SHORT_ESCAPES = {"n": "\n", "t": "\t", "\\": "\\", "'": "'", '"': '"'}
+_SHORT_ESCAPES = {"n": "\n", "t": "\t", "\\": "\\", '"': '"'}
+"""Those of `$'...'`. dash does not know such quotes and ends them at the first `'`, also behind a backslash."""
 
 
 class _Reader:
@@ -133,8 +136,14 @@ class _Reader:
         return self.text[self.at : self.at + count]
 
     def _blanks(self) -> None:
-        while self._peek() in (" ", "\t"):
-            self.at += 1
+        """Pass over blanks, a backslash at the end of a line among them, and over a comment that ends the text.
+
+        Some shells do not take `#` for a comment; it may hold only what would change nothing then.
+        """
+        while found := _BLANK.match(self.text, self.at):
+            self.at = found.end()
+        if not self.rule and self.at and self.text[self.at - 1] in " \t\n" and _COMMENT.match(self.text, self.at):
+            self.at = len(self.text)
 
     def _operator(self) -> None:
         two = self._peek(2)
@@ -311,7 +320,7 @@ _KINDS = frozenset(
     (
         *("program", "list", "pipeline", "redirected_statement", "command", "command_name", "file_redirect"),
         *("word", "number", "string", "string_content", "raw_string", "ansi_c_string", "concatenation"),
-        *("variable_assignment", "variable_name", "file_descriptor"),
+        *("variable_assignment", "variable_name", "file_descriptor", "comment"),
         *("&&", "||", ";", "|", '"', ">", ">>", "<", ">&", "&>", "&>>", "="),
     )
 )

@@ -10,7 +10,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from whet.guard.permissions.programs import RUNNERS
+from whet.guard.permissions.programs import program_tables
 from whet.guard.shell.commands import INTERPRETERS, inner, name_of, parse, unwrapped
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ _ACTIONS = frozenset(
 _PLACES = frozenset("src lib app docs doc tests public dist out output data content assets static bin".split())  # noqa: SIM905  words
 """Directories: after a program that is not known they are what it works on."""
 _DEEP = {
-    **{program: frozenset(runner.deep.split()) for program, runner in RUNNERS.items()},
+    **{program: frozenset(runner.deep.split()) for program, runner in program_tables().runners.items()},
     "uv": frozenset(("run", "tool", "pip", "python")),
     "gh": frozenset(("pr", "issue", "repo", "release", "run", "workflow", "secret", "api")),
     "aws": frozenset(("s3", "ec2", "lambda", "iam", "ecs", "eks", "s3api", "rds", "logs", "cloudformation", "sts")),
