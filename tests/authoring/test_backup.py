@@ -8,7 +8,9 @@ import shutil
 import signal
 import subprocess
 import sys
+import warnings
 import zipfile
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +19,10 @@ import pytest
 from authoring.world import PRELUDE, start
 from whet import Library
 from whet.errors import WhetError
+from whet.interfaces.cli.run import run as run_cli
 from whet.library.package import read_tree
+from whet.skill.tree import Entry, Limits, digest
+from whet.store.intents import Intents
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -179,6 +184,224 @@ def test_a_backup_that_is_not_whole_is_refused_before_anything_is_touched(tmp_pa
     with opened(tmp_path) as library, pytest.raises(WhetError) as caught:
         library.sources.restore_backup(str(tmp_path / "nowhere"))
     assert caught.value.code == "no-such-file"
+
+
+def _forged(backup: Path, *, skills: list[tuple[str, dict[str, Any]]] = [], files: dict[str, str] = {}) -> None:  # noqa: B006  never changed
+    """Add skills (a path, and its members: text, or a tuple of its kind and text) and files to a backup."""
+    with zipfile.ZipFile(backup) as old:
+        contents = {name: old.read(name) for name in old.namelist()}
+    told = json.loads(contents.pop("backup.json"))
+
+    def add(name: str, text: str, **kind: Any) -> Entry:
+        contents[name], sha = text.encode(), sha256(text.encode()).hexdigest()
+        told["members"][name] = {"sha256": sha, "mode": 0o4755, "executable": False, "link": False, **kind}
+        is_link = bool(kind.get("link"))
+        return Entry(
+            name.split("/", 2)[-1], "link" if is_link else "file", bool(kind.get("executable")), len(text), sha
+        )
+
+    for path, members in skills:
+        member = f"skills/{len(told['skills'])}"
+        entries = [
+            add(f"{member}/{name}", text)
+            if isinstance(text, str)
+            else add(f"{member}/{name}", text[1], **{text[0]: True})
+            for name, text in members.items()
+        ]
+        told["skills"].append({"name": path, "path": path, "member": member, "digest": digest(entries)})
+    for place, text in files.items():
+        member = f"files/{len(told['files'])}"
+        add(member, text)
+        told["files"][member] = place
+    with zipfile.ZipFile(backup, "w", zipfile.ZIP_DEFLATED) as new:
+        for name, data in contents.items():
+            new.writestr(name, data)
+        new.writestr("backup.json", json.dumps(told))
+
+
+MAIN = {"SKILL.md": "---\nname: evil\ndescription: Does. Use it.\n---\nBody.\n"}
+
+
+def test_nothing_is_written_outside_the_roots_and_the_known_files(tmp_path: Path) -> None:
+    top = tmp_path / "one"
+    backup = filled(top)
+    home = top / "home"
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    roots = home / ".agents" / "skills"
+    (roots / "away").symlink_to(outside)
+    (roots / "dangling").symlink_to(outside / "gone")
+    (roots / ".git").mkdir()
+    places = [
+        str(outside / "evil"),
+        "relative",
+        "~/evil",
+        "~/.agents/skills/../../evil",
+        "~/.ssh",
+        "~/.agents/skills/away/evil",
+        "~/.agents/skills/dangling/evil",
+        "~/.agents/skills/.git/hooks",
+        "~/.agents/skills/node_modules/evil",
+        "~/.agents/skills/deploy/evil",
+        "~/.agents/skills/1/2/3/4/5/6/7",
+        str(top / "state" / "contents" / "evil"),
+    ]
+    beside = {
+        str(outside / "file"): "evil",
+        "~/.bashrc": "evil",
+        "~/.agents/../.profile": "evil",
+        "~/.agents/skills/deploy/more": "evil",
+    }
+    good = "~/.claude/skills/found"
+    _forged(
+        backup,
+        skills=[(place, MAIN) for place in [*places, good]] + [("~/.agents/skills/none", {"a": "b"})],
+        files=beside,
+    )
+    before = sorted(path for path in tmp_path.rglob("*") if "state" not in path.parts)
+    with opened(top) as library:
+        restored = library.sources.restore_backup(str(backup))
+    assert (restored.skills, restored.kept) == ((good,), ())
+    assert [(note.code, note.severity) for note in restored.notes] == [("not-restored", "warning")] * 17
+    told = [note.message.split(" was not restored")[0] for note in restored.notes]
+    assert told == [*places, "~/.agents/skills/none", *(f"files/{number}" for number in range(1, 5))]
+    made = home / ".claude"
+    after = sorted(path for path in tmp_path.rglob("*") if not any("state" in part for part in path.parts))
+    assert [path for path in after if made not in (path, *path.parents)] == before
+    assert (made / "skills" / "found" / "SKILL.md").stat().st_mode & 0o7777 == 0o755
+    env = {"HOME": str(home), "PATH": "", "WHET_HOME": str(top / "state")}
+    assert run_cli(["restore", "--backup", str(backup)], env) == 1
+
+
+def test_the_open_changes_of_a_backup_are_forgotten(tmp_path: Path) -> None:
+    backup = filled(tmp_path / "one")
+    with opened(tmp_path / "one") as library:
+        Intents(library.workspace.state, library.workspace.clock).begin("sync", {"evil": "payload"})
+        backup.unlink()
+        library.sources.backup(str(backup))
+    with opened(tmp_path / "two") as library:
+        assert library.sources.restore_backup(str(backup)).notes == ()
+        assert library.workspace.state.read("SELECT * FROM intents") == []
+
+
+def _refused(top: Path, *spoils: Callable[[Path], object]) -> list[str]:
+    """Spoil a backup in several ways: each is refused as damaged, and nothing is touched. What is said."""
+    whole = filled(top)
+    before, names, said = seen(top), sorted([*os.listdir(top), "spoiled", "spoiled.other"]), []
+    for spoil in spoils:
+        backup = Path(shutil.copy(whole, top / "spoiled"))
+        (top / "spoiled.other").touch()
+        spoil(backup)
+        with opened(top) as library, pytest.raises(WhetError) as caught:
+            library.sources.restore_backup(str(backup))
+        assert caught.value.code == "backup-damaged"
+        said.append(caught.value.message.split(": ", 1)[1])
+    assert (seen(top), sorted(os.listdir(top))) == (before, names)
+    return said
+
+
+def test_a_skill_that_no_backup_takes_in_is_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    limits = Limits(files=20, file_bytes=2_000, total_bytes=3_000)
+    monkeypatch.setattr("whet.authoring.backup.LIMITS", limits)
+    monkeypatch.setattr("whet.authoring.backup._MAX_FILE", 5_000)
+    skills: list[dict[str, Any]] = [
+        {**MAIN, "x": ("link", "/etc/passwd")},
+        {**MAIN, "a/x": ("link", "../../y")},
+        {**MAIN, "x": ("link", "SKILL.md"), "x/y": "through a link"},
+        {**MAIN, "../x": "up"},
+        {**MAIN, "/x": "rooted"},
+        {**MAIN, "a//x": "empty part"},
+        {**MAIN, "huge": "0" * 2_001},
+        {**MAIN, "one": "0" * 1_500, "other": "0" * 1_500},
+        {**MAIN, **{f"{number}": "" for number in range(20)}},
+    ]
+
+    def forge(skill: dict[str, Any]) -> Callable[[Path], None]:
+        return lambda backup: _forged(backup, skills=[("~/.agents/skills/evil", skill)])
+
+    long = {"~/.agents/whet-lock.json": "0" * 5_001}
+    assert _refused(tmp_path, *map(forge, skills), lambda backup: _forged(backup, files=long)) == [
+        "skills/2/x is a link that leaves its skill.",
+        "skills/2/a/x is a link that leaves its skill.",
+        "skills/2/x is a file and cannot hold skills/2/x/y.",
+        "skills/2/../x is no path.",
+        "skills/2//x is no path.",
+        "skills/2/a//x is no path.",
+        "the skill ~/.agents/skills/evil is too large.",
+        "the skill ~/.agents/skills/evil is too large.",
+        "the skill ~/.agents/skills/evil is too large.",
+        "files/1 is too large.",
+    ]
+
+
+def test_members_that_are_there_twice_belong_nowhere_or_are_packed_oddly_are_damage(tmp_path: Path) -> None:
+    def add(name: str, method: int = zipfile.ZIP_STORED) -> Callable[[Path], None]:
+        def spoil(backup: Path) -> None:
+            with zipfile.ZipFile(backup, "a", method) as archive, warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)
+                archive.writestr(name, b"other")
+
+        return spoil
+
+    def relist(**change: Any) -> Callable[[Path], object]:
+        return lambda backup: backup.write_bytes(_listed(backup, lambda told: told.update(change)))
+
+    def nowhere(told: dict[str, Any]) -> None:
+        del told["files"]["files/0"]
+
+    said = _refused(
+        tmp_path,
+        add("state/config.toml"),
+        add("state/more"),
+        add("skills/0/more", zipfile.ZIP_LZMA),
+        lambda backup: backup.write_bytes(_listed(backup, nowhere)),
+        lambda backup: backup.write_bytes(_listed(backup, lambda told: told["skills"].extend(told["skills"]))),
+        relist(skills=[{"name": 1}]),
+        relist(files={"files/0": ["list"]}),
+        relist(members=[]),
+        relist(version="1"),
+    )
+    assert said == [
+        "it does not hold exactly what it lists.",
+        "it does not hold exactly what it lists.",
+        "it is compressed in a way that no backup is.",
+        "files/0 belongs nowhere.",
+        "it does not hold exactly what it lists.",
+        "skills does not have the fields it should have.",
+        "files/0 is not what it should be.",
+        "'list' object has no attribute 'items'.",
+        "'>' not supported between instances of 'str' and 'int'.",
+    ]
+
+
+def test_a_database_that_is_none_is_damage(tmp_path: Path) -> None:
+    def spoil(backup: Path) -> None:
+        junk = b"junk" * 3000
+        with zipfile.ZipFile(backup) as old:
+            contents = {name: old.read(name) for name in old.namelist()}
+        told = json.loads(contents.pop("backup.json"))
+        contents["state/state.db"] = junk
+        told["members"]["state/state.db"]["sha256"] = sha256(junk).hexdigest()
+        with zipfile.ZipFile(backup, "w") as new:
+            for name, data in {**contents, "backup.json": json.dumps(told).encode()}.items():
+                new.writestr(name, data)
+
+    assert _refused(tmp_path, spoil) == ["file is not a database."]
+
+
+def test_a_pipe_is_no_backup_and_a_file_whose_name_is_no_text_is_left_out(tmp_path: Path) -> None:
+    backup = filled(tmp_path)
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "home" / ".agents" / "skills" / "review" / "a\\b.md").write_text("a backslash is part of a name")
+    with opened(tmp_path) as library:
+        with pytest.raises(WhetError) as caught:
+            library.sources.restore_backup(str(tmp_path / "pipe"))
+        assert caught.value.code == "no-such-file"
+        (tmp_path / "home" / ".agents" / "skills" / "deploy" / os.fsdecode(b"\xff")).write_text("")
+        backup.unlink()
+        made = library.sources.backup(str(backup))
+    assert made.skills == ("review",)
+    assert made.left_out == ("deploy is left out. A file in it has a name that is not text.",)
 
 
 WRITER = (

@@ -563,13 +563,18 @@ class SkillSources:
     def restore_backup(self, path: str) -> Restored:
         """Put back what a backup holds. The present state directory is moved aside, and no skill is overwritten.
 
-        Everything is compared with the list of the backup first. Raises InvalidError `backup-damaged`.
+        Everything is compared with the list of the backup first. Skills are written only where your own skills are
+        looked for; `notes` name what belongs elsewhere. Raises InvalidError `backup-damaged`.
         """
         from whet.authoring.backup import restore_backup
+        from whet.library.roots import explicit_roots, own_roots
 
-        workspace = self._workspace
+        workspace, place = self._workspace, self._workspace.place
+        explicit = workspace.explicit
+        roots = own_roots(place) if explicit is None else [root.path for root in explicit_roots(explicit, place)]
+        files = self.lock_files()
         workspace.close()
-        return restore_backup(workspace.state, path, workspace.place.home, workspace.clock)
+        return restore_backup(workspace.state, roots, files, path, place.home, workspace.clock)
 
     def lock_files(self) -> list[str]:
         """The locks of the roots that skills can be installed in, whether they are there or not."""

@@ -13,36 +13,48 @@ its list before it gets its name, and again before anything is restored from it.
 
 Restoring builds the whole state directory beside the present one, and then lets the two change places in one step; the
 present one is kept. Skills that are there are never touched.
+
+A backup may come from anybody. Its list is checked as a whole before anything is written. Skills are written only where
+the library looks for a person's own skills, and files only where it keeps them; whatever belongs elsewhere is left out
+and reported. Changes that were open when the backup was made are forgotten: they name files of that moment.
 """
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import shutil
+import sqlite3
 import stat
+import struct
 import zipfile
 import zlib
-from contextlib import ExitStack, closing, suppress
-from hashlib import sha256
-from typing import TYPE_CHECKING, Any, NamedTuple
+from contextlib import ExitStack, closing, contextmanager, suppress
+from hashlib import file_digest, sha256
+from typing import TYPE_CHECKING, NamedTuple
 
 from whet import __version__
 from whet.authoring.trees import digest, write_tree
 from whet.errors import ConflictError, FailedError, InvalidError, NotFoundError, WhetError
-from whet.library.package import read_tree
+from whet.library.files import inside
+from whet.library.package import LIMITS, read_tree
 from whet.library.skill_id import portable
-from whet.skill.tree import Item
-from whet.store.atomic import exchange, is_leftover, staging, sync_file, write_bytes
+from whet.notes import Note
+from whet.skill.finder import LIBRARY, MAIN_FILES, is_overview, main_file, parents
+from whet.skill.tree import Entry, Item, escapes
+from whet.skill.tree import digest as entries_digest
+from whet.store.atomic import is_leftover, staging, sync_file, trade, write_bytes
 from whet.store.clock import iso
 from whet.store.directories import make_directories, sync_directory
 from whet.store.failures import os_failures
 from whet.store.home import LOGS
 from whet.store.locks import FileLock, lock_path
 from whet.store.state import FILE
-from whet.values import answer_json
+from whet.values import answer_json, read_value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from whet.skill.tree import Tree
     from whet.store.clock import Clock
@@ -55,16 +67,24 @@ _LEFT_OUT = frozenset({"locks", "fetching", "publishing", "former", *LOGS.values
 """What is made again, is of this moment only, or is copied from the database."""
 _LOCK_SECONDS = 10.0
 _BLOCK = 1 << 20
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+_MAX_LIST = 256 * 1024 * 1024
+"""Bytes of the list: room for more than a million contents."""
+_MAX_FILE = 64 * 1024 * 1024
+"""Bytes of a file that lies beside skills."""
 _DAMAGE = (
     zipfile.BadZipFile,
     zlib.error,
+    struct.error,
     EOFError,
-    KeyError,
+    LookupError,
     ValueError,
     TypeError,
     AttributeError,
-    NotImplementedError,
+    RuntimeError,
+    sqlite3.Error,
 )
+"""What reading an archive, its list and its database raises where somebody wrote something else into them."""
 
 
 class Backup(NamedTuple):
@@ -94,6 +114,8 @@ class Restored(NamedTuple):
     """The skills that were written."""
     kept: tuple[str, ...]
     """Skills and files that are there with another content, and were left as they are."""
+    notes: tuple[Note, ...] = ()
+    """What was not restored, and why."""
 
     def to_json(self) -> Json:
         """The outcome as JSON carries it."""
@@ -107,6 +129,17 @@ class Member(NamedTuple):
     mode: int
     executable: bool = False
     link: bool = False
+
+
+class Kept(NamedTuple):
+    """One skill of a backup."""
+
+    name: str
+    path: str
+    """Where it belongs; `~` is the home."""
+    member: str
+    """What the paths of its files begin with."""
+    digest: str
 
 
 # --- writing ---------------------------------------------------------------------------------------------------------
@@ -140,7 +173,7 @@ def write_backup(
             size = os.path.getsize(written)
             os.replace(written, target)
             sync_directory(os.path.dirname(target))
-    names = tuple(str(skill["name"]) for skill in pack.skills)
+    names = tuple(skill.name for skill in pack.skills)
     return Backup(target, size, len(pack.members), names, entries, tuple(pack.left_out))
 
 
@@ -150,7 +183,7 @@ class _Pack:
     def __init__(self, archive: zipfile.ZipFile) -> None:
         self._archive = archive
         self.members: dict[str, Member] = {}
-        self.skills: list[Json] = []
+        self.skills: list[Kept] = []
         self.files: dict[str, str] = {}
         self.left_out: list[str] = []
 
@@ -184,8 +217,13 @@ class _Pack:
             with FileLock(lock_path(state, "skill", real), timeout=_LOCK_SECONDS):
                 tree = read_tree(real)
                 modes = {path: _mode(os.path.join(real, *path.split("/"))) for path in tree or {}}
+            for path in tree or {}:
+                path.encode()
         except WhetError as error:
             self.left_out.append(f"{name} is left out. {error.message}")
+            return
+        except UnicodeEncodeError:
+            self.left_out.append(f"{name} is left out. A file in it has a name that is not text.")
             return
         if tree is None:
             return  # deleted a moment ago
@@ -193,20 +231,20 @@ class _Pack:
             self._archive.writestr(zipfile.ZipInfo(f"{member}/{path}"), item.data)
             told = Member(sha256(item.data).hexdigest(), stat.S_IMODE(modes[path]), item.executable, item.link)
             self.members[f"{member}/{path}"] = told
-        self.skills.append({"name": name, "path": portable(real, home), "member": member, "digest": digest(tree)})
+        self.skills.append(Kept(name, portable(directory, home), member, digest(tree)))
 
     def add_other(self, path: str, home: str) -> None:
         """Take in a file that lies beside skills, if it is there."""
         with suppress(FileNotFoundError, IsADirectoryError):
             member = f"files/{len(self.files)}"
             self._add_file(member, path, _mode(path))
-            self.files[member] = portable(os.path.realpath(path), home)
+            self.files[member] = portable(path, home)
 
     def finish(self, clock: Clock) -> None:
         """Write the list."""
         members = {name: member._asdict() for name, member in self.members.items()}
         told = {"version": VERSION, "whet": __version__, "created": iso(clock()), "members": members}
-        text = json.dumps({**told, "skills": self.skills, "files": self.files})
+        text = json.dumps({**told, "skills": [skill._asdict() for skill in self.skills], "files": self.files})
         self._archive.writestr(zipfile.ZipInfo(LIST), text)
 
     def _add_file(self, name: str, path: str, mode: int) -> None:
@@ -227,8 +265,6 @@ def _mode(path: str) -> int:
 
 def _copy_database(state: StateDatabase, work: str) -> int:
     """Copy the database as it is at one moment, and write its logs; how many entries the history has."""
-    import sqlite3
-
     from whet.store.former import write_logs
     from whet.store.repair import check_state
 
@@ -254,39 +290,97 @@ class _List(NamedTuple):
     """What a backup says that it holds."""
 
     members: dict[str, Member]
-    skills: tuple[dict[str, Any], ...]
+    skills: tuple[Kept, ...]
     files: dict[str, str]
 
 
 def check_backup(path: str) -> _List:
     """Compare every member with the list. Raises InvalidError `backup-damaged` and NotFoundError."""
-    if not os.path.exists(path):
+    if not os.path.isfile(path):
         hint = "Name a file that `whet backup` wrote."
         raise NotFoundError("no-such-file", f"There is no file {path}.", hint=hint, path=path)
+    with _damage(path), _opened(path) as archive:
+        if archive.getinfo(LIST).file_size > _MAX_LIST:
+            raise ValueError("its list is too large")
+        if any(info.compress_type not in _METHODS for info in archive.infolist()):
+            raise ValueError("it is compressed in a way that no backup is")
+        told = json.loads(archive.read(LIST))
+        if told["version"] > VERSION:
+            raise InvalidError(
+                "backup-newer", f"{path} was written by a newer Whet.", hint="Update Whet, then restore it."
+            )
+        members = {name: read_value(Member, member, name) for name, member in told["members"].items()}
+        if sorted([*members, LIST]) != sorted(archive.namelist()):
+            raise ValueError("it does not hold exactly what it lists")
+        skills: tuple[Kept, ...] = read_value(tuple[Kept, ...], told["skills"], "skills")
+        files = {name: read_value(str, place, name) for name, place in told["files"].items()}
+        _check_names(members, [skill.member for skill in skills], files)
+        if large := next((name for name in files if archive.getinfo(name).file_size > _MAX_FILE), ""):
+            raise ValueError(f"{large} is too large")
+        for skill in skills:
+            _check_skill(archive, skill, members)
+        for name, member in members.items():
+            if _hash(archive, name) != member.sha256:
+                raise ValueError(f"{name} is not what was written")
+        return _List(members, skills, files)
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[zipfile.ZipFile]:
+    with (
+        os_failures(path, doing="read", other="read-failed"),
+        open(path, "rb") as file,
+        zipfile.ZipFile(file) as archive,
+    ):
+        yield archive
+
+
+@contextmanager
+def _damage(path: str) -> Iterator[None]:
+    """Whatever is wrong with an archive is one error."""
     try:
-        with (
-            os_failures(path, doing="read", other="read-failed"),
-            open(path, "rb") as file,
-            zipfile.ZipFile(file) as archive,
-        ):
-            told = json.loads(archive.read(LIST))
-            if told["version"] > VERSION:
-                raise InvalidError(
-                    "backup-newer", f"{path} was written by a newer Whet.", hint="Update Whet, then restore it."
-                )
-            members = {str(name): Member(**member) for name, member in told["members"].items()}
-            if sorted([*members, LIST]) != sorted(archive.namelist()):
-                raise ValueError("it does not hold exactly what it lists")
-            for name, member in members.items():
-                if any(part in ("", ".", "..") for part in name.split("/")) or "\\" in name or "\0" in name:
-                    raise ValueError(f"{name} is no path")
-                if _hash(archive, name) != member.sha256:
-                    raise ValueError(f"{name} is not what was written")
-            return _List(members, tuple(told["skills"]), dict(told["files"]))
+        yield
     except _DAMAGE as error:
         hint = "Nothing was changed. Use another backup."
         why = str(error) or type(error).__name__
         raise InvalidError("backup-damaged", f"{path} is no whole backup: {why}.", hint=hint, path=path) from error
+
+
+def _check_names(members: Collection[str], skills: Collection[str], files: Collection[str]) -> None:
+    """Raise ValueError where a member lies outside of what a backup consists of, or in the way of another."""
+    if len({*skills}) != len(skills) or not {*files} <= {*members}:
+        raise ValueError("it does not hold exactly what it lists")
+    for name in members:
+        parts = name.split("/")
+        if any(part in ("", ".", "..") for part in parts) or "\0" in name or (os.sep != "/" and os.sep in name):
+            raise ValueError(f"{name} is no path")
+        if parts[0] != "state" and name not in files and "/".join(parts[:2]) not in skills:
+            raise ValueError(f"{name} belongs nowhere")
+        if above := next((above for above in parents(name) if above in members), ""):
+            raise ValueError(f"{above} is a file and cannot hold {name}")
+
+
+def _check_skill(archive: zipfile.ZipFile, skill: Kept, members: Mapping[str, Member]) -> None:
+    """Raise ValueError where a skill is not what a backup takes in: whole, not too large, with no link out of it."""
+    own = _files_of(skill, members)
+    sizes = {path: archive.getinfo(f"{skill.member}/{path}").file_size for path in own}
+    total = sum(sizes.values())
+    if len(own) > LIMITS.files or total > LIMITS.total_bytes or max(sizes.values(), default=0) > LIMITS.file_bytes:
+        raise ValueError(f"the skill {skill.name} is too large")
+    for path, member in own.items():
+        if member.link and escapes(path, archive.read(f"{skill.member}/{path}").decode("utf-8", "surrogateescape")):
+            raise ValueError(f"{skill.member}/{path} is a link that leaves its skill")
+    listed = (
+        Entry(path, "link" if member.link else "file", member.executable, sizes[path], member.sha256)
+        for path, member in own.items()
+    )
+    if entries_digest(listed) != skill.digest:
+        raise ValueError(f"the skill {skill.name} is not what was written")
+
+
+def _files_of(skill: Kept, members: Mapping[str, Member]) -> dict[str, Member]:
+    start = f"{skill.member}/"
+    return {name[len(start) :]: member for name, member in members.items() if name.startswith(start)}
 
 
 def _hash(archive: zipfile.ZipFile, name: str) -> str:
@@ -302,19 +396,31 @@ def _blocks(archive: zipfile.ZipFile, name: str) -> Iterator[bytes]:
             yield block
 
 
-def restore_backup(state: StateDatabase, path: str, home: str, clock: Clock) -> Restored:
-    """Put back what a backup holds; the present state directory is moved aside. Raises WhetError."""
+def restore_backup(
+    state: StateDatabase, roots: Collection[str], files: Iterable[str], path: str, home: str, clock: Clock
+) -> Restored:
+    """Put back what a backup holds; the present state directory is moved aside. Raises WhetError.
+
+    Skills are written below `roots` alone, and other files only if they are among `files`.
+    """
     source = os.path.abspath(os.path.expanduser(path))
     told = check_backup(source)
     directory = os.path.realpath(state.directory)
     stamp = iso(clock()).replace("-", "").replace(":", "")
     staged = _free(f"{directory}.aside-{stamp}")
     with os_failures(source, doing="restore"), open(source, "rb") as file, zipfile.ZipFile(file) as archive:
-        _unpack_state(archive, told, staged)
-        done, kept = _write_skills(archive, told, home)
-        kept += _write_files(archive, told, home)
+        try:
+            _unpack_state(archive, told, staged)
+            with _damage(source):
+                _forget_intents(os.path.join(staged, FILE))
+            writing = _Writing(archive, told, home)
+            writing.write_skills({os.path.realpath(root) for root in roots})
+            writing.write_files({os.path.realpath(file) for file in files})
+        except BaseException:
+            shutil.rmtree(staged, ignore_errors=True)
+            raise
     aside = _change_places(state, staged, directory)
-    return Restored(directory, aside, tuple(done), tuple(kept))
+    return Restored(directory, aside, tuple(writing.done), tuple(writing.kept), tuple(writing.notes))
 
 
 def _free(path: str) -> str:
@@ -327,42 +433,105 @@ def _free(path: str) -> str:
 
 def _unpack_state(archive: zipfile.ZipFile, told: _List, staged: str) -> None:
     """Make the whole state directory anew, and wait until the disk has it."""
+    own = {name: member for name, member in told.members.items() if name.startswith("state/")}
     make_directories(staged, private=True)
+    if sum(archive.getinfo(name).file_size for name in own) > shutil.disk_usage(staged).free:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), staged)
     at_once = hasattr(os, "sync")
-    for name, member in told.members.items():
-        if name.startswith("state/"):
-            target = os.path.join(staged, *name.split("/")[1:])
-            make_directories(os.path.dirname(target), durable=False, private=True)
-            descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with open(descriptor, "wb") as file:
-                file.writelines(_blocks(archive, name))
-                os.chmod(target, member.mode & 0o700)
-                if not at_once:
-                    file.flush()
-                    os.fsync(file.fileno())
+    for name, member in own.items():
+        target = os.path.join(staged, *name.split("/")[1:])
+        make_directories(os.path.dirname(target), durable=False, private=True)
+        descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with open(descriptor, "wb") as file:
+            file.writelines(_blocks(archive, name))
+            os.chmod(target, member.mode & 0o700)
+            if not at_once:
+                file.flush()
+                os.fsync(file.fileno())
     if at_once:
         os.sync()
 
 
-def _write_skills(archive: zipfile.ZipFile, told: _List, home: str) -> tuple[list[str], list[str]]:
-    """Write the skills that are not there; their names, and the names of those that are there and different."""
-    done, kept = [], []
-    for skill in told.skills:
-        directory, start = _place(str(skill["path"]), home), f"{skill['member']}/"
-        own = {name[len(start) :]: member for name, member in told.members.items() if name.startswith(start)}
+def _forget_intents(path: str) -> None:
+    """Strike out the changes that were open when the backup was made: nobody may finish them here."""
+    if os.path.lexists(path):
+        with closing(sqlite3.connect(path)) as connection, connection:
+            connection.execute("PRAGMA trusted_schema = OFF")
+            if connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'intents'").fetchone():
+                connection.execute("DELETE FROM intents")
+
+
+class _Writing:
+    """Skills and other files on their way from a backup to where they belong."""
+
+    def __init__(self, archive: zipfile.ZipFile, told: _List, home: str) -> None:
+        self._archive = archive
+        self._told = told
+        self._home = home
+        self.done: list[str] = []
+        self.kept: list[str] = []
+        self.notes: list[Note] = []
+
+    def write_skills(self, roots: Collection[str]) -> None:
+        """Write the skills that are not there below these (resolved) directories."""
+        for skill in self._told.skills:
+            place = self._place(skill.path)
+            directory = os.path.realpath(place)
+            own = _files_of(skill, self._told.members)
+            if not main_file(own):
+                self._refuse(skill.name, place, "It has no main file.")
+            elif not any(_is_searched(directory, root) for root in roots):
+                self._refuse(skill.name, place, "This is no place for your own skills.")
+            elif not os.path.lexists(place):
+                self._write_skill(skill, directory, own)
+                self.done.append(skill.name)
+            elif _digest_at(directory) != skill.digest:
+                self.kept.append(skill.name)
+
+    def _write_skill(self, skill: Kept, directory: str, own: Mapping[str, Member]) -> None:
         tree: Tree = {
-            path: Item(archive.read(start + path), executable=member.executable, link=member.link)
+            path: Item(self._archive.read(f"{skill.member}/{path}"), executable=member.executable, link=member.link)
             for path, member in own.items()
         }
-        if not os.path.lexists(directory):
-            write_tree(directory, None, tree)
-            for path, member in own.items():
-                if not member.link:
-                    os.chmod(os.path.join(directory, *path.split("/")), member.mode)
-            done.append(str(skill["name"]))
-        elif _digest_at(directory) != skill["digest"]:
-            kept.append(str(skill["name"]))
-    return done, kept
+        write_tree(directory, None, tree)
+        for path, member in own.items():
+            if not member.link:
+                os.chmod(os.path.join(directory, *path.split("/")), member.mode & 0o777)
+
+    def write_files(self, known: Collection[str]) -> None:
+        """Write the other files that are not there, of those that are known (and resolved)."""
+        for member, listed in self._told.files.items():
+            place = self._place(listed)
+            path, (sha, mode, *_) = os.path.realpath(place), self._told.members[member]
+            if path not in known:
+                self._refuse(member, place, "This is no place for a file that lies beside skills.")
+            elif not os.path.lexists(place):
+                make_directories(os.path.dirname(path))
+                write_bytes(path, self._archive.read(member), mode=mode & 0o777)
+            elif not os.path.isfile(path) or _hash_file(path) != sha:
+                self.kept.append(path)
+
+    def _place(self, path: str) -> str:
+        return os.path.join(self._home, *path[2:].split("/")) if path.startswith("~/") else path
+
+    def _refuse(self, name: str, place: str, why: str) -> None:
+        message = f"{name} was not restored to {place}. {why}"
+        hint = "Take it out of the backup, which is a zip, if you know who made it."
+        self.notes.append(Note("not-restored", "warning", message, hint, path=place))
+
+
+def _is_searched(directory: str, root: str) -> bool:
+    """Is a skill in this directory found from this root? Both are resolved."""
+    if not inside(directory, root):
+        return False
+    below = [part for part in directory[len(root) :].split(os.sep) if part]
+    between = [os.path.join(root, *below[:count]) for count in range(1, len(below))]
+    return len(below) <= LIBRARY.depth and all(map(LIBRARY.enters, below)) and not any(map(_is_skill, between))
+
+
+def _is_skill(directory: str) -> bool:
+    names = [name for name in MAIN_FILES if os.path.lexists(os.path.join(directory, name))]
+    return bool(names) and not is_overview(names)
 
 
 def _digest_at(directory: str) -> str:
@@ -372,26 +541,9 @@ def _digest_at(directory: str) -> str:
         return ""
 
 
-def _write_files(archive: zipfile.ZipFile, told: _List, home: str) -> list[str]:
-    """Write the other files that are not there; those that are there and different."""
-    kept = []
-    for member, place in told.files.items():
-        path, data = _place(place, home), archive.read(member)
-        if not os.path.lexists(path):
-            make_directories(os.path.dirname(path))
-            write_bytes(path, data, mode=told.members[member].mode)
-        elif not os.path.isfile(path) or _hash_file(path) != told.members[member].sha256:
-            kept.append(path)
-    return kept
-
-
 def _hash_file(path: str) -> str:
     with open(path, "rb") as file:
-        return sha256(file.read()).hexdigest()
-
-
-def _place(path: str, home: str) -> str:
-    return os.path.join(home, *path[2:].split("/")) if path.startswith("~/") else path
+        return file_digest(file, "sha256").hexdigest()
 
 
 def _change_places(state: StateDatabase, staged: str, directory: str) -> str:
@@ -401,18 +553,11 @@ def _change_places(state: StateDatabase, staged: str, directory: str) -> str:
             if state.existing() is not None:
                 stack.enter_context(state.write())  # nobody commits to the old one meanwhile
         with os_failures(directory, doing="replace"):
-            aside = staged
-            if not os.path.lexists(directory):
+            there = os.path.lexists(directory)
+            if there:
+                trade(staged, directory)
+            else:
                 os.rename(staged, directory)
-                aside = ""
-            elif not exchange(staged, directory):
-                aside = _free(f"{staged}-before")
-                os.rename(directory, aside)
-                try:
-                    os.rename(staged, directory)
-                except BaseException:
-                    os.rename(aside, directory)
-                    raise
             sync_directory(os.path.dirname(directory))
     state.close()
-    return aside
+    return staged if there else ""

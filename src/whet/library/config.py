@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from whet.errors import UsageError
 from whet.library.discovery import Bounds
 from whet.library.readiness import LocalProbe
-from whet.library.roots import Place, Root, configured_roots, escaped_roots, explicit_roots, user_root
+from whet.library.roots import Place, Root, configured_roots, escaped_roots, explicit_roots
 from whet.library.settings import PROJECT_FILE, Settings, SettingsReader, lowered
 from whet.library.visibility import BY_COMMAND, Disabled
 from whet.notes import Note
@@ -46,17 +45,6 @@ class ResolvedConfig(NamedTuple):
         from whet.guard.policy import table_with
 
         return table_with(self.settings.policy, self.project_policy)
-
-    def new_root(self, *, project: bool = False) -> str:
-        """The directory a new skill goes to: the person's own, the first explicit root, or the project's.
-
-        It may not be there yet. Raises UsageError `no-project` where explicit roots have no project.
-        """
-        if project:
-            if self.repository is None:
-                raise UsageError("no-project", "Explicit roots have no project.", hint="Leave out --root or --here.")
-            return os.path.join(self.repository.root, ".agents", "skills")
-        return self.roots[0].path if self.roots and self.repository is None else user_root(self.place)
 
 
 class Configuration:

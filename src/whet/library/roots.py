@@ -11,6 +11,7 @@ import sys
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from whet.errors import UsageError
 from whet.library.files import inside
 from whet.library.repository import Repository, find_repository, is_same, project_directories
 from whet.library.settings import expand
@@ -113,6 +114,24 @@ def bundled_directory() -> str:
 def user_root(place: Place) -> str:
     """Where Whet puts a person's own skills, and where every client can find them."""
     return os.path.join(place.home, ".agents", "skills")
+
+
+def own_roots(place: Place) -> tuple[str, ...]:
+    """Every directory that can hold a person's own skills, whether it is there or not."""
+    return tuple(_join(place.home, client.user) for client in CLIENTS if client.kind == "skills")
+
+
+def new_root(place: Place, explicit: Collection[str] | None, *, project: bool = False) -> str:
+    """The directory a new skill goes to: the person's own, the first explicit root, or the project's.
+
+    It may not be there yet. Raises UsageError `no-project` where explicit roots have no project.
+    """
+    if project:
+        if explicit is not None:
+            raise UsageError("no-project", "Explicit roots have no project.", hint="Leave out --root or --here.")
+        return os.path.join(find_repository(place.directory, home=place.home).root, ".agents", "skills")
+    roots = explicit_roots(explicit or (), place)
+    return roots[0].path if roots else user_root(place)
 
 
 def explicit_roots(paths: Collection[str], place: Place) -> tuple[Root, ...]:

@@ -15,7 +15,7 @@ from whet.library.catalogue import Catalogue, assemble, competes, find
 from whet.library.config import Configuration, ResolvedConfig
 from whet.library.discovery import RootListing, count_names, discover, reread, revalidate, unchanged, undisturbed
 from whet.library.files import inside
-from whet.library.roots import Place, Root, user_root
+from whet.library.roots import Place, Root, new_root, user_root
 from whet.library.skill_id import SkillId, portable, skill_id
 from whet.library.state import Decisions
 from whet.notes import Note
@@ -126,8 +126,8 @@ class Workspace:
         return read_words(card, now=self.clock(), bases=config.bounds.bases)
 
     def new_root(self, *, project: bool = False) -> str:
-        """The directory a new skill goes to; see `ResolvedConfig.new_root`."""
-        return self.config().new_root(project=project)
+        """The directory a new skill goes to; see `whet.library.roots.new_root`."""
+        return new_root(self.place, self.explicit, project=project)
 
     def digest(self) -> str:
         """One digest over all skills: the same wherever names, scopes and contents are the same."""

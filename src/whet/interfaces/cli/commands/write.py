@@ -203,7 +203,8 @@ def run_restore(context: Context, options: Namespace) -> Answer:
     if options.backup is not None:
         if options.name or options.force or options.stage or options.dry_run:
             raise misuse("restore", "--backup stands alone.")
-        return Answer(context.library.sources.restore_backup(options.backup), render_restored)
+        restored = context.library.sources.restore_backup(options.backup)
+        return Answer(restored, render_restored, 1 if restored.notes else 0)
     names = [options.name] if options.name else []
     if options.name and not options.force and not context.library.sources.is_locked(options.name, here=options.here):
         if options.dry_run:
@@ -227,6 +228,7 @@ def render_restored(done: Restored, screen: Screen, _options: Namespace) -> None
     """What is there again, and where the other state is."""
     screen.say(f"Restored the state and {plural(len(done.skills), 'skill')}.")
     screen.say(*(f"{clean(name)} is there with another content, and was left as it is." for name in done.kept))
+    screen.say(*(clean(note.message) for note in done.notes))
     if done.aside:
         screen.hint(f"The state that was there is kept in {done.aside}.")
 
