@@ -164,6 +164,28 @@ def test_a_worn_index_starts_anew() -> None:
     assert_same(answers(known), answers(router(SHELF[:3], semantic=False)))
 
 
+def test_what_another_process_adds_between_two_queries_is_no_damage(tmp_path: Path) -> None:
+    path = str(tmp_path / "index.db")
+    reading, writing = Router(path, semantic=False), Router(path, semantic=False)
+    waiting = list(SHELF[1:4])
+
+    def add(statement: str) -> None:
+        if "index_collections" in statement and waiting:
+            texts = waiting.pop()
+            writing.update(
+                [*(entry(one, one.name, "1") for one in SHELF[: 4 - len(waiting)]), entry(texts, "new", "1")]
+            )
+
+    writing.update([entry(SHELF[0], SHELF[0].name, "1")])
+    reading._index._tables.connection.set_trace_callback(add)
+    states = [reading.state for _ in range(3)]
+    reading._index._tables.connection.set_trace_callback(None)
+    assert not waiting
+    assert len(set(states)) == 3
+    reading.close()
+    writing.close()
+
+
 def test_equals_come_in_the_order_of_their_keys() -> None:
     same = Texts("same", "Fold paper cranes", "")
     one, other = Router(":memory:", semantic=False), Router(":memory:", semantic=False)

@@ -124,22 +124,17 @@ class Index:
     @contextmanager
     def steady(self) -> Iterator[None]:
         """What is read in the block is all of one moment, whatever others write meanwhile."""
-        with self._tables.use() as connection:
-            connection.execute("BEGIN")
-            try:
-                yield
-            finally:
-                if connection.in_transaction:  # some failures end it
-                    connection.execute("COMMIT")
+        with self._tables.snapshot():
+            yield
 
     def facts(self) -> tuple[State, np.ndarray]:
         """What the collection is at, and which of all slots are its own."""
-        with self._tables.use() as connection:
+        with self._tables.snapshot() as connection:  # between two moments, a collection has slots that do not exist
             return _facts(connection, self._name)
 
     def known(self) -> Known:
         """What there is, of the collection and of others."""
-        with self.steady(), self._tables.use() as connection:
+        with self._tables.snapshot() as connection:
             state, alive = _facts(connection, self._name)
             found = Known(state.generation, {}, set())
             for slot, key, stamp in connection.execute("SELECT slot, key, stamp FROM index_skills"):
@@ -255,8 +250,8 @@ class Index:
     def copy(self) -> Index:
         """The collection as it is now, in memory, to try things with."""
         made = Index(MEMORY, self._name)
-        alive = np.flatnonzero(self.facts()[1])
-        with self._tables.use() as source, made._tables.write() as target:
+        with self._tables.snapshot() as source, made._tables.write() as target:
+            alive = np.flatnonzero(self.facts()[1])
             for table in _TABLES:
                 rows = source.execute(f"SELECT * FROM index_{table}").fetchall()  # noqa: S608  our own names
                 if table in ("skills", "sequences"):
