@@ -231,3 +231,50 @@ def test_eight_processes_write_a_hundred_rows_each_and_none_is_lost(path: str) -
         rows = database.read("SELECT who, number FROM line ORDER BY who, number")
     assert rows == [(str(who), number) for who in range(8) for number in range(100)]
     assert check(path) is None
+
+
+INHERITED = """
+import os, sys
+from whet.store.state import StateDatabase
+state = StateDatabase(sys.argv[1])
+def add(who):
+    with state.write() as connection:
+        connection.execute("INSERT INTO pins VALUES (?, ?, ?)", (who, "", 1))
+add("before")
+ready, opened = os.pipe()
+closed, parent_closed = os.pipe()
+if child := os.fork():
+    os.read(ready, 1)
+    add("parent")
+    state.close()
+    os.write(parent_closed, b".")
+    assert os.waitpid(child, 0)[1] == 0
+    print(state.read("SELECT name FROM pins ORDER BY name"))
+    state.close()
+else:
+    print(state.read("SELECT name FROM pins"), flush=True)
+    os.write(opened, b".")
+    os.read(closed, 1)
+    add("child")
+    state.close()
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_parent_and_child_of_a_fork_both_write_and_lose_nothing(path: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", INHERITED, os.path.dirname(path)], capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines() == ["[('before',)]", "[('before',), ('child',), ('parent',)]"]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_transaction_that_is_open_at_a_fork_stays_with_the_parent(path: str) -> None:
+    with Database.open(path, SCHEMA, durable=True) as database:
+        with database.write() as connection:
+            connection.execute("INSERT INTO event (name) VALUES ('one')")
+            if not (child := os.fork()):
+                os._exit(0)
+            assert os.waitpid(child, 0)[1] == 0
+        assert database.read("SELECT name FROM event") == [("a;b",), ("one",)]

@@ -36,20 +36,17 @@ class CacheDatabase:
         self._clock = clock
         self._database: Database | None = None
         self._broken = False
-        self._process = 0
         self._turn = threading.RLock()
 
     def close(self) -> None:
         """Let the file go; the next use opens it again."""
         with self._turn:
-            if self._database is not None and self._process == os.getpid():
+            if self._database is not None:
                 self._database.close()
             self._database = None
 
     def open(self, *, suspect: bool = False) -> Database:
         """The database, made if need be. Raises FailedError. `suspect`: check all of the file first."""
-        if self._process != os.getpid():
-            self._database, self._process = None, os.getpid()  # SQLite does not survive a fork
         if self._database is None:
             from whet.store.database import rebuildable
             from whet.store.schema import CACHE

@@ -8,7 +8,9 @@ Opening, setting aside and repairing one file exclude each other by a lock besid
 notice that a file is renamed while it is being opened. A `Database` that was open already notices at its next use that
 another file is at its path, and goes on with that one.
 
-A `Database` may be shared by threads. It must not be used in a child made by `fork`: open another one there.
+A `Database` may be shared by threads. Before a `fork` every file is closed, and opened again at its next use, by parent
+and child alike: in a child that inherits an open file, SQLite takes the parent's locks for its own, and the parent may
+then delete the log that the child writes to. A transaction that is open stays the parent's.
 
 This is the only module that needs SQLite to be imported; import it where you use it.
 """
@@ -17,7 +19,9 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import sys
 import threading
+import weakref
 from contextlib import closing, contextmanager, suppress
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -78,10 +82,12 @@ class Database:
     """An open SQLite file. Closed by `close()` or by the end of a `with` block."""
 
     __slots__ = (
+        "__weakref__",
         "_after",
         "_busy_ms",
         "_connection",
         "_durable",
+        "_let_go",
         "_lock",
         "_schema",
         "_status",
@@ -99,7 +105,10 @@ class Database:
         self._lock = threading.RLock()
         self._waits = durable
         self._after: list[Callable[[], None]] = []
+        self._let_go = False
         self._connect()
+        if path != MEMORY:
+            _OPEN.add(self)
 
     @classmethod
     def open(cls, path: str, schema: Schema, *, durable: bool, busy_ms: int = BUSY_MS) -> Self:
@@ -180,9 +189,9 @@ class Database:
         """The connection for this thread alone, to the file that is at the path now; no transaction of its own."""
         with self._lock, _failures(self.path):
             moved = self._status is not None and not _is_at(self.path, self._status)
-            if moved and not self._connection.in_transaction:
+            before: sqlite3.Connection = self._connection
+            if self._let_go or (moved and not before.in_transaction):
                 make_directories(os.path.dirname(self.path), durable=self._durable, private=True)
-                before = self._connection
                 with opening(self.path, self._busy_ms):
                     self._connect()
                 before.close()
@@ -192,12 +201,27 @@ class Database:
         """Close the file. Closing twice is fine."""
         with self._lock, _failures(self.path):
             self._connection.close()
+            self._let_go = False
+            _OPEN.discard(self)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, at: TracebackType | None) -> None:
         self.close()
+
+    def hold(self) -> bool:
+        """Let the file go for the length of a fork, and nobody use it; whether that worked in time."""
+        if not self._lock.acquire(timeout=self._busy_ms / 1000):
+            return False
+        if not self._let_go and not self._connection.in_transaction:
+            self._connection.close()
+            self._let_go = True
+        return True
+
+    def resume(self) -> None:
+        """Let it be used again after `hold`."""
+        self._lock.release()
 
     def _connect(self) -> None:
         self._status: os.stat_result | None = None
@@ -217,7 +241,7 @@ class Database:
             except BaseException:
                 connection.close()
                 raise
-            self._connection = connection
+            self._connection, self._let_go = connection, False
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
         """Check whose file it is before anything is changed, then bring it up to date."""
@@ -233,6 +257,23 @@ class Database:
         connection.execute("PRAGMA cell_size_check = ON")
         if version < len(self._schema.migrations):
             _migrate(connection, self._schema, os.path.dirname(self.path))
+
+
+_OPEN: weakref.WeakSet[Database] = weakref.WeakSet()
+_held: list[Database] = []
+
+
+def _before_fork() -> None:
+    _held.extend(database for database in list(_OPEN) if database.hold())
+
+
+def _after_fork() -> None:
+    while _held:
+        _held.pop().resume()
+
+
+if sys.platform != "win32":
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
 
 
 def check(path: str) -> str | None:

@@ -30,7 +30,7 @@ FILE = "state.db"
 
 
 class StateDatabase:
-    """The state database of one directory, for any number of threads; a child made by `fork` opens it again."""
+    """The state database of one directory, for any number of threads."""
 
     def __init__(self, directory: str, *, busy_ms: int = 5000) -> None:
         """`busy_ms`: how long to wait for other processes."""
@@ -39,13 +39,12 @@ class StateDatabase:
         self._busy_ms = busy_ms
         self._opening = threading.Lock()
         self._database: Database | None = None
-        self._process = 0
         self._former: bool | None = None
 
     def close(self) -> None:
         """Let the file go; the next use opens it again."""
         with self._opening:
-            if self._database is not None and self._process == os.getpid():
+            if self._database is not None:
                 self._database.close()
             self._database = None
 
@@ -70,16 +69,12 @@ class StateDatabase:
 
     def open(self) -> Database:
         """The database, made if need be."""
-        process = os.getpid()
-        if self._database is not None and self._process != process:
-            self._database, self._opening = None, threading.Lock()  # the parent's; SQLite does not survive a fork
         with self._opening:
             if self._database is None:
                 from whet.store.database import Database
                 from whet.store.schema import STATE
 
                 self._database = Database.open(self.path, STATE, durable=True, busy_ms=self._busy_ms)
-                self._process = process
             return self._database
 
     def read(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
