@@ -1,15 +1,17 @@
 """How much does the guard find, how often does it cry wolf, and what does it cost?
 
-    python benchmarks/guard.py --root DIR --labels LABELS.csv [--json] [--hermes PYTHON] [--cisco PYTHON] [--sample N]
+    python benchmarks/guard.py --root DIR --labels LABELS [--by KEY] [--json] [--hermes PYTHON] [--cisco PYTHON]
     python benchmarks/guard.py --pool POOL.jsonl[.gz] [--json]
-    python benchmarks/guard.py --pairs PAIRS.yaml [--json]
+    python benchmarks/guard.py --packages PACKAGES.jsonl[.gz] [--by KEY] [--json]
+    python benchmarks/guard.py --pairs PAIRS.yaml... [--json]
 
-LABELS.csv has the columns `path` (a package, relative to DIR) and `label` (any word: a stratum, `benign`). Verdicts are
-counted for each label, never pooled. `--pool` takes honest skills as lines with `name`, `description` and `body`
-instead, `--pairs` a file of dangers and their twins. Beside it, in the same run and on the same packages, the scanners
-of hermes-agent and cisco-ai-skill-scanner where an interpreter is given that has them. Times are CPU seconds of one
-process that has started up; ratios carry from one machine to another, seconds do not. Packages are read as text;
-nothing of them is run.
+LABELS is a table (CSV or JSON lines) with the columns `path` (a package, relative to DIR) and `label` (any word: a
+stratum, `benign`). Verdicts are counted for each label, never pooled; `--by` counts them for each value of another
+column, too. `--pool` takes honest skills as lines with `name`, `description` and `body` instead, `--packages` lines
+with `label` and `files`, `--pairs` files of dangers and their twins. Beside it, in the same run and on the same
+packages, the scanners of hermes-agent and cisco-ai-skill-scanner where an interpreter is given that has them. Times are
+CPU seconds of one process that has started up; ratios carry from one machine to another, seconds do not. Packages are
+read as text; nothing of them is run.
 """
 
 from __future__ import annotations
@@ -97,14 +99,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run and print."""
     options = _options(arguments)
     with ExitStack() as left:
+        root = left.enter_context(tempfile.TemporaryDirectory())
         if options.pool:
-            root = left.enter_context(tempfile.TemporaryDirectory())
             packages = list(_from_pool(options.pool, root))
+        elif options.packages:
+            packages = list(_from_packages(options.packages, root, options.by))
         elif options.pairs:
-            root = left.enter_context(tempfile.TemporaryDirectory())
-            packages = list(_from_pairs(options.pairs, root))
+            packages = [package for path in options.pairs for package in _from_pairs(path, root)]
         else:
-            packages = list(_from_labels(options.root, options.labels))
+            packages = list(_from_labels(options.root, options.labels, options.by))
         if options.sample and len(packages) > options.sample:
             packages = random.Random(1).sample(packages, options.sample)
         report = measure(packages, {name: getattr(options, name) for name in _PEERS if getattr(options, name)})
@@ -199,51 +202,69 @@ def shown(report: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _from_labels(root: str, labels: str) -> Iterable[Package]:
+def _from_labels(root: str, labels: str, by: str) -> Iterable[Package]:
     with open(labels, encoding="utf-8-sig", newline="") as file:
-        for row in csv.DictReader(file):
-            yield Package(os.path.join(root, row["path"]), row["label"])
+        for row in map(json.loads, file) if labels.endswith("l") else csv.DictReader(file):
+            yield Package(os.path.join(root, row["path"]), _label(row, by))
 
 
 def _from_pool(path: str, root: str) -> Iterable[Package]:
-    opener = gzip.open if path.endswith(".gz") else open
-    with opener(path, "rt", encoding="utf-8") as file:
-        for number, line in enumerate(file):
-            row = json.loads(line)
-            place = os.path.join(root, f"{number:05}")
-            os.mkdir(place)
-            head = "".join(f"{key}: {json.dumps(row[key], ensure_ascii=False)}\n" for key in ("name", "description"))
-            with open(os.path.join(place, "SKILL.md"), "w", encoding="utf-8", errors="surrogatepass") as skill:
-                skill.write(f"---\n{head}---\n{row['body']}")
-            yield Package(place, "pool")
+    for number, row in enumerate(_lines(path)):
+        head = "".join(f"{key}: {json.dumps(row[key], ensure_ascii=False)}\n" for key in ("name", "description"))
+        place = os.path.join(root, f"{number:05}")
+        _lay(place, {"SKILL.md": f"---\n{head}---\n{row['body']}"})
+        yield Package(place, "pool")
+
+
+def _from_packages(path: str, root: str, by: str) -> Iterable[Package]:
+    for number, row in enumerate(_lines(path)):
+        place = os.path.join(root, f"{number:05}")
+        _lay(place, row["files"])
+        yield Package(place, _label(row, by))
 
 
 def _from_pairs(path: str, root: str) -> Iterable[Package]:
     """Dangers and twins of a file of pairs, laid out on disk; files that are made of something else are left out."""
     import yaml
 
+    name = os.path.basename(path).partition(".")[0]
     with open(path, encoding="utf-8") as file:
         entries = yaml.load(file, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     for entry in entries:
         for side in ("bad", "good"):
-            place = os.path.join(root, f"{entry['id']}-{side}")
-            for name, content in entry[side].items():
-                if isinstance(content, str):
-                    target = os.path.join(place, name)
-                    os.makedirs(os.path.dirname(target), exist_ok=True)
-                    with open(target, "w", encoding="utf-8", newline="") as written:
-                        written.write(content)
-            if os.path.isdir(place):
-                yield Package(place, f"{entry.get('stratum', 'pairs')} {side}")
+            files = {name: content for name, content in entry[side].items() if isinstance(content, str)}
+            place = os.path.join(root, name, f"{entry['id']}-{side}")
+            if files:
+                _lay(place, files)
+                yield Package(place, f"{entry.get('stratum', name)} {side}")
+
+
+def _lines(path: str) -> Iterable[dict[str, Any]]:
+    with (gzip.open if path.endswith(".gz") else open)(path, "rt", encoding="utf-8") as file:
+        yield from map(json.loads, file)
+
+
+def _label(row: dict[str, Any], by: str) -> str:
+    return f"{row[by]} {row['label']}" if by else str(row["label"])
+
+
+def _lay(place: str, files: dict[str, str]) -> None:
+    for name, content in files.items():
+        target = os.path.join(place, name)
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        with open(target, "w", encoding="utf-8", errors="surrogatepass", newline="") as written:
+            written.write(content)
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--root", default=".", help="directory that the paths of the labels start at")
     source = parser.add_mutually_exclusive_group(required=True)
-    source.add_argument("--labels", help="CSV with the columns path, label")
-    source.add_argument("--pairs", help="YAML of pairs: id, stratum, bad, good")
+    source.add_argument("--labels", help="CSV or JSON lines with path, label")
+    source.add_argument("--packages", help="JSON lines of packages: label, files")
+    source.add_argument("--pairs", nargs="+", help="YAML of pairs: id, stratum, bad, good")
     source.add_argument("--pool", help="JSON lines of honest skills: name, description, body")
+    parser.add_argument("--by", default="", help="count for each value of this column, too")
     parser.add_argument("--sample", type=int, default=0, help="only so many packages, chosen by chance")
     parser.add_argument("--hermes", help="an interpreter with hermes-agent")
     parser.add_argument("--cisco", help="an interpreter with cisco-ai-skill-scanner")

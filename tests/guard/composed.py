@@ -605,6 +605,9 @@ HTTP: Final = re.compile(
 )
 """Ways out that a client of a service takes to use its own key."""
 
+LOOKUPS: Final = frozenset({"dig", "nslookup", "dns"})
+"""Ways out that leave the machine whatever the name ends with."""
+
 ROUNDS: Final[dict[Language, int]] = {"shell": 2, "python": 2, "javascript": 2}
 
 
@@ -647,7 +650,7 @@ def _combine(
         "quiet": lambda: placed(front.quiet(source)),
         "own": lambda: made(source, Place(source.service, source.service.split("/")[2])),
     }
-    kinds = ["plain", "near", "quiet"]
+    kinds = ["plain", "quiet"] if sink in LOOKUPS else ["plain", "near", "quiet"]
     if source.service and HTTP.match(sink):
         kinds = ["own"]
     kind = kinds[turn % len(kinds)]
