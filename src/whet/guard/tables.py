@@ -1,6 +1,7 @@
-"""Tables of the guard that are data: lists of words and hosts, and the rules. They lie in `data/`, as JSON.
+"""Tables of the guard that are data, in `data/`: lists of words and hosts, the rules, what functions of libraries do.
 
-A table is read once, when it is first needed. JSON, because every scan needs them and nothing reads it faster.
+A table is read once, when it is first needed. What every scan needs is JSON, because nothing reads it faster; what only
+some programs need is TOML, with room for a word about each list.
 """
 
 from __future__ import annotations
@@ -23,3 +24,13 @@ def load_table(name: str) -> Any:
 def word_list(name: str) -> frozenset[str]:
     """One of the lists of words in `data/words.json`."""
     return frozenset(load_table("words")[name])
+
+
+@cache
+def load_sets(name: str) -> dict[str, Any]:
+    """What the file `data/NAME.toml` holds, its lists as sets."""
+    import tomllib
+
+    with open(os.path.join(os.path.dirname(__file__), "data", f"{name}.toml"), "rb") as file:
+        table = tomllib.load(file)
+    return {key: frozenset(value) if isinstance(value, list) else value for key, value in table.items()}

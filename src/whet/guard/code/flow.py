@@ -221,10 +221,8 @@ class _Flow:
         if host is not None and host.near:
             return
         secrets = sorted(mark.what for mark in marks if mark.kind == "secret" and mark.what != "cloud metadata")
-        if secrets:
-            self._hit("code-secret-exfiltration", row, host.name if host else "")
-        elif Mark("environment") in marks:
-            self._hit("code-environment-exfiltration", row, host.name if host else "")
+        if secrets or Mark("environment") in marks:
+            self._hit("secret-sent", row, host.name if host else "")
 
     def _written(self, row: Statement, mark: Mark) -> None:
         handles = frozenset[str]().union(*(self.opened.get(name, frozenset()) for name in row.names))
@@ -268,20 +266,20 @@ class _Flow:
         if not own and not inner:
             return
         if any(mark.kind == "decoded" for mark in inner):
-            self._hit("code-decoded-execution", row)
+            self._hit("exec-decoded", row)
         for mark in sorted(inner):
             if mark.kind == "fetched" and not _near(mark.what):
                 unknown = not mark.what or host_of(mark.what).kind == "known"
-                self._hit("code-remote-execution", row, severity="warn" if unknown else None)
+                self._hit("exec-fetched", row, severity="warn" if unknown else None)
 
     def _started(self, row: Statement, mark: Mark) -> None:
         if mark.kind == "decoded":
-            self._hit("code-decoded-execution", row)
+            self._hit("exec-decoded", row)
         elif not _near(mark.what):
             host = host_of(mark.what) if mark.what else None
             plain = mark.what.lower().startswith("http://") or (host is not None and host.shady)
             severity = None if plain else "info" if host is not None and host.kind == "known" else "warn"
-            self._hit("code-remote-execution", row, severity=severity)
+            self._hit("exec-fetched", row, severity=severity)
 
     def _hit(self, rule: str, row: Statement, subject: str = "", severity: str | None = None) -> None:
         key = (rule, row.line)

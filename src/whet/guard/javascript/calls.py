@@ -82,7 +82,7 @@ class Meaning(Commands):
         self.program = program
         self.line = call.node.start_point[0] + 1
         if call.callee.pieced and _SENSITIVE.match(call.method.rpartition(".")[2]):
-            self.hit("js-hidden-names")
+            self.hit("hidden-call", "warn")
         result = self._known(call)
         if call.callee.function:
             result = either(program.bind(call.callee.function, call.args), result)
@@ -207,7 +207,7 @@ def _require(effects: Meaning, call: Call) -> Value:
         return NOTHING
     found = module(text)
     if wanted.pieced and _SENSITIVE.match(found.name):
-        effects.hit("js-hidden-names")
+        effects.hit("hidden-call", "warn")
     if text.startswith((".", "/", "~")):
         effects.started(text)
     return found
@@ -296,7 +296,7 @@ def _program(effects: Meaning, call: Call) -> Value:
     marks = effects.shell(first) if in_shell else effects.program_started(first, args)
     shell = (first.text or "").rpartition("/")[2].removesuffix(".exe").lower() in SHELLS
     if "stdio" in options and options["stdio"].has("socket", "fetched"):
-        effects.hit("js-reverse-shell")
+        effects.hit("shell-handed-over")
     return Value(name="(shell)" if shell else "(process)", marks=marks)
 
 

@@ -27,8 +27,8 @@ _PACKER = re.compile(r"eval\(function\(p,a,c,k,e,(?:d|r)\)")
 _LONG_LINE = 1500
 
 _PATTERNS: tuple[Pattern, ...] = (
-    Pattern("js-mining", "stratum", r"[\"'`]stratum(?:\+(?:tcp|ssl|tls))?://[^\s\"'`]{4,200}"),
-    Pattern("js-mining", "coinhive|cryptoloot|coinimp|xmrig",
+    Pattern("miner", "stratum", r"[\"'`]stratum(?:\+(?:tcp|ssl|tls))?://[^\s\"'`]{4,200}"),
+    Pattern("miner", "coinhive|cryptoloot|coinimp|xmrig",
             r"new\s{1,9}(?:CoinHive|CryptoLoot|CoinImp)[.\w]{0,40}\s{0,9}\(|(?:spawn"
             r"|exec)\w{0,8}\([^\n]{0,120}\bxmrig\b"),
 )  # fmt: skip

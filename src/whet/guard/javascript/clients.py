@@ -132,9 +132,9 @@ def on_object(effects: Commands, call: Call) -> Value | None:
         return NOTHING
     if owner.startswith("(shell)"):
         if (method in ("write", "end") or "stdin" in owner) and first.has("socket", "fetched"):
-            effects.hit("js-reverse-shell")
+            effects.hit("shell-handed-over")
         if method == "pipe" and first.has("socket"):
-            effects.hit("js-reverse-shell")
+            effects.hit("shell-handed-over")
         return Value(name=owner) if method == "on" else NOTHING
     if owner in ("(request)", "(websocket)", "(socket)") and method in _SENDING:
         effects.send(url, call.args)
@@ -146,7 +146,7 @@ def on_object(effects: Commands, call: Call) -> Value | None:
         effects.send(f"udp://{texts[-1] if texts else HOLE}", call.args[:1])
         return NOTHING
     if owner == "(socket)" and method == "pipe" and first.name.startswith("(shell)"):
-        effects.hit("js-reverse-shell")
+        effects.hit("shell-handed-over")
         return NOTHING
     if owner == "(socket)" and method == "connect" and call.receiver.props is not None:
         call.receiver.props.update(_connected(call).props or {})

@@ -62,7 +62,7 @@ class Commands(Effects):
         rule = self.foreign(command)
         before = (command.text or "").partition(HOLE)[0]
         if rule is None and command.has("fetched", "socket") and _SHELL_IN.match(before):
-            rule = ("js-remote-code", None)
+            rule = ("exec-fetched", None)
         if rule:
             self.hit(*rule)
         text = command.text or ""
@@ -144,7 +144,7 @@ class Commands(Effects):
         if self.depth >= DEEPEST or len(self.commands) >= _MOST:
             return
         if _MINER.search(text):
-            self.hit("js-mining")
+            self.hit("miner")
         known = text in self.commands
         self.commands.setdefault(text, self.line)
         if known:

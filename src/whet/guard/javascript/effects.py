@@ -140,16 +140,16 @@ class Effects:
             in_body = mark in sent
             if mark.kind == "secret" and mark.grave:
                 known_host = host is not None and host.kind == "known"
-                self.hit("js-secret-exfiltration", "info" if known_host and not in_body else None, name)
+                self.hit("secret-sent", "info" if known_host and not in_body else None, name)
             elif mark.kind == "environment" and mark in sent:
-                self.hit("js-environment-exfiltration", None, name)
+                self.hit("secret-sent", None, name)
             elif not in_body:
                 continue
             elif mark.kind == "secret" or (mark.kind in ("page", "clipboard") and host is not None):
                 if mark.kind == "clipboard":
                     self.note("sends clipboard")
                 bad = shady or mark.what in _WHOLE
-                self.hit("js-private-data-sent", "critical" if bad else "warn", name)
+                self.hit("private-data-sent", "critical" if bad else "warn", name)
             elif mark.kind == "keys" and (host is not None or mark.grave):
                 self.hit("js-keylogger", None, name)
         self._variables(sent, url or "", name, shady=shady)
@@ -160,14 +160,14 @@ class Effects:
         owners = {found[1].upper() for key in keys if (found := _OWNER.match(key))}
         kind = host_of(url).kind if name else "other"
         if keys and (kind in ("drop", "paste") or url.startswith(("dns://", "udp://")) or (shady and owners)):
-            self.hit("js-secret-exfiltration", None, name)
+            self.hit("secret-sent", None, name)
         elif len(owners) > 1:
-            self.hit("js-secret-exfiltration", None if len(owners) > 2 else "warn", name)
+            self.hit("secret-sent", None if len(owners) > 2 else "warn", name)
 
     def handed(self, payload: Sequence[Value]) -> None:
         """Something is given to a client of a service, whose address is not known here."""
         if any(mark.kind == "secret" and mark.grave for value in payload for mark in everything(value)):
-            self.hit("js-secret-exfiltration")
+            self.hit("secret-sent")
 
     def fetched(self, url: str | None) -> frozenset[Mark]:
         """The marks of what comes back from a URL."""
@@ -194,23 +194,23 @@ class Effects:
         for mark in code.has("file"):
             self.fact("execute", "code read from a file", mark.what)
         if code.exact is None or code.exact.strip() not in _IDLE:
-            self.hit("js-dynamic-code")
+            self.hit("runs-dynamic-code")
 
     def foreign(self, code: Value) -> tuple[str, Severity | None] | None:
         """The rule for code that comes from elsewhere, if it does."""
         start = (code.text or HOLE).lstrip()
         if socket := code.has("socket"):
-            return ("js-reverse-shell", None) if start.startswith(HOLE) and not near(socket) else None
+            return ("shell-handed-over", None) if start.startswith(HOLE) and not near(socket) else None
         if code.has("decoded") and (code.exact is None or len(code.exact) > 15):
-            return ("js-decoded-code", None)
+            return ("exec-decoded", None)
         for mark in code.has("fetched"):
             if near([mark]):
                 continue
             if start.startswith(HOLE):
                 unknown = not _URL.match(mark.what) or mark.what.partition("://")[2].startswith(HOLE)
-                return ("js-remote-code", "warn" if unknown else None)
+                return ("exec-fetched", "warn" if unknown else None)
             if start.startswith("("):
-                return ("js-remote-code", "warn")
+                return ("exec-fetched", "warn")
         return None
 
     def started(self, path: str) -> None:
@@ -224,10 +224,10 @@ class Effects:
         if mark is None:
             return
         if mark.kind == "decoded":
-            self.hit("js-download-execute", None, path)
+            self.hit("runs-download", None, path)
         elif not near([mark]):
             kind = host_of(mark.what).kind if _URL.match(mark.what) else "other"
-            self.hit("js-download-execute", None if _grave(mark.what) else "info" if kind == "known" else "warn", path)
+            self.hit("runs-download", None if _grave(mark.what) else "info" if kind == "known" else "warn", path)
 
     # -- files -------------------------------------------------------------------------------------------------------
 
@@ -263,13 +263,13 @@ class Effects:
         for kind, what, grave, where in found:
             if kind == "start":
                 fetches = _KEEPS.search(said) is not None
-                self.hit("js-persistence", None if foreign or grave or fetches else "warn", where)
+                self.hit("writes-start-file", "critical" if foreign or grave or fetches else "warn", where)
             elif kind == "agent":
                 bad = _BYPASS.search(said) is not None
                 if what == "the agent's settings":
-                    self.hit("js-agent-tampering", "critical" if bad and _at_home(text) else "warn", where)
+                    self.hit("writes-agent-file", "critical" if bad and _at_home(text) else "warn", where)
                 elif what == "the agent's instructions" and (foreign or _KEEPS.search(said)):
-                    self.hit("js-agent-tampering", "critical" if _at_home(text) else "warn", where)
+                    self.hit("writes-agent-file", "critical" if _at_home(text) else "warn", where)
 
     def read(self, path: Value) -> frozenset[Mark]:
         """The marks of what a file holds."""
@@ -302,7 +302,7 @@ class Effects:
             if last == HOLE and any(mark.what == base for mark in path.has("listing")):
                 text = base
             if text and HOLE not in text and _WIPED.fullmatch(text) and text not in (".", "./", "*", "./*"):
-                self.hit("js-destruction", None, text)
+                self.hit("wipe-home", None, text)
 
 
 _SYSTEM = ("/bin/", "/usr/", "/sbin/", "/opt/")

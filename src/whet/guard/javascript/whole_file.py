@@ -29,7 +29,7 @@ def conclude(effects: Commands, source: bytes) -> None:
         if swaps or ("sends clipboard" in did and _AGAIN.search(source)):
             _report(effects, "js-clipboard-watch", did["reads clipboard"])
     if "writes encrypted" in did and "walks home" in did and ("removes files" in did or "writes a note" in did):
-        _report(effects, "js-ransom", did["writes encrypted"])
+        _report(effects, "encrypts-files", did["writes encrypted"])
 
 
 def _report(effects: Commands, rule: str, line: int) -> None:

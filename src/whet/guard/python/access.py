@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from whet.guard.python.fold import binary
-from whet.guard.python.tables import SECRET_NAME, bare
-from whet.guard.python.values import NO_MARKS, NOTHING, UNKNOWN, Function, Hidden, Mark, Value
-
-ENVIRONMENT = Mark("env", "the whole environment", "os.environ", grave=True, whole=True)
+from whet.guard.python.tables import bare
+from whet.guard.python.values import NOTHING, UNKNOWN, Function, Hidden, Value
+from whet.guard.taint.mark import ENVIRONMENT, NO_MARKS, Mark
+from whet.guard.taint.secret import secret_key
 
 
 def union(values: list[Value]) -> frozenset[Mark]:
@@ -119,14 +119,8 @@ def variable(key: Value) -> Value:
     name = key.const if isinstance(key.const, str) else ""
     if name in ("HOME", "USERPROFILE"):
         return Value("~")
-    if SECRET_NAME.search(name):
-        return Value(marks=frozenset((Mark("key", name, name),)))
-    return NOTHING
-
-
-def comes_from(marks: frozenset[Mark], kind: str) -> bool:
-    """Is any part of a value of this origin?"""
-    return any(mark.kind == kind for mark in marks)
+    mark = secret_key(name)
+    return NOTHING if mark is None else Value(marks=frozenset((mark,)))
 
 
 def files_of(marks: frozenset[Mark]) -> list[str]:
@@ -140,8 +134,3 @@ def files_of(marks: frozenset[Mark]) -> list[str]:
             and (not mark.subject.startswith("$") or " and more" in mark.subject)
         }
     )
-
-
-def subject_of(marks: frozenset[Mark], kind: str) -> str:
-    """The address or path of the first origin of a kind."""
-    return next((mark.subject for mark in sorted(marks) if mark.kind == kind), "")

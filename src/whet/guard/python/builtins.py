@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from whet.guard.python.access import attribute, combined, gathered, union, variable
 from whet.guard.python.fold import bounded
 from whet.guard.python.tables import DANGEROUS, bare
-from whet.guard.python.values import HOLE, NOTHING, UNKNOWN, Function, Hidden, Klass, Mark, Value, known
+from whet.guard.python.values import NOTHING, UNKNOWN, Function, Hidden, Klass, Value, known
+from whet.guard.taint.mark import HOLE, Mark
 
 if TYPE_CHECKING:
     from collections.abc import Callable

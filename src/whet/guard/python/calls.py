@@ -21,21 +21,9 @@ from whet.guard.python.harm import harm
 from whet.guard.python.loops import chain, hooked, outlives, put
 from whet.guard.python.network import network
 from whet.guard.python.statements import block
-from whet.guard.python.tables import CAPTURED, COPIERS, DANGEROUS, NUMBERS, ROOTS, bare
-from whet.guard.python.values import (
-    NO_MARKS,
-    NOTHING,
-    UNKNOWN,
-    Function,
-    Hidden,
-    Klass,
-    Mark,
-    Scope,
-    Value,
-    either,
-    joined,
-    words,
-)
+from whet.guard.python.tables import COPIERS, DANGEROUS, NUMBERS, ROOTS, bare
+from whet.guard.python.values import NOTHING, UNKNOWN, Function, Hidden, Klass, Scope, Value, either, joined, words
+from whet.guard.taint.mark import NO_MARKS, Mark
 
 if TYPE_CHECKING:
     from whet.guard.python.reader import Reader
@@ -253,9 +241,7 @@ def _passed_on(reader: Reader, this: Call) -> Value:
     if verb in _FIELDWISE and marks:
         marks = frozenset(mark._replace(whole=False) if mark.whole and mark.kind != "env" else mark for mark in marks)
     if given:
-        marks |= frozenset(
-            mark for mark in given if mark.kind in ("secret", "decoded") and (mark.grave or mark.what in CAPTURED)
-        )
+        marks |= frozenset(mark for mark in given if mark.kind == "captured" or (mark.kind == "secret" and mark.grave))
     return Value(UNKNOWN, f"{this.callee.name}()" if this.callee.name else "", marks, path=this.callee.path)
 
 

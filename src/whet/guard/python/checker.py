@@ -227,7 +227,7 @@ FALLBACK = (
         r"\bdup2\s{0,4}\(\s{0,4}\w{1,40}\.fileno\s{0,4}\(\s{0,4}\)\s{0,4},\s{0,4}[012]",
     ),
     Pattern(
-        "python-sends-secrets",
+        "secret-sent",
         "post|urlopen|sendall environ",
         r"\b(?:post|urlopen|sendall)\s{0,4}\([^\n]{0,160}\b(?:dict\s{0,4}\(\s{0,4}os\.environ|os\.environ\.(?:items|copy)|str\s{0,4}\(\s{0,4}os\.environ|dumps\s{0,4}\(\s{0,4}(?:dict\()?os\.environ)",
     ),

@@ -14,7 +14,8 @@ from whet.guard.places import places
 from whet.guard.python.content import inner, judge
 from whet.guard.python.files import key_of, read, under
 from whet.guard.python.network import judge_marks
-from whet.guard.python.values import HOLE, NO_MARKS, UNKNOWN, Mark, Value, strings
+from whet.guard.python.values import UNKNOWN, Value, strings
+from whet.guard.taint.mark import HOLE, NO_MARKS, Mark
 
 if TYPE_CHECKING:
     from whet.guard.python.calls import Call
@@ -27,7 +28,7 @@ _REMOTE = re.compile(r"\s{0,4}(ssh)\s")
 _LOOKER = re.compile(r"(?:^|[\s/|;&(])(?:nslookup|dig|host|ping|drill)\s")
 _INTERPRETER = re.compile(r"^\s{0,4}(?:\S{0,60}/)?(?:(ba|z|da|k)?sh|(python[\d.]{0,4}))(?:\s{1,4}-\w{0,3})?\s{0,4}$")
 _HEADER = re.compile(r"authorization|x-api-key|-H\b|--header|--user\b|-u\b", re.IGNORECASE)
-_PRIVATE: frozenset[str] = frozenset(("secret", "env"))
+_PRIVATE: frozenset[str] = frozenset(("secret", "env", "key", "captured"))
 _PRINTS = re.compile(r"\s{0,4}(?:cat|head|tail|less|more|type|base64|xxd|strings)\s")
 _PACKS = re.compile(r"\s{0,4}(?:tar|zip|7z|cp|mv|gzip|openssl|gpg)\s")
 _ESCAPE = re.compile(r"\b(?:chroot|nsenter)\b")
@@ -105,7 +106,7 @@ def _looked_up(reader: Reader, this: Call, command: Value, text: str) -> None:
     carried = sorted(mark for mark in command.marks if mark.kind in ("secret", "env", "key"))
     if carried and re.search(HOLE + r"[\w.-]{0,60}\.[\w-]{1,40}\.[a-z]{2,12}", text):
         reader.hit(
-            "python-sends-by-lookup",
+            "sent-by-lookup",
             this.node,
             None,
             text,
@@ -167,5 +168,5 @@ def pushed(reader: Reader, this: Call, text: str) -> None:
             ):
                 address = URL.search(text)
                 message = f"It copies {mark.what} to {path} and pushes the repository"
-                reader.hit("python-sends-secrets", this.node, None, address[0] if address else "", message)
+                reader.hit("secret-sent", this.node, None, address[0] if address else "", message)
                 return

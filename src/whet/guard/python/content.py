@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from whet.guard.hosts import URL, host_of, is_unsafe
 from whet.guard.places import Place, places
-from whet.guard.python.values import HOLE, Value, strings
+from whet.guard.python.values import Value, strings
+from whet.guard.taint.mark import HOLE
 
 if TYPE_CHECKING:
     import ast

@@ -7,13 +7,14 @@ import shlex
 from typing import TYPE_CHECKING
 
 from whet.guard.hosts import URL
-from whet.guard.python.access import comes_from, files_of, subject_of, union
+from whet.guard.python.access import files_of, union
 from whet.guard.python.commands import container, fed, pushed, sends, shown
 from whet.guard.python.content import inner
 from whet.guard.python.files import key_of, under
 from whet.guard.python.started import ran_file, written_before
 from whet.guard.python.tables import CODE, LOADERS, RUNNERS, SECRET_COMMANDS, SHELLS, SPAWNS, TOKEN_COMMANDS
-from whet.guard.python.values import HOLE, NO_MARKS, NOTHING, UNKNOWN, Hidden, Mark, Value, known
+from whet.guard.python.values import NOTHING, UNKNOWN, Hidden, Value, known
+from whet.guard.taint.mark import HOLE, NO_MARKS, Mark, comes_from, subject_of
 
 if TYPE_CHECKING:
     import ast

@@ -11,7 +11,8 @@ from whet.guard.python.access import union
 from whet.guard.python.content import judge
 from whet.guard.python.data import ini
 from whet.guard.python.loops import named_places
-from whet.guard.python.values import HOLE, NO_MARKS, NOTHING, UNKNOWN, Mark, Value, limited, strings, words
+from whet.guard.python.values import NOTHING, UNKNOWN, Value, limited, strings, words
+from whet.guard.taint.mark import HOLE, NO_MARKS, Mark
 
 if TYPE_CHECKING:
     from whet.guard.finding import Severity
@@ -147,7 +148,7 @@ def files(reader: Reader, this: Call) -> Value | None:
     if name.startswith("pathlib.") and verb in ("write_text", "write_bytes"):
         _overwrites(reader, this.owner, node)
         if "overwrites" in reader.did and this.arg(0).name.startswith(("os.urandom", "secrets.token_bytes")):
-            reader.hit("python-deletes-home", node, None, "", "It writes noise over a person's files")
+            reader.hit("wipe-home", node, None, "", "It writes noise over a person's files")
         written(
             reader, this.owner, _owner(this), this.arg(0, "data"), node, appends=_known_content(this.arg(0, "data"))
         )

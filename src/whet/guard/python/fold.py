@@ -13,7 +13,8 @@ import re
 import zlib
 from typing import TYPE_CHECKING, Any
 
-from whet.guard.python.values import HOLE, LONGEST, UNKNOWN, known, words
+from whet.guard.python.values import LONGEST, UNKNOWN, known, words
+from whet.guard.taint.mark import HOLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -27,7 +28,17 @@ _BYTE_CODECS = words("hex hex_codec base64 base64_codec zlib zlib_codec zip")
 _FIELD = re.compile(r"\{([A-Za-z0-9_]{0,40})(![rsa])?(:[^{}]{0,40})?\}")
 _PERCENT = re.compile(r"%(?:\(([A-Za-z0-9_]{1,40})\))?[-+ #0]?\d{0,3}(?:\.\d{1,3})?([sdrixfc%])")
 _DOLLAR = re.compile(r"\$(?:([A-Za-z_]\w{0,60})|\{([A-Za-z_]\w{0,60})\})")
-FAILURES = (ValueError, TypeError, IndexError, KeyError, OverflowError, LookupError, zlib.error, UnicodeError)
+FAILURES = (
+    ValueError,
+    TypeError,
+    AttributeError,
+    IndexError,
+    KeyError,
+    OverflowError,
+    LookupError,
+    zlib.error,
+    UnicodeError,
+)
 
 
 def decoded(name: str, arguments: Sequence[Any]) -> Any:

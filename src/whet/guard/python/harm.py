@@ -84,7 +84,7 @@ def _removed(reader: Reader, this: Call) -> Value:
     if is_home(target):
         whole = this.name == "shutil.rmtree" or any(mark.subject == "~" for mark in target.marks)
         if whole:
-            reader.hit("python-deletes-home", this.node, None, target.text()[:80])
+            reader.hit("wipe-home", this.node, None, target.text()[:80])
     if any(mark.kind in ("place", "folder") and mark.subject in ("~", "~/") for mark in target.marks):
         reader.did.setdefault("removes", this.node.lineno)
     return NOTHING
@@ -151,9 +151,7 @@ def together(reader: Reader, tree: ast.Module, text: str) -> None:
     if "pastes" in did and "copies" in did:
         _swaps(reader, tree, did)
     if "logs away" in did and "logs secrets" in did:
-        reader.hit(
-            "python-sends-secrets", _at(did["logs secrets"]), None, "", "It logs secrets, and sends its log away"
-        )
+        reader.hit("secret-sent", _at(did["logs secrets"]), None, "", "It logs secrets, and sends its log away")
     if "fork" in text:
         _forks(reader, tree)
     lowered = text.lower()
@@ -173,7 +171,7 @@ def _miners(reader: Reader, tree: ast.Module) -> None:
     running = any(fact.kind in ("execute", "sink") for fact in reader.facts.values())
     for node, value in _constants(tree):
         if _MINER.search(value[:4000]) and running:
-            reader.hit("python-mines", node)
+            reader.hit("miner", node)
             return
 
 

@@ -8,19 +8,8 @@ from typing import TYPE_CHECKING, Any
 from whet.guard.places import places
 from whet.guard.python.access import gathered, item, union
 from whet.guard.python.tables import SECRET_FILTER
-from whet.guard.python.values import (
-    HOLE,
-    NO_MARKS,
-    NOTHING,
-    UNKNOWN,
-    Function,
-    Klass,
-    Mark,
-    Scope,
-    Value,
-    known,
-    strings,
-)
+from whet.guard.python.values import NOTHING, UNKNOWN, Function, Klass, Scope, Value, known, strings
+from whet.guard.taint.mark import HOLE, NO_MARKS, Mark
 
 if TYPE_CHECKING:
     from whet.guard.python.reader import Reader

@@ -1,15 +1,13 @@
 """The network: what is sent where, and what comes from there.
 
-A key in a header of a request to an API is how APIs work, and says nothing. What counts is what nobody's API needs:
-private keys, the whole environment, browser stores; and where it goes.
+Which argument is the address, the body and the headers is found here; `taint.network` judges what they carry.
 """
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
-from whet.guard.hosts import Host, host_of
+from whet.guard.hosts import host_of
 from whet.guard.places import places
 from whet.guard.python.access import union
 from whet.guard.python.files import read, written
@@ -21,18 +19,16 @@ from whet.guard.python.tables import (
     SENDERS,
     SOURCES,
     UPLOADS,
-    VENDORS,
     is_http,
 )
-from whet.guard.python.values import HOLE, NO_MARKS, NOTHING, Function, Kind, Mark, Value
+from whet.guard.python.values import NOTHING, Function, Value
+from whet.guard.taint.mark import HOLE, NO_MARKS, Kind, Mark
+from whet.guard.taint.network import host_at, judge_lookup, judge_request
 
 if TYPE_CHECKING:
     from whet.guard.python.calls import Call
     from whet.guard.python.reader import Reader
 
-_WEBHOOK = re.compile(
-    r"discord(?:app)?\.com/api/webhooks/\d{6,}/[\w-]{10,}|api\.telegram\.org/bot\d{6,}:[\w-]{10,}|hooks\.slack\.com/services/T\w{6,}/B\w{6,}/\w{10,}"
-)
 _RECEIVERS = (
     "socket.socket.",
     "socket.create_connection.",
@@ -41,7 +37,6 @@ _RECEIVERS = (
     "asyncio.open_connection.0.",
     "telnetlib.Telnet.",
 )
-_ASKED = ("a password that is asked for", "a password of the keyring")
 
 
 def network(reader: Reader, this: Call) -> Value | None:
@@ -49,13 +44,13 @@ def network(reader: Reader, this: Call) -> Value | None:
     name = this.name
     if name in SOURCES:
         what, grave = SOURCES[name]
+        mark = Mark("captured" if what in CAPTURED else "secret", what, name, grave, whole=True)
         reader.fact("source", what, this.node, name, grave)
         if what == "the clipboard":
             reader.did.setdefault("pastes", this.node.lineno)
         if what in CAPTURED and this.args and this.args[0].text():
-            mark = Mark("secret", what, name, grave, whole=True)
             written(reader, this.args[0], this.node.args[0], Value(marks=frozenset((mark,))), this.node)
-        return Value(marks=frozenset((Mark("secret", what, name, grave, whole=True),)))
+        return Value(marks=frozenset((mark,)))
     if name == "print":
         _shown(reader, this)
         return None
@@ -132,9 +127,7 @@ def _shown(reader: Reader, this: Call) -> None:
         if value.marks and "](http" in text:
             for mark in sorted(value.marks):
                 if mark.grave and mark.kind in ("env", "secret"):
-                    reader.hit(
-                        "python-sends-secrets", this.node, None, "", f"It puts {mark.what} into the address of an image"
-                    )
+                    reader.hit("secret-sent", this.node, None, "", f"It puts {mark.what} into the address of an image")
 
 
 _HANDLERS = ("HTTPHandler", "SMTPHandler", "SocketHandler", "DatagramHandler", "SysLogHandler")
@@ -154,7 +147,7 @@ def _logged(reader: Reader, this: Call) -> None:
 
 def _listener(reader: Reader, this: Call) -> Value:
     """A function that is told of every key: what it is given is what a person types."""
-    pressed = Value(marks=frozenset((Mark("secret", "pressed keys", this.name, True, whole=True),)))
+    pressed = Value(marks=frozenset((Mark("captured", "pressed keys", this.name, True, whole=True),)))
     reader.fact("source", "pressed keys", this.node, this.name, grave=True)
     reader.hit("listens-to-keys", this.node, "info")
     for value in this.every():
@@ -172,7 +165,7 @@ def _http(reader: Reader, this: Call) -> Value:
         value for word, value in this.words.items() if word not in HEADERS and word != "url"
     ]
     if this.verb in ("post", "put", "patch", "request", "send", "ws_connect"):
-        reader.fact("sink", f"HTTP {this.verb.upper()}", this.node, url.text() or HOLE, _host(url).shady)
+        reader.fact("sink", f"HTTP {this.verb.upper()}", this.node, url.text() or HOLE, host_at(url.text()).shady)
     _tls(reader, this)
     return judged(reader, this, url, body, [value for word, value in this.words.items() if word in HEADERS])
 
@@ -181,11 +174,6 @@ def _tls(reader: Reader, this: Call) -> None:
     verify = this.words.get("verify")
     if verify is not None and verify.const is False:
         reader.hit("tls-unverified", this.node)
-
-
-def _host(url: Value) -> Host:
-    text = url.text()
-    return host_of(text) if text and not text.startswith((HOLE, "/")) else Host("", "other")
 
 
 def _sent(reader: Reader, this: Call, what: str) -> Value:
@@ -210,7 +198,7 @@ def _sent(reader: Reader, this: Call, what: str) -> Value:
             *body,
             *(Value(marks=frozenset(mark for mark in value.marks if mark.kind == "secret")) for value in paths),
         ]
-    reader.fact("sink", what, this.node, url.text(), _host(url).shady)
+    reader.fact("sink", what, this.node, url.text(), host_at(url.text()).shady)
     return judged(reader, this, url, body, head)
 
 
@@ -223,11 +211,10 @@ def _retrieved(reader: Reader, this: Call) -> Value:
 
 def judged(reader: Reader, this: Call, url: Value, body: list[Value], head: list[Value]) -> Value:
     """A request: judge what it carries, and mark what it brings."""
-    host = _host(url)
+    host = host_at(url.text())
     marks = union([*body, url])
     known = url.text()
-    _judge_marks(reader, this, host, marks, known)
-    _judge_head(reader, this, host, union(head))
+    judge_marks(reader, this, known, marks, union(head))
     local = any(mark.kind in ("secret", "env", "key", "file") for mark in marks)
     if url.hidden == "decoded" and host.name:
         reader.hit("hidden-address", this.node, "critical" if local else None, host.name)
@@ -252,126 +239,17 @@ def _shipped(path: str) -> bool:
     return bool(path) and HOLE not in path and not path.startswith(("$", "~", "/", "<tmp"))
 
 
-def judge_marks(reader: Reader, this: Call, url: str, marks: frozenset[Mark]) -> None:
+def judge_marks(reader: Reader, this: Call, url: str, marks: frozenset[Mark], head: frozenset[Mark] = NO_MARKS) -> None:
     """Judge what a program carries to an address."""
-    _judge_marks(reader, this, _host(Value(url)), marks, url)
-
-
-def _judge_marks(reader: Reader, this: Call, host: Host, marks: frozenset[Mark], url: str) -> None:
-    """What the body and the address of a request carry."""
-    if not marks:
-        return
-    near = host.near
-    hook = _WEBHOOK.search(url) is not None
-    keys = {mark.subject for mark in marks if mark.kind == "key"}
-    for mark in sorted(marks):
-        if mark.kind == "env" and mark.whole:
-            reader.hit(
-                "python-sends-secrets",
-                this.node,
-                "warn" if near else None,
-                host.name,
-                f"It sends {mark.what} to {host.name or 'a server'}",
-            )
-        elif mark.kind == "secret":
-            _judge_secret(reader, this, host, mark, hook)
-        elif mark.kind == "file" and (hook or (host.shady and host.kind != "shortener")):
-            reader.hit(
-                "python-sends-file",
-                this.node,
-                "critical" if hook else None,
-                host.name,
-                f"It sends a local file to {host.name}",
-            )
-    if len({name.partition("_")[0] for name in keys}) >= 3:
-        reader.hit(
-            "python-sends-secrets",
-            this.node,
-            None,
-            host.name,
-            f"It sends {len(keys)} keys of different services to one address",
-        )
-    elif keys and not near:
-        _judge_keys(reader, this, host, keys, hook)
-
-
-def _judge_secret(reader: Reader, this: Call, host: Host, mark: Mark, hook: bool) -> None:
-    message = f"It sends {mark.what} to {host.name or 'a server'}"
-    bad = host.shady or hook
-    if mark.what in _ASKED:
-        if bad:
-            reader.hit("python-sends-secrets", this.node, None, host.name, message)
-    elif mark.what in CAPTURED[:4]:
-        if bad:
-            reader.hit("python-sends-capture", this.node, "critical", host.name, message)
-        elif host.kind not in ("known", "loopback", "private"):
-            reader.hit("python-sends-capture", this.node, "info", host.name, message)
-    elif mark.grave:
-        lowered = host.kind == "loopback" or (host.kind == "known" and not mark.whole)
-        reader.hit("python-sends-secrets", this.node, "warn" if lowered else None, host.name, message)
-    elif mark.whole or bad:
-        lowered = host.kind in ("known", "loopback", "private") and not bad
-        reader.hit("python-sends-secrets", this.node, "warn" if lowered else None, host.name, message)
-
-
-def _judge_keys(reader: Reader, this: Call, host: Host, keys: set[str], hook: bool) -> None:
-    """Named keys in a body: of the same vendor as the host, or of another one."""
-    if host.shady and not _named_for(host, keys):
-        what = "critical" if hook else "warn"
-        reader.hit(
-            "python-sends-key",
-            this.node,
-            "critical" if what == "critical" else None,
-            host.name,
-            f"It sends {min(keys)} to {host.name}",
-        )
-        return
-    if not host.name or HOLE in host.name or host.kind in ("known", "shortener"):
-        return
-    for key in sorted(keys):
-        vendor = VENDORS.get(key.partition("_")[0].upper())
-        if vendor is not None and not any(word in host.name for word in vendor) and vendor:
-            reader.hit("python-sends-key", this.node, None, host.name, f"It sends {key} to {host.name}")
-
-
-def _named_for(host: Host, keys: set[str]) -> bool:
-    return any(part in host.name for key in keys for part in key.lower().split("_") if len(part) > 3)
-
-
-def _judge_head(reader: Reader, this: Call, host: Host, marks: frozenset[Mark]) -> None:
-    """What the headers of a request carry: keys belong there, other people's secrets do not."""
-    for mark in sorted(marks):
-        if mark.kind == "env" and mark.whole:
-            reader.hit(
-                "python-sends-secrets", this.node, None, host.name, f"It sends {mark.what} to {host.name or 'a server'}"
-            )
-        elif (
-            mark.kind in ("secret", "key")
-            and host.shady
-            and not _named_for(host, {mark.subject})
-            and host.kind != "address"
-        ):
-            severity = None if mark.grave else "warn"
-            if severity is None:
-                reader.hit("python-sends-secrets", this.node, None, host.name, f"It sends {mark.what} to {host.name}")
-            else:
-                reader.hit("python-sends-key", this.node, None, host.name, f"It sends {mark.what} to {host.name}")
+    for one in judge_request(url, marks, head):
+        reader.hit(one.rule, this.node, *one[1:])
 
 
 def _lookup(reader: Reader, this: Call) -> Value:
     """A name lookup whose name carries data."""
     name = this.arg(0, "qname")
-    carried = [mark for mark in sorted(name.marks) if mark.kind in ("secret", "env", "key", "file")]
     text = name.text()
-    if carried and text.count(".") >= 1 and (HOLE in text):
+    for one in judge_lookup(text, name.marks, hidden=bool(name.hidden)):
         reader.fact("sink", "a name lookup", this.node, text, grave=True)
-        reader.hit(
-            "python-sends-by-lookup",
-            this.node,
-            None,
-            text,
-            f"It puts {carried[0].what} into a host name that it looks up",
-        )
-    elif HOLE in text and text.partition(HOLE)[2].count(".") >= 2 and name.hidden:
-        reader.hit("python-sends-by-lookup", this.node, "warn", text)
+        reader.hit(one.rule, this.node, *one[1:])
     return NOTHING

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 from whet.guard.python.checker import LARGEST, check, finished, parse, read_text
 from whet.guard.python.reader import Reader
-from whet.guard.python.values import HOLE, UNKNOWN, Klass
+from whet.guard.python.values import UNKNOWN, Klass
 from whet.guard.rules import severity_of
+from whet.guard.taint.mark import HOLE
 
 if TYPE_CHECKING:
     import ast
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from whet.guard.documents import Document
     from whet.guard.finding import Hit
-    from whet.guard.python.values import Mark
+    from whet.guard.taint.mark import Mark
 
 MOST = 40
 """Python files of a package that are read together."""

@@ -17,8 +17,9 @@ from whet.guard.python.calls import call, invoke
 from whet.guard.python.fold import as_text, bounded
 from whet.guard.python.loops import comprehension
 from whet.guard.python.tables import BUILTINS, MODULES
-from whet.guard.python.values import HOLE, NOTHING, UNKNOWN, Function, Hidden, Mark, Scope, Value, either, joined
+from whet.guard.python.values import NOTHING, UNKNOWN, Function, Hidden, Scope, Value, either, joined
 from whet.guard.rules import severity_of
+from whet.guard.taint.mark import HOLE, Mark
 
 if TYPE_CHECKING:
     from collections.abc import Callable

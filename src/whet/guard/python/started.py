@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from whet.guard.hosts import host_of, is_installer
 from whet.guard.python.access import files_of
 from whet.guard.python.files import above, key_of
-from whet.guard.python.values import HOLE, NO_MARKS, NOTHING, UNKNOWN, Mark, Value
+from whet.guard.python.values import NOTHING, UNKNOWN, Value
+from whet.guard.taint.mark import HOLE, NO_MARKS, Mark
 
 if TYPE_CHECKING:
     import ast

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from whet.guard.python.access import attribute, combined, several
 from whet.guard.python.loops import bind, element, picks, without_environment
 from whet.guard.python.started import imported
-from whet.guard.python.tables import SECRET_NAME
-from whet.guard.python.values import HOLE, Function, Klass, Scope, Value, joined
+from whet.guard.python.values import Function, Klass, Scope, Value, joined
+from whet.guard.taint.mark import HOLE
+from whet.guard.taint.secret import secret_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -198,7 +199,7 @@ def _secret_names(iterable: Value) -> list[Value]:
     """The names of keys that a loop goes over, one by one: what it gathers is all of them."""
     if not isinstance(iterable.const, (list, tuple)):
         return []
-    names = [name for name in iterable.const[1:40] if isinstance(name, str) and SECRET_NAME.search(name)]
+    names = [name for name in iterable.const[1:40] if isinstance(name, str) and secret_name(name)]
     return [Value(name) for name in names[:4]] if len(names) > 1 else []
 
 

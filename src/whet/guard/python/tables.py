@@ -127,34 +127,7 @@ DANGEROUS = re.compile(
     r"|_winreg|builtins|importlib|runpy|commands)(?:\.[\w.]+)?|os|posix|nt"
 )
 """Names that honest code has no reason to put together from pieces."""
-SECRET_NAME = re.compile(r"(?:^|_)(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?|APIKEY|PAT)(?:$|_)", re.IGNORECASE)
-"""Names of variables that hold a secret."""
 SECRET_FILTER = re.compile(r"KEY|TOKEN|SECRET|PASS|CRED|AUTH", re.IGNORECASE)
-VENDORS = {
-    "OPENAI": ("openai", "azure"),
-    "ANTHROPIC": ("anthropic", "claude"),
-    "CLAUDE": ("anthropic", "claude"),
-    "GITHUB": ("github",),
-    "GH": ("github",),
-    "GITLAB": ("gitlab",),
-    "AWS": ("amazon", "aws"),
-    "GOOGLE": ("google",),
-    "GEMINI": ("google",),
-    "STRIPE": ("stripe",),
-    "SLACK": ("slack",),
-    "HF": ("huggingface", "hf.co"),
-    "HUGGINGFACE": ("huggingface", "hf.co"),
-    "NPM": ("npmjs",),
-    "PYPI": ("pypi",),
-    "DATABASE": (),
-    "POSTGRES": (),
-    "AZURE": ("azure", "microsoft", "windows"),
-    "SSH": (),
-    "NOTION": ("notion",),
-    "TWILIO": ("twilio",),
-    "SENDGRID": ("sendgrid",),
-}
-"""Whose a key is, by the first word of its name, and the hosts where it belongs."""
 SOURCES = {
     "keyring.get_password": ("a password of the keyring", False),
     "getpass.getpass": ("a password that is asked for", False),

@@ -7,21 +7,20 @@ through the file.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
+
+from whet.guard.taint.mark import HOLE, NO_MARKS, Mark
 
 if TYPE_CHECKING:
     import ast
 
     from whet.guard.python.reader import Reader
 
-HOLE = "\ufffc"
-"""Stands in a constant string for a part that is not known."""
 LONGEST = 256 * 1024
 """The longest constant that is kept."""
 PARTS = 20_000
 """How many parts of a nested constant are looked at."""
 
-Kind = Literal["secret", "place", "folder", "env", "key", "fetched", "file", "decoded", "served"]
 Hidden = Literal["", "split", "decoded"]
 
 
@@ -35,20 +34,6 @@ class _Unknown:
 
 
 UNKNOWN = _Unknown()
-
-
-class Mark(NamedTuple):
-    """Where a value came from."""
-
-    kind: Kind
-    what: str
-    subject: str = ""
-    grave: bool = False
-    whole: bool = False
-    """All of it, not a part that was looked up: the file as it is, the environment as it is."""
-
-
-NO_MARKS: frozenset[Mark] = frozenset()
 
 
 class Function:

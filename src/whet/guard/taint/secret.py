@@ -1,0 +1,105 @@
+"""Which variables of the environment hold secrets, and to which hosts each of them belongs."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Literal
+
+from whet.guard.hosts import host_of
+from whet.guard.tables import load_sets
+from whet.guard.taint.mark import HOLE, Mark
+
+_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+
+Belongs = Literal["nowhere", "generic", "vendor", "other"]
+
+
+def _parts(name: str) -> list[str]:
+    return [part.lower() for part in _PART.findall(name[:200])]
+
+
+@lru_cache(maxsize=2048)
+def secret_name(name: str) -> bool:
+    """Does the name of a variable say that it holds a secret?"""
+    table, parts = load_sets("keys"), _parts(name)
+    if not parts or "_".join(parts) in table["plain"]:
+        return False
+    joined = f"_{'_'.join(parts)}_"
+    names = [one for one in (*table["nowhere"], *table["whole"]) if f"_{one}_" in joined]
+    if any(joined.endswith(f"_{one}_") for one in names):
+        return True
+    return parts[-1] not in table["about"] and (
+        bool(names) or (not table["words"].isdisjoint(parts) and parts[0] not in table["public"])
+    )
+
+
+def secret_key(name: str) -> Mark | None:
+    """The mark of a variable of the environment, when it holds a secret."""
+    if not secret_name(name):
+        return None
+    return Mark("key", name, name, grave=belongs(name) == "nowhere")
+
+
+@lru_cache(maxsize=2048)
+def belongs(name: str) -> Belongs:
+    """Whose a secret is: of a vendor that is known, of another one by its name, of nobody in particular, or nobody's but
+    the owner's, such as a private key or the password of a database."""
+    table = load_sets("keys")
+    joined = f"_{'_'.join(_parts(name))}_"
+    if any(f"_{one}_" in joined for one in table["nowhere"]):
+        return "nowhere"
+    stems = _stems(name)
+    if _vendor(stems) is not None:
+        return "vendor"
+    return "other" if len("".join(stems)) > 2 else "generic"
+
+
+@lru_cache(maxsize=2048)
+def owner(name: str) -> str:
+    """Whose secret it is, to tell those of several owners apart."""
+    stems = _stems(name)
+    return _vendor(stems) or "".join(stems) or name.lower()
+
+
+def _stems(name: str) -> list[str]:
+    """The parts of a name that say whose it is."""
+    table = load_sets("keys")
+    return [part for part in _parts(name) if part not in table["words"] and part not in table["generic"]]
+
+
+def _vendor(stems: list[str]) -> str | None:
+    services = load_sets("keys")["services"]
+    return next((stem for stem in ("".join(stems), *stems) if stem in services), None)
+
+
+def own_service(name: str, url: str) -> bool:
+    """Is this the host, over TLS, of the service that a secret belongs to?"""
+    host, stems = host_of(url), _stems(name)
+    if host.shady or host.kind == "free" or HOLE in host.name or url[:5].lower() == "http:":
+        return False
+    vendor = _vendor(stems)
+    if vendor is None or host.kind == "reserved":  # an example can show no more than the name
+        return _named_after(stems, host.name)
+    return any(f".{host.name}".endswith(f".{one}") for one in load_sets("keys")["services"][vendor])
+
+
+def _named_after(stems: list[str], host: str) -> bool:
+    """Does the host bear the name of the service: as a label, with more around it, or as its initials?"""
+    labels = host.split(".")
+    words = [*(stem for stem in stems if len(stem) > 2), "".join(stems)]
+    for label in labels[: -1 if len(labels) > 1 else None]:
+        plain = label.replace("-", "")
+        if any(word and (word in plain or (len(plain) > 3 and plain in word)) for word in words):
+            return True
+    joined = "".join(stems)
+    return bool(joined) and (joined == host.replace(".", "")[-len(joined) :] or _abbreviates(joined, labels))
+
+
+def _abbreviates(word: str, labels: list[str]) -> bool:
+    """Is a short word made of letters of the registered name, in their order and from its first one on?"""
+    name = labels[-2] if len(labels) > 1 else ""
+    if not 2 < len(word) < 6 or not name or word[0] != name[0]:
+        return False
+    letters = iter(name)
+    return all(letter in letters for letter in word)

