@@ -52,6 +52,13 @@ def skill(tmp_path: Path) -> Path:
     return tmp_path / "skill"
 
 
+@pytest.mark.parametrize("after", [None, {"SKILL.md": Item(b"new")}], ids=["deleted", "changed"])
+def test_what_somebody_else_has_just_removed_is_a_conflict_and_not_a_denial(tmp_path: Path, after: Tree | None) -> None:
+    gone = str(tmp_path / "skill")
+    refused(lambda: write_tree(gone, OLD, after), "skill-changed")
+    assert os.listdir(tmp_path) == []
+
+
 def swapped(skill: Path) -> Tree:
     """Change several files at once, so that the whole directory is swapped."""
     after = {**OLD, "SKILL.md": Item(b"new"), "new.md": Item(b"new")}

@@ -59,6 +59,7 @@ def replacing(
     if before == after:
         yield Nothing()
     elif after is None:
+        _check_there(directory)
         _check_removable(directory)
         with Swap(directory, had=True, has=False) as swap:
             yield swap
@@ -73,10 +74,8 @@ def replacing(
                 message = f"{directory} exists already."
                 raise ConflictError("skill-exists", message, hint="Choose another name.", path=directory)
             yield swap
-    elif not os.path.isdir(directory):  # nothing may be made at a place that somebody else has just removed
-        message = f"{directory} is not there any more."
-        raise ConflictError("skill-changed", message, hint="Look at it again, then decide.", path=directory)
     else:
+        _check_there(directory)
         changed = [path for path in {**before, **after} if before.get(path) != after.get(path)]
         old, new = before.get(changed[0]), after.get(changed[0])
         alone = len(changed) == 1 and new and not new.link and not (old and old.link)
@@ -209,6 +208,13 @@ def _mode(like: str, item: Item) -> int | None:
     if item.executable:
         return 0o755 if mode is None else mode | (mode & 0o444) >> 2
     return mode if mode is None else mode & ~0o111
+
+
+def _check_there(directory: str) -> None:
+    """Raise where somebody else was faster and has removed it: nothing may be made there, and nothing is denied."""
+    if not os.path.isdir(directory):
+        message = f"{directory} is not there any more."
+        raise ConflictError("skill-changed", message, hint="Look at it again, then decide.", path=directory)
 
 
 def _check_removable(directory: str) -> None:
