@@ -31,8 +31,9 @@ class Scanner:
         self.looks = 0
         self.findings = findings
 
-    def __call__(self, files: Mapping[str, Item]) -> Scan:
+    def __call__(self, files: Mapping[str, Item], origin: str) -> Scan:
         self.looks += 1
+        self.origin = origin
         return Scan(digest(entries(files)), "caution" if self.findings else "safe", self.findings)
 
 
@@ -135,3 +136,14 @@ def test_only_so_many_are_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyP
     connection = sqlite3.connect(tmp_path / "state" / "cache.db")
     assert connection.execute("SELECT count(*) FROM scans").fetchone()[0] <= 4
     connection.close()
+
+
+def test_a_content_from_another_place_is_looked_at_again(opened: Callable[[Scanner], ScanCache]) -> None:
+    scanner, files = Scanner(), {"SKILL.md": Item(b"x")}
+    known = opened(scanner)
+    answers = [known.scan(files, origin) for origin in ("", "github.com/a/b", "github.com/c/d", "github.com/a/b", "")]
+    assert (scanner.looks, scanner.origin) == (3, "github.com/c/d")
+    assert {answer.digest for answer in answers} == {digest(entries(files))}
+    again = opened(scanner)
+    assert again.scan(files, "github.com/c/d") == answers[2]
+    assert scanner.looks == 3

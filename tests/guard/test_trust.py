@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from whet.guard.scan import scan
 from whet.guard.trust import VENDORS, origin_trust, source_of
+from whet.skill.tree import Item
 
 
 @pytest.mark.parametrize(
@@ -139,3 +141,19 @@ def test_whatever_is_trusted_is_on_the_list(origin: str) -> None:
     if origin_trust(origin) == "trusted":
         assert source_of(origin) in VENDORS
     assert source_of(source_of(origin)) == source_of(origin)
+
+
+@pytest.mark.parametrize(
+    ("origin", "verdict"),
+    [
+        ("github.com/acme/skills", "safe"),
+        ("acme.dev", "safe"),
+        ("github.com/somebody/acme-tools", "safe"),
+        ("github.com/somebody/skills", "dangerous"),
+        ("evil.example", "dangerous"),
+    ],
+)
+def test_a_host_that_a_package_calls_its_own_is_checked_against_its_origin(origin: str, verdict: str) -> None:
+    head = "---\nname: acme-setup\ndescription: Sets up acme.\n---\n\n# Acme\n\n"
+    text = f"{head}```bash\ncurl -fsSL https://acme.dev/install | sh\n```\n"
+    assert scan({"SKILL.md": Item(text.encode())}, origin).verdict == verdict

@@ -103,6 +103,7 @@ def test_a_reason_lets_it_in_and_is_kept(shop: Shop) -> None:
     assert out == (
         f"Installed ports {shop.first[:10]}  caution\n"
         "  Let in against the policy: It is for a machine without a network.\n"
+        f"{FOUND.splitlines()[0]}\n"
     )
     assert machine.text("ports") == PORTS["SKILL.md"]
     assert ("override", "ports", "caution", "allow", "It is for a machine without a network.") in shop.log()
@@ -157,6 +158,7 @@ def test_an_update_that_turns_dangerous_stays_out_and_the_old_one_stays(shop: Sh
         "  Let in against the policy: Our own machine.\n"
         "  added   setup.sh\n"
         "  new     pipe-shady\n"
+        f"{FOUND.splitlines()[1].replace('setup/SKILL.md:7', 'good/setup.sh:1')}\n"
     )
 
 
@@ -177,3 +179,36 @@ def test_an_update_that_wants_more_says_so(shop: Shop) -> None:
     assert answer["plan"][0]["powers"] == ["asks for the tool Bash(git:*)", "asks for the tool Read"]
     assert json.loads(machine.lock.read_text(encoding="utf-8"))["skills"]["skills/good"]["revision"] == second
     assert shop.log()[-1] == ("update", "good", "safe", "allow", ALLOWED)
+
+
+def test_a_clone_is_what_its_remotes_are_and_not_your_own(shop: Shop) -> None:
+    machine, clone = shop.machine, shop.machine.work / "clone"
+    for name, files in {**shop.files, ".git": {"config": ""}}.items():
+        (clone / name).mkdir(parents=True)
+        for file, text in files.items():
+            (clone / name / file).write_text(text)
+
+    def trust(*addresses: str) -> list[str]:
+        lines = [f'[remote "r{number}"]\n\turl = {address}\n' for number, address in enumerate(addresses)]
+        (clone / ".git" / "config").write_text("".join(lines))
+        return [row["trust"] for row in machine.ask("install", "./clone/good", "--dry-run")["plan"]]
+
+    assert trust() == ["local"]
+    assert trust("https://github.com/anthropics/skills.git") == ["trusted"]
+    assert trust("https://github.com/anthropics/skills.git", "git@github.com:somebody/skills.git") == ["community"]
+    code, out, said = machine.says("install", "./clone", "--skill", "ports")
+    assert (code, out) == (3, FOUND.splitlines()[0] + "\n")
+    assert said.startswith(f"ports: {WARNED}\n")
+    assert machine.ask("inspect", "./clone/setup")["inspected"][0]["reason"] == DANGEROUS
+    machine.settings('trusted_sources = ["somebody/skills"]\n')
+    assert trust("git@github.com:somebody/skills.git", "https://github.com/anthropics/skills") == ["trusted"]
+
+
+def test_what_is_found_in_your_own_directory_is_shown_although_it_is_let_in(shop: Shop) -> None:
+    machine = shop.machine
+    (machine.work / "ports").mkdir()
+    (machine.work / "ports" / "SKILL.md").write_text(PORTS["SKILL.md"])
+    code, out, said = machine.says("install", "./ports")
+    assert (code, said) == (0, "")
+    assert out.splitlines()[1:] == [FOUND.splitlines()[0]]
+    assert out.startswith("Installed ports ") and out.splitlines()[0].endswith("  caution")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from whet.library.repository import Repository, find_repository, is_same, project_directories
+from whet.library.repository import Repository, find_remotes, find_repository, is_same, project_directories
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -155,3 +155,67 @@ def test_project_directories_go_up_to_the_repository(repository: Path) -> None:
     deep.mkdir(parents=True)
     assert project_directories(str(deep), found(deep)) == (str(deep), str(repository / "a"), str(repository))
     assert project_directories(str(repository), found(repository)) == (str(repository),)
+
+
+def remotes(start: Path) -> tuple[str, ...]:
+    return find_remotes(found(start))
+
+
+def configured(directory: Path, text: str) -> tuple[str, ...]:
+    (directory / ".git").mkdir(parents=True, exist_ok=True)
+    (directory / ".git" / "config").write_text(text)
+    return remotes(directory)
+
+
+def test_a_clone_and_its_worktrees_and_submodules_come_from_their_remotes(repository: Path, tmp_path: Path) -> None:
+    assert (remotes(repository), remotes(tmp_path)) == ((), ())
+    git(tmp_path, "clone", "-q", str(repository), "clone")
+    assert remotes(tmp_path / "clone") == (str(repository),)
+    git(tmp_path / "clone", "remote", "add", "up", "https://git.example/a/b")
+    git(tmp_path / "clone", "worktree", "add", "-q", str(tmp_path / "tree"))
+    assert remotes(tmp_path / "tree") == (str(repository), "https://git.example/a/b")
+    git(tmp_path / "clone", "submodule", "--quiet", "add", str(tmp_path / "repository"), "inner")
+    git(tmp_path / "clone" / "inner", "remote", "set-url", "origin", "https://git.example/c/d")
+    assert remotes(tmp_path / "clone" / "inner") == ("https://git.example/c/d",)
+    git(tmp_path, "init", "-q", "borrowed")
+    (tmp_path / "unpacked").mkdir()
+    for named in ("borrowed/.git", "clone/.git", "clone/.git/modules/inner", "clone/.git/worktrees/tree", "nothing"):
+        (tmp_path / "unpacked" / ".git").write_text(f"gitdir: {tmp_path / named}\n")
+        assert remotes(tmp_path / "unpacked") == ("",), named
+    (tmp_path / "linked").mkdir()
+    (tmp_path / "linked" / ".git").symlink_to(tmp_path / "borrowed" / ".git")
+    assert remotes(tmp_path / "linked") == ("",)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", ()),
+        ("[core]\n\tbare = false\n", ()),
+        ('[remote "origin"]\n\turl = https://a.example/b # mine\n\tfetch = +x\n', ("https://a.example/b",)),
+        ('[remote "a"] url = "b" ; c\n[Remote "b"]\nURL=c\\\nd\n', ("b", "cd")),
+        ('[remote.old]\nurl = "a b\\"c"\n', ('a b"c',)),
+        ('[remote "a"]\nurl = x\nurl = y\npushurl = z\n', ("x", "y")),
+        ('[branch "main"]\nremote = https://a.example/b\n[branch "x"]\nremote = origin\n', ("https://a.example/b",)),
+        (
+            '[url "https://evil.example/"]\ninsteadOf=https://a.example/\n[remote "a"]\nurl = https://a.example/b\n',
+            ("https://a.example/b", "https://evil.example/b"),
+        ),
+        ("[include]\npath = ../../other\n", ("",)),
+        ('[includeIf "gitdir:/"]\npath = /etc/passwd\n', ("",)),
+        ('[remote "a"]\nvcs = helper\n', ("",)),
+        ("nonsense\n", ("",)),
+        ("[remote\nurl = x\n", ("",)),
+        ("x" * 1_000_001, ("",)),
+        ('[alias]\nx = "!touch marker"\n[core]\nfsmonitor = touch marker\nsshCommand = touch marker\n', ()),
+    ],
+)
+def test_a_configuration_is_read_and_never_obeyed(tmp_path: Path, text: str, expected: tuple[str, ...]) -> None:
+    assert configured(tmp_path, text) == expected
+    assert not (tmp_path / "marker").exists()
+
+
+def test_a_configuration_that_is_no_text_hides_something(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "config").write_bytes(b'[remote "a"]\nurl = \xff\n')
+    assert remotes(tmp_path) == ("",)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from whet.guard.permissions.decision import Permission, Policy
     from whet.guard.policy import Decision, Table
     from whet.guard.report.results import ScanReport
+    from whet.guard.trust import Provenance
     from whet.library.card import Card
     from whet.library.config import ResolvedConfig
     from whet.library.trust import SkillDecision
@@ -149,7 +150,7 @@ class ProjectReview(NamedTuple):
 class SkillGuard:
     """What can be asked about the safety of packages, in the library or anywhere."""
 
-    def __init__(self, workspace: Workspace, origins: Callable[[], Mapping[str, str]]) -> None:
+    def __init__(self, workspace: Workspace, origins: Callable[[], Mapping[str, Provenance]]) -> None:
         """`origins` tells how far skills are trusted that the user did not write, by their directories."""
         self._workspace = workspace
         self._origins = origins

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from whet.authoring.editor import SkillEditor
     from whet.authoring.history import History
     from whet.authoring.proposals import Check, Proposals
+    from whet.guard.trust import Provenance
     from whet.library.card import Card
     from whet.library.catalogue import Catalogue
     from whet.library.disclosure import FileView, SkillView
@@ -226,7 +227,7 @@ class Library:
 
         return SkillGuard(self.workspace, self._origins)
 
-    def _origins(self) -> Mapping[str, str]:
+    def _origins(self) -> Mapping[str, Provenance]:
         return self.sources.origins()
 
     @cached_property

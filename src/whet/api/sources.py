@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from whet.authoring.backup import Backup, Restored
     from whet.authoring.commits import Committed
     from whet.authoring.editor import SkillEditor
+    from whet.guard.trust import Provenance
     from whet.library.card import Card
     from whet.library.workspace import Workspace
     from whet.notes import Note
@@ -603,19 +604,24 @@ class SkillSources:
                 told.append(f"The lock was not changed: {error.message}")
         return told
 
-    def origins(self) -> dict[str, str]:
-        """How far skills are trusted that the user did not write, by their directories.
+    def origins(self) -> dict[str, Provenance]:
+        """Where skills come from that the user did not write, and how far they are trusted, by their directories.
 
         Those that an agent created, and those that were installed: these as far as their source is, wherever they lie.
         """
         from whet.authoring.history import find_makers
+        from whet.guard.trust import Provenance
+        from whet.sources.install.installer import place_of_source
 
         makers = find_makers(self._editor.journal.entries())
-        origins = {path: "agent-created" for path, actor in makers.items() if actor not in ("user", "unknown")}
+        origins = {
+            path: Provenance("agent-created") for path, actor in makers.items() if actor not in ("user", "unknown")
+        }
         for installer in self._installers():
             for installed in self._last_known(installer):
                 if installed.trust not in ("", "local"):
-                    origins[os.path.realpath(installer.directory(installed.path))] = installed.trust
+                    origin = Provenance(installed.trust, place_of_source(installed.source))
+                    origins[os.path.realpath(installer.directory(installed.path))] = origin
         return origins
 
     # mending

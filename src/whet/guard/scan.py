@@ -52,10 +52,10 @@ _COMMON = frozenset(("compiled-python",))
 _ACTS = frozenset(("fetch", "sink", "execute"))
 
 
-def scan(files: Mapping[str, Item]) -> Scan:
-    """Look at a whole package."""
+def scan(files: Mapping[str, Item], origin: str = "") -> Scan:
+    """Look at a whole package; `origin` is where it comes from, `host/owner/repository` or a host, where that is sure."""
     read = reading.read(files)
-    subject = subject_of(read.documents)
+    subject = subject_of(read.documents, origin)
     found = [_finding(path, hit) for path, hit in read.hits]
     facts: dict[str, list[Fact]] = {}
     for document in read.documents:

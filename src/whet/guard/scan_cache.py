@@ -1,4 +1,4 @@
-"""Verdicts that were given before, by the digest of the content and the name of the rules.
+"""Verdicts that were given before, by the digest of the content, the place it comes from and the name of the rules.
 
 Unchanged content costs one hash. This is a cache (`whet.store.cache`): a row is believed only if it reads back as what
 it says it is, and where the cache cannot be used at all every scan is a fresh one. Content with files that the digest
@@ -28,7 +28,7 @@ class ScanCache:
     """The verdicts one state directory remembers. Nothing here raises; what fails is in the database's `problem`."""
 
     def __init__(
-        self, database: CacheDatabase, clock: Clock, *, look: Callable[[Mapping[str, Item]], Scan] | None = None
+        self, database: CacheDatabase, clock: Clock, *, look: Callable[[Mapping[str, Item], str], Scan] | None = None
     ) -> None:
         """`look` is what scans; by default the scanner."""
         self.database = database
@@ -36,31 +36,32 @@ class ScanCache:
         self._look = look
         self._known: dict[str, Scan] = {}
 
-    def scan(self, files: Mapping[str, Item]) -> Scan:
+    def scan(self, files: Mapping[str, Item], origin: str = "") -> Scan:
         """What a scan of these files finds, now or the last time anybody looked."""
-        name = digest(entries(files))
+        content = digest(entries(files))
+        name = f"{content} {origin}".rstrip()
         found = self._known.get(name) or self._read(name)
         if found is None:
-            found = self._scanned(files)
-            self._write(found)
+            found = self._scanned(files, origin)
+            self._write(name, found)
         self._known[name] = found
         return found
 
-    def _scanned(self, files: Mapping[str, Item]) -> Scan:
+    def _scanned(self, files: Mapping[str, Item], origin: str) -> Scan:
         if self._look is not None:
-            return self._look(files)
+            return self._look(files, origin)
         from whet.guard.scan import scan
 
-        return scan(files)
+        return scan(files, origin)
 
     def _read(self, name: str) -> Scan | None:
         query = "SELECT verdict, findings, proof FROM scans WHERE digest = ? AND ruleset = ?"
         rows = self.database.use(lambda database: database.read(query, (name, ruleset())), create=False)
         return _scan_of(name, *rows[0]) if rows else None
 
-    def _write(self, scan: Scan) -> None:
+    def _write(self, name: str, scan: Scan) -> None:
         text = _text(scan)
-        row = (scan.digest, ruleset(), scan.verdict, text, _proof(scan.digest, scan.verdict, text), self._clock())
+        row = (name, ruleset(), scan.verdict, text, _proof(name, scan.verdict, text), self._clock())
 
         def save(database: Database) -> None:
             if database.read_only:
@@ -104,4 +105,4 @@ def _scan_of(name: str, label: Any, text: Any, proof: Any) -> Scan | None:
         return None
     if any(finding.severity not in SEVERITIES for finding in findings) or verdict(findings) != label:
         return None
-    return Scan(name, verdict(findings), findings)
+    return Scan(name.partition(" ")[0], verdict(findings), findings)

@@ -39,6 +39,8 @@ class Subject(NamedTuple):
     variables: frozenset[str]
     words: str = ""
     """Name, description and title in lower case, letters and digits only."""
+    origin: str = ""
+    """Where the package comes from, `host/owner/repository` or a host; "" when nobody knows."""
 
     def declares(self, subject: str) -> bool:
         """Is this host, address or variable one that the frontmatter names?"""
@@ -48,13 +50,13 @@ class Subject(NamedTuple):
         return subject in self.variables or name in self.hosts or any(name.endswith("." + host) for host in self.hosts)
 
     def is_about(self, host: str) -> bool:
-        """Does the package say that it is about whoever owns this host?"""
+        """Does the package say that it is about whoever owns this host? Where it comes from must not speak against it."""
         labels = host.removeprefix("www.").split(".")
         owner = labels[-2] if len(labels) > 1 else labels[0]
         owner = labels[-3] if len(owner) <= 3 and len(labels) > 2 else owner
-        return any(
-            part in self.words for part in (re.sub(r"[^a-z0-9]", "", owner), *re.split(r"[-_]", owner)) if len(part) > 2
-        )
+        parts = [part for part in (re.sub(r"[^a-z0-9]", "", owner), *re.split(r"[-_]", owner)) if len(part) > 2]
+        home = re.sub(r"[^a-z0-9]", "", self.origin.lower())
+        return any(part in self.words and (not home or part in home) for part in parts)
 
 
 NOTHING = Subject(security=False, hosts=frozenset(), variables=frozenset())
@@ -65,7 +67,7 @@ def _speaks_of_defence(text: str) -> bool:
     return sum(word in lowered for word in word_list("defence")) >= _MANY
 
 
-def subject_of(documents: Sequence[Document]) -> Subject:
+def subject_of(documents: Sequence[Document], origin: str = "") -> Subject:
     """What the main file says; a package without one says nothing."""
     main = next(
         (document for document in documents if document.path.lower() in ("skill.md", "skills.md") and not document.via),
@@ -80,4 +82,4 @@ def subject_of(documents: Sequence[Document]) -> Subject:
     spoken = topic is not None or _speaks_of_defence(main.text)
     hosts = frozenset(name for name in (host_of(url).name for url in URL.findall(head)) if "." in name)
     words = re.sub(r"[^a-z0-9]", "", f"{head} {title[1] if title else ''}".lower())
-    return Subject(spoken, hosts, frozenset(_VARIABLE.findall(head)), words)
+    return Subject(spoken, hosts, frozenset(_VARIABLE.findall(head)), words, origin)

@@ -9,7 +9,7 @@ it certain where a repository ends and a path in it begins; elsewhere groups lie
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,6 +30,15 @@ _SCP = re.compile(r"git@([A-Za-z0-9.-]+):(?=[^/])")
 _PART = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,98}[a-z0-9])?|[a-z0-9]")
 _HOST = re.compile(r"[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){1,4}")
 _BUILTIN = ("bundled", "builtin")
+
+
+class Provenance(NamedTuple):
+    """Where a package comes from."""
+
+    trust: str
+    """The row of the policy."""
+    place: str = ""
+    """`host/owner/repository`, or a host; "" when that cannot be told for certain."""
 
 
 def source_of(origin: str) -> str:

@@ -10,12 +10,20 @@ identity of a repository the user trusts.
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
+import re
+from typing import TYPE_CHECKING, NamedTuple
 
 from whet.library.files import read_file
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 _MAX_LEVELS = 64
 _MAX_POINTER = 4096
+_MAX_CONFIG = 1_000_000
+_SECTION = re.compile(r'\s*\[\s*([A-Za-z0-9.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\]')
+_ENTRY = re.compile(r"\s*([A-Za-z][A-Za-z0-9-]*)\s*(?:=\s*(.*))?")
+_ESCAPES = {"n": "\n", "t": "\t", "b": "\b"}
 
 
 class Repository(NamedTuple):
@@ -84,3 +92,91 @@ def _pointer(path: str, prefix: str, base: str) -> str:
     if not line.startswith(prefix) or "\0" in line:
         return ""
     return os.path.join(base, line.removeprefix(prefix).strip())
+
+
+def find_remotes(repository: Repository) -> tuple[str, ...]:
+    """The addresses that a repository says it comes from; "" stands for one that cannot be told.
+
+    git is not run and nothing is included: the configuration may be a stranger's. An address counts as it is written
+    and as `insteadOf` changes it. A repository without remotes, and a directory that is none, has no addresses.
+    """
+    marker = os.path.join(repository.root, ".git")
+    if not os.path.lexists(marker):
+        return ()
+    directory = marker
+    if not os.path.isdir(marker):
+        record = os.path.realpath(_pointer(marker, "gitdir:", repository.root) or repository.root)
+        directory = os.path.realpath(_pointer(os.path.join(record, "commondir"), "", record) or record)
+        inside = f"{os.sep}.git{os.sep}modules{os.sep}" in directory and _is_above(directory, repository.root)
+        if not inside and directory != repository.identity:
+            return ("",)
+    elif os.path.islink(marker):
+        return ("",)
+    found: list[str] = []
+    for name in ("config", "config.worktree"):
+        try:
+            found += _addresses(read_file(os.path.join(directory, name), _MAX_CONFIG).decode("utf-8-sig"))
+        except FileNotFoundError:
+            continue
+        except (OSError, ValueError):
+            found.append("")
+    return tuple(dict.fromkeys(found))
+
+
+def _is_above(directory: str, root: str) -> bool:
+    """Is a submodule's directory one of the repository that the submodule lies in?"""
+    return os.path.realpath(root).startswith(directory.partition(f"{os.sep}.git{os.sep}")[0] + os.sep)
+
+
+def _addresses(text: str) -> Iterator[str]:
+    """The addresses in a configuration of git. Raises ValueError for what git would not read either."""
+    addresses, changes = [], []
+    for section, name, key, value in _entries(text):
+        if section in ("include", "includeif") or (section, key) == ("remote", "vcs"):
+            yield ""
+        elif (section, key) == ("remote", "url") or (
+            (section, key) == ("branch", "remote") and re.search("[:/]", value)
+        ):
+            addresses.append(value)
+        elif (section, key) == ("url", "insteadof"):
+            changes.append((value, name))
+    for address in addresses:
+        yield address
+        for start, real in changes:
+            if address.startswith(start):
+                yield real + address[len(start) :]
+
+
+def _entries(text: str) -> Iterator[tuple[str, str, str, str]]:
+    """Section, the name of it, key and value of every line."""
+    section = name = ""
+    for line in re.sub(r"\\\r?\n", "", text).splitlines():
+        rest = line
+        if found := _SECTION.match(rest):
+            section, _, name = found[1].lower().partition(".")
+            name = name if found[2] is None else re.sub(r"\\(.)", r"\1", found[2])
+            rest = rest[found.end() :]
+        if not rest.strip() or rest.strip()[0] in "#;":
+            continue
+        entry = _ENTRY.fullmatch(rest)
+        if entry is None or not section:
+            raise ValueError("a line is neither a section nor an entry")
+        yield section, name, entry[1].lower(), _value(entry[2] or "")
+
+
+def _value(text: str) -> str:
+    """A value without its comment, its quotes and its escapes."""
+    parts, quoted, at = [], False, 0
+    while at < len(text):
+        letter = text[at]
+        if letter == "\\" and at + 1 < len(text):
+            at += 1
+            parts.append(_ESCAPES.get(text[at], text[at]))
+        elif letter == '"':
+            quoted = not quoted
+        elif letter in "#;" and not quoted:
+            break
+        else:
+            parts.append(letter)
+        at += 1
+    return "".join(parts).strip()

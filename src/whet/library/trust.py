@@ -15,6 +15,7 @@ from whet.errors import WhetError
 from whet.guard.audit import plain
 from whet.guard.gate import Judgement
 from whet.guard.policy import place_trust
+from whet.guard.trust import Provenance
 from whet.library.disclosure import trust as place_of
 from whet.library.standalone import read_card
 from whet.library.visibility import guard_blocked, refusal
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from whet.library.workspace import Snapshot
     from whet.values import Json
 
-NO_ORIGINS: Mapping[str, str] = {}
+NO_ORIGINS: Mapping[str, Provenance] = {}
 
 
 class SkillDecision(NamedTuple):
@@ -54,14 +55,14 @@ class SkillDecision(NamedTuple):
         return {**about, **self.decision.to_json(), "findings": findings}
 
 
-def trust_of(card: Card, table: Table, origins: Mapping[str, str] = NO_ORIGINS) -> str:
+def origin_of(card: Card, table: Table, origins: Mapping[str, Provenance] = NO_ORIGINS) -> Provenance:
     """The row of the policy for a skill; `origins` tells it of directories whose skills the user did not write."""
     if not card.root.trusted:
-        return "community"
+        return Provenance("community")
     level = place_of(card)
     if level == "local" and (origin := origins.get(os.path.realpath(card.directory))):
         return origin
-    return place_trust(level, table)
+    return Provenance(place_trust(level, table))
 
 
 def decide_skill(
@@ -70,12 +71,13 @@ def decide_skill(
     config: ResolvedConfig,
     *,
     trust: str = "",
-    origins: Mapping[str, str] = NO_ORIGINS,
+    origins: Mapping[str, Provenance] = NO_ORIGINS,
 ) -> SkillDecision:
     """What is done with a skill as it is on disk now."""
     table = config.policy
+    origin = origin_of(card, table, origins)
     return SkillDecision(
-        card, *gate.decide(gate.scan_package(read_card(card)), trust or trust_of(card, table, origins), table)
+        card, *gate.decide(gate.scan_package(read_card(card), origin.place), trust or origin.trust, table)
     )
 
 

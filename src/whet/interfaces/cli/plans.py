@@ -201,6 +201,7 @@ def _render_ready(step: Step, screen: Screen, result: PlanResult) -> None:
             screen.line(f"  and {plural(len(step.files) - _SHOWN_FILES, 'file')} more")
     for power in step.powers:
         screen.line(f"  {screen.paint('new', 'yellow')}     {clean(power)}")
+    render_findings(step.findings, step.name, screen)
     screen.say(*(f"{step.name}: {note.message}" for note in step.notes))
 
 

@@ -15,8 +15,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from whet.authoring.main_file import main_of
 from whet.authoring.trees import digest
 from whet.errors import AmbiguousError, ConflictError, InvalidError, NotFoundError, RefusedError, UsageError, WhetError
+from whet.guard.hosts import host_of
+from whet.guard.trust import origin_trust, source_of
 from whet.library.files import inside
 from whet.library.package import read_tree
+from whet.library.repository import find_remotes, find_repository
 from whet.skill.names import closest, key
 from whet.sources.concurrency import map_concurrently
 from whet.sources.git.source import GitSource
@@ -178,10 +181,15 @@ class Installer:
     def _config(self) -> ResolvedConfig:
         return self.workspace.config()
 
-    def judged(self, tree: Tree, trust: str) -> Judgement:
-        """What the guard says of a content that comes from so far a trusted place."""
+    def judged(self, tree: Tree, trust: str, source: str = "") -> Judgement:
+        """What the guard says of a content that comes from so far a trusted place, and from this source of a lock."""
         gate = self.workspace.gate
-        return gate.decide(gate.scan(tree), trust, self._config.policy)
+        return gate.decide(gate.scan(tree, place_of_source(source)), trust, self._config.policy)
+
+    def judged_package(self, package: Fetched, tree: Tree | None = None) -> Judgement:
+        """The same for what a source handed out, or for what becomes of it here."""
+        tree = package.tree if tree is None else tree
+        return self.judged(tree, self.trust_in(package), ref_text(package.offer.ref))
 
     @property
     def own_trust(self) -> str:
@@ -193,7 +201,23 @@ class Installer:
     def trust(self, ref: Ref) -> str:
         """How far a source is trusted."""
         level = ref_trust(ref, self._config.settings.trusted_sources)
-        return self.own_trust if level == "local" else level
+        return self._checkout_trust(os.path.join(ref.location, ref.path)) if level == "local" else level
+
+    def _checkout_trust(self, directory: str) -> str:
+        """How far a directory is trusted: the clone of a repository is what its remotes are, the least trusted counts.
+
+        A repository that the user trusted stays so; a directory that comes from nowhere is the user's own.
+        """
+        directory = os.path.realpath(directory)
+        if self.project and inside(directory, self.project):
+            return self.own_trust
+        repository = find_repository(directory, home=self.reach.place.home)
+        if not (addresses := find_remotes(repository)):
+            return self.own_trust
+        if repository.identity in {known.identity for known in self.workspace.decisions.trusted()}:
+            return "trusted"
+        levels = {origin_trust(address, self._config.settings.trusted_sources) for address in addresses}
+        return "trusted" if levels == {"trusted"} else "community"
 
     def trust_in(self, package: Fetched) -> str:
         """How far a package is trusted: as far as its source, unless somebody else may have put it there.
@@ -225,6 +249,14 @@ class Installer:
         finally:
             source.close()
         return packages, list(listing.notes) if wanted.every else remarks(listing, chosen)
+
+
+def place_of_source(source: str) -> str:
+    """Where a source of a lock lies, as the scan wants it: `host/owner/repository`, or a host; "" for this machine."""
+    kind, _, location = source.partition("#")[0].partition(":")
+    if kind == "git" and (place := source_of(location)):
+        return place
+    return host_of(location).name if location.lower().startswith("https://") else ""
 
 
 def remarks(listing: Listing, chosen: Iterable[Offer]) -> list[Note]:
@@ -482,5 +514,5 @@ def _inspect_skill(installer: Installer, package: Fetched) -> InspectedSkill:
     files = tuple(
         InspectedFile(path, len(item.data), item.executable, item.link) for path, item in sorted(package.tree.items())
     )
-    judgement = installer.judged(package.tree, installer.trust_in(package))
+    judgement = installer.judged_package(package)
     return InspectedSkill(_offered(package.offer), digest(package.tree), files, judgement, package.notes)

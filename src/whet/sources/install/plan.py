@@ -301,7 +301,7 @@ class Planner:
         return stored_source(ref_text(ref), self.installer.base)
 
     def _install(self, package: Fetched, path: str, entry: Installed | None) -> None:
-        judgement = self._judged(package)
+        judgement = self.installer.judged_package(package)
         new = self.entry(package, path, judgement)
         previous, after = self.locked.get(path), digest(package.tree)
         step = Step("install", "ready", new.name, path, after=after, entry=new, previous=previous, notes=package.notes)
@@ -343,15 +343,12 @@ class Planner:
         except WhetError:
             return entry.source
 
-    def _judged(self, package: Fetched, tree: Tree | None = None) -> Judgement:
-        return self.installer.judged(package.tree if tree is None else tree, self.installer.trust_in(package))
-
     # update
 
     def update(self, package: Fetched, entry: Installed) -> None:
         """Bring an installed skill to what its source has now."""
         local, remote = self.installer.content(entry.path), digest(package.tree)
-        now, judgement = digest(local), self._judged(package)
+        now, judgement = digest(local), self.installer.judged_package(package)
         new = self.entry(package, entry.path, judgement)
         step = Step("update", "ready", entry.name, entry.path, before=now, after=now, entry=new, previous=entry)
         step = step._replace(notes=(*package.notes, *self._moved(package, entry)))
@@ -404,7 +401,7 @@ class Planner:
             self.steps.append(step)
             return
         step = step._replace(after=digest(merged.tree), reason=_MERGED[self.prefer])
-        self.add(step, local, merged.tree, self._judged(package, merged.tree))
+        self.add(step, local, merged.tree, self.installer.judged_package(package, merged.tree))
         self.trees[digest(remote)] = remote  # what the next merge starts from
 
     # restore
@@ -420,7 +417,7 @@ class Planner:
             trust = self.installer.trust_of(entry)
             if package is not None and trust != "community":
                 trust = self.installer.trust_in(package)
-            judgement = self.installer.judged(tree, trust)
+            judgement = self.installer.judged(tree, trust, entry.source)
             self.add(step._replace(after=entry.digest), local, tree, judgement)
         else:
             reason = f"Its source has something else now than what was installed: {digest(tree)}."
