@@ -24,7 +24,7 @@ from whet.guard.shell.flow import Scene
 from whet.guard.tables import word_list
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
     from whet.guard.shell.flow import Step
 
@@ -39,7 +39,7 @@ def check(text: str) -> Seen:
     """What a script does that matters: hits of rules, and facts for the flow over the package."""
     if not worth_reading(text):
         return Seen()
-    seen = _Reader().judged(from_console(text), 1, _DEPTH, {})
+    seen = _Reader().judged(from_console(text), 1, _DEPTH)
     return Seen(tuple(_told(seen.hits, text)), tuple(dict.fromkeys(seen.facts))[:_MOST])
 
 
@@ -53,7 +53,7 @@ def worth_reading(text: str) -> bool:
 
 def _alarms(text: str) -> bool:
     found = frozenset(_WORD.findall(text))
-    if not word_list("shell_alarms").isdisjoint(found) or _SIGNS.search(text):
+    if not word_list("shell_alarms").isdisjoint(found) or _SIGNS.search(text) or _SECRET.search(text):
         return True
     if not found.isdisjoint(word_list("shell_in_company")) and _USES.search(text):
         return True
@@ -74,6 +74,11 @@ _SIGNS = re.compile(
     r"\|\s*(?:sudo\s+)?(?:env\s+)?(?:(?:ba|z|da|k)?sh\b|(?:python\d?|node|perl|ruby|php)\b)|<\(|\.(?:claude|codex|cursor|openclaw|gemini)/|/etc/|\$[@*]\w|/dev/(?:tcp|udp|sd|disk|nvme|hd|vd)|\.(?:ssh|aws|kube|gnupg|netrc)\b|:\(\)|''\w|\"\"\w"
     r"|\\\w|\$'|/\?{2}|\}\w|\$\w+\$|\)\w|\{\w+,|\$\{?\w+\}?\$\{?\w|\"\w+\"(?=\w)|(?<=\w)\"\w|(?:^|[|;&(\n])\s*\w+'\w"
 )
+_SECRET = re.compile(
+    r"\$[{!]{0,2}\w{0,60}?(?:key|token|secret|pass|pwd|cred|pat\b|jwt|dsn|mnemonic|database_ur|mongo|redis_ur|kubeconfig)",
+    re.IGNORECASE,
+)
+"""A variable that may hold a secret."""
 _RISKY = re.compile(
     r"\|\s*\w|\$\(|<\(|`|chmod|\s-[oO]\b|--output|@|\s-[TF]\b|--upload|--post-file|--form|(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}|\d{8,}|0x|&\s*$|/dev/null|\.(?:site|me|in|ee|co|st|org|net|app|dev|io|pub|lt|live|fun|pro|cn|gg)\b(?=[/\"'\s:]|$)"
     r"|discord|telegram|ngrok|evil|attack|malic|exfil|bit\.ly|tinyurl|\$\{?[A-Za-z_]\w*|http:",
@@ -91,15 +96,15 @@ class _Reader:
         self._known: dict[str, list[Hit]] = {}
         self._left = _BUDGET
 
-    def judged(self, text: str, line: int, depth: int, variables: Mapping[str, str]) -> Seen:
-        """Hits and facts of a script that begins on a line of the text."""
-        scene = Scene(text, line, variables)
+    def judged(self, text: str, line: int, depth: int, outer: Scene | None = None) -> Seen:
+        """Hits and facts of a script that begins on a line of the text; `outer` is the one it stands in."""
+        scene = Scene(text, line, outer)
         hits, facts = scene.hits, scene.facts
         self._known[text] = hits
 
         def judge(script: str) -> list[Hit]:
             if script not in self._known and depth > 0 and self._pays(script):
-                self.judged(script, 1, depth - 1, {})
+                self.judged(script, 1, depth - 1)
             return self._known.get(script, [])
 
         for step in scene.steps:
@@ -114,7 +119,7 @@ class _Reader:
                 if not self._pays(script.text):
                     hits.append(Hit("shell-not-read", line + script.line - 1, shorten(script.text)))
                     break
-                more = self._inside(script, line + script.line - 1, depth - 1, scene.script.variables)
+                more = self._inside(script, line + script.line - 1, depth - 1, scene)
                 hits += more.hits
                 facts += more.facts
             if len(hits) > _MOST:
@@ -129,9 +134,9 @@ class _Reader:
         self._left -= len(text) + _PRICE
         return self._left > 0
 
-    def _inside(self, script: Inner, line: int, depth: int, variables: Mapping[str, str]) -> Seen:
+    def _inside(self, script: Inner, line: int, depth: int, outer: Scene) -> Seen:
         if script.language == "shell":
-            return self.judged(script.text, line, depth, variables)
+            return self.judged(script.text, line, depth, outer)
         self._known[script.text] = []
         check_it: Callable[[str], Seen] = import_module(_CHECKERS[script.language]).check
         return check_it(script.text).shift(line - 1)

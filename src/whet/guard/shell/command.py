@@ -35,6 +35,8 @@ class Command(NamedTuple):
     """For a command in a substitution: the number of the command whose word it makes."""
     slot: int = -1
     """Which word of the parent; -1 for an assignment, a redirection or a loop."""
+    function: str = ""
+    """The function it stands in."""
 
     @property
     def position(self) -> int:
@@ -54,6 +56,7 @@ class Scope(NamedTuple):
     parent: int = -1
     slot: int = -1
     text: str = ""
+    function: str = ""
 
     def within(self, label: str) -> Scope:
         """The same one layer further in."""
@@ -65,4 +68,4 @@ class Scope(NamedTuple):
 
     def below(self, number: int) -> Scope:
         """For what stands in the words of a command."""
-        return Scope(self.inside, self.pipes, parent=number, text=self.text)
+        return Scope(self.inside, self.pipes, parent=number, text=self.text, function=self.function)

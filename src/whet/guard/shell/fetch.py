@@ -6,14 +6,15 @@ import re
 from typing import TYPE_CHECKING
 
 from whet.guard.hosts import host_of, is_installer, odd_top
+from whet.guard.shell.clients import fetches, programs, sends
 from whet.guard.shell.commands import INTERPRETERS, SHELLS, inner, name_of, program
-from whet.guard.shell.flow import FETCHERS, fetch_of, sends
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from whet.guard.finding import Severity
-    from whet.guard.shell.flow import Fetch, Scene, Step
+    from whet.guard.shell.clients import Fetch
+    from whet.guard.shell.flow import Scene, Step
 
 _SOURCES = ("source", ".")
 _SOCKETS = frozenset({"nc", "ncat", "netcat", "nc.traditional", "nc.openbsd", "telnet"})
@@ -29,8 +30,9 @@ def look(scene: Scene, step: Step) -> None:
         severity: Severity = "critical" if _runs_later(scene, step) else "warn"
         message = "an archive from a raw address or throw-away host is unpacked"
         scene.hit("pipe-shady", step, severity, subject=step.fetched.host.name, message=message)
-    if step.name in FETCHERS and not sends(step) and (fetch := fetch_of(step)) is not None:
-        scene.fact("fetch", "a download", step, fetch.host.name, grave=fetch.known and fetch.host.shady)
+    if step.name in programs("fetchers") and not sends(step.name, step.args):
+        for fetch in fetches(step.name, step.words)[:1]:
+            scene.fact("fetch", "a download", step, fetch.host.name, grave=fetch.known and fetch.host.shady)
     if step.name == "eval" and step.words and not all(word.known for word in step.words):
         scene.fact("execute", "text that is made when it runs", step, ",".join(step.words[0].names)[:80])
     if step.name in ("eval", *INTERPRETERS) and any(len(set(word.names)) > 1 for word in step.words):
@@ -106,13 +108,11 @@ def _executed(scene: Scene, step: Step) -> Iterator[tuple[Step, str]]:
         yield from ((one, "evaluated") for one in _evaluated(scene, step))
     if step.argv and step.argv[0].substituted and not step.argv[0].known:
         yield from ((one, "run as a command") for one in step.below if one.command.slot == 0)
-    if step.argv and (written := _file(scene, step.argv[0].text)) is not None and written is not step:
-        yield written, "run"
+    if step.argv:
+        yield from ((one, "run") for one in _file(scene, step.argv[0].text) if one is not step)
     if name == "chmod" and any("x" in word or re.fullmatch(r"0?7[0-7]{2}", word) for word in step.args[:1]):
         for word in step.args[1:]:
-            written = _file(scene, word)
-            if written is not None and _grave(written):
-                yield written, "made a program"
+            yield from ((one, "made a program") for one in _file(scene, word) if _grave(one))
     bare = not step.args or step.args[-1] in ("{}", "%", "$0", "$@", "$1", "-c")
     if bare and step.before and name in SHELLS and name_of(step.command.argv) in ("xargs", "parallel"):
         yield step.before[-1], "run line by line"
@@ -125,10 +125,9 @@ def _evaluated(scene: Scene, step: Step) -> Iterator[Step]:
         if not code or not _AS_A_WHOLE.match(word.source):
             continue
         if word.substituted:
-            yield from (one for one in step.below if one.command.slot == _slot(step, at))
+            yield from (one for one in step.below if one.command.slot == step.slot(at))
         for name in word.names:
-            if (origin := scene.variables.get(name)) is not None:
-                yield origin
+            yield from scene.variables.get(name, ())
 
 
 _AS_A_WHOLE = re.compile(r"[\"']?(?:\$|`)")
@@ -147,27 +146,21 @@ def _scripts(scene: Scene, step: Step) -> Iterator[tuple[Step, str]]:
         if word.startswith("-") and len(word) > 1:
             continue
         if word.startswith(("<(", "/dev/fd/")):
-            yield from ((one, "run by an interpreter") for one in step.below if one.command.slot == _slot(step, at))
-        elif (written := _file(scene, word)) is not None:
-            yield written, "saved and run"
+            yield from ((one, "run by an interpreter") for one in step.below if one.command.slot == step.slot(at))
+        else:
+            yield from ((one, "saved and run") for one in _file(scene, word))
         return
 
 
-def _slot(step: Step, at: int) -> int:
-    """The place of an argument in the whole command, wrappers included."""
-    return len(step.command.argv) - len(step.args) + at
-
-
-def _file(scene: Scene, path: str) -> Step | None:
-    return scene.files.get(path) or scene.files.get(path.removeprefix("./"))
+def _file(scene: Scene, path: str) -> list[Step]:
+    return scene.files.get(path.removeprefix("./"), [])
 
 
 def _from_variables(scene: Scene, step: Step, operator: str = "") -> Iterator[Step]:
     words = [one.target for one in step.command.redirections if one.operator == operator] if operator else step.words
     for word in words:
         for name in word.names:
-            if (origin := scene.variables.get(name)) is not None:
-                yield origin
+            yield from scene.variables.get(name, ())
 
 
 def _takes_input(step: Step) -> bool:

@@ -1,60 +1,53 @@
 """What flows through a script: where each command's input comes from, and what is in it.
 
-Every command becomes a `Step` that knows what reaches it, by pipe, substitution, variable or file: secrets that were
-read, content that was fetched, text that was decoded. Rules then ask a step instead of looking at its neighbours.
-Steps are visited once, those in substitutions before the command whose words they make.
+Every command becomes a `Step` that knows what reaches it, by pipe, substitution, variable, argument of a function or file:
+secrets that were read or stand in the environment, content that was fetched, text that was decoded. Rules then ask a step
+instead of looking at its neighbours. What a variable or a file may hold is everything that is ever put into it: no branch that
+is never taken, and nothing that is put there later, makes a script look better. Steps are visited until nothing is added.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from whet.guard.finding import Fact, Hit
-from whet.guard.hosts import Host, host_of
 from whet.guard.patterns import shorten
 from whet.guard.places import places
+from whet.guard.services import secret_name
+from whet.guard.shell.clients import Fetch, fetches, parts, programs, sends
 from whet.guard.shell.commands import inner, name_of, parse, unwrapped
 from whet.guard.shell.constant import decodes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
     from whet.guard.finding import Severity
+    from whet.guard.places import Place
     from whet.guard.shell.commands import Command, Script, Word
 
-FETCHERS = frozenset(
-    {"curl", "wget", "fetch", "aria2c", "axel", "http", "https", "xh", "lynx", "iwr", "wget2", "lwp-request"}
-)
-READERS = frozenset(
-    {
-        *("cat", "head", "tail", "tac", "nl", "less", "more", "bat", "base64", "base32", "xxd", "od", "hexdump"),
-        *("strings", "tar", "zip", "7z", "7za", "gzip", "bzip2", "xz", "zstd", "cp", "mv", "rsync", "grep", "egrep"),
-        *("rg", "awk", "gawk", "sed", "cut", "sort", "dd", "openssl", "gpg", "sqlite3", "jq", "yq", "pbcopy", "xclip"),
-        *("scp", "install", "fold", "split", "paste", "tr", "ditto"),
-    }
-)
-"""Commands that read the files they are given."""
-_STOPPERS = frozenset(
-    {"wc", "sha256sum", "sha1sum", "md5sum", "shasum", "md5", "cksum", "ssh-keygen", "test", "[", "stat"}
-)
-_BARE = re.compile(
-    r"^(?:[\w-]{1,63}\.){1,6}[a-z]{2,24}(?::\d{2,5})?(?:/\S*)?$|^\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?(?:/\S*)?$",
-    re.IGNORECASE,
-)
-_SCHEME = re.compile(r"^[a-z][a-z0-9+.-]{1,10}://", re.IGNORECASE)
-_VARIABLE = re.compile(r"\$\{?([A-Za-z_]\w{0,60})")
+_VARIABLE = re.compile(r"\$\{?!?([A-Za-z_]\w{0,60}|[0-9@*])")
+_FILE_MARK = re.compile(r"^[^@\s]{0,60}@")
+_DIGEST = re.compile(r"dgst|sha\d|md5|mac\b|rand\b|passwd")
+_DECLARATIONS = frozenset(("export", "declare", "local", "readonly", "typeset"))
+_SETTINGS = frozenset({"the agent's own keys", "Docker credentials", "Kubernetes credentials", "git credentials"})
+_COMMON_FOLDERS = frozenset(("", ".", "..", "/", "/tmp", "/var/tmp", "~", "$HOME", "${HOME}", "/home", "/root"))  # noqa: S108  names in scripts that are read, nothing is opened
+_WIDEST = 60
+_DEEPEST = 200
+_LONGEST_PATH = 2_000
+_ROUNDS = 6
+_ORIGINS = 12
+"""Assignments of one variable, and writers of one file, that are remembered."""
 
 
-class Fetch(NamedTuple):
-    """Content from elsewhere."""
+class Mark(NamedTuple):
+    """A secret in what reaches a step."""
 
-    url: str
-    host: Host
-    insecure: bool
-    """Certificates are not checked."""
-    known: bool
-    """The host is written there, not in a variable."""
+    what: str
+    """Words for a person, such as `SSH keys`; the name of a variable."""
+    grave: bool
+    kind: Literal["content", "variable", "path"] = "content"
+    """What it is: the secret itself, a variable of the environment that holds one, or the name of a file with one."""
 
 
 class Step:
@@ -67,11 +60,12 @@ class Step:
         "below",
         "command",
         "decoded",
+        "fed",
         "fetched",
+        "marks",
         "name",
         "number",
         "own",
-        "secrets",
         "words",
     )
 
@@ -85,11 +79,13 @@ class Step:
         self.before: list[Step] = []
         """What is piped into it."""
         self.below: list[Step] = []
-        """The commands in its own words."""
-        self.secrets: dict[str, bool] = {}
-        """What secret things are in what it reads, each with whether it is grave."""
+        """The commands in its own words whose output stands there."""
+        self.marks: dict[Mark, None] = {}
+        """The secrets in what it reads."""
+        self.fed: dict[Mark, None] = {}
+        """Those of them that it prints even if its words are none of its output."""
         self.own: dict[str, bool] = {}
-        """Those of them that it reads by itself."""
+        """Secrets that it reads by itself, each with whether it is grave."""
         self.fetched: Fetch | None = None
         """Content from elsewhere that passes through it."""
         self.decoded = False
@@ -111,6 +107,10 @@ class Step:
                     return word[2:].removeprefix("=")
         return None
 
+    def slot(self, at: int) -> int:
+        """The place of an argument in the whole command, wrappers included."""
+        return len(self.command.argv) - len(self.args) + at
+
     def targets(self) -> Iterator[tuple[str, bool]]:
         """The files it writes, each with whether it is appended to."""
         for one in self.command.redirections:
@@ -125,25 +125,47 @@ class Step:
         elif self.name == "dd":
             yield from ((word[3:], False) for word in self.args if word.startswith("of="))
 
+    def grave(self) -> str:
+        """The gravest secret itself that reaches it."""
+        return next((mark.what for mark in self.marks if mark.grave and mark.kind == "content"), "")
+
+    def passed(self) -> Iterable[Mark]:
+        """The secrets in what it prints or leaves behind."""
+        if self.name in programs("stoppers") or (self.name == "openssl" and _DIGEST.match(" ".join(self.args[:1]))):
+            return ()
+        if self.name in programs("fetchers"):
+            return (Mark(what, grave) for what, grave in self.own.items()) if not sends(self.name, self.args) else ()
+        return self.marks if self.name in programs("printers") else self.fed
+
 
 class Scene:
     """A script being judged: its steps, and what is found."""
 
-    __slots__ = ("facts", "files", "hits", "line", "script", "steps", "variables")
+    __slots__ = ("_bodies", "_calls", "_outer", "facts", "files", "hits", "line", "script", "steps", "variables")
 
-    def __init__(self, text: str, line: int, variables: Mapping[str, str]) -> None:
-        self.script: Script = parse(text, variables)
+    def __init__(self, text: str, line: int, outer: Scene | None = None) -> None:
+        constants = outer.script.variables if outer is not None else {}
+        self.script: Script = parse(text, constants)
         self.line = line
         self.hits: list[Hit] = []
         self.facts: list[Fact] = []
-        self.variables: dict[str, Step] = {}
-        """The step whose output each variable holds."""
-        self.files: dict[str, Step] = {}
-        """The step that wrote each file."""
+        self.variables: dict[str, list[Step]] = {}
+        """The steps whose output each variable may hold."""
+        self.files: dict[str, list[Step]] = {}
+        """The steps that wrote each file."""
         self.steps = [Step(number, command) for number, command in enumerate(self.script.commands)]
+        self._outer = frozenset(constants)
+        self._bodies: dict[str, list[Step]] = {}
+        self._calls: dict[str, list[Step]] = {}
+        if outer is not None:
+            self.variables.update((name, list(steps)) for name, steps in outer.variables.items())
+            self.files.update((name, list(steps)) for name, steps in outer.files.items())
         self._connect()
-        for step in self._ordered():
-            self._visit(step)
+        order = list(self._ordered())
+        for _ in range(_ROUNDS):
+            changed = [self._visit(step) for step in order]
+            if not any(changed):
+                break
 
     def hit(
         self, rule: str, step: Step, severity: Severity | None = None, *, subject: str = "", message: str = ""
@@ -168,17 +190,93 @@ class Scene:
             parts += [two.target.text for two in one.command.redirections if two.operator == "<<<"]
         return "\n".join(part for part in parts if part)
 
+    def written(self, path: str) -> list[Step]:
+        """The steps that wrote a file, or something in a folder."""
+        bare = path.removeprefix("./").rstrip("/*")
+        found = self.files.get(bare, [])
+        if not found and "/" in bare:
+            folder, _, name = bare.rpartition("/")
+            found = self.files.get(folder, []) if folder not in _COMMON_FOLDERS else []
+            return found or (self.files.get(name, []) if "." in name else [])
+        return found
+
+    def in_word(self, step: Step, word: Word, at: int) -> dict[Mark, None]:
+        """The secrets in a word of a step: its `at`-th argument, or -1 for any other word."""
+        found: dict[Mark, None] = {}
+        for name in word.names:
+            found.update(dict.fromkeys(self._in_variable(step, name)))
+        if at >= 0:
+            slot = step.slot(at)
+            for one in step.below:
+                if one.command.slot == slot:
+                    found.update(dict.fromkeys(one.passed()))
+        return found
+
+    def in_file(self, step: Step, path: str, word: Word, at: int) -> dict[Mark, None]:
+        """The secrets in a file that a word of a step names."""
+        found: dict[Mark, None] = {}
+        for origin in self.written(path):
+            found.update(dict.fromkeys(mark for mark in origin.passed() if mark.kind != "path"))
+        for place in _secrets(path):
+            found[Mark(place.what, place.grave)] = None
+        for mark in self.in_word(step, word, at):
+            found[mark._replace(kind="content") if mark.kind == "path" else mark] = None
+        return found
+
+    def stdin(self, step: Step) -> dict[Mark, None]:
+        """The secrets in what is piped or redirected into a step."""
+        found = {mark: None for one in step.before for mark in one.passed()}
+        for one in step.command.redirections:
+            if one.operator.startswith("<"):
+                found.update(self.in_file(step, one.target.text, one.target, -1))
+                found.update((mark, None) for two in step.below if two.command.slot < 0 for mark in two.passed())
+        for name in _VARIABLE.findall((step.command.heredoc or "")[:20_000]):
+            found.update(dict.fromkeys(self._in_variable(step, name)))
+        return found
+
+    def _in_variable(self, step: Step, name: str) -> Iterator[Mark]:
+        origins = self.variables.get(name, ())
+        for origin in origins:
+            if origin is not step:
+                yield from origin.passed()
+        if name in "123456789@*" and step.command.function:
+            for call in self._calls.get(step.command.function, ()):
+                words = (
+                    enumerate(call.words)
+                    if name in "@*"
+                    else [(int(name) - 1, call.words[int(name) - 1])]
+                    if int(name) <= len(call.words)
+                    else []
+                )
+                for at, word in words:
+                    if call is not step:
+                        yield from self.in_word(call, word, at)
+                        yield from (Mark(place.what, place.grave, "path") for place in _secrets(word.text))
+        elif secret_name(name) and name not in self._outer:
+            asked = any(one.name == "read" or any(word.names for _, word in one.command.assignments) for one in origins)
+            if not origins or asked:
+                yield Mark(name, True, "variable")
+
     def _connect(self) -> None:
         stages: dict[int, list[tuple[int, Step]]] = {}
         for step in self.steps:
             command = step.command
-            if 0 <= command.parent < len(self.steps) and command.parent != step.number:
-                self.steps[command.parent].below.append(step)
             for number, position in command.pipes:
                 stages.setdefault(number, []).append((position, step))
+            if command.function:
+                self._bodies.setdefault(command.function, []).append(step)
+            if step.name in self.script.functions:
+                self._calls.setdefault(step.name, []).append(step)
         for members in stages.values():
             for position, step in members[:_WIDEST]:
                 step.before += [other for before, other in members[:_WIDEST] if before < position]
+        last = {number: max(position for position, _ in members) for number, members in stages.items()}
+        for step in self.steps:
+            above = step.command.parent
+            if 0 <= above < len(self.steps) and above != step.number:
+                around = self.steps[above].command.pipes
+                if all(at == last[number] for number, at in step.command.pipes if (number, at) not in around):
+                    self.steps[above].below.append(step)
 
     def _ordered(self) -> Iterator[Step]:
         done = [False] * len(self.steps)
@@ -195,50 +293,91 @@ class Scene:
                     done[step.number] = True
                     yield step
 
-    def _visit(self, step: Step) -> None:
-        for origin in self._origins(step):
-            if origin.name not in _STOPPERS and not (origin.name in FETCHERS and sends(origin)):
-                step.secrets.update(origin.secrets)
+    def _visit(self, step: Step) -> bool:
+        """Take in what reaches a step; whether that was more than before."""
+        before = (len(step.marks), len(step.fed), step.fetched, step.decoded, len(self.variables), len(self.files))
+        named = [] if step.name in programs("stoppers") else list(self._from_variables(step))
+        shown = named if not step.argv or step.name in programs("printers") or step.name in programs("readers") else []
+        for origin in (*step.before, *step.below, *self._from_elsewhere(step), *shown):
+            step.fed.update(dict.fromkeys(origin.passed()))
+        for origin in (*step.before, *step.below, *self._from_elsewhere(step), *named):
             step.fetched = step.fetched or origin.fetched
             step.decoded = step.decoded or origin.decoded
-        if step.name in FETCHERS:
+        if step.name in programs("fetchers"):
             step.fetched = fetch_of(step) or step.fetched
         if step.argv and (decodes([step.name, *step.args]) or _decodes_in_code(step)):
             step.decoded = True
         self._read(step)
+        step.marks.update(step.fed)
+        self._names(step)
+        self._leave(step)
+        return before != (
+            len(step.marks),
+            len(step.fed),
+            step.fetched,
+            step.decoded,
+            len(self.variables),
+            len(self.files),
+        )
+
+    def _leave(self, step: Step) -> None:
+        """Remember a step as the origin of the variables and files that it writes."""
         for name, _ in step.command.assignments:
-            if not step.argv or step.name in ("export", "declare", "local", "readonly", "typeset"):
-                self.variables[name] = step
+            if not step.argv or step.name in _DECLARATIONS:
+                _add(self.variables, name, step)
         if step.name in ("read", "mapfile", "readarray"):
             for word in step.args:
                 if not word.startswith("-"):
-                    self.variables[word] = step
+                    _add(self.variables, word, step)
+        elif step.name == "printf" and step.args[:1] == ["-v"] and len(step.args) > 1:
+            _add(self.variables, step.args[1], step)
         for target, _ in self._written(step):
             if target and target[0] != "-" and target != "/dev/null":
-                self.files[target] = step
+                bare = target.removeprefix("./").rstrip("/")
+                folder, _, name = bare.rpartition("/")
+                for known in (bare, name, folder if folder not in _COMMON_FOLDERS else ""):
+                    if known:
+                        _add(self.files, known, step)
 
-    def _origins(self, step: Step) -> Iterator[Step]:
-        yield from step.before
-        yield from step.below
+    def _from_variables(self, step: Step) -> Iterator[Step]:
+        """The steps whose output the variables in a step may hold."""
         words = (*step.argv, *(word for _, word in step.command.assignments))
         for word in (*words, *(one.target for one in step.command.redirections)):
             for name in word.names:
-                if (origin := self.variables.get(name)) is not None and origin is not step:
-                    yield origin
-        if step.command.heredoc and "$" in step.command.heredoc:
-            for found in _VARIABLE.finditer(step.command.heredoc[:20_000]):
-                if (origin := self.variables.get(found[1])) is not None:
-                    yield origin
+                yield from (one for one in self.variables.get(name, ()) if one is not step)
+
+    def _from_elsewhere(self, step: Step) -> Iterator[Step]:
+        """The steps whose output reaches a step through files and functions."""
         if self.files:
             for text in (*step.args, step.argv[0].text if step.argv else ""):
-                name = re.sub(r"^[^@]{0,60}@|;.*$", "", text) if "@" in text else text
-                name = name.removeprefix("if=")
-                origin = self.files.get(name) or self.files.get(name.removeprefix("./"))
-                if origin is not None and origin is not step:
-                    yield origin
-            for one in step.command.redirections:
-                if one.operator.startswith("<") and one.target.text in self.files:
-                    yield self.files[one.target.text]
+                name = _FILE_MARK.sub("", text).partition(";")[0] if "@" in text else text
+                yield from (one for one in self.written(name.removeprefix("if=")) if one is not step)
+            for redirection in step.command.redirections:
+                if redirection.operator.startswith("<"):
+                    yield from (one for one in self.written(redirection.target.text) if one is not step)
+        if step.name in self._bodies and step.command.function != step.name:
+            yield from self._bodies[step.name][:_WIDEST]
+        if step.command.function:
+            for call in self._calls.get(step.command.function, ()):
+                yield from call.before
+
+    def _names(self, step: Step) -> None:
+        """The secrets that its words name: variables, and files by their names."""
+        words = (*step.argv, *(word for _, word in step.command.assignments))
+        for word in (*words, *(one.target for one in step.command.redirections)):
+            step.marks.update(self.in_word(step, word, -1))
+            if step.name in programs("listers") or not step.argv or step.name in _DECLARATIONS:
+                step.marks.update((Mark(place.what, place.grave, "path"), None) for place in _secrets(word.text))
+        if step.name in programs("listers") and step.name not in programs("printers"):
+            step.fed.update((mark, None) for mark in step.marks if mark.kind == "path")
+        if step.command.heredoc and "$" in step.command.heredoc:
+            for found in _VARIABLE.finditer(step.command.heredoc[:20_000]):
+                marks = dict.fromkeys(self._in_variable(step, found[1]))
+                step.marks.update(marks)
+                step.fed.update(marks)
+        for one in step.command.redirections:
+            if one.operator == "<<<":
+                step.fed.update(self.in_word(step, one.target, -1))
 
     def _read(self, step: Step) -> None:
         """Secrets that the step reads by itself."""
@@ -246,54 +385,81 @@ class Scene:
         texts: list[str] = [
             one.target.text for one in step.command.redirections if one.operator == "<" or "<" in one.operator[:1]
         ]
-        if name in READERS:
-            texts += step.args[:-1] if name in ("cp", "mv", "install", "scp", "rsync", "ditto") else step.args
-        elif name in FETCHERS or name in ("http", "aws", "gsutil", "rclone", "gh", "mail", "mutt", "sftp", "az"):
-            texts += [word.partition("@")[2] for word in step.args if "@" in word]
-            texts += [value for option in _FILE_OPTIONS if (value := step.value(option))]
-            texts += step.args if name in ("aws", "gsutil", "rclone", "gh", "mutt", "az") else []
+        reads = name in programs("readers")
+        if reads:
+            texts += step.args[:-1] if name in programs("movers") else step.args
+        elif name in programs("fetchers"):
+            texts += [part.text.partition("@")[2] for part in parts(name, step.args) if part.place in ("body", "form")]
+            texts += [part.text for part in parts(name, step.args) if part.place == "file"]
+            texts += [
+                word for word in step.args if word[:5].lower() == "file:" or "169.254." in word or "metadata.g" in word
+            ]
+            texts += [word.partition("@")[2] for word in step.args if "@" in word and "=" not in word[:1]]
+        elif name in programs("cloud") or name in programs("mailers") or name in ("gh", "sftp"):
+            texts += step.args
         elif not step.argv:
             texts += [word.text[2:-1].lstrip("< ") for _, word in step.command.assignments if "$(<" in word.text]
+        outer = name_of(step.command.argv)
+        if outer == "find" and name != "find" and (reads or name in programs("fetchers")):
+            texts += [word.text for word in step.command.argv[: step.slot(0)]]
         for text in texts:
-            if len(text) < _LONGEST_PATH and not text.endswith(".pub"):
-                for place in places(text):
-                    if place.kind == "secret" and (place.grave or name not in _PICKERS):
-                        picked = name in _PICKERS and place.what in _SETTINGS
-                        step.own[place.what] = (place.grave and not picked) or step.own.get(place.what, False)
+            for place in _secrets(text):
+                if place.grave or name not in programs("pickers"):
+                    picked = name in programs("pickers") and place.what in _SETTINGS
+                    step.own[place.what] = (place.grave and not picked) or step.own.get(place.what, False)
         if (dumped := _dump(step)) is not None:
             step.own[dumped[0]] = dumped[1]
         for what, grave in step.own.items():
-            step.secrets[what] = grave or step.secrets.get(what, False)
+            step.fed[Mark(what, grave)] = None
+        if reads or name in programs("fetchers"):
+            for mark in self._opened(step, listed=outer in ("xargs", "parallel")):
+                step.fed[mark._replace(kind="content")] = None
+        if name == "printenv":
+            step.fed.update((Mark(word, True, "variable"), None) for word in step.args if secret_name(word))
+
+    def _opened(self, step: Step, *, listed: bool) -> Iterator[Mark]:
+        """The names of files with secrets whose content a step reads: in its words, or listed to `xargs`."""
+        words = (*step.words, *(one.target for one in step.command.redirections if one.operator == "<"))
+        marks = [mark for word in words for mark in self.in_word(step, word, -1)]
+        if listed:
+            marks += [mark for one in step.before for mark in one.passed()]
+        yield from (mark for mark in marks if mark.kind == "path")
 
     def _written(self, step: Step) -> Iterator[tuple[str, bool]]:
         yield from step.targets()
-        output = (
-            step.value("-o", "--output", "--output-document", "-out") if step.name in FETCHERS | {"openssl"} else None
-        )
-        if step.name in ("wget", "aria2c") and (named := step.value("-O", "-o")):
-            output = named
+        if step.name in programs("fetchers"):
+            output = next((part.text for part in parts(step.name, step.args) if part.place == "output"), "")
+        else:
+            output = step.value("-out") or step.value("-o") or "" if step.name == "openssl" else ""
+            output = output or (step.value("-o", "--output") or "" if step.name in ("gpg", "sort") else "")
         if output and output != "-":
             yield output, False
-        elif step.fetched is not None and step.name in FETCHERS and (step.name == "wget" or _remote_name(step)):
+        elif (
+            step.fetched is not None
+            and step.name in programs("fetchers")
+            and (step.name == "wget" or _remote_name(step))
+        ):
             yield step.fetched.url.partition("?")[0].rstrip("/").rpartition("/")[2], False
-        if step.name in ("tar", "zip", "7z", "7za") and (archive := _archive(step)):
+        if step.name in programs("archivers") and (archive := _archive(step)):
             yield archive, False
+        if step.name in ("gzip", "bzip2", "xz", "zstd", "gpg") and step.args and not step.args[-1].startswith("-"):
+            yield f"{step.args[-1]}{_SUFFIXES[step.name]}", False
 
 
-_PICKERS = frozenset({"grep", "egrep", "rg", "awk", "gawk", "sed", "cut", "jq", "yq"})
-"""Commands that take one setting out of a file."""
-_SETTINGS = frozenset({"the agent's own keys", "Docker credentials", "Kubernetes credentials", "git credentials"})
-_WIDEST = 60
-_DEEPEST = 200
-_LONGEST_PATH = 2_000
-_FILE_OPTIONS = ("-T", "--upload-file", "--post-file", "--body-file")
-_DATA_OPTIONS = (
-    *("-d", "--data", "--data-binary", "--data-raw", "--data-urlencode", "--data-ascii", "-F", "--form", "--json"),
-    *("-T", "--upload-file", "--post-file", "--post-data", "--body-file", "--body-data"),
-)
-
-
+_SUFFIXES = {"gzip": ".gz", "bzip2": ".bz2", "xz": ".xz", "zstd": ".zst", "gpg": ".gpg"}
 _DECODING = re.compile(r"b64decode|base64|unhexlify|fromhex|decompress|unpack\(|decode64|rot_?13", re.IGNORECASE)
+
+
+def _add(room: dict[str, list[Step]], name: str, step: Step) -> None:
+    steps = room.setdefault(name, [])
+    if step not in steps and len(steps) < _ORIGINS:
+        steps.append(step)
+
+
+def _secrets(text: str) -> Iterator[Place]:
+    """The places in a text where secrets lie; a public key is none."""
+    if len(text) < _LONGEST_PATH and not text.endswith(".pub"):
+        yield from (place for place in places(text) if place.kind == "secret")
 
 
 def _decodes_in_code(step: Step) -> bool:
@@ -301,63 +467,9 @@ def _decodes_in_code(step: Step) -> bool:
     return any(one.language != "shell" and _DECODING.search(one.text) is not None for one in inner(step.command))
 
 
-def sends(step: Step) -> bool:
-    """Does a fetching command also send a body?"""
-    return any(
-        word in _DATA_OPTIONS
-        or word.startswith(("--data", "--form", "--post-", "--json", "--upload-file", "--body-"))
-        or (re.match(r"-[a-zA-Z]{0,6}[dFT]", word) is not None and step.name == "curl" and not word.startswith("--"))
-        for word in step.args
-    ) or (step.name in ("http", "https", "xh") and any(word.upper() in ("POST", "PUT") for word in step.args[:2]))
-
-
 def fetch_of(step: Step) -> Fetch | None:
     """Where a fetching command goes."""
-    insecure = any(
-        word in ("--insecure", "--no-check-certificate", "--check-certificate=false")
-        or (step.name == "curl" and re.fullmatch(r"-[a-jl-zA-Z]{0,8}k[a-zA-Z]{0,8}", word) is not None)
-        for word in step.args
-    )
-    unknown = None
-    skip = False
-    for word in step.words:
-        text = word.text.strip("<>\"'")
-        if skip or (text.startswith("-") and not text.startswith("--url=")):
-            skip = not skip and text in _VALUED and step.name == "curl"
-            continue
-        text = text.removeprefix("--url=")
-        if _SCHEME.match(text) or _BARE.match(text):
-            host = host_of(text)
-            if "$" in host.name or "{" in host.name or "<" in host.name or "`" in host.name:
-                unknown = Fetch(text, host, insecure, False)
-                continue
-            return Fetch(text, host, insecure, True)
-        if text.startswith(("$", "`")):
-            unknown = unknown or Fetch(text, Host("", "other"), insecure, False)
-    return unknown
-
-
-_VALUED = frozenset(
-    {
-        *(
-            "-H",
-            "--header",
-            "-o",
-            "--output",
-            "-X",
-            "--request",
-            "-A",
-            "--user-agent",
-            "-u",
-            "--user",
-            "-e",
-            "-b",
-            "-c",
-        ),
-        *("-m", "--max-time", "--connect-timeout", "--retry", "-w", "--write-out", "-x", "--proxy", "--cacert", "-E"),
-        *(option for option in _DATA_OPTIONS if option != "-T"),
-    }
-)
+    return next(iter(fetches(step.name, step.words)), None)
 
 
 def _remote_name(step: Step) -> bool:
@@ -365,10 +477,12 @@ def _remote_name(step: Step) -> bool:
 
 
 def _archive(step: Step) -> str | None:
-    if step.name == "tar":
+    if step.name in ("tar", "bsdtar"):
         for at, word in enumerate(step.args):
             if re.fullmatch(r"-?[a-zA-Z]{0,8}c[a-zA-Z]{0,8}f", word) or (at and word in ("-f", "--file")):
                 return step.args[at + 1] if at + 1 < len(step.args) else None
+            if word.startswith("--file="):
+                return word[7:]
         return None
     return next((word for word in step.args if not word.startswith("-") and "." in word), None)
 

@@ -5,46 +5,62 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from whet.guard.finding import SEVERITIES
 from whet.guard.hosts import Host, host_of
-from whet.guard.shell.flow import FETCHERS, READERS, fetch_of, sends
+from whet.guard.services import sent
+from whet.guard.shell.clients import fetches, parts, programs, sends
+from whet.guard.shell.commands import name_of
 
 if TYPE_CHECKING:
-    from whet.guard.shell.flow import Scene, Step
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from whet.guard.finding import Severity
+    from whet.guard.services import Where
+    from whet.guard.shell.clients import Part
+    from whet.guard.shell.flow import Mark, Scene, Step
 
 _MESSENGERS = ("api.telegram.org", "discord.com", "discordapp.com", "hooks.zapier.com", "hooks.slack.com")
-_RESOLVERS = frozenset({"dig", "nslookup", "host", "drill", "ping", "getent", "resolvectl"})
-_COPIERS = frozenset({"scp", "rsync", "sftp", "ftp", "lftp", "sshpass"})
-_MAILERS = frozenset({"mail", "mailx", "sendmail", "mutt", "msmtp", "swaks"})
-_CLOUD = frozenset({"aws", "gsutil", "rclone", "az", "s3cmd", "mc", "gcloud"})
 _REMOTE = re.compile(r"^(?:[\w.$\{\}<>-]{1,60}@)?[\w.$\{\}<>\[\]:-]{2,120}:(?!//|\\)|^(?:rsync|sftp|ftp|scp)://")
-_SECRET_NAME = re.compile(
-    r"(?:^|_)(?:API_?KEY|TOKEN|SECRET|PASSWORD|PASSWD|PRIVATE_?KEY|ACCESS_?KEY|CREDENTIALS?)", re.IGNORECASE
-)
 _QUIET = frozenset({"shell history", "cloud metadata", "the account list", "environment files", "the clipboard"})
+_SECOND = re.compile(r"\$\(|`|\$\{?!?\w")
+"""Where in a word something is put in."""
 
 
 def look(scene: Scene, step: Step) -> None:
     """Judge one step."""
     _reads(scene, step)
-    if step.name in FETCHERS:
+    device = next(
+        (
+            one.target.text
+            for one in step.command.redirections
+            if one.target.text.startswith(("/dev/tcp/", "/dev/udp/"))
+        ),
+        "",
+    )
+    if step.name in programs("fetchers"):
         _web(scene, step)
-    elif step.name in ("nc", "ncat", "netcat", "telnet", "socat") or (step.name == "openssl" and step.has("s_client")):
+    elif device:
+        _leaves(scene, step, host_of(device.split("/")[3] if device.count("/") > 2 else ""), "a raw connection")
+    elif step.name in programs("sockets") or (step.name == "openssl" and step.has("s_client")):
         _leaves(scene, step, _address(step), "a raw connection")
-    elif any(one.target.text.startswith(("/dev/tcp/", "/dev/udp/")) for one in step.command.redirections):
-        target = next(one.target.text for one in step.command.redirections if one.target.text.startswith("/dev/"))
-        _leaves(scene, step, host_of(target.split("/")[3] if target.count("/") > 2 else ""), "a raw connection")
-    elif step.name in _RESOLVERS:
+    elif step.name in programs("resolvers"):
         _names(scene, step)
-    elif step.name in _COPIERS:
+    elif step.name in programs("copiers"):
         _copies(scene, step)
-    elif step.name in _MAILERS:
+    elif step.name in programs("mailers"):
         _leaves(scene, step, Host("", "other"), "mail")
-    elif step.name in _CLOUD and step.has("cp", "sync", "copy", "mv", "upload", "move", "copyto", "put", "rcat"):
-        if grave := _grave(step):
+    elif step.name in programs("cloud") and step.has(
+        "cp", "sync", "copy", "mv", "upload", "move", "copyto", "put", "rcat"
+    ):
+        if grave := step.grave() or _variable(step.fed):
             scene.hit("secret-sent", step, "warn", subject=grave, message=f"what goes to cloud storage holds {grave}")
             scene.fact("sink", "cloud storage", step)
     elif step.name == "gh" and step.args[:2] == ["gist", "create"]:
         _leaves(scene, step, Host("gist.github.com", "paste"), "a gist")
+    elif step.name == "gh" and step.args[:1] not in (["secret"], ["auth"], ["variable"]):
+        _requests(scene, step, ["https://api.github.com"])
+    elif step.name == "git":
+        _requests(scene, step, [word for word in step.args if "://" in word])
 
 
 def _reads(scene: Scene, step: Step) -> None:
@@ -53,12 +69,16 @@ def _reads(scene: Scene, step: Step) -> None:
         if not grave:
             continue
         scene.fact("source", what, step, grave=grave)
-        reader = step.name in READERS or not step.argv or any("<" in one.operator for one in step.command.redirections)
+        reader = (
+            step.name in programs("readers")
+            or not step.argv
+            or any("<" in one.operator for one in step.command.redirections)
+        )
         if reader and what not in _QUIET and what != "the whole environment" and step.name not in _KEEPERS:
             scene.hit("secret-read", step, "info" if _careful(step, what) else None, subject=what)
 
 
-_KEEPERS = frozenset({"cp", "mv", "scp", "rsync", "install", "openssl", "gpg", "ditto", "sed"})
+_KEEPERS = frozenset({"cp", "mv", "scp", "rsync", "install", "openssl", "gpg", "ditto", "sed", "ln"})
 """Moving, encrypting or editing one's own key is not looking into it."""
 
 
@@ -66,39 +86,33 @@ def _careful(step: Step, what: str) -> bool:
     """Looking for a setting, or at a file that people edit by hand."""
     if what not in ("SSH keys", "the SSH directory", "browser data", "wallets", "password managers", "the keychain"):
         return True
-    return step.name in ("grep", "egrep", "rg", "awk", "jq", "yq") or any(word.endswith(".pub") for word in step.args)
+    return step.name in programs("pickers") - {"sed", "cut"} or any(word.endswith(".pub") for word in step.args)
 
 
-def _grave(step: Step) -> str:
-    """The gravest secret that reaches a step."""
-    return next((what for what, grave in step.secrets.items() if grave), "")
+def _variable(marks: Iterable[Mark]) -> str:
+    return next((mark.what for mark in marks if mark.kind == "variable"), "")
 
 
 def _any(step: Step) -> str:
-    return _grave(step) or next(iter(step.secrets), "")
+    contents = (mark.what for mark in step.marks if mark.kind == "content")
+    return step.grave() or next(contents, "") or _variable(step.marks)
 
 
 def _web(scene: Scene, step: Step) -> None:
-    fetch = fetch_of(step)
-    if fetch is None:
+    goals = fetches(step.name, step.words)
+    if not goals:
         return
-    host = fetch.host
-    body = sends(step)
+    host = max((goal.host for goal in goals), key=lambda one: (one.shady, not one.near))
+    body = sends(step.name, step.args)
     if body:
         grave = host.shady and host.name not in _MESSENGERS
         scene.fact("sink", "an HTTP request with a body", step, host.name, grave=grave)
-    what = _reaching(scene, step, body=body)
-    if what and not host.near:
-        message = f"what is sent to {host.name or 'an unknown host'} holds {what}"
-        scene.hit("secret-sent", step, subject=host.name, message=message)
-        return
-    if not body:
+    if _requests(scene, step, [goal.url for goal in goals]) or not body:
         return
     _shady_body(scene, step, host)
     _silent(scene, step, host)
 
 
-_VALUES = frozenset({"-H", "--header", "-u", "--user", "-b", "--cookie", "-A", "--oauth2-bearer"})
 _OWN = frozenset(
     {
         *("the keychain", "git credentials", "package registry tokens", "the agent's own keys", "environment files"),
@@ -114,41 +128,84 @@ _OWN = frozenset(
 """What people put into the header or address of a request to the service that it belongs to."""
 
 
-def _reaching(scene: Scene, step: Step, *, body: bool) -> str:
-    """The secret that a request carries: in its body anything counts, in its head what belongs to no service."""
-    head: dict[str, bool] = {}
-    tail: dict[str, bool] = dict(step.own) if body else {}
-    offset = len(step.command.argv) - len(step.words)
-    for at, word in enumerate(step.words):
-        in_body = at > 0 and step.args[at - 1] not in _VALUES and body and not word.text.startswith(("http", "$"))
-        room = tail if in_body else head
-        for name in word.names:
-            if (origin := scene.variables.get(name)) is not None:
-                room.update(origin.secrets)
-        for one in step.below:
-            if one.command.slot == at + offset:
-                room.update(one.secrets)
-    if body:
-        for one in step.before:
-            tail.update(one.secrets)
-        tail.update({what: grave for what, grave in step.secrets.items() if what not in head})
-    for what, grave in tail.items():
-        if grave or what not in ("cloud metadata", "the clipboard", "the keychain"):
-            return what
-    return next((what for what, grave in head.items() if grave and what not in _OWN), "")
+def _requests(scene: Scene, step: Step, urls: Sequence[str]) -> bool:
+    """Tell the gravest secret that a request carries; whether there is one."""
+    worst: tuple[int, str, str] = (0, "", "")
+    for part in parts(step.name, step.args):
+        if part.at < len(step.words):
+            for mark, where, before in _carried(scene, step, part):
+                for url in urls:
+                    severity = _severity(mark, url, where, before)
+                    if severity is not None and SEVERITIES.index(severity) > worst[0]:
+                        worst = (SEVERITIES.index(severity), mark.what, host_of(url).name)
+    if not worst[0]:
+        return False
+    _, what, name = worst
+    message = f"what is sent to {name or 'an unknown host'} holds {what}"
+    scene.hit("secret-sent", step, SEVERITIES[worst[0]], subject=name, message=message)
+    return True
+
+
+def _severity(mark: Mark, url: str, where: Where, before: str) -> Severity | None:
+    if mark.kind == "variable":
+        return sent(mark.what, url, where, before)
+    if mark.kind == "path" or host_of(url).near:
+        return None
+    if where == "body":
+        return (
+            "critical" if mark.grave or mark.what not in ("cloud metadata", "the clipboard", "the keychain") else None
+        )
+    return "critical" if mark.grave and mark.what not in _OWN else None
+
+
+def _carried(scene: Scene, step: Step, part: Part) -> Iterator[tuple[Mark, Where, str]]:
+    """The secrets in a part of a request, each with where it stands and what stands before it."""
+    word, text = step.words[part.at], part.text
+    found = _SECOND.search(word.source)
+    before = word.source[: found.start()] if found else ""
+    where: Where = {"body": "body", "form": "body", "head": "head", "login": "login", "url": "url"}.get(
+        part.place, "body"
+    )  # type: ignore[assignment]  # the values are those of Where
+    if part.place in ("output", "value"):
+        return
+    if (
+        part.place == "url"
+        and step.name in ("http", "https", "xh", "xhs")
+        and re.match(r"[\w-]{1,60}(?::=?|==?|@)", text)
+    ):
+        where = "head" if re.match(r"[\w-]{1,60}:(?!=|//)", text) else "url" if text.startswith("http") else "body"
+    path = _path(part)
+    if where == "body" and name_of(step.command.argv) in ("find", "xargs", "parallel"):
+        yield from ((mark, where, before) for mark in step.fed)
+    if path in ("-", "/dev/stdin"):
+        yield from ((mark, where, "") for mark in scene.stdin(step))
+    elif path:
+        yield from ((mark, where, "") for mark in scene.in_file(step, path, word, part.at))
+    else:
+        yield from ((mark, where, before) for mark in scene.in_word(step, word, part.at))
+
+
+def _path(part: Part) -> str:
+    """The file whose content a part of a request is."""
+    if part.place == "file":
+        return "-" if part.text == "." else part.text
+    if part.place in ("body", "head", "url") and part.text.startswith("@"):
+        return part.text[1:]
+    if part.place == "body" and (found := re.match(r"[\w.\[\]-]{0,60}=?@(?=[^\s@]{1,400}$)", part.text)):
+        return part.text[found.end() :]
+    if part.place == "form" and (found := re.match(r"[^=]{0,80}=[@<]", part.text)):
+        return part.text[found.end() :].partition(";")[0].strip('"')
+    return ""
 
 
 def _shady_body(scene: Scene, step: Step, host: Host) -> None:
     if not host.shady or host.name.endswith(_MESSENGERS):
         return
     body = " ".join(step.args)
-    named = any(_SECRET_NAME.search(name) for word in step.words for name in word.names)
     files = re.search(r"(?:^|[=\s])@[^\s-]", body) or step.value("-T", "--upload-file", "--post-file")
     piped = bool(step.before) and re.search(r"(?:^|\s)(?:@-|-T\s{0,2}-)", body) is not None
     commands = any(one.command.slot >= 0 for one in step.below)
-    if named and host.kind != "address":
-        scene.hit("secret-sent", step, subject=host.name, message=f"a secret variable is sent to {host.name}")
-    elif files or piped or commands:
+    if files or piped or commands:
         scene.hit("send-shady", step, subject=host.name)
 
 
@@ -191,21 +248,12 @@ def _names(scene: Scene, step: Step) -> None:
     for at, word in enumerate(step.words):
         if word.text.startswith(("-", "+", "@")) or "." not in word.source:
             continue
-        slot = len(step.command.argv) - len(step.words) + at
-        computed = [one for one in step.below if one.command.slot == slot]
-        variable = any(
-            (origin := scene.variables.get(name)) is not None and (origin.secrets or _encodes(origin))
-            for name in word.names
-        )
-        encoded = any(_encodes(one) for one in computed)
-        if (computed or word.names) and (step.secrets or encoded or variable):
-            scene.hit(
-                "secret-sent",
-                step,
-                subject=word.text[-80:],
-                message="data is sent away in the names that are looked up",
-            )
-            scene.fact("sink", "name lookups", step, word.text[-80:], grave=True)
+        made = [one for one in step.below if one.command.slot == step.slot(at)]
+        made += [one for name in word.names for one in scene.variables.get(name, ())]
+        if (made or word.names) and (scene.in_word(step, word, at) or any(map(_encodes, made))):
+            subject = word.text[-80:]
+            scene.hit("secret-sent", step, subject=subject, message="data is sent away in the names that are looked up")
+            scene.fact("sink", "name lookups", step, subject, grave=True)
             return
 
 
@@ -215,17 +263,16 @@ def _encodes(step: Step) -> bool:
 
 def _copies(scene: Scene, step: Step) -> None:
     plain = [word for word in step.args if not word.startswith("-")]
-    if not plain or not _REMOTE.match(plain[-1]):
+    shell = step.name == "ssh" and step.before and plain
+    if not plain or not (shell or _REMOTE.match(plain[-1])):
         return
-    what = _grave(step)
-    scene.fact("sink", step.name, step, plain[-1][:80])
-    if what:
-        host = host_of(plain[-1].rpartition("@")[2].partition(":")[0])
-        known = host.kind in ("address", "tunnel", "drop")
-        scene.hit(
-            "secret-sent",
-            step,
-            "critical" if known else "warn",
-            subject=plain[-1][:80],
-            message=f"what is copied to another machine holds {what}",
-        )
+    place = plain[0] if shell else plain[-1]
+    marks = scene.stdin(step) if shell else step.fed
+    what = next((mark.what for mark in marks if mark.grave and mark.kind == "content"), "")
+    named = _variable(marks)
+    scene.fact("sink", step.name, step, place[:80])
+    if what or named:
+        host = host_of(place.rpartition("@")[2].partition(":")[0])
+        grave = named or host.kind in ("address", "tunnel", "drop")
+        message = f"what is copied to another machine holds {named or what}"
+        scene.hit("secret-sent", step, "critical" if grave else "warn", subject=place[:80], message=message)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from fnmatch import fnmatchcase
+from functools import cache
 from typing import TYPE_CHECKING
 
 from whet.guard.hosts import host_of, odd_top
+from whet.guard.shell.clients import programs
 from whet.guard.shell.commands import INTERPRETERS, program
-from whet.guard.shell.flow import FETCHERS
 
 if TYPE_CHECKING:
     from whet.guard.shell.commands import Word
@@ -160,29 +161,16 @@ def _unpinned(scene: Scene, step: Step) -> None:
         scene.hit("unpinned-run", step, subject=package[:80])
 
 
-_DANGEROUS = frozenset(
-    {
-        *FETCHERS,
-        *INTERPRETERS,
-        *(
-            "nc",
-            "ncat",
-            "netcat",
-            "socat",
-            "telnet",
-            "ssh",
-            "scp",
-            "eval",
-            "base64",
-            "openssl",
-            "xxd",
-            "sudo",
-            "rm",
-            "dd",
-        ),
-        *("chmod", "source", "crontab", "cat", "env", "printenv", "dig", "nslookup"),
-    }
-) - {"http", "https", "fetch", "fish"}
+_MORE = "eval base64 openssl xxd sudo rm dd chmod source crontab cat env printenv dig nslookup ssh scp"
+
+
+@cache
+def _dangerous() -> frozenset[str]:
+    """Programs whose names nobody has a reason to spell in pieces."""
+    named = {*programs("fetchers"), *programs("sockets"), *INTERPRETERS, *_MORE.split()}
+    return frozenset(named - {"http", "https", "fetch", "fish"})
+
+
 _ODD_NAME = re.compile(
     r"\w(?:''|\"\")\w|\w\\\w|\$'|\w['\"]\w{1,20}['\"]|['\"]\w{1,20}['\"]\w|^['\"]\w{1,8}['\"]['\"]\w"
 )
@@ -206,11 +194,11 @@ def _disguised(word: Word) -> str:
     name = program(word.text.split()[0] if word.text.split() else "")
     if any(sign in source for sign in "?*[") and "/" in source and not word.names and not word.substituted:
         pattern = word.text
-        return next((one for one in sorted(_DANGEROUS) for room in _ROOMS if fnmatchcase(room + one, pattern)), "")
+        return next((one for one in sorted(_dangerous()) for room in _ROOMS if fnmatchcase(room + one, pattern)), "")
     if not word.known:
         bare = _EMPTY.sub("", source)
-        return bare if bare != source and bare in _DANGEROUS and _joined(source) else ""
-    if name not in _DANGEROUS:
+        return bare if bare != source and bare in _dangerous() and _joined(source) else ""
+    if name not in _dangerous():
         return ""
     last = re.sub(r"^.*/(?=[^/}]*$)", "", source)
     if word.names or word.substituted:

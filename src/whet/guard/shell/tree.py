@@ -109,13 +109,17 @@ class Walk:
             return self._stages(node, self._titled(node, scope), self._pipelines)
         if kind == "redirected_statement":
             return self._redirected(node, self._titled(node, scope))
+        if kind == "file_redirect":
+            self.commands.append(self._made(node, self._titled(node, scope), redirections=[self._redirection(node)[0]]))
         if kind == "for_statement":
             return self._loop(node, scope)
         if kind == "ERROR":
             self._mark(node)
             return self._broken(node, scope.within("error"))
         if kind == "function_definition" and node.named_children:
-            self.functions.add(self._words.source(node.named_children[0]))
+            name = self._words.source(node.named_children[0])
+            self.functions.add(name)
+            scope = scope._replace(function=name)
         label = _LABELS.get(kind)
         return self._children(node, scope.within(label) if label else scope)
 
@@ -310,6 +314,7 @@ class Walk:
             scope.inside,
             scope.parent,
             scope.slot,
+            scope.function,
         )
 
     def _assignment(self, node: Node, *, remember: bool) -> tuple[str, Word]:

@@ -13,8 +13,8 @@ from whet.guard.finding import Fact, Hit, Seen
 from whet.guard.hosts import URL, host_of
 from whet.guard.patterns import Pattern, search, shorten, vocabulary
 from whet.guard.places import places
+from whet.guard.shell.clients import Fetch
 from whet.guard.shell.fetch import severity_of
-from whet.guard.shell.flow import Fetch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -160,10 +160,17 @@ class Resolver:
     def _expansion(self, node: Node, parts: _Parts, depth: int, *, quoted: bool) -> None:
         parts.literal = False
         source = self.source(node)
-        named = [child for child in node.named_children if child.type in ("variable_name", "special_variable_name")]
+        held = [
+            one
+            for child in node.named_children
+            for one in (child.named_children if child.type == "subscript" else [child])
+        ]
+        named = [child for child in held if child.type in ("variable_name", "special_variable_name")]
         name = self.source(named[0]) if named else ""
         if name:
             parts.names.append(name)
+            if source.startswith("${!"):
+                parts.names += re.findall(r"[A-Za-z_]\w{0,60}", self.variables.get(name, ""))[:20]
         if name == "IFS" and source in ("$IFS", "${IFS}"):
             parts.text += " " if quoted else _CUT
             return

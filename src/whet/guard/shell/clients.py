@@ -1,0 +1,127 @@
+"""Programs that talk to other machines: what each word of a command is to them, by the table in `clients.toml`."""
+
+from __future__ import annotations
+
+import os
+import re
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from whet.guard.hosts import Host, host_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from whet.guard.shell.words import Word
+
+_BARE = re.compile(
+    r"^(?:[\w-]{1,63}\.){1,6}[a-z]{2,24}(?::\d{2,5})?(?:/\S*)?$|^\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?(?:/\S*)?$",
+    re.IGNORECASE,
+)
+_SCHEME = re.compile(r"^[a-z][a-z0-9+.-]{1,10}://", re.IGNORECASE)
+_INSECURE = frozenset(("--insecure", "--no-check-certificate", "--check-certificate=false"))
+
+
+class Part(NamedTuple):
+    """A word of a command to a client, by what it is: `body`, `head`, `login`, `file`, `form`, `url` and so on."""
+
+    place: str
+    at: int
+    """The number of the word among the arguments."""
+    text: str
+    """The word, without the option that may be glued to it."""
+
+
+class Fetch(NamedTuple):
+    """Content from elsewhere."""
+
+    url: str
+    host: Host
+    insecure: bool
+    """Certificates are not checked."""
+    known: bool
+    """The host is written there, not in a variable."""
+
+
+@cache
+def table() -> dict[str, Any]:
+    """What `clients.toml` holds."""
+    import tomllib
+
+    with open(os.path.join(os.path.dirname(__file__), "clients.toml"), "rb") as file:
+        return tomllib.load(file)
+
+
+@cache
+def programs(kind: str) -> frozenset[str]:
+    """The programs of a kind."""
+    return frozenset(table()["programs"][kind])
+
+
+@cache
+def _options(name: str) -> dict[str, str]:
+    """Each option of a client that has a value, with what the value is."""
+    options = table()["options"]
+    rows = options.get(table()["programs"]["like"].get(name, name), {})
+    return {option: place for place, found in rows.items() for option in found}
+
+
+@cache
+def _option(name: str, word: str) -> str:
+    """What the value of a long option is; an abbreviation that fits is taken for what it abbreviates."""
+    options = _options(name)
+    if word in options or len(word) < 5:
+        return options.get(word, "")
+    return next((place for option, place in options.items() if option.startswith(word)), "")
+
+
+def parts(name: str, args: Sequence[str]) -> Iterator[Part]:
+    """The words of a command, by what they are."""
+    options = _options(name)
+    at = 0
+    while at < len(args):
+        text = args[at]
+        if text.startswith("--") and len(text) > 2:
+            option, glued, value = text.partition("=")
+            if place := _option(name, option):
+                at += not glued
+                yield Part(place, at, value if glued else args[at] if at < len(args) else "")
+        elif text.startswith("-") and len(text) > 1:
+            for number in range(1, len(text)):
+                if place := options.get(f"-{text[number]}", ""):
+                    rest = text[number + 1 :]
+                    at += not rest
+                    yield Part(place, at, rest or (args[at] if at < len(args) else ""))
+                    break
+        else:
+            yield Part("url", at, text)
+        at += 1
+
+
+def sends(name: str, args: Sequence[str]) -> bool:
+    """Does a client send a body?"""
+    if name in ("http", "https", "xh", "xhs") and any(word.upper() in ("POST", "PUT") for word in args[:2]):
+        return True
+    return any(part.place in ("body", "file", "form") for part in parts(name, args))
+
+
+def fetches(name: str, words: Sequence[Word]) -> list[Fetch]:
+    """Where a client goes: the places that are written there, or else one that is only known when it runs."""
+    args = [word.text for word in words]
+    insecure = any(
+        word in _INSECURE or (name == "curl" and re.fullmatch(r"-[a-jl-zA-Z]{0,8}k[a-zA-Z]{0,8}", word))
+        for word in args
+    )
+    known: list[Fetch] = []
+    unknown: list[Fetch] = []
+    for part in parts(name, args):
+        text = part.text.strip("<>\"'")
+        if part.place != "url":
+            continue
+        if _SCHEME.match(text) or _BARE.match(text):
+            host = host_of(text)
+            sure = not any(sign in host.name for sign in "${<`")
+            (known if sure else unknown).append(Fetch(text, host, bool(insecure), sure))
+        elif text.startswith(("$", "`")):
+            unknown.append(Fetch(text, Host("", "other"), bool(insecure), known=False))
+    return known or unknown[:1]
