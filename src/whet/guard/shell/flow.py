@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from whet.guard.finding import Fact, Hit
 from whet.guard.patterns import shorten
 from whet.guard.places import places
-from whet.guard.services import secret_name
 from whet.guard.shell.clients import Fetch, fetches, parts, programs, sends
 from whet.guard.shell.commands import inner, name_of, parse, unwrapped
 from whet.guard.shell.constant import decodes
+from whet.guard.taint.secret import secret_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -61,6 +61,7 @@ class Step:
         "command",
         "decoded",
         "fed",
+        "feeders",
         "fetched",
         "marks",
         "name",
@@ -77,7 +78,9 @@ class Step:
         self.words: tuple[Word, ...] = self.argv[1:]
         self.args = [word.text for word in self.words]
         self.before: list[Step] = []
-        """What is piped into it."""
+        """Everything before it in its pipelines."""
+        self.feeders: list[Step] = []
+        """What is piped right into it."""
         self.below: list[Step] = []
         """The commands in its own words whose output stands there."""
         self.marks: dict[Mark, None] = {}
@@ -225,7 +228,7 @@ class Scene:
 
     def stdin(self, step: Step) -> dict[Mark, None]:
         """The secrets in what is piped or redirected into a step."""
-        found = {mark: None for one in step.before for mark in one.passed()}
+        found = {mark: None for one in step.feeders for mark in one.passed()}
         for one in step.command.redirections:
             if one.operator.startswith("<"):
                 found.update(self.in_file(step, one.target.text, one.target, -1))
@@ -270,6 +273,7 @@ class Scene:
         for members in stages.values():
             for position, step in members[:_WIDEST]:
                 step.before += [other for before, other in members[:_WIDEST] if before < position]
+                step.feeders += [other for before, other in members[:_WIDEST] if before == position - 1]
         last = {number: max(position for position, _ in members) for number, members in stages.items()}
         for step in self.steps:
             above = step.command.parent
@@ -298,7 +302,7 @@ class Scene:
         before = (len(step.marks), len(step.fed), step.fetched, step.decoded, len(self.variables), len(self.files))
         named = [] if step.name in programs("stoppers") else list(self._from_variables(step))
         shown = named if not step.argv or step.name in programs("printers") or step.name in programs("readers") else []
-        for origin in (*step.before, *step.below, *self._from_elsewhere(step), *shown):
+        for origin in (*step.feeders, *step.below, *self._from_elsewhere(step), *shown):
             step.fed.update(dict.fromkeys(origin.passed()))
         for origin in (*step.before, *step.below, *self._from_elsewhere(step), *named):
             step.fetched = step.fetched or origin.fetched
@@ -359,7 +363,7 @@ class Scene:
             yield from self._bodies[step.name][:_WIDEST]
         if step.command.function:
             for call in self._calls.get(step.command.function, ()):
-                yield from call.before
+                yield from call.feeders
 
     def _names(self, step: Step) -> None:
         """The secrets that its words name: variables, and files by their names."""
@@ -422,7 +426,7 @@ class Scene:
         words = (*step.words, *(one.target for one in step.command.redirections if one.operator == "<"))
         marks = [mark for word in words for mark in self.in_word(step, word, -1)]
         if listed:
-            marks += [mark for one in step.before for mark in one.passed()]
+            marks += [mark for one in step.feeders for mark in one.passed()]
         yield from (mark for mark in marks if mark.kind == "path")
 
     def _written(self, step: Step) -> Iterator[tuple[str, bool]]:

@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from whet.guard.finding import SEVERITIES
 from whet.guard.hosts import Host, host_of
-from whet.guard.services import sent
 from whet.guard.shell.clients import fetches, parts, programs, sends
 from whet.guard.shell.commands import name_of
+from whet.guard.taint.mark import HOLE
+from whet.guard.taint.network import MESSENGERS, host_at, judge_key
+from whet.guard.taint.secret import own_service
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from whet.guard.finding import Severity
-    from whet.guard.services import Where
     from whet.guard.shell.clients import Part
     from whet.guard.shell.flow import Mark, Scene, Step
 
-_MESSENGERS = ("api.telegram.org", "discord.com", "discordapp.com", "hooks.zapier.com", "hooks.slack.com")
+Where = Literal["body", "head", "url", "login"]
+_LABEL = re.compile(
+    r"(?:auth\w{0,12}|tokens?|[\w-]{0,20}keys?|secrets?|pass(?:word|wd|phrase)?|pwd|credentials?|pat|jwt|session\w{0,10}|cookies?|bearer)"
+    r"[\"'\]\\]{0,4}\s{0,3}[:=]\s{0,3}[\"'\\{$]{0,4}(?:(?:bearer|basic|token|key|apikey|bot|sso-key)[ =])?[\"'\\{$]{0,4}[\w@:.%-]{0,40}$",
+    re.IGNORECASE,
+)
+"""What stands before a key in a place that is made for it: `Authorization: Bearer `, `?api_key=`."""
+_EXPANSION = re.compile(r"\$\{[^}]{0,80}\}|\$\([^)]{0,200}\)|\$\w{1,80}|`[^`]{0,200}`|<[^>]{0,80}>|\{\w{0,40}\}")
 _REMOTE = re.compile(r"^(?:[\w.$\{\}<>-]{1,60}@)?[\w.$\{\}<>\[\]:-]{2,120}:(?!//|\\)|^(?:rsync|sftp|ftp|scp)://")
 _QUIET = frozenset({"shell history", "cloud metadata", "the account list", "environment files", "the clipboard"})
 _SECOND = re.compile(r"\$\(|`|\$\{?!?\w")
@@ -57,8 +65,8 @@ def look(scene: Scene, step: Step) -> None:
             scene.fact("sink", "cloud storage", step)
     elif step.name == "gh" and step.args[:2] == ["gist", "create"]:
         _leaves(scene, step, Host("gist.github.com", "paste"), "a gist")
-    elif step.name == "gh" and step.args[:1] not in (["secret"], ["auth"], ["variable"]):
-        _requests(scene, step, ["https://api.github.com"])
+    elif step.name == "gh" and step.args[:1] in (["issue"], ["pr"], ["release"], ["api"]):
+        _requests(scene, step, ["https://api.github.com"], public=step.args[0] != "api")
     elif step.name == "git":
         _requests(scene, step, [word for word in step.args if "://" in word])
 
@@ -105,7 +113,7 @@ def _web(scene: Scene, step: Step) -> None:
     host = max((goal.host for goal in goals), key=lambda one: (one.shady, not one.near))
     body = sends(step.name, step.args)
     if body:
-        grave = host.shady and host.name not in _MESSENGERS
+        grave = host.shady and host.name not in MESSENGERS
         scene.fact("sink", "an HTTP request with a body", step, host.name, grave=grave)
     if _requests(scene, step, [goal.url for goal in goals]) or not body:
         return
@@ -128,14 +136,15 @@ _OWN = frozenset(
 """What people put into the header or address of a request to the service that it belongs to."""
 
 
-def _requests(scene: Scene, step: Step, urls: Sequence[str]) -> bool:
-    """Tell the gravest secret that a request carries; whether there is one."""
+def _requests(scene: Scene, step: Step, urls: Sequence[str], *, public: bool = False) -> bool:
+    """Tell the gravest secret that a request carries, for all to see or not; whether there is one."""
     worst: tuple[int, str, str] = (0, "", "")
     for part in parts(step.name, step.args):
         if part.at < len(step.words):
             for mark, where, before in _carried(scene, step, part):
                 for url in urls:
                     severity = _severity(mark, url, where, before)
+                    severity = "critical" if public and severity else severity
                     if severity is not None and SEVERITIES.index(severity) > worst[0]:
                         worst = (SEVERITIES.index(severity), mark.what, host_of(url).name)
     if not worst[0]:
@@ -148,7 +157,7 @@ def _requests(scene: Scene, step: Step, urls: Sequence[str]) -> bool:
 
 def _severity(mark: Mark, url: str, where: Where, before: str) -> Severity | None:
     if mark.kind == "variable":
-        return sent(mark.what, url, where, before)
+        return _judge_variable(mark.what, _EXPANSION.sub(HOLE, url), where, before)
     if mark.kind == "path" or host_of(url).near:
         return None
     if where == "body":
@@ -156,6 +165,14 @@ def _severity(mark: Mark, url: str, where: Where, before: str) -> Severity | Non
             "critical" if mark.grave or mark.what not in ("cloud metadata", "the clipboard", "the keychain") else None
         )
     return "critical" if mark.grave and mark.what not in _OWN else None
+
+
+def _judge_variable(name: str, url: str, where: Where, before: str) -> Severity | None:
+    """How grave it is that a secret of the environment goes to an address; more so in a place that is not made for keys."""
+    made = where == "login" or _LABEL.search(before) is not None
+    severity, host = judge_key(name, url, in_head=made), host_at(url)
+    strange = bool(host.name) and HOLE not in host.name and not host.near and host.kind != "known"
+    return "critical" if strange and not made and not own_service(name, url) else severity
 
 
 def _carried(scene: Scene, step: Step, part: Part) -> Iterator[tuple[Mark, Where, str]]:
@@ -199,7 +216,7 @@ def _path(part: Part) -> str:
 
 
 def _shady_body(scene: Scene, step: Step, host: Host) -> None:
-    if not host.shady or host.name.endswith(_MESSENGERS):
+    if not host.shady or host.name.endswith(tuple(MESSENGERS)):
         return
     body = " ".join(step.args)
     files = re.search(r"(?:^|[=\s])@[^\s-]", body) or step.value("-T", "--upload-file", "--post-file")
@@ -216,7 +233,7 @@ def _silent(scene: Scene, step: Step, host: Host) -> None:
         scene.hit(
             "silent-send",
             step,
-            "critical" if host.shady and not host.name.endswith(_MESSENGERS) else None,
+            "critical" if host.shady and not host.name.endswith(tuple(MESSENGERS)) else None,
             subject=host.name,
         )
 
