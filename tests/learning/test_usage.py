@@ -133,7 +133,7 @@ def test_recording_touches_the_log_and_nothing_else(
         monkeypatch.setattr(os, name, counted(name))
     assert usage.record("use", "deploy", "d")
     monkeypatch.undo()
-    assert calls == ["open", "write", "lseek", "fstat", "stat", "close"]
+    assert calls == ["open", "fstat", "write", "lseek", "fstat", "stat", "close"]
 
 
 def test_reading_leaves_only_the_counts(usage: Usage, tmp_path: Path) -> None:

@@ -580,7 +580,8 @@ class Library:
 
         workspace, stores = self.workspace, self._stores
         place = workspace.place
-        entries = [*examine_place(place), *examine_state(place.state), *stores.sessions.examine()]
+        locks = self.sources.lock_files()
+        entries = [*examine_place(place), *examine_state(place.state, locks), *stores.sessions.examine()]
         try:
             snapshot = workspace.snapshot()
             entries.extend((*workspace.report(snapshot), *examine(snapshot.catalogue, snapshot.config.probe)))
@@ -608,7 +609,7 @@ class Library:
         if problem := check_home(workspace.place.state):
             return Repaired(failed=(f"{workspace.place.state}: {problem.message} {problem.hint}",))
         steps: tuple[Callable[[], Repaired], ...] = (
-            lambda: move_obstructions(workspace.place.state),
+            lambda: move_obstructions(workspace.place.state, self.sources.lock_files()),
             lambda: repair_databases(workspace.place.state, workspace.clock),
             workspace.gate.audit.mend,  # it names the newest entry of the history
             self.history.mend,

@@ -8,14 +8,16 @@ would hold everybody up.
 from __future__ import annotations
 
 import os
-import stat
 import time
 from contextlib import suppress
+
+from whet.store.regular import open_regular
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 FILE = "hooks.log"
 OLD = "hooks.log.1"
 LARGE = 128 * 1024
@@ -33,7 +35,7 @@ def append(state: str, client: str, event: str, code: str, message: str) -> bool
         path = os.path.join(state, FILE)
         fields = (str(time.time_ns()), client[:100], event[:100], code[:100], message[:LONGEST])
         line = "\t".join(" ".join(field.split()) for field in fields).encode("utf-8", "backslashreplace") + b"\n"
-        fd = _opened(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+        fd = open_regular(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | _NO_LINK)
         try:
             os.write(fd, line)
             large = os.fstat(fd).st_size > LARGE
@@ -50,7 +52,7 @@ def read(state: str) -> Iterator[tuple[int, str, str, str, str]]:
     """What is noted: time, client, event, code and message, the oldest first. Damaged lines are left out."""
     for name in (OLD, FILE):
         try:
-            fd = _opened(os.path.join(state, name), os.O_RDONLY)
+            fd = open_regular(os.path.join(state, name), os.O_RDONLY | _NO_LINK)
             with open(fd, encoding="utf-8", errors="replace") as file:
                 lines = file.read(4 * LARGE).splitlines()
         except OSError:
@@ -59,15 +61,6 @@ def read(state: str) -> Iterator[tuple[int, str, str, str, str]]:
             fields = line.split("\t")
             if len(fields) == _FIELDS and fields[0].isdecimal() and len(fields[0]) <= _DIGITS:
                 yield int(fields[0]), fields[1], fields[2], fields[3], fields[4]
-
-
-def _opened(path: str, flags: int) -> int:
-    """A plain file, opened without waiting. Raises OSError."""
-    fd = os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0), 0o600)
-    if not stat.S_ISREG(os.fstat(fd).st_mode):
-        os.close(fd)
-        raise OSError(f"{path} is no plain file")
-    return fd
 
 
 def clear(state: str) -> None:

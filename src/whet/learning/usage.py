@@ -28,6 +28,7 @@ from whet.notes import Note
 from whet.store.clock import iso
 from whet.store.failures import os_failures
 from whet.store.locks import FileLock, is_file_at
+from whet.store.regular import open_regular
 from whet.values import Json, answer_json
 
 if TYPE_CHECKING:
@@ -409,7 +410,7 @@ class Usage:
                 stored: list[Total] = []
                 segments: set[str] = set()
                 with suppress(OSError):  # whatever cannot be read is what brought us here
-                    log = stack.enter_context(open(self._log.path, "rb"))
+                    log = stack.enter_context(open(self._log.path, "rb", opener=open_regular))
                 with suppress(OSError):
                     names = self._log.names()
                 for name in names:

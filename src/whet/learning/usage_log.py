@@ -26,8 +26,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, get_args
 from zlib import crc32
 
-from whet.store.directories import PRIVATE, make_missing, sync_directory
+from whet.store.directories import make_missing, sync_directory
 from whet.store.locks import is_file_at
+from whet.store.regular import open_regular
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,7 +64,7 @@ if sys.platform == "win32":
 else:
 
     def _open(path: str) -> int:
-        return os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, PRIVATE)
+        return open_regular(path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
 
 
 class Event(NamedTuple):
@@ -163,7 +164,7 @@ class Log:
 
     def read(self, name: str) -> Iterator[Event | None]:
         """The events of the log or a segment, up to the end line; None for every damaged line."""
-        with open(os.path.join(self.directory, name), "rb") as file:
+        with open(os.path.join(self.directory, name), "rb", opener=open_regular) as file:
             while piece := file.readline(LONGEST):
                 line = piece.removesuffix(b"\n")
                 if line == _END.strip():

@@ -21,10 +21,13 @@ from whet.notes import Note
 from whet.skill.finder import LIBRARY, MAIN_FILES
 from whet.skill.paths import MAX_SEGMENTS
 from whet.skill.tree import IGNORED
-from whet.store.atomic import Cleaned, clean_leftovers, is_leftover, leftovers
+from whet.store.atomic import Cleaned, clean_leftovers, is_leftover, leftovers, move_aside
 from whet.store.blobs import CONTENTS
+from whet.store.cache import FILE as CACHE_FILE
+from whet.store.database import COMPANIONS
 from whet.store.directories import KEPT, find_loose, is_loose, tighten
-from whet.store.failures import os_failures
+from whet.store.home import LOGS
+from whet.store.regular import is_irregular
 from whet.store.repair import Repaired
 from whet.store.state import FILE as STATE_FILE
 
@@ -37,6 +40,8 @@ if TYPE_CHECKING:
     from whet.library.readiness import Probe
     from whet.library.roots import Place, Root
 
+_OWN_FILES = ("config.toml", "hooks.log", "hooks.log.1", "mcp-token")
+"""Files in Whet's own directory besides the databases and their logs."""
 _MAX_SEARCHED = 100_000
 """Directories of one root that are searched for leftovers."""
 
@@ -99,7 +104,7 @@ class _Glance(NamedTuple):
     """What listing a skill's directories shows."""
 
     files: list[str]
-    """Among them every main file; relative, with forward slashes."""
+    """Paths relative to the skill, with forward slashes; every main file is among them."""
     leftovers: list[str]
 
 
@@ -155,8 +160,8 @@ def examine_place(place: Place) -> Iterator[Note]:
             yield Note("home-not-directory", "error", message, hint, path=path)
 
 
-def examine_state(state: str) -> Iterator[Note]:
-    """What is wrong with Whet's own directory."""
+def examine_state(state: str, locks: Iterable[str]) -> Iterator[Note]:
+    """What is wrong with Whet's own directory, and with the kind of these locks."""
     from whet.store.repair import examine_databases
 
     if problem := check_home(state):
@@ -164,9 +169,9 @@ def examine_state(state: str) -> Iterator[Note]:
         return
     yield from examine_databases(state)
     hint = "Run `whet doctor --repair`."
-    for path in _obstructions(state):
-        message = f"Whet keeps a {_kind(path)} of this name here, and this is none."
-        yield Note("home-not-directory", "error", message, hint, path=path)
+    for path, kind in _obstructions(state, locks):
+        code = "home-not-directory" if kind == "directory" else "not-a-file"
+        yield Note(code, "error", f"Whet keeps a {kind} here, and this is not one.", hint, path=path)
     for path in (path for directory in _workplaces(state) for path in _leftovers(directory)):
         yield Note("leftover", "warning", "Left behind by an interrupted command.", hint, path=path)
     if is_loose(state) and os.path.lexists(os.path.join(state, STATE_FILE)):
@@ -233,31 +238,37 @@ def repair_workplaces(state: str) -> Repaired:
         return _told(item for directory in _workplaces(state) for item in clean_leftovers(directory))
 
 
-def move_obstructions(state: str) -> Repaired:
-    """Move aside what is in the place of a directory that Whet keeps files in, or of a lock."""
-    done = []
-    for path in _obstructions(state):
-        aside, number = f"{path}.broken-1", 1
-        while os.path.lexists(aside):
-            number += 1
-            aside = f"{path}.broken-{number}"
-        with os_failures(path, doing="move aside"):
-            os.rename(path, aside)
-        done.append(f"{path} is no {_kind(aside)}; it was moved aside to {aside}.")
-    return Repaired(tuple(done))
+def move_obstructions(state: str, locks: Iterable[str]) -> Repaired:
+    """Move aside whatever is in the place of a directory or a file that Whet keeps."""
+    return Repaired(
+        tuple(
+            f"{path} is not a {kind}; it was moved aside to {move_aside(path)}."
+            for path, kind in _obstructions(state, locks)
+        )
+    )
 
 
-def _obstructions(state: str) -> list[str]:
-    """What is at the place of a directory that Whet keeps files in, or of a lock, and is none."""
+def _obstructions(state: str, locks: Iterable[str]) -> list[tuple[str, str]]:
+    """Whatever is in the place of a directory or a file that Whet keeps, and what should be there."""
     paths = [os.path.join(state, name) for name in sorted(KEPT)]
-    found = [path for path in paths if os.path.lexists(path) and not os.path.isdir(path)]
-    with suppress(OSError), os.scandir(os.path.join(state, "locks")) as entries:
-        found += sorted(entry.path for entry in entries if entry.name.endswith(".lock") and not entry.is_file())
-    return found
+    found = [(path, "directory") for path in paths if os.path.lexists(path) and not os.path.isdir(path)]
+    databases = [name + part for name in (STATE_FILE, CACHE_FILE) for part in ("", *COMPANIONS)]
+    files = [os.path.join(state, name) for name in (*databases, *LOGS.values(), *_OWN_FILES)]
+    places = [os.path.join(state, name) for name in ("connections", "locks", "usage", CONTENTS)]
+    odd = [*filter(is_irregular, (*files, *locks)), *(path for place in places for path in _find_irregular(place))]
+    return [*found, *((path, "file") for path in odd)]
 
 
-def _kind(path: str) -> str:
-    return "file" if os.path.isdir(path) else "directory"
+def _find_irregular(top: str, depth: int = 0) -> Iterator[str]:
+    """What lies in one of Whet's directories or those in it and is no file; what was moved aside does not count."""
+    with suppress(OSError), os.scandir(top) as entries:  # what cannot be listed is reported elsewhere
+        for entry in entries:
+            if entry.is_file(follow_symlinks=False) or ".broken-" in entry.name:
+                continue
+            if not depth and "." not in entry.name and os.path.isdir(entry.path):
+                yield from _find_irregular(entry.path, 1)
+            elif is_irregular(entry.path):
+                yield entry.path
 
 
 def _workplaces(state: str) -> Iterator[str]:

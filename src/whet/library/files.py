@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import FailedError, NotFoundError, RefusedError
+from whet.store.regular import open_regular
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -94,10 +95,8 @@ def read_descriptor(descriptor: int, limit: int) -> bytes:
 
 def read_file(path: str, limit: int) -> bytes:
     """A regular file's content, at most `limit` bytes, following links. Raises OSError."""
-    descriptor = os.open(path, READ_FLAGS & ~_NOFOLLOW)
+    descriptor = open_regular(path, READ_FLAGS & ~_NOFOLLOW)
     try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise OSError(errno.EINVAL, "not a regular file", path)
         return read_descriptor(descriptor, limit)
     finally:
         os.close(descriptor)

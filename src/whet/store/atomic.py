@@ -22,6 +22,7 @@ import stat
 import sys
 from contextlib import ExitStack, contextmanager, suppress
 from functools import lru_cache
+from itertools import count
 from typing import TYPE_CHECKING, Literal, NamedTuple, Self
 
 from whet.store.directories import sync_directory
@@ -29,7 +30,7 @@ from whet.store.failures import os_failure, os_failures
 from whet.store.locks import is_file_at, try_lock
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 _WINDOWS = sys.platform == "win32"
 if sys.platform == "win32":
@@ -259,6 +260,20 @@ def temporary_path(target: str) -> str:
     return _aside(target, "tmp")
 
 
+def free_name(path: str, mark: str = "broken", parts: Iterable[str] = ("",)) -> str:
+    """The first of `PATH.broken-1`, `PATH.broken-2` and so on that is free, with each of `parts` behind it."""
+    names = (f"{path}.{mark}-{number}" for number in count(1))
+    return next(name for name in names if not any(os.path.lexists(name + part) for part in parts))
+
+
+def move_aside(path: str) -> str:
+    """Rename what cannot be used, overwriting nothing; its new name."""
+    aside = free_name(path)
+    with os_failures(path, doing="move aside"):
+        os.rename(path, aside)
+    return aside
+
+
 def sync_file(path: str) -> None:
     """Make the content of a finished file survive a power failure."""
     fd = os.open(path, _FILE)
@@ -293,7 +308,7 @@ def _existing_mode(target: str) -> int | None:
     except FileNotFoundError:
         return None
     if not stat.S_ISREG(status.st_mode):
-        raise OSError(errno.EINVAL, "it is not a regular file", target)
+        raise OSError(errno.ENXIO, "not a regular file", target)
     return stat.S_IMODE(status.st_mode)
 
 

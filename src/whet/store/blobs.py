@@ -15,10 +15,11 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from whet.errors import FailedError, NotFoundError, UsageError
-from whet.store.atomic import clean_leftovers, write_bytes
+from whet.store.atomic import clean_leftovers, move_aside, write_bytes
 from whet.store.directories import PRIVATE, make_directories
 from whet.store.failures import os_failures
 from whet.store.locks import FileLock, lock_path
+from whet.store.regular import is_irregular, open_regular
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -43,6 +44,10 @@ class Blobs:
         """Store the content and return its digest; storing it again is cheap, and repairs a damaged copy."""
         digest = sha256(data).hexdigest()
         path = self._path(digest)
+        if is_irregular(path):
+            with self._lock():
+                if is_irregular(path):
+                    move_aside(path)
         if not os.path.exists(path):
             make_directories(os.path.dirname(path), durable=durable, private=True)
             write_bytes(path, data, mode=PRIVATE, durable=durable)
@@ -144,13 +149,13 @@ class Blobs:
     def _judged(self, digest: str) -> bytes:
         """Look again at a blob that seemed damaged, with nobody writing: its content, or it is moved aside."""
         path = self._path(digest)
-        broken = f"{path}.broken-{os.urandom(4).hex()}"
+        broken = path
         with self._lock():
             data = _read(path)
             if data is not None and sha256(data).hexdigest() == digest:
                 return data
-            with os_failures(path, doing="move aside the damaged"), suppress(FileNotFoundError):
-                os.rename(path, broken)
+            if data is not None:
+                broken = move_aside(path)
         raise FailedError(
             "blob-corrupt",
             f"The stored content {digest} is damaged.",
@@ -162,7 +167,7 @@ class Blobs:
 
 def _read(path: str) -> bytes | None:
     try:
-        with os_failures(path, doing="read", other="read-failed"), open(path, "rb") as file:
+        with os_failures(path, doing="read", other="read-failed"), open(path, "rb", opener=open_regular) as file:
             return file.read()
     except FailedError as error:
         if isinstance(error.__cause__, FileNotFoundError):

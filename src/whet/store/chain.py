@@ -27,6 +27,7 @@ from whet.store.directories import sync_directory
 from whet.store.failures import os_failures
 from whet.store.home import LOGS
 from whet.store.locks import FileLock, lock_path
+from whet.store.regular import is_irregular, open_regular
 
 if TYPE_CHECKING:
     import sqlite3
@@ -161,7 +162,7 @@ class Chain(Generic[R]):
     def catch_up(self) -> None:
         """Append to the log what the table has and the log has not; where that fails, the next one tries again."""
         with suppress(WhetError), self._lock(), os_failures(self.log):
-            fd = os.open(self.log, os.O_RDWR | os.O_CREAT, 0o600)
+            fd = open_regular(self.log, os.O_RDWR | os.O_CREAT)
             with open(fd, "r+b") as file:
                 line, end = _last_line(file)
                 known = self._parsed(line) if line else None
@@ -182,9 +183,11 @@ class Chain(Generic[R]):
             raise FailedError("history-cut", problem, hint=REPAIR_HINT, path=self.log)
 
     def _cut(self) -> str:
-        """How the table falls short of the end of its log; where that is gone, whether the table itself is whole."""
+        """How the table falls short of its log; without a log, whether the table itself is intact."""
+        if is_irregular(self.log):
+            return f"{self.log} is not a regular file."
         try:
-            with open(self.log, "rb") as file:
+            with open(self.log, "rb", opener=open_regular) as file:
                 line, _ = _last_line(file)
         except (FileNotFoundError, NotADirectoryError):
             line = b""
@@ -230,11 +233,11 @@ class Chain(Generic[R]):
         lines: tuple[R | None, ...] | None
         changed = 0
         try:
-            with open(self.log, "rb") as file:
+            with open(self.log, "rb", opener=open_regular) as file:
                 lines = tuple(self._parsed(line) for line in file.read().split(b"\n")[:-1])
                 changed = os.fstat(file.fileno()).st_mtime_ns
         except (FileNotFoundError, NotADirectoryError):
-            lines = None
+            lines = (None,) if is_irregular(self.log) else None
         except OSError:
             lines = (None,)
         return Loaded(self.rows(), lines, changed)

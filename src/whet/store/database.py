@@ -39,6 +39,7 @@ from whet.store.directories import (
 )
 from whet.store.failures import os_failures, sqlite_failure
 from whet.store.locks import FileLock
+from whet.store.regular import is_irregular
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -120,7 +121,7 @@ class Database:
         """
         if path == MEMORY:
             return cls(path, schema._replace(adopt=None), durable=False, busy_ms=0)
-        real = os.path.realpath(path)
+        real = resolve(path)
         if _is_read_only(real):
             return cls(real, schema, durable=durable, busy_ms=busy_ms)
         make_directories(os.path.dirname(real), durable=durable, private=True)
@@ -276,14 +277,19 @@ if sys.platform != "win32":
     os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
 
 
+def resolve(path: str) -> str:
+    """Where the database really is; the path itself where something else is in its place."""
+    return path if is_irregular(path) else os.path.realpath(path)
+
+
 def check(path: str) -> str | None:
     """What is wrong with the file, or None when it is sound or does not exist. Reads all of it, changes nothing."""
-    return _verdict(os.path.realpath(path), "quick_check(1)")
+    return _verdict(resolve(path), "quick_check(1)")
 
 
 def set_aside(path: str, clock: Clock) -> str:
     """Rename the database with its companions to `PATH.broken-STAMP`, overwriting nothing; returns the new name."""
-    real = os.path.realpath(path)
+    real = resolve(path)
     with opening(real, BUSY_MS):
         return move_aside(real, clock)
 
@@ -302,7 +308,7 @@ def rebuildable(
     Opening reads little of the file. When a query failed with `state-corrupt`, call again with `suspect=True`: then the
     whole file is checked. Returns the database and the name of the file set aside, if any.
     """
-    real = os.path.realpath(path)
+    real = resolve(path)
     if not suspect:
         try:
             return Database.open(real, schema, durable=durable, busy_ms=busy_ms), None
@@ -376,7 +382,7 @@ def _connected(database: str, busy_ms: int, *, uri: bool = False) -> sqlite3.Con
 
 def open_reader(path: str) -> sqlite3.Connection:
     """A connection for whoever only reads a file that may be damaged. Raises `sqlite3.Error`."""
-    return _reader(os.path.realpath(path), BUSY_MS, tolerant=True)
+    return _reader(resolve(path), BUSY_MS, tolerant=True)
 
 
 def _reader(path: str, busy_ms: int, *, tolerant: bool = False) -> sqlite3.Connection:
@@ -416,6 +422,9 @@ def _refuse_orphaned_log(path: str, logs: Sequence[str] = ()) -> None:
     """
     if os.path.isdir(path):
         raise _corrupt("it is a directory")
+    for part in ("", *COMPANIONS):
+        if is_irregular(path + part):
+            raise _corrupt(f"{os.path.basename(path)}{part} is not a regular file")
     if size_of(path + "-wal") and not size_of(path):
         raise _corrupt("the file is empty or missing but its log is not")
     if not size_of(path) and (lost := log_of_missing(path, logs)):
@@ -504,9 +513,8 @@ def _statements(script: str) -> Iterator[str]:
 
 def _verdict(path: str, how: str) -> str | None:
     """What the given check of SQLite says against the file."""
-    if os.path.isdir(path):
-        return f"The database {path} is damaged: it is a directory."
-    if not os.path.exists(path) and not size_of(path + "-wal"):
+    odd = any(is_irregular(path + part) for part in ("", *COMPANIONS))
+    if not odd and not os.path.exists(path) and not size_of(path + "-wal"):
         return None
     try:
         with _failures(path), closing(_reader(path, BUSY_MS)) as connection:

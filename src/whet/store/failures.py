@@ -37,6 +37,11 @@ _KNOWN = {
     errno.ENFILE: ("", "too many files are open on this machine", "End programs you do not need and try again."),
     errno.ELOOP: ("", "its links lead in a circle, or it is a link where none may be", "Replace the link."),
     errno.EIO: ("", "the disk reports an error", "Save what matters, and check the disk."),
+    errno.ENXIO: (
+        "",
+        "it is not a regular file",
+        "Move what is there away; `whet doctor --repair` does so in the place of a file that Whet keeps.",
+    ),
     errno.ETXTBSY: ("", "it is a program that is running", "End the program and try again."),
     errno.EISDIR: ("", "a directory is there", "Move the directory away and try again."),
     errno.ENOTDIR: ("", "what should be a directory on the way to it is none", "Move that file away and try again."),

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.errors import FailedError, InvalidError
 from whet.store.failures import os_failures
+from whet.store.regular import open_regular
 
 if TYPE_CHECKING:
     import sqlite3
@@ -98,7 +99,7 @@ def _adopt_rejected_edits(path: str, target: sqlite3.Connection) -> list[str]:
 def _parse(path: str) -> Any:
     import json
 
-    with os_failures(path, doing="read", other="read-failed"), open(path, "rb") as file:
+    with os_failures(path, doing="read", other="read-failed"), open(path, "rb", opener=open_regular) as file:
         return json.loads(file.read())
 
 
@@ -210,7 +211,7 @@ def _copy(path: str, target: sqlite3.Connection) -> list[str]:
     if os.path.basename(directory) == _CONNECTIONS:
         with (
             os_failures(path, doing="read", other="read-failed"),
-            open(path, encoding="utf-8", errors="replace") as text,
+            open(path, encoding="utf-8", errors="replace", opener=open_regular) as text,
         ):
             target.execute("INSERT OR IGNORE INTO connections VALUES (?, ?)", (file[:-5], text.read()))
         return []

@@ -17,8 +17,9 @@ import time
 from typing import TYPE_CHECKING, Self
 
 from whet.errors import FailedError
-from whet.store.directories import PRIVATE, make_missing
+from whet.store.directories import make_missing
 from whet.store.failures import os_failures
+from whet.store.regular import open_regular
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -135,10 +136,10 @@ class FileLock:
     def _opened(self) -> int:
         flags = os.O_RDWR | os.O_CREAT
         try:
-            return os.open(self._path, flags, PRIVATE)
+            return open_regular(self._path, flags)
         except FileNotFoundError:
             make_missing(os.path.dirname(self._path))
-            return os.open(self._path, flags, PRIVATE)
+            return open_regular(self._path, flags)
 
     def _wait(self, fd: int, deadline: float) -> None:
         """Ask for the kernel lock, ever less often, until it is ours or the time is up."""

@@ -26,6 +26,7 @@ from whet.store.database import (
     open_reader,
     opening,
     put_away,
+    resolve,
     set_aside,
     size_of,
 )
@@ -98,7 +99,7 @@ def check_state(directory: str) -> str | None:
 
 def _problem(path: str) -> str | None:
     """What is wrong with the state database itself: a table can be missing from a file that SQLite finds sound."""
-    if log := log_of_missing(os.path.realpath(path), STATE.logs):
+    if log := log_of_missing(resolve(path), STATE.logs):
         return f"The database {path} is damaged: it is empty or missing, but {log} is not."
     if (problem := check(path)) or _version(path) != len(STATE.migrations):
         return problem
@@ -202,7 +203,7 @@ def salvage(broken_path: str, database: Database) -> Salvage:
         finally:
             connection.execute("PRAGMA foreign_keys = ON")
     lost = [sentence for table in copied.values() for sentence in table.lost]
-    if size_of(os.path.realpath(broken_path)) % page_size:
+    if size_of(resolve(broken_path)) % page_size:
         lost.append("the end of the file is cut off; rows there may be missing or wrong")
     for child, parent in sorted({(row[0], row[2]) for row in orphans}):
         count = sum((row[0], row[2]) == (child, parent) for row in orphans)
@@ -230,7 +231,7 @@ def repair(path: str, schema: Schema, *, version: int | None = None, clock: Cloc
     can add nothing in between. `version` is that of the damaged file, by default the newest: its rows are saved as they
     are and then migrated.
     """
-    real = os.path.realpath(path)
+    real = resolve(path)
     fresh = temporary_path(real)
     adopted: list[str] = []
 

@@ -93,7 +93,7 @@ def _absent(path: str) -> bool:
     """Was nothing ever kept? A file that cannot be seen, or whose log is still there, is not absent."""
     for part in (path, f"{path}-wal"):
         try:
-            os.stat(part)
+            os.lstat(part)
         except (FileNotFoundError, NotADirectoryError):
             continue
         except OSError:

@@ -16,6 +16,7 @@ from weakref import WeakValueDictionary
 
 from whet.errors import FailedError, RefusedError, UsageError
 from whet.store.failures import os_failures
+from whet.store.regular import open_regular
 
 if TYPE_CHECKING:
     from collections.abc import Collection, MutableMapping
@@ -57,7 +58,7 @@ def token_of(state: str, variable: str | None) -> str:
     path = os.path.join(state, TOKEN_FILE)
     with os_failures(path):
         try:
-            descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+            descriptor = open_regular(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
         except FileNotFoundError:
             return _new_token(state, path)
         with os.fdopen(descriptor, "rb") as file:
