@@ -215,9 +215,9 @@ def _curl(argv: Sequence[str]) -> Iterator[Power]:
         word, before = argv[at], argv[at - 1]
         if before in ("--data-urlencode", "--url-query") and "@" in word:
             yield Power(at, "option", "curl may send a file here")
-        elif (before in ("-b", "--cookie") and "=" not in word) or re.match(r"-[a-zA-Z]*b[^=]+$", word):
+        elif (before in ("-b", "--cookie") and "=" not in word) or re.match(r"-[a-zA-Z]{0,20}b[^=]{1,4000}$", word):
             yield Power(at, "option", "curl sends cookies from a file here")
-        elif re.match(r"(?:-[A-Za-z]*[dFHw])?@", word) or "=@" in word or "=<" in word or "%output" in word:
+        elif re.match(r"(?:-[A-Za-z]{0,20}[dFHw])?@", word) or "=@" in word or "=<" in word or "%output" in word:
             yield Power(at, "option", "curl sends or writes a file here")
         elif re.match(r"(?!https?:)[a-z]{2,9}:", word, re.IGNORECASE) and "//" in word[:12]:
             yield Power(at, "option", "curl does more than fetch a web page here")

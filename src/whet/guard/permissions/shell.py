@@ -94,7 +94,7 @@ _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01234567
 _ENDS = frozenset(" \t\n;&|<>()")
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 _BLANK = re.compile(r"[ \t]|(?<=[ \t])\\\n")
-_COMMENT = re.compile(r"#(?:[ \t]+(?!-)[A-Za-z0-9_.,:/@%+-]+)*[ \t]*\Z")
+_COMMENT = re.compile(r"#(?![^\n]{0,400}[ \t]-)(?:[ \t][A-Za-z0-9_.,:/@%+ \t-]{0,400})?\Z")
 _REFLOG = re.compile(r"@\{[A-Za-z0-9_/-]{1,100}(?:\.[A-Za-z0-9_/-]{1,100}){0,10}\}")
 """`stash@{0}`: braces that no shell expands."""
 _FORBIDDEN = {
