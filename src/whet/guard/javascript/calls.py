@@ -17,6 +17,7 @@ from whet.guard.javascript.clients import (
     handed,
     image,
     lookup,
+    mailer,
     on_object,
     request,
     socket,
@@ -24,10 +25,9 @@ from whet.guard.javascript.clients import (
     xhr,
 )
 from whet.guard.javascript.commands import SHELLS, Commands
+from whet.guard.javascript.effects import PRIVATE
 from whet.guard.javascript.values import (
-    HOLE,
     NOTHING,
-    Mark,
     Value,
     constant,
     decoded,
@@ -43,6 +43,7 @@ from whet.guard.javascript.values import (
     written,
 )
 from whet.guard.javascript.whole_file import hooks_keys, listening
+from whet.guard.taint.mark import ENVIRONMENT, HOLE, Mark
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -173,10 +174,10 @@ def _passed(effects: Meaning, call: Call) -> Value:
         return Value(marks=frozenset({Mark("names", "every variable")})) if whole else NOTHING
     if call.args:
         handed(effects, call, method)
-    if method in _PARTS and receiver.has("page"):
-        return Value(marks=frozenset({Mark("page", "part of what the page keeps")}))
+    if method in _PARTS and receiver.has("captured"):
+        return Value(marks=frozenset({Mark("captured", "part of what the page keeps")}))
     if method in ("querySelector", "querySelectorAll") and "type=" in (wanted := _arg(call, 0).text or ""):
-        return Value(marks=frozenset({Mark("page", "a password")})) if "password" in wanted else NOTHING
+        return Value(marks=frozenset({Mark("captured", "a password")})) if "password" in wanted else NOTHING
     if _passes(method):
         marks = merged((receiver, *call.args))
         text = call.args[0].text if method in ("String", "text", "from", "encode") and call.args else None
@@ -261,7 +262,7 @@ def _write_stream(_effects: Meaning, call: Call) -> Value:
 
 def _moved(effects: Meaning, call: Call) -> Value:
     marks = effects.read(_arg(call, 0))
-    if secret := frozenset(mark for mark in marks if mark.kind == "secret"):
+    if secret := frozenset(mark for mark in marks if mark.kind in PRIVATE):
         for text in _arg(call, 1).texts:
             effects.copies[text] = secret
     source = (_arg(call, 0).text or "").strip()
@@ -280,7 +281,8 @@ def _remove(effects: Meaning, call: Call) -> Value:
 
 
 def _shell(effects: Meaning, call: Call) -> Value:
-    return Value(name="(process)", marks=effects.shell(call.args[0]) if call.args else frozenset())
+    given = (_arg(call, 1).props or {}).get("input", NOTHING)
+    return Value(name="(process)", marks=effects.shell(call.args[0], given) if call.args else frozenset())
 
 
 def _program(effects: Meaning, call: Call) -> Value:
@@ -293,7 +295,8 @@ def _program(effects: Meaning, call: Call) -> Value:
     if options.get("args") is not None and not args:
         args = options["args"].items or ()
     in_shell = "shell" in options and not args
-    marks = effects.shell(first) if in_shell else effects.program_started(first, args)
+    given = options.get("input", NOTHING)
+    marks = effects.shell(first, given) if in_shell else effects.program_started(first, args, given)
     shell = (first.text or "").rpartition("/")[2].removesuffix(".exe").lower() in SHELLS
     if "stdio" in options and options["stdio"].has("socket", "fetched"):
         effects.hit("shell-handed-over")
@@ -317,11 +320,11 @@ def _copy(effects: Meaning, call: Call) -> Value:
 
 
 def _screen(_effects: Meaning, _call: Call) -> Value:
-    return Value(marks=frozenset({Mark("page", "the screen")}))
+    return Value(marks=frozenset({Mark("captured", "a screenshot")}))
 
 
 def _environment(_effects: Meaning, _call: Call) -> Value:
-    return Value(name="process.env", marks=frozenset({Mark("environment", "the whole environment")}))
+    return Value(name="process.env", marks=frozenset({ENVIRONMENT}))
 
 
 def _variable(_effects: Meaning, call: Call) -> Value:
@@ -399,7 +402,7 @@ def buffer(effects: Effects, call: Call) -> Value:
         return characters(effects, call._replace(args=(first,)))
     if encoding in ("base64", "hex", "base64url"):
         for mark in first.has("file"):
-            effects.fact("assemble", "decodes a file", mark.what)
+            effects.fact("assemble", "decodes a file", mark.subject)
         return _decode(first, encoding)
     return Value(first.text, marks=first.marks, pieced=first.pieced)
 
@@ -430,7 +433,7 @@ def unpacked(effects: Effects, call: Call) -> Value:
     """Decompressed or decrypted."""
     first = merged(call.args)
     for mark in Value(marks=first).has("file"):
-        effects.fact("assemble", "unpacks a file", mark.what)
+        effects.fact("assemble", "unpacks a file", mark.subject)
     return Value(marks=first | {Mark("decoded", "compression")})
 
 
@@ -463,6 +466,7 @@ _SPECIAL = _table(
     (datagrams, "dgram.createSocket"),
     (lookup, "dns.lookup dns.resolve dns.resolve4 dns.resolve6 dns.resolveTxt dns.resolveAny dns.resolveCname"),
     (xhr, "XMLHttpRequest"),
+    (mailer, "nodemailer.createTransport"),
     (image, "Image"),
     (_paste, "navigator.clipboard.readText clipboardy.readSync clipboardy.read clipboard.readText copy-paste.paste"),
     (_paste, "electron.clipboard.readText"),

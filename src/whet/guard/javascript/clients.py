@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from whet.guard.javascript.values import HOLE, NOTHING, Mark, Value, everything
+from whet.guard.javascript.values import NOTHING, Value, everything
+from whet.guard.taint.mark import HOLE, Mark
 
 if TYPE_CHECKING:
     from whet.guard.javascript.commands import Commands
@@ -97,7 +98,7 @@ def _connected(call: Call) -> Value:
     options = argument(call, 0).props or {}
     host = options.get("host") or options.get("hostname") or argument(call, 1)
     text = f"tcp://{host.text or HOLE}"
-    return Value(name="(socket)", marks=frozenset({Mark("socket", text)}), props={"url": Value(text)})
+    return Value(name="(socket)", marks=frozenset({Mark("socket", "a socket", text)}), props={"url": Value(text)})
 
 
 def datagrams(_effects: Commands, _call: Call) -> Value:
@@ -108,13 +109,20 @@ def datagrams(_effects: Commands, _call: Call) -> Value:
 def lookup(effects: Commands, call: Call) -> Value:
     """A name is looked up: what is in it reaches whoever answers for the name."""
     name = argument(call, 0)
-    effects.send(f"dns://lookup.{(name.text or '').rpartition(HOLE)[2].lstrip('.')}", [name])
+    effects.looked_up(name)
     return NOTHING
 
 
 def xhr(_effects: Commands, _call: Call) -> Value:
     """A request that is filled later."""
-    return Value(name="(xhr)", marks=frozenset({Mark("fetched", "")}), props={})
+    return Value(name="(xhr)", marks=frozenset({Mark("fetched", "the network")}), props={})
+
+
+def mailer(_effects: Commands, call: Call) -> Value:
+    """What sends mail through a server."""
+    first = argument(call, 0)
+    host = (first.props or {}).get("host", NOTHING).text
+    return Value(name="(mailer)", props={"url": Value(f"smtp://{host}" if host else first.text)})
 
 
 def image(_effects: Commands, _call: Call) -> Value:
@@ -127,7 +135,7 @@ def on_object(effects: Commands, call: Call) -> Value | None:
     owner, method, first = call.receiver.name, call.method.rpartition(".")[2], argument(call, 0)
     props = call.receiver.props or {}
     url = props["url"].text if "url" in props else None
-    if method in ("src=", "href=") and (owner in ("(image)", "location", "document.location") or first.has("page")):
+    if method in ("src=", "href=") and (owner in ("(image)", "location", "document.location") or first.has("captured")):
         effects.send(first.text, [first])
         return NOTHING
     if owner.startswith("(shell)"):
@@ -153,6 +161,9 @@ def on_object(effects: Commands, call: Call) -> Value | None:
         return call.receiver
     if owner == "(xhr)" and method == "open" and call.receiver.props is not None:
         call.receiver.props["url"] = argument(call, 1)
+        return NOTHING
+    if owner == "(mailer)" and method == "sendMail":
+        effects.send(url, call.args)
         return NOTHING
     if owner == "(xhr)" and method == "send":
         effects.send(url, [*call.args, props.get("url", NOTHING)])

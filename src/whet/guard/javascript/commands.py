@@ -10,9 +10,11 @@ import posixpath
 import re
 from typing import TYPE_CHECKING
 
-from whet.guard.javascript.effects import DEEPEST, Effects, url_of
-from whet.guard.javascript.values import HOLE, Mark, Value, merged
+from whet.guard.javascript.effects import DEEPEST, PRIVATE, Effects, url_of
+from whet.guard.javascript.values import NOTHING, Value, merged
 from whet.guard.places import places
+from whet.guard.taint.mark import ENVIRONMENT, HOLE, NO_MARKS, Mark
+from whet.guard.taint.secret import printed_by
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -57,8 +59,8 @@ class Commands(Effects):
         self.commands: dict[str, int] = {}
         """Every command with the line it stands on."""
 
-    def shell(self, command: Value) -> frozenset[Mark]:
-        """A text is run by a shell; the marks of what it prints."""
+    def shell(self, command: Value, given: Value = NOTHING) -> frozenset[Mark]:
+        """A text is run by a shell, with something on its input; the marks of what it prints."""
         rule = self.foreign(command)
         before = (command.text or "").partition(HOLE)[0]
         if rule is None and command.has("fetched", "socket") and _SHELL_IN.match(before):
@@ -66,7 +68,7 @@ class Commands(Effects):
         if rule:
             self.hit(*rule)
         text = command.text or ""
-        self._handed_over(text, command)
+        self._handed_over(text, command, given)
         if text.strip(HOLE + " "):
             self._run(text)
             words = [word.strip("\"'") for word in text.split()[:3]]
@@ -76,20 +78,20 @@ class Commands(Effects):
                     self.started(word)
         return self._printed(text)
 
-    def program_started(self, program: Value, args: Sequence[Value]) -> frozenset[Mark]:
+    def program_started(self, program: Value, args: Sequence[Value], given: Value = NOTHING) -> frozenset[Mark]:
         """A program is started with arguments, without a shell; the marks of what it prints."""
         name = posixpath.basename((program.text or "").replace("\\", "/")).lower().removesuffix(".exe")
         texts = [arg.text for arg in args]
         if rule := self.foreign(program):
             self.hit(*rule)
         whole = " ".join([name, *(text or HOLE for text in texts)])
-        self._handed_over(whole, *args)
+        self._handed_over(whole, *args, given)
         for flag, code in zip(texts, args[1:], strict=False):
             if flag in _CODE_FLAGS.get(name, ()):
                 self._code(name, code)
         if name in SHELLS and any((text or "").lower() in _COMMAND_FLAGS for text in texts):
             at = next(number for number, text in enumerate(texts) if (text or "").lower() in _COMMAND_FLAGS)
-            printed = self.shell(args[at + 1]) if at + 1 < len(args) else frozenset[Mark]()
+            printed = self.shell(args[at + 1]) if at + 1 < len(args) else NO_MARKS
             if name not in _WINDOWS:
                 return printed
         self.started(program.text or "")
@@ -110,24 +112,27 @@ class Commands(Effects):
     def _printed(self, text: str) -> frozenset[Mark]:
         """What a command reads and prints."""
         if _ENVIRONMENT.match(text):
-            return frozenset({Mark("environment", "the whole environment")})
+            return frozenset({ENVIRONMENT})
         if _COPIES.search(text):
             self.copied(text)
         if _CLIPBOARD.search(text):
             return self.pasted()
         if _SCREEN.match(text):
-            return frozenset({Mark("page", "the screen")})
-        if not _READERS.match(text):
-            return frozenset()
+            return frozenset({Mark("captured", "a screenshot")})
+        printed = printed_by(text)
+        if printed or not _READERS.match(text):
+            return printed
         return frozenset(
-            Mark("secret", place.what, place.grave) for place in places(text) if place.kind == "secret" and place.grave
+            Mark("secret", place.what, place.text, place.grave, whole=True)
+            for place in places(text)
+            if place.kind == "secret" and place.grave
         )
 
     def pasted(self) -> frozenset[Mark]:
         """The clipboard is read."""
         self.note("reads clipboard")
         self.fact("source", "the clipboard", "clipboard")
-        return frozenset({Mark("clipboard", "the clipboard")})
+        return frozenset({Mark("captured", "the clipboard")})
 
     def copied(self, text: str) -> None:
         """A text is put on the clipboard."""
@@ -137,7 +142,7 @@ class Commands(Effects):
 
     def _handed_over(self, command: str, *parts: Value) -> None:
         """What is put into a command that sends is sent."""
-        if _SENDER.match(command) and (marks := Value(marks=merged(parts)).has("secret", "environment", "clipboard")):
+        if _SENDER.match(command) and (marks := Value(marks=merged(parts)).has(*PRIVATE)):
             self.send(url_of(command), [Value(marks=frozenset(marks))])
 
     def _run(self, text: str, *, windows: bool = False) -> None:

@@ -9,11 +9,13 @@ import posixpath
 import re
 from typing import TYPE_CHECKING
 
-from whet.guard.finding import Fact, Hit
+from whet.guard.finding import Fact, Hit, rank
 from whet.guard.hosts import host_of, is_unsafe
-from whet.guard.javascript.values import HOLE, Mark, Value, everything, merged
+from whet.guard.javascript.values import Value, everything, merged
 from whet.guard.patterns import shorten
 from whet.guard.places import places
+from whet.guard.taint.mark import HOLE, Mark
+from whet.guard.taint.network import judge_lookup, judge_request
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -22,21 +24,15 @@ if TYPE_CHECKING:
 
     from whet.guard.finding import Seen, Severity
     from whet.guard.javascript.program import Program
+    from whet.guard.taint.mark import Kind
+    from whet.guard.taint.network import Judgement
 
 DEEPEST = 3
 """How often decoded code may hold decoded code."""
 _MOST = 200
-_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|PRIVATE|MNEMONIC|CREDENTIAL", re.IGNORECASE)
-_OWN_NAME = re.compile(r"TELEGRAM|DISCORD|SLACK|WEBHOOK|CHAT|BOT", re.IGNORECASE)
-_OWNER = re.compile(
-    r"(AWS|NPM|GITHUB|GH|GITLAB|OPENAI|ANTHROPIC|GOOGLE|GEMINI|AZURE|STRIPE|SLACK|DATABASE|DB|POSTGRES|MONGO|REDIS|PYPI"
-    r"|TWINE|HF|HUGGINGFACE|DOCKER|VAULT|SSH|CLOUDFLARE|DIGITALOCEAN|SENDGRID|TWILIO|KUBE|WALLET|PRIVATE|MNEMONIC|ETH)"
-    r"(?:_|[A-Z]{0,6}_)",
-    re.IGNORECASE,
-)
-"""Whose key a variable holds; one request never needs those of several."""
 _URL = re.compile(r"(?:https?|wss?|ftp|dns|tcp|udp|smtp)://", re.IGNORECASE)
-_WHOLE = ("the cookies of the page", "the storage of the page")
+PRIVATE: tuple[Kind, ...] = ("secret", "env", "key", "captured")
+"""Marks of what nobody wants to leave the machine."""
 _KEEPS = re.compile(
     r"\b(?:curl|wget|iwr|irm|invoke-webrequest)\b|/dev/tcp/|\bbase64\s{1,9}-{1,2}[dD]|\bnc\s{1,9}-"
     r"|\beval\s{1,9}\"?\$\((?!"
@@ -93,13 +89,14 @@ class Effects:
         start = self.node.start_byte
         return self.program.source[start : min(self.node.end_byte, start + 400)].decode("utf-8", "replace")
 
-    def hit(self, rule: str, severity: Severity | None = None, subject: str = "", evidence: str = "") -> None:
+    def hit(
+        self, rule: str, severity: Severity | None = None, subject: str = "", evidence: str = "", message: str = ""
+    ) -> None:
         """A rule matched at the call that is looked at."""
         key = (rule, self.line)
-        if len(self.hits) < _MOST and (
-            key not in self.hits or (severity != "info" and self.hits[key].severity == "info")
-        ):
-            self.hits[key] = Hit(rule, self.line, shorten(evidence or self.evidence), severity, subject[:200])
+        old = self.hits.get(key)
+        if len(self.hits) < _MOST and (old is None or rank(severity) > rank(old.severity)):
+            self.hits[key] = Hit(rule, self.line, shorten(evidence or self.evidence), severity, subject[:200], message)
 
     def note(self, what: str) -> None:
         """Remember that something happened here."""
@@ -132,50 +129,35 @@ class Effects:
         if url is not None and not known and url.startswith(("/", "./", "../")):
             return
         name = host.name.replace(HOLE, "*") if host else ""
-        shady = host is not None and host.shady
         sent = merged([Value(marks=everything(value)) for value in payload])
         if any(value.exact is None for value in payload):
-            self.fact("sink", "network request", name, grave=shady)
-        for mark in sorted(merged((Value(marks=sent), *headers))):
-            in_body = mark in sent
-            if mark.kind == "secret" and mark.grave:
-                known_host = host is not None and host.kind == "known"
-                self.hit("secret-sent", "info" if known_host and not in_body else None, name)
-            elif mark.kind == "environment" and mark in sent:
-                self.hit("secret-sent", None, name)
-            elif not in_body:
-                continue
-            elif mark.kind == "secret" or (mark.kind in ("page", "clipboard") and host is not None):
-                if mark.kind == "clipboard":
-                    self.note("sends clipboard")
-                bad = shady or mark.what in _WHOLE
-                self.hit("private-data-sent", "critical" if bad else "warn", name)
-            elif mark.kind == "keys" and (host is not None or mark.grave):
-                self.hit("js-keylogger", None, name)
-        self._variables(sent, url or "", name, shady=shady)
+            self.fact("sink", "network request", name, grave=host is not None and host.shady)
+        if any(mark.what == "the clipboard" for mark in sent):
+            self.note("sends clipboard")
+        head = merged([Value(marks=everything(value)) for value in headers])
+        self._judged(judge_request(url if known and url else "", sent, head))
 
-    def _variables(self, sent: Iterable[Mark], url: str, name: str, *, shady: bool) -> None:
-        """Variables that hold keys: of several owners at once, or to where no key belongs."""
-        keys = [mark.what for mark in sent if mark.kind == "variable" and _key(mark.what)]
-        owners = {found[1].upper() for key in keys if (found := _OWNER.match(key))}
-        kind = host_of(url).kind if name else "other"
-        if keys and (kind in ("drop", "paste") or url.startswith(("dns://", "udp://")) or (shady and owners)):
-            self.hit("secret-sent", None, name)
-        elif len(owners) > 1:
-            self.hit("secret-sent", None if len(owners) > 2 else "warn", name)
+    def _judged(self, found: Iterable[Judgement]) -> None:
+        for one in found:
+            self.hit(one.rule, one.severity, one.subject.replace(HOLE, "*"), message=one.message)
+
+    def looked_up(self, name: Value) -> None:
+        """A name is looked up: what is in it reaches whoever answers for the name."""
+        self._judged(judge_lookup(name.text or "", name.marks))
 
     def handed(self, payload: Sequence[Value]) -> None:
         """Something is given to a client of a service, whose address is not known here."""
-        if any(mark.kind == "secret" and mark.grave for value in payload for mark in everything(value)):
-            self.hit("secret-sent")
+        marks = merged([Value(marks=everything(value)) for value in payload])
+        grave = frozenset(mark for mark in marks if mark.kind == "secret" and mark.grave)
+        self._judged(judge_request("", grave))
 
     def fetched(self, url: str | None) -> frozenset[Mark]:
         """The marks of what comes back from a URL."""
         text = url or ""
         self.fact("fetch", "download", host_of(text).name if _URL.match(text) else "", grave=_grave(text))
-        marks = {Mark("fetched", text[:300])}
+        marks = {Mark("fetched", "the network", text[:300])}
         marks.update(
-            Mark("secret", place.what, place.grave)
+            Mark("secret", place.what, place.text, place.grave, whole=True)
             for place in places(text)
             if place.kind == "secret" and place.what == "cloud metadata"
         )
@@ -192,7 +174,7 @@ class Effects:
             self.hit(*rule)
             return
         for mark in code.has("file"):
-            self.fact("execute", "code read from a file", mark.what)
+            self.fact("execute", "code read from a file", mark.subject)
         if code.exact is None or code.exact.strip() not in _IDLE:
             self.hit("runs-dynamic-code")
 
@@ -207,7 +189,7 @@ class Effects:
             if near([mark]):
                 continue
             if start.startswith(HOLE):
-                unknown = not _URL.match(mark.what) or mark.what.partition("://")[2].startswith(HOLE)
+                unknown = not _URL.match(mark.subject) or mark.subject.partition("://")[2].startswith(HOLE)
                 return ("exec-fetched", "warn" if unknown else None)
             if start.startswith("("):
                 return ("exec-fetched", "warn")
@@ -226,8 +208,8 @@ class Effects:
         if mark.kind == "decoded":
             self.hit("runs-download", None, path)
         elif not near([mark]):
-            kind = host_of(mark.what).kind if _URL.match(mark.what) else "other"
-            self.hit("runs-download", None if _grave(mark.what) else "info" if kind == "known" else "warn", path)
+            kind = host_of(mark.subject).kind if _URL.match(mark.subject) else "other"
+            self.hit("runs-download", None if _grave(mark.subject) else "info" if kind == "known" else "warn", path)
 
     # -- files -------------------------------------------------------------------------------------------------------
 
@@ -238,15 +220,15 @@ class Effects:
             self.note("writes encrypted")
         if content.text is not None and _NOTE.search(content.text):
             self.note("writes a note")
-        if content.has("keys"):
-            self.hit("js-keylogger", "warn")
+        if any(mark.what == "pressed keys" for mark in content.marks):
+            self.hit("records-keys", "warn")
         for number, choice in enumerate(path.texts):
             text = _path(choice)
             if not text.strip(HOLE):
                 continue
             if foreign:
                 self.files[text] = foreign[-1]
-            if secret := content.has("secret", "environment"):
+            if secret := content.has(*PRIVATE):
                 self.copies[text] = frozenset(secret)
             if number == 0:
                 self.fact("write", "writes a file", text, grave=bool(foreign))
@@ -277,11 +259,11 @@ class Effects:
         for choice in path.texts:
             text = _path(choice)
             if text.strip(HOLE) and not marks:
-                marks.add(Mark("file", text[:200]))
+                marks.add(Mark("file", "a local file", text[:200]))
             marks |= self.copies.get(text, frozenset())
             for place in places(text):
                 if place.kind == "secret":
-                    marks.add(Mark("secret", place.what, place.grave))
+                    marks.add(Mark("secret", place.what, place.text, place.grave, whole=True))
                     self.fact("source", place.what, place.text, grave=place.grave)
         if path.has("listing") and not any(mark.kind == "secret" for mark in marks):
             marks |= {mark for mark in path.marks if mark.kind in ("secret", "listing")}
@@ -292,14 +274,14 @@ class Effects:
         for choice in path.texts:
             if _AT_HOME.match(choice):
                 self.note("walks home")
-        return self.read(path) | {Mark("listing", _path(path.text or HOLE)[:200])}
+        return self.read(path) | {Mark("listing", "names of files", _path(path.text or HOLE)[:200])}
 
     def remove(self, path: Value) -> None:
         """A directory is removed with all that is in it."""
         for choice in path.texts or (HOLE,):
             text = choice.rstrip()
             base, _, last = text.rpartition("/")
-            if last == HOLE and any(mark.what == base for mark in path.has("listing")):
+            if last == HOLE and any(mark.subject == base for mark in path.has("listing")):
                 text = base
             if text and HOLE not in text and _WIPED.fullmatch(text) and text not in (".", "./", "*", "./*"):
                 self.hit("wipe-home", None, text)
@@ -308,15 +290,11 @@ class Effects:
 _SYSTEM = ("/bin/", "/usr/", "/sbin/", "/opt/")
 
 
-def _key(variable: str) -> bool:
-    """Is it the name of a key that does not belong to the very service it is sent to?"""
-    return _SECRET_NAME.search(variable) is not None and _OWN_NAME.search(variable) is None
-
-
 def near(marks: Iterable[Mark]) -> bool:
     """Does all of it come from this machine or its own network?"""
     return all(
-        host_of(mark.what).near if _URL.match(mark.what) else mark.what.startswith(("/", "./", "../")) for mark in marks
+        host_of(mark.subject).near if _URL.match(mark.subject) else mark.subject.startswith(("/", "./", "../"))
+        for mark in marks
     )
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from whet.guard.javascript.values import HOLE, NOTHING, Mark, Value, constant, either, joined, member, merged, unescaped
+from whet.guard.javascript.values import NOTHING, Value, constant, either, joined, member, merged, unescaped, variable
+from whet.guard.taint.mark import HOLE, Mark
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -136,6 +137,10 @@ def _member(program: Program, node: Node) -> Value:
     if owner.type == "this" and name is not None:
         return program.fields.get(name, NOTHING)
     known = program.value(owner)
+    if known.name == "process.env" and name in program.exported:
+        return program.exported[name]
+    if owner.type == "new_expression" and name in program.fields:
+        return program.fields[name]
     if name is None or (known.name == "process.env" and node.type == "subscript_expression"):
         return _indexed(program, node, known) if name is None else _variable(program, node, known, name)
     if known.items is not None and name.lstrip("-").isdigit() and len(name) < 7:
@@ -152,7 +157,7 @@ def _variable(program: Program, node: Node, owner: Value, name: str) -> Value:
     index = node.child_by_field_name("index")
     found = member(owner, name)
     others = program.value(index).choices if index is not None else ()
-    return found._replace(marks=found.marks | {Mark("variable", text[:80]) for text in others[:10]})
+    return found._replace(marks=found.marks | variable(*others))
 
 
 def _indexed(program: Program, node: Node, owner: Value) -> Value:
@@ -160,9 +165,9 @@ def _indexed(program: Program, node: Node, owner: Value) -> Value:
     index = node.child_by_field_name("index")
     key = program.value(index) if index is not None else NOTHING
     if owner.name == "process.env":
-        if key.has("environment", "names"):
+        if key.has("env", "names"):
             return Value(marks=owner.marks)
-        return Value(marks=frozenset(Mark("variable", text[:80]) for text in key.choices or (HOLE,)))
+        return Value(marks=variable(*key.choices))
     return Value(marks=owner.marks)
 
 

@@ -12,19 +12,8 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING, Any
 
 from whet.guard.javascript.expressions import EXPRESSIONS, FUNCTIONS, MOST_PROPS, Call
-from whet.guard.javascript.values import (
-    HOLE,
-    NOTHING,
-    Mark,
-    Value,
-    either,
-    joined,
-    member,
-    merged,
-    module,
-    one_of,
-    unescaped,
-)
+from whet.guard.javascript.values import NOTHING, Value, either, joined, member, merged, module, one_of, unescaped
+from whet.guard.taint.mark import HOLE, Mark
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -38,7 +27,7 @@ _QUERY = (
     + "] @n"
 )
 _DEPTH = 80
-_STORED = frozenset({Mark("page", "the storage of the page")})
+_STORED = frozenset({Mark("captured", "the storage of the page", grave=True)})
 _WINDOW = 3000
 _STRONG = re.compile(
     rb"\beval\b|child_process|\bFunction\(|fromCharCode|\batob\b|homedir|execSync|spawn|process\.env\b(?!\.)|\.ssh\b|sendBeacon"
@@ -128,6 +117,9 @@ class Program:
         self.nodes = [nodes[number] for _, _, number in rows]
         self.functions: dict[int, Function] = {}
         self.fields: dict[str, Value] = {}
+        """What the objects of all classes of the file hold."""
+        self.exported: dict[str, Value] = {}
+        """Variables of the environment that the program sets itself."""
         self.file = Scope(None)
         self.scope = self.file
         self.changed = False
@@ -365,6 +357,9 @@ class Program:
         owner, name = target.child_by_field_name("object"), self.property(target) or HOLE
         if owner is None:
             return
+        if value.marks and self.value(owner).name == "process.env":
+            self.changed = self.changed or name not in self.exported
+            self.exported[name] = value
         if owner.type == "this":
             old = self.fields.get(name)
             self.fields[name] = value if old is None else either(value, old)

@@ -11,15 +11,17 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from whet.guard.places import places
+from whet.guard.taint.mark import ENVIRONMENT, HOLE, NO_MARKS, Mark
+from whet.guard.taint.secret import secret_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-HOLE = "\ufffc"
-"""Stands in a text for what is not known."""
+    from whet.guard.taint.mark import Kind
+
 LONGEST = 60_000
 """Characters of a text that are kept."""
 _MOST_MARKS = 12
@@ -29,28 +31,13 @@ _HOME = {
     "HOME": "~", "USERPROFILE": "~", "HOMEPATH": "~", "APPDATA": "~/AppData/Roaming", "LOCALAPPDATA": "~/AppData/Local",
 }  # fmt: skip
 
-MarkKind = Literal[
-    "secret", "environment", "names", "variable", "page", "clipboard", "keys", "fetched", "decoded", "encrypted",
-    "file", "listing", "socket",
-]  # fmt: skip
-"""`names` are those of all variables, `keys` what is typed, a `listing` the names in a directory."""
-
-
-class Mark(NamedTuple):
-    """Where a value comes from."""
-
-    kind: MarkKind
-    what: str = ""
-    """Words for a person; for `fetched` the URL as far as it is known, for `variable` its name, for `file` its path."""
-    grave: bool = False
-
 
 class Value(NamedTuple):
     """What is known of an expression."""
 
     text: str | None = None
     name: str = ""
-    marks: frozenset[Mark] = frozenset()
+    marks: frozenset[Mark] = NO_MARKS
     items: tuple[Value, ...] | None = None
     props: dict[str, Value] | None = None
     function: int = 0
@@ -70,7 +57,7 @@ class Value(NamedTuple):
         """The text when there is no hole in it."""
         return self.text if self.text is not None and HOLE not in self.text else None
 
-    def has(self, *kinds: MarkKind) -> list[Mark]:
+    def has(self, *kinds: Kind) -> list[Mark]:
         """The marks of some kinds, in a stable order."""
         return sorted(mark for mark in self.marks if mark.kind in kinds)
 
@@ -189,7 +176,7 @@ _SAME = {
     "original-fs": "fs",
 }
 _STORES = frozenset({"localStorage", "sessionStorage"})
-_TYPED = frozenset({Mark("keys", "what the user types")})
+_TYPED = frozenset({Mark("captured", "pressed keys")})
 _KEY_NAMES = frozenset({"key", "keyCode", "code", "which", "charCode", "char"})
 _GLOBALS = frozenset({"globalThis", "window", "global", "self", "top", "root"})
 _DROPPED = frozenset({"default", "promises", "strict", "posix", "win32"})
@@ -202,12 +189,17 @@ def module(name: str) -> Value:
     return Value(name=_SAME.get(bare, bare)[:100])
 
 
+def variable(*names: str) -> frozenset[Mark]:
+    """The marks of variables of the environment that hold secrets."""
+    return frozenset(mark for name in names[:12] if (mark := secret_key(name)) is not None)
+
+
 def member(owner: Value, name: str) -> Value:
     """`owner.name`."""
     if owner.props is not None and name in owner.props:
         return owner.props[name]
     if owner.name == "process.env":
-        return Value(text=_HOME.get(name), marks=frozenset({Mark("variable", name[:80])}))
+        return Value(text=_HOME.get(name), marks=variable(name))
     if name == "constructor" and (owner.function or owner.name in ("(prototype)", "Function")):
         return Value(name="Function")
     marks = owner.marks
@@ -216,8 +208,8 @@ def member(owner: Value, name: str) -> Value:
             marks = frozenset()
         elif owner.name == "(event)":
             return Value(marks=_TYPED) if name in _KEY_NAMES else NOTHING
-        elif any(mark.kind == "environment" for mark in marks):
-            marks = frozenset(Mark("variable", name[:80]) if mark.kind == "environment" else mark for mark in marks)
+        elif ENVIRONMENT in marks:
+            marks = marks - {ENVIRONMENT} | variable(name)
     if not owner.name:
         return Value(marks=marks) if marks else NOTHING
     if owner.name in _GLOBALS:
@@ -232,9 +224,9 @@ def member(owner: Value, name: str) -> Value:
 def _named(name: str, marks: frozenset[Mark]) -> Value:
     match name:
         case "process.env" | "Bun.env" | "import.meta.env":
-            return Value(name="process.env", marks=frozenset({Mark("environment", "the whole environment")}))
+            return Value(name="process.env", marks=frozenset({ENVIRONMENT}))
         case "document.cookie":
-            return Value(name=name, marks=frozenset({Mark("page", "the cookies of the page")}))
+            return Value(name=name, marks=frozenset({Mark("captured", "the cookies of the page", grave=True)}))
         case "process.mainModule.require" | "module.require" | "require.main.require" | "module.constructor._load":
             return Value(name="require")
         case "__dirname" | "process.cwd":
@@ -342,9 +334,7 @@ def list_call(receiver: Value, method: str, args: Sequence[Value]) -> Value | No
             put = joined(items, "," if not args else first or "", pieced=len(items) > 1)
             return put._replace(marks=put.marks | receiver.marks)
         case "reverse":
-            turned = (
-                frozenset({Mark("decoded", "reversal")}) if len(items) > 15 and items[0].pieced else frozenset[Mark]()
-            )
+            turned = frozenset({Mark("decoded", "reversal")}) if len(items) > 15 and items[0].pieced else NO_MARKS
             return receiver._replace(items=items[::-1], marks=receiver.marks | turned)
         case "concat":
             more = [item for arg in args for item in (arg.items if arg.items is not None else (arg,))]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from whet.guard.javascript.values import NOTHING, Mark, Value
+from whet.guard.javascript.values import NOTHING, Value
+from whet.guard.taint.mark import Mark
 
 if TYPE_CHECKING:
     from whet.guard.javascript.commands import Commands
@@ -18,7 +19,7 @@ _ADDRESS_SHAPE = re.compile(rb"\(?(?:bc1|\[13\])[^\n]{0,40}\{2\d,|0x\[[^\]\n]{3,
 """An expression that knows wallet addresses."""
 _KEYBOARD = re.compile(r"^(?:iohook|uiohook-napi|uiohook|node-global-key-listener|keylogger\.js|gkm|keysender)\b")
 _TYPING = frozenset({"keydown", "keypress", "keyup"})
-_ALL_KEYS = frozenset({Mark("keys", "the keyboard", grave=True)})
+_ALL_KEYS = frozenset({Mark("captured", "pressed keys", whole=True)})
 
 
 def conclude(effects: Commands, source: bytes) -> None:
@@ -48,5 +49,5 @@ def listening(call: Call) -> Value:
     if hooks_keys(call.receiver.name):
         return Value(name="", marks=_ALL_KEYS)
     if call.args and call.args[0].exact in _TYPING:
-        return Value(name="(event)", marks=frozenset({Mark("keys", "event")}))
+        return Value(name="(event)", marks=frozenset({Mark("captured", "an event")}))
     return NOTHING

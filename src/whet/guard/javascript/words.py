@@ -43,7 +43,7 @@ _KEEPS = re.compile(
     r"homedir|\bHOME\b|USERPROFILE|APPDATA|\.(?:ssh|aws|kube|npmrc|netrc|gnupg|docker|git-credentials)\b"
     r"|[Kk]eychain|wallet"
     r"|document\.cookie|(?:local|session)Storage|_history\b|\bkey(?:down|press|up)\b|KeyboardListener"
-    r"|process\.env\b(?!\.)|env\.\w{0,40}(?:KEY|TOKEN|SECRET|PASS|CRED)|keystore|[Mm]nemonic|/etc/(?:passwd|shadow)"
+    r"|process\.env\b(?!\.)|env\.\w{0,40}(?:KEY|TOKEN|SECRET|PASS|CRED|PAT|_UR[LI]|DSN|SEED|ID)|keystore|[Mm]nemonic|/etc/(?:passwd|shadow)"
     r"|\.env(?:\.\w{1,12})?[\"'`]|tdata|leveldb|type=[\"'\\]{0,2}password|screenshot|desktopCapturer|169\.254"
     r"|Login Data"
 )

@@ -87,7 +87,8 @@ def gathered(values: list[Value]) -> Value:
     hidden: Hidden = ""
     for value in values:
         hidden = hidden or value.hidden
-    return Value([value.const for value in values], marks=union(values), hidden=hidden)
+    function = next((value.fn for value in values if isinstance(value.fn, Function)), None)
+    return Value([value.const for value in values], marks=union(values), hidden=hidden, fn=function)
 
 
 def item(owner: Value, key: Value) -> Value:

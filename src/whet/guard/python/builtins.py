@@ -189,8 +189,9 @@ def _temporary(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  han
     return Value(path)
 
 
-def _variable(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  handlers share one signature
-    return variable(this.arg(0, "key"))
+def _variable(reader: Reader, this: Call) -> Value | None:
+    key = this.arg(0, "key")
+    return reader.exported.get(key.text()) or variable(key)
 
 
 def _getter(reader: Reader, this: Call) -> Value | None:

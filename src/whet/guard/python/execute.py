@@ -12,9 +12,10 @@ from whet.guard.python.commands import container, fed, pushed, sends, shown
 from whet.guard.python.content import inner
 from whet.guard.python.files import key_of, under
 from whet.guard.python.started import ran_file, written_before
-from whet.guard.python.tables import CODE, LOADERS, RUNNERS, SECRET_COMMANDS, SHELLS, SPAWNS, TOKEN_COMMANDS
+from whet.guard.python.tables import CODE, LOADERS, RUNNERS, SHELLS, SPAWNS
 from whet.guard.python.values import NOTHING, UNKNOWN, Hidden, Value, known
 from whet.guard.taint.mark import HOLE, NO_MARKS, Mark, comes_from, subject_of
+from whet.guard.taint.secret import printed_by
 
 if TYPE_CHECKING:
     import ast
@@ -207,19 +208,15 @@ def _command(reader: Reader, this: Call, command: Value, given: list[Value], she
     _origin(reader, this, command, raw, shell)
     if text.replace(HOLE, "").strip():
         _known_command(reader, this, command, text, shell)
-    if SECRET_COMMANDS.search(text):
-        reader.fact("source", "the output of " + text[:40], this.node, text[:80], grave=True)
-        return Value(
-            marks=frozenset(
-                (Mark("secret", "the output of " + text[:40].replace(HOLE, "..."), text, True, whole=True),)
-            )
-        )
+    printed = printed_by(text)
+    for mark in printed:
+        if mark.kind == "secret":
+            reader.fact("source", mark.what, this.node, mark.subject, grave=True)
+    if printed:
+        return Value(marks=printed)
     found = shown(reader, this, raw)
     if found:
         return Value(name=f"{this.name}()", marks=found)
-    for pattern, key in TOKEN_COMMANDS:
-        if pattern.search(text):
-            return Value(marks=frozenset((Mark("key", key, key),)))
     if _DOWNLOAD.match(text):
         address = URL.search(text)
         mark = Mark("fetched", "the network", address[0] if address else "", whole=True)

@@ -27,9 +27,8 @@ def element(iterable: Value) -> Value:
     elif isinstance(iterable.const, dict):
         const = next(iter(iterable.const), UNKNOWN)
     marks = iterable.marks | named_places(iterable.const) if not isinstance(iterable.const, str) else iterable.marks
-    return Value(
-        const, "pathlib.Path" if iterable.name.startswith("pathlib.") else "", marks, iterable.hidden, iterable.path
-    )
+    name = "pathlib.Path" if iterable.name.startswith("pathlib.") else ""
+    return Value(const, name, marks, iterable.hidden, iterable.path, iterable.fn)
 
 
 def named_places(const: Any) -> frozenset[Mark]:
@@ -129,6 +128,8 @@ def _bind_attribute(reader: Reader, target: ast.Attribute, value: Value, scope: 
 def _bind_item(reader: Reader, target: ast.Subscript, value: Value, scope: Scope) -> None:
     key = reader.value(target.slice, scope)
     hooked(reader, target, value)
+    if value.marks and isinstance(key.const, str) and reader.value(target.value, scope).name == "os.environ":
+        reader.exported[key.const] = value
     if key.const is UNKNOWN and any(mark.kind == "secret" for mark in key.marks & value.marks):
         value = value.marked(*(mark._replace(whole=True) for mark in key.marks if mark.kind == "secret"))
     root, keys = chain(target.value)

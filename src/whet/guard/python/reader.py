@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
-from whet.guard.finding import SEVERITIES, Fact, Hit
+from whet.guard.finding import Fact, Hit, rank
 from whet.guard.patterns import shorten
 from whet.guard.python.access import attribute, combined, gathered, item, union
 from whet.guard.python.calls import call, invoke
@@ -65,6 +65,8 @@ class Reader:
         self.gates: list[ast.expr] = []
         """What must hold for the code at hand to run."""
         self.environment = "environ" in text
+        self.exported: dict[str, Value] = {}
+        """Variables of the environment that the program sets itself."""
         self.branch = 0
         self.steps = STEPS
         self.depth = 0
@@ -91,7 +93,7 @@ class Reader:
         new = Hit(rule, line, self.evidence(line), severity, subject.replace(HOLE, "..."), message)
         key = (rule, line, "")
         old = self.hits.get(key)
-        if old is None or rank(new) > rank(old):
+        if old is None or rank(new.severity) > rank(old.severity):
             self.hits[key] = new
 
     def fact(self, kind: Any, what: str, node: ast.AST, subject: str = "", grave: bool = False) -> None:
@@ -181,11 +183,6 @@ def condition(test: ast.expr) -> str:
     return ""
 
 
-def rank(hit: Hit) -> int:
-    """Orders hits of one rule: those that keep its severity lie between lowered and raised ones."""
-    return 1 if hit.severity is None else SEVERITIES.index(hit.severity)
-
-
 def _constant(reader: Reader, node: Any, scope: Scope) -> Value:  # noqa: ARG001  handlers share one signature
     const = node.value
     if isinstance(const, (str, bytes)):
@@ -264,6 +261,8 @@ def _subscript(reader: Reader, node: Any, scope: Scope) -> Value:
     if isinstance(node.slice, ast.Slice):
         return _sliced(reader, node.slice, owner, scope)
     key = reader.value(node.slice, scope)
+    if owner.name == "os.environ" and isinstance(key.const, str) and key.const in reader.exported:
+        return reader.exported[key.const]
     return item(owner, key)
 
 

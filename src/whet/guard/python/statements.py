@@ -200,7 +200,7 @@ def _secret_names(iterable: Value) -> list[Value]:
     if not isinstance(iterable.const, (list, tuple)):
         return []
     names = [name for name in iterable.const[1:40] if isinstance(name, str) and secret_name(name)]
-    return [Value(name) for name in names[:4]] if len(names) > 1 else []
+    return [Value(name) for name in names[:4]]
 
 
 def _while(reader: Reader, node: Any, scope: Scope) -> None:

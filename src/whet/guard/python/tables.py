@@ -162,24 +162,6 @@ KEY_LISTENERS = words(
     "pynput.keyboard.Listener keyboard.on_press keyboard.hook keyboard.on_release keyboard.record"
     " pyHook.HookManager pyxhook.HookManager"
 )
-SECRET_COMMANDS = re.compile(
-    r"^\s*(?:env|printenv|set|history|export\s+-p)\s*(?:$|\|)|find-(?:generic|internet)-password|dump-keychain"
-    r"|security\s+export|cmdkey\s+/list|vaultcmd|netsh\s+wlan\s+show\s+profile|\bgit\s+credential(?:-\w+)?\s+(?:fill|get)\b"
-    r"|\bpass\s+show\s|\bop\s+(?:item\s+get|read|document\s+get)\b|\bbw\s+(?:get|list|export)\b|\bdocker-credential-\w+\s+get\b"
-    r"|\baws\s+configure\s+(?:get\s+aws_secret|export-credentials)|\bkubectl\s+config\s+view\s[^|]{0,40}--raw"
-    r"|\bgpg\s[^|]{0,60}--export-secret",
-    re.IGNORECASE,
-)
-"""Commands whose output is private."""
-TOKEN_COMMANDS = (
-    (re.compile(r"\bgh\s+auth\s+token\b"), "GITHUB_TOKEN"),
-    (re.compile(r"\bgcloud\s+auth\s+(?:application-default\s+)?print-(?:access|identity)-token\b"), "GOOGLE_TOKEN"),
-    (re.compile(r"\baz\s+account\s+get-access-token\b"), "AZURE_TOKEN"),
-    (re.compile(r"\bnpm\s+config\s+get\s[^|]{0,60}_authToken"), "NPM_TOKEN"),
-)
-"""Commands that give the key of one service, and the name it goes by; asking for it is how its tools work."""
-
-
 ROOTS = words(
     "docker logging configparser xmlrpc telnetlib cv2 PIL pandas plistlib pyperclip get_ipython netrc dotenv open print"
     " json importlib shutil winreg _winreg ctypes ssl urllib3 sys sqlite3 zipfile tarfile glob io"

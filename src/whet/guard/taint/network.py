@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from whet.guard.finding import Severity
+    from whet.guard.taint.mark import Kind
 
 _WEBHOOK = re.compile(
     r"discord(?:app)?\.com/api/webhooks/\d{6,}/[\w-]{10,}|api\.telegram\.org/bot\d{6,}:[\w-]{10,}"
@@ -77,7 +78,7 @@ def judge_key(name: str, url: str, *, in_head: bool) -> Severity | None:
         grave = kind == "nowhere" and not in_head
         return "warn" if grave else None
     if _WEBHOOK.search(url) or (host.shady and host.name not in MESSENGERS and not _named_for(name, host)):
-        return "warn" if kind in ("generic", "other") and (in_head or host.kind == "address") else "critical"
+        return "warn" if kind in ("generic", "other") and in_head else "critical"
     if kind == "nowhere":
         return "critical"
     if kind == "generic":
@@ -127,7 +128,7 @@ def _judge_captured(mark: Mark, host: Host, message: str, *, bad: bool) -> Itera
     """What was taken from a person: the screen, the clipboard, what is typed, what a page keeps."""
     if mark.what == "pressed keys":
         if host.name or mark.whole:
-            yield Judgement("secret-sent", "warn" if host.near else None, host.name, message)
+            yield Judgement("records-keys", "warn" if host.near else None, host.name, message)
     elif host.near or not host.name:
         return
     elif bad or mark.grave:
@@ -140,17 +141,17 @@ def _judge_head(marks: frozenset[Mark], host: Host) -> Iterator[Judgement]:
     """What the headers of a request carry: keys belong there, other people's secrets do not."""
     for mark in sorted(marks):
         message = f"It sends {mark.what} to {_told(host)}"
-        if (mark.kind == "env" and mark.whole) or (
-            mark.kind == "secret" and mark.grave and host.shady and host.kind != "address"
-        ):
+        private = mark.kind == "secret" and mark.grave and host.name and not host.near and host.kind != "known"
+        if (mark.kind == "env" and mark.whole) or (private and (host.shady or mark.whole)):
             yield Judgement("secret-sent", None, host.name, message)
 
 
 def judge_lookup(name: str, marks: frozenset[Mark], *, hidden: bool = False) -> Iterator[Judgement]:
     """A host name that is looked up: what is in it reaches whoever answers for its domain."""
-    carried = next((mark for mark in sorted(marks) if mark.kind in ("secret", "env", "key", "file", "captured")), None)
-    if carried is not None and name.count(".") and HOLE in name:
+    kinds: tuple[Kind, ...] = ("secret", "env", "key", "captured", "file")
+    carried = min((mark for mark in marks if mark.kind in kinds), key=lambda mark: kinds.index(mark.kind), default=None)
+    if carried is not None and name.count(".") and (HOLE in name or carried.kind != "file"):
         message = f"It puts {carried.what} into a host name that it looks up"
-        yield Judgement("sent-by-lookup", None, name, message)
+        yield Judgement("sent-by-lookup", "warn" if carried.kind == "file" else None, name, message)
     elif hidden and HOLE in name and name.partition(HOLE)[2].count(".") > 1:
         yield Judgement("sent-by-lookup", "warn", name)

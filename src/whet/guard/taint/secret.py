@@ -13,6 +13,22 @@ from whet.guard.taint.mark import HOLE, Mark
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 Belongs = Literal["nowhere", "generic", "vendor", "other"]
+_DUMPS = re.compile(
+    r"^\s*(?:env|printenv|set|history|export\s+-p)\s*(?:$|\|)|find-(?:generic|internet)-password|dump-keychain"
+    r"|security\s+export|cmdkey\s+/list|vaultcmd|netsh\s+wlan\s+show\s+profile|\bgit\s+credential(?:-\w+)?\s+(?:fill|get)\b"
+    r"|\bpass\s+show\s|\bop\s+(?:item\s+get|read|document\s+get)\b|\bbw\s+(?:get|list|export)\b|\bdocker-credential-\w+\s+get\b"
+    r"|\baws\s+configure\s+(?:get\s+aws_secret|export-credentials)|\bkubectl\s+config\s+view\s[^|]{0,40}--raw"
+    r"|\bgpg\s[^|]{0,60}--export-secret",
+    re.IGNORECASE,
+)
+"""Commands whose output is private."""
+_TOKENS = (
+    (re.compile(r"\bgh\s+auth\s+token\b"), "GITHUB_TOKEN"),
+    (re.compile(r"\bgcloud\s+auth\s+(?:application-default\s+)?print-(?:access|identity)-token\b"), "GOOGLE_TOKEN"),
+    (re.compile(r"\baz\s+account\s+get-access-token\b"), "AZURE_TOKEN"),
+    (re.compile(r"\bnpm\s+config\s+get\s[^|]{0,60}_authToken"), "NPM_TOKEN"),
+)
+"""Commands that give the key of one service, and the name it goes by; asking for it is how its tools work."""
 
 
 def _parts(name: str) -> list[str]:
@@ -46,8 +62,8 @@ def belongs(name: str) -> Belongs:
     """Whose a secret is: of a vendor that is known, of another one by its name, of nobody in particular, or nobody's but
     the owner's, such as a private key or the password of a database."""
     table = load_sets("keys")
-    joined = f"_{'_'.join(_parts(name))}_"
-    if any(f"_{one}_" in joined for one in table["nowhere"]):
+    joined = "_".join(_parts(name))
+    if joined in table["alone"] or any(f"_{one}_" in f"_{joined}_" for one in table["nowhere"]):
         return "nowhere"
     stems = _stems(name)
     if _vendor(stems) is not None:
@@ -76,12 +92,12 @@ def _vendor(stems: list[str]) -> str | None:
 def own_service(name: str, url: str) -> bool:
     """Is this the host, over TLS, of the service that a secret belongs to?"""
     host, stems = host_of(url), _stems(name)
-    if host.shady or host.kind == "free" or HOLE in host.name or url[:5].lower() == "http:":
+    if HOLE in host.name or url[:5].lower() == "http:":
         return False
     vendor = _vendor(stems)
-    if vendor is None or host.kind == "reserved":  # an example can show no more than the name
-        return _named_after(stems, host.name)
-    return any(f".{host.name}".endswith(f".{one}") for one in load_sets("keys")["services"][vendor])
+    if vendor is not None and host.kind != "reserved":
+        return any(f".{host.name}".endswith(f".{one}") for one in load_sets("keys")["services"][vendor])
+    return not host.shady and host.kind != "free" and _named_after(stems, host.name)
 
 
 def _named_after(stems: list[str], host: str) -> bool:
@@ -103,3 +119,11 @@ def _abbreviates(word: str, labels: list[str]) -> bool:
         return False
     letters = iter(name)
     return all(letter in letters for letter in word)
+
+
+def printed_by(command: str) -> frozenset[Mark]:
+    """What a command prints that is private: all of a store, or the key of one service."""
+    if _DUMPS.search(command):
+        said = f"the output of {command[:40].replace(HOLE, '...')}"
+        return frozenset((Mark("secret", said, command[:80], grave=True, whole=True),))
+    return frozenset(Mark("key", key, key) for pattern, key in _TOKENS if pattern.search(command))
