@@ -606,7 +606,7 @@ HTTP: Final = re.compile(
 """Ways out that a client of a service takes to use its own key."""
 
 LOOKUPS: Final = frozenset({"dig", "nslookup", "dns"})
-"""Ways out that leave the machine whatever the name ends with."""
+"""Ways out that leave the machine whatever the name ends with; an honest program has no use for them."""
 
 ROUNDS: Final[dict[Language, int]] = {"shell": 2, "python": 2, "javascript": 2}
 
@@ -650,7 +650,7 @@ def _combine(
         "quiet": lambda: placed(front.quiet(source)),
         "own": lambda: made(source, Place(source.service, source.service.split("/")[2])),
     }
-    kinds = ["plain", "quiet"] if sink in LOOKUPS else ["plain", "near", "quiet"]
+    kinds = ["quiet"] if sink in LOOKUPS else ["plain", "near", "quiet"]
     if source.service and HTTP.match(sink):
         kinds = ["own"]
     kind = kinds[turn % len(kinds)]
