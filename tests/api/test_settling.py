@@ -8,17 +8,23 @@ import signal
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from contextlib import contextmanager
+from itertools import product
+from typing import TYPE_CHECKING, Any, Self
 
 import pytest
 from authoring.world import PRELUDE, World, check_whole, created, start, world
 
+from whet.authoring.writer import Writer
 from whet.errors import FailedError, NotFoundError
+from whet.library.workspace import Workspace
 from whet.sources.sync.apply import Work
 from whet.store.intents import Intents
 from whet.store.state import StateDatabase
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from whet import Library
     from whet.sources.sync.record import Made
 
@@ -47,6 +53,7 @@ library.skills()
 Swap.apply, Writer._settle = stop(Swap.apply), stop(Writer._settle)
 CHANGES = {
     "rename": lambda: library.edit.rename("one", "other"),
+    "by-hand": lambda: library.edit.rename("hand", "other"),
     "renames": lambda: library.edit.apply([
         {"action": "rename", "name": "one", "new_name": "other"},
         {"action": "rename", "name": "two", "new_name": "second"},
@@ -187,6 +194,139 @@ def test_looking_asks_once_and_loads_no_editor_when_nothing_is_open(
     library.skills()
     assert len([query for query in asked if "intents" in query]) == 1
     assert "edit" not in library.__dict__
+
+
+STEPPED = (
+    PRELUDE
+    + """
+from whet.authoring.journal import Journal
+from whet.authoring.writer import Writer
+from whet.errors import FailedError
+from whet.store.atomic import Swap
+change, fails = sys.argv[2], sys.argv[3] == "fails"
+
+def wait(real):
+    def call(*args):
+        say("here")
+        sys.stdin.readline() or sys.exit()
+        if fails and real.__name__ == "_settle":
+            raise FailedError("disk-full", "No space is left.", hint="Free some space.")
+        return real(*args)
+    return call
+
+library = opened()
+library.skills()
+for owner, name in ((Journal, "begin"), (Swap, "apply"), (Swap, "take_back"), (Writer, "_settle"), (Journal, "drop")):
+    if name != "drop" or fails:  # a change that succeeds drops its intent within the transaction that enters it
+        setattr(owner, name, wait(getattr(owner, name)))
+rounds = 0
+while True:
+    there = os.path.exists(top + "/skills/one")
+    rounds += 1
+    wait(len)("")
+    try:
+        if change == "rename":
+            library.edit.rename(*(("one", "other") if there else ("other", "one")))
+        else:
+            library.edit.apply([
+                {"action": "patch", "name": name, "find": "description: ", "replace": "description: x"}
+                for name in ("one", "two")
+            ])
+    except WhetError:
+        assert fails
+"""
+)
+"""Makes one change after the other, and waits before each step that others can see until it is told to go on."""
+
+
+class Stepping:
+    """A living process in the middle of its changes."""
+
+    def __init__(self, world: World, change: str, how: str) -> None:
+        command = [sys.executable, "-c", STEPPED, str(world.top), change, how]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self._wait()
+
+    def _wait(self) -> None:
+        assert self.process.stdout is not None
+        assert self.process.stdout.readline() == '"here"\n'
+
+    def advance(self, steps: int) -> None:
+        assert self.process.stdin is not None
+        for _ in range(steps):
+            print(file=self.process.stdin, flush=True)
+            self._wait()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.kill()
+        self.process.communicate()
+
+
+@pytest.mark.parametrize("how", ["succeeds", "fails"])
+def test_a_reader_sees_one_name_wherever_a_living_writer_is_before_during_and_after_its_look(
+    world: World, how: str, monkeypatch: pytest.MonkeyPatch, *, quick: bool
+) -> None:
+    """A change has at most eight steps. Some are made after the reader knows what is open, others after its search."""
+    prepared(world)
+    with world.library() as library, Stepping(world, "rename", how) as writer:
+        plan, real = list[int](), Workspace._search
+
+        def search(self: Workspace, *args: Any) -> Any:
+            locked = self.state.open().connection.in_transaction
+            writer.advance(plan.pop() if plan and not locked else 0)
+            found = real(self, *args)
+            writer.advance(plan.pop() if plan and not locked else 0)
+            return found
+
+        monkeypatch.setattr(Workspace, "_search", search)
+        every = [*product(range(5), (0, 1, 3), [1]), (2, 0, 3), (2, 3, 3)]
+        for during, after, looks in [(2, 0, 1)] if quick else every:  # looks: how many the writer is in the way of
+            for _ in range(8):
+                with world.library() as another:
+                    for reader in (library, another):
+                        plan[:] = [after, during] * looks
+                        assert len(names(reader) & {"one", "other"}) == 1, (during, after, looks)
+                        plan.clear()
+                writer.advance(1)
+
+
+def test_a_reader_waits_for_a_living_writer_who_replaces_several_skills(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prepared(world)
+    with Stepping(world, "edit", "succeeds") as writer:
+        writer.advance(5)  # one round is done
+        waited = list[int]()
+        real = Writer.hold
+
+        @contextmanager
+        def hold(self: Writer, *args: Any) -> Iterator[None]:
+            waited.append(step)
+            writer.advance(5 - step)
+            with real(self, *args):
+                yield
+
+        monkeypatch.setattr(Writer, "hold", hold)
+        for step in range(5):
+            with world.library() as library:
+                assert len({card.description.index("Does") for card in library.skills()}) == 1
+            writer.advance(step + 1 if waited[-1:] == [step] else 1)
+        assert waited == [2, 3, 4], "the change is open before each of its two steps and before its entry"
+
+
+def test_a_skill_without_a_history_is_never_nowhere_while_it_is_renamed(world: World) -> None:
+    prepared(world)
+    world.skill("hand", "By hand.\n")
+    with stopped(world, "by-hand", 2) as process:
+        try:
+            assert names(world.library()) & {"hand", "other"} == {"other"}
+        finally:
+            process.kill()
+            process.communicate()
+    assert names(world.library()) & {"hand", "other"} == {"other"}
 
 
 SYNCED = (

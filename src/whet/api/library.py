@@ -103,8 +103,8 @@ class Library:
         """What the last reload told of; looking in between does not move it."""
         self.handlers: list[Callable[[StateDatabase], Mapping[str, Handler]]] = []
         """What gives the handlers of further kinds of intents (`settle`), for what is built on a library."""
-        self._settling = threading.Lock()
-        workspace.settle = self._settle_for_readers
+        self._settling, self._settler = threading.Lock(), 0
+        workspace.settle, workspace.hidden = self._settle_for_readers, self._hidden
 
     @classmethod
     def open(
@@ -558,14 +558,22 @@ class Library:
             handlers.update(more(state))
         return self.edit.journal.intents.recover(handlers)
 
-    def _settle_for_readers(self) -> frozenset[str]:
-        """`settle` as far as a reader can, who may have no right to; the directories that it leaves out."""
-        if self._settling.acquire(blocking=False):  # else another thread is at it, or this one looks meanwhile
-            try:
-                with suppress(WhetError, OSError):
+    def _settle_for_readers(self) -> None:
+        """`settle` as far as a reader can, who may have no right to."""
+        if self._settler == threading.get_ident():  # it looks while it settles
+            return
+        with suppress(WhetError, OSError):
+            if self._settling.acquire(blocking=False):  # else another thread is at it
+                self._settler = threading.get_ident()
+                try:
                     self.settle()
-            finally:
-                self._settling.release()
+                finally:
+                    self._settler = 0
+                    self._settling.release()
+            if self.edit.writer.wait():
+                self.settle()
+
+    def _hidden(self) -> frozenset[str]:
         return self.edit.writer.hidden()
 
     def doctor(self) -> tuple[Note, ...]:

@@ -99,6 +99,16 @@ class Edit(NamedTuple):
     lock: Any = None
     """What a lock will say of these skills from then on, as JSON carries it; for `whet.sources.lock`."""
 
+    @property
+    def own(self) -> tuple[Note, ...]:
+        """What it changes itself; the others say what was found."""
+        return tuple(note for note in self.notes if note.action != "found")
+
+    @property
+    def paths(self) -> frozenset[str]:
+        """The directories that it changes."""
+        return frozenset(note.path for note in self.own)
+
     @classmethod
     def from_intent(cls, intent: Intent) -> Edit:
         """The change that an intent of the kind `EDIT` is about."""
@@ -206,7 +216,9 @@ class Journal:
     def begin(self, edit: Edit) -> None:
         """Write down what is about to be done."""
         self._chain.refuse_cut()
-        self.intents.begin(EDIT, {"notes": [list(note) for note in edit.notes], "lock": edit.lock}, edit.id)
+        with self.state.write():
+            self.intents.begin(EDIT, {"notes": [list(note) for note in edit.notes], "lock": edit.lock}, edit.id)
+            self.turn(edit)
 
     def edits(self) -> list[Edit]:
         """What was about to be done and is not settled, oldest first."""
@@ -215,7 +227,18 @@ class Journal:
     def settle(self, edit: Edit) -> tuple[Entry, ...]:
         """Strike out a change and append it to the chain, in one step; () when somebody else did."""
         with self.state.write():
-            return self.append(edit.notes) if self.intents.settle(edit.id) else ()
+            return self.append(edit.notes) if self.drop(edit) else ()
+
+    def drop(self, edit: Edit) -> bool:
+        """Strike out a change; false when somebody else did."""
+        with self.state.write():
+            self.turn(edit)
+            return self.intents.settle(edit.id)
+
+    def turn(self, edit: Edit) -> None:
+        """Let readers know that a change begins, is taken back or ends, where they could see a part of it."""
+        if len(edit.paths) > 1:
+            self.intents.turn()
 
     def append(self, notes: Iterable[Note]) -> tuple[Entry, ...]:
         """Append entries to the chain, all or none."""

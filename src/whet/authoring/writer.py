@@ -46,6 +46,8 @@ if TYPE_CHECKING:
 
 _LOCK_SECONDS = 30.0
 """Long enough for a handful of others to check and make their changes of the same skill first."""
+_PATIENCE = 2.0
+"""How long a reader waits for a writer."""
 _ATTEMPTS = 5
 _BACK = ("undo", "rollback", "restore")
 """Actions that go back to what was there."""
@@ -118,13 +120,13 @@ class Writer:
         raise FailedError("unsettled-change", message, hint="Mend what is in its way, then try again.", path=paths[0])
 
     @contextmanager
-    def hold(self, paths: Iterable[str]) -> Iterator[None]:
+    def hold(self, paths: Iterable[str], seconds: float = _LOCK_SECONDS) -> Iterator[None]:
         """Keep other writers from these skills; what this thread holds already is not asked for again."""
         held: frozenset[str] = getattr(self._own, "held", frozenset())
         wanted = sorted(set(paths) - held)
         with ExitStack() as locks:
             for path in wanted:
-                locks.enter_context(self._lock(path, _LOCK_SECONDS))
+                locks.enter_context(self._lock(path, seconds))
             self._own.held = held.union(wanted)
             try:
                 yield
@@ -250,13 +252,15 @@ class Writer:
     def _take_back(self, edit: Edit, swaps: Sequence[Swap | Nothing]) -> bool:
         """Put back what was there; where even that fails, the intent stays and the next one to come tries again."""
         back = 0
+        with suppress(WhetError):
+            self.journal.turn(edit)
         for swap in reversed(swaps):
             with suppress(WhetError, OSError):
                 swap.take_back()
                 back += 1
         with suppress(WhetError):
             if back == len(swaps):
-                self.journal.intents.settle(edit.id)
+                self.journal.drop(edit)
         return back == len(swaps)
 
     def recover(self) -> tuple[str, ...]:
@@ -276,12 +280,25 @@ class Writer:
         As long as not all that is new is there, that is left out; from then on, what is about to go.
         """
         found: set[str] = set()
-        for edit in self.journal.edits():
-            come = [note.path for note in edit.notes if note.after and not note.before]
-            gone = [note.path for note in edit.notes if note.before and not note.after]
+        for edit in self._several():
+            come = [note.path for note in edit.own if note.after and not note.before]
+            gone = [note.path for note in edit.own if note.before and not note.after]
             made = all(map(os.path.lexists, come)) if come else not all(map(os.path.lexists, gone))
             found.update(gone if made else come)
         return frozenset(found)
+
+    def wait(self) -> bool:
+        """Wait a moment for living writers who replace several skills, of which some could be seen as they were and
+        others as they will be; were there any?"""
+        mixed = [edit for edit in self._several() if any(note.before and note.after for note in edit.own)]
+        for edit in mixed:
+            with suppress(WhetError), self.hold(edit.paths, _PATIENCE):
+                pass
+        return bool(mixed)
+
+    def _several(self) -> list[Edit]:
+        """The open changes of more than one skill; anybody sees a single one as it was or as it will be."""
+        return [edit for edit in self.journal.edits() if len(edit.paths) > 1]
 
     def _locks(self, intent: Intent) -> list[FileLock]:
         paths = set(intent.payload) if intent.kind == CLEAN else {note.path for note in Edit.from_intent(intent).notes}
@@ -289,10 +306,7 @@ class Writer:
 
     def _recover(self, intent: Intent) -> str:
         edit = Edit.from_intent(intent)
-        made = sorted(
-            (note for note in edit.notes if note.action != "found"),
-            key=lambda note: _turn(note.before, bool(note.after)),
-        )
+        made = sorted(edit.own, key=lambda note: _turn(note.before, bool(note.after)))
         current = {note.path: read_tree(note.path) for note in made}
         now = {path: digest(tree) for path, tree in current.items()}
         complete = all(now[note.path] == note.after for note in made)
@@ -305,7 +319,7 @@ class Writer:
         if complete:
             self._settle(edit)
             return f"{_describe(intent)} was complete and is now in the history."
-        self.journal.intents.settle(edit.id)
+        self.journal.drop(edit)
         return f"{_describe(intent)} was not complete and was taken back."
 
     def _clean(self, intent: Intent) -> str:

@@ -10,6 +10,7 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
+from whet.errors import WhetError
 from whet.library.cache import Cache
 from whet.library.catalogue import Catalogue, assemble, competes, find
 from whet.library.config import Configuration, ResolvedConfig
@@ -21,6 +22,7 @@ from whet.library.state import Decisions
 from whet.notes import Note
 from whet.skill.names import key as name_key
 from whet.store.cache import CacheDatabase
+from whet.store.intents import Intents
 from whet.store.state import StateDatabase
 
 if TYPE_CHECKING:
@@ -49,6 +51,8 @@ class Snapshot(NamedTuple):
     catalogue: Catalogue
     hidden: frozenset[str] = frozenset()
     """Directories that are left out of the catalogue while a change of them is open."""
+    whole: bool = True
+    """False where a change of several skills may be seen in part, because others kept changing them."""
 
 
 class Workspace:
@@ -61,17 +65,18 @@ class Workspace:
         self.cache_database = CacheDatabase(place.state, clock)
         self.cache = Cache(self.cache_database, clock)
         self.state = StateDatabase(place.state)
+        self.intents = Intents(self.state, clock)
         self.decisions = Decisions(self.state, clock)
         self.configuration = Configuration(place, self.explicit, self.decisions, clock, probe)
         self.first: Catalogue | None = None
         """What the first look found."""
-        self.settle: Callable[[], frozenset[str]] | None = None
-        """Called before a look when changes are open: settles what no living process holds, and tells which directories
-        are to be left out, so that what is under way is seen as it was before or as it will be."""
+        self.settle: Callable[[], object] | None = None
+        """Called before a look when changes are open: settles what no living process holds."""
+        self.hidden: Callable[[], frozenset[str]] = frozenset
+        """Which directories are to be left out, so that what is under way is seen as it was or as it will be."""
         self._snapshot: Snapshot | None = None
         self._kept_back: dict[str, str] = {}
         """What a look keeps back and could not be remembered: why, by the ids of the skills."""
-        self._hidden: frozenset[str] = frozenset()
         self._gate: Gate | None = None
 
     @property
@@ -168,19 +173,37 @@ class Workspace:
         """Look at everything. Unchanged shelves, and the catalogue if all are unchanged, stay the same objects."""
         if self._snapshot is None:
             self._make_user_root()
-        for _ in range(_LOOKS):
-            mark, before = self._mark(), self._snapshot
-            hidden = self._settled(mark)
-            found = self._look(hidden)
-            if (before is not None and found.catalogue is before.catalogue) or self._mark() == mark:
-                break  # nothing changed, or nobody was at work meanwhile
-        self._snapshot, self._hidden = found, hidden
+        found = self._look_until_whole(self._snapshot)
+        if not found.whole:
+            with suppress(WhetError), self.state.write():  # nobody begins, ends or takes back a change meanwhile
+                found = self._look_until_whole(found, settles=False)
+        self._snapshot = found
         self.first = self.first or found.catalogue
         return found
 
-    def _look(self, hidden: frozenset[str]) -> Snapshot:
+    def _look_until_whole(self, before: Snapshot | None, *, settles: bool = True) -> Snapshot:
+        for _ in range(_LOOKS):
+            found = before = self._look(before, settles=settles)
+            if found.whole:
+                break
+        return found
+
+    def _look(self, before: Snapshot | None, *, settles: bool = True) -> Snapshot:
+        """Look at everything once.
+
+        Each change of several skills was seen as a whole, or not at all, when none began, ended or was taken back
+        meanwhile, and those that are open hide the same directories at the beginning and at the end.
+        """
+        turns, hidden = self._settled() if settles else (self.intents.mark()[0], self.hidden())
+        found = self._search(before, hidden or frozenset())
+        if before is not None and before.whole and found.catalogue is before.catalogue:
+            return found
+        whole = (hidden is None or self.hidden() == hidden) and self.intents.mark()[0] == turns
+        return found if whole else found._replace(whole=False)
+
+    def _search(self, before: Snapshot | None, hidden: frozenset[str]) -> Snapshot:
+        """What lies in the roots, without the directories that are left out."""
         config = self.config()
-        before = self._snapshot
         known: dict[Root, RootListing] = {}
         if before is not None and before.config.bounds == config.bounds:
             known = {shelf.root: shelf for shelf in before.shelves}
@@ -204,18 +227,17 @@ class Workspace:
             config = self.config()
         if self._kept_back:
             config.disabled.keep_back(self._kept_back)
-        same = before is not None and [*map(id, shelves)] == [*map(id, before.shelves)] and hidden == self._hidden
+        same = before is not None and [*map(id, shelves)] == [*map(id, before.shelves)] and hidden == before.hidden
         catalogue = before.catalogue if before is not None and same else assemble(shelves, hidden)
         return Snapshot(config, tuple(shelves), catalogue, hidden)
 
-    def _mark(self) -> tuple[int | None, int]:
-        """How far the history is, and whether changes are open; the same twice means that no change came between."""
-        rows = self.state.read("SELECT (SELECT max(id) FROM journal), EXISTS (SELECT 1 FROM intents)")
-        return (rows[0][0], rows[0][1]) if rows else (None, 0)
-
-    def _settled(self, mark: tuple[int | None, int]) -> frozenset[str]:
-        """Have open changes settled; the directories to leave out."""
-        return self.settle() if self.settle is not None and mark[1] else frozenset()
+    def _settled(self) -> tuple[int, frozenset[str] | None]:
+        """Have open changes settled; how many turns there were, and what to leave out where one is still open."""
+        turns, is_open = self.intents.mark()
+        if is_open and self.settle is not None:
+            self.settle()
+            turns, is_open = self.intents.mark()
+        return turns, self.hidden() if is_open else None
 
     def _review(self, shelf: RootListing, old: RootListing | None, config: ResolvedConfig) -> dict[str, str]:
         """Scan what is new or changed in a trusted repository; see `review_changed`."""
@@ -239,10 +261,10 @@ class Workspace:
         precedence) means a full look. What this does not see is another skill, elsewhere, that was edited to take the
         same name: a look does.
         """
-        hidden = self._settled(self._mark())
+        _, hidden = self._settled()
         config, before = self.config(), self._snapshot
         same = before is None or (before.config.roots, before.config.bounds) == (config.roots, config.bounds)
-        if same and not hidden and not self._hidden:
+        if same and not hidden and not (before and before.hidden):
             card = self._remembered(name_key(name), config, before)
             if card is not None and not revalidate(card):
                 card = reread(card, config.bounds.bases, self.clock())

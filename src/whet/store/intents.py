@@ -12,7 +12,6 @@ disturbed, and finishes the change or takes it back: `recover`, with a handler f
 
 from __future__ import annotations
 
-import json
 import os
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -69,6 +68,8 @@ class Intents:
 
     def begin(self, kind: str, payload: Any, id_: str = "") -> str:
         """Write down what is about to be done; its id."""
+        import json  # a list of skills that are known needs none
+
         id_ = id_ or os.urandom(8).hex()
         with self._state.write() as connection:
             row = (id_, self._clock(), kind, json.dumps(payload))
@@ -85,12 +86,25 @@ class Intents:
 
     def open(self, kind: str) -> list[Intent]:
         """The intents of a kind that are not settled, oldest first."""
+        import json
+
         query = "SELECT id, kind, payload FROM intents WHERE kind = ? ORDER BY number"
         return [Intent(id_, kind, json.loads(text)) for id_, kind, text in self._state.read(query, (kind,))]
 
     def is_open(self, id_: str) -> bool:
         """Has nobody settled it?"""
         return bool(self._state.read("SELECT 1 FROM intents WHERE id = ?", (id_,)))
+
+    def turn(self) -> None:
+        """Count that a change of several things that readers see begins, is taken back, or ends."""
+        with self._state.write() as connection:
+            connection.execute("INSERT INTO counts VALUES ('turns', 1) ON CONFLICT DO UPDATE SET value = value + 1")
+
+    def mark(self) -> tuple[int, bool]:
+        """How many turns there were, and whether anything is open: who reads between two equal counts sees no turn."""
+        query = "SELECT (SELECT value FROM counts WHERE name = 'turns'), EXISTS (SELECT 1 FROM intents)"
+        rows = self._state.read(query)
+        return (rows[0][0] or 0, bool(rows[0][1])) if rows else (0, False)
 
     def recover(self, handlers: Mapping[str, Handler]) -> tuple[str, ...]:
         """Settle what killed processes left; what was done or could not be done, a sentence each."""

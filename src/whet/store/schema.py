@@ -258,6 +258,7 @@ STATE_MIGRATIONS = (
     Migration(16, "authoring", "", _convert_trees),
     Migration(17, "guard", "ALTER TABLE audit ADD COLUMN journal TEXT NOT NULL DEFAULT '';", _write_logs),
     Migration(18, "authoring", "ALTER TABLE journal ADD COLUMN modes TEXT NOT NULL DEFAULT '';"),
+    Migration(19, "store", "CREATE TABLE counts (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;"),
 )
 
 STATE = Schema(
