@@ -16,6 +16,7 @@ RUNS = {
     "full": ("--full", "40"),
     "sequence": ("--sequence", "1"),
     "hostile": ("--hostile", "15"),
+    "writers": ("--writers", "1"),
     "soak": ("--soak", "1"),
 }
 
