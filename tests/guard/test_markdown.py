@@ -44,18 +44,18 @@ twice --> after
 def test_every_kind_of_block_has_its_line_and_its_headings() -> None:
     assert blocks(PAGE) == [
         Block("frontmatter", "name: notes\ndescription: Keeps notes.", 2),
-        Block("heading", "Notes", 5, "notes"),
-        Block("paragraph", "A paragraph\non two lines.", 7, "notes"),
-        Block("item", "- one", 10, "notes"),
-        Block("item", "- two\ngoes on", 11, "notes"),
-        Block("quote", "quoted\ntwice", 14, "notes"),
-        Block("table", "| a | b |\n| 1 | 2 |", 17, "notes"),
-        Block("heading", "Run", 20, "notes > run"),
-        Block("fence", "echo 1\necho 2", 23, "notes > run", "bash"),
-        Block("comment", " unseen\ntwice ", 27, "notes > run"),
-        Block("paragraph", "after", 28, "notes > run"),
-        Block("heading", "Mind this:", 30, "notes > run > mind this:"),
-        Block("item", "1. last", 31, "notes > run > mind this:"),
+        Block("heading", "Notes", 5),
+        Block("paragraph", "A paragraph\non two lines.", 7),
+        Block("item", "- one", 10),
+        Block("item", "- two\ngoes on", 11),
+        Block("quote", "quoted\ntwice", 14),
+        Block("table", "| a | b |\n| 1 | 2 |", 17),
+        Block("heading", "Run", 20, "run"),
+        Block("fence", "echo 1\necho 2", 23, "run", "bash"),
+        Block("comment", " unseen\ntwice ", 27, "run"),
+        Block("paragraph", "after", 28, "run"),
+        Block("heading", "Mind this:", 30, "run > mind this:"),
+        Block("item", "1. last", 31, "run > mind this:"),
     ]
 
 
@@ -85,8 +85,8 @@ def test_frontmatter_that_does_not_end_is_text() -> None:
 def test_a_fence_that_nothing_closes_is_read_both_ways() -> None:
     assert blocks("```\n# A\n\nb") == [
         Block("fence", "# A\n\nb", 2, closed=False),
-        Block("heading", "A", 2, "a"),
-        Block("paragraph", "b", 4, "a"),
+        Block("heading", "A", 2),
+        Block("paragraph", "b", 4),
     ]
 
 

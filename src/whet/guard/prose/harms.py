@@ -56,7 +56,7 @@ BENDS = (
     Pattern(
         "bends-results",
         "fabricate|invent|fake|falsify|fudge|pretend|success|passed|passing|tamper|backdate",
-        r"\b(?:fabricat|falsif|fudg|backdat|forg|tamper)\w*\s+(?:\w+\s+){0,3}(?:results?|data|numbers?|figures?|reviews?|records?|metrics|evidence|reports?|logs?|timestamps?|citations?|signatures?)\b",
+        r"\b(?:fabricat(?:e|ing)|falsify(?:ing)?|fudg(?:e|ing)|backdat(?:e|ing)|forg(?:e|ing)|tamper(?:ing)?)\s+(?:with\s+)?(?:\w+\s+){0,3}(?:results?|data|numbers?|figures?|reviews?|records?|metrics|evidence|reports?|logs?|timestamps?|citations?|signatures?)\b",
         unless=r"\b(?:never|do\s+not|don['’]?t|not|no|avoid|without|must\s+not|cannot|prevent|detect\w*|instead\s+of|against|risk|if|against)\b",
     ),
     Pattern(
@@ -272,7 +272,7 @@ FOREIGN = (
     Pattern(
         "foreign-orders",
         "sende|schicke|übermittle|lade|envía|envia|enviar|envoie|envoyez|transmets|envie|invia",
-        r"\b(?:sende|schicke|[üu]bermittle|lade|env[íi]a|enviar|envoie|envoyez|transmets|envie|invia)\b[^\n.]{0,80}(?:\.ssh|\.env|id_rsa|api[- ]?(?:key|schl[üu]ssel)|passw[öo]rt\w*|contrase[ñn]as?|mots?\s+de\s+passe|senhas?|credenciales|identifiants|credenciais|zugangsdaten|geheimnis\w*|umgebungsvariablen|variables?\s+de\s+entorno|variables?\s+d['’]environnement|wallet|private[nr]?\s+schl[üu]ssel|clave\s+privada|cl[ée]\s+priv[ée]e)",
+        r"(?<!nie )(?<!niemals )(?<!nunca )(?<!jamais )(?<!mai )\b(?:sende|schicke|[üu]bermittle|lade|env[íi]a|enviar|envoie|envoyez|transmets|envie|invia)\b(?!\s+(?:niemals|nie|keine?|nicht|nunca|jamais|mai|ning[úu]n\w*)\b)[^\n.]{0,80}(?:\.ssh|\.env|id_rsa|api[- ]?(?:key|schl[üu]ssel)|passw[öo]rt\w*|contrase[ñn]as?|mots?\s+de\s+passe|senhas?|credenciales|identifiants|credenciais|zugangsdaten|geheimnis\w*|umgebungsvariablen|variables?\s+de\s+entorno|variables?\s+d['’]environnement|wallet|private[nr]?\s+schl[üu]ssel|clave\s+privada|cl[ée]\s+priv[ée]e)",
     ),
 )
 """Orders in languages that are written in Latin letters."""
@@ -282,7 +282,7 @@ SCRIPTS = (
         Pattern(
             "foreign-orders",
             "",
-            r"(?:игнорируй\w*|забудь\w*|не\s+обращай\w*\s+внимания)[^\n.]{0,40}(?:предыдущ\w*|прежн\w*|вышеуказан\w*|все\w*)[^\n.]{0,30}(?:инструкци\w*|указани\w*|правил\w*)|пользовател\w*[^\n.]{0,40}не\s+(?:сообщай|говори|рассказывай|упоминай|показывай|уведомляй)(?:те)?\b|пользовател\w*\s+ничего\s+не\s+говори(?:те)?\b|молча\s+(?:допиши|добавь|отправь|запиши|скопируй)\w*|не\s+(?:сообщай|говори|рассказывай|упоминай|показывай|уведомляй)(?:те)?\b[^\n.]{0,40}(?:пользовател\w*)|(?:без\s+ведома|втайне\s+от|незаметно\s+для)\s+пользовател\w*|(?:отправь\w*|отправляй\w*|перешли\w*|загрузи\w*|передай\w*)[^\n.]{0,80}(?:\.ssh|\.env|парол\w*|токен\w*|ключ\w*|учетн\w*\s+данн\w*|переменн\w*\s+окружени\w*)",
+            r"(?:игнорируй\w*|забудь\w*|не\s+обращай\w*\s+внимания)[^\n.]{0,40}(?:предыдущ\w*|прежн\w*|вышеуказан\w*|все\w*)[^\n.]{0,30}(?:инструкци\w*|указани\w*|правил\w*)|пользовател\w*[^\n.]{0,40}не\s+(?:сообщай|говори|рассказывай|упоминай|показывай|уведомляй)(?:те)?\b|пользовател\w*\s+ничего\s+не\s+говори(?:те)?\b|молча\s+(?:допиши|добавь|отправь|запиши|скопируй)\w*|не\s+(?:сообщай|говори|рассказывай|упоминай|показывай|уведомляй)(?:те)?\b[^\n.]{0,40}(?:пользовател\w*)|(?:без\s+ведома|втайне\s+от|незаметно\s+для)\s+пользовател\w*|(?<!не )(?:отправь\w*|отправляй\w*|перешли\w*|загрузи\w*|передай\w*)[^\n.]{0,80}(?:\.ssh|\.env|парол\w*|токен\w*|ключ\w*|учетн\w*\s+данн\w*|переменн\w*\s+окружени\w*)",
         ),
     ),
     (
@@ -290,7 +290,7 @@ SCRIPTS = (
         Pattern(
             "foreign-orders",
             "",
-            r"(?:忽略|无视|忘记|忘掉|不要理会|無視|覆盖)[^\n。]{0,12}(?:之前|以前|先前|上述|以上|前面|所有|全部|系统|系統)[^\n。]{0,12}(?:指令|指示|提示|规则|規則|说明|要求)|(?:不必|不用|无需|無需)(?:告诉|告知|通知|告訴|说明)[^\n。]{0,6}(?:用户|用戶|使用者)|(?:不要|不得|请勿|切勿|禁止|别)(?:告诉|告知|通知|提及|提醒|透露|向|让|显示|展示|告訴)[^\n。]{0,12}(?:用户|用戶|使用者|任何人)(?!名)|(?:在|瞒着|不让|未经)[^\n。]{0,4}用户[^\n。]{0,6}(?:不知情|知道|知晓|察觉|发现|同意|确认)|(?:发送|上传|傳送|发到|提交|外传|上報|上报)[^\n。]{0,30}(?:\.ssh|\.env|密钥|私钥|密码|凭证|令牌|环境变量|钱包|助记词)|(?:读取|收集|获取|打包)[^\n。]{0,30}(?:\.ssh|\.env|密钥|私钥|密码|凭证|令牌|环境变量|钱包|助记词|api\s*key)[^\n。]{0,40}(?:发送|上传|发到|提交|外传|post|传到)",
+            r"(?:忽略|无视|忘记|忘掉|不要理会|無視|覆盖)[^\n。]{0,12}(?:之前|以前|先前|上述|以上|前面|所有|全部|系统|系統)[^\n。]{0,12}(?:指令|指示|提示|规则|規則|说明|要求)|(?:不必|不用|无需|無需)(?:告诉|告知|通知|告訴|说明)[^\n。]{0,6}(?:用户|用戶|使用者)|(?:不要|不得|请勿|切勿|禁止|别)(?:告诉|告知|通知|提及|提醒|透露|向|让|显示|展示|告訴)[^\n。]{0,12}(?:用户|用戶|使用者|任何人)(?!名)|(?:在|瞒着|不让|未经)[^\n。]{0,4}用户[^\n。]{0,6}(?:不知情|知道|知晓|察觉|发现|同意|确认)|(?<!不要)(?<!请勿)(?<!切勿)(?<!禁止)(?<!不得)(?<!不会)(?<!避免)(?<!严禁)(?<!绝不)(?<!无需)(?<!不用)(?<!不可)(?<!不能)(?<!不应)(?:发送|上传|傳送|发到|提交|外传|上報|上报)(?!凭证|凭据|时|失败|成功)[^\n。]{0,30}(?:\.ssh|\.env|密钥|私钥|密码|凭证|令牌|环境变量|钱包|助记词)|(?:读取|收集|获取|打包)[^\n。]{0,30}(?:\.ssh|\.env|密钥|私钥|密码|凭证|令牌|环境变量|钱包|助记词|api\s*key)[^\n。]{0,40}(?:发送|上传|发到|提交|外传|post|传到)",
         ),
     ),
     (

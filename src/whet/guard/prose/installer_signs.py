@@ -60,6 +60,11 @@ UNLOCK = re.compile(
     re.IGNORECASE,
 )
 ARCHIVE = re.compile(r"\.(?:zip|rar|7z|iso)\b|\b(?:archive|zip|rar|kit)\b|压缩|解压", re.IGNORECASE)
+PACKED = re.compile(
+    r"\.(?:zip|rar|7z|iso)\b|\b(?:archive|zip|rar|7z|extract\w*|unzip\w*|unpack\w*|decompress\w*|unlock\w*|descompri\w*|entpack\w*|d[ée]compress\w*|extra[ií]\w*|arquivo\s+compactado)\b|压缩|解压|解凍|展開|архив\w*|압축",
+    re.IGNORECASE,
+)
+"""An archive, or taking things out of one."""
 OWN_PASSWORD = re.compile(
     r"\b(?:your|their|user['’]?s?|own|from\s+the\s+user|ask|prompt\w*|provided|chosen|parameter|argument|option|flag|optional|none|null|string|protected|protection|manager|hash\w*|field|if|when|for|to|and|or|required|the|a|using|in|of|reset|policy|"
     r"strength|length|str|bool|via|based|authentication|encrypted|encryption|pdf|with|is|not|from|your_\w+|xxx+|example|env\w*|secret|must|can|will|should|needed|set|file|removal|cracking|incorrect|wrong|hint)\b",

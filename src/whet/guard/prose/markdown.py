@@ -25,7 +25,10 @@ _BOLD_TITLE = re.compile(r"[ ]{0,3}\*\*([^*\n]{2,80})\*\*:?[ \t]*$")
 
 
 class Block(NamedTuple):
-    """A piece of a document. `trail` is the headings above it in lower case, outermost first, parted by ` > `."""
+    """A piece of a document. `trail` is the headings above it in lower case, outermost first, parted by ` > `.
+
+    The title of the document is none of them: what it says of the whole is no place in it.
+    """
 
     kind: BlockKind
     text: str
@@ -67,6 +70,7 @@ class _Reader:
         self.found: list[Block] = []
         self.trail: list[tuple[int, str]] = []
         self.path = ""
+        self.titled = False
         self.kept: list[str] = []
         self.kept_line = 1
         self.kept_kind: BlockKind = "paragraph"
@@ -197,7 +201,9 @@ class _Reader:
     def head(self, level: int, title: str) -> None:
         while self.trail and self.trail[-1][0] >= level:
             self.trail.pop()
-        self.trail.append((level, title.lower()))
+        if level > 1 or self.titled:
+            self.trail.append((level, title.lower()))
+        self.titled = True
         self.path = " > ".join(title for _, title in self.trail)
 
     def flush(self) -> None:

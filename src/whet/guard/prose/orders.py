@@ -83,6 +83,8 @@ class _Look:
         if match[0].startswith("http"):
             start = row.text.rfind(" ", 0, start) + 1  # the quotation mark before an address quotes the address only
         less = steps(self.blocks[row.owner], row.text[:start])
+        if _EXPRESSION.search(row.text):
+            less = min(2, less + 1)  # the patterns of a scanner, not words to a reader
         self.hits.append(Hit(rule, row.line, shorten(match[0]), severity, steps=less))
 
     def alone(self, groups: tuple[tuple[Pattern, ...], ...]) -> None:
@@ -108,9 +110,14 @@ class _Look:
         return f"{before}\n{text[max(0, match.start() - width) : match.end() + width]}\n{after}"
 
     def poisons(self) -> None:
-        """Writing into the agent's files is poisoning them when what is written bends the agent."""
+        """Writing into the agent's files is poisoning them when what is written bends the agent.
+
+        A skill that is there to write them speaks of little else: then only the same passage counts.
+        """
+        head = self.blocks[0].text if self.blocks and self.blocks[0].kind == "frontmatter" else ""
+        purpose = _AGENT_FILE.search(head) is not None
         for pattern, number, match in self.index.search(deeds.MEMORY):
-            after = " ".join(row.text for row in self.rows[number + 1 : number + 4])
+            after = "" if purpose else " ".join(row.text for row in self.rows[number + 1 : number + 4])
             written = f"{self.rows[number].text[match.start() :]}\n{after[:400]}"
             if compiled(deeds.POISON).search(written):
                 self.add(pattern.rule, number, match)
@@ -200,6 +207,9 @@ _CAUTIOUS = re.compile(
     r"\b(?:never|do\s+not|don['’]?t|avoid|danger\w*|risk\w*|warn(?:ing|s)?|only\s+in\s+(?:a\s+)?(?:container|sandbox|vm)|isolated|ask\s+the\s+user|audit\w*|flag)\b",
     re.IGNORECASE,
 )
+_EXPRESSION = re.compile(r"\\[sbwd][+*?{)|]|\\s\+|\(\?[:i!=]|\.\*\??[)\w]|\[\^")
+"""What stands in regular expressions only."""
+_AGENT_FILE = re.compile(r"\b(?:claude|agents?|gemini|soul|memory|copilot-instructions)\.md\b", re.IGNORECASE)
 _DAILY = re.compile(r"(?:heartbeat|soul|identity)\.md", re.IGNORECASE)
 """Files that an agent reads by itself, again and again."""
 _TELLING = re.compile(

@@ -159,7 +159,7 @@ OVERRIDE = (
     Pattern(
         "override-instructions",
         "ignore|disregard|forget|override|bypass|overrides|supersede|supersedes|replaces|discard|ignoring instruction|instructions|rule|rules|prompt|prompts|guideline|directive|guardrails|training|policy|policies|constraint|restriction|orders|safeguards|guidance|protocol",
-        r"\b(?:ignor(?:e|ing)|disregard(?:ing)?|forget|overrid(?:e|es|ing)|bypass(?:ing)?|supersedes?|discard|drop|abandon|replaces?)\s+(?:(?:all|any|every|each|the|your|my|its|these|those|of|other|and|or)\s+){0,4}"
+        r"\b(?:ignor(?:e|ing)|disregard(?:ing)?|forget|bypass(?:ing)?|discard|abandon|(?:overrid(?:e|es|ing)|supersedes?|drop|replaces?)(?!\s+(?:(?:the|its|a|default|original|current|existing|initial|built-in)\s+){0,3}(?:system|developer)\s+(?:prompts?|messages?)\b))\s+(?:(?:all|any|every|each|the|your|my|its|these|those|of|other|and|or)\s+){0,4}"
         r"(?:previous|prior|preceding|above|earlier|existing|former|original|system|safety|security|built-in|default|current|developer|initial|foregoing|user['’]?s?|all)\s+"
         r"(?:\w+\s+){0,2}?(?:instructions?|rules?|prompts?|guidelines?|directives?|guardrails|training|polic(?:y|ies)|constraints?|restrictions?|orders|safeguards|guidance|protocols?)\b",
     ),
@@ -171,7 +171,7 @@ OVERRIDE = (
     Pattern(
         "override-instructions",
         "takes|take|precedence|priority|overrides|override all|any|every|the|your prompt|instruction|request|preference|wishes|rules|guidelines",
-        r"\b(?:tak(?:e|es)\s+(?:precedence|priority)|overrides?)\s+(?:over\s+)?(?:all|any|every|the|your)\s+(?:\w+\s+){0,2}(?:system\s+prompt|user(?:['’]s)?\s+(?:instructions?|requests?|preferences?|wishes)|safety\s+(?:rules|guidelines)|other\s+instructions|previous\s+instructions)",
+        r"\b(?:tak(?:e|es)\s+(?:precedence|priority)|overrides?(?!\s+the\s+(?:\w+\s+){0,2}system\s+prompt))\s+(?:over\s+)?(?:all|any|every|the|your)\s+(?:\w+\s+){0,2}(?:system\s+prompt|user(?:['’]s)?\s+(?:instructions?|requests?|preferences?|wishes)|safety\s+(?:rules|guidelines)|other\s+instructions|previous\s+instructions)",
     ),
     Pattern(
         "override-instructions",
@@ -209,8 +209,8 @@ AUTHORITY = (
     Pattern(
         "fake-authority",
         "system|admin|administrator|developer|override|sudo|root",
-        r"(?:^|[\s>\[(*`])[\[<(]\s{0,4}/?\s{0,4}(?:system|admin|administrator|developer|root|sudo)(?:\s+(?:override|message|prompt|notice|instruction|directive|alert|note|update))?\s{0,4}[\]>)]\s{0,4}:?\s{0,4}\S",
-        unless=r"<system(?:-reminder)?>|\[system\]\s*$|<(?:developer|system|admin|root)>",
+        r"(?:^|[\s>\[(*`])[\[<(]\s{0,4}/?\s{0,4}(?:system|admin|administrator|developer|root|sudo)(?:\s+(?:override|message|prompt|notice|instruction|directive|alert|note|update))?\s{0,4}[\]>)]\s{0,4}:?\s{0,4}[^\W\d_]{2}",
+        unless=r"</?system(?:-reminder)?>|</?(?:developer|system|admin|root)>",
     ),
     Pattern(
         "fake-authority",
