@@ -181,7 +181,11 @@ def test_a_line_end_that_the_grammar_overlooks_parts_commands() -> None:
 def test_a_transcript_gives_its_commands_on_their_lines() -> None:
     text = "$ curl u | sh\noutput\n(venv) me@host:~/x$ ls \\\n  -l\nmore output\n"
     assert from_console(text) == "curl u | sh\n\nls \\\n  -l\n\n"
-    assert from_console("echo $HOME\nx=$y\n") == "echo $HOME\nx=$y\n"
+    assert from_console("echo $HOME\nx=$y\n") == ""
+
+
+def test_a_comment_is_no_prompt() -> None:
+    assert from_console('if true; then\n  # first word\n  echo "$HOME"\nfi\n') == ""
 
 
 @pytest.mark.parametrize(

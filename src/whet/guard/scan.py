@@ -49,6 +49,8 @@ _GRAVE = frozenset(
 """Categories whose warnings weigh more together."""
 _COMMON = frozenset(("compiled-python",))
 """Warnings that come about by themselves: Python leaves its cache beside every script that was run."""
+_VAGUE = frozenset(("odd-passage", "telling-name"))
+"""What says no more than what a text is about."""
 _ACTS = frozenset(("fetch", "sink", "execute"))
 
 
@@ -120,10 +122,10 @@ def checkers(document: Document) -> Iterator[Callable[[], Seen]]:
 
 def _weight(hit: Hit, document: Document, subject: Subject) -> Severity:
     rule, steps = rules.every()[hit.rule], hit.steps
-    if rule.id == "pipe-known" and _is_strange(hit.subject, subject):
-        steps -= 2
-    if rule.mention and subject.security and _speaks(document) and steps >= 0:
-        steps += 1
+    if rule.id == "pipe-known" and _is_strange(hit.subject):
+        steps -= 0 if subject.is_at_home(hit.subject) else 1 if subject.is_about(hit.subject) else 2
+    if rule.mention and subject.security and _speaks(document) and (steps > 0 or (steps == 0 and rule.id in _VAGUE)):
+        steps += 1  # a topic makes more of a sign that something is spoken of, and none where there is no sign
     if hit.subject and subject.declares(hit.subject):
         steps += 1
     return lower(hit.severity or rule.severity, min(steps, 2))
@@ -134,10 +136,9 @@ def _speaks(document: Document) -> bool:
     return document.path.lower().endswith((".md", ".txt", ".rst")) or (document.kind in _SPEAKS and not document.via)
 
 
-def _is_strange(host: str, subject: Subject) -> bool:
-    """Is this a host that the package has not to do with, as far as it says?"""
-    strange = host_of(host).kind in ("other", "free", "reserved") and not serves_installers(host)
-    return strange and not subject.is_about(host) and not subject.declares(host)
+def _is_strange(host: str) -> bool:
+    """Is nothing known of this host?"""
+    return host_of(host).kind in ("other", "free", "reserved") and not serves_installers(host)
 
 
 def _finding(path: str, hit: Hit, severity: Severity | None = None) -> Finding:

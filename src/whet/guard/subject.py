@@ -1,7 +1,7 @@
 """What a package says it is: its name and purpose, what it declares to need, and whether it is about security.
 
-A skill about security speaks of attacks; what it *says* therefore weighs a step less. What its scripts *do* does not.
-A host or a variable that the frontmatter declares weighs a step less where a finding is about just that.
+A skill about security speaks of attacks; what it only *mentions* therefore weighs a step less. What it orders, and what its code
+*does*, does not. A package can call itself anything: a host weighs less only where the package comes from the owner of that host.
 """
 
 from __future__ import annotations
@@ -43,20 +43,30 @@ class Subject(NamedTuple):
     """Where the package comes from, `host/owner/repository` or a host; "" when nobody knows."""
 
     def declares(self, subject: str) -> bool:
-        """Is this host, address or variable one that the frontmatter names?"""
+        """Is this a variable that the frontmatter names, or a host that it names and where the package comes from?"""
         if not subject:
             return False
         name = host_of(subject).name
-        return subject in self.variables or name in self.hosts or any(name.endswith("." + host) for host in self.hosts)
+        named = name in self.hosts or any(name.endswith("." + host) for host in self.hosts)
+        return subject in self.variables or (named and self.is_at_home(name))
 
     def is_about(self, host: str) -> bool:
-        """Does the package say that it is about whoever owns this host? Where it comes from must not speak against it."""
-        labels = host.removeprefix("www.").split(".")
-        owner = labels[-2] if len(labels) > 1 else labels[0]
-        owner = labels[-3] if len(owner) <= 3 and len(labels) > 2 else owner
-        parts = [part for part in (re.sub(r"[^a-z0-9]", "", owner), *re.split(r"[-_]", owner)) if len(part) > 2]
+        """Does the package say that it is about whoever owns this host? Anyone can say so."""
+        name = host_of(host).name
+        return name in self.hosts or any(part in self.words for part in _owner(name))
+
+    def is_at_home(self, host: str) -> bool:
+        """Does the place where the package comes from belong to whoever owns this host?"""
         home = re.sub(r"[^a-z0-9]", "", self.origin.lower())
-        return any(part in self.words and (not home or part in home) for part in parts)
+        return bool(home) and any(part in home for part in _owner(host))
+
+
+def _owner(host: str) -> list[str]:
+    """What the registered name of a host is made of."""
+    labels = host.removeprefix("www.").split(".")
+    owner = labels[-2] if len(labels) > 1 else labels[0]
+    owner = labels[-3] if len(owner) <= 3 and len(labels) > 2 else owner
+    return [part for part in (re.sub(r"[^a-z0-9]", "", owner), *re.split(r"[-_]", owner)) if len(part) > 2]
 
 
 NOTHING = Subject(security=False, hosts=frozenset(), variables=frozenset())

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING
 
 from whet.guard.finding import Fact, Hit, Seen
 from whet.guard.manifests.checker import check_fence
-from whet.guard.prose.context import MENTIONING
-from whet.guard.prose.markdown import blocks
+from whet.guard.prose.context import MENTIONING, speaks
+from whet.guard.prose.markdown import Block, blocks
 from whet.guard.prose.orders import find_orders
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from whet.guard.prose.markdown import Block
 
 _LANGUAGES = {
     **dict.fromkeys(
@@ -76,31 +75,127 @@ _HINTS = ("curl", "wget", "bash ", "sh -c", "echo ", "eval ", "nc -", "powershel
 def check(text: str) -> Seen:
     """What a Markdown or plain text orders, and what the code in it does."""
     found = blocks(text)
-    orders, code = find_orders(found), _check_code(found)
+    orders, code = find_orders(found), _check_code(found, text)
     return Seen((*orders, *code.hits), code.facts)
 
 
-def _check_code(found: list[Block]) -> Seen:
+def _check_code(found: list[Block], text: str) -> Seen:
     hits: list[Hit] = []
     facts: list[Fact] = []
-    for seen, line, block in (*_fences(found), *_inline(found)):
-        less = 1 if MENTIONING.search(block.trail) else 0
-        hits.extend(hit._replace(line=line + hit.line - 1, steps=hit.steps + less) for hit in seen.hits)
+    introductions = {id(block): found[number - 1] if number else None for number, block in enumerate(found)}
+    told: set[tuple[str, int]] = set()
+    for seen, line, block in (*_fences(found), *_inline(found), *_indented(text), *_together(found)):
+        less = _mentions(block, introductions.get(id(block)))
+        for hit in seen.hits:
+            at = line + hit.line - 1
+            if (hit.rule, at) not in told or hit.severity != "info":
+                told.add((hit.rule, at))
+                hits.append(hit._replace(line=at, steps=hit.steps + less))
         facts.extend(fact._replace(line=line + fact.line - 1) for fact in seen.facts if not less)
     return Seen(tuple(hits), tuple(facts))
+
+
+_ORDERED = re.compile(
+    r"\b(?:run|execute|start|paste|copy|type|enter|issue|launch|invoke|use|first|then|finally|before|after|step)\b",
+    re.IGNORECASE,
+)
+_DENIED = re.compile(
+    r"\b(?:never|not|n['’]t|avoid|without|instead|attackers?|malicious|would|could|might|if)\b", re.IGNORECASE
+)
+
+
+def _mentions(block: Block, before: Block | None) -> int:
+    """How many steps less code weighs: under a heading of dangers it is shown, unless the words before it order to run it.
+
+    The text of a block that is no fence is what stands before the code in it.
+    """
+    if block.kind == "fence":
+        words = before.text[-300:] if before is not None and before.kind in ("paragraph", "item") else ""
+        signs = MENTIONING.search(block.trail) is not None
+    else:
+        words = block.text[-300:]
+        signs = MENTIONING.search(block.trail) is not None or speaks(words)
+    return int(signs and not (_ORDERED.search(words) and not _DENIED.search(words)))
 
 
 def _fences(found: list[Block]) -> Iterator[tuple[Seen, int, Block]]:
     for block in found:
         if block.kind != "fence":
             continue
-        language = _language(block)
+        text, language = _unquoted(block.text), _language(block)
         if language:
-            yield checker(language)(block.text), block.line, block
-            if language == "shell" and _WINDOWS.search(block.text):
-                yield checker("windows")(block.text), block.line, block
+            yield checker(language)(text), block.line, block
+            if language == "shell" and _WINDOWS.search(text):
+                yield checker("windows")(text), block.line, block
         elif block.language in _DATA:
-            yield check_fence(block.language, block.text), block.line, block
+            yield check_fence(block.language, text), block.line, block
+        if language != "shell" and _COMMAND.search(text):
+            # What a fence calls itself keeps nobody from running it.
+            yield checker("shell")(_PREFIX.sub("", text)), block.line, block
+
+
+_PREFIX = re.compile(
+    r"^[ \t]*(?:[+!]|-[ \t]|RUN[ \t]|CMD[ \t]|>>>|(?:-[ \t]+)?(?:run|script|command|cmd|exec|entrypoint)[ \t]*[:=][ \t]*[|>]?)[ \t]*(?=\w)",
+    re.MULTILINE | re.IGNORECASE,
+)
+"""What stands before a command in a patch, a notebook, a list, a Dockerfile or a workflow."""
+_COMMAND = re.compile(
+    r"^[ \t]*(?:[+!$#>-][ \t]?|RUN[ \t]|(?:-[ \t]+)?(?:run|script|command|cmd|exec)[ \t]*[:=][ \t]*[|>]?[ \t]*)?(?:sudo[ \t]+)?"
+    r"(?:(?:curl|wget|bash|sh|zsh|echo|printf|base64|nc|ncat|netcat|rm|chmod|export|source|eval|env|cat|tar|zip|find|dd|scp|rsync|ssh|crontab|openssl|socat|dig|nslookup|nohup"
+    r"|python3|node|npx|gh|git|mail|xxd|tee)[ \t]+[^=\s(]|for[ \t]+\w{1,40}[ \t]+in[ \t][^:\n]{1,200}(?:;|$)|[A-Za-z_]\w{0,40}=[\"']?\$)",
+    re.MULTILINE,
+)
+"""A line that a shell would run."""
+
+
+def _unquoted(text: str) -> str:
+    """A fence in a quotation, without the marks of the quotation."""
+    lines = text.split("\n")
+    if not all(line.lstrip().startswith(">") for line in lines if line.strip()):
+        return text
+    return "\n".join(re.sub(r"^[ \t]*>[ \t]?", "", line) for line in lines)
+
+
+_INDENTED = re.compile(r"(?:^(?:[ ]{4}|\t)[^\n]{0,2000}\n?){1,400}", re.MULTILINE)
+_PREFORMATTED = re.compile(r"<pre[^>\n]{0,100}>(.{1,20000}?)</pre>", re.DOTALL | re.IGNORECASE)
+
+
+def _indented(text: str) -> Iterator[tuple[Seen, int, Block]]:
+    """Code that is no fence: lines that are set in, and what a page would show as it is written."""
+    for pattern in (_INDENTED, _PREFORMATTED):
+        if pattern is _PREFORMATTED and "<pre" not in text.lower():
+            continue
+        for found in pattern.finditer(text):
+            code = found[0] if pattern is _INDENTED else re.sub(r"</?\w{1,20}[^>\n]{0,100}>", "", found[1])
+            if _COMMAND.search(code):
+                line = text.count("\n", 0, found.start()) + 1
+                yield checker("shell")(code), line, Block("fence", code, line)
+
+
+def _together(found: list[Block]) -> Iterator[tuple[Seen, int, Block]]:
+    """What the commands of a text do one after the other: what one block puts into a variable or a file, another may send."""
+    pieces = [
+        (_unquoted(block.text), block.line, block)
+        for block in found
+        if block.kind == "fence" and _language(block) == "shell"
+    ]
+    for block in found:
+        if block.kind not in ("heading", "fence") and "`" in block.text:
+            for line, row in enumerate(block.text.split("\n"), start=block.line):
+                pieces += [(code, line, block) for code in _INLINE.findall(row) if _COMMAND.search(code)]
+    if not 1 < len(pieces) <= _MOST_PIECES:
+        return
+    pieces.sort(key=lambda piece: piece[1])
+    rows = [(row, line + offset, block) for text, line, block in pieces for offset, row in enumerate(text.split("\n"))]
+    seen = checker("shell")("\n".join(row for row, _, _ in rows))
+    for hit in seen.hits:
+        if hit.rule in _FLOWS and hit.line <= len(rows):
+            _, line, block = rows[hit.line - 1]
+            yield Seen((hit._replace(line=1),)), line, block
+
+
+_FLOWS = frozenset(("secret-sent", "decode-to-shell", "pipe-shady", "shell-handed-over"))
+_MOST_PIECES = 60
 
 
 def _language(block: Block) -> str:
@@ -123,7 +218,8 @@ def _inline(found: list[Block]) -> Iterator[tuple[Seen, int, Block]]:
     for code, line, block in codes:
         windows = _WINDOWS.search(code) is not None
         if windows or worth_reading(code):
-            yield checker("windows" if windows else "shell")(code), line, block
+            before = block.text.partition(code)[0]
+            yield checker("windows" if windows else "shell")(code), line, block._replace(text=before)
 
 
 def _spans(found: list[Block], hints: tuple[str, ...]) -> Iterator[tuple[str, int, Block]]:

@@ -37,8 +37,13 @@ def steps(block: Block, before: str) -> int:
     sentence = _END.split(before[-200:])[-1]
     signs = (
         MENTIONING.search(block.trail) is not None,
-        _SPEAKING.search(sentence) is not None,
+        speaks(before),
         _QUOTED.search(sentence[-40:]) is not None,
         block.kind == "fence" and block.closed,
     )
     return min(sum(signs), 2)
+
+
+def speaks(before: str) -> bool:
+    """Do the words of its sentence that stand before something say that it is spoken of?"""
+    return _SPEAKING.search(_END.split(before[-200:])[-1]) is not None

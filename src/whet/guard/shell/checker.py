@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from whet.guard.shell.flow import Step
 
 _DEPTH = 4
-_MOST = 200
+_MOST = 400
+_EACH = 60
+"""Facts, and hits of one rule and severity, that are told."""
 _LONG = 20_000
 """Characters from which on a script is read, whatever stands in it."""
 _DATE = re.compile(r"\bdate\s{1,4}(?:-u\s{1,4})?\+?[\"']?\+?%")
@@ -39,7 +41,12 @@ def check(text: str) -> Seen:
     """What a script does that matters: hits of rules, and facts for the flow over the package."""
     if not worth_reading(text):
         return Seen()
-    seen = _Reader().judged(from_console(text), 1, _DEPTH)
+    reader = _Reader()
+    seen = reader.judged(text, 1, _DEPTH)
+    if console := from_console(text):
+        # It may be a transcript, or a script that looks like one: what it is in either way counts.
+        other = reader.judged(console, 1, _DEPTH)
+        seen = Seen((*seen.hits, *other.hits), (*seen.facts, *other.facts))
     return Seen(tuple(_told(seen.hits, text)), tuple(dict.fromkeys(seen.facts))[:_MOST])
 
 
@@ -113,17 +120,15 @@ class _Reader:
             shell_persist.look(scene, step, judge)
             shell_power.look(scene, step)
             shell_supply.look(scene, step)
-            for script in _scripts(scene, step) if depth > 0 else ():
+            for script in _scripts(scene, step):
                 if script.text in self._known:
                     continue
-                if not self._pays(script.text):
+                if depth <= 0 or not self._pays(script.text):
                     hits.append(Hit("shell-not-read", line + script.line - 1, shorten(script.text)))
                     break
                 more = self._inside(script, line + script.line - 1, depth - 1, scene)
                 hits += more.hits
                 facts += more.facts
-            if len(hits) > _MOST:
-                break
         if scene.script.functions:
             shell_power.bombs(scene)
         if not scene.script.whole:
@@ -174,11 +179,14 @@ def _scripts(scene: Scene, step: Step) -> Iterator[Inner]:
 
 
 def _told(hits: tuple[Hit, ...], text: str) -> Iterator[Hit]:
-    """Each hit once, with a word about a test of the date around it."""
+    """Each hit once, no flood of any rule, and a word about a test of the date around it."""
     seen: set[tuple[str, int]] = set()
+    counts: dict[tuple[str, str | None], int] = {}
     dated = _DATE.search(text) is not None and re.search(r"\b(?:if|\[\[|test)\b|\[ ", text) is not None
     for hit in hits:
-        if (hit.rule, hit.line) in seen or len(seen) >= _MOST:
+        kind = (hit.rule, hit.severity)
+        counts[kind] = counts.get(kind, 0) + ((hit.rule, hit.line) not in seen)
+        if (hit.rule, hit.line) in seen or counts[kind] > _EACH:
             continue
         seen.add((hit.rule, hit.line))
         timed = dated and hit.message and hit.severity in (None, "critical")

@@ -33,11 +33,12 @@ _DECLARATIONS = frozenset(("export", "declare", "local", "readonly", "typeset"))
 _SETTINGS = frozenset({"the agent's own keys", "Docker credentials", "Kubernetes credentials", "git credentials"})
 _COMMON_FOLDERS = frozenset(("", ".", "..", "/", "/tmp", "/var/tmp", "~", "$HOME", "${HOME}", "/home", "/root"))  # noqa: S108  names in scripts that are read, nothing is opened
 _WIDEST = 60
+_CONNECTIONS = 1_000_000
 _DEEPEST = 200
 _LONGEST_PATH = 2_000
-_ROUNDS = 6
+_ROUNDS = 12
 _ORIGINS = 12
-"""Assignments of one variable, and writers of one file, that are remembered."""
+"""Assignments of one variable, and writers of one file, that are remembered though nothing that matters is in them."""
 
 
 class Mark(NamedTuple):
@@ -271,9 +272,18 @@ class Scene:
             if step.name in self.script.functions:
                 self._calls.setdefault(step.name, []).append(step)
         for members in stages.values():
-            for position, step in members[:_WIDEST]:
-                step.before += [other for before, other in members[:_WIDEST] if before < position]
-                step.feeders += [other for before, other in members[:_WIDEST] if before == position - 1]
+            by_place: dict[int, list[Step]] = {}
+            for position, step in members:
+                by_place.setdefault(position, []).append(step)
+            wide = len(members) ** 2 > _CONNECTIONS
+            for position, step in members:
+                feeders = by_place.get(position - 1, [])
+                step.feeders += [*feeders[:_WIDEST], *feeders[-_WIDEST:]] if wide else feeders
+                step.before += [other for place in range(position) for other in by_place.get(place, [])[:_WIDEST]]
+            if wide:
+                self.script = self.script._replace(
+                    whole=False, problems=(*self.script.problems, "a pipeline is too wide")
+                )
         last = {number: max(position for position, _ in members) for number, members in stages.items()}
         for step in self.steps:
             above = step.command.parent
@@ -456,14 +466,16 @@ _DECODING = re.compile(r"b64decode|base64|unhexlify|fromhex|decompress|unpack\(|
 
 def _add(room: dict[str, list[Step]], name: str, step: Step) -> None:
     steps = room.setdefault(name, [])
-    if step not in steps and len(steps) < _ORIGINS:
+    matters = step.marks or step.fetched is not None or step.decoded
+    if step not in steps and len(steps) < (_DEEPEST if matters else _ORIGINS):
         steps.append(step)
 
 
 def _secrets(text: str) -> Iterator[Place]:
     """The places in a text where secrets lie; a public key is none."""
-    if len(text) < _LONGEST_PATH and not text.endswith(".pub"):
-        yield from (place for place in places(text) if place.kind == "secret")
+    if len(text) < _LONGEST_PATH:
+        plain = " ".join(word for word in text.split(" ") if not word.endswith(".pub"))
+        yield from (place for place in places(plain) if place.kind == "secret")
 
 
 def _decodes_in_code(step: Step) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from whet.guard.shell.commands import name_of
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -96,7 +98,7 @@ def _rm(scene: Scene, step: Step) -> None:
         return
     for word in plain:
         text = word.text
-        if recursive and _EVERYTHING.match(text) and not _inside(step):
+        if recursive and _EVERYTHING.match(text) and name_of(step.command.argv) != "chroot":
             scene.hit("wipe-home", step, "critical", subject=text)
             return
         if recursive and not word.known and re.fullmatch(r"\$\{?\w{1,60}\}?/\*?", text):
@@ -105,11 +107,6 @@ def _rm(scene: Scene, step: Step) -> None:
         if _LOGS.match(text):
             scene.hit("hide-traces", step, subject=text)
             return
-
-
-def _inside(step: Step) -> bool:
-    """In a container or a chroot that is built, a system directory is not the machine's."""
-    return "chroot" in step.command.text or "docker" in step.command.text or "RUN " in step.command.text
 
 
 def _dd(scene: Scene, step: Step) -> None:
@@ -136,10 +133,14 @@ def _find(scene: Scene, step: Step) -> None:
     words = args[at + 1 :]
     roots = [word for word in words[:3] if _EVERYTHING.match(word)]
     narrowed = any(
-        word in ("-name", "-iname", "-mtime", "-path", "-regex", "-size", "-empty", "-newer", "-mmin") for word in words
+        word in _NARROWS and not re.fullmatch(r"[*.?/~+]{0,6}", words[at + 1] if at + 1 < len(words) else "")
+        for at, word in enumerate(words)
     )
     if roots and not narrowed and ("-delete" in words or step.name in ("rm", "shred")):
         scene.hit("wipe-home", step, "critical", subject=roots[0])
+
+
+_NARROWS = frozenset(("-name", "-iname", "-mtime", "-path", "-regex", "-size", "-empty", "-newer", "-mmin"))
 
 
 def _mv(scene: Scene, step: Step) -> None:
@@ -161,8 +162,7 @@ def _chmod(scene: Scene, step: Step) -> None:
     if re.fullmatch(r"[ugoa]{0,4}\+[rwx]{0,3}s|[246][0-7]{3}|0[46][0-7]{3}", mode) and not mode.startswith("2"):
         shell = any(re.search(r"(?:^|/)(?:bash|sh|zsh|dash|python3?|find|cp|vim)$", word) for word in targets)
         odd = any(_TEMPORARY.match(word) for word in targets)
-        known = any("sandbox" in word for word in targets)
-        scene.hit("setuid", step, "critical" if shell or odd else "info" if known else "warn")
+        scene.hit("setuid", step, "critical" if shell or odd else "warn")
     elif any(_EVERYTHING.match(word) for word in targets) and re.fullmatch(
         r"0?[0-7]?77[67]|0?000|a\+rwx|ugo\+rwx", mode
     ):

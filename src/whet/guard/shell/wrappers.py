@@ -272,16 +272,17 @@ def _positional(words: Sequence[Word], values: set[str]) -> list[int]:
 
 _PROMPT = re.compile(
     r"^[ \t]{0,12}(?:\([\w.@/ -]{1,40}\)[ \t]?)?"
-    r"(?:\[?[\w.-]{1,40}@[\w.-]{1,60}[^$#%>\n]{0,80}|[~/][\w./~-]{0,80}[ \t]?|(?:bash|sh|zsh)-?[\d.]{0,6})?"
-    r"(?:[$%❯➜λ]|(?<=[\w\]~/ ])[#>](?=[ \t]\w))[ \t]+(?=\S)",
+    r"(?:(?:\[?[\w.-]{1,40}@[\w.-]{1,60}[^$#%>\n]{0,80}|[~/][\w./~-]{0,80}[ \t]?|(?:bash|sh|zsh)-?[\d.]{0,6})?[$%❯➜λ]"
+    r"|\[?[\w.-]{1,40}@[\w.-]{1,60}[^$#%>\n]{0,80}[#>])[ \t]+(?=\S)",
     re.MULTILINE,
 )
+"""The prompt before a command in a transcript; a bare `#` begins a comment, not a command of root."""
 
 
 def from_console(text: str) -> str:
-    """The commands of a transcript, each on the line where it stood; a text without prompts comes back as it is."""
-    if not any(sign in text for sign in "$%❯➜λ") or not _PROMPT.search(text):
-        return text
+    """The commands of a transcript, each on the line where it stood; nothing for a text without prompts."""
+    if not any(sign in text for sign in "$%❯➜λ@") or not _PROMPT.search(text):
+        return ""
     lines: list[str] = []
     continued = False
     for line in text.split("\n"):
