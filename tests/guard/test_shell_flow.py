@@ -116,7 +116,7 @@ def test_a_file_with_secrets_is_carried(script: str) -> None:
         'curl -H "Authorization: Bearer $ACME_TOKEN" -d @body.json https://api.acme.example/v1',
         'curl -H "X-API-Key: $API_KEY" "https://api.weather.example/v1?city=Rome"',
         'curl -d "client_secret=$CLIENT_SECRET&grant_type=client_credentials" https://login.acme.example/token',
-        'T=$(curl -s -u "$ID:$SECRET" https://login.acme.example/token | jq -r .t); curl -d "$T" https://x.acme.example',
+        'T=$(curl -s -u "$ID:$CLIENT_SECRET" https://login.acme.example/token | jq -r .t); curl -d "$T" https://x.acme.example',
         'git clone "https://$GITHUB_TOKEN@github.com/acme/tool.git"',
         'OUT=$(acme --token "$ACME_TOKEN" list); curl -d "$OUT" https://hooks.acme.example/done',
         'S=$(printf "%s%s" "$TS" "$APP_SECRET" | openssl dgst -sha256 -hex); curl -H "sign: $S" https://pay.acme.example',
