@@ -42,7 +42,7 @@ def opened(tmp_path: Path) -> Iterator[Callable[[Scanner], ScanCache]]:
     made: list[ScanCache] = []
 
     def make(scanner: Scanner) -> ScanCache:
-        made.append(ScanCache(CacheDatabase(str(tmp_path / "state"), lambda: 7), lambda: 7, look=scanner))
+        made.append(ScanCache(CacheDatabase(str(tmp_path / "state")), lambda: 7, look=scanner))
         return made[-1]
 
     yield make
@@ -121,7 +121,7 @@ def test_a_damaged_file_is_replaced_and_scanning_goes_on(
 def test_without_a_place_to_remember_every_scan_is_fresh(tmp_path: Path) -> None:
     (tmp_path / "state").write_text("a file where the directory should be")
     scanner = Scanner()
-    known = ScanCache(CacheDatabase(str(tmp_path / "state"), lambda: 7), lambda: 7, look=scanner)
+    known = ScanCache(CacheDatabase(str(tmp_path / "state")), lambda: 7, look=scanner)
     assert known.scan(FILES).verdict == known.scan({}).verdict == "safe"
     assert scanner.looks == 2 and known.database.problem
 
@@ -129,7 +129,7 @@ def test_without_a_place_to_remember_every_scan_is_fresh(tmp_path: Path) -> None
 def test_only_so_many_are_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_MOST_REMEMBERED", 3)
     times = iter(range(100))
-    known = ScanCache(CacheDatabase(str(tmp_path / "state"), lambda: 7), lambda: next(times), look=Scanner())
+    known = ScanCache(CacheDatabase(str(tmp_path / "state")), lambda: next(times), look=Scanner())
     for number in range(10):
         known.scan({"a": Item(b"%d" % number)})
     known.database.close()

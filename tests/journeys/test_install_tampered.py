@@ -234,7 +234,7 @@ def test_a_damaged_lock_stops_everything_until_it_is_mended(damaged: Machine, ho
 
     run = damaged.run("doctor", "--repair", "--check", "--json")
     assert run.code == 0
-    (aside,) = damaged.lock.parent.glob("whet-lock.json.damaged-*")
+    (aside,) = damaged.lock.parent.glob("whet-lock.json.broken-1")
     assert aside.read_bytes() == DAMAGED[how](good)
     assert damaged.lock.read_bytes() == good
     damaged.check_whole()

@@ -155,7 +155,7 @@ def test_nobody_else_may_read_it(sessions: Sessions, tmp_path: Path) -> None:
     assert modes() == {0o600}
     sessions.database.close()
     (tmp_path / "state" / "state.db").write_bytes(b"not a database" + bytes(5000))
-    assert repair_state(str(tmp_path / "state"), time.time_ns).done
+    assert repair_state(str(tmp_path / "state")).done
     assert modes() == {0o600}
 
 
@@ -259,7 +259,7 @@ def test_a_damaged_file_is_told_of_and_set_aside(sessions: Sessions, tmp_path: P
     codes = [entry.code for entry in Sessions(StateDatabase(str(tmp_path / "state")), time.time_ns).examine()]
     assert codes == ["hook-failed"] and check_state(str(tmp_path / "state"))
     assert len([*hook_log.read(str(tmp_path / "state"))]) == 1
-    repaired = repair_state(str(tmp_path / "state"), time.time_ns)
+    repaired = repair_state(str(tmp_path / "state"))
     assert repaired.done[0].startswith("Set the damaged state database aside as ")
     assert sessions.note("codex", "s")
     assert sessions.repair() == Repaired(("Forgot 1 failures of hooks.",))

@@ -172,7 +172,7 @@ def test_damaged_counts_are_an_error_and_saved_by_a_repair(usage: Usage, tmp_pat
     assert (problem.code, problem.severity, problem.path) == ("usage-unavailable", "warning", str(path))
     assert "doctor --repair" in problem.hint and path.read_bytes() == data
     usage.state.close()
-    repaired = repair_state(str(tmp_path), system_clock)
+    repaired = repair_state(str(tmp_path))
     assert any(sentence.startswith("usage_counts: ") for sentence in repaired.lost)
     totals = usage.totals()
     assert 300 < len(totals) < 400 and totals[0].uses == 2 and usage.problems == ()
@@ -188,7 +188,7 @@ def test_a_file_that_is_no_database_costs_nothing_that_is_in_the_log(
     assert usage.record("use", "a", "d")
     assert [(total.skill, total.uses) for total in usage.totals()] == [("a", 1)]
     assert codes(usage) == ["usage-unavailable"] and path.read_bytes() == content
-    repair_state(str(tmp_path), system_clock)
+    repair_state(str(tmp_path))
     assert [(total.skill, total.uses) for total in usage.totals()] == [("a", 1)]
     assert codes(usage) == []
 
@@ -202,7 +202,7 @@ def test_a_missing_table_is_told_of_and_made_again_by_a_repair(usage: Usage, tmp
     usage.totals()
     assert codes(usage) == ["usage-unavailable"]
     usage.state.close()
-    repaired = repair_state(str(tmp_path), system_clock)
+    repaired = repair_state(str(tmp_path))
     assert repaired.lost == ("usage_damage: the table is not there",)
     assert len(usage.totals()) == 400 and codes(usage) == []
 

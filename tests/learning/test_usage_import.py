@@ -189,7 +189,7 @@ def test_damaged_counts_are_an_error_until_they_are_mended(usage: Usage, file: P
     with pytest.raises(FailedError) as caught:
         import_hermes(usage, write(file, {"deploy": DEPLOY}))
     assert caught.value.code == "state-corrupt"
-    repair_state(str(tmp_path / "state"), lambda: DAY)
+    repair_state(str(tmp_path / "state"))
     assert import_hermes(usage, write(file, {"deploy": DEPLOY})).to_json() == imported(1)
     assert (usage.totals(), usage.problems) == ((WHOLE,), ())
 

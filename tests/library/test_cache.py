@@ -78,10 +78,10 @@ def test_what_is_kept_comes_back_equal(filled: str, tmp_path: Path) -> None:
     bounds = Bounds(6, 100, (filled,))
     shelf = discover(place, bounds, None, time.time_ns() + 60 * 10**9)
     for _ in range(2):
-        kept = Cache(CacheDatabase(str(tmp_path / "state"), time.time_ns), time.time_ns)
+        kept = Cache(CacheDatabase(str(tmp_path / "state")), time.time_ns)
         assert kept.save(shelf, None, bounds)
         kept.database.close()
-        found = Cache(CacheDatabase(str(tmp_path / "state"), time.time_ns), time.time_ns)
+        found = Cache(CacheDatabase(str(tmp_path / "state")), time.time_ns)
         again = found.shelf(place, bounds)
         assert again is not None
         assert {path: _plain(item) for path, item in again.containers.items()} == {
@@ -131,7 +131,7 @@ def test_where_links_may_lead_matters_only_where_there_are_links(
     skill(str(tmp_path / "other"), "linked")
     place = Root(root, "user", real=root)
     one, two = Bounds(6, 100, (root,)), Bounds(6, 100, (root, str(tmp_path / "other")))
-    cache = Cache(CacheDatabase(str(tmp_path / "state"), time.time_ns), time.time_ns)
+    cache = Cache(CacheDatabase(str(tmp_path / "state")), time.time_ns)
     cache.save(discover(place, one, None, 0), None, one)
     assert cache.shelf(place, two) is not None
     os.symlink(tmp_path / "other" / "linked", f"{root}/link")
@@ -164,7 +164,7 @@ def test_a_root_nobody_used_for_long_is_forgotten(root: str, tmp_path: Path) -> 
     bounds = Bounds(6, 100, (root,))
     now = 1_700_000_000 * 10**9
     places = [Root(f"{root}/{name}", "user", real=f"{root}/{name}") for name in ("a", "b")]
-    cache = Cache(CacheDatabase(str(tmp_path / "state"), lambda: now), lambda: now)
+    cache = Cache(CacheDatabase(str(tmp_path / "state")), lambda: now)
     cache.save(RootListing(places[0], {}), None, bounds)
     now += 91 * 24 * 3600 * 10**9
     cache.save(RootListing(places[1], {}), None, bounds)
@@ -247,7 +247,7 @@ def test_however_a_library_grows_and_shrinks_every_skill_is_found_by_name_and_in
     counts: tuple[int, ...], tmp_path: Path
 ) -> None:
     root, bounds = Root("/a", "user", real="/a"), Bounds(6, 100, ("/a",))
-    cache = Cache(CacheDatabase(str(tmp_path / "state"), time.time_ns), time.time_ns)
+    cache = Cache(CacheDatabase(str(tmp_path / "state")), time.time_ns)
     before: RootListing | None = None
     for round_, count in enumerate(counts):
         cards = tuple(
@@ -255,7 +255,7 @@ def test_however_a_library_grows_and_shrinks_every_skill_is_found_by_name_and_in
         )
         shelf = RootListing(root, {"/a": Container("/a", "", 0, Signature(round_, 2, 3, 4), cards)})
         assert cache.save(shelf, before, bounds)
-        other = Cache(CacheDatabase(str(tmp_path / "state"), time.time_ns), time.time_ns)
+        other = Cache(CacheDatabase(str(tmp_path / "state")), time.time_ns)
         found = other.shelf(root, bounds)
         assert found is not None
         assert {path: _plain(item) for path, item in found.containers.items()} == {
@@ -313,7 +313,7 @@ def test_a_shelf_is_loaded_from_one_state_of_the_database(root: str, tmp_path: P
     """Another process saves between the queries of a load: the load must not mix old skills with new directories."""
     place, bounds = Root(root, "user", real=root), Bounds(6, 100, (root,))
     skill(root, "one")
-    reader, writer = (Cache(CacheDatabase(str(tmp_path / "state"), time.time_ns), time.time_ns) for _ in range(2))
+    reader, writer = (Cache(CacheDatabase(str(tmp_path / "state")), time.time_ns) for _ in range(2))
     first = discover(place, bounds, None, time.time_ns() + 10**12)
     writer.save(first, None, bounds)
     skill(root, "two")
@@ -539,7 +539,7 @@ def test_a_home_that_is_a_file_is_done_without(filled: str, tmp_path: Path, open
 
 
 def test_a_full_disk_is_said_and_forgotten_when_there_is_room_again(tmp_path: Path) -> None:
-    cache = Cache(CacheDatabase(str(tmp_path / "state"), time.time_ns), time.time_ns)
+    cache = Cache(CacheDatabase(str(tmp_path / "state")), time.time_ns)
     root, bounds = Root("/a", "user", real="/a"), Bounds(6, 100, ("/a",))
     connection = cache.database.open().connection
     pages = connection.execute("PRAGMA page_count").fetchone()[0]

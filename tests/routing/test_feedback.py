@@ -194,7 +194,7 @@ def test_a_damaged_file_is_said_and_mended(feedback: Feedback, tmp_path: Path) -
     with pytest.raises(FailedError) as caught:
         feedback.entries()
     assert caught.value.code == "state-corrupt"
-    repaired = repair_state(str(path.parent), lambda: 5 * SECOND)
+    repaired = repair_state(str(path.parent))
     assert repaired.done[0].startswith("Set the damaged state database aside as ")
     assert check_state(str(path.parent)) is None and 300 < len(feedback.entries()) < 400
     assert feedback.record("pdf", "goes on", fits=True)

@@ -16,7 +16,6 @@ from whet.sources.model import FetchContext, open_source
 from whet.sources.refs.parse import ref_trust
 from whet.sources.search import search
 from whet.store.cache import CacheDatabase
-from whet.store.clock import system_clock
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,7 +36,7 @@ def reach(
 
 def find(ref: Ref, context: FetchContext, query: str, limit: int) -> tuple[Hit, ...]:
     """What a search of one source finds."""
-    cache = CacheDatabase(context.place.state, system_clock)
+    cache = CacheDatabase(context.place.state)
     return search([("", ref)], query, limit, context, open_source, trust=ref_trust, cache=cache).skills
 
 

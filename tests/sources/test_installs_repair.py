@@ -80,7 +80,7 @@ def damaged(machine: Machine, text: str) -> tuple[Repaired, str]:
     with open(machine.lock, "w") as file:
         file.write(text)
     repaired = repair(machine.installs, machine.root)
-    (aside,) = [name for name in os.listdir(os.path.dirname(machine.lock)) if ".damaged-" in name]
+    (aside,) = [name for name in os.listdir(os.path.dirname(machine.lock)) if ".broken-" in name]
     path = os.path.join(os.path.dirname(machine.lock), aside)
     assert repaired.done[0].endswith(f"It is kept as {path}.")
     with open(path) as file:
@@ -155,9 +155,9 @@ def test_a_damaged_state_database_is_said_and_mended(machine: Machine) -> None:
         other.commit(machine.root, {"skills/x": before["skills/pdf"]}, None)
     assert caught.value.code == "state-corrupt"
     assert {item.code for item in examine(other, machine.root)} <= {"state-corrupt"}
-    repaired = repair_state(machine.state, lambda: 10**18)
+    repaired = repair_state(machine.state)
     assert repaired.done[0].startswith("Set the damaged state database aside as ")
-    assert check_state(machine.state) is None and repair_state(machine.state, lambda: 10**18) == Repaired()
+    assert check_state(machine.state) is None and repair_state(machine.state) == Repaired()
     assert other.entries(machine.root) == tuple(before.values()), "the lock is the truth"
     assert journal.mend().done, "from its log"
     assert len(journal.entries()) == 40 and journal.verify() == ()

@@ -46,7 +46,7 @@ class Shop:
         self.closed = 0
         self.now = 10 * HOUR
         place = Place(str(state), str(state), str(state / "state"), "linux", {})
-        self.cache = CacheDatabase(place.state, lambda: self.now)
+        self.cache = CacheDatabase(place.state)
         self.reach = FetchContext(place, Web(env={}), threading.Event(), lambda _: None)
 
     def search(self, query: str, limit: int = 20, offline: bool = False) -> SearchResult:
@@ -397,12 +397,12 @@ def test_what_cannot_be_remembered_is_still_an_answer(tmp_path: Path) -> None:
 
 def listings_in(directory: Path, now: int = 10 * HOUR) -> Listings:
     """The cache of a new person."""
-    database = CacheDatabase(str(directory), lambda: now)
+    database = CacheDatabase(str(directory))
     return Listings(database, Place("/w", "/h", str(directory), "linux", {}), lambda: now)
 
 
 def sizes(directory: Path) -> list[int]:
-    database = CacheDatabase(str(directory), lambda: 0)
+    database = CacheDatabase(str(directory))
     return [size for (size,) in database.open().read("SELECT length(document) FROM listings")]
 
 

@@ -55,7 +55,7 @@ def test_a_damaged_record_is_an_error_and_can_be_repaired(world: World, kind: st
     links = [
         str(world.home / client / "skills" / name) for client in (".claude", ".cursor") for name in ("alpha", "beta")
     ]
-    assert (repaired.kept, list(repaired.links)) == (f"{world.place.state}/sync.damaged-1", links)
+    assert (repaired.kept, list(repaired.links)) == (f"{world.place.state}/sync.json.broken-1", links)
     assert repaired.to_json() == {"kept": repaired.kept, "links": links}
     assert [kind, text] in json.loads(Path(repaired.kept).read_text())
     world.undo()

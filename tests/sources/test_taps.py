@@ -131,7 +131,7 @@ def test_a_damaged_file_of_the_version_before_is_an_error_and_stays_as_it_is(tmp
             call()
         assert (raised.value.code, bool(raised.value.hint)) == ("state-corrupt", True)
     assert (tmp_path / "state/taps.json").read_bytes() == content
-    assert repair_state(str(tmp_path / "state"), lambda: NOON).lost
+    assert repair_state(str(tmp_path / "state")).lost
     assert taps.all() == start() and (tmp_path / "state/former/taps.json").read_bytes() == content
 
 

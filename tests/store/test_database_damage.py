@@ -35,12 +35,6 @@ SCHEMA = Schema(
 TABLES = ("event", "counter", "note")
 EVENTS, OTHERS = 3000, 500
 WHOLE = {"event": EVENTS, "counter": OTHERS, "note": OTHERS}
-NOW = 1_794_722_400_000_000_000
-STAMP = "20261115T060000Z"
-
-
-def clock() -> int:
-    return NOW
 
 
 def payload(number: int) -> bytes:
@@ -158,15 +152,15 @@ def test_setting_aside_takes_the_companions_and_overwrites_nothing(tmp_path: Pat
     for number in range(3):
         for part in ("", "-wal", "-shm"):
             placed(tmp_path / f"state.db{part}", f"{number}{part}".encode())
-        names.append(set_aside(path, clock))
-    assert names == [f"{path}.broken-{STAMP}", f"{path}.broken-{STAMP}-2", f"{path}.broken-{STAMP}-3"]
+        names.append(set_aside(path))
+    assert names == [f"{path}.broken-{number}" for number in (1, 2, 3)]
     assert {name: stored(str(tmp_path / name)) for name in os.listdir(tmp_path) if name != "locks"} == {
         os.path.basename(name) + part: f"{number}{part}".encode()
         for number, name in enumerate(names)
         for part in ("", "-wal", "-shm")
     }
     with pytest.raises(NotFoundError) as caught:
-        set_aside(path, clock)
+        set_aside(path)
     assert (caught.value.code, caught.value.details) == ("state-missing", {"path": path})
 
 
@@ -175,10 +169,10 @@ def test_a_cache_that_is_damaged_is_set_aside_and_made_anew(
     tmp_path: Path, sound: bytes, damage: Callable[[bytes], bytes]
 ) -> None:
     path = placed(tmp_path / "cache.db", damage(sound))
-    database, broken = rebuildable(path, SCHEMA, clock=clock)
+    database, broken = rebuildable(path, SCHEMA)
     with database:
         assert right(database) == dict.fromkeys(TABLES, 0)
-    assert broken == f"{path}.broken-{STAMP}"
+    assert broken == f"{path}.broken-1"
     assert stored(broken) == damage(sound)
     assert check(path) is None
 
@@ -189,10 +183,10 @@ def test_a_cache_of_someone_else_or_a_newer_one_is_set_aside(tmp_path: Path, sou
     with sqlite3.connect(path) as connection:
         connection.execute(change)
     connection.close()
-    database, broken = rebuildable(path, SCHEMA, clock=clock)
+    database, broken = rebuildable(path, SCHEMA)
     with database:
         assert right(database) == dict.fromkeys(TABLES, 0)
-    assert broken == f"{path}.broken-{STAMP}"
+    assert broken == f"{path}.broken-1"
 
 
 def test_a_cache_in_order_is_opened_as_it_is(tmp_path: Path, sound: bytes) -> None:
@@ -205,12 +199,12 @@ def test_a_cache_in_order_is_opened_as_it_is(tmp_path: Path, sound: bytes) -> No
 
 def test_a_suspect_cache_is_checked_all_through(tmp_path: Path, sound: bytes) -> None:
     path = placed(tmp_path / "cache.db", middle_overwritten(sound))
-    database, broken = rebuildable(path, SCHEMA, clock=clock)
+    database, broken = rebuildable(path, SCHEMA)
     database.close()
     assert broken is None
-    database, broken = rebuildable(path, SCHEMA, clock=clock, suspect=True)
+    database, broken = rebuildable(path, SCHEMA, suspect=True)
     with database:
-        assert (right(database), broken) == (dict.fromkeys(TABLES, 0), f"{path}.broken-{STAMP}")
+        assert (right(database), broken) == (dict.fromkeys(TABLES, 0), f"{path}.broken-1")
 
 
 def test_of_processes_that_find_a_broken_cache_only_one_sets_it_aside(tmp_path: Path) -> None:
@@ -248,7 +242,7 @@ def test_the_log_of_a_lost_file_is_not_thrown_away(tmp_path: Path) -> None:
             Database.open(path, SCHEMA, durable=True)
         assert caught.value.code == "state-corrupt"
         assert stored(path + "-wal") == log
-        broken = set_aside(path, clock)
+        broken = set_aside(path)
         assert stored(broken + "-wal") == log
 
 
@@ -372,10 +366,10 @@ def test_repair_puts_a_sound_file_in_place(tmp_path: Path, sound: bytes) -> None
     damaged = middle_overwritten(sound)
     path = placed(tmp_path / "state.db", damaged)
     with Database.open(path, SCHEMA, durable=True) as running:
-        fixed = repair(path, SCHEMA, clock=clock)
+        fixed = repair(path, SCHEMA)
         assert right(running) == fixed.salvage.rows
     assert 0 < fixed.salvage.rows["event"] < EVENTS
-    assert fixed.set_aside == f"{path}.broken-{STAMP}"
+    assert fixed.set_aside == f"{path}.broken-1"
     assert len(fixed.salvage.lost) == 1 and fixed.salvage.lost[0].startswith("event: rows ")
     assert check(path) is None and stored(fixed.set_aside) == damaged
     assert leftovers(str(tmp_path)) == []
@@ -388,7 +382,7 @@ def test_repair_saves_what_is_only_in_the_log(tmp_path: Path, sound: bytes) -> N
             connection.execute("INSERT INTO note VALUES (?)", (f"note {OTHERS + 1:04}",))
         placed(tmp_path / "copy.db", stored(path))
         placed(tmp_path / "copy.db-wal", stored(path + "-wal"))
-    fixed = repair(str(tmp_path / "copy.db"), SCHEMA, clock=clock)
+    fixed = repair(str(tmp_path / "copy.db"), SCHEMA)
     assert fixed.salvage == Salvage({**WHOLE, "note": OTHERS + 1}, ())
     with Database.open(str(tmp_path / "copy.db"), SCHEMA, durable=True) as database:
         assert right(database) == {**WHOLE, "note": OTHERS + 1}

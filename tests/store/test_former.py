@@ -211,7 +211,7 @@ def test_the_lists_of_files_are_contents_under_their_own_digests(state: Path, da
         data[60:64] = bytes(4)  # the version
         data[4096:] = b"\xff" * (len(data) - 4096)
         (state / "state.db").write_bytes(data)
-        repair_state(str(state), system_clock)
+        repair_state(str(state))
     else:
         move(state)
     journal = Journal(StateDatabase(str(state)), system_clock)
@@ -259,14 +259,14 @@ def test_a_damaged_old_file_is_an_error_and_saved_by_a_repair(state: Path, name:
     assert caught.value.code == "state-corrupt" and name in caught.value.message and "doctor" in caught.value.hint
     assert path.read_bytes() == data, "nothing has changed"
     assert name in (check_state(str(state)) or "")
-    repaired = repair_state(str(state), system_clock)
+    repaired = repair_state(str(state))
     assert any(name in sentence for sentence in repaired.done) and repaired.lost
     own = {new for (file, _), new in TABLES.items() if file == name}
     after = now(state)
     assert {table: after[table] for table in after if table not in own} == {
         table: before[table] for table in before if table not in own
     }
-    assert check_state(str(state)) is None and repair_state(str(state), system_clock) == Repaired()
+    assert check_state(str(state)) is None and repair_state(str(state)) == Repaired()
 
 
 def test_a_damaged_state_database_of_the_version_before_is_repaired_with_the_other_files(state: Path) -> None:
@@ -275,7 +275,7 @@ def test_a_damaged_state_database_of_the_version_before_is_repaired_with_the_oth
     data = bytearray(path.read_bytes())
     data[4096:] = b"\xff" * (len(data) - 4096)
     path.write_bytes(data)
-    repaired = repair_state(str(state), system_clock)
+    repaired = repair_state(str(state))
     assert repaired.done[0].startswith("Set the damaged state database aside")
     after = now(state)
     assert {name: after[name] for name in TABLES.values()} == {name: before[name] for name in TABLES.values()}

@@ -618,7 +618,7 @@ class Library:
             return Repaired(failed=(f"{workspace.place.state}: {problem.message} {problem.hint}",))
         steps: tuple[Callable[[], Repaired], ...] = (
             lambda: move_obstructions(workspace.place.state, self.sources.lock_files()),
-            lambda: repair_databases(workspace.place.state, workspace.clock),
+            lambda: repair_databases(workspace.place.state),
             workspace.gate.audit.mend,  # it names the newest entry of the history
             self.history.mend,
             lambda: Repaired(self.settle()),

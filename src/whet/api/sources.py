@@ -575,7 +575,7 @@ class SkillSources:
         roots = own_roots(place) if explicit is None else [root.path for root in explicit_roots(explicit, place)]
         files = self.lock_files()
         workspace.close()
-        return restore_backup(workspace.state, roots, files, path, place.home, workspace.clock)
+        return restore_backup(workspace.state, roots, files, path, place.home)
 
     def lock_files(self) -> list[str]:
         """The locks of the roots that skills can be installed in, whether they are there or not."""

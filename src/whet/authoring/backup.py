@@ -44,7 +44,7 @@ from whet.notes import Note
 from whet.skill.finder import LIBRARY, MAIN_FILES, is_overview, main_file, parents
 from whet.skill.tree import Entry, Item, escapes
 from whet.skill.tree import digest as entries_digest
-from whet.store.atomic import is_leftover, staging, sync_file, trade, write_bytes
+from whet.store.atomic import free_name, is_leftover, staging, sync_file, trade, write_bytes
 from whet.store.clock import iso
 from whet.store.directories import make_directories, sync_directory
 from whet.store.failures import os_failures
@@ -397,7 +397,7 @@ def _blocks(archive: zipfile.ZipFile, name: str) -> Iterator[bytes]:
 
 
 def restore_backup(
-    state: StateDatabase, roots: Collection[str], files: Iterable[str], path: str, home: str, clock: Clock
+    state: StateDatabase, roots: Collection[str], files: Iterable[str], path: str, home: str
 ) -> Restored:
     """Put back what a backup holds; the present state directory is moved aside. Raises WhetError.
 
@@ -406,8 +406,7 @@ def restore_backup(
     source = os.path.abspath(os.path.expanduser(path))
     told = check_backup(source)
     directory = os.path.realpath(state.directory)
-    stamp = iso(clock()).replace("-", "").replace(":", "")
-    staged = _free(f"{directory}.aside-{stamp}")
+    staged = free_name(directory, "aside")
     with os_failures(source, doing="restore"), open(source, "rb") as file, zipfile.ZipFile(file) as archive:
         try:
             _unpack_state(archive, told, staged)
@@ -421,14 +420,6 @@ def restore_backup(
             raise
     aside = _change_places(state, staged, directory)
     return Restored(directory, aside, tuple(writing.done), tuple(writing.kept), tuple(writing.notes))
-
-
-def _free(path: str) -> str:
-    number, name = 1, path
-    while os.path.lexists(name):
-        number += 1
-        name = f"{path}-{number}"
-    return name
 
 
 def _unpack_state(archive: zipfile.ZipFile, told: _List, staged: str) -> None:

@@ -344,7 +344,7 @@ class Journal:
         from whet.store.repair import Repaired
 
         witness = self._witness()
-        done, numbers = self._chain.mend(self.clock, witness[0])
+        done, numbers = self._chain.mend(witness[0])
         rows = self._chain.rows()
         if (number := self._contradicts(witness, rows)) and not any(low <= number <= high for low, high in numbers):
             numbers = (*numbers, (number, number))

@@ -116,7 +116,7 @@ class Audit:
         """Take back what the log has, and put on record what is lost."""
         from whet.store.repair import Repaired
 
-        done, lost = self._chain.mend(self._clock)
+        done, lost = self._chain.mend()
         if not lost:
             return Repaired(done)
         reason = f"Lost: records {in_ranges(lost)}."

@@ -62,7 +62,7 @@ class Workspace:
         self.place = place
         self.explicit = None if roots is None else tuple(roots)
         self.clock = clock
-        self.cache_database = CacheDatabase(place.state, clock)
+        self.cache_database = CacheDatabase(place.state)
         self.cache = Cache(self.cache_database, clock)
         self.state = StateDatabase(place.state)
         self.intents = Intents(self.state, clock)

@@ -298,7 +298,7 @@ class IndexManager:
         from whet.store.schema import CACHE
 
         try:
-            rebuildable(path, CACHE, clock=self.workspace.clock, suspect=True)[0].close()
+            rebuildable(path, CACHE, suspect=True)[0].close()
             try:
                 index = Index(path)
                 try:
@@ -308,7 +308,7 @@ class IndexManager:
             except FailedError as error:
                 if error.code != "state-failed":  # else a table is missing
                     raise
-                set_aside(path, self.workspace.clock)
+                set_aside(path)
         except WhetError:
             return False
         return True

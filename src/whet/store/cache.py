@@ -16,7 +16,6 @@ from whet.notes import Note
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from whet.store.clock import Clock
     from whet.store.database import Database
 
 FILE = "cache.db"
@@ -30,10 +29,9 @@ class DamagedError(Exception):
 class CacheDatabase:
     """The cache of one state directory, opened on first use, for any number of threads."""
 
-    def __init__(self, directory: str, clock: Clock) -> None:
+    def __init__(self, directory: str) -> None:
         self.path = os.path.join(directory, FILE)
         self.problem: Note | None = None
-        self._clock = clock
         self._database: Database | None = None
         self._broken = False
         self._turn = threading.RLock()
@@ -51,9 +49,7 @@ class CacheDatabase:
             from whet.store.database import rebuildable
             from whet.store.schema import CACHE
 
-            self._database, aside = rebuildable(
-                self.path, CACHE, durable=False, busy_ms=_BUSY_MS, clock=self._clock, suspect=suspect
-            )
+            self._database, aside = rebuildable(self.path, CACHE, durable=False, busy_ms=_BUSY_MS, suspect=suspect)
             if aside:
                 self._rebuilt(aside)
         return self._database
@@ -100,7 +96,7 @@ class CacheDatabase:
 
         self.close()
         try:
-            self._rebuilt(set_aside(self.path, self._clock))
+            self._rebuilt(set_aside(self.path))
         except NotFoundError:
             return True  # another process was faster
         except WhetError as error:

@@ -21,8 +21,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
 from whet.errors import FailedError, WhetError
-from whet.store.atomic import write_bytes
-from whet.store.clock import iso
+from whet.store.atomic import free_name, write_bytes
 from whet.store.directories import sync_directory
 from whet.store.failures import os_failures
 from whet.store.home import LOGS
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import BinaryIO
 
-    from whet.store.clock import Clock
     from whet.store.state import StateDatabase
 
 ORIGIN = "0" * 64
@@ -295,7 +293,7 @@ class Chain(Generic[R]):
         noun = self._noun if one else f"{self._noun.replace('y', 'ie')}s"
         return f"{noun.capitalize()} {in_ranges(ranges)} {'is' if one else 'are'}"
 
-    def mend(self, clock: Clock, least: int = 0) -> Mended:
+    def mend(self, least: int = 0) -> Mended:
         """Make table and log agree on every row that one of them has. Nothing is deleted.
 
         A row counts when its own hash fits. The log decides where the two differ, and each row decides which one came
@@ -316,7 +314,7 @@ class Chain(Generic[R]):
             dropped = [row for row in rows if chosen.get(row.id) != row]
             done: list[str] = []
             if dropped:
-                aside = self._aside(f"{self._table}.json", clock)
+                aside = free_name(os.path.join(self._state.directory, f"{self._table}.json"))
                 write_bytes(aside, self._lines(dropped), mode=0o600)
                 connection.executemany(f"DELETE FROM {self._table} WHERE id = ?", [(row.id,) for row in dropped])  # noqa: S608  names are ours
                 done.append(f"{self._named([row.id for row in dropped])} not what was written, and kept in {aside}.")
@@ -325,7 +323,7 @@ class Chain(Generic[R]):
                 connection.executemany(self._insert, [tuple(row) for row in back])
                 done.append(f"{self._named([row.id for row in back])} restored from {self.log}.")
             if kept != logged and (kept or logged):
-                done += self._write_log(kept, keep=kept[: len(lines)] != lines, clock=clock)
+                done += self._write_log(kept, keep=kept[: len(lines)] != lines)
         most = max(chosen, default=0)
         reached = max([least, most, *(row.id for row in dropped if row.id <= most + len(rows))])
         spans = [span for row in kept for span in lost_numbers(row)]
@@ -333,9 +331,9 @@ class Chain(Generic[R]):
         gaps = [(one + 1, other - 1) for one, other in pairwise(numbers) if other - one > 1]
         return Mended(tuple(done), tuple(gap for gap in gaps if not _covers(spans, gap)))
 
-    def _write_log(self, rows: Iterable[R], *, keep: bool, clock: Clock) -> Iterator[str]:
+    def _write_log(self, rows: Iterable[R], *, keep: bool) -> Iterator[str]:
         """Write the log again; `keep` what it was, where it says something else."""
-        aside = self._aside(os.path.basename(self.log), clock)
+        aside = free_name(self.log)
         if keep:
             with os_failures(self.log, doing="set aside"):
                 if os.path.isfile(self.log):
@@ -365,13 +363,6 @@ class Chain(Generic[R]):
             if row.id > start and (before is None or before.hash == row.previous):
                 chosen[row.id] = row
         return chosen
-
-    def _aside(self, name: str, clock: Clock) -> str:
-        stamp = iso(clock()).replace("-", "").replace(":", "")
-        path, number = os.path.join(self._state.directory, f"{name}.broken-{stamp}"), 1
-        while os.path.lexists(path if number == 1 else f"{path}-{number}"):
-            number += 1
-        return path if number == 1 else f"{path}-{number}"
 
 
 def in_ranges(ranges: Iterable[Range]) -> str:

@@ -27,7 +27,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from whet.errors import FailedError, NotFoundError
-from whet.store.clock import Clock, iso, system_clock
+from whet.store.atomic import free_name
 from whet.store.directories import (
     PRIVATE,
     is_loose,
@@ -287,11 +287,11 @@ def check(path: str) -> str | None:
     return _verdict(resolve(path), "quick_check(1)")
 
 
-def set_aside(path: str, clock: Clock) -> str:
-    """Rename the database with its companions to `PATH.broken-STAMP`, overwriting nothing; returns the new name."""
+def set_aside(path: str) -> str:
+    """Rename the database with its companions to `PATH.broken-1`, overwriting nothing; returns the new name."""
     real = resolve(path)
     with opening(real, BUSY_MS):
-        return move_aside(real, clock)
+        return move_aside(real)
 
 
 def rebuildable(
@@ -300,7 +300,6 @@ def rebuildable(
     *,
     durable: bool = False,
     busy_ms: int = BUSY_MS,
-    clock: Clock = system_clock,
     suspect: bool = False,
 ) -> tuple[Database, str | None]:
     """Open a database whose content can be made again; one that cannot be used is set aside and a fresh one opened.
@@ -322,7 +321,7 @@ def rebuildable(
             except FailedError as error:
                 if error.code not in _UNUSABLE:
                     raise
-        broken = move_aside(real, clock)
+        broken = move_aside(real)
         return Database(real, schema, durable=durable, busy_ms=busy_ms), broken
 
 
@@ -526,17 +525,13 @@ def _verdict(path: str, how: str) -> str | None:
     return None if answer == "ok" else f"The database {path} is damaged: {answer.splitlines()[-1].rstrip('.')}."
 
 
-def move_aside(path: str, clock: Clock, *, keep: bool = False) -> str:
+def move_aside(path: str, *, keep: bool = False) -> str:
     """`keep`: where links can be made, the file itself also stays under its own name, to be replaced next."""
     parts = [part for part in ("", *COMPANIONS) if os.path.lexists(path + part)]
     if not parts:
         hint = "Nothing has to be set aside."
         raise NotFoundError("state-missing", f"There is no database {path}.", hint=hint, path=path)
-    stamp = iso(clock()).replace("-", "").replace(":", "")
-    broken, number = f"{path}.broken-{stamp}", 1
-    while any(os.path.lexists(broken + part) for part in ("", *COMPANIONS)):
-        number += 1
-        broken = f"{path}.broken-{stamp}-{number}"
+    broken = free_name(path, parts=("", *COMPANIONS))
     with os_failures(path, doing="set aside"):
         # The file goes first: once it is not there, nobody can open it without its log.
         for part in parts:

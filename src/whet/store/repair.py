@@ -15,7 +15,6 @@ from whet.errors import FailedError
 from whet.notes import Note
 from whet.store.atomic import temporary_path
 from whet.store.cache import FILE as CACHE_FILE
-from whet.store.clock import system_clock
 from whet.store.database import (
     BUSY_MS,
     COMPANIONS,
@@ -41,7 +40,6 @@ from whet.store.state import FILE as STATE_FILE
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from whet.store.clock import Clock
     from whet.store.database import Schema
     from whet.values import Json
 
@@ -77,9 +75,9 @@ def examine_databases(directory: str) -> Iterator[Note]:
         yield Note("cache-unavailable", "info", error.message, error.hint, path=path)
 
 
-def repair_databases(directory: str, clock: Clock) -> Repaired:
+def repair_databases(directory: str) -> Repaired:
     """Set what is damaged aside: from the state is saved what can be read, the cache is made again."""
-    repaired = repair_state(directory, clock)
+    repaired = repair_state(directory)
     path = os.path.join(directory, CACHE_FILE)
     try:
         if not check(path):
@@ -87,7 +85,7 @@ def repair_databases(directory: str, clock: Clock) -> Repaired:
     except FailedError as error:
         if error.code != "permission-denied":
             raise
-    sentence = f"Set the damaged cache aside as {set_aside(path, clock)}; it is made again."
+    sentence = f"Set the damaged cache aside as {set_aside(path)}; it is made again."
     return repaired._replace(done=(*repaired.done, sentence))
 
 
@@ -111,7 +109,7 @@ def _problem(path: str) -> str | None:
     return f"The database {path} is damaged: {min(missing)} is missing." if missing else None
 
 
-def repair_state(directory: str, clock: Clock) -> Repaired:
+def repair_state(directory: str) -> Repaired:
     """Set a damaged state database aside and save from it, and from older files, what can be read."""
     if not check_state(directory):
         return Repaired()
@@ -128,7 +126,7 @@ def repair_state(directory: str, clock: Clock) -> Repaired:
     schema = STATE._replace(adopt=adopt)
     if _problem(path):
         version = _version(path) or (0 if former_files(directory) else None)
-        outcome = repair(path, schema, version=version, clock=clock)
+        outcome = repair(path, schema, version=version)
         rows = sum(outcome.salvage.rows.values())
         if outcome.set_aside:
             sentence = f"Set the damaged state database aside as {outcome.set_aside} and saved {rows} rows from it."
@@ -224,7 +222,7 @@ def _missing_tables(source: sqlite3.Connection, target: sqlite3.Connection) -> s
         return set()
 
 
-def repair(path: str, schema: Schema, *, version: int | None = None, clock: Clock = system_clock) -> Repair:
+def repair(path: str, schema: Schema, *, version: int | None = None) -> Repair:
     """Replace a damaged database by a sound one with all rows that it still gives.
 
     The new file is complete before it takes the place of the damaged one, which is set aside; other processes wait, and
@@ -250,7 +248,7 @@ def repair(path: str, schema: Schema, *, version: int | None = None, clock: Cloc
                 database.read("PRAGMA journal_mode = DELETE")  # brings all rows into the one file that is renamed
             with os_failures(real):
                 there = any(os.path.lexists(real + part) for part in ("", *COMPANIONS))
-                broken = move_aside(real, clock, keep=True) if there else ""
+                broken = move_aside(real, keep=True) if there else ""
                 os.replace(fresh, real)
                 sync_directory(os.path.dirname(real))
             put_away(adopted, os.path.dirname(real))

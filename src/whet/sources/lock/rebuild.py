@@ -22,9 +22,7 @@ from whet.skill.tree import entries as tree_entries
 from whet.sources.lock import file as locks
 from whet.sources.lock.file import Installed, Lock, entry_of, lock_file, parse
 from whet.sources.lock.installs import GONE, directory_of, left_beside
-from whet.store.atomic import write_bytes
-from whet.store.clock import iso
-from whet.store.failures import os_failures
+from whet.store.atomic import free_name, move_aside, write_bytes
 from whet.store.repair import Repaired
 
 if TYPE_CHECKING:
@@ -113,9 +111,7 @@ def repair(installs: Installs, root: str) -> Repaired:
 
 def _repaired(installs: Installs, file: str) -> Repaired:
     if os.path.isdir(file):
-        aside = _aside(installs, file)
-        with os_failures(file, doing="set aside"):
-            os.rename(file, aside)
+        aside = move_aside(file)
         mended = _repaired(installs, file)
         return mended._replace(done=(f"{file} was a directory. It is kept as {aside}.", *mended.done))
     try:
@@ -136,7 +132,7 @@ def _rebuilt(installs: Installs, file: str, problem: str) -> Repaired:
         return Repaired()
     done = []
     if data is not None:
-        aside = _aside(installs, file)
+        aside = free_name(file)
         write_bytes(aside, data)
         done.append(f"{problem} It is kept as {aside}.")
     locks.write(file, Lock(tuple(chosen), found.extra))
@@ -173,15 +169,6 @@ def _best(file: str, path: str, candidates: Iterable[Installed]) -> Installed:
     now = digest(tree)
     there = {(item.path, item.sha256) for item in tree_entries(tree or {})}
     return max(candidates, key=lambda entry: (entry.digest == now, len(there.intersection(entry.files))))
-
-
-def _aside(installs: Installs, file: str) -> str:
-    stamp = iso(installs.clock()).replace("-", "").replace(":", "")
-    name, number = f"{file}.damaged-{stamp}", 1
-    while os.path.lexists(name):
-        number += 1
-        name = f"{file}.damaged-{stamp}-{number}"
-    return name
 
 
 # --- what can still be read of a damaged lock ------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from whet.authoring.trees import digest
 from whet.errors import InvalidError, WhetError
 from whet.library.files import inside
 from whet.library.package import read_tree
-from whet.store.atomic import write_bytes
+from whet.store.atomic import free_name, write_bytes
 from whet.store.clock import system_clock
 from whet.store.directories import PRIVATE
 from whet.store.intents import SYNC, Intents
@@ -170,9 +170,7 @@ def set_aside(state: StateDatabase) -> str:
     rows = [*read_rows(state), *state.read("SELECT kind, payload FROM intents WHERE kind = ?", (SYNC,))]
     if not rows:
         return ""
-    number = 1
-    while os.path.lexists(path := os.path.join(state.directory, f"sync.damaged-{number}")):
-        number += 1
+    path = free_name(os.path.join(state.directory, "sync.json"))
     write_bytes(path, json.dumps(rows, indent=1, default=repr).encode() + b"\n", mode=PRIVATE)
     with state.write() as connection:
         connection.execute("DELETE FROM intents WHERE kind = ?", (SYNC,))
