@@ -6,6 +6,7 @@ import hashlib
 import os
 import random
 import shutil
+import stat
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from chaos.verdict import Failure
 
 WAYS = (
-    *("deleted", "emptied", "junk", "directory", "older", "unreadable", "link to nowhere"),
+    *("deleted", "emptied", "junk", "directory", "older", "unreadable", "link to nowhere", "pipe", "socket"),
     *("cut 1", "cut 50", "cut 99", "flip 0", "flip 10", "flip 30", "flip 50", "flip 70", "flip 90", "flip 99"),
     *("zeros 20", "zeros 60", "doubled"),
 )
@@ -68,6 +69,8 @@ def run(stock: Stock, unit: Unit) -> list[Failure]:
     listed = verdict.ran(machine.whet("list", "--all"))
     if listed.status == 0:
         verdict.expect(machine.listed(listed) == before.skills, "torn", "a list shows other skills than there are")
+    if os.path.lexists(path) and not path.is_file():
+        harm = (*harm, f"{place} is not a file")
     check = verdict.no_false_fine(machine, harm)
     readers = (("history",), ("audit", "--verify"), ("sync", "--list"), ("connect",))
     for words in (("verify-history",), readers[number_of(unit) % len(readers)]):
@@ -148,12 +151,14 @@ def damage(stock: Stock, path: Path, way: str) -> None:
     word, _, number = way.partition(" ")
     data = path.read_bytes()
     place = min(len(data) - 1, len(data) * int(number) // 100) if number.isdigit() else 0
-    if word in ("deleted", "directory", "link"):
+    if word in ("deleted", "directory", "link", "pipe", "socket"):
         path.unlink()
         if word == "directory":
             (path / "something").mkdir(parents=True)
         elif word == "link":
             path.symlink_to(path.parent / "nowhere" / "at" / "all")
+        elif word in ("pipe", "socket"):
+            os.mknod(path, (stat.S_IFIFO if word == "pipe" else stat.S_IFSOCK) | 0o600)
     elif word == "unreadable":
         path.chmod(0)
     elif word == "older":

@@ -23,6 +23,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any, NamedTuple
 
+from places import Places
 from rights import GIVE_UP
 
 from chaos.kill import TESTS, arm, die_after, load, watch_databases
@@ -33,6 +34,8 @@ ROOMS = (
     *("interfaces.cli", "interfaces.cli.commands"),
 )
 MEMORY = "/dev/shm"
+PATIENCE = 120.0
+"""Seconds after which a command counts as one that waits for ever; it ends with a signal then."""
 NEVER = 10**9
 """A step that nobody comes to."""
 OLD_STATE = Path(TESTS) / "store" / "fixtures" / "old_state.tar.gz"
@@ -95,20 +98,8 @@ class Facts(NamedTuple):
         return self.skills, self.lock, self.others
 
 
-class Machine:
+class Machine(Places):
     """A home, Whet's state, a working directory, and directories that skills come from."""
-
-    def __init__(self, top: Path) -> None:
-        self.top = top
-        self.home, self.state, self.work = top / "home", top / "state", top / "work"
-        self.root = self.home / ".agents" / "skills"
-        self.lock = self.home / ".agents" / "whet-lock.json"
-        self.env = {
-            "HOME": str(self.home),
-            "WHET_HOME": str(self.state),
-            "PATH": os.environ.get("PATH", os.defpath),
-            "NO_COLOR": "1",
-        }
 
     def whet(self, *words: str, step: int = 0, seconds: float = 0.0) -> Run:
         """Run a command with `--json`; it dies at that step, or after so many seconds."""
@@ -138,8 +129,7 @@ class Machine:
             if step:
                 watch_databases()
                 arm(step)
-            if seconds:
-                die_after(seconds)
+            die_after(seconds or PATIENCE)
             code = main([*words, "--json"], self.env)
             sys.stdout.flush()
             sys.stderr.flush()
@@ -184,7 +174,7 @@ class Machine:
         problems += [f"content {of[:19]} is gone" for of in sorted(named - contents - {"", None}) if of[7:] not in lost]
         lock = "" if not os.path.lexists(self.lock) else "damaged"
         with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
-            entries = json.loads(self.lock.read_bytes())["skills"]
+            entries = json.loads(self.lock.read_bytes() if self.lock.is_file() else b"")["skills"]
             lock = json.dumps({path: entry["digest"] for path, entry in entries.items()}, sort_keys=True)
         if lock == "damaged":
             problems.append("the lock cannot be read")
@@ -232,6 +222,9 @@ def read_blobs(directory: Path) -> tuple[dict[str, bytes], dict[str, str]]:
     found, problems = {}, {}
     for path in directory.glob("??/" + "?" * 62):
         name = path.parent.name + path.name
+        if not path.is_file():
+            problems[name] = f"blob {name[:12]} is not a file"
+            continue
         try:
             data = path.read_bytes()
         except OSError as error:

@@ -14,6 +14,7 @@ TOP = Path(__file__).parent.parent.parent
 RUNS = {
     "kill": ("--kills", "70"),
     "full": ("--full", "40"),
+    "damage": ("--damages", "60"),
     "sequence": ("--sequence", "1"),
     "hostile": ("--hostile", "15"),
     "writers": ("--writers", "1"),

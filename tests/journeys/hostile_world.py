@@ -13,6 +13,7 @@ import sys
 import zipfile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from places import Places
 from sources.hub_server import Asked, Hub
 from sources.loopback import Route, redirect, serving
 from sources.reaching import dumped, main, packed, sha256
@@ -50,15 +51,11 @@ class Run(NamedTuple):
         return {step["name"]: step["code"] for step in self.answer["plan"] if step["code"]}
 
 
-class Machine:
+class Machine(Places):
     """A home, a state directory and a working directory; commands run in this process, as `whet` runs them."""
 
     def __init__(self, top: Path) -> None:
-        self.top = top
-        self.home, self.state, self.work = top / "home", top / "state", top / "work"
-        self.root = self.home / ".agents" / "skills"
-        self.lock = self.home / ".agents" / "whet-lock.json"
-        self.env = {"HOME": str(self.home), "WHET_HOME": str(self.state), "PATH": os.environ["PATH"]}
+        super().__init__(top)
         for directory in (self.home, self.state, self.work):
             directory.mkdir(parents=True, exist_ok=True)
 

@@ -76,7 +76,7 @@ def _on_disk(directory: str, paths: Iterable[str]) -> dict[str, int]:
 
 
 def _most(modes: Iterable[int]) -> int:
-    """The most frequent; of several, the one that gives least."""
+    """The most frequent mode; in a tie, the strictest."""
     counted = Counter(modes)
     return min(counted, key=lambda mode: (-counted[mode], mode))
 

@@ -182,7 +182,7 @@ def _fill(
     durable: bool = False,
     modes: Mapping[str, int] = NONE,
 ) -> None:
-    """Write these items with the permissions that are known, else with those of such a file in `like`."""
+    """Write these items. Permissions come from `modes`, else from the same file in `like`."""
     for path, item in tree.items():
         target = os.path.join(directory, *path.split("/"))
         make_directories(os.path.dirname(target), durable=durable)

@@ -354,7 +354,7 @@ def _turn(before: str, after: bool) -> int:
 
 
 def _room(edit: Edit) -> int:
-    """The bytes that entering a change takes at most: pages that the database changes, and what the lock will say."""
+    """An upper bound on the bytes needed to record a change: database pages and the new text of the lock."""
     return _PAGE * (_PAGES + _PAGES_EACH * len(edit.notes)) + 4 * len(json.dumps(edit.lock))
 
 

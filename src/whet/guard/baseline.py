@@ -47,7 +47,7 @@ class BaselineUse(NamedTuple):
     unused: tuple[Entry, ...]
     expired: tuple[Entry, ...]
     inside: tuple[str, ...]
-    """Scanned packages that the baseline itself lies in."""
+    """The scanned packages that contain the baseline file."""
 
 
 class WrittenBaseline(NamedTuple):

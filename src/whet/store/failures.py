@@ -78,7 +78,7 @@ def os_failure(error: OSError, path: str, *, doing: str = "write", other: str = 
 
 
 def _has_no_inodes(path: str) -> bool:
-    """Is there space left where `path` is or would be, but no room for another file?"""
+    """Has the file system of `path` run out of inodes while space is left?"""
     if sys.platform == "win32":
         return False
     while path and not os.path.exists(path) and os.path.dirname(path) != path:

@@ -119,7 +119,7 @@ class Tally(NamedTuple):
 
 
 class ToldMessage(NamedTuple):
-    """A message that went wrong, as a report holds it."""
+    """A message with the wrong outcome, as it appears in a report."""
 
     message: str
     place: str

@@ -39,7 +39,7 @@ _VERDICT_ORDER: dict[Label, int] = {"dangerous": 0, "caution": 1, "safe": 2}
 
 
 class Scanned(NamedTuple):
-    """What a scan found, what a baseline made of it, and what was written."""
+    """The findings of a scan, how the baseline changed them, and what was written."""
 
     report: ScanReport
     baseline: BaselineUse | None
