@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from guard.corpus import Pair, pairs
 from whet.guard.finding import Hit, Seen
 from whet.guard.rules import pack
+from whet.guard.secrets.data import pattern
 from whet.guard.secrets.redact import redact
 from whet.guard.secrets.scan import find_secrets
 
@@ -29,6 +32,14 @@ REAL = {
     "Discord webhook": "https://discord.com/api/webhooks/" + "739164820537482915/" + RANDOM[:68],
     "SendGrid key": "SG." + RANDOM[:22] + "." + RANDOM[22:65],
     "Twilio key": "SK" + HEX[:32],
+    "AWS secret": "aws_secret_access_key = " + RANDOM[:40],
+    "Azure key": "AccountName=a;AccountKey=" + RANDOM[:86] + "==",
+    "Azure secret": RANDOM[:3] + "8Q~" + RANDOM[3:37],
+    "PyPI token": "pypi-" + "AgEIcHlwaS5vcmc" + RANDOM[:60],
+    "Hugging Face token": "hf_" + RANDOM[:34],
+    "OpenRouter key": "sk-or-" + "v1-" + HEX,
+    "Groq key": "gsk_" + RANDOM[:52],
+    "password": "postgres://app:" + RANDOM[:18] + "@db.acme.dev:5432/app",
     "JSON web token": "eyJhbGciOiJIUzI1NiJ9." + "eyJ" + RANDOM + "." + RANDOM[:43],
 }
 PLACEHOLDERS = [
@@ -42,7 +53,33 @@ PLACEHOLDERS = [
     "xoxb-" + "123456789012-123456789012-" + "abcdefghijklmnopqrstuvwx",
     "glpat-xxxxxxxxxxxxxxxxxxxx",
     "password = hunter2",
+    "sk-" + "your-key-here-1234567890",
+    "sk-proj-" + "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+    "sk-ant-" + "api03-EXAMPLE" + RANDOM[:60],
+    "sk-fading-circle-container-wrapper-large-2",
+    "github_pat_" + "XXXXXXXXXXXXXXXXXXXXXX_" + "X" * 59,
+    "AccountKey=" + "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq" + "/example==",
+    "postgres://user:password@db.acme.dev/app",
+    "postgres://postgres:postgres@localhost:5432/app",
+    "postgres://app:" + RANDOM[:18] + "@localhost/app",
+    "postgres://app:" + RANDOM[:18] + "@db.example.com/app",
+    "mysql://root:password123@db.acme.dev/app",
+    "mongodb+srv://user:<password>@cluster0.acme.dev",
+    "redis://:${REDIS_PASSWORD}@cache.acme.dev",
+    "https://user:p4ssw0rd99@git.acme.dev/x",
 ]
+FORMS = {
+    "yaml": "api:\n  key: {}\n",
+    "yaml with quotes": 'key: "{}"\n',
+    "json": '{{"key": "{}"}}\n',
+    "toml": 'key = "{}"\n',
+    "env": "KEY={}\n",
+    "markdown": "Use `{}` as the key.\n",
+    "fence": "```yaml\nkey: {}\n```\n",
+    "comment": "# {}\n",
+    "ini": "[a]\nkey: {} ; mine\n",
+}
+ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.id)
@@ -70,6 +107,47 @@ def test_real_looking_tokens_are_found_and_never_shown(kind: str) -> None:
 @pytest.mark.parametrize("text", PLACEHOLDERS)
 def test_placeholders_are_no_secrets(text: str) -> None:
     assert find_secrets(f"token = '{text}'") == Seen()
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.sampled_from(
+        ("sk-", "sk-proj-", "sk-ant-api03-", "ghp_", "gho_", "glpat-", "npm_", "hf_", "sk_live_", "gsk_", "xai-")
+    ),
+    st.lists(st.sampled_from(ALPHABET), min_size=64, max_size=64),
+    st.sampled_from(sorted(FORMS)),
+)
+def test_a_random_token_is_found_in_data_of_every_form(start: str, letters: list[str], form: str) -> None:
+    body = "".join(letters)
+    assume(len(set(letters)) > 24 and not pattern("placeholders").search(body) and not re.search(r"(.)\1{4}", body))
+    assume(re.search("[0-9]", body[:30]) and re.search("[A-Z]", body[:30]) and re.search("[a-z]", body[:30]))
+    length = {"ghp_": 36, "gho_": 36, "npm_": 36, "hf_": 34, "glpat-": 20, "gsk_": 52}.get(start, 64)
+    assume(len(set(body[:length])) > length * 0.55 or length > 40)
+    seen = find_secrets(FORMS[form].format(start + body[:length]))
+    assert [hit.rule for hit in seen.hits] == ["shipped-secret"]
+    assert body[8:20] not in str(seen)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_private_key_is_found_in_data_of_every_form(form: str) -> None:
+    begin, end = "-----BEGIN OPENSSH PRIVATE" + " KEY-----", "-----END OPENSSH PRIVATE KEY-----"
+    for lines in (1, 5):
+        body = "\\n".join(RANDOM[number : number + 64] for number in range(lines))
+        assert rules(FORMS[form].format(f"{begin}\\n{body}\\n{end}\\n")) == ["shipped-private-key"]
+    indented = "\n    ".join((begin, *(RANDOM[number : number + 64] for number in range(5)), end))
+    assert rules(f"key: |\n    {indented}\n") == ["shipped-private-key"]
+    for empty in ("...", "YOUR KEY", "<key>", "A" * 64, "MIIEpAIBAAKCAQEA..."):
+        assert rules(FORMS[form].format(f"{begin}\\n{empty}\\n{end}")) == []
+
+
+def test_a_key_of_putty_is_one() -> None:
+    head = "PuTTY-User-Key-File-3: ssh-ed25519\nEncryption: none\nComment: a\nPublic-Lines: 1\nAAAA\n"
+    assert rules(f"{head}Private-Lines: 1\n{RANDOM[:64]}\nPrivate-MAC: 0\n") == ["shipped-private-key"]
+
+
+def rules(text: str) -> list[str]:
+    """The rules that a text breaks."""
+    return [hit.rule for hit in find_secrets(text).hits]
 
 
 def test_a_token_that_is_called_an_example_is_one() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from whet.guard.secrets.data import names, pattern, places, shapes, words
+from whet.guard.secrets.data import accusing, names, pattern, places, shapes, words
 from whet.guard.secrets.values import ANY, LITERAL
 
 KINDS = {"password", "token", "secret", "cookie", "authorization", "webhook"}
@@ -25,7 +25,9 @@ def test_a_shape_has_a_kind_a_mark_and_one_varying_part() -> None:
         assert re.compile(shape.regex).groups == 1, shape
         assert re.fullmatch("[A-Za-z][A-Za-z ]+", shape.kind) and shape.mark, shape
         assert shape.bits is None or 2.5 < shape.bits < 5, shape
-    assert sum(shape.bits is not None for shape in shapes()) > 20
+    assert len(accusing()) > 70
+    for shape, bits in accusing():
+        assert 2.5 < bits < 5 and re.compile(shape.regex).groups == 1, shape
 
 
 def test_a_place_has_a_pattern_a_kind_and_a_proof_that_is_known() -> None:

@@ -89,6 +89,11 @@ TOKENS = {
     "facebook-token": ["EAA" + made(80)],
     "onepassword-token": ["ops_eyJ" + made(200)],
     "age-key": ["AGE-SECRET-KEY-1" + made(58, UPPER)],
+    "bitbucket-token": ["ATBB" + made(32)],
+    "heroku-key": ["HRKU-" + made(60)],
+    "netlify-token": ["nfp_" + made(36)],
+    "alibaba-key": ["LTAI" + made(20)],
+    "mapbox-token": ["sk.eyJ" + made(60) + "." + made(22)],
 }  # fmt: skip
 PEM = (
     "-----BEGIN RSA PRIVATE KEY-----\n"

@@ -41,6 +41,18 @@ def shapes() -> tuple[Shape, ...]:
 
 
 @cache
+def all_shapes() -> tuple[Shape, ...]:
+    """These, and the tokens that only the name before them tells."""
+    return (*shapes(), *(Shape(**row) for row in _table("shapes")["named"]))
+
+
+@cache
+def accusing() -> tuple[tuple[Shape, float], ...]:
+    """The shapes that accuse a package, and the bits that it takes."""
+    return tuple((shape, shape.bits) for shape in all_shapes() if shape.bits is not None)
+
+
+@cache
 def places() -> tuple[Place, ...]:
     """The places on command lines and in calls."""
     table = _table("places")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache, partial
 
-from whet.guard.secrets.data import shapes
+from whet.guard.secrets.data import all_shapes
 
 _ASSIGNED = re.compile(
     r"((?:[\w-]{0,40}(?:api[_-]?key|apikey|secret|token|passwd|password|pwd|private[_-]?key|credential"
@@ -35,7 +35,7 @@ def redact(text: str) -> str:
     """The text with everything that may be a secret hidden: the first four characters stay, and what it is."""
     if "PRIVATE KEY" in text:
         text = _BLOCK.sub(r"\1 *** \2", text)
-    for shape in shapes():
+    for shape in all_shapes():
         if shape.mark in text:
             text = exact(shape.regex).sub(partial(_token, shape.kind), text)
     if "://" in text:

@@ -12,9 +12,11 @@ from collections import Counter
 from itertools import pairwise
 
 from whet.guard.finding import Hit, Seen
+from whet.guard.hosts import host_of
 from whet.guard.patterns import line_of
-from whet.guard.secrets.data import pattern, shapes, words
-from whet.guard.secrets.redact import exact, shorten_token
+from whet.guard.secrets.data import accusing, pattern, words
+from whet.guard.secrets.redact import exact, redact, shorten_token
+from whet.guard.secrets.values import looks_random
 
 _RUN = re.compile(r"(.)\1{4}")
 _KEY_BLOCK = re.compile(
@@ -26,24 +28,45 @@ _MNEMONIC = re.compile(
     r"(?:[a-z]{3,8} ){11}(?:(?:[a-z]{3,8} ){12})?[a-z]{3,8})[\"'`]",
     re.IGNORECASE,
 )
+_PUTTY = re.compile(
+    r"^PuTTY-User-Key-File-\d:[\s\S]{1,3000}?^Private-Lines: \d{1,3}\s{1,2}([A-Za-z0-9+/=\s]{40,4000})", re.MULTILINE
+)
+_ADDRESS = re.compile(
+    r"\b(?:postgres(?:ql)?|mysql|mariadb|mongodb|rediss?|amqps?|mssql|sqlserver|clickhouse|cockroachdb|s?ftps?|smtps?|https?)"
+    r"(?:\+\w{1,12})?://[^\s/:@\"'`<>${}\[\]]{0,64}:([^\s/:@\"'`<>${}\[\]]{10,128})@([A-Za-z0-9.-]{4,253})"
+)
+_LEET = re.compile(r"p[a4@][s5$]{2}|s3cr3t|^\W*(?:user|admin|root|db)", re.IGNORECASE)
 _MOST = 20
+_SHORTEST = 16
+"""Characters of the varying part of a token."""
+_KEY_LENGTH = 56
+"""Characters between the lines of the shortest private key."""
 
 
 def find_secrets(text: str) -> Seen:
     """The secrets of a text that look real."""
     hits: list[Hit] = []
-    for shape in shapes():
-        if shape.bits is None or shape.mark not in text:
+    told: set[int] = set()
+    for shape, bits in accusing():
+        if shape.mark not in text:
             continue
         for found in exact(shape.regex).finditer(text):
-            if len(hits) < _MOST and _is_real(found[1], shape.bits) and not _shown_as_example(text, found.start()):
+            real = len(hits) < _MOST and found.start() not in told and _is_real(found[1], bits)
+            if real and not _shown_as_example(text, found.start()):
+                told.add(found.start())
                 evidence = shorten_token(found[0], shape.kind)
                 hits.append(Hit("shipped-secret", line_of(text, found.start()), evidence, None, shape.kind))
-    if "PRIVATE KEY" in text:
+    for mark, block in (("PRIVATE KEY", _KEY_BLOCK), ("PuTTY-User-Key-File-", _PUTTY)):
         hits += [
-            Hit("shipped-private-key", line_of(text, found.start()), found[0].split("\n")[0][:64] + " ***")
-            for found in _KEY_BLOCK.finditer(text)
+            Hit("shipped-private-key", line_of(text, found.start()), re.split(r"\\n|\n", found[0])[0][:64] + " ***")
+            for found in (block.finditer(text) if mark in text else ())
             if _is_key(found[1])
+        ]
+    if "://" in text:
+        hits += [
+            Hit("shipped-secret", line_of(text, found.start()), redact(found[0]), None, "password")
+            for found in _ADDRESS.finditer(text)
+            if _is_password(found[1], found[2]) and not _shown_as_example(text, found.start())
         ]
     if "mnemonic" in (lowered := text.lower()) or "seed" in lowered or "recovery phrase" in lowered:
         hits += [
@@ -56,7 +79,7 @@ def find_secrets(text: str) -> Seen:
 
 def _is_real(varying: str, least: float) -> bool:
     """Does the varying part of a token look random?"""
-    if pattern("placeholders").search(varying) or _RUN.search(varying):
+    if len(varying) < _SHORTEST or pattern("placeholders").search(varying) or _RUN.search(varying):
         return False
     if len(varying) >= 20 and (varying.isalpha() and (varying.islower() or varying.isupper())) and least > 3.2:
         return False
@@ -88,5 +111,16 @@ def _is_key(body: str) -> bool:
     """Is there a key between the lines, or only dots that stand for one?"""
     bare = re.sub(r"\\n|\\r|[^A-Za-z0-9+/=]", "", body)
     return (
-        len(bare) >= 150 and "..." not in body and not pattern("placeholders").search(bare[:60]) and _bits(bare) > 4.5
+        len(bare) >= _KEY_LENGTH
+        and "..." not in body
+        and not pattern("placeholders").search(bare[:60])
+        and not _RUN.search(bare[:60].replace("AAAA", ""))
+        and _bits(bare) > (4.5 if len(bare) >= 150 else 4.0)
     )
+
+
+def _is_password(value: str, host: str) -> bool:
+    """Is this the password of an account at a machine that others can reach, and not a word that stands for one?"""
+    if host_of(host).kind in ("loopback", "private", "reserved") or pattern("placeholders").search(f"{value} {host}"):
+        return False
+    return looks_random(value) and _bits(value) >= 3 and not _LEET.search(value) and not _counting(value)

@@ -210,7 +210,10 @@ class Collector:
         """A name as it may be kept; "" for what is no text."""
         if not isinstance(text, str):
             return ""
-        return hide_secrets(clean_text(text[: 2 * longest]), self._known)[0][:longest]
+        start = text[: 2 * longest]
+        if len(text) > len(start):  # half a token is known by no shape
+            start = start[: max(start.rfind(" "), start.rfind("\n"), 0)]
+        return hide_secrets(clean_text(start), self._known)[0][:longest]
 
     def transcript(self) -> Transcript:
         """What was collected."""
