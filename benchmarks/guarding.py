@@ -8,7 +8,7 @@
 LABELS is a table (CSV or JSON lines) with the columns `path` (a package, relative to DIR) and `label` (any word: a
 stratum, `benign`). Verdicts are counted for each label, never pooled; `--by` counts them for each value of another
 column, too. `--pool` takes honest skills as lines with `name`, `description` and `body` instead, `--packages` lines
-with `label` and `files`, `--pairs` files of dangers and their twins. Beside it, in the same run and on the same
+with `label` and `files`, `--pairs` YAML of dangers and their twins. Beside it, in the same run and on the same
 packages, the scanners of hermes-agent and cisco-ai-skill-scanner where an interpreter is given that has them. Times are
 CPU seconds of one process that has started up; ratios carry from one machine to another, seconds do not. Packages are
 read as text; nothing of them is run.
@@ -26,6 +26,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from base64 import b64decode
 from contextlib import ExitStack
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -34,7 +35,7 @@ from whet.guard.scan import scan
 from whet.library.standalone import read_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 GOALS = {"hermes": 10, "cisco": 20}
 """How many times cheaper a package has to be than with a peer."""
@@ -248,12 +249,15 @@ def _label(row: dict[str, Any], by: str) -> str:
     return f"{row[by]} {row['label']}" if by else str(row["label"])
 
 
-def _lay(place: str, files: dict[str, str]) -> None:
+def _lay(place: str, files: Mapping[str, str | dict[str, str]]) -> None:
+    """Write files that are a text, `{"text": ...}` or `{"base64": ...}`."""
     for name, content in files.items():
+        made = {"text": content} if isinstance(content, str) else content
+        data = b64decode(made["base64"]) if "base64" in made else made["text"].encode("utf-8", "surrogatepass")
         target = os.path.join(place, name)
         os.makedirs(os.path.dirname(target), exist_ok=True)
-        with open(target, "w", encoding="utf-8", errors="surrogatepass", newline="") as written:
-            written.write(content)
+        with open(target, "wb") as written:
+            written.write(data)
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from base64 import b64encode
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +34,9 @@ def counts(guarding: ModuleType, capsys: pytest.CaptureFixture[str], *arguments:
 
 
 def test_packages_in_lines(guarding: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    rows = [{"label": "benign", "source": "x", "files": HONEST}, {"label": "malicious", "source": "y", "files": FETCH}]
+    packed = {path: {"base64": b64encode(text.encode()).decode()} for path, text in FETCH.items()}
+    named = {path: {"text": text} for path, text in HONEST.items()}
+    rows = [{"label": "benign", "source": "x", "files": named}, {"label": "malicious", "source": "y", "files": packed}]
     path = tmp_path / "packages.jsonl.gz"
     path.write_bytes(gzip.compress("".join(f"{json.dumps(row)}\n" for row in rows).encode()))
 
