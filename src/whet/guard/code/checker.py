@@ -33,7 +33,7 @@ _BUSY_WORDS = """curl wget base64 nc ncat bash sh powershell iex rm crontab dd m
 security osascript env printenv scp ssh launchctl systemctl"""
 _BUSY = frozenset(_BUSY_WORDS.split())
 """Words of commands that are worth a look."""
-_FLOWING_WORDS = """environ env post exec command system eval load loadstring http net socket tcpsocket curl reqwest
+_FLOWING_WORDS = """environ env getenv post exec command system eval load loadstring http net socket tcpsocket curl reqwest
 ureq httpclient webclient urlrequest popen spawn start processbuilder getruntime dial lwp uploadstring downloadfile"""
 _FLOWING = frozenset(_FLOWING_WORDS.split())
 """Words of programs that talk or run something."""

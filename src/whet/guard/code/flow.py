@@ -11,16 +11,13 @@ import re
 from typing import NamedTuple
 
 from whet.guard import patterns
-from whet.guard.finding import Hit, Seen
+from whet.guard.finding import Hit, Seen, rank
 from whet.guard.hosts import URL, host_of
 from whet.guard.places import places
-
-
-class Mark(NamedTuple):
-    """Where a value comes from."""
-
-    kind: str
-    what: str = ""
+from whet.guard.taint.execute import judge_started
+from whet.guard.taint.mark import ENVIRONMENT, NO_MARKS, Mark
+from whet.guard.taint.network import Judgement, judge_request
+from whet.guard.taint.secret import secret_key
 
 
 class Statement(NamedTuple):
@@ -76,18 +73,22 @@ def _own(text: str, names: frozenset[str], *, secrets: bool) -> frozenset[Mark]:
     """What a text takes by itself."""
     marks: set[Mark] = set()
     if secrets and secret_looking(text):
-        marks |= {Mark("secret", place.what) for place in places(text) if place.kind == "secret" and place.grave}
+        found = [(place.what, place.text) for place in places(text) if place.kind == "secret" and place.grave]
         if BEGINNING.search(text):
-            marks.add(Mark("secret", "SSH keys"))
+            found.append(("SSH keys", ".ssh"))
+        marks |= {
+            Mark("secret", what, path, grave=True, whole=True) for what, path in found if what != "cloud metadata"
+        }
     if names.isdisjoint(TAKING_NAMES):
         return frozenset(marks)
-    if ENVIRONMENT.search(text):
-        marks.add(Mark("environment"))
+    if ALL_VARIABLES.search(text):
+        marks.add(ENVIRONMENT)
+    marks |= {mark for name in VARIABLE.findall(text) if (mark := secret_key(name)) is not None}
     if FETCHES.search(text):
         url = URL.search(text)
-        marks.add(Mark("fetched", url[0][:300] if url else ""))
+        marks.add(Mark("fetched", "the network", url[0][:300] if url else ""))
     if DECODES.search(text):
-        marks.add(Mark("decoded"))
+        marks.add(Mark("decoded", "a decoder"))
     return frozenset(marks)
 
 
@@ -119,7 +120,7 @@ def _statements(text: str) -> list[Statement]:
         defined = DEFINED.search(part)
         inside = (defined[1] or defined[3]) if defined else inside
         names = frozenset(NAME.findall(part))
-        sends = not names.isdisjoint(SENDING_NAMES) and SENDS.search(part) is not None
+        sends = not names.isdisjoint(SENDING_NAMES) and (SENDS.search(part) or FETCHES.search(part)) is not None
         writes = not names.isdisjoint(WRITING_NAMES) and WRITES.search(part) is not None
         runs = not names.isdisjoint(RUNNING_NAMES) and (RUNS.search(part) or EVALUATES.search(part)) is not None
         own = _own(part, names, secrets=secrets)
@@ -139,6 +140,8 @@ class _Flow:
         self.opened: dict[str, frozenset[str]] = {}
         """What a handle was opened with."""
         self.parameters: dict[str, list[str]] = {}
+        self.addresses: dict[str, str] = {}
+        """Names that stand for an address."""
         self.hits: dict[tuple[str, int], Hit] = {}
         self.changed = False
 
@@ -162,8 +165,11 @@ class _Flow:
         found = ASSIGNED.match(row.text)
         if found:
             left = NAME.findall(found[1].split("[")[0])[:8]
+            address = URL.search(found[2])
             for name in left:
                 self._learn(row.inside, name, marks)
+                if address is not None:
+                    self.addresses.setdefault(name, address[0])
             if left and OPENED.search(found[2]):
                 self.opened[left[0]] = frozenset(_texts(found[2])) | frozenset(NAME.findall(STRING.sub("", found[2])))
         if marks:
@@ -216,13 +222,13 @@ class _Flow:
             self._run(row, marks)
 
     def _sent(self, row: Statement, marks: frozenset[Mark]) -> None:
-        url = URL.search(row.text)
-        host = host_of(url[0]) if url else None
-        if host is not None and host.near:
-            return
-        secrets = sorted(mark.what for mark in marks if mark.kind == "secret" and mark.what != "cloud metadata")
-        if secrets or Mark("environment") in marks:
-            self._hit("secret-sent", row, host.name if host else "")
+        found = URL.search(row.text)
+        names = [self.addresses[name] for name in sorted(row.names) if name in self.addresses]
+        url = found[0] if found else names[0] if names else ""
+        keys = frozenset(mark for mark in marks if mark.kind == "key") if HEADER.search(row.text) else NO_MARKS
+        sent = frozenset(mark for mark in marks if mark.kind in ("secret", "env", "key"))
+        for one in judge_request(url, sent - keys, keys):
+            self._hit(row, one)
 
     def _written(self, row: Statement, mark: Mark) -> None:
         handles = frozenset[str]().union(*(self.opened.get(name, frozenset()) for name in row.names))
@@ -260,36 +266,32 @@ class _Flow:
         own = set(NAME.findall(bare))
         inner = frozenset(mark for name in own for mark in self._held(row.inside, name))
         if DECODES.search(bare):
-            inner |= {Mark("decoded")}
+            inner |= {Mark("decoded", "a decoder")}
         if FETCHES.search(given):
             inner |= {mark for mark in marks if mark.kind == "fetched"}
         if not own and not inner:
             return
-        if any(mark.kind == "decoded" for mark in inner):
-            self._hit("exec-decoded", row)
         for mark in sorted(inner):
-            if mark.kind == "fetched" and not _near(mark.what):
-                unknown = not mark.what or host_of(mark.what).kind == "known"
-                self._hit("exec-fetched", row, severity="warn" if unknown else None)
+            if mark.kind == "decoded":
+                self._hit(row, Judgement("exec-decoded"))
+            elif mark.kind == "fetched" and not _near(mark.subject):
+                unknown = not mark.subject or host_of(mark.subject).kind == "known"
+                self._hit(row, Judgement("exec-fetched", "warn" if unknown else None))
 
     def _started(self, row: Statement, mark: Mark) -> None:
-        if mark.kind == "decoded":
-            self._hit("exec-decoded", row)
-        elif not _near(mark.what):
-            host = host_of(mark.what) if mark.what else None
-            plain = mark.what.lower().startswith("http://") or (host is not None and host.shady)
-            severity = None if plain else "info" if host is not None and host.kind == "known" else "warn"
-            self._hit("exec-fetched", row, severity=severity)
+        if not _near(mark.subject):
+            self._hit(row, judge_started(mark))
 
-    def _hit(self, rule: str, row: Statement, subject: str = "", severity: str | None = None) -> None:
-        key = (rule, row.line)
-        if key not in self.hits or (severity is None and self.hits[key].severity is not None):
-            self.hits[key] = Hit(rule, row.line, patterns.shorten(row.text), severity, subject)  # type: ignore[arg-type]  # literals of the callers
+    def _hit(self, row: Statement, one: Judgement) -> None:
+        old = self.hits.get((one.rule, row.line))
+        if old is None or rank(one.severity) > rank(old.severity):
+            evidence = patterns.shorten(row.text)
+            self.hits[one.rule, row.line] = Hit(one.rule, row.line, evidence, one.severity, one.subject, one.message)
 
 
 _COMMON_NAMES = """err e ok ctx self this nil null true false String string byte os io http net fmt exec File Net HTTP
 URI Process System new return if else end do var let my error json JSON require import use package main filepath Join
-Dir ENV Path Paths ioutil strings Base64 base64 URL tmp i j k n std fs env print println puts echo local function func
+Dir ENV Path Paths ioutil strings Base64 base64 URL tmp i j n std fs env print println puts echo local function func
 bytes buf"""
 _COMMON = frozenset(_COMMON_NAMES.split())
 """Names that say nothing about a value."""
@@ -368,12 +370,19 @@ LOOKED_AT = re.compile(
     r"[( !]([a-z_]\w{0,40})\s{0,4}(?=,\s{0,4}[\"'`]|\.(?:include\?|end_with\?|match|ends_with|EndsWith|Contains)\b)"
 )
 """A name that is compared with a text."""
+HEADER = re.compile(r"authorization|bearer|x-api-key|set_?header|headers?\b", re.IGNORECASE)
+"""A place of a request where a key belongs."""
 BEGINNING = re.compile(r"\.ssh[\\/]{1,2}(?:id_)?[\"'`*]")
 """A text that paths of keys begin with."""
 RETURNED = re.compile(r"^\s{0,200}return\b(.{0,2000})$", re.DOTALL)
 CALLED_ON = re.compile(r"^[\s{}]{0,200}[$@]?([A-Za-z_]\w{0,60})(?:\.|->|::)\w")
 
-ENVIRONMENT = re.compile(
+VARIABLE = re.compile(
+    r"(?:\bENV|\$_ENV|\$_SERVER|\b[gG]etenv|\bLookupEnv|\benv::var(?:_os)?|\bGetEnvironmentVariable|\benvironment)"
+    r"(?:\.fetch)?\s{0,3}[(\[{]\s{0,3}[\"']?([A-Za-z]\w{1,80})"
+)
+"""One variable of the environment, by its name."""
+ALL_VARIABLES = re.compile(
     r"\bENV\.(?:to_h|to_a|each|map|inspect|to_json|sort|select|dup)\b|\bos\.Environ\s{0,4}\(|%ENV\b"
     r"|\benv::vars\s{0,4}\("
     r"|\bSystem\.getenv\s{0,4}\(\s{0,4}\)|\bGetEnvironmentVariables\s{0,4}\(|\bgetenv\s{0,4}\(\s{0,4}\)|\$_ENV\b(?!\[)"
@@ -447,8 +456,12 @@ def _names(*shapes: re.Pattern[str], more: str = "") -> frozenset[str]:
     return frozenset(NAME.findall(" ".join((more, *(SYNTAX.sub(" ", shape.pattern) for shape in shapes)))))
 
 
-TAKING_NAMES = _names(ENVIRONMENT, DECODES, FETCHES, more="unpack Inflate DownloadFile DownloadString DownloadData")
-SENDING_NAMES = _names(SENDS, more="UploadString UploadData UploadFile UploadValues UploadStringAsync UploadFileAsync")
+TAKING_NAMES = _names(
+    ALL_VARIABLES, VARIABLE, DECODES, FETCHES, more="unpack Inflate DownloadFile DownloadString DownloadData"
+)
+SENDING_NAMES = _names(
+    SENDS, FETCHES, more="UploadString UploadData UploadFile UploadValues UploadStringAsync UploadFileAsync"
+)
 RUNNING_NAMES = _names(RUNS, EVALUATES, more="x")
 WRITING_NAMES = _names(WRITES, more="writeBytes writeText write_all DownloadFileAsync DownloadFileTaskAsync")
 SECRET_MARKS = (

@@ -19,6 +19,7 @@ from whet.guard.javascript.clients import (
     lookup,
     mailer,
     on_object,
+    prepared,
     request,
     socket,
     websocket,
@@ -167,6 +168,8 @@ def _passed(effects: Meaning, call: Call) -> Value:
         return known
     if method == "pipe" and call.args and call.args[0].name == "(file)":
         effects.write((call.args[0].props or {}).get("path", NOTHING), receiver)
+    if method == "pipe" and call.args and call.args[0].name in ("(request)", "(socket)", "(websocket)"):
+        effects.send((call.args[0].props or {}).get("url", NOTHING).text, [receiver])
     if method == "bind" and receiver.name:
         return Value(name=receiver.name)
     if method == "keys" and receiver.name == "Object":
@@ -336,7 +339,7 @@ def _cipher(_effects: Meaning, _call: Call) -> Value:
 
 
 def _awaited(_effects: Meaning, call: Call) -> Value:
-    """`await (...)` outside of an async function, which reads like a call."""
+    """`await (...)` outside of an async function, which reads like a call; `new URL(...)`."""
     return _arg(call, 0)
 
 
@@ -467,6 +470,8 @@ _SPECIAL = _table(
     (lookup, "dns.lookup dns.resolve dns.resolve4 dns.resolve6 dns.resolveTxt dns.resolveAny dns.resolveCname"),
     (xhr, "XMLHttpRequest"),
     (mailer, "nodemailer.createTransport"),
+    (prepared, "Request"),
+    (_awaited, "URL"),
     (image, "Image"),
     (_paste, "navigator.clipboard.readText clipboardy.readSync clipboardy.read clipboard.readText copy-paste.paste"),
     (_paste, "electron.clipboard.readText"),

@@ -25,6 +25,8 @@ _HANDING = frozenset(
     {"sendMail", "putObject", "upload", "createGist", "sendDocument", "sendMessage", "uploadFile", "postMessage",
      "createComment", "createIssue", "createOrUpdateFileContents", "create", "publish", "emit", "send", "put"}
 )  # fmt: skip
+_PUTTING = frozenset({"fastPut", "putFile", "uploadFile", "uploadFrom"})
+"""Methods that send the file whose path they are given."""
 _OWN = ("fs", "process", "console", "path", "os", "crypto", "Object", "Buffer", "res", "response", "child", "worker")
 
 
@@ -125,6 +127,11 @@ def mailer(_effects: Commands, call: Call) -> Value:
     return Value(name="(mailer)", props={"url": Value(f"smtp://{host}" if host else first.text)})
 
 
+def prepared(_effects: Commands, call: Call) -> Value:
+    """`new Request`: an address with what is to go there."""
+    return Value(props={**(argument(call, 1).props or {}), "url": argument(call, 0)})
+
+
 def image(_effects: Commands, _call: Call) -> Value:
     """A picture, whose address may carry something."""
     return Value(name="(image)", props={})
@@ -173,5 +180,7 @@ def on_object(effects: Commands, call: Call) -> Value | None:
 
 def handed(effects: Commands, call: Call, method: str) -> None:
     """A client of a service that is not known here is given something: keys of others have no business in it."""
+    if method in _PUTTING and (secret := effects.read(argument(call, 0))):
+        effects.handed([Value(marks=secret)])
     if method in _HANDING and not call.receiver.name.startswith(_OWN) and any(everything(arg) for arg in call.args):
         effects.handed(call.args)

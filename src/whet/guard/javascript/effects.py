@@ -14,6 +14,7 @@ from whet.guard.hosts import host_of, is_unsafe
 from whet.guard.javascript.values import Value, everything, merged
 from whet.guard.patterns import shorten
 from whet.guard.places import places
+from whet.guard.taint.execute import judge_started
 from whet.guard.taint.mark import HOLE, Mark
 from whet.guard.taint.network import judge_lookup, judge_request
 
@@ -205,11 +206,8 @@ class Effects:
         mark = self.files.get(path)
         if mark is None:
             return
-        if mark.kind == "decoded":
-            self.hit("runs-download", None, path)
-        elif not near([mark]):
-            kind = host_of(mark.subject).kind if _URL.match(mark.subject) else "other"
-            self.hit("runs-download", None if _grave(mark.subject) else "info" if kind == "known" else "warn", path)
+        if mark.kind == "decoded" or not near([mark]):
+            self._judged([judge_started(mark)._replace(subject=path)])
 
     # -- files -------------------------------------------------------------------------------------------------------
 

@@ -22,7 +22,7 @@ importscripts execa execacommand shelljs createcipheriv clipboardy readtext pbpa
 _RUNNING = frozenset(_RUNNING_WORDS.split())
 """One of these is enough."""
 _TALKING_WORDS = """fetch axios websocket xmlhttprequest got http https http2 superagent needle undici ky phin bent
-dgram dns net tls request ws octokit nodemailer s3 image sendbeacon send upload keylistener src"""
+dgram dns net tls request ws octokit nodemailer s3 image sendbeacon send upload keylistener src ssh2 sftp ssh ftp"""
 _TALKING = frozenset(_TALKING_WORDS.split())
 _TALKS_MARKS = (
     "fetch(", "axios", "WebSocket(", "XMLHttpRequest", "sendBeacon", "new Image", ".src =", ".src=", ".href =",
@@ -32,7 +32,7 @@ _TALKS = re.compile(
     r"[\"'](?:node:)?(?:https?|http2|net|tls|dgram|dns(?:/promises)?|got|ky|undici|superagent|needle|request|ws"
     r"|phin|bent"
     r"|node-fetch|cross-fetch|nodemailer|aws-sdk|@aws-sdk/[\w-]{1,40}|@octokit/[\w-]{1,40}|form-data"
-    r"|socket\.io-client)[\"']"
+    r"|socket\.io-client|ssh2|ssh2-sftp-client|node-ssh|basic-ftp)[\"']"
 )
 _KEEPING_WORDS = """homedir home userprofile appdata localappdata ssh aws kube npmrc netrc gnupg docker credentials
 keychain keychains wallet wallets cookie localstorage sessionstorage history keydown keypress keyup env
@@ -43,7 +43,7 @@ _KEEPS = re.compile(
     r"homedir|\bHOME\b|USERPROFILE|APPDATA|\.(?:ssh|aws|kube|npmrc|netrc|gnupg|docker|git-credentials)\b"
     r"|[Kk]eychain|wallet"
     r"|document\.cookie|(?:local|session)Storage|_history\b|\bkey(?:down|press|up)\b|KeyboardListener"
-    r"|process\.env\b(?!\.)|env\.\w{0,40}(?:KEY|TOKEN|SECRET|PASS|CRED|PAT|_UR[LI]|DSN|SEED|ID)|keystore|[Mm]nemonic|/etc/(?:passwd|shadow)"
+    r"|process\.env\b(?!\.)|\benv\s{0,4}[:}]|env\.\w{0,40}(?:KEY|TOKEN|SECRET|PASS|CRED|PAT|_UR[LI]|DSN|SEED|ID)|keystore|[Mm]nemonic|/etc/(?:passwd|shadow)"
     r"|\.env(?:\.\w{1,12})?[\"'`]|tdata|leveldb|type=[\"'\\]{0,2}password|screenshot|desktopCapturer|169\.254"
     r"|Login Data"
 )

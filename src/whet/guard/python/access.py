@@ -6,7 +6,7 @@ from typing import Any
 
 from whet.guard.python.fold import binary
 from whet.guard.python.tables import bare
-from whet.guard.python.values import NOTHING, UNKNOWN, Function, Hidden, Value
+from whet.guard.python.values import NOTHING, UNKNOWN, Function, Hidden, Klass, Value
 from whet.guard.taint.mark import ENVIRONMENT, NO_MARKS, Mark
 from whet.guard.taint.secret import secret_key
 
@@ -27,7 +27,7 @@ def several(marks: frozenset[Mark]) -> list[Mark]:
 
 def attribute(owner: Value, name: str) -> Value:
     """What an attribute of a value is."""
-    if owner.fn is not None and not isinstance(owner.fn, Function):
+    if isinstance(owner.fn, Klass):
         method = owner.fn.methods.get(name)
         if method is not None:
             return Value(fn=method)
@@ -117,7 +117,7 @@ def item(owner: Value, key: Value) -> Value:
 
 def variable(key: Value) -> Value:
     """A named variable of the environment."""
-    name = key.const if isinstance(key.const, str) else ""
+    name = key.text()
     if name in ("HOME", "USERPROFILE"):
         return Value("~")
     mark = secret_key(name)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from whet.guard.python.access import attribute, combined, gathered, union, variable
 from whet.guard.python.fold import bounded
 from whet.guard.python.tables import DANGEROUS, bare
-from whet.guard.python.values import NOTHING, UNKNOWN, Function, Hidden, Klass, Value, known
+from whet.guard.python.values import NOTHING, UNKNOWN, Function, Hidden, Klass, Partial, Value, known
 from whet.guard.taint.mark import HOLE, Mark
 
 if TYPE_CHECKING:
@@ -203,7 +203,7 @@ def _getter(reader: Reader, this: Call) -> Value | None:
 
 
 def _partial(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  handlers share one signature
-    return this.args[0] if this.args and (this.args[0].name or this.args[0].fn) else None
+    return Value(fn=Partial(this.args[0], this.args[1:], this.words)) if this.args else None
 
 
 def _type(reader: Reader, this: Call) -> Value | None:

@@ -22,7 +22,19 @@ from whet.guard.python.loops import chain, hooked, outlives, put
 from whet.guard.python.network import network
 from whet.guard.python.statements import block
 from whet.guard.python.tables import COPIERS, DANGEROUS, NUMBERS, ROOTS, bare
-from whet.guard.python.values import NOTHING, UNKNOWN, Function, Hidden, Klass, Scope, Value, either, joined, words
+from whet.guard.python.values import (
+    NOTHING,
+    UNKNOWN,
+    Function,
+    Hidden,
+    Klass,
+    Partial,
+    Scope,
+    Value,
+    either,
+    joined,
+    words,
+)
 from whet.guard.taint.mark import NO_MARKS, Mark
 
 if TYPE_CHECKING:
@@ -97,6 +109,9 @@ def call(reader: Reader, node: ast.Call, scope: Scope) -> Value:
             words.setdefault("**", value)
         else:
             words["**"] = value
+    if isinstance(callee.fn, Partial):
+        args, words = [*callee.fn.args, *args], {**callee.fn.words, **words}
+        callee = callee.fn.callee
     this = Call(node, scope, callee, owner, args, words)
     if callee.hidden and callee.name and DANGEROUS.fullmatch(this.name):
         reader.hit(

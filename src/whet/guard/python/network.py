@@ -21,9 +21,10 @@ from whet.guard.python.tables import (
     UPLOADS,
     is_http,
 )
-from whet.guard.python.values import NOTHING, Function, Value
+from whet.guard.python.values import NOTHING, UNKNOWN, Function, Value
 from whet.guard.taint.mark import HOLE, NO_MARKS, Kind, Mark
 from whet.guard.taint.network import host_at, judge_lookup, judge_request
+from whet.guard.taint.secret import belongs
 
 if TYPE_CHECKING:
     from whet.guard.python.calls import Call
@@ -88,6 +89,9 @@ def _connections(reader: Reader, this: Call) -> Value | None:
         this.owner.path = host if verb != "bind" else "<served>"
         reader.did.setdefault("listens" if verb == "bind" else "connects", this.node.lineno)
         return NOTHING
+    if verb == "putheader" and name.startswith("http.client."):
+        judge_marks(reader, this, this.owner.path, NO_MARKS, union(this.args))
+        return NOTHING
     if name.startswith("xmlrpc.client.ServerProxy.") and not verb.startswith("__"):
         return _sent(reader, this, "XML-RPC")
     if name.startswith(_RECEIVERS) and verb in ("recv", "recvfrom", "makefile", "read", "readline", "read_until"):
@@ -140,7 +144,10 @@ def _logged(reader: Reader, this: Call) -> None:
         if not host.near:
             reader.did.setdefault("logs away", this.node.lineno)
     elif any(
-        (mark.kind == "env" and mark.whole) or (mark.kind == "secret" and mark.grave) for mark in union(this.args)
+        (mark.kind in ("env", "key") and mark.grave)
+        or (mark.kind == "secret" and mark.grave)
+        or (mark.kind == "key" and belongs(mark.subject) == "vendor")
+        for mark in union(this.args)
     ):
         reader.did.setdefault("logs secrets", this.node.lineno)
 
@@ -198,6 +205,8 @@ def _sent(reader: Reader, this: Call, what: str) -> Value:
             *body,
             *(Value(marks=frozenset(mark for mark in value.marks if mark.kind == "secret")) for value in paths),
         ]
+    if this.verb == "sendto" and isinstance(target := this.arg(1).const, (list, tuple)) and target:
+        url = Value(target[0] if isinstance(target[0], str) else UNKNOWN)
     reader.fact("sink", what, this.node, url.text(), host_at(url.text()).shady)
     return judged(reader, this, url, body, head)
 

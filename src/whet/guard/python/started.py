@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from whet.guard.hosts import host_of, is_installer
 from whet.guard.python.access import files_of
 from whet.guard.python.files import above, key_of
 from whet.guard.python.values import NOTHING, UNKNOWN, Value
+from whet.guard.taint.execute import judge_started
 from whet.guard.taint.mark import HOLE, NO_MARKS, Mark
 
 if TYPE_CHECKING:
@@ -62,34 +62,10 @@ def _run_words(words: list[str]) -> list[int]:
 def ran_file(reader: Reader, node: ast.AST, marks: frozenset[Mark]) -> None:
     """A file of the program's own making is run: judged by where its content came from."""
     for mark in sorted(marks):
-        if mark.kind == "fetched":
-            url = mark.subject.replace(HOLE, "x")
-            kind = host_of(url).kind if url else "other"
-            if is_installer(url):
-                reader.hit("runs-download", node, "info", url)
-            elif (
-                url.startswith("http:")
-                or kind in ("address", "paste", "drop", "tunnel", "shortener")
-                or (kind in ("reserved", "other", "free") and mark.subject and not mark.subject.startswith(HOLE))
-            ):
-                reader.hit(
-                    "runs-download",
-                    node,
-                    "critical",
-                    url,
-                    f"It downloads a file from {host_of(url).name} and runs it",
-                )
-            else:
-                reader.hit("runs-download", node, "info" if kind == "known" else "warn", url)
-        elif mark.kind == "decoded":
-            own = files_of(marks)
-            reader.hit(
-                "self-extracting",
-                node,
-                None,
-                own[0] if own else "",
-                "It decodes a file, writes it out and runs it",
-            )
+        if mark.kind in ("fetched", "decoded"):
+            one = judge_started(mark)
+            own = files_of(marks) if mark.kind == "decoded" else []
+            reader.hit(one.rule, node, one.severity, own[0] if own else one.subject, one.message)
 
 
 def imported(reader: Reader, node: ast.AST, module: str) -> None:

@@ -70,6 +70,17 @@ class Klass:
         self.fields: dict[str, Value] = {}
 
 
+class Partial:
+    """A function that is given some of its arguments before it is called."""
+
+    __slots__ = ("args", "callee", "words")
+
+    def __init__(self, callee: Value, args: list[Value], words: dict[str, Value]) -> None:
+        self.callee = callee
+        self.args = args
+        self.words = words
+
+
 class Value:
     """What is known of one value."""
 
@@ -82,7 +93,7 @@ class Value:
         marks: frozenset[Mark] = NO_MARKS,
         hidden: Hidden = "",
         path: str = "",
-        fn: Function | Klass | None = None,
+        fn: Function | Klass | Partial | None = None,
     ) -> None:
         self.const = const
         self.name = name

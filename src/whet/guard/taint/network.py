@@ -51,7 +51,7 @@ def judge_request(url: str, body: frozenset[Mark], head: frozenset[Mark] = NO_MA
     host = host_at(url)
     hook = _WEBHOOK.search(url) is not None
     for mark in sorted(body):
-        yield from _judge_mark(mark, host, bad=hook or host.shady, hook=hook)
+        yield from _judge_mark(mark, host, bad=hook or host.shady, hook=hook, login=_LOGIN.search(url) is not None)
     yield from _judge_head(head - body, host)
     for marks, in_head in ((body, False), (head - body, True)):
         keys = sorted(mark.subject for mark in marks if mark.kind == "key")
@@ -102,7 +102,7 @@ def _told(host: Host) -> str:
     return host.name.replace(HOLE, "...") or "a server"
 
 
-def _judge_mark(mark: Mark, host: Host, *, bad: bool, hook: bool) -> Iterator[Judgement]:
+def _judge_mark(mark: Mark, host: Host, *, bad: bool, hook: bool, login: bool) -> Iterator[Judgement]:
     message = f"It sends {mark.what} to {_told(host)}"
     near = host.near
     if mark.kind == "env" and mark.whole:
@@ -112,7 +112,7 @@ def _judge_mark(mark: Mark, host: Host, *, bad: bool, hook: bool) -> Iterator[Ju
     elif mark.kind == "secret":
         known = host.kind in ("known", "loopback", "private")
         if mark.what in _ASKED:
-            if bad:
+            if bad or (mark.what == _ASKED[1] and host.name and not known and not login):
                 yield Judgement("secret-sent", None, host.name, message)
         elif mark.grave:
             lowered = host.kind == "loopback" or (host.kind == "known" and not mark.whole)
