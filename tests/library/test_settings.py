@@ -134,6 +134,21 @@ def test_a_file_that_is_not_toml_is_an_error(tmp_path: Path, content: bytes) -> 
     assert str(path) in caught.value.message
 
 
+def test_a_file_that_is_too_long_or_leads_nowhere_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text("stale_days = 20\n" + "#" * (1 << 20))
+    with pytest.raises(UsageError) as caught:
+        read_settings(str(path), home=HOME)
+    message = f"{path} is larger than 1,048,576 bytes, so none of it counts."
+    assert (caught.value.code, caught.value.message) == ("bad-config", message)
+    path.unlink()
+    path.symlink_to(tmp_path / "nowhere")
+    with pytest.raises(UsageError) as caught:
+        read_settings(str(path), home=HOME)
+    message = f"{path} cannot be read: No such file or directory."
+    assert (caught.value.code, caught.value.message) == ("bad-config", message)
+
+
 def test_a_file_that_cannot_be_read_is_an_error(tmp_path: Path, unprivileged: Callable[[str], Any]) -> None:
     (tmp_path / "config.toml").mkdir()
     with pytest.raises(UsageError) as caught:

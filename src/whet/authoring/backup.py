@@ -214,7 +214,14 @@ class _Pack:
         """Take in one skill, while nobody changes it."""
         real, member = os.path.realpath(directory), f"skills/{len(self.skills)}"
         try:
-            with FileLock(lock_path(state, "skill", real), timeout=_LOCK_SECONDS):
+            with ExitStack() as stack:
+                try:
+                    stack.enter_context(FileLock(lock_path(state, "skill", real), timeout=_LOCK_SECONDS))
+                except FailedError as error:
+                    if (
+                        error.code != "permission-denied"
+                    ):  # else whoever may only read changes nothing, and reads strictly
+                        raise
                 tree = read_tree(real)
                 modes = {path: _mode(os.path.join(real, *path.split("/"))) for path in tree or {}}
             for path in tree or {}:

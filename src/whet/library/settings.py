@@ -165,7 +165,7 @@ class SettingsReader:
         try:
             status = os.stat(path)  # before it is read
         except OSError:
-            return absent or read()
+            return read() if absent is None or os.path.islink(path) else absent
         known = self._known.get(path)
         if known is None or known[0] != raw_signature(status):
             seen = signature(status, self._clock())
@@ -197,12 +197,16 @@ def lowered(settings: Settings, project: Settings, root: str) -> Read:
 
 
 def _load(path: str) -> dict[str, object]:
-    if not os.path.exists(path):
+    if not os.path.lexists(path):
         return {}
     import tomllib
 
     try:
-        return tomllib.loads(read_file(path, _MAX_FILE).decode())
+        data = read_file(path, _MAX_FILE + 1)
+        if len(data) > _MAX_FILE:
+            message = f"{path} is larger than {_MAX_FILE:,} bytes, so none of it counts."
+            raise UsageError("bad-config", message, hint="Shorten the file, or move it away to use the defaults.")
+        return tomllib.loads(data.decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(
             "bad-config",
