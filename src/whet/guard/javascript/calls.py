@@ -21,6 +21,7 @@ from whet.guard.javascript.clients import (
     on_object,
     prepared,
     request,
+    server,
     socket,
     websocket,
     xhr,
@@ -116,6 +117,8 @@ class Meaning(Commands):
             given[0] = event
         if call.receiver.name.startswith("(") and call.method in ("then", "on", "once"):
             given[0] = call.receiver
+        if result.name == "(server)":
+            given[0] = result._replace(name="(socket)")
         if call.receiver.items and call.method in ("map", "forEach", "flatMap", "filter", "some", "every"):
             given[0] = one_of(call.receiver.items)
         outs = [program.bind(function, given) for function in functions]
@@ -465,6 +468,7 @@ _SPECIAL = _table(
     (beacon, "navigator.sendBeacon"),
     (client, "http2.connect undici.Client undici.Pool"),
     (websocket, "WebSocket WebSocket.WebSocket socket.io-client io"),
+    (server, "net.createServer tls.createServer"),
     (socket, "net.connect net.createConnection net.Socket tls.connect Deno.connect"),
     (datagrams, "dgram.createSocket"),
     (lookup, "dns.lookup dns.resolve dns.resolve4 dns.resolve6 dns.resolveTxt dns.resolveAny dns.resolveCname"),

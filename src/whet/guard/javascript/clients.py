@@ -91,6 +91,11 @@ def websocket(effects: Commands, call: Call) -> Value:
     return Value(name="(websocket)", marks=effects.fetched(url), props={"url": Value(url)})
 
 
+def server(_effects: Commands, _call: Call) -> Value:
+    """A port that others connect to."""
+    return Value(name="(server)", marks=frozenset({Mark("socket", "a socket", "tcp://0.0.0.0.served")}))
+
+
 def socket(_effects: Commands, call: Call) -> Value:
     """A connection without a protocol."""
     return _connected(call)

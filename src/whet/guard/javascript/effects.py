@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 
 from whet.guard.finding import Fact, Hit, rank
 from whet.guard.hosts import host_of, is_unsafe
-from whet.guard.javascript.values import Value, everything, merged
+from whet.guard.javascript.values import Value, everything, merged, written
 from whet.guard.patterns import shorten
 from whet.guard.places import places
 from whet.guard.taint.execute import judge_started
+from whet.guard.taint.files import judge_kept
 from whet.guard.taint.mark import HOLE, Mark
 from whet.guard.taint.network import judge_lookup, judge_request
 
@@ -136,7 +137,8 @@ class Effects:
         if any(mark.what == "the clipboard" for mark in sent):
             self.note("sends clipboard")
         head = merged([Value(marks=everything(value)) for value in headers])
-        self._judged(judge_request(url if known and url else "", sent, head))
+        shape = " ".join(written(value) for value in payload if sent)
+        self._judged(judge_request(url if known and url else "", sent, head, shape))
 
     def _judged(self, found: Iterable[Judgement]) -> None:
         for one in found:
@@ -220,6 +222,7 @@ class Effects:
             self.note("writes a note")
         if any(mark.what == "pressed keys" for mark in content.marks):
             self.hit("records-keys", "warn")
+        self._judged(judge_kept(everything(content), (path.text or "").replace(HOLE, "*")))
         for number, choice in enumerate(path.texts):
             text = _path(choice)
             if not text.strip(HOLE):

@@ -104,11 +104,18 @@ def worth(text: str, words: AbstractSet[str]) -> bool:
         return True
     if not words.isdisjoint(_TOUCHING) and _TOUCHES.search(text) and _PLACES.search(text):
         return True
+    if not words.isdisjoint(_TOUCHING) and ("base64" in words or _gathers(text)):
+        return True
     if not words.isdisjoint(_REMOVING) and _REMOVES.search(text) and _HOMES.search(text):
         return True
     if any(mark in text for mark in _ODD_MARKS):
         return True
     return any(mark in text and shape.search(text) for mark, shape in _ODD)
+
+
+def _gathers(text: str) -> bool:
+    """Does it take several variables of the environment?"""
+    return text.count("process.env") > 2 or text.count("env.") > 2
 
 
 def _sends(text: str) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from whet.guard.python.access import attribute, combined, gathered, union, variable
 from whet.guard.python.fold import bounded
+from whet.guard.python.started import imported
 from whet.guard.python.tables import DANGEROUS, bare
 from whet.guard.python.values import NOTHING, UNKNOWN, Function, Hidden, Klass, Partial, Value, known
 from whet.guard.taint.mark import HOLE, Mark
@@ -54,6 +55,7 @@ def _import(reader: Reader, this: Call) -> Value | None:
             message=f"The module {name.const} is imported by a hidden name",
         )
     module = name.const
+    imported(reader, this.node, module)
     if this.name == "__import__" and "fromlist" not in this.words and len(this.args) < 4:
         module = module.partition(".")[0]
     return Value(name=module, hidden=hidden)

@@ -20,7 +20,7 @@ from whet.guard.taint.secret import printed_by
 if TYPE_CHECKING:
     import ast
 
-    from whet.guard.finding import Seen
+    from whet.guard.finding import Seen, Severity
     from whet.guard.python.calls import Call
     from whet.guard.python.reader import Reader
 
@@ -94,7 +94,7 @@ def _code(reader: Reader, this: Call) -> Value | None:
     elif source.hidden or comes_from(marks, "decoded"):
         _decoded(reader, this, source)
     elif comes_from(marks, "served"):
-        reader.hit("exec-received", this.node)
+        reader.hit("exec-received", this.node, "critical" if "listens everywhere" in reader.did else None)
     elif len(files_of(marks)) >= 2:
         reader.hit("assembled-command", this.node, None, "", "It runs text put together from several files")
     elif isinstance(source.const, str) and known(source.const):
@@ -236,6 +236,9 @@ def _origin(reader: Reader, this: Call, command: Value, text: str, shell: bool) 
         reader.hit(
             "exec-fetched", this.node, None, subject_of(marks, "fetched"), "It starts what it fetched as a command"
         )
+    elif shell and whole and any(mark.kind == "served" and mark.what == "a socket" for mark in marks):
+        severity: Severity = "critical" if "listens everywhere" in reader.did else "warn"
+        reader.hit("shell-handed-over", this.node, severity, "", "It gives a shell what anybody sends to its port")
     elif whole and comes_from(marks, "decoded") and comes_from(marks, "file"):
         reader.hit("assembled-command", this.node, None, "", "It decodes a file and starts what comes out as a command")
     elif shell and comes_from(marks, "decoded") and whole:

@@ -12,6 +12,7 @@ from whet.guard.python.content import judge
 from whet.guard.python.data import ini
 from whet.guard.python.loops import named_places
 from whet.guard.python.values import NOTHING, UNKNOWN, Value, limited, strings, words
+from whet.guard.taint.files import judge_kept
 from whet.guard.taint.mark import HOLE, NO_MARKS, Mark
 
 if TYPE_CHECKING:
@@ -92,6 +93,8 @@ def read(reader: Reader, path: Value, node: ast.expr | None, where: ast.AST) -> 
             marks |= _HOME_FILES
         elif mark.kind == "folder":
             marks.add(Mark("secret", "a person's files", "~/"))
+        elif mark.kind == "listing":
+            marks.add(Mark("file", mark.what, mark.subject, grave=True, whole=True))
     for mark in marks:
         reader.fact("source", mark.what, where, mark.subject, mark.grave)
     key = key_of(path, node)
@@ -128,6 +131,8 @@ def written(
     text = path.path or path.text()
     key = key_of(path, node)
     reader.files[key] = reader.files.get(key, NO_MARKS) | content.marks or NO_MARKS
+    for one in judge_kept(content.marks, text):
+        reader.hit(one.rule, where, *one[1:])
     if not text or len(text) > 1000:
         return
     judge(reader, text, content, where, appends)
@@ -257,6 +262,8 @@ def _listed(reader: Reader, this: Call) -> Value:
         marks.add(Mark("folder", "a person's folder", "~/"))
     elif _STORE.search(text):
         marks.add(Mark("place", "a directory of secrets", text, grave=True, whole=True))
+    elif text in (".", "./") and (this.name == "os.walk" or pattern.startswith("**") or this.verb == "rglob"):
+        marks.add(Mark("listing", "all files of the project", text))
     shipped = reader.package.listing(text, pattern.lstrip("*")) if reader.package is not None and text else []
     if shipped and this.name != "os.walk":
         of_path = this.name.startswith("pathlib.")

@@ -73,6 +73,8 @@ def bind(reader: Reader, target: ast.expr, value: Value, scope: Scope) -> None:
             piece = item(value, Value(index)) if isinstance(value.const, (list, tuple)) else Value(marks=value.marks)
             if value.name == "asyncio.open_connection":
                 piece = Value(name=f"{value.name}().{index}", path=value.path)
+            elif value.name.startswith("socket.") and value.name.endswith(".accept()") and index == 0:
+                piece = Value(name="socket.socket()", path="<served>")
             if piece.marks is not value.marks:
                 piece = Value(piece.const, piece.name, value.marks, piece.hidden, piece.path, piece.fn)
             bind(reader, part.value if isinstance(part, ast.Starred) else part, piece, scope)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from whet.guard.hosts import host_of
 from whet.guard.places import places
 from whet.guard.python.access import union
-from whet.guard.python.files import read, written
+from whet.guard.python.files import dumped, read, written
 from whet.guard.python.tables import (
     CAPTURED,
     HEADERS,
@@ -22,6 +22,7 @@ from whet.guard.python.tables import (
     is_http,
 )
 from whet.guard.python.values import NOTHING, UNKNOWN, Function, Value
+from whet.guard.taint.files import judge_kept
 from whet.guard.taint.mark import HOLE, NO_MARKS, Kind, Mark
 from whet.guard.taint.network import host_at, judge_lookup, judge_request
 from whet.guard.taint.secret import belongs
@@ -87,6 +88,8 @@ def _connections(reader: Reader, this: Call) -> Value | None:
         target = this.arg(0).const
         host = target[0] if isinstance(target, (list, tuple)) and target and isinstance(target[0], str) else HOLE
         this.owner.path = host if verb != "bind" else "<served>"
+        if verb == "bind" and host in ("", "0.0.0.0", "::"):  # noqa: S104  what the scanned program binds to
+            reader.did.setdefault("listens everywhere", this.node.lineno)
         reader.did.setdefault("listens" if verb == "bind" else "connects", this.node.lineno)
         return NOTHING
     if verb == "putheader" and name.startswith("http.client."):
@@ -123,6 +126,8 @@ def _connections(reader: Reader, this: Call) -> Value | None:
 
 def _shown(reader: Reader, this: Call) -> None:
     """Output with a remote image in it: whoever renders it sends what stands in the address."""
+    for one in judge_kept(union(this.args), ""):
+        reader.hit(one.rule, this.node, *one[1:])
     for value in this.args:
         text = value.text()
         for mark in value.marks:
@@ -223,7 +228,8 @@ def judged(reader: Reader, this: Call, url: Value, body: list[Value], head: list
     host = host_at(url.text())
     marks = union([*body, url])
     known = url.text()
-    judge_marks(reader, this, known, marks, union(head))
+    shape = " ".join(dumped(value) for value in body if value.marks)
+    judge_marks(reader, this, known, marks, union(head), shape)
     local = any(mark.kind in ("secret", "env", "key", "file") for mark in marks)
     if url.hidden == "decoded" and host.name:
         reader.hit("hidden-address", this.node, "critical" if local else None, host.name)
@@ -248,9 +254,11 @@ def _shipped(path: str) -> bool:
     return bool(path) and HOLE not in path and not path.startswith(("$", "~", "/", "<tmp"))
 
 
-def judge_marks(reader: Reader, this: Call, url: str, marks: frozenset[Mark], head: frozenset[Mark] = NO_MARKS) -> None:
+def judge_marks(
+    reader: Reader, this: Call, url: str, marks: frozenset[Mark], head: frozenset[Mark] = NO_MARKS, shape: str = ""
+) -> None:
     """Judge what a program carries to an address."""
-    for one in judge_request(url, marks, head):
+    for one in judge_request(url, marks, head, shape):
         reader.hit(one.rule, this.node, *one[1:])
 
 

@@ -24,6 +24,10 @@ _WEBHOOK = re.compile(
     r"|hooks\.slack\.com/services/T\w{6,}/B\w{6,}/\w{10,}"
 )
 _LOGIN = re.compile(r"/(?:\w{0,20}(?:login|signin|auth|oauth2?|tokens?|sessions?))\b", re.IGNORECASE)
+_LABEL = re.compile(
+    rf"(?:key|token|appid|auth|secret|pass\w{{0,5}})[\"']?\s{{0,2}}[:=]\s{{0,2}}[\"']?(?:bearer )?{HOLE}", re.IGNORECASE
+)
+"""Where a service asks for a key: `?api_key=`, `"token": `."""
 _ASKED = ("a password that is asked for", "a password of the keyring")
 MESSENGERS = frozenset(("api.telegram.org", "discord.com", "discordapp.com", "hooks.slack.com", "hooks.zapier.com"))
 """Where a skill may well send messages, though what steals does it too."""
@@ -44,8 +48,13 @@ def host_at(url: str) -> Host:
     return host_of(url) if url and not start.startswith((HOLE, "/", "$", "{", "<")) else Host("", "other")
 
 
-def judge_request(url: str, body: frozenset[Mark], head: frozenset[Mark] = NO_MARKS) -> Iterator[Judgement]:
-    """What a request carries: in its body and address anything counts, in its headers what belongs elsewhere."""
+def judge_request(
+    url: str, body: frozenset[Mark], head: frozenset[Mark] = NO_MARKS, shape: str = ""
+) -> Iterator[Judgement]:
+    """What a request carries: in its body and address anything counts, in its headers what belongs elsewhere.
+
+    `shape` is the body as far as it is known, to see whether a key stands where the service asks for one.
+    """
     if not body and not head:
         return
     host = host_at(url)
@@ -62,7 +71,8 @@ def judge_request(url: str, body: frozenset[Mark], head: frozenset[Mark] = NO_MA
             yield Judgement("secret-sent", None, host.name, message)
             continue
         for key in keys:
-            severity = judge_key(key, url, in_head=in_head)
+            labelled = _LABEL.search(url) is not None or _LABEL.search(shape) is not None
+            severity = judge_key(key, url, in_head=in_head or (labelled and belongs(key) == "other"))
             if severity is not None:
                 rule = "secret-sent" if severity == "critical" else "key-sent"
                 yield Judgement(rule, severity, host.name, f"It sends {key} to {_told(host)}")
@@ -122,6 +132,8 @@ def _judge_mark(mark: Mark, host: Host, *, bad: bool, hook: bool, login: bool) -
     elif mark.kind == "file" and (hook or (host.shady and host.kind != "shortener")):
         message = f"It sends a local file to {_told(host)}"
         yield Judgement("file-sent", "critical" if hook else None, host.name, message)
+    elif mark.kind == "file" and mark.grave and host.name and not near and host.kind != "known":
+        yield Judgement("file-sent", None, host.name, message)
 
 
 def _judge_captured(mark: Mark, host: Host, message: str, *, bad: bool) -> Iterator[Judgement]:
