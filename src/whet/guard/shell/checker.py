@@ -34,6 +34,8 @@ _EACH = 60
 """Facts, and hits of one rule and severity, that are told."""
 _LONG = 20_000
 """Characters from which on a script is read, whatever stands in it."""
+_ACTIONS = re.compile(r"\$\{\{\s{0,4}(?:secrets|env|vars)\.(\w{1,80})\s{0,4}\}\}")
+"""How workflows write a secret."""
 _DATE = re.compile(r"\bdate\s{1,4}(?:-u\s{1,4})?\+?[\"']?\+?%")
 
 
@@ -41,6 +43,7 @@ def check(text: str) -> Seen:
     """What a script does that matters: hits of rules, and facts for the flow over the package."""
     if not worth_reading(text):
         return Seen()
+    text = _ACTIONS.sub(r"${\1}", text)
     reader = _Reader()
     seen = reader.judged(text, 1, _DEPTH)
     if console := from_console(text):
@@ -164,6 +167,14 @@ def _scripts(scene: Scene, step: Step) -> Iterator[Inner]:
     for one in inner(step.command):
         if one.text.strip() and (one.known or one.language == "shell"):
             yield one
+    for word in (*step.argv[:1], *(step.words if step.name == "eval" else ())):
+        for name in word.names if not word.known and word.source.strip("\"'").startswith("$") else ():
+            for origin in scene.variables.get(name, ()):
+                texts = [
+                    text.text for _, text in origin.command.assignments if " " in text.text and not text.substituted
+                ]
+                texts += [_filled(one) for one in origin.below if one.name in ("echo", "printf")]
+                yield from (Inner("shell", text, False, step.command.line) for text in texts if text.strip())
     if INTERPRETERS.get(step.name) == "shell" and step.before and not step.fetched:
         stages = [[one.name, *one.args] for one in step.before if all(word.known for word in one.argv)]
         first = step.before[0]
@@ -176,6 +187,23 @@ def _scripts(scene: Scene, step: Step) -> Iterator[Inner]:
             text = scene.content(step)
             if text and (_SCRIPT_FILE.search(target) or re.match(r"#!.{0,40}sh\b", text)):
                 yield Inner("shell", unescape(text), True, step.command.line)
+
+
+_DIRECTIVE = re.compile(r"%[sbq]")
+
+
+def _filled(step: Step) -> str:
+    """What `echo` or `printf` prints, with what is put in as it is written."""
+    words = [
+        word.text if word.known else word.source.strip("\"'")
+        for word in step.words
+        if word.text not in ("-n", "-e", "--")
+    ]
+    if step.name == "printf" and words:
+        for word in words[1:]:
+            words[0] = _DIRECTIVE.sub(word.replace("\\", "\\\\"), words[0], count=1)
+        return words[0]
+    return " ".join(words)
 
 
 def _told(hits: tuple[Hit, ...], text: str) -> Iterator[Hit]:

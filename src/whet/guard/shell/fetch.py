@@ -62,7 +62,7 @@ def severity_of(fetch: Fetch) -> tuple[str, Severity, str]:
     if plain and odd_top(host.name):
         return "pipe-shady", "critical", "it comes unprotected from a host of a kind that campaigns like"
     if plain:
-        return "pipe-to-shell", "warn", "it comes over plain HTTP, where anyone on the way can change it"
+        return "pipe-to-shell", "critical", "it comes over plain HTTP, where anyone on the way can change it"
     if fetch.insecure:
         return "pipe-to-shell", "warn", "the certificate of the server is not checked"
     if is_installer(url):

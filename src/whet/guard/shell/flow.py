@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from whet.guard.finding import Fact, Hit
 from whet.guard.patterns import shorten
 from whet.guard.places import places
-from whet.guard.shell.clients import Fetch, fetches, parts, programs, sends
+from whet.guard.shell.clients import Fetch, fetches, parts, programs, sends, table
 from whet.guard.shell.commands import inner, name_of, parse, unwrapped
 from whet.guard.shell.constant import decodes
 from whet.guard.taint.secret import secret_name
@@ -145,7 +145,19 @@ class Step:
 class Scene:
     """A script being judged: its steps, and what is found."""
 
-    __slots__ = ("_bodies", "_calls", "_outer", "facts", "files", "hits", "line", "script", "steps", "variables")
+    __slots__ = (
+        "_bodies",
+        "_calls",
+        "_folder",
+        "_outer",
+        "facts",
+        "files",
+        "hits",
+        "line",
+        "script",
+        "steps",
+        "variables",
+    )
 
     def __init__(self, text: str, line: int, outer: Scene | None = None) -> None:
         constants = outer.script.variables if outer is not None else {}
@@ -159,6 +171,8 @@ class Scene:
         """The steps that wrote each file."""
         self.steps = [Step(number, command) for number, command in enumerate(self.script.commands)]
         self._outer = frozenset(constants)
+        self._folder = ""
+        """Where the script is, if secrets lie there."""
         self._bodies: dict[str, list[Step]] = {}
         self._calls: dict[str, list[Step]] = {}
         if outer is not None:
@@ -206,15 +220,19 @@ class Scene:
 
     def in_word(self, step: Step, word: Word, at: int) -> dict[Mark, None]:
         """The secrets in a word of a step: its `at`-th argument, or -1 for any other word."""
-        found: dict[Mark, None] = {}
-        for name in word.names:
-            found.update(dict.fromkeys(self._in_variable(step, name)))
-        if at >= 0:
-            slot = step.slot(at)
-            for one in step.below:
-                if one.command.slot == slot:
-                    found.update(dict.fromkeys(one.passed()))
-        return found
+        return {mark: None for mark, _ in self.placed(step, word, at)}
+
+    def placed(self, step: Step, word: Word, at: int) -> Iterator[tuple[Mark, str]]:
+        """The secrets in a word, each with what stands before it there."""
+        for name in dict.fromkeys(word.names):
+            marks = dict.fromkeys(self._in_variable(step, name))
+            if marks:
+                before = re.split(rf"\$[{{!#]{{0,3}}{re.escape(name)}(?!\w)", word.source, maxsplit=1)
+                yield from ((mark, before[0] if len(before) > 1 else "") for mark in marks)
+        for one in step.below if at >= 0 else ():
+            if one.command.slot == step.slot(at):
+                before = re.split(r"\$\(|`|<\(", word.source, maxsplit=1)
+                yield from ((mark, before[0] if len(before) > 1 else "") for mark in one.passed())
 
     def in_file(self, step: Step, path: str, word: Word, at: int) -> dict[Mark, None]:
         """The secrets in a file that a word of a step names."""
@@ -256,6 +274,8 @@ class Scene:
                     if call is not step:
                         yield from self.in_word(call, word, at)
                         yield from (Mark(place.what, place.grave, "path") for place in _secrets(word.text))
+        elif name == "!":
+            yield Mark("the whole environment", True)
         elif secret_name(name) and name not in self._outer:
             asked = any(one.name == "read" or any(word.names for _, word in one.command.assignments) for one in origins)
             if not origins or asked:
@@ -309,6 +329,8 @@ class Scene:
 
     def _visit(self, step: Step) -> bool:
         """Take in what reaches a step; whether that was more than before."""
+        if step.name in ("cd", "pushd"):
+            self._folder = next((word for word in step.args for _ in _secrets(word)), "")
         before = (len(step.marks), len(step.fed), step.fetched, step.decoded, len(self.variables), len(self.files))
         named = [] if step.name in programs("stoppers") else list(self._from_variables(step))
         shown = named if not step.argv or step.name in programs("printers") or step.name in programs("readers") else []
@@ -338,7 +360,7 @@ class Scene:
         """Remember a step as the origin of the variables and files that it writes."""
         for name, _ in step.command.assignments:
             if not step.argv or step.name in _DECLARATIONS:
-                _add(self.variables, name, step)
+                _add(self.variables, name.partition("[")[0], step)
         if step.name in ("read", "mapfile", "readarray"):
             for word in step.args:
                 if not word.startswith("-"):
@@ -393,15 +415,18 @@ class Scene:
             if one.operator == "<<<":
                 step.fed.update(self.in_word(step, one.target, -1))
 
-    def _read(self, step: Step) -> None:
-        """Secrets that the step reads by itself."""
+    def _opens(self, step: Step) -> list[str]:
+        """What the step names of the files that it reads by itself."""
         name = step.name
         texts: list[str] = [
             one.target.text for one in step.command.redirections if one.operator == "<" or "<" in one.operator[:1]
         ]
         reads = name in programs("readers")
         if reads:
-            texts += step.args[:-1] if name in programs("movers") else step.args
+            plain = [part.text for part in parts(name, step.args) if part.place == "url"]
+            texts += (
+                plain[:-1] if name in ("scp", "rsync") else step.args[:-1] if name in programs("movers") else step.args
+            )
         elif name in programs("fetchers"):
             texts += [part.text.partition("@")[2] for part in parts(name, step.args) if part.place in ("body", "form")]
             texts += [part.text for part in parts(name, step.args) if part.place == "file"]
@@ -409,13 +434,24 @@ class Scene:
                 word for word in step.args if word[:5].lower() == "file:" or "169.254." in word or "metadata.g" in word
             ]
             texts += [word.partition("@")[2] for word in step.args if "@" in word and "=" not in word[:1]]
-        elif name in programs("cloud") or name in programs("mailers") or name in ("gh", "sftp"):
-            texts += step.args
+        elif name in programs("cloud") or name in programs("mailers") or name in ("gh", "sftp", "ftp", "lftp"):
+            texts += [*step.args, *(step.command.heredoc or "").split("\n")]
         elif not step.argv:
             texts += [word.text[2:-1].lstrip("< ") for _, word in step.command.assignments if "$(<" in word.text]
+        if (
+            self._folder
+            and (reads or name in programs("fetchers"))
+            and any(not word.startswith(("/", "~", "-", "http")) for word in step.args)
+        ):
+            texts.append(self._folder)
         outer = name_of(step.command.argv)
         if outer == "find" and name != "find" and (reads or name in programs("fetchers")):
             texts += [word.text for word in step.command.argv[: step.slot(0)]]
+        return texts
+
+    def _read(self, step: Step) -> None:
+        """Secrets that the step reads by itself."""
+        name, texts = step.name, self._opens(step)
         for text in texts:
             for place in _secrets(text):
                 if place.grave or name not in programs("pickers"):
@@ -424,9 +460,9 @@ class Scene:
         if (dumped := _dump(step)) is not None:
             step.own[dumped[0]] = dumped[1]
         for what, grave in step.own.items():
-            step.fed[Mark(what, grave)] = None
-        if reads or name in programs("fetchers"):
-            for mark in self._opened(step, listed=outer in ("xargs", "parallel")):
+            step.fed[Mark(what, True, "variable") if what.isupper() else Mark(what, grave)] = None
+        if name in programs("readers") or name in programs("fetchers"):
+            for mark in self._opened(step, listed=name_of(step.command.argv) in ("xargs", "parallel")):
                 step.fed[mark._replace(kind="content")] = None
         if name == "printenv":
             step.fed.update((Mark(word, True, "variable"), None) for word in step.args if secret_name(word))
@@ -517,10 +553,14 @@ def _dump(step: Step) -> tuple[str, bool] | None:
         return "the whole environment", True
     if name == "history" and (not args or args[0].isdigit()):
         return "shell history", True
-    if name == "security" and args and args[0] in ("dump-keychain", "find-generic-password", "find-internet-password"):
-        return "the keychain", args[0] == "dump-keychain"
     if name == "secretsdump.py" or (name == "reg" and "save" in args):
         return "password hashes", True
+    if name == "read" and any(re.fullmatch(r"-[a-zA-Z]{0,4}s[a-zA-Z]{0,2}", word) for word in args):
+        return "a password that is typed", False
+    line = " ".join(args)
+    for row in table()["prints"]:
+        if row["program"] == name and re.match(row["arguments"], line):
+            return row["what"], row.get("grave", False)
     if name in ("pbpaste", "xclip", "xsel", "wl-paste") and (name != "xclip" or step.has("-o")):
         return "the clipboard", False
     return None

@@ -226,10 +226,10 @@ def _encrypts(scene: Scene, step: Step) -> None:
     encrypting = (step.name == "openssl" and step.has("enc") and not step.has("-d")) or (
         step.name == "gpg" and step.has("-c", "--symmetric", "-e", "--encrypt") and not step.has("-d")
     )
-    looped = "loop" in step.command.inside or any(word.text in ("-exec", "find") for word in step.command.argv[:1])
+    looped = "loop" in step.command.inside or name_of(step.command.argv) == "find"
     if not encrypting or not looped:
         return
-    removed = any(
+    removed = re.search(r"-exec\s{1,4}(?:rm|shred)\b|-delete\b", step.command.text) is not None or any(
         other.name in ("rm", "shred", "srm") and "loop" in other.command.inside and abs(other.number - step.number) < 8
         for other in scene.steps
     )
@@ -242,7 +242,11 @@ def _encrypts(scene: Scene, step: Step) -> None:
 
 def _searched(scene: Scene) -> str:
     """The places that loops and `find` go through."""
-    return " ".join(" ".join(word.text for word in step.command.argv) for step in scene.steps if step.name == "find")
+    return " ".join(
+        " ".join(word.text for word in step.command.argv)
+        for step in scene.steps
+        if name_of(step.command.argv) == "find"
+    )
 
 
 def _snapshots(scene: Scene, step: Step) -> None:

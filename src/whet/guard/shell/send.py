@@ -23,32 +23,25 @@ if TYPE_CHECKING:
 Where = Literal["body", "head", "url", "login"]
 _LABEL = re.compile(
     r"(?:auth\w{0,12}|tokens?|[\w-]{0,20}keys?|secrets?|pass(?:word|wd|phrase)?|pwd|credentials?|pat|jwt|session\w{0,10}|cookies?|bearer)"
-    r"[\"'\]\\]{0,4}\s{0,3}[:=]\s{0,3}[\"'\\{$]{0,4}(?:(?:bearer|basic|token|key|apikey|bot|sso-key)[ =])?[\"'\\{$]{0,4}[\w@:.%-]{0,40}$",
+    r"[\"'\]\\]{0,4}\s{0,3}[:=]\s{0,3}[\"'\\{$]{0,4}(?:(?:bearer|basic|token|key|apikey|api-key|bot|sso-key)[ =])?[\"'\\{$]{0,4}[\w@:.%-]{0,40}$|/bot$",
     re.IGNORECASE,
 )
 """What stands before a key in a place that is made for it: `Authorization: Bearer `, `?api_key=`."""
+_PAIR = re.compile(r"^(?!ssh|gpg|pgp|rsa|deploy|wallet|eth|sol|btc)[a-z0-9]+_private_key$", re.IGNORECASE)
+"""The private half of a pair of keys that some services want as a login."""
 _EXPANSION = re.compile(r"\$\{[^}]{0,80}\}|\$\([^)]{0,200}\)|\$\w{1,80}|`[^`]{0,200}`|<[^>]{0,80}>|\{\w{0,40}\}")
 _REMOTE = re.compile(r"^(?:[\w.$\{\}<>-]{1,60}@)?[\w.$\{\}<>\[\]:-]{2,120}:(?!//|\\)|^(?:rsync|sftp|ftp|scp)://")
 _QUIET = frozenset({"shell history", "cloud metadata", "the account list", "environment files", "the clipboard"})
-_SECOND = re.compile(r"\$\(|`|\$\{?!?\w")
-"""Where in a word something is put in."""
 
 
 def look(scene: Scene, step: Step) -> None:
     """Judge one step."""
     _reads(scene, step)
-    device = next(
-        (
-            one.target.text
-            for one in step.command.redirections
-            if one.target.text.startswith(("/dev/tcp/", "/dev/udp/"))
-        ),
-        "",
-    )
+    device = _device(scene, step)
     if step.name in programs("fetchers"):
         _web(scene, step)
     elif device:
-        _leaves(scene, step, host_of(device.split("/")[3] if device.count("/") > 2 else ""), "a raw connection")
+        _leaves(scene, step, host_of(device), "a raw connection")
     elif step.name in programs("sockets") or (step.name == "openssl" and step.has("s_client")):
         _leaves(scene, step, _address(step), "a raw connection")
     elif step.name in programs("resolvers"):
@@ -69,6 +62,48 @@ def look(scene: Scene, step: Step) -> None:
         _requests(scene, step, ["https://api.github.com"], public=step.args[0] != "api")
     elif step.name == "git":
         _requests(scene, step, [word for word in step.args if "://" in word])
+        if step.has("push"):
+            _pushes(scene, step)
+
+
+_DEVICE = re.compile(r"/dev/(?:tcp|udp)/([^/\s]{1,200})")
+
+
+def _device(scene: Scene, step: Step) -> str:
+    """The host that a step writes to through a device of the shell, or through a descriptor that was opened on one."""
+    targets = [one.target.text for one in step.command.redirections]
+    if found := next((match for text in targets if (match := _DEVICE.match(text))), None):
+        return found[1]
+    numbers = {
+        one.target.text
+        for one in step.command.redirections
+        if one.operator in (">&", ">") and one.target.text.isdigit()
+    }
+    if not numbers - {"1", "2"}:
+        return ""
+    for other in scene.steps:
+        for one in other.command.redirections if other.name == "exec" or not other.argv else ():
+            if one.descriptor in numbers and (match := _DEVICE.match(one.target.text)):
+                return match[1]
+    return ""
+
+
+def _pushes(scene: Scene, step: Step) -> None:
+    """What is put into a repository and pushed to a host that nobody knows."""
+    earlier = [one for one in scene.steps if one.name == "git"]
+    urls = [
+        word for one in (step, *(two for two in earlier if two.has("remote"))) for word in one.args if "://" in word
+    ]
+    host = next((host_at(url) for url in urls if not host_at(url).near and host_at(url).kind != "known"), None)
+    added = [one for one in earlier if one.has("add") and not one.has("remote")]
+    if host is None or not host.name:
+        return
+    what = next((mark.what for one in added for mark in one.fed if mark.kind != "path"), "")
+    if what:
+        scene.hit("secret-sent", step, subject=host.name, message=f"what is pushed to {host.name} holds {what}")
+    elif any(one.has("-f", "--force", "-Af", "-fA") and one.has("-A", "--all", ".", "-Af", "-fA") for one in added):
+        message = f"everything in the folder, also what is kept out of it on purpose, is pushed to {host.name}"
+        scene.hit("send-shady", step, "critical", subject=host.name, message=message)
 
 
 def _reads(scene: Scene, step: Step) -> None:
@@ -123,17 +158,11 @@ def _web(scene: Scene, step: Step) -> None:
 
 _OWN = frozenset(
     {
-        *("the keychain", "git credentials", "package registry tokens", "the agent's own keys", "environment files"),
-        *(
-            "Kubernetes credentials",
-            "Google Cloud credentials",
-            "Docker credentials",
-            "cloud metadata",
-            "the clipboard",
-        ),
+        *("the keychain", "the agent's own keys", "environment files", "Google Cloud credentials", "cloud metadata"),
+        *("stored secrets", "password managers", "Kubernetes secrets", "a password that is typed", "the clipboard"),
     }
 )
-"""What people put into the header or address of a request to the service that it belongs to."""
+"""What people put into a place that is made for keys, in a request to the service that it belongs to."""
 
 
 def _requests(scene: Scene, step: Step, urls: Sequence[str], *, public: bool = False) -> bool:
@@ -158,19 +187,24 @@ def _requests(scene: Scene, step: Step, urls: Sequence[str], *, public: bool = F
 def _severity(mark: Mark, url: str, where: Where, before: str) -> Severity | None:
     if mark.kind == "variable":
         return _judge_variable(mark.what, _EXPANSION.sub(HOLE, url), where, before)
-    if mark.kind == "path" or host_of(url).near:
+    if mark.kind == "path" or host_at(_EXPANSION.sub(HOLE, url)).near:
         return None
-    if where == "body":
-        return (
-            "critical" if mark.grave or mark.what not in ("cloud metadata", "the clipboard", "the keychain") else None
-        )
-    return "critical" if mark.grave and mark.what not in _OWN else None
+    made = where == "login" or _LABEL.search(before) is not None
+    if (
+        mark.what in _OWN
+        and (made or mark.what in ("cloud metadata", "the clipboard"))
+        and not (mark.grave and where == "body")
+    ):
+        return None
+    return "critical"
 
 
 def _judge_variable(name: str, url: str, where: Where, before: str) -> Severity | None:
     """How grave it is that a secret of the environment goes to an address; more so in a place that is not made for keys."""
-    made = where == "login" or _LABEL.search(before) is not None
+    made = where in ("login", "head") or _LABEL.search(before) is not None
     severity, host = judge_key(name, url, in_head=made), host_at(url)
+    if severity and where == "login" and _PAIR.search(name):
+        return "warn"
     strange = bool(host.name) and HOLE not in host.name and not host.near and host.kind != "known"
     return "critical" if strange and not made and not own_service(name, url) else severity
 
@@ -178,8 +212,6 @@ def _judge_variable(name: str, url: str, where: Where, before: str) -> Severity 
 def _carried(scene: Scene, step: Step, part: Part) -> Iterator[tuple[Mark, Where, str]]:
     """The secrets in a part of a request, each with where it stands and what stands before it."""
     word, text = step.words[part.at], part.text
-    found = _SECOND.search(word.source)
-    before = word.source[: found.start()] if found else ""
     where: Where = {"body": "body", "form": "body", "head": "head", "login": "login", "url": "url"}.get(
         part.place, "body"
     )  # type: ignore[assignment]  # the values are those of Where
@@ -192,14 +224,14 @@ def _carried(scene: Scene, step: Step, part: Part) -> Iterator[tuple[Mark, Where
     ):
         where = "head" if re.match(r"[\w-]{1,60}:(?!=|//)", text) else "url" if text.startswith("http") else "body"
     path = _path(part)
-    if where == "body" and name_of(step.command.argv) in ("find", "xargs", "parallel"):
-        yield from ((mark, where, before) for mark in step.fed)
+    if where in ("body", "url") and name_of(step.command.argv) in ("find", "xargs", "parallel"):
+        yield from ((mark, where, text.partition("{}")[0]) for mark in step.fed)
     if path in ("-", "/dev/stdin"):
         yield from ((mark, where, "") for mark in scene.stdin(step))
     elif path:
         yield from ((mark, where, "") for mark in scene.in_file(step, path, word, part.at))
     else:
-        yield from ((mark, where, before) for mark in scene.in_word(step, word, part.at))
+        yield from ((mark, where, before) for mark, before in scene.placed(step, word, part.at))
 
 
 def _path(part: Part) -> str:
@@ -263,7 +295,8 @@ def _address(step: Step) -> Host:
 def _names(scene: Scene, step: Step) -> None:
     """Data in the labels of a name that is looked up."""
     for at, word in enumerate(step.words):
-        if word.text.startswith(("-", "+", "@")) or "." not in word.source:
+        pattern = step.name in ("ping", "ping6") and at > 0 and step.args[at - 1] == "-p"
+        if word.text.startswith(("-", "+", "@")) or ("." not in word.source and not pattern):
             continue
         made = [one for one in step.below if one.command.slot == step.slot(at)]
         made += [one for name in word.names for one in scene.variables.get(name, ())]
@@ -279,17 +312,21 @@ def _encodes(step: Step) -> bool:
 
 
 def _copies(scene: Scene, step: Step) -> None:
-    plain = [word for word in step.args if not word.startswith("-")]
-    shell = step.name == "ssh" and step.before and plain
-    if not plain or not (shell or _REMOTE.match(plain[-1])):
+    plain = [part.text for part in parts(step.name, step.args) if part.place == "url"]
+    asked = step.name in ("sftp", "ftp", "lftp") and step.command.heredoc is not None
+    shell = step.name == "ssh" and plain
+    if not plain or not (shell or asked or _REMOTE.match(plain[-1])):
         return
-    place = plain[0] if shell else plain[-1]
+    place = plain[0] if shell or asked else plain[-1]
+    host = host_of(place.rpartition("@")[2].partition(":")[0])
     marks = scene.stdin(step) if shell else step.fed
-    what = next((mark.what for mark in marks if mark.grave and mark.kind == "content"), "")
+    contents = [mark for mark in marks if mark.kind == "content" and (mark.grave or shell)]
     named = _variable(marks)
-    scene.fact("sink", step.name, step, place[:80])
-    if what or named:
-        host = host_of(place.rpartition("@")[2].partition(":")[0])
-        grave = named or host.kind in ("address", "tunnel", "drop")
-        message = f"what is copied to another machine holds {named or what}"
-        scene.hit("secret-sent", step, "critical" if grave else "warn", subject=place[:80], message=message)
+    if not shell or marks:
+        scene.fact("sink", step.name, step, place[:80])
+    if (not contents and not named) or (host.near and host.kind == "loopback"):
+        return
+    direct = not named and not shell and all(mark.what in step.own for mark in contents)
+    grave = not direct or host.kind in ("address", "tunnel", "drop")
+    message = f"what is copied to another machine holds {named or contents[0].what}"
+    scene.hit("secret-sent", step, "critical" if grave else "warn", subject=place[:80], message=message)

@@ -170,7 +170,9 @@ class Resolver:
         if name:
             parts.names.append(name)
             if source.startswith("${!"):
-                parts.names += re.findall(r"[A-Za-z_]\w{0,60}", self.variables.get(name, ""))[:20]
+                parts.names += (
+                    re.findall(r"[A-Za-z_]\w{0,60}", self.variables[name])[:20] if name in self.variables else ["!"]
+                )
         if name == "IFS" and source in ("$IFS", "${IFS}"):
             parts.text += " " if quoted else _CUT
             return
