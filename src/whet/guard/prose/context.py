@@ -27,7 +27,7 @@ _SPEAKING = re.compile(
     re.IGNORECASE,
 )
 _END = re.compile(r"(?<=[.!?:])\s+")
-_QUOTED = re.compile(r"(?:^|[\s(\[|,])[\"'“‘`«][^\"'“”‘’`«»\n]{0,30}$")
+_QUOTED = re.compile(r"(?:^|[\s(\[|,])[\"'“‘`«][^\"'“”‘’`«»\n]{0,80}$")
 
 
 def steps(block: Block, before: str) -> int:
@@ -38,7 +38,7 @@ def steps(block: Block, before: str) -> int:
     signs = (
         MENTIONING.search(block.trail) is not None,
         speaks(before),
-        _QUOTED.search(sentence[-40:]) is not None,
+        _QUOTED.search(sentence[-90:]) is not None,
         block.kind == "fence" and block.closed,
     )
     return min(sum(signs), 2)
