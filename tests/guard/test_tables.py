@@ -12,7 +12,7 @@ from whet import guard
 from whet.guard.finding import CATEGORIES, SEVERITIES
 from whet.guard.hosts import Kind
 from whet.guard.rules import every, pack
-from whet.guard.tables import load_table, word_list
+from whet.guard.tables import load_sets, load_table, word_list
 
 SOURCES = "".join(path.read_text("utf-8") for path in Path(guard.__path__[0]).rglob("*.py"))
 FIELDS = {"id", "severity", "category", "title", "why", "remedy", "references"}
@@ -47,3 +47,17 @@ def test_a_list_of_words_has_each_of_them_once_and_is_looked_at(name: str) -> No
     assert len(words) == len(word_list(name)) > 7
     assert all(isinstance(word, str) and word for word in words)
     assert re.search(rf"\"{name.removeprefix('installer_')}\"", SOURCES), "nobody asks for it"
+
+
+@pytest.mark.parametrize("language", ["python", "javascript", "code"])
+def test_what_is_known_of_functions_is_a_list_that_somebody_asks_for(language: str) -> None:
+    table = load_sets(f"{language}_api")
+    for name, words in table.items():
+        if isinstance(words, dict):
+            continue
+        assert words and all(isinstance(word, str) and word.strip() == word for word in words), name
+        asked = re.search(rf'api\("{language}", "{name}"\)', SOURCES) or f'_shape("{name}")' in SOURCES
+        assert asked, f"nobody asks for {name}"
+    if language == "python":
+        assert all(isinstance(name, str) for names in table["senders"].values() for name in names)
+        assert {key for row in table["sources"].values() for key in row} == {"what", "grave"}

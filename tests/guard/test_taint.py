@@ -356,7 +356,8 @@ def test_a_key_of_a_small_service_may_stand_where_the_service_asks_for_it() -> N
         assert worst(python.check(text).hits) == ("warn" if "post" in call else "info"), text
 
 
-@settings(max_examples=300)
+@pytest.mark.deep
+@settings(max_examples=300, deadline=None)
 @given(st.data())
 def test_constants_of_the_wrong_type_break_no_folding(data: st.DataObject) -> None:
     pick = st.sampled_from(CONSTANTS)
@@ -374,3 +375,7 @@ def test_constants_of_the_wrong_type_break_no_folding(data: st.DataObject) -> No
     )
     imports = "import os, base64, binascii, zlib, codecs, pathlib, json, functools"
     python.check(f"{imports}\nx = {line}\nos.system(x)\nopen(x, 'w').write(x)\n")
+
+
+def test_a_method_of_bytes_on_a_string_breaks_nothing() -> None:
+    assert python.check("import os\nx = 'a1'.hex()\nos.system(x)\n").hits == ()

@@ -34,3 +34,9 @@ def load_sets(name: str) -> dict[str, Any]:
     with open(os.path.join(os.path.dirname(__file__), "data", f"{name}.toml"), "rb") as file:
         table = tomllib.load(file)
     return {key: frozenset(value) if isinstance(value, list) else value for key, value in table.items()}
+
+
+def api(language: str, name: str) -> frozenset[str]:
+    """One of the lists of `data/LANGUAGE_api.toml`: functions and words of a language, by what they do."""
+    words: frozenset[str] = load_sets(f"{language}_api")[name]
+    return words

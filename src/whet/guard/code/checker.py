@@ -11,6 +11,7 @@ from whet.guard.code import flow as code_flow
 from whet.guard.finding import Fact, Hit, Seen
 from whet.guard.patterns import Pattern
 from whet.guard.places import places
+from whet.guard.tables import api
 
 _SENDING = re.compile(
     r"Net::HTTP\.post|http\.Post\b|HTTP::Request|curl_exec|HttpPost|PostAsync|UploadString|reqwest::|LWP::UserAgent",
@@ -29,16 +30,9 @@ _COMMAND = re.compile(
     re.IGNORECASE,
 )
 _STRING = re.compile(r"\"((?:[^\"\\\n]|\\.){6,1500})\"|'((?:[^'\\\n]|\\.){6,1500})'")
-_BUSY_WORDS = """curl wget base64 nc ncat bash sh powershell iex rm crontab dd mkfs chmod python python3 cat tar
-security osascript env printenv scp ssh launchctl systemctl"""
-_BUSY = frozenset(_BUSY_WORDS.split())
-"""Words of commands that are worth a look."""
-_FLOWING_WORDS = """environ env getenv post exec command system eval load loadstring http net socket tcpsocket curl reqwest
-ureq httpclient webclient urlrequest popen spawn start processbuilder getruntime dial lwp uploadstring downloadfile"""
-_FLOWING = frozenset(_FLOWING_WORDS.split())
-"""Words of programs that talk or run something."""
-_TALKING_WORDS = "post http net request exec httppost postasync uploadstring reqwest useragent lwp curl"
-_TALKING = frozenset(_TALKING_WORDS.split())
+_BUSY = api("code", "busy")
+_FLOWING = api("code", "flowing")
+_TALKING = api("code", "talking")
 _MOST = 20
 _PATTERNS: tuple[Pattern, ...] = (
     # Ruby

@@ -14,6 +14,7 @@ from whet.guard import patterns
 from whet.guard.finding import Hit, Seen, rank
 from whet.guard.hosts import URL, host_of
 from whet.guard.places import places
+from whet.guard.tables import api
 from whet.guard.taint.execute import judge_started
 from whet.guard.taint.mark import ENVIRONMENT, NO_MARKS, Mark
 from whet.guard.taint.network import Judgement, judge_request
@@ -289,12 +290,7 @@ class _Flow:
             self.hits[one.rule, row.line] = Hit(one.rule, row.line, evidence, one.severity, one.subject, one.message)
 
 
-_COMMON_NAMES = """err e ok ctx self this nil null true false String string byte os io http net fmt exec File Net HTTP
-URI Process System new return if else end do var let my error json JSON require import use package main filepath Join
-Dir ENV Path Paths ioutil strings Base64 base64 URL tmp i j n std fs env print println puts echo local function func
-bytes buf"""
-_COMMON = frozenset(_COMMON_NAMES.split())
-"""Names that say nothing about a value."""
+_COMMON = api("code", "common")
 
 
 def _texts(text: str) -> list[str]:
@@ -312,8 +308,7 @@ def _parameters(given: str) -> list[str]:
     return found
 
 
-_TYPES_NAMES = "string byte int bool error String char float mut ref const final str u8 Vec array list dict my"
-_TYPES = frozenset(_TYPES_NAMES.split())
+_TYPES = api("code", "types")
 
 
 def _first(given: str) -> str:
@@ -342,6 +337,12 @@ def _near(url: str) -> bool:
 
 
 # --- the shapes by which programs of many languages are read ----------------------------------------------------------
+
+
+def _shape(name: str) -> re.Pattern[str]:
+    """One expression of the alternatives that the table lists."""
+    return re.compile("|".join(sorted(api("code", name))))
+
 
 NAME = re.compile(r"[A-Za-z_]\w{0,60}")
 STRING = re.compile(r"\"(?:[^\"\\\n]|\\.){0,600}\"|'(?:[^'\\\n]|\\.){0,600}'|`[^`]{0,600}`")
@@ -382,67 +383,13 @@ VARIABLE = re.compile(
     r"(?:\.fetch)?\s{0,3}[(\[{]\s{0,3}[\"']?([A-Za-z]\w{1,80})"
 )
 """One variable of the environment, by its name."""
-ALL_VARIABLES = re.compile(
-    r"\bENV\.(?:to_h|to_a|each|map|inspect|to_json|sort|select|dup)\b|\bos\.Environ\s{0,4}\(|%ENV\b"
-    r"|\benv::vars\s{0,4}\("
-    r"|\bSystem\.getenv\s{0,4}\(\s{0,4}\)|\bGetEnvironmentVariables\s{0,4}\(|\bgetenv\s{0,4}\(\s{0,4}\)|\$_ENV\b(?!\[)"
-    r"|\$_SERVER\b(?!\[)|do\s{1,4}shell\s{1,4}script\s{1,4}\"(?:env|printenv)\"|\bio\.popen\s{0,4}\(\s{0,4}\"(?:env"
-    r"|printenv)\""
-)
-DECODES = re.compile(
-    r"\b(?:Base64\.(?:strict_|urlsafe_)?decode64|base64_decode|decode_base64|DecodeString|FromBase64String"
-    r"|from_base64|hex2bin"
-    r"|gzinflate|gzuncompress|str_rot13|unpack1?\s{0,4}\(?\s{0,4}[\"'][mH]|getDecoder\(\)|base64::decode"
-    r"|\.decode\s{0,4}\(\s{0,4}[\"'][A-Za-z0-9+/=]{24}"
-    r"|Inflater?|inflate|pack\s{0,4}\(?\s{0,4}[\"']H)",
-)
-FETCHES = re.compile(
-    r"\bhttp\.(?:Get|NewRequest)\b|\bNet::HTTP\b|\bURI\.open\b|\bURI\([^\n]{0,200}\)\.(?:open|read)\b|\bopen-uri\b"
-    r"|\bHTTParty\.|\bFaraday\."
-    r"|\bfile_get_contents\s{0,4}\(\s{0,4}[\"']https?:|\bcurl_exec\b|\bLWP::Simple\b|\bgetstore\b"
-    r"|\bLWP::UserAgent\b|\bHTTP::Tiny\b"
-    r"|\breqwest::|\bureq::|\bHttpClient\b|\bURL\s{0,4}\(\s{0,4}[\"']https?:|\bWebClient\b|\bDownload(?:String|Data"
-    r"|File)(?:Async|TaskAsync)?\b"
-    r"|\bGetStringAsync\b|\bGetByteArrayAsync\b|\bhttp\.request\s{0,4}\(|\bget\s{0,4}\(\s{0,4}[\"']https?:"
-    r"|\bcopy\s{0,4}\(\s{0,4}[\"']https?:"
-)
-SENDS = re.compile(
-    r"\bhttp\.(?:Post|PostForm|NewRequest)\b|\bNet::HTTP(?:\.post|::Post|::Put)|\.post_form\b|\bHTTParty\.post"
-    r"|\bFaraday\.post|\bRestClient\.post"
-    r"|\bTyphoeus\.post|\bcurl_exec\b|\bCURLOPT_POSTFIELDS\b|\bHTTP::Request\b|(?:->|\.)post\s{0,4}\(|\breqwest::"
-    r"|\bureq::|\.body\s{0,4}\("
-    r"|\bHttpPost\b|\bBodyPublishers\b|\bgetOutputStream\b|\bPostAsync\b|\bUpload(?:String|Data|File"
-    r"|Values)\w{0,12}\b|\bhttp\.request\s{0,4}[({]"
-    r"|\bfsockopen\b|\bfwrite\s{0,4}\(\s{0,4}\$(?:fp|sock|socket|conn)|\bTCPSocket\b|\bUDPSocket\b"
-    r"|\bnet\.Dial\w{0,8}\b|\bconn\.Write\b|\bTcpStream\b"
-    r"|\bnew\s{1,4}Socket\b|\bTcpClient\b|\bSmtpClient\b|\bmail\s{0,4}\(|\bstream_context_create\b"
-    r"|\bio\.Copy\s{0,4}\(\s{0,4}(?:conn|c|sock)\b"
-    r"|\b(?:LookupHost|LookupTXT|LookupIP|gethostbyname|Resolv\.getaddress|dns_get_record|GetHostEntry)\b"
-    r"|\bstream_socket_client\b"
-    r"|\.PutObject\b|\.put_object\b|\bURLRequest\b|\bhttpBody\b|\bdataTask\b"
-)
-RUNS = re.compile(
-    r"\bexec\.Command(?:Context)?\s{0,4}\(|\bCommand::new\s{0,4}\(|\bProcessBuilder\s{0,4}\("
-    r"|getRuntime\(\)\.exec\s{0,4}\(|\bProcess\.Start\s{0,4}\("
-    r"|\bsystem\s{0,4}[( ]|\bexec\s{0,4}[( ]|\bspawn\s{0,4}[( ]|\bpopen\s{0,4}[( ]|\bIO\.popen\s{0,4}[( ]"
-    r"|\bos\.execute\s{0,4}[( ]|\bio\.popen\s{0,4}[( ]"
-    r"|\bOpen3\.\w{1,20}\s{0,4}[( ]|\bshell_exec\s{0,4}\(|\bpassthru\s{0,4}\(|\bproc_open\s{0,4}\("
-    r"|\bdo\s{1,4}shell\s{1,4}script\s|\bsyscall\.Exec\s{0,4}\("
-    r"|\bNSTask\b|\blaunchPath\b|%x[({\[]"
-)
-EVALUATES = re.compile(
-    r"\b(?:eval|instance_eval|class_eval)\s{0,4}[( ](?!\s{0,4}\{)|\b(?:loadstring|load|dostring|create_function"
-    r"|assert)\s{0,4}\("
-    r"|\bAssembly\.Load\s{0,4}\(|\bdefineClass\s{0,4}\(|\brun\s{1,4}script\s|\bCSharpScript\.|\bplugin\.Open\s{0,4}\("
-)
-WRITES = re.compile(
-    r"\bos\.(?:Create|WriteFile|OpenFile)\b|\bioutil\.WriteFile\b|\bio\.Copy\b|\bFile\.(?:open|write|binwrite"
-    r"|WriteAll\w{1,10}|AppendAll\w{1,10})\b"
-    r"|\bIO\.(?:copy_stream|binwrite|write)\b|\bfile_put_contents\b|\bfs::write\b|\bFile::create\b"
-    r"|\bFiles\.(?:write|copy|writeString)\b|\bFileOutputStream\b"
-    r"|\bwrite(?:Bytes|Text|_all)\b|\bDownloadFile\w{0,10}\b|\bgetstore\b|\bcopy\s{0,4}\(\s{0,4}[\"']https?:"
-    r"|\bio\.open\s{0,4}\(|\bfwrite\b|\bopen\s{0,4}\(\s{0,4}(?:my\s)?\S{1,20}\s{0,4},\s{0,4}[\"']>"
-)
+ALL_VARIABLES = _shape("all_variables")
+DECODES = _shape("decodes")
+FETCHES = _shape("fetches")
+SENDS = _shape("sends")
+RUNS = _shape("runs")
+EVALUATES = _shape("evaluates")
+WRITES = _shape("writes")
 OPENED = re.compile(
     r"\b(?:File|FileWriter|FileOutputStream|os\.Create|os\.OpenFile|File::create|fopen|io\.open|File\.open)\s{0,4}\("
 )

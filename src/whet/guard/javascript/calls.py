@@ -45,6 +45,7 @@ from whet.guard.javascript.values import (
     written,
 )
 from whet.guard.javascript.whole_file import hooks_keys, listening
+from whet.guard.tables import api
 from whet.guard.taint.mark import ENVIRONMENT, HOLE, Mark
 
 if TYPE_CHECKING:
@@ -57,23 +58,12 @@ if TYPE_CHECKING:
 _SENSITIVE = re.compile(
     r"^(?:child_process|eval|Function|exec|execSync|spawn|spawnSync|execFile|vm|net|require|process|fs|dns|https?)$"
 )
-_PASSING_NAMES = """toString text json data body blob arrayBuffer buffer trim split join map filter flat flatMap reduce
-slice concat push replace replaceAll entries values fromEntries assign from stringify parse encode encodeURIComponent
-escape String btoa inspect update final digest inflateSync gunzipSync deflateSync gzipSync brotliCompressSync compress
-encrypt serialize pack zip toJSON toBase64 read sort reverse get all allSettled race resolve then catch finally
-getReader on once addEventListener forEach find pop shift at substring substr match exec matchAll trimEnd normalize
-append set readText getItem unescape decodeURIComponent subarray transcode createReadStream pipe decode splice values
-addListener toObject generateAsync toBuffer getBuffer finalize padEnd padStart"""
-_PASSING = frozenset(_PASSING_NAMES.split())
-"""Methods whose result carries what goes in."""
+_PASSING = api("javascript", "passing")
 _NAMED_PASSING = re.compile(r"compress|encode|encrypt|stringif|serializ|tohex|base64|pack|zip", re.IGNORECASE)
 _LISTENING = frozenset({"on", "once", "addEventListener", "addListener"})
 _PARTS = frozenset({"match", "split", "exec", "find", "get", "substring", "slice", "matchAll", "getItem"})
 """Methods that give a part of a text."""
-_FILLING = frozenset(
-    {"append", "push", "set", "add", "unshift", "write", "update", "addFile", "addLocalFile", "addBuffer", "file"}
-)
-"""Methods that put what they are given into what they are called on."""
+_FILLING = api("javascript", "filling")
 
 
 class Meaning(Commands):

@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from whet.guard.javascript.values import NOTHING, Value, everything
+from whet.guard.tables import api
 from whet.guard.taint.mark import HOLE, Mark
 
 if TYPE_CHECKING:
     from whet.guard.javascript.commands import Commands
     from whet.guard.javascript.expressions import Call
 
-CLIENTS = frozenset(
-    {"fetch", "axios", "got", "request", "needle", "superagent", "ky", "undici", "bent", "phin", "(client)"}
-)
+CLIENTS = api("javascript", "clients")
 PLAIN = frozenset({"http.request", "http.get", "https.request", "https.get"})
 VERBS = frozenset({"get", "post", "put", "patch", "delete", "request", "stream", "head", "fetch", "send", "default"})
 _BODY_LESS = frozenset({"headers", "header", "auth", "agent", "timeout", "method", "signal", "credentials", "mode"})
@@ -21,10 +20,7 @@ _LIVING = frozenset({"http", "https", "superagent", "request", "needle", "(clien
 """Clients whose requests are filled after they are made."""
 _SENDING = frozenset({"write", "end", "send", "attach", "field", "form"})
 _CHAINED = frozenset({"set", "type", "accept", "on", "once", "timeout", "auth", "retry", "unref", "query", "ok"})
-_HANDING = frozenset(
-    {"sendMail", "putObject", "upload", "createGist", "sendDocument", "sendMessage", "uploadFile", "postMessage",
-     "createComment", "createIssue", "createOrUpdateFileContents", "create", "publish", "emit", "send", "put"}
-)  # fmt: skip
+_HANDING = api("javascript", "handing")
 _PUTTING = frozenset({"fastPut", "putFile", "uploadFile", "uploadFrom"})
 """Methods that send the file whose path they are given."""
 _OWN = ("fs", "process", "console", "path", "os", "crypto", "Object", "Buffer", "res", "response", "child", "worker")

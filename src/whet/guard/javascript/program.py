@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from whet.guard.javascript.expressions import EXPRESSIONS, FUNCTIONS, MOST_PROPS, Call
 from whet.guard.javascript.values import NOTHING, Value, either, joined, member, merged, module, one_of, unescaped
+from whet.guard.tables import api
 from whet.guard.taint.mark import HOLE, Mark
 
 if TYPE_CHECKING:
@@ -32,12 +33,7 @@ _WINDOW = 3000
 _STRONG = re.compile(
     rb"\beval\b|child_process|\bFunction\(|fromCharCode|\batob\b|homedir|execSync|spawn|process\.env\b(?!\.)|\.ssh\b|sendBeacon"
 )
-_TELLING = frozenset(
-    {"child_process", "fs", "http", "https", "http2", "net", "dgram", "dns", "vm", "os", "path", "process", "eval",
-     "Function", "require", "axios", "got", "fetch", "execa", "shelljs", "zlib", "Buffer", "atob", "localStorage",
-     "navigator"}
-)  # fmt: skip
-"""What a name has to stand for to be worth another look at where it is used."""
+_TELLING = api("javascript", "telling")
 _SAYS = re.compile(r"[^A-Z\s][^\n]{0,300}?[./:~\\ ]|[~/]|Library|AppData|[A-Z]:")
 """What a text has to say to be worth it."""
 

@@ -14,6 +14,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.guard.places import places
+from whet.guard.tables import api
 from whet.guard.taint.mark import ENVIRONMENT, HOLE, NO_MARKS, Mark
 from whet.guard.taint.secret import secret_key
 
@@ -274,10 +275,7 @@ def decoded(text: str, encoding: str) -> str | None:
         return None
 
 
-_CALLS_ON_TEXT = frozenset(
-    {"toString", "trim", "toLowerCase", "toUpperCase", "split", "replace", "replaceAll", "concat", "slice", "substring",
-     "substr", "charAt", "at", "repeat", "valueOf", "trimEnd", "trimStart", "normalize", "charCodeAt"}
-)  # fmt: skip
+_CALLS_ON_TEXT = api("javascript", "calls_on_text")
 
 
 def text_call(receiver: Value, method: str, args: Sequence[Value]) -> Value | None:

@@ -13,17 +13,13 @@ from typing import TYPE_CHECKING
 from whet.guard import patterns
 from whet.guard.finding import Fact
 from whet.guard.hosts import URL, host_of
+from whet.guard.tables import api
 
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
-_RUNNING_WORDS = """eval execsync spawn spawnsync execfile execfilesync runinthiscontext runinnewcontext runincontext
-importscripts execa execacommand shelljs createcipheriv clipboardy readtext pbpaste iohook uiohook execscript"""
-_RUNNING = frozenset(_RUNNING_WORDS.split())
-"""One of these is enough."""
-_TALKING_WORDS = """fetch axios websocket xmlhttprequest got http https http2 superagent needle undici ky phin bent
-dgram dns net tls request ws octokit nodemailer s3 image sendbeacon send upload keylistener src ssh2 sftp ssh ftp"""
-_TALKING = frozenset(_TALKING_WORDS.split())
+_RUNNING = api("javascript", "running")
+_TALKING = api("javascript", "talking")
 _TALKS_MARKS = (
     "fetch(", "axios", "WebSocket(", "XMLHttpRequest", "sendBeacon", "new Image", ".src =", ".src=", ".href =",
     ".href=",
@@ -34,11 +30,7 @@ _TALKS = re.compile(
     r"|node-fetch|cross-fetch|nodemailer|aws-sdk|@aws-sdk/[\w-]{1,40}|@octokit/[\w-]{1,40}|form-data"
     r"|socket\.io-client|ssh2|ssh2-sftp-client|node-ssh|basic-ftp)[\"']"
 )
-_KEEPING_WORDS = """homedir home userprofile appdata localappdata ssh aws kube npmrc netrc gnupg docker credentials
-keychain keychains wallet wallets cookie localstorage sessionstorage history keydown keypress keyup env
-globalkeyboardlistener
-keystore mnemonic passwd shadow tdata leveldb password screenshot desktopcapturer 169 login"""
-_KEEPING = frozenset(_KEEPING_WORDS.split())
+_KEEPING = api("javascript", "keeping")
 _KEEPS = re.compile(
     r"homedir|\bHOME\b|USERPROFILE|APPDATA|\.(?:ssh|aws|kube|npmrc|netrc|gnupg|docker|git-credentials)\b"
     r"|[Kk]eychain|wallet"
@@ -47,12 +39,8 @@ _KEEPS = re.compile(
     r"|\.env(?:\.\w{1,12})?[\"'`]|tdata|leveldb|type=[\"'\\]{0,2}password|screenshot|desktopCapturer|169\.254"
     r"|Login Data"
 )
-_TOUCHING_WORDS = """readfile readfilesync createreadstream readdir readdirsync writefile writefilesync appendfile
-appendfilesync createwritestream outputfile outputfilesync outputjson outputjsonsync writejson writejsonsync copyfile
-copyfilesync rename renamesync opendir opendirsync copy copysync"""
-_TOUCHING = frozenset(_TOUCHING_WORDS.split())
-_REMOVING_WORDS = """rm rmsync rmdir rmdirsync rimraf rimrafsync remove removesync emptydir emptydirsync deletesync"""
-_REMOVING = frozenset(_REMOVING_WORDS.split())
+_TOUCHING = api("javascript", "touching")
+_REMOVING = api("javascript", "removing")
 _TOUCHES = re.compile(
     r"\b(?:readFile|createReadStream|readdir|writeFile|appendFile|createWriteStream|outputFile|outputJson|writeJson"
     r"|copyFile|rename|opendir)(?:Sync)?\b|\.(?:copy|copySync)\s{0,4}\("

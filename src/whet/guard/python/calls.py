@@ -35,16 +35,14 @@ from whet.guard.python.values import (
     joined,
     words,
 )
+from whet.guard.tables import api
 from whet.guard.taint.mark import NO_MARKS, Mark
 
 if TYPE_CHECKING:
     from whet.guard.python.reader import Reader
 
 _RUNS = 5
-_CHANGERS = words(
-    "append extend add insert update write appendleft writelines put setdefault writestr set_payload attach set_content"
-    " add_attachment add_field feed"
-)
+_CHANGERS = api("python", "changers")
 _KEEPERS = words("str list tuple textwrap.dedent dict sorted string.Template io.StringIO iter")
 _DUMPERS = words("json.dumps plistlib.dumps yaml.dump yaml.safe_dump")
 _SAVERS = words("save to_csv to_json to_parquet to_excel tofile writeto savefig dump")

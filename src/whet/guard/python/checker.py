@@ -19,7 +19,8 @@ from whet.guard.python.execute import shell_seen
 from whet.guard.python.harm import together
 from whet.guard.python.reader import STEPS, Reader
 from whet.guard.python.statements import block
-from whet.guard.python.values import NOTHING, Value, words
+from whet.guard.python.values import NOTHING, Value
+from whet.guard.tables import api
 
 if TYPE_CHECKING:
     from whet.guard.finding import Severity
@@ -28,17 +29,7 @@ if TYPE_CHECKING:
 LARGEST = 1 << 20
 """Characters that are parsed at once."""
 _WORD = re.compile(r"[A-Za-z_]\w*")
-_TRIGGERS = words(
-    "exec eval execfile __import__ import_module subprocess popen system requests httpx aiohttp urllib urllib2"
-    " urllib3 socket smtplib ftplib paramiko websocket websockets boto3 pty ctypes marshal pickle dill cloudpickle"
-    " joblib shelve yaml torch winreg _winreg pynput pyautogui ImageGrab rmtree remove unlink dup2 write_text"
-    " write_bytes runpy exec_module __builtins__ builtins globals locals __dict__ __getattribute__ attrgetter"
-    " discord discord_webhook telebot telegram keyboard pyHook open commands fdopen execv execve execvp execl"
-    " spawn posix_spawn niquests cloudscraper curl_cffi treq grequests FunctionType read_pickle interact"
-    " InteractiveInterpreter windll environ getenv os posix sys settrace addaudithook shutil importlib sqlite3"
-    " pathlib dns winreg send2trash wget nt copyfile docker telnetlib xmlrpc pyperclip clipboard"
-    " win32clipboard get_ipython"
-)
+_TRIGGERS = api("python", "triggers")
 
 
 def check(text: str) -> Seen:

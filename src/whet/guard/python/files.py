@@ -12,6 +12,7 @@ from whet.guard.python.content import judge
 from whet.guard.python.data import ini
 from whet.guard.python.loops import named_places
 from whet.guard.python.values import NOTHING, UNKNOWN, Value, limited, strings, words
+from whet.guard.tables import api
 from whet.guard.taint.files import judge_kept
 from whet.guard.taint.mark import HOLE, NO_MARKS, Mark
 
@@ -21,10 +22,7 @@ if TYPE_CHECKING:
     from whet.guard.python.reader import Reader
 
 _OPEN = words("open io.open codecs.open gzip.open bz2.open lzma.open aiofiles.open pathlib.Path.open os.open")
-_LIST = words(
-    "os.listdir os.scandir os.walk glob.glob glob.iglob pathlib.Path.glob pathlib.Path.rglob pathlib.Path.iterdir"
-    " pathlib.Path.walk"
-)
+_LIST = api("python", "list")
 _COPY = words("shutil.copy shutil.copy2 shutil.copyfile shutil.copytree shutil.move os.rename os.replace")
 _HANDLES = words("sqlite3.connect zipfile.ZipFile tarfile.open")
 _HOME = re.compile(

@@ -14,15 +14,13 @@ import zlib
 from typing import TYPE_CHECKING, Any
 
 from whet.guard.python.values import LONGEST, UNKNOWN, known, words
+from whet.guard.tables import api
 from whet.guard.taint.mark import HOLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-_CODECS = words(
-    "utf-8 utf8 utf_8 ascii latin-1 latin1 iso-8859-1 cp1252 utf-16 utf16 utf-16-le utf-16-be utf-32"
-    " unicode_escape unicode-escape raw_unicode_escape utf-7"
-)
+_CODECS = api("python", "codecs")
 _TEXT_CODECS = words("rot13 rot_13 rot-13")
 _BYTE_CODECS = words("hex hex_codec base64 base64_codec zlib zlib_codec zip")
 _FIELD = re.compile(r"\{([A-Za-z0-9_]{0,40})(![rsa])?(:[^{}]{0,40})?\}")
@@ -142,10 +140,7 @@ def _of_dict(name: str, const: dict[Any, Any], arguments: Sequence[Any]) -> Any:
     return list(map(list, const.items())) if name == "items" else UNKNOWN
 
 
-_PLAIN = words(
-    "lower upper strip lstrip rstrip swapcase title capitalize casefold removeprefix removesuffix split rsplit"
-    " splitlines partition rpartition hex"
-)
+_PLAIN = api("python", "plain")
 
 
 def _of_text(name: str, const: Any, arguments: Sequence[Any], words: Mapping[str, object]) -> Any:

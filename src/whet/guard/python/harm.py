@@ -9,16 +9,14 @@ from typing import TYPE_CHECKING
 from whet.guard.places import places
 from whet.guard.python.files import is_home
 from whet.guard.python.values import NOTHING, Value, strings, words
+from whet.guard.tables import api
 
 if TYPE_CHECKING:
     from whet.guard.finding import Severity
     from whet.guard.python.calls import Call
     from whet.guard.python.reader import Reader
 
-_REMOVE = words(
-    "os.remove os.unlink os.rmdir os.removedirs pathlib.Path.unlink pathlib.Path.rmdir shutil.rmtree"
-    " send2trash.send2trash"
-)
+_REMOVE = api("python", "remove")
 _MEMORY = re.compile(
     r"\.(?:VirtualAlloc(?:Ex)?|RtlMoveMemory|CreateRemoteThread|WriteProcessMemory|CreateThread|mprotect|VirtualProtect)$"
 )
