@@ -46,6 +46,8 @@ READER = "4"
 _FORGET_AFTER = 90 * 24 * 3600 * 10**9
 _NOTHING_MORE = (OPEN, (), (), "", "")
 """What most cards have behind their root, as far as it is kept."""
+_PLAIN = (*_NOTHING_MORE, True, "")
+"""All of it: a skill that asks for nothing is ready."""
 _OWN = Card._fields.index("root")
 _Kept = tuple[tuple[Any, ...], str, str]
 """What is kept of a card: its fields before the root as they are, those behind it as JSON, and its container."""
@@ -189,7 +191,7 @@ def _load(database: Database, root: Root, bounds: Bounds) -> _Saved | None:
 
 def _load_containers(connection: sqlite3.Connection, number: int, root: Root) -> dict[str, Container]:
     cards: dict[str, list[Card]] = {}
-    rest, new = (root, *_NOTHING_MORE, None, ""), tuple.__new__
+    rest, new = (root, *_PLAIN), tuple.__new__
     for data, proof in connection.execute("SELECT data, proof FROM cards WHERE root = ?", (number,)):
         for own, more, container in _read_part(data, proof):
             cards.setdefault(container, []).append(new(Card, own + rest) if not more else _card(own, more, root))
@@ -352,10 +354,11 @@ def _kept_card(card: Card, container: str) -> _Kept:
 
 def _card(own: tuple[Any, ...], more: str, root: Root) -> Card:
     if not more:
-        return Card._make((*own, root, *_NOTHING_MORE, None, ""))
-    gates, notes, extras, when, hint = _parse(more)
-    remarks = tuple(Note(*note) for note in notes)
-    return Card._make((*own, root, _gates(gates), remarks, tuple(map(tuple, extras)), when, hint, None, ""))
+        return Card._make((*own, root, *_PLAIN))
+    kept, notes, extras, when, hint = _parse(more)
+    gates, remarks = _gates(kept), tuple(Note(*note) for note in notes)
+    ready = True if gates is OPEN else None
+    return Card._make((*own, root, gates, remarks, tuple(map(tuple, extras)), when, hint, ready, ""))
 
 
 def _proof(*texts: str) -> int:

@@ -57,8 +57,8 @@ class Card(NamedTuple):
     """When to use it, as the frontmatter or skill.json says, in one line; the body is not looked at."""
     hint: str = ""
     """What to type after its name, for a menu of commands."""
-    ready: bool | None = None
-    """Whether what it asks for is there; None where nobody looked. A list of skills tells it."""
+    ready: bool | None = True
+    """Whether what it asks for is there: true where it asks for nothing, None where nobody looked."""
     hidden: str = ""
     """Why it is hidden from whoever asked for a list: a code; "" when it is not."""
 

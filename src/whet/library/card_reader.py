@@ -19,6 +19,7 @@ from whet.skill.body import first_prose
 from whet.skill.coerce import one_line
 from whet.skill.dialects import NO_SIDECARS, Sidecars, read_heading
 from whet.skill.frontmatter import MAX_DOCUMENT, Document, read_document
+from whet.skill.gates import OPEN
 from whet.skill.names import key as name_key
 
 if TYPE_CHECKING:
@@ -81,6 +82,7 @@ def read_card(descriptor: int, file: SkillFile, root: Root, now: int) -> Card | 
         beside.watched,
         when,
         hint,
+        True if gates == OPEN else None,
     )
 
 

@@ -137,8 +137,8 @@ def list_skills(
         page = rest[:limit] if limit else rest
         further = page[-1].key if len(page) < len(rest) else None
     listed = [
-        tuple.__new__(Card, card[:-2] + _READY)
-        if card.gates is OPEN and not reasons
+        card
+        if card.ready and not reasons
         else card._replace(
             ready=card.gates is OPEN or not missing(card.gates, probe),
             hidden=reasons[card.path].code if card.path in reasons else "",
@@ -161,7 +161,6 @@ def list_skills(
     )
 
 
-_READY = (True, "")
 _category = itemgetter(Card._fields.index("category"))
 
 

@@ -6,7 +6,7 @@ import sys
 
 _TERMINATED = 143
 """What a shell reports of a program that was asked to end."""
-_COLLECT_AFTER = (100_000, 50, 10)
+_COLLECT_AFTER = (1_000_000, 50, 10)
 """Objects made before Python looks for cycles: the usual 700 would go through all skills again and again while a list
 of them grows."""
 

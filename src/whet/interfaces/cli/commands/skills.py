@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from whet.interfaces.cli.context import Answer, Command
 from whet.interfaces.cli.parser import number
 from whet.interfaces.cli.rendering import render_report
-from whet.interfaces.cli.text import clean, clean_block, pad, plural, width
+from whet.interfaces.cli.text import clean, clean_block, is_printable, pad, plural, width
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from whet.library.listing import Aside, Skills
 
 
+_AT_ONCE = 1000
+"""Lines that are looked at together for anything that a terminal must not get."""
 _NAME_SHARE = 0.4
 """Of the terminal's width; names longer than that do not push the descriptions of the others to the right."""
 
@@ -52,9 +54,12 @@ def render_list(skills: Skills, screen: Screen, options: Namespace) -> None:
     if screen.tty:
         _render_table(skills, screen, grouped=not options.query)
     else:
-        for card in skills:
-            reason = f"\thidden: {clean(card.hidden)}" if card.hidden else ""
-            screen.line(f"{clean(card.full_name)}\t{clean(card.description)}{reason}")
+        for at in range(0, len(skills), _AT_ONCE):
+            part = skills[at : at + _AT_ONCE]
+            lines = [f"{card.full_name}\t{card.description}" for card in part]
+            if any(card.hidden for card in part) or not is_printable("".join(lines).replace("\t", "", len(part))):
+                lines = [_format_line(card) for card in part]
+            screen.line("\n".join(lines))
     if not skills:
         screen.say(skills.hint)
     screen.say(*(f"The root {path} does not exist." for path in skills.aside.missing_roots))
@@ -62,6 +67,11 @@ def render_list(skills: Skills, screen: Screen, options: Namespace) -> None:
         screen.say(f"{len(skills):,} of {skills.total:,}; more with --cursor '{skills.next}'.")
     if aside := "; ".join(_omissions(skills.aside)):
         screen.say(f"{aside}.")
+
+
+def _format_line(card: Card) -> str:
+    reason = f"\thidden: {clean(card.hidden)}" if card.hidden else ""
+    return f"{clean(card.full_name)}\t{clean(card.description)}{reason}"
 
 
 def _render_table(skills: Skills, screen: Screen, *, grouped: bool) -> None:
