@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -69,6 +70,24 @@ def test_rows_are_whole_paragraphs_and_single_lines_of_code() -> None:
         Row("x", 9, 2),
         Row("y", 10, 2),
     ]
+
+
+@pytest.mark.parametrize("around", ["{}", "- {}", "> {}", "| {} |", "```\n{}\n```", "<!-- {} -->", "---\nx: {}\n---\n"])
+def test_a_long_line_is_rows_of_a_bounded_size_that_overlap(around: str) -> None:
+    words = [f"word{number}" for number in range(40_000)]
+    made = [row for row in rows(blocks(around.format(" ".join(words)))) if "word" in row.text]
+    assert max(len(row.text) for row in made) <= 2000
+    assert sum(len(row.text) for row in made) < 2 * len(" ".join(words))
+    inside = [row.text.replace("|", " ").split() for row in made]
+    spans = {tuple(found[at : at + 20]) for found in inside for at in range(len(found) - 19)}
+    assert {tuple(words[at : at + 20]) for at in range(len(words) - 19)} <= spans
+
+
+def test_a_long_line_without_a_blank_is_cut_anywhere() -> None:
+    text = "".join(f"{number:05}" for number in range(20_000))
+    made = [row.text for row in rows(blocks(text))]
+    assert max(map(len, made)) == 2000
+    assert made[0] + "".join(part[500:] for part in made[1:]) == text
 
 
 def test_a_comment_inside_a_line_is_a_block_too() -> None:

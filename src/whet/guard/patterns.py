@@ -62,11 +62,12 @@ class Rows:
     for must be known beforehand (`needs_of`): only needs that the whole text meets are looked for in its rows.
     """
 
-    __slots__ = ("_met", "_present", "_where", "rows")
+    __slots__ = ("_met", "_present", "_where", "_words", "rows")
 
     def __init__(self, rows: Sequence[str], asked: Mapping[str, tuple[frozenset[str], ...]]) -> None:
         self.rows = rows
-        self._present = present = set(_BEGINNING.findall("\n".join(rows).lower()))
+        self._words = [_BEGINNING.findall(row.lower()) for row in rows]
+        self._present = present = set[str]().union(*self._words)
         self._met: dict[str, tuple[frozenset[str], ...]] = {}
         for words, needs_ in asked.items():
             for need in needs_:
@@ -108,8 +109,8 @@ class Rows:
         asked = self._present.intersection(frozenset().union(*(need for met in self._met.values() for need in met)))
         where = self._where
         where.update((beginning, set()) for beginning in asked)
-        for number, row in enumerate(self.rows):
-            for beginning in asked.intersection(_BEGINNING.findall(row.lower())):
+        for number, words in enumerate(self._words):
+            for beginning in asked.intersection(words):
                 where[beginning].add(number)
         return where
 

@@ -9,7 +9,10 @@ names its language ends one that was opened before it; and the code in a comment
 from __future__ import annotations
 
 import re
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 BlockKind = Literal["frontmatter", "heading", "paragraph", "item", "table", "quote", "fence", "comment"]
 
@@ -21,6 +24,8 @@ _TWICE = 8
 """Fences that nothing closes and that are read both ways."""
 _HEADING = re.compile(r"[ ]{0,3}(#{1,6})[ \t]+(.{0,300})$")
 _ITEM = re.compile(r"[ \t]{0,40}(?:[-*+•]|\d{1,3}[.)])[ \t]+")
+_LONG, _SHARED = 2000, 500
+"""Characters of a row, and how many of them two rows share that were one: more than any pattern reaches."""
 _BOLD_TITLE = re.compile(r"[ ]{0,3}\*\*([^*\n]{2,80})\*\*:?[ \t]*$")
 
 
@@ -40,7 +45,11 @@ class Block(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A line to search in: a whole paragraph or item, or one line of code, and where it comes from."""
+    """A line to search in: a whole paragraph or item, or one line of code, and where it comes from.
+
+    A very long one is several rows that overlap. A pattern is tried on the rows that have its words, and a megabyte
+    without a line end has the words of every pattern.
+    """
 
     text: str
     line: int
@@ -57,11 +66,21 @@ def rows(found: list[Block]) -> list[Row]:
     """The blocks as rows, in order."""
     made: list[Row] = []
     for number, block in enumerate(found):
-        if block.kind in ("fence", "frontmatter", "table"):
-            made.extend(Row(text, block.line + offset, number) for offset, text in enumerate(block.text.split("\n")))
-        else:
-            made.append(Row(block.text.replace("\n", " "), block.line, number))
+        lined = block.kind in ("fence", "frontmatter", "table")
+        for offset, text in enumerate(block.text.split("\n") if lined else (block.text.replace("\n", " "),)):
+            line = block.line + offset
+            made.extend(Row(part, line, number) for part in (_parts(text) if len(text) > _LONG else (text,)))
     return made
+
+
+def _parts(text: str) -> Iterator[str]:
+    """A long text in pieces that overlap, parted between words where there are any."""
+    start = 0
+    while len(text) - start > _LONG:
+        end = max(text.rfind(" ", start + _LONG // 2, start + _LONG), 0) or start + _LONG
+        yield text[start:end]
+        start = max(text.find(" ", end - _SHARED, end), 0) or end - _SHARED
+    yield text[start:]
 
 
 class _Reader:
