@@ -27,6 +27,11 @@ class Document(NamedTuple):
     via: tuple[str, ...] = ()
     """What had to be undone to read it, outermost first, such as `("base64", "gzip")`; empty for the file itself."""
 
+    @property
+    def hidden(self) -> bool:
+        """Does nobody read it who opens the file? A cell of a notebook stands in the open."""
+        return any(how != "notebook" for how in self.via)
+
 
 class Reading(NamedTuple):
     """Everything readable of a package, and what was noticed on the way: each hit with its path."""

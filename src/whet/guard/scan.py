@@ -88,6 +88,8 @@ def _check(document: Document) -> Seen:
         return seen
     # What was hidden has one place: where it was hidden. That it was hidden is what weighs.
     seen = seen.at(document.line)
+    if not document.hidden:
+        return seen
     if not any(lower(rules.severity_of(hit), hit.steps) != "info" for hit in seen.hits) and not any(
         fact.kind in _ACTS for fact in seen.facts
     ):
@@ -133,7 +135,7 @@ def _weight(hit: Hit, document: Document, subject: Subject) -> Severity:
 
 def _speaks(document: Document) -> bool:
     """Is this a text for readers, or was it hidden in one?"""
-    return document.path.lower().endswith((".md", ".txt", ".rst")) or (document.kind in _SPEAKS and not document.via)
+    return document.path.lower().endswith((".md", ".txt", ".rst")) or (document.kind in _SPEAKS and not document.hidden)
 
 
 def _is_strange(host: str) -> bool:

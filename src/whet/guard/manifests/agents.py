@@ -41,6 +41,44 @@ _SHOWN = frozenset(
 )
 
 
+_PLACE = re.compile(
+    r"\.(?:claude|codex|gemini|qwen|cursor|continue|cline|windsurf|roo)/[\w./-]{0,60}?"
+    r"(?:settings|config|mcp|permissions)[\w.-]{0,30}|claude_desktop_config\.json|\.claude\.json|managed-settings\.json"
+)
+_WIDENING = re.compile(
+    r"bypassPermissions|danger-full-access|approval_policy[\"']?\s{0,4}[=:]\s{0,4}\\?[\"']never|Bash\(\s{0,2}:?\*\s{0,2}\)"
+    r"|(?:allow|allowedTools|autoApprove|alwaysAllow)[\"'\])]{0,3}[^\n\[]{0,40}\[\s{0,4}\\?[\"']\*"
+    r"|(?:enableAllProjectMcpServers|yoloMode|autoRun)\\?[\"'\]]{0,2}\s{0,4}[=:]\s{0,4}[tT]rue"
+    r"|skipDangerousModePermissionPrompt|dangerouslySkipPermissions"
+)
+_WRITING = re.compile(
+    r"(?<![-=>\n])>{1,2}\s{0,4}[\"']?[~$/.\w]|\btee\s|\bsed\s[^\n]{0,60}-i|\b(?:jq|yq|dasel)\s|write_text|writeFile|\.write\("
+    r"|json\.dump|Set-Content|Out-File|Add-Content"
+)
+_ADDED = re.compile(r"\b(?:claude|codex|gemini|qwen)\s{1,4}mcp\s{1,4}add(?:-json)?\s([^\n]{1,800})")
+_NEAR = 1_000
+"""Characters around a setting in which the file and the writing stand."""
+
+
+def edits(notes: Notes) -> None:
+    """Commands and code, also in a text's fences, that widen what an agent may do or give it a server from anywhere."""
+    text = notes.text
+    if "mcp" in text:
+        for found in _ADDED.finditer(text):
+            worst = [severity for url in URL.findall(found[1]) if (severity := _odd(url))]
+            if worst or runs_fetched(found[1]):
+                severity = "critical" if "critical" in worst or runs_fetched(found[1]) else "warn"
+                notes.hit("mcp-odd-server", found[0], severity)
+    if not _PLACE.search(text):
+        return
+    for piece in text.split("```")[1::2] if notes.kind in ("markdown", "text", "html") else [text]:
+        for found in _WIDENING.finditer(piece):
+            near = piece[max(0, found.start() - _NEAR) : found.end() + _NEAR]
+            if _PLACE.search(near) and _WRITING.search(near):
+                notes.hit("agent-permission-bypass", found[0], "critical")
+                return
+
+
 def servers(notes: Notes, data: Any) -> bool:
     """Every MCP server that a configuration has; whether it has any."""
     found = False

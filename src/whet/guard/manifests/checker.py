@@ -36,7 +36,16 @@ _CARGO = (".cargo/config.toml", ".cargo/config")
 
 
 def check(document: Document) -> Seen:
-    """What a manifest or configuration brings about; nothing for every other file."""
+    """What a manifest or configuration brings about, and what any text does to the settings of agents or installs."""
+    notes = Notes(document.text, document.kind)
+    if document.kind not in ("json", "yaml", "toml"):
+        agents.edits(notes)
+        packages.installs(notes)
+    seen = _by_name(document)
+    return Seen(tuple(dict.fromkeys((*seen.hits, *notes.hits))), seen.facts)
+
+
+def _by_name(document: Document) -> Seen:
     path = document.path.rpartition("!/")[2].replace("\\", "/")
     lowered = path.lower()
     name = lowered.rpartition("/")[2]

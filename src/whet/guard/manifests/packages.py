@@ -7,30 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from whet.guard.finding import Fact
 from whet.guard.hosts import URL, host_of, is_unsafe
+from whet.guard.manifests.names import is_index, lookalike
 from whet.guard.manifests.parsers import commands, parse, table, texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from collections.abc import Set as AbstractSet
 
     from whet.guard.finding import Severity
     from whet.guard.manifests.parsers import Notes
 
-_OFFICIAL = re.compile(
-    r"^(?:[\w.-]{1,200}\.)?(?:pypi\.org|pythonhosted\.org|npmjs\.(?:org|com)|yarnpkg\.com|jsr\.io|crates\.io"
-    r"|rubygems\.org|golang\.org|go\.dev"
-    r"|pytorch\.org|nvidia\.com|anaconda\.org|anaconda\.com|maven\.org|apache\.org|packagist\.org|nuget\.org"
-    r"|npmmirror\.com|taobao\.org|tsinghua\.edu\.cn|aliyun\.com|ustc\.edu\.cn|tencent\.com|tencentyun\.com"
-    r"|douban\.com|huaweicloud\.com"
-    r"|sjtu\.edu\.cn|bfsu\.edu\.cn|pypi\.tuna\.tsinghua\.edu\.cn|github\.com|githubusercontent\.com|gitlab\.com"
-    r"|bitbucket\.org|ghcr\.io"
-    r"|jfrog\.io|cloudsmith\.io|fury\.io|gemfury\.com|pkg\.dev|pkgs\.dev\.azure\.com"
-    r"|codeartifact\.[\w-]{1,80}\.amazonaws\.com"
-    r"|googleapis\.com|google\.com|huggingface\.co|microsoft\.com|openvinotoolkit\.org|piwheels\.org"
-    r"|alpinelinux\.org|debian\.org"
-    r"|ray\.io|modular\.com|readthedocs\.io|codeberg\.org|sr\.ht|gitea\.com|googlesource\.com|buf\.build"
-    r"|fontawesome\.com)$"
-)
 _COMPANY = re.compile(r"artifact|nexus|registry|mirror|\bpypi\b|\bnpm\b|packages?\.|repo\.|devpi|verdaccio|proxy")
 _PLACEHOLDER = re.compile(r"[<>{}$%*]|your|example\.|company|\bcorp\b|acme|\.\.\.")
 _HOOKS = ("preinstall", "install", "postinstall", "prepare", "preprepare", "postprepare")
@@ -71,10 +56,12 @@ def package_json(notes: Notes, data: Any) -> None:
     commands(notes, {"scripts": {name: one for name, one in scripts.items() if name not in _HOOKS}})
     for section in ("dependencies", "devDependencies", "optionalDependencies", "peerDependencies"):
         for name, wanted in list(table(table(data).get(section)).items())[:500]:
-            if famous := lookalike(name.lower(), NPM):
-                notes.hit("typosquat-dependency", f'"{name}"', None, name, f"It looks like {famous}.")
+            if famous := lookalike(name.lower(), "npm"):
+                notes.hit("typosquat-dependency", f'"{name}"', None, name, f"It looks like {famous}")
             if isinstance(wanted, str):
                 _direct(notes, wanted)
+    for url in texts(table(table(data).get("publishConfig")).get("registry")):
+        index(notes, url)
 
 
 def _install_hook(notes: Notes, name: str, command: str) -> None:
@@ -115,7 +102,7 @@ def index(notes: Notes, url: str, needle: str = "") -> None:
     host = host_of(url)
     if not host.name or _PLACEHOLDER.search(url.lower()) or host.near:
         return
-    official = _OFFICIAL.match(host.name) is not None
+    official = is_index(host.name)
     if host.shady or (url.lower().startswith("http://") and not official):
         notes.hit("unsafe-index", needle or url, None, host.name)
     elif not official:
@@ -130,7 +117,7 @@ def trusted(notes: Notes, host: str, needle: str) -> None:
     found = host_of(host.strip())
     if found.near or _PLACEHOLDER.search(host.lower()):
         return
-    notes.hit("unsafe-index", needle, "info" if _OFFICIAL.match(found.name) else None, found.name)
+    notes.hit("unsafe-index", needle, "info" if is_index(found.name) else None, found.name)
 
 
 def _direct(notes: Notes, wanted: str) -> None:
@@ -139,7 +126,7 @@ def _direct(notes: Notes, wanted: str) -> None:
     if not re.match(r"(?:https?|ssh|git|ftp)://", bare, re.IGNORECASE) or _PLACEHOLDER.search(bare.lower()):
         return
     host = host_of(bare)
-    if host.near or (_OFFICIAL.match(host.name) and not bare.lower().startswith("http://")):
+    if host.near or (is_index(host.name) and not bare.lower().startswith("http://")):
         return
     notes.hit("foreign-dependency", wanted, "critical" if host.shady else None, host.name)
 
@@ -174,8 +161,8 @@ def _requirement(notes: Notes, bare: str) -> None:
         _direct(notes, url[0])
         return
     found = _REQUIREMENT.match(bare)
-    if found and (famous := lookalike(re.sub(r"[-_.]{1,9}", "-", found[1].lower()), PYPI)):
-        notes.hit("typosquat-dependency", bare, None, found[1], f"It looks like {famous}.")
+    if found and (famous := lookalike(re.sub(r"[-_.]{1,9}", "-", found[1].lower()), "pypi")):
+        notes.hit("typosquat-dependency", bare, None, found[1], f"It looks like {famous}")
 
 
 def pyproject(notes: Notes, data: Any) -> None:
@@ -249,7 +236,7 @@ def go_mod(notes: Notes) -> None:
         if other.startswith((".", "/")) or other.split("/")[0] == name.split("/")[0]:
             continue
         host = host_of(f"https://{other}")
-        if host.shady or not _OFFICIAL.match(host.name):
+        if host.shady or not is_index(host.name):
             notes.hit("foreign-dependency", other, "critical" if host.shady else None, host.name)
 
 
@@ -266,6 +253,23 @@ def cargo(notes: Notes, data: Any) -> None:
     for key in ("rustc-wrapper", "rustc", "runner"):
         if texts(table(values.get("build")).get(key)):
             notes.hit("local-build-hook", key)
+
+
+_INSTALL = re.compile(
+    r"\b(?:(pip[23]?|pipx|uv)|npm|pnpm|yarn|bun)[ \t]{1,4}(?:pip[ \t]{1,4})?(?:install|add|i)[ \t]([^\n`|;&<>()\"]{3,400})"
+)
+_SPECIFIED = re.compile(r"(?<=.)[@=<>~!\[].{0,100}$")
+
+
+def installs(notes: Notes) -> None:
+    """Commands of any text that install almost well-known packages; two of them are no slip of the finger."""
+    for found in _INSTALL.finditer(notes.text) if "install" in notes.text or " add " in notes.text else ():
+        words = [_SPECIFIED.sub("", word.strip("',.:")).lower() for word in found[2].split() if word[0] != "-"]
+        kind = "pypi" if found[1] else "npm"
+        pairs = [(word, known) for word in dict.fromkeys(words) if (known := lookalike(word, kind))]
+        for word, known in pairs[:1]:
+            severity: Severity | None = "critical" if len(pairs) > 1 else None
+            notes.hit("typosquat-dependency", found[0], severity, word, f"{word} looks like {known}")
 
 
 def setup_cfg(notes: Notes) -> None:
@@ -297,40 +301,3 @@ def read(notes: Notes, name: str) -> bool:
     else:
         return False
     return True
-
-
-# --- names that are made to be taken for others -----------------------------------------------------------------------
-
-_PYPI = """requests pandas pillow pytest django urllib3 pydantic fastapi sqlalchemy matplotlib tensorflow transformers
-cryptography selenium beautifulsoup4 setuptools openai anthropic langchain scikit-learn python-dateutil python-dotenv
-playwright uvicorn gunicorn celery pymongo psycopg2 paramiko colorama certifi jinja2 werkzeug aiohttp websockets
-pygments numpy scipy boto3 httpx pyyaml typing-extensions charset-normalizer discord-py telethon streamlit
-opencv-python"""
-_NPM = """lodash express commander typescript webpack eslint prettier dotenv mongoose cross-env puppeteer playwright
-discord.js node-fetch socket.io nodemon jsonwebtoken body-parser electron ethers tailwindcss rimraf chokidar inquirer
-winston moment nodemailer bluebird underscore react-dom axios chalk react-router graphql fs-extra minimist babel-core
-noblox.js electron-builder"""
-_REAL = "tslint openapi websocket beautifulsoup psycopg psycopg3 jinja pyaml boto httpx2 lodash-es react-dnd"
-
-PYPI = frozenset(_PYPI.split())
-NPM = frozenset(_NPM.split())
-REAL = frozenset(_REAL.split())
-"""Packages of their own that happen to be close to another name."""
-
-
-def lookalike(name: str, famous: AbstractSet[str]) -> str:
-    """The well-known name that this one is a slip of the finger away from; empty when there is none."""
-    if name in famous or name in REAL or len(name) < 4 or len(name) > 40:
-        return ""
-    return next((known for known in sorted(famous) if abs(len(known) - len(name)) < 2 and _one_slip(name, known)), "")
-
-
-def _one_slip(one: str, two: str) -> bool:
-    """One letter added, left out, replaced, or two neighbours exchanged."""
-    start = 0
-    while start < min(len(one), len(two)) and one[start] == two[start]:
-        start += 1
-    first, second = one[start:], two[start:]
-    if len(first) == len(second):
-        return first[1:] == second[1:] or (first[:2] == second[:2][::-1] and first[2:] == second[2:])
-    return first[1:] == second if len(first) > len(second) else first == second[1:]

@@ -480,18 +480,37 @@ def _turned(given: _Given) -> Iterator[_Piece]:
     if any(sign in given.lowered for sign in (b"rot13", b"rot_13", b"n-za-m")):
         import codecs
 
-        for start, literal in _literals(text, SHORTEST):
+        for start, literal in (*_literals(text, SHORTEST), *_alone(text)):
             yield _Piece("rot13", start, codecs.decode(literal, "rot13"))
-    if any(sign in text for sign in _REVERSALS):
-        for start, literal in _literals(text, SHORTEST):
+    if any(sign in text for sign in _REVERSALS) or _REVERSED.search(text):
+        for start, literal in (*_literals(text, SHORTEST), *_alone(text)):
             yield _Piece("reversal", start, literal[::-1])
 
 
+_REVERSED = re.compile(r"\b(?:revers(?:e|ed|ing)|backwards?|right[ -]to[ -]left)\b", re.IGNORECASE)
+_ALONE = re.compile(r"^[ \t>]{0,20}(?:[-*][ \t])?([^\s\"'`][^\"'`\n]{11,2000})$", re.MULTILINE)
+_COMMAND_SIGNS = re.compile(r"[|/$&;]")
+
+
+def _alone(text: str) -> Iterator[tuple[int, str]]:
+    """Lines that may be a command in another writing, at most fifty."""
+    count = 0
+    for match in _ALONE.finditer(text):
+        if _COMMAND_SIGNS.search(match[1]) and count < 50:
+            count += 1
+            yield match.start(1), match[1]
+
+
+_BITS = re.compile(r"(?:\b[01]{8}\b[ ,\n]{0,2}){12,20000}")
 _SPACED = re.compile(r"(?:\b[0-9a-fA-F]{2}[ :\n]){11,}[0-9a-fA-F]{2}\b")
 
 
 def _spaced_hex(given: _Given) -> Iterator[_Piece]:
+    """Bytes one by one, in hexadecimal or in binary digits."""
     text = given.text
+    if b"0 01" in given.raw or b"1 01" in given.raw:
+        for match in _BITS.finditer(text):
+            yield _Piece("binary", match.start(), bytes(int(byte, 2) for byte in re.findall("[01]{8}", match[0])))
     if b"hex" in given.lowered or b"xxd" in given.lowered:
         for match in _SPACED.finditer(text):
             yield _Piece("hex", match.start(), bytes.fromhex(re.sub(r"[ :\n]", "", match[0])))

@@ -8,6 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from whet.guard.hosts import host_of, odd_top
+from whet.guard.manifests.names import is_index
 from whet.guard.shell.clients import programs
 from whet.guard.shell.commands import INTERPRETERS, program
 
@@ -15,54 +16,6 @@ if TYPE_CHECKING:
     from whet.guard.shell.commands import Word
     from whet.guard.shell.flow import Scene, Step
 
-_INDEXES = (
-    *("pypi.org", "pythonhosted.org", "pytorch.org", "nvidia.com", "npmjs.org", "npmjs.com", "yarnpkg.com", "jsr.io"),
-    *(
-        "rubygems.org",
-        "crates.io",
-        "golang.org",
-        "goproxy.io",
-        "goproxy.cn",
-        "tsinghua.edu.cn",
-        "aliyun.com",
-        "npmmirror.com",
-    ),
-    *(
-        "ustc.edu.cn",
-        "douban.com",
-        "tencent.com",
-        "huaweicloud.com",
-        "pkg.dev",
-        "googleapis.com",
-        "jfrog.io",
-        "azure.com",
-    ),
-    *("amazonaws.com", "github.com", "gitlab.com", "pyg.org", "vllm.ai", "anaconda.org", "anaconda.com", "gemfury.com"),
-    *(
-        "fury.io",
-        "cloudsmith.io",
-        "nuget.org",
-        "taobao.org",
-        "buf.build",
-        "verdaccio.org",
-        "modelscope.cn",
-        "r-project.org",
-    ),
-    *(
-        "rstudio.com",
-        "posit.co",
-        "maven.org",
-        "apache.org",
-        "intel.com",
-        "amd.com",
-        "apple.com",
-        "google.com",
-        "github.io",
-        "flashinfer.ai",
-        "jetson-ai-lab.io",
-    ),
-)
-"""Package indexes that are official, mirrors of them, or made for a company's own packages."""
 _INDEX_OPTIONS = {
     "pip": ("--index-url", "-i", "--extra-index-url", "--find-links", "-f"),
     "npm": ("--registry",),
@@ -132,7 +85,7 @@ def _index(scene: Scene, step: Step, url: str) -> None:
     if host.near or "$" in host.name or "<" in host.name or "{" in host.name:
         scene.hit("index-redirect", step, "info", subject=host.name)
         return
-    if any(host.name == known or host.name.endswith("." + known) for known in _INDEXES):
+    if is_index(host.name):
         return
     unchecked = url.lower().startswith("http://") or step.value("--trusted-host") is not None or step.has("--insecure")
     scene.hit("index-redirect", step, "critical" if host.shady or unchecked else None, subject=host.name)
@@ -142,7 +95,7 @@ def _from_address(scene: Scene, step: Step, url: str) -> None:
     host = host_of(url.removeprefix("git+"))
     if host.near or (host.kind == "known" and host.name != "gist.githubusercontent.com"):
         return
-    if any(host.name == known or host.name.endswith("." + known) for known in _INDEXES):
+    if is_index(host.name):
         return
     if host.shady:
         scene.hit("package-from-address", step, "critical", subject=host.name)
