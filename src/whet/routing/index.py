@@ -42,7 +42,7 @@ SHORTEST_TYPO = 5
 _LONGEST_TYPO = 24
 _ASKED = 500
 """Values in one query."""
-_MERGED = 4 << 20
+_MERGED = 1 << 20
 """Bytes of postings that are put together at once."""
 _TABLES = ("facts", "collections", "skills", "sequences", "segments", "postings", "spellings")
 
@@ -366,7 +366,8 @@ def _merge(connection: sqlite3.Connection, segments: Sequence[int]) -> None:
     kept = np.zeros(len(alive), dtype=np.bool_)
     old = ",".join("?" * len(segments))
     query = f"SELECT term, SUM(LENGTH(entries)) FROM index_postings WHERE segment IN ({old}) GROUP BY term"  # noqa: S608  only marks
-    for asked in _by_size(connection.execute(query, segments).fetchall()):
+    sizes = np.fromiter((value for row in connection.execute(query, segments) for value in row), dtype=np.int64)
+    for asked in _by_size((int(term), int(size)) for term, size in sizes.reshape(-1, 2)):
         marks = ",".join("?" * len(asked))
         query = f"SELECT term, entries FROM index_postings WHERE term IN ({marks}) AND segment IN ({old})"  # noqa: S608  only marks
         found = [(term, _unpacked(entries)) for term, entries in connection.execute(query, [*asked, *segments])]

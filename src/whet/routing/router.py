@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _CANDIDATES = 120
 _CLOSER = 32
 _BY_MEANING = 12
-_BATCH = 1000
+_BATCH = 500
 """Skills that are read and written at once."""
 _AT_ONCE = 4096
 """Vectors that are compared at once."""
@@ -158,35 +158,50 @@ class Router:
                 self._index.clear()
             at, known, elsewhere = self._index.known()
         mark, wanted, changed = self.mark, set[str](), dict[str, Entry]()
+        steps: list[Put] = []
+        failed: list[tuple[str, str]] = []
+        fresh = added = edited = 0
+
+        def put() -> None:
+            """Put in what is waiting: few at a time, so that memory does not grow with what is new."""
+            nonlocal fresh, added, edited
+            stamps = {key: mark + entry.stamp for key, entry in changed.items()}
+            shared = [pair for pair in stamps.items() if pair in elsewhere]
+            first = len(failed)
+            with damage(self._path):
+                steps.extend([self._index.put(shared=shared)] if shared else ())
+            there = {key for key, _ in shared}.difference(steps[-1].missing if shared else ())
+            waiting = [entry for key, entry in changed.items() if key not in there]
+            read = list(self._read(waiting, mark, failed))
+            with damage(self._path):
+                steps.extend([self._index.put(read)] if read else ())
+            for key, _ in failed[first:]:
+                del stamps[key]
+            old = sum(map(known.__contains__, stamps))
+            fresh, added, edited = fresh + len(read), added + len(stamps) - old, edited + old
+            known.update(stamps)  # should the same key come again
+            changed.clear()
+
         for entry in entries:
             wanted.add(entry.key)
             if known.get(entry.key) != mark + entry.stamp:
                 changed[entry.key] = entry
             else:
                 changed.pop(entry.key, None)
-        shared = [(key, stamp) for key, entry in changed.items() if (key, stamp := mark + entry.stamp) in elsewhere]
-        steps: list[Put] = []
-        with damage(self._path):
-            steps += [self._index.put(shared=shared)] if shared else []
-        there = {key for key, _ in shared}.difference(*(step.missing for step in steps))
-        fresh = [entry for key, entry in changed.items() if key not in there]
-        failed: list[tuple[str, str]] = []
-        for start in range(0, len(fresh), _BATCH):
-            read = list(self._read(fresh[start : start + _BATCH], mark, failed))
-            with damage(self._path):
-                steps.append(self._index.put(read))
+            if len(changed) == _BATCH:
+                put()
+        if changed:
+            put()
         unread = {key for key, _ in failed}
         gone = [key for key in known if key not in wanted or key in unread]
         with damage(self._path):
-            if len(fresh) > max(_MANY, len(wanted) // 2):
+            if fresh > max(_MANY, len(wanted) // 2):
                 self._index.join()
             if gone:
                 steps.append(self._index.put(gone=gone))
             generations = [at, *(number for step in steps for number in (step.before, step.after))]
             if made_from and not failed and generations[::2] == [*generations[1::2], generations[-1]]:
                 self._index.mark(made_from, generations[-1])  # nobody else changed it in between
-        edited = sum(key in known and key not in unread for key in changed)
-        added = len(changed) - len(unread) - edited
         return Updated(added, edited, len(gone), len(wanted) - len(unread), tuple(failed))
 
     def touch(self) -> None:
