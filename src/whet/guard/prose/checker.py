@@ -129,9 +129,31 @@ def _fences(found: list[Block]) -> Iterator[tuple[Seen, int, Block]]:
                 yield checker("windows")(text), block.line, block
         elif block.language in _DATA:
             yield check_fence(block.language, text), block.line, block
-        if language != "shell" and _COMMAND.search(text):
-            # What a fence calls itself keeps nobody from running it.
-            yield checker("shell")(_PREFIX.sub("", text)), block.line, block
+        for seen in _other_readings(text, language):
+            yield seen, block.line, block
+
+
+def _other_readings(text: str, language: str) -> Iterator[Seen]:
+    """The same code in other languages than the one it names: what a block calls itself keeps nobody from running it."""
+    if language != "shell" and _COMMAND.search(text):
+        yield checker("shell")(_PREFIX.sub("", text))
+    if language != "python" and _PYTHON.search(text):
+        from whet.guard.python.checker import check, parses
+
+        if parses(text):
+            yield check(text)
+    if language != "javascript" and _JAVASCRIPT.search(text):
+        yield checker("javascript")(text)
+
+
+_PYTHON = re.compile(
+    r"^[ \t]*(?:import[ \t]+\w|from[ \t]+[\w.]{1,60}[ \t]+import\b)|\b(?:__import__|exec|eval)[ \t]*\(", re.MULTILINE
+)
+"""Without one of these a Python program reaches nothing."""
+_JAVASCRIPT = re.compile(
+    r"\b(?:process\b|globalThis|Deno\.|Bun\.|(?:require|fetch|eval|atob|Function|XMLHttpRequest|WebSocket|sendBeacon)[ \t]*\(|import[ \t]*\("
+    r"|import\b[^\n]{1,200}\bfrom[ \t]*[\"'])"
+)
 
 
 _PREFIX = re.compile(
@@ -167,9 +189,10 @@ def _indented(text: str) -> Iterator[tuple[Seen, int, Block]]:
             continue
         for found in pattern.finditer(text):
             code = found[0] if pattern is _INDENTED else re.sub(r"</?\w{1,20}[^>\n]{0,100}>", "", found[1])
-            if _COMMAND.search(code):
+            readings = list(_other_readings(code, ""))
+            if readings:
                 line = text.count("\n", 0, found.start()) + 1
-                yield checker("shell")(code), line, Block("fence", code, line)
+                yield from ((seen, line, Block("fence", code, line)) for seen in readings)
 
 
 def _together(found: list[Block]) -> Iterator[tuple[Seen, int, Block]]:

@@ -105,6 +105,11 @@ def parse(text: str) -> tuple[str, ast.Module | None, bool]:
     return source, tree, deep
 
 
+def parses(text: str) -> bool:
+    """Is this Python, whatever it calls itself?"""
+    return len(text) <= LARGEST and parse(text)[1] is not None
+
+
 def _tree(source: str) -> tuple[ast.Module | None, bool]:
     if too_deep(source):
         return None, True
