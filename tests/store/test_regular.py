@@ -120,6 +120,18 @@ def test_a_repair_takes_the_history_back_where_the_database_is_something_else(
         library.edit.patch("deploy", find="First", replace="Second")
 
 
+def test_a_lock_that_nobody_may_open_is_named_and_opened_again(tmp_path: Path) -> None:
+    state = filled(tmp_path)
+    locks = sorted(str(path) for path in [*state.glob("locks/*.lock"), *state.glob("contents/locks/*.lock")])
+    for path in locks:
+        os.chmod(path, 0)
+    with opened(tmp_path) as library:
+        assert sorted(note.path for note in library.doctor() if note.code == "lock-closed") == locks
+        assert {*library.repair().done} >= {f"{path} can be opened again." for path in locks}
+        assert [note for note in library.doctor() if note.severity == "error"] == []
+    assert {os.stat(path).st_mode & 0o777 for path in locks} == {0o600}
+
+
 def test_settings_and_locks_may_be_links_to_files(tmp_path: Path) -> None:
     state = filled(tmp_path)
     for path in (state / "config.toml", tmp_path / "home" / ".agents" / "whet-lock.json"):

@@ -25,7 +25,8 @@ from whet.store.atomic import Cleaned, clean_leftovers, is_leftover, leftovers, 
 from whet.store.blobs import CONTENTS
 from whet.store.cache import FILE as CACHE_FILE
 from whet.store.database import COMPANIONS
-from whet.store.directories import KEPT, find_loose, is_loose, tighten
+from whet.store.directories import KEPT, PRIVATE, find_loose, is_loose, tighten
+from whet.store.failures import os_failures
 from whet.store.home import LOGS
 from whet.store.regular import is_irregular
 from whet.store.repair import Repaired
@@ -172,6 +173,8 @@ def examine_state(state: str, locks: Iterable[str]) -> Iterator[Note]:
     for path, kind in _obstructions(state, locks):
         code = "home-not-directory" if kind == "directory" else "not-a-file"
         yield Note(code, "error", f"Whet keeps a {kind} here, and this is not one.", hint, path=path)
+    for path in _closed_locks(state):
+        yield Note("lock-closed", "error", "Whet locks this file, and its owner may not open it.", hint, path=path)
     for path in (path for directory in _workplaces(state) for path in _leftovers(directory)):
         yield Note("leftover", "warning", "Left behind by an interrupted command.", hint, path=path)
     if is_loose(state) and os.path.lexists(os.path.join(state, STATE_FILE)):
@@ -239,13 +242,25 @@ def repair_workplaces(state: str) -> Repaired:
 
 
 def move_obstructions(state: str, locks: Iterable[str]) -> Repaired:
-    """Move aside whatever is in the place of a directory or a file that Whet keeps."""
-    return Repaired(
-        tuple(
-            f"{path} is not a {kind}; it was moved aside to {move_aside(path)}."
-            for path, kind in _obstructions(state, locks)
-        )
-    )
+    """Move aside whatever is in the place of a directory or a file that Whet keeps, and let locks be opened again."""
+    moved = [
+        f"{path} is not a {kind}; it was moved aside to {move_aside(path)}."
+        for path, kind in _obstructions(state, locks)
+    ]
+    closed = _closed_locks(state)
+    for path in closed:
+        with os_failures(path, doing="change the permissions of"):
+            os.chmod(path, PRIVATE)
+    return Repaired((*moved, *(f"{path} can be opened again." for path in closed)))
+
+
+def _closed_locks(state: str) -> list[str]:
+    """The files for locking that their owner may not open, in a state directory that may be written to."""
+    found: list[str] = []
+    for place in ("locks", os.path.join(CONTENTS, "locks"), os.path.join("usage", "locks")):
+        with suppress(OSError), os.scandir(os.path.join(state, place)) as entries:
+            found += [entry.path for entry in entries if entry.is_file() and entry.stat().st_mode & PRIVATE != PRIVATE]
+    return sorted(found) if os.access(state, os.W_OK) else []
 
 
 def _obstructions(state: str, locks: Iterable[str]) -> list[tuple[str, str]]:
