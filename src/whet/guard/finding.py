@@ -110,6 +110,8 @@ class Hit(NamedTuple):
     message: str = ""
     steps: int = 0
     """How many steps less it weighs because it is only spoken of; negative where it is hidden."""
+    ordered: bool = False
+    """The words before it tell to run it."""
 
 
 class Fact(NamedTuple):

@@ -126,8 +126,11 @@ def _weight(hit: Hit, document: Document, subject: Subject) -> Severity:
     rule, steps = rules.every()[hit.rule], hit.steps
     if rule.id == "pipe-known" and _is_strange(hit.subject):
         steps -= 0 if subject.is_at_home(hit.subject) else 1 if subject.is_about(hit.subject) else 2
-    if rule.mention and subject.security and _speaks(document) and (steps > 0 or (steps == 0 and rule.id in _VAGUE)):
-        steps += 1  # a topic makes more of a sign that something is spoken of, and none where there is no sign
+    if rule.mention and subject.security and _speaks(document):
+        # One word makes more of a sign that something is spoken of. Where there is none, only a text that is all about
+        # the defence counts, and nothing that it orders to run.
+        shown = subject.defence and not hit.ordered
+        steps += steps > 0 or (steps == 0 and (shown or rule.id in _VAGUE))
     if hit.subject and subject.declares(hit.subject):
         steps += 1
     return lower(hit.severity or rule.severity, min(steps, 2))

@@ -28,6 +28,8 @@ _SECURITY = re.compile(
 )
 _MANY = 6
 """So many different words of the defence make a text about security whose head does not say so."""
+_SEVERAL = 3
+"""So many are enough in a text whose head says so."""
 _VARIABLE = re.compile(r"\b[A-Z][A-Z0-9]*_[A-Z0-9_]{2,60}\b")
 
 
@@ -41,6 +43,8 @@ class Subject(NamedTuple):
     """Name, description and title in lower case, letters and digits only."""
     origin: str = ""
     """Where the package comes from, `host/owner/repository` or a host; "" when nobody knows."""
+    defence: bool = False
+    """It says that it is about security, and speaks of it all over."""
 
     def declares(self, subject: str) -> bool:
         """Is this a variable that the frontmatter names, or a host that it names and where the package comes from?"""
@@ -72,9 +76,9 @@ def _owner(host: str) -> list[str]:
 NOTHING = Subject(security=False, hosts=frozenset(), variables=frozenset())
 
 
-def _speaks_of_defence(text: str) -> bool:
+def _speaks_of_defence(text: str, least: int = _MANY) -> bool:
     lowered = text[:60_000].lower()
-    return sum(word in lowered for word in word_list("defence")) >= _MANY
+    return sum(word in lowered for word in word_list("defence")) >= least
 
 
 def subject_of(documents: Sequence[Document], origin: str = "") -> Subject:
@@ -92,4 +96,5 @@ def subject_of(documents: Sequence[Document], origin: str = "") -> Subject:
     spoken = topic is not None or _speaks_of_defence(main.text)
     hosts = frozenset(name for name in (host_of(url).name for url in URL.findall(head)) if "." in name)
     words = re.sub(r"[^a-z0-9]", "", f"{head} {title[1] if title else ''}".lower())
-    return Subject(spoken, hosts, frozenset(_VARIABLE.findall(head)), words, origin)
+    defence = topic is not None and _speaks_of_defence(main.text, _SEVERAL)
+    return Subject(spoken, hosts, frozenset(_VARIABLE.findall(head)), words, origin, defence)

@@ -85,37 +85,35 @@ def _check_code(found: list[Block], text: str) -> Seen:
     introductions = {id(block): found[number - 1] if number else None for number, block in enumerate(found)}
     told: set[tuple[str, int]] = set()
     for seen, line, block in (*_fences(found), *_inline(found), *_indented(text), *_together(found)):
-        less = _mentions(block, introductions.get(id(block)))
+        less, ordered = _mentions(block, introductions.get(id(block)))
         for hit in seen.hits:
             at = line + hit.line - 1
             if (hit.rule, at) not in told or hit.severity != "info":
                 told.add((hit.rule, at))
-                hits.append(hit._replace(line=at, steps=hit.steps + less))
+                hits.append(hit._replace(line=at, steps=hit.steps + less, ordered=ordered))
         facts.extend(fact._replace(line=line + fact.line - 1) for fact in seen.facts if not less)
     return Seen(tuple(hits), tuple(facts))
 
 
-_ORDERED = re.compile(
-    r"\b(?:run|execute|start|paste|copy|type|enter|issue|launch|invoke|use|first|then|finally|before|after|step)\b",
-    re.IGNORECASE,
-)
+_ORDERED = re.compile(r"\b(?:run|execute|paste|copy|type|launch|invoke)\b", re.IGNORECASE)
+_NO_WORDS = re.compile(r"`[^`\n]{0,300}`?|https?://[^\s`]{1,300}")
 _DENIED = re.compile(
     r"\b(?:never|not|n['’]t|avoid|without|instead|attackers?|malicious|would|could|might|if)\b", re.IGNORECASE
 )
 
 
-def _mentions(block: Block, before: Block | None) -> int:
-    """How many steps less code weighs: under a heading of dangers it is shown, unless the words before it order to run it.
+def _mentions(block: Block, before: Block | None) -> tuple[int, bool]:
+    """How many steps less code weighs, and whether the words before it order to run it; then it is not only shown.
 
     The text of a block that is no fence is what stands before the code in it.
     """
+    words = block.text[-300:]
     if block.kind == "fence":
-        words = before.text[-300:] if before is not None and before.kind in ("paragraph", "item") else ""
-        signs = MENTIONING.search(block.trail) is not None
-    else:
-        words = block.text[-300:]
-        signs = MENTIONING.search(block.trail) is not None or speaks(words)
-    return int(signs and not (_ORDERED.search(words) and not _DENIED.search(words)))
+        words = before.text[-300:] if before is not None and before.kind != "fence" else ""
+    words = _NO_WORDS.sub(" ", words).rstrip(": \n")
+    signs = MENTIONING.search(block.trail) is not None or speaks(words)
+    ordered = _ORDERED.search(words) is not None and _DENIED.search(words) is None
+    return int(signs and not ordered), ordered
 
 
 def _fences(found: list[Block]) -> Iterator[tuple[Seen, int, Block]]:
@@ -136,7 +134,7 @@ def _fences(found: list[Block]) -> Iterator[tuple[Seen, int, Block]]:
 def _other_readings(text: str, language: str) -> Iterator[Seen]:
     """The same code in other languages than the one it names: what a block calls itself keeps nobody from running it."""
     if language != "shell" and _COMMAND.search(text):
-        yield checker("shell")(_PREFIX.sub("", text))
+        yield _as_shell(_PREFIX.sub("", text))
     if language != "python" and _PYTHON.search(text):
         from whet.guard.python.checker import check, parses
 
@@ -157,17 +155,25 @@ _JAVASCRIPT = re.compile(
 
 
 _PREFIX = re.compile(
-    r"^[ \t]*(?:[+!]|-[ \t]|RUN[ \t]|CMD[ \t]|>>>|(?:-[ \t]+)?(?:run|script|command|cmd|exec|entrypoint)[ \t]*[:=][ \t]*[|>]?)[ \t]*(?=\w)",
+    r"^[ \t]{0,40}(?:[+!]|-[ \t]|RUN[ \t]|CMD[ \t]|>>>|(?:-[ \t])?(?:run|script|command|cmd|exec|entrypoint)[ \t]?[:=][|>]?)(?=[ \t]{0,20}\w)",
     re.MULTILINE | re.IGNORECASE,
 )
 """What stands before a command in a patch, a notebook, a list, a Dockerfile or a workflow."""
 _COMMAND = re.compile(
-    r"^[ \t]*(?:[+!$#>-][ \t]?|RUN[ \t]|(?:-[ \t]+)?(?:run|script|command|cmd|exec)[ \t]*[:=][ \t]*[|>]?[ \t]*)?(?:sudo[ \t]+)?"
+    r"^[ \t]{0,40}(?:[+!$#>-][ \t]?|RUN[ \t]|(?:-[ \t])?(?:run|script|command|cmd|exec)[ \t]?[:=][ \t])?(?:sudo[ \t])?"
     r"(?:(?:curl|wget|bash|sh|zsh|echo|printf|base64|nc|ncat|netcat|rm|chmod|export|source|eval|env|cat|tar|zip|find|dd|scp|rsync|ssh|crontab|openssl|socat|dig|nslookup|nohup"
-    r"|python3|node|npx|gh|git|mail|xxd|tee)[ \t]+[^=\s(]|for[ \t]+\w{1,40}[ \t]+in[ \t][^:\n]{1,200}(?:;|$)|[A-Za-z_]\w{0,40}=[\"']?\$)",
+    r"|python3|node|npx|gh|git|mail|xxd|tee)[ \t]{1,8}[^=\s(]|for[ \t]\w{1,40}[ \t]in[ \t][^:\n]{1,200}(?:;|$)|[A-Za-z_]\w{0,40}=[\"']?\$)",
     re.MULTILINE,
 )
 """A line that a shell would run."""
+_SPELLING = frozenset(("split-command", "shell-not-read", "unpinned-run"))
+"""Rules about how a script is spelled, which say nothing of a text in another language."""
+
+
+def _as_shell(text: str) -> Seen:
+    """What a text of another language does when a shell runs it."""
+    seen = checker("shell")(text)
+    return seen._replace(hits=tuple(hit for hit in seen.hits if hit.rule not in _SPELLING))
 
 
 def _unquoted(text: str) -> str:
@@ -205,7 +211,8 @@ def _together(found: list[Block]) -> Iterator[tuple[Seen, int, Block]]:
     for block in found:
         if block.kind not in ("heading", "fence") and "`" in block.text:
             for line, row in enumerate(block.text.split("\n"), start=block.line):
-                pieces += [(code, line, block) for code in _INLINE.findall(row) if _COMMAND.search(code)]
+                codes = [code for code in _INLINE.findall(row) if _COMMAND.search(code)]
+                pieces += [(code, line, block._replace(text=block.text.partition(code)[0])) for code in codes]
     if not 1 < len(pieces) <= _MOST_PIECES:
         return
     pieces.sort(key=lambda piece: piece[1])
