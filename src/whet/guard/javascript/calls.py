@@ -63,6 +63,8 @@ _NAMED_PASSING = re.compile(r"compress|encode|encrypt|stringif|serializ|tohex|ba
 _LISTENING = frozenset({"on", "once", "addEventListener", "addListener"})
 _PARTS = frozenset({"match", "split", "exec", "find", "get", "substring", "slice", "matchAll", "getItem"})
 """Methods that give a part of a text."""
+_PICKING = frozenset({"match", "exec", "matchAll", "find", "get", "getItem"})
+"""Methods that look one thing up in what they are called on."""
 _FILLING = api("javascript", "filling")
 
 
@@ -176,6 +178,8 @@ def _passed(effects: Meaning, call: Call) -> Value:
         return Value(marks=frozenset({Mark("captured", "a password")})) if "password" in wanted else NOTHING
     if _passes(method):
         marks = merged((receiver, *call.args))
+        if method in _PICKING:
+            marks = frozenset(mark._replace(whole=False) if mark.kind == "secret" else mark for mark in marks)
         text = call.args[0].text if method in ("String", "text", "from", "encode") and call.args else None
         return Value(text, marks=marks) if marks or text else NOTHING
     if not call.made:

@@ -103,13 +103,15 @@ def item(owner: Value, key: Value) -> Value:
             return Value(name=full if not owner.path else f"{owner.path}.{key.const}", hidden=key.hidden)
         return NOTHING
     const: Any = UNKNOWN
+    kept = False
     if isinstance(owner.const, (list, tuple, dict, str, bytes)) and not isinstance(key.const, (list, dict)):
         try:
             const = owner.const[key.const]
+            kept = not isinstance(owner.const, (str, bytes))
         except (LookupError, TypeError):
             const = UNKNOWN
     marks = owner.marks
-    if marks and key.const is not UNKNOWN:
+    if marks and key.const is not UNKNOWN and not kept:  # what was put in under the key comes out whole
         marks = frozenset(mark._replace(whole=False) if mark.whole else mark for mark in marks)
     instance = owner.name if owner.name.startswith(("pathlib.", "sys.argv")) else ""
     return Value(const, instance, marks, owner.hidden)

@@ -153,8 +153,8 @@ def _judge_head(marks: frozenset[Mark], host: Host) -> Iterator[Judgement]:
     """What the headers of a request carry: keys belong there, other people's secrets do not."""
     for mark in sorted(marks):
         message = f"It sends {mark.what} to {_told(host)}"
-        private = mark.kind == "secret" and mark.grave and host.name and not host.near and host.kind != "known"
-        if (mark.kind == "env" and mark.whole) or (private and (host.shady or mark.whole)):
+        private = mark.kind == "secret" and host.name and not host.near and host.kind != "known"
+        if (mark.kind == "env" and mark.whole) or (private and (mark.whole or (mark.grave and host.shady))):
             yield Judgement("secret-sent", None, host.name, message)
 
 
