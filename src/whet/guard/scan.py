@@ -47,8 +47,9 @@ _GRAVE = frozenset(
     )
 )
 """Categories whose warnings weigh more together."""
-_COMMON = frozenset(("compiled-python",))
-"""Warnings that come about by themselves: Python leaves its cache beside every script that was run."""
+_COMMON = frozenset(("compiled-python", "odd-passage"))
+"""Warnings that say nothing about others: Python leaves its cache beside every script that was run, and a passage that only
+the small model points at is uncertain, however many there are."""
 _VAGUE = frozenset(("odd-passage", "telling-name"))
 """What says no more than what a text is about."""
 _ACTS = frozenset(("fetch", "sink", "execute"))
@@ -154,8 +155,12 @@ def _finding(path: str, hit: Hit, severity: Severity | None = None) -> Finding:
 def _together(found: list[Finding], *, security: bool) -> Iterator[Finding]:
     """What several warnings of different categories come to; a security skill has more of them by its nature."""
     first: dict[str, Finding] = {}
+    told: set[str] = set()
     for finding in found:
-        if finding.severity == "warn" and finding.category in _GRAVE and finding.rule not in _COMMON:
+        if finding.severity != "warn" or finding.category not in _GRAVE or finding.rule in _COMMON:
+            continue
+        if finding.evidence not in told:  # the same words are one warning, however many rules and files they meet
+            told.add(finding.evidence)
             first.setdefault(finding.category, finding)
     if len(first) >= (3 if security else 2):
         worst = min(first.values(), key=lambda finding: (finding.file, finding.line))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from whet.guard.finding import Hit, Seen
 from whet.guard.patterns import Rows, compiled, needs_of, shorten
@@ -17,18 +17,38 @@ from whet.guard.prose import deeds, harms, patterns
 from whet.guard.prose import exfiltration as prose_sending
 from whet.guard.prose import harms as other
 from whet.guard.prose import installers as prose_installers
-from whet.guard.prose.context import steps
-from whet.guard.prose.markdown import Block, rows
+from whet.guard.prose.context import MENTIONING, steps
+from whet.guard.prose.markdown import Block, blocks, rows
 from whet.guard.prose.passages import SHORTEST, score
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from whet.guard.finding import Severity
     from whet.guard.patterns import Pattern
 
 
 def find_orders(found: list[Block]) -> tuple[Hit, ...]:
     """What the blocks of a Markdown or plain text order."""
-    return tuple(dict.fromkeys(_Look(found, _asked()).orders()))
+    look = _Look(found, _asked())
+    look.match()
+    look.judge()
+    return tuple(dict.fromkeys(look.hits))
+
+
+class Said(NamedTuple):
+    """A passage as the model reads it: the line it begins in, its text, and the signs around it."""
+
+    line: int
+    text: str
+    signs: frozenset[str]
+
+
+def said(text: str) -> Iterator[Said]:
+    """The passages of a Markdown text, with what patterns find in them."""
+    look = _Look(blocks(text), _asked())
+    look.match()
+    yield from look.said()
 
 
 def check_hidden(text: str) -> Seen:
@@ -62,7 +82,8 @@ class _Look:
         self.index = Rows([row.text for row in self.rows], asked)
         self.hits: list[Hit] = []
 
-    def orders(self) -> list[Hit]:
+    def match(self) -> None:
+        """What patterns find."""
         self.alone(_ALONE)
         self.conceals()
         self.poisons()
@@ -70,12 +91,38 @@ class _Look:
         self.foreign()
         self.comments()
         self.name()
-        self.passages()
         self.hits.extend(prose_installers.hits(self.blocks, self.index))
         self.hits.extend(prose_sending.hits(self.blocks, self.rows, self.index))
         self.hits.extend(prose_sending.beside(self.blocks, self.rows, self.index))
         self.hits.extend(prose_sending.reads(self.blocks, self.rows, self.index))
-        return self.hits
+
+    def judge(self) -> None:
+        """What no pattern knows for sure, but reads like what they know: each text once."""
+        told: set[str] = set()
+        for one in self.said():
+            if one.text in told:
+                continue
+            told.add(one.text)
+            found = score(one.text, one.signs)
+            if found.warn > 0:
+                evidence = f"{shorten(one.text)[:140]} ({', '.join(found.words)})"
+                severity: Severity = "critical" if found.critical > 0 else "warn"
+                self.hits.append(Hit("odd-passage", one.line, evidence, severity))
+
+    def said(self) -> Iterator[Said]:
+        """The passages of running text, the description, and fences that hold text."""
+        matched: dict[int, set[str]] = {}
+        for hit in self.hits:
+            matched.setdefault(hit.line, set()).add(f"={hit.rule}")
+        for row in self.rows:
+            block, text = self.blocks[row.owner], row.text
+            if block.kind == "frontmatter":
+                text = text.removeprefix("description:") if text.startswith("description:") else ""
+            if len(text) >= SHORTEST and (block.kind in _PROSE or block.kind == "frontmatter"):
+                yield Said(row.line, text, frozenset((*_signs(block), *matched.get(row.line, ()))))
+        for block in self.blocks:
+            if block.kind == "fence" and block.language in _TEXT and len(block.text) >= _PAGE:
+                yield Said(block.line, " ".join(block.text.split()), frozenset(_signs(block)))
 
     def add(self, rule: str, number: int, match: re.Match[str], severity: Severity | None = None) -> None:
         row = self.rows[number]
@@ -151,23 +198,23 @@ class _Look:
                 if (claimed := compiled(pattern.regex).search(row.text)) is not None:
                     self.hits.append(Hit(pattern.rule, row.line, shorten(claimed[0])))
 
-    def passages(self) -> None:
-        """What no pattern knows, but reads like what they know."""
-        for row in self.rows:
-            block = self.blocks[row.owner]
-            if len(row.text) >= SHORTEST and block.kind in _PROSE:
-                beyond, words = score(row.text)
-                if beyond > 0:
-                    evidence = f"{shorten(row.text)[:140]} ({', '.join(words)})"
-                    less = max(0, steps(block, ""))
-                    self.hits.append(Hit("odd-passage", row.line, evidence, steps=less))
-
     def comments(self) -> None:
         for block in self.blocks:
             if block.kind == "comment" and _ORDER.search(block.text) and _TO_MODEL.search(block.text):
                 self.hits.append(Hit("hidden-comment", block.line, shorten(block.text)))
 
 
+def _signs(block: Block) -> Iterator[str]:
+    """What the place of a passage tells the model."""
+    if block.kind in ("comment", "quote", "table", "fence"):
+        yield f"<{block.kind}>"
+    if MENTIONING.search(block.trail.rpartition(" > ")[2]):
+        yield "<mentioned>"
+
+
+_TEXT = frozenset(("", "text", "txt", "markdown", "md", "plaintext"))
+_PAGE = 60
+"""Characters below which a fence holds no text to read."""
 _PROSE = frozenset(("paragraph", "item", "quote", "comment", "table"))
 _SAYS = 24
 """Characters below which a line of code or data says nothing."""
