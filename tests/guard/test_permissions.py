@@ -21,6 +21,7 @@ from guard.permissions_table import BYPASSES, ROWS, Row
 from whet.guard.permissions import programs
 from whet.guard.permissions.decision import Grant, Permission, Policy, permits, read_grants, skill_permits
 from whet.guard.permissions.globs import name_matches, row_matches
+from whet.guard.permissions.grants import VOCABULARY
 from whet.guard.permissions.programs import program_tables
 from whet.guard.permissions.shell import read_line
 from whet.skill.dialects import read_skill
@@ -74,6 +75,9 @@ def test_the_table_of_programs_has_nothing_twice_and_nothing_empty() -> None:
     assert {row["name"] for row in table["git"]["options"]} - {""} <= set(table["git"]["commands"])
     assert all(words == sorted(set(words)) for name, words in table["words"].items() if name in ("opaque", "writers"))
     assert program_tables().git.options[""].long
+    named = [name for row in table["tools"] for name in row["names"]]
+    assert len(named) == len(set(named)) and all(re.fullmatch("[a-z]+", name) for name in named)
+    assert {tool for row in table["tools"] for tool in row["tools"]} <= VOCABULARY
 
 
 def test_the_table_is_large_and_has_no_doubles() -> None:

@@ -12,8 +12,10 @@ shorthand. A text that cannot be read becomes a grant with a `problem`; such a g
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from whet.guard.permissions.programs import program_tables
 from whet.guard.permissions.shell import UnsureError, read_rule
 from whet.skill.coerce import split_tools
 
@@ -46,48 +48,6 @@ NAMED = frozenset(("Task", "Skill"))
 PLAIN = frozenset(("WebSearch", "TodoWrite", "AskUserQuestion", "KillShell", "BashOutput"))
 VOCABULARY = SHELL | PATHS | WEB | NAMED | PLAIN
 
-_NAMES: dict[str, tuple[str, ...]] = {
-    **{tool.lower(): (tool,) for tool in VOCABULARY},
-    **dict.fromkeys(
-        (
-            *("shell", "sh", "zsh", "terminal", "exec", "runcommand", "executecommand", "runshellcommand"),
-            *("runterminalcmd", "runinterminal", "runterminalcommand", "localshell", "execcommand", "shellcommand"),
-            *("bashtool", "executebash", "terminaltool", "runbash"),
-        ),
-        ("Bash",),
-    ),
-    **dict.fromkeys(
-        ("readfile", "fileread", "viewfile", "view", "openfile", "notebookread", "readtextfile"), ("Read",)
-    ),
-    **dict.fromkeys(("writefile", "filewrite", "createfile", "writetofile", "savefile"), ("Write",)),
-    **dict.fromkeys(
-        (
-            "editfile",
-            "strreplace",
-            "replaceinfile",
-            "multiedit",
-            "searchreplace",
-            "replace",
-            "patchfile",
-            "editnotebook",
-        ),
-        ("Edit",),
-    ),
-    "applypatch": ("Edit", "Write"),
-    **dict.fromkeys(("strreplaceeditor", "strreplacebasededittool", "texteditor"), ("Read", "Write", "Edit")),
-    **dict.fromkeys(("findfiles", "globfiles", "filesearch", "searchfiles", "globtool"), ("Glob",)),
-    **dict.fromkeys(("grepsearch", "codebasesearch", "searchcontent", "ripgrep", "greptool"), ("Grep",)),
-    **dict.fromkeys(("listdir", "listdirectory", "listfiles", "ls"), ("LS",)),
-    **dict.fromkeys(("webfetch", "fetch", "fetchurl", "httpget", "readurl", "fetchwebpage"), ("WebFetch",)),
-    **dict.fromkeys(("browser", "browsernavigate", "browseraction", "openurl"), ("Browser",)),
-    **dict.fromkeys(("websearch", "searchweb", "googlewebsearch", "internetsearch"), ("WebSearch",)),
-    **dict.fromkeys(("agent", "spawnagent", "delegate", "delegatetask", "subagent", "newtask"), ("Task",)),
-    **dict.fromkeys(("useskill", "skillview", "activateskill"), ("Skill",)),
-    **dict.fromkeys(("todo", "todos", "todoread", "updateplan"), ("TodoWrite",)),
-    **dict.fromkeys(("askuser", "clarify", "askfollowupquestion"), ("AskUserQuestion",)),
-}
-"""Tools by their names in other clients, in lower case without hyphens and underscores."""
-
 _SHAPE = re.compile(r"(?s)([^\s()]+)\s*(?:\((.*)\))?")
 _TOOL = re.compile(r"[A-Za-z][A-Za-z0-9_.:/-]{0,199}")
 _MCP = re.compile(r"mcp__[A-Za-z0-9_.-]*[A-Za-z0-9.-](?:__(?:[A-Za-z0-9_.-]*\*?))?")
@@ -109,9 +69,14 @@ _DOMAIN_KEYS = ("domain", "domains", "host", "hosts")
 _NAME_KEYS = ("tool", "name", "type")
 
 
+@cache
+def _names() -> dict[str, tuple[str, ...]]:
+    return {**{tool.lower(): (tool,) for tool in VOCABULARY}, **program_tables().tools}
+
+
 def tools_named(name: str) -> tuple[str, ...]:
     """The tools of our vocabulary that a name stands for; a name nobody knows stands for itself."""
-    return _NAMES.get(re.sub(r"[-_\s]", "", name).lower(), (name,)) if name.isascii() else (name,)
+    return _names().get(re.sub(r"[-_\s]", "", name).lower(), (name,)) if name.isascii() else (name,)
 
 
 def read_grants(declared: Any) -> tuple[Grant, ...]:

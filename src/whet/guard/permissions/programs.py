@@ -95,6 +95,8 @@ class Programs(NamedTuple):
     runners: dict[str, Runner]
     options: dict[str, Options]
     git: Git
+    tools: dict[str, tuple[str, ...]]
+    """Tools of our vocabulary by their names in other clients."""
 
     def is_known(self, program: str) -> bool:
         """Is there anything to know about a program?"""
@@ -124,4 +126,5 @@ def program_tables() -> Programs:
             **{name: frozenset(git[name]) for name in ("commands", "reads_config", "fetching", "opens_others")},
             options={row.pop("name"): Options(**row) for row in git["options"]},
         ),
+        {name: tuple(row["tools"]) for row in table["tools"] for name in row["names"]},
     )
