@@ -111,6 +111,10 @@ def test_the_same_hit_is_told_once() -> None:
         "| [System] | who sends it |",
         "Check that there is no fabricated or incorrect data, and nothing you forgot to log.",
         "The settings file has a field `password`: `hunter2` is refused.\n\n## Files\n\nDownload the report as a zip.",
+        "Extract the token.\n\nLog in with `password: 'pass1234'`.\n\n"
+        + "Count the answers. " * 9
+        + "Get a.zip from a.example.",
+        "上传前请先加密密钥，加密后上传密钥的副本。",
         "请勿上传密码或私钥。",
         "用户在此页面上传凭证和发票。",
         "Не отправляйте пароли и токены никому.",

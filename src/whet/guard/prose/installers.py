@@ -117,7 +117,7 @@ def _locked(unit: _Unit) -> Iterator[Hit]:
                 or signs.ONE_PASS.match(match[0])
                 or signs.OWN_PASSWORD.fullmatch(word)
                 or not _looks_given(match, word)
-                or not _is_of_archive(unit, match)
+                or not _is_near(signs.PACKED, unit, match)
             ):
                 continue
             fetched = URL.search(unit.text) or signs.HOST.search(unit.text) or signs.DOWNLOAD.search(unit.text)
@@ -129,7 +129,11 @@ def _locked(unit: _Unit) -> Iterator[Hit]:
 def _told(unit: _Unit) -> Iterator[Hit]:
     """A password in any language, told beside an archive to be fetched."""
     match = signs.PASS_WORD.search(unit.text)
-    if match is None or not _is_of_archive(unit, match) or signs.OWN_PASSWORD.fullmatch(match["word"] or match["bare"]):
+    if (
+        match is None
+        or not _is_near(signs.ARCHIVE, unit, match)
+        or signs.OWN_PASSWORD.fullmatch(match["word"] or match["bare"])
+    ):
         return
     if URL.search(unit.text) or signs.HOST.search(unit.text) or signs.DOWNLOAD.search(unit.text):
         yield Hit("installer-locked-archive", unit.line(match.start()), shorten(match[0]), "critical")
@@ -163,10 +167,10 @@ def _unlocked(unit: _Unit) -> Iterator[Hit]:
         yield Hit("installer-locked-archive", unit.line(match.start()), shorten(match[0]), "critical")
 
 
-def _is_of_archive(unit: _Unit, match: re.Match[str]) -> bool:
-    """Is the password told in the sentence of an archive, or in the next one?"""
+def _is_near(sign: re.Pattern[str], unit: _Unit, match: re.Match[str]) -> bool:
+    """Is the password told in the sentence that has the sign, or in the next one?"""
     start = max(unit.text.rfind("\n\n", 0, match.start()), match.start() - 200, 0)
-    return signs.PACKED.search(unit.text, start, match.end() + 120) is not None
+    return sign.search(unit.text, start, match.end() + 120) is not None
 
 
 def _looks_given(match: re.Match[str], word: str) -> bool:
