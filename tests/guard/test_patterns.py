@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 
 import pytest
@@ -10,6 +11,8 @@ from hypothesis import strategies as st
 
 from whet.guard.finding import Hit
 from whet.guard.patterns import EVIDENCE, Pattern, Rows, compiled, hits, line_of, needs_of, search, shorten, vocabulary
+from whet.guard.prose.markdown import blocks, rows
+from whet.guard.prose.orders import _asked
 
 PIPE = Pattern("pipe", "curl|wget bash|sh", r"(?:curl|wget)\s[^\n]{0,80}\|\s?(?:ba)?sh")
 LINES = ["curl a | bash", "nothing", "Curling is a sport; bashful", "wget b | sh"]
@@ -94,3 +97,18 @@ def test_the_first_look_loses_nothing(lines: list[str]) -> None:
     }
 
     assert found >= set(sorted(sure)[:5])
+
+
+def test_a_text_in_one_line_is_about_as_much_work_as_in_many() -> None:
+    asked = _asked()
+    telling = sorted({word for words in asked for need in words.split() for word in need.split("|")})
+    chance = random.Random(3)
+    words = [chance.choice(telling) if chance.random() < 0.01 else "harbour" for _ in range(30_000)]
+
+    def work(text: str) -> int:
+        """Characters that patterns are tried on."""
+        index = Rows([row.text for row in rows(blocks(text))], asked)
+        return sum(len(index.rows[number]) for one in asked for number in index.having(one))
+
+    paragraphs = (" ".join(words[at : at + 250]) for at in range(0, len(words), 250))
+    assert work(" ".join(words)) < 2 * work("\n\n".join(paragraphs))
