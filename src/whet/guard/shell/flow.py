@@ -138,7 +138,8 @@ class Step:
         if self.name in programs("stoppers") or (self.name == "openssl" and _DIGEST.match(" ".join(self.args[:1]))):
             return ()
         if self.name in programs("fetchers"):
-            return (Mark(what, grave) for what, grave in self.own.items()) if not sends(self.name, self.args) else ()
+            told = self.own and not sends(self.name, self.args)  # asked of every step that may come later
+            return (Mark(what, grave) for what, grave in self.own.items()) if told else ()
         return self.marks if self.name in programs("printers") else self.fed
 
 
@@ -334,9 +335,10 @@ class Scene:
         before = (len(step.marks), len(step.fed), step.fetched, step.decoded, len(self.variables), len(self.files))
         named = [] if step.name in programs("stoppers") else list(self._from_variables(step))
         shown = named if not step.argv or step.name in programs("printers") or step.name in programs("readers") else []
-        for origin in (*step.feeders, *step.below, *self._from_elsewhere(step), *shown):
+        elsewhere = tuple(self._from_elsewhere(step))
+        for origin in (*step.feeders, *step.below, *elsewhere, *shown):
             step.fed.update(dict.fromkeys(origin.passed()))
-        for origin in (*step.before, *step.below, *self._from_elsewhere(step), *named):
+        for origin in (*step.before, *step.below, *elsewhere, *named):
             step.fetched = step.fetched or origin.fetched
             step.decoded = step.decoded or origin.decoded
         if step.name in programs("fetchers"):
