@@ -122,6 +122,7 @@ class Machine(Places):
             os.dup2(files[1], 2)
             sys.stdin = open(os.devnull)  # noqa: SIM115  open to the end of this process
             sys.stdout, sys.stderr = (os.fdopen(fd, "w", encoding="utf-8", closefd=False) for fd in (1, 2))
+            gc.disable()
             os.chdir(self.work)
             exec(GIVE_UP, {})
             os.environ.clear()
