@@ -35,6 +35,10 @@ left = 0
 """How many steps this process may still take; none is counted while it is below 1."""
 
 
+def committed() -> None:
+    """Called when a transaction is on the disk, before the process may die; to be replaced by whoever wants to know."""
+
+
 def die() -> None:
     """End this process as nothing else can: nothing is cleaned up."""
     os.kill(os.getpid(), signal.SIGKILL)
@@ -68,6 +72,7 @@ class _Connection(sqlite3.Connection):
         _step()
         done = super().execute(sql, *rest)
         if sql == "COMMIT":
+            committed()
             _step()
         return done
 
