@@ -435,7 +435,7 @@ def test_a_skill_that_was_left_out_while_it_was_changed_is_found_afterwards(worl
     """What is left out changes with no file: an index that was made then must not pass for one of all skills."""
     away = os.path.realpath(world.home / ".agents" / "skills" / "pdf-forms")
     with world.library(clock=later) as library:
-        library.workspace.settle = lambda: frozenset([away])
+        library.workspace.settle, library.workspace.hidden = None, lambda: frozenset([away])
         with library.workspace.state.write() as connection:
             connection.execute("INSERT INTO intents (id, time, kind, payload) VALUES ('x', 1, 'edit', '{}')")
         assert "pdf-forms" not in found(library, "fill in this PDF form")

@@ -329,6 +329,21 @@ def test_a_skill_without_a_history_is_never_nowhere_while_it_is_renamed(world: W
     assert names(world.library()) & {"hand", "other"} == {"other"}
 
 
+@pytest.mark.parametrize("payload", ["{}", "[]", "no JSON", '{"notes": [["too", "short"]]}'])
+def test_an_open_change_that_is_damaged_is_told_of_and_stops_nobody(world: World, payload: str) -> None:
+    prepared(world)
+    with world.library() as library:
+        with library.workspace.state.write() as connection:
+            row = ("damaged", 1, "edit", payload)
+            connection.execute("INSERT INTO intents (id, time, kind, payload) VALUES (?, ?, ?, ?)", row)
+        assert names(library) == {"one", "two"}
+        library.edit.rename("one", "other")
+        assert names(library) == {"other", "two"}
+        told = [note.message for note in library.doctor() if note.code == "interrupted-change"]
+        assert told == ["A change was interrupted, and what it was about cannot be read: damaged."]
+        assert library.settle() == ("What was begun as damaged cannot be read, and stays as it is.",)
+
+
 SYNCED = (
     PRELUDE
     + """

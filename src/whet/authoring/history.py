@@ -309,12 +309,15 @@ class History:
     def interrupted(self) -> tuple[Note, ...]:
         """The changes that a killed process left unfinished, as a report tells them."""
         hint = "Run `whet doctor --repair`; the next change settles it too."
-        return tuple(
+        found = [
             Note("interrupted-change", "warning", "A change was interrupted.", hint, skill=note.skill, path=note.path)
             for edit in self._journal.edits()
-            for note in edit.notes
-            if note.action != "found"
-        )
+            for note in edit.own
+        ]
+        why = "A change was interrupted, and what it was about cannot be read: {}."
+        look = "Compare your skills with `whet history`; nothing else is known of that change."
+        damaged = self._journal.unreadable()
+        return (*found, *(Note("interrupted-change", "warning", why.format(id_), look) for id_ in damaged))
 
     def recover(self) -> tuple[str, ...]:
         """Settle the changes of processes that were killed; what was done, a sentence each."""

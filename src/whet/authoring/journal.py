@@ -23,7 +23,7 @@ from whet.skill.tree import Item, Tree, entries, manifest, read_manifest
 from whet.store.blobs import CONTENTS, Blobs
 from whet.store.chain import LOST, ORIGIN, REPAIR_HINT, Chain, Loaded, Problem, in_ranges
 from whet.store.clock import iso
-from whet.store.intents import EDIT, Intents
+from whet.store.intents import EDIT, UNREADABLE, Intents
 
 if TYPE_CHECKING:
     import sqlite3
@@ -221,8 +221,17 @@ class Journal:
             self.turn(edit)
 
     def edits(self) -> list[Edit]:
-        """What was about to be done and is not settled, oldest first."""
-        return [Edit.from_intent(intent) for intent in self.intents.open(EDIT)]
+        """What was about to be done and is not settled, oldest first; `unreadable` tells of what is damaged."""
+        found = []
+        for intent in self.intents.open(EDIT):
+            with suppress(*UNREADABLE):
+                found.append(Edit.from_intent(intent))
+        return found
+
+    def unreadable(self) -> list[str]:
+        """The ids of open changes that are damaged: nobody can finish them or take them back."""
+        known = {edit.id for edit in self.edits()}
+        return [intent.id for intent in self.intents.open(EDIT) if intent.id not in known]
 
     def settle(self, edit: Edit) -> tuple[Entry, ...]:
         """Strike out a change and append it to the chain, in one step; () when somebody else did."""

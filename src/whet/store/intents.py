@@ -13,7 +13,7 @@ disturbed, and finishes the change or takes it back: `recover`, with a handler f
 from __future__ import annotations
 
 import os
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.errors import WhetError
@@ -39,13 +39,17 @@ CONNECT = "connect"
 """What the connection of a client is about to be (`whet.interfaces.clients.records`)."""
 
 
+UNREADABLE = (AttributeError, IndexError, KeyError, TypeError, ValueError)
+"""What reading a damaged intent raises."""
+
+
 class Intent(NamedTuple):
     """Something that was begun and is not settled."""
 
     id: str
     kind: str
     payload: Any
-    """What the handler needs to finish the intent or undo it, as JSON."""
+    """What the handler needs to finish the intent or undo it, as JSON; None where it is damaged."""
 
 
 class Handler(NamedTuple):
@@ -89,7 +93,13 @@ class Intents:
         import json
 
         query = "SELECT id, kind, payload FROM intents WHERE kind = ? ORDER BY number"
-        return [Intent(id_, kind, json.loads(text)) for id_, kind, text in self._state.read(query, (kind,))]
+        found = []
+        for id_, kind_, text in self._state.read(query, (kind,)):
+            payload = None
+            with suppress(ValueError):
+                payload = json.loads(text)
+            found.append(Intent(id_, kind_, payload))
+        return found
 
     def is_open(self, id_: str) -> bool:
         """Has nobody settled it?"""
@@ -120,6 +130,6 @@ class Intents:
                     except WhetError as error:
                         if error.code != "lock-timeout":  # else its writer is alive
                             told.append(f"{handler.describe(intent)} could not be settled: {error.message}")
-                    except (AttributeError, IndexError, KeyError, TypeError, ValueError):
+                    except UNREADABLE:
                         told.append(f"What was begun as {intent.id} cannot be read, and stays as it is.")
         return tuple(sentence for sentence in told if sentence)
