@@ -9,6 +9,7 @@ is never taken, and nothing that is put there later, makes a script look better.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from whet.guard.finding import Fact, Hit
@@ -133,12 +134,16 @@ class Step:
         """The gravest secret itself that reaches it."""
         return next((mark.what for mark in self.marks if mark.grave and mark.kind == "content"), "")
 
+    def carries(self) -> bool:
+        """Does it read or print a secret? Most steps do not, and every step after them asks."""
+        return bool(self.marks or self.fed or self.own)
+
     def passed(self) -> Iterable[Mark]:
         """The secrets in what it prints or leaves behind."""
         if self.name in programs("stoppers") or (self.name == "openssl" and _DIGEST.match(" ".join(self.args[:1]))):
             return ()
         if self.name in programs("fetchers"):
-            told = self.own and not sends(self.name, self.args)  # asked of every step that may come later
+            told = self.own and not sends(self.name, self.args)
             return (Mark(what, grave) for what, grave in self.own.items()) if told else ()
         return self.marks if self.name in programs("printers") else self.fed
 
@@ -260,7 +265,7 @@ class Scene:
     def _in_variable(self, step: Step, name: str) -> Iterator[Mark]:
         origins = self.variables.get(name, ())
         for origin in origins:
-            if origin is not step:
+            if origin is not step and origin.carries():
                 yield from origin.passed()
         if name in "123456789@*" and step.command.function:
             for call in self._calls.get(step.command.function, ()):
@@ -333,11 +338,12 @@ class Scene:
         if step.name in ("cd", "pushd"):
             self._folder = next((word for word in step.args for _ in _secrets(word)), "")
         before = (len(step.marks), len(step.fed), step.fetched, step.decoded, len(self.variables), len(self.files))
-        named = [] if step.name in programs("stoppers") else list(self._from_variables(step))
-        shown = named if not step.argv or step.name in programs("printers") or step.name in programs("readers") else []
-        elsewhere = tuple(self._from_elsewhere(step))
+        named = {} if step.name in programs("stoppers") else dict.fromkeys(self._from_variables(step))
+        shown = named if not step.argv or step.name in programs("printers") or step.name in programs("readers") else {}
+        elsewhere = dict.fromkeys(self._from_elsewhere(step))
         for origin in (*step.feeders, *step.below, *elsewhere, *shown):
-            step.fed.update(dict.fromkeys(origin.passed()))
+            if origin.carries():
+                step.fed.update(dict.fromkeys(origin.passed()))
         for origin in (*step.before, *step.below, *elsewhere, *named):
             step.fetched = step.fetched or origin.fetched
             step.decoded = step.decoded or origin.decoded
@@ -509,11 +515,13 @@ def _add(room: dict[str, list[Step]], name: str, step: Step) -> None:
         steps.append(step)
 
 
-def _secrets(text: str) -> Iterator[Place]:
+@lru_cache(maxsize=4096)
+def _secrets(text: str) -> tuple[Place, ...]:
     """The places in a text where secrets lie; a public key is none."""
-    if len(text) < _LONGEST_PATH:
-        plain = " ".join(word for word in text.split(" ") if not word.endswith(".pub"))
-        yield from (place for place in places(plain) if place.kind == "secret")
+    if len(text) >= _LONGEST_PATH:
+        return ()
+    plain = " ".join(word for word in text.split(" ") if not word.endswith(".pub"))
+    return tuple(place for place in places(plain) if place.kind == "secret")
 
 
 def _decodes_in_code(step: Step) -> bool:
