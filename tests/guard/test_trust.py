@@ -148,9 +148,10 @@ def test_whatever_is_trusted_is_on_the_list(origin: str) -> None:
     [
         ("github.com/acme/skills", "safe"),
         ("acme.dev", "safe"),
-        ("github.com/somebody/acme-tools", "safe"),
-        ("github.com/somebody/skills", "dangerous"),
-        ("evil.example", "dangerous"),
+        ("github.com/somebody/acme-tools", "caution"),
+        ("github.com/acme-labs/skills", "caution"),
+        ("github.com/somebody/skills", "caution"),
+        ("evil.example", "caution"),
     ],
 )
 def test_a_host_that_a_package_calls_its_own_is_checked_against_its_origin(origin: str, verdict: str) -> None:

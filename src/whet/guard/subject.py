@@ -60,9 +60,13 @@ class Subject(NamedTuple):
         return name in self.hosts or any(part in self.words for part in _owner(name))
 
     def is_at_home(self, host: str) -> bool:
-        """Does the place where the package comes from belong to whoever owns this host?"""
-        home = re.sub(r"[^a-z0-9]", "", self.origin.lower())
-        return bool(home) and any(part in home for part in _owner(host))
+        """Does the place where the package comes from belong to whoever owns this host?
+
+        Only the owner of a repository counts, by the whole name: anyone can call a repository `acme-tools`.
+        """
+        place, _, path = self.origin.lower().partition("/")
+        home = re.sub(r"[^a-z0-9]", "", path.partition("/")[0]) if path else "".join(_owner(place)[:1])
+        return bool(home) and home == "".join(_owner(host)[:1])
 
 
 def _owner(host: str) -> list[str]:
