@@ -10,6 +10,7 @@ sessions, and only once it is trusted.
 from __future__ import annotations
 
 import os
+import stat
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from whet.errors import UsageError
@@ -163,9 +164,14 @@ class SettingsReader:
     def _remember(self, path: str, absent: Read | None, read: Callable[[], Read]) -> Read:
         """What a file says; `absent` is what counts where it is not there, None where it must be."""
         try:
-            status = os.stat(path)  # before it is read
+            status = os.lstat(path)  # before it is read
         except OSError:
-            return read() if absent is None or os.path.islink(path) else absent
+            return read() if absent is None else absent
+        if stat.S_ISLNK(status.st_mode):
+            try:
+                status = os.stat(path)
+            except OSError:
+                return read()
         known = self._known.get(path)
         if known is None or known[0] != raw_signature(status):
             seen = signature(status, self._clock())
