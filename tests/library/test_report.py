@@ -100,6 +100,9 @@ def test_everything_that_can_be_reported_is_reported(
     write(tmp_path / "corrupt" / "state.db", "no database" * 1000)
     said |= {entry.code for entry in opened(root, home=str(tmp_path / "corrupt")).doctor()}
     said |= {entry.code for entry in guarded(tmp_path, opened).doctor()}
+    write(tmp_path / "locked" / "locks" / "skill-0.lock")
+    (tmp_path / "locked" / "locks" / "skill-0.lock").chmod(0)
+    said |= {entry.code for entry in opened(root, home=str(tmp_path / "locked")).doctor()}
     write(tmp_path / "file")
     blocked = opened(str(tmp_path / "file"), home=str(tmp_path / "file"))
     said |= {entry.code for entry in (*blocked.workspace.report(), *blocked.doctor())}
