@@ -21,7 +21,7 @@ from whet.guard.subject import subject_of
 from whet.skill.tree import digest, entries
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from whet.guard.documents import Document
     from whet.guard.finding import Fact, Severity
@@ -65,9 +65,7 @@ def scan(files: Mapping[str, Item], origin: str = "") -> Scan:
         seen = _check(document)
         facts.setdefault(document.path, []).extend(seen.facts)
         found.extend(_finding(document.path, hit, _weight(hit, document, subject)) for hit in seen.hits)
-    for path, seen in make.together(read.documents):
-        found.extend(_finding(path, hit) for hit in seen.hits)
-    found.extend(_finding(path, hit) for path, hit in flow.hits(read.documents, facts))
+    found.extend(_finding(path, hit) for path, hit in _check_together(read.documents, facts))
     found.extend(_together(found, security=subject.security))
     kept = _kept(found)
     return Scan(digest(entries(files)), verdict(kept), kept)
@@ -99,6 +97,16 @@ def _check(document: Document) -> Seen:
     evidence = seen.hits[0].evidence if seen.hits else seen.facts[0].evidence
     hidden = Hit("hidden-payload", document.line, evidence, message=means + evidence)
     return seen._replace(hits=(*seen.hits, hidden))
+
+
+def _check_together(documents: Sequence[Document], facts: Mapping[str, Sequence[Fact]]) -> Iterator[tuple[str, Hit]]:
+    """What the files of a package do together."""
+    try:
+        for path, seen in make.together(documents):
+            yield from ((path, hit) for hit in seen.hits)
+        yield from flow.hits(documents, facts)
+    except Exception as problem:  # noqa: BLE001  whatever the files do to it is told, and what was found before counts
+        yield documents[0].path, Hit("scanner-error", 1, f"{type(problem).__name__}: {problem}"[:200])
 
 
 def checkers(document: Document) -> Iterator[Callable[[], Seen]]:
