@@ -66,6 +66,8 @@ class PlanResult(NamedTuple):
     """What was wanted and is not done."""
     waiting: int | None = None
     """Of skills for a project that is not trusted: how many its skills are now."""
+    asked: bool = False
+    """A person has seen the plan with its findings, and agreed."""
 
     @property
     def plan(self) -> Plan:
@@ -93,7 +95,7 @@ def run_plan(
     with progress(context, options) as library:
         plan = make(library.sources)
     override = getattr(options, "override", None) or ""
-    if not options.dry_run and can_ask(options):
+    if asked := not options.dry_run and can_ask(options):
         override = _ask_agreement(plan, verb, override)
     left = [step for step in plan.steps if not (override and step.state in _DECIDED)]
     worst = max(left, key=_exit_code, default=None)
@@ -105,7 +107,7 @@ def run_plan(
         applied = Applied(accept(plan) if override else plan)
     else:
         applied = library.sources.apply(plan, reason=options.reason, override=override)
-    result = PlanResult(applied, options.dry_run, override, problem)
+    result = PlanResult(applied, options.dry_run, override, problem, asked=asked)
     if options.here and not options.dry_run and any(step.after for step in result.plan.ready):
         result = result._replace(waiting=len(library.catalogue.waiting))
     return Answer(result, partial(render_plan, empty=empty), code)
@@ -201,7 +203,8 @@ def _render_ready(step: Step, screen: Screen, result: PlanResult) -> None:
             screen.line(f"  and {plural(len(step.files) - _SHOWN_FILES, 'file')} more")
     for power in step.powers:
         screen.line(f"  {screen.paint('new', 'yellow')}     {clean(power)}")
-    render_findings(step.findings, step.name, screen)
+    if not result.asked:
+        render_findings(step.findings, step.name, screen)
     screen.say(*(f"{step.name}: {note.message}" for note in step.notes))
 
 
