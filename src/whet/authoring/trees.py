@@ -211,7 +211,7 @@ def _mode(like: str, item: Item) -> int | None:
 
 
 def _check_there(directory: str) -> None:
-    """Raise where somebody else was faster and has removed it: nothing may be made there, and nothing is denied."""
+    """Raise a conflict if another process has just removed it: that is not a missing permission."""
     if not os.path.isdir(directory):
         message = f"{directory} is not there any more."
         raise ConflictError("skill-changed", message, hint="Look at it again, then decide.", path=directory)

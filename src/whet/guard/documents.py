@@ -29,7 +29,7 @@ class Document(NamedTuple):
 
     @property
     def hidden(self) -> bool:
-        """Does nobody read it who opens the file? A cell of a notebook stands in the open."""
+        """Is it invisible to someone who opens the file? A notebook cell is visible."""
         return any(how != "notebook" for how in self.via)
 
 

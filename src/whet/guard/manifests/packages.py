@@ -262,7 +262,7 @@ _SPECIFIED = re.compile(r"(?<=.)[@=<>~!\[].{0,100}$")
 
 
 def installs(notes: Notes) -> None:
-    """Commands of any text that install almost well-known packages; two of them are no slip of the finger."""
+    """Install commands with misspelled names of well-known packages. Two of them are not a typing error."""
     for found in _INSTALL.finditer(notes.text) if "install" in notes.text or " add " in notes.text else ():
         words = [_SPECIFIED.sub("", word.strip("',.:")).lower() for word in found[2].split() if word[0] != "-"]
         kind = "pypi" if found[1] else "npm"

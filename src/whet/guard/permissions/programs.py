@@ -19,7 +19,7 @@ class Wrapper(NamedTuple):
     before: int = 0
     """Words in front of the command."""
     harmless: str | None = None
-    """How its options look, for one that changes nothing: a rule for the program behind it is enough."""
+    """The shape of its options, for a wrapper that changes nothing: a rule for the wrapped program is enough."""
 
 
 class Runner(NamedTuple):

@@ -189,7 +189,7 @@ _PREFORMATTED = re.compile(r"<pre[^>\n]{0,100}>(.{1,20000}?)</pre>", re.DOTALL |
 
 
 def _indented(text: str) -> Iterator[tuple[Seen, int, Block]]:
-    """Code that is no fence: lines that are set in, and what a page would show as it is written."""
+    """Code outside fences: indented blocks and the text of `<pre>` elements."""
     for pattern in (_INDENTED, _PREFORMATTED):
         if pattern is _PREFORMATTED and "<pre" not in text.lower():
             continue

@@ -45,5 +45,5 @@ def steps(block: Block, before: str) -> int:
 
 
 def speaks(before: str) -> bool:
-    """Do the words of its sentence that stand before something say that it is spoken of?"""
+    """Do the words before it in its sentence say that it is only mentioned?"""
     return _SPEAKING.search(_END.split(before[-200:])[-1]) is not None

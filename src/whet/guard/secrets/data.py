@@ -42,7 +42,7 @@ def shapes() -> tuple[Shape, ...]:
 
 @cache
 def all_shapes() -> tuple[Shape, ...]:
-    """These, and the tokens that only the name before them tells."""
+    """These, and tokens that only the name before them identifies."""
     return (*shapes(), *(Shape(**row) for row in _table("shapes")["named"]))
 
 

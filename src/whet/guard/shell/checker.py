@@ -207,7 +207,7 @@ def _filled(step: Step) -> str:
 
 
 def _told(hits: tuple[Hit, ...], text: str) -> Iterator[Hit]:
-    """Each hit once, no flood of any rule, and a word about a test of the date around it."""
+    """Drop repeated hits, limit the hits of each rule, and note a date check around them."""
     seen: set[tuple[str, int]] = set()
     counts: dict[tuple[str, str | None], int] = {}
     dated = _DATE.search(text) is not None and re.search(r"\b(?:if|\[\[|test)\b|\[ ", text) is not None

@@ -84,11 +84,11 @@ class Step:
         self.feeders: list[Step] = []
         """What is piped right into it."""
         self.below: list[Step] = []
-        """The commands in its own words whose output stands there."""
+        """The command substitutions in its arguments."""
         self.marks: dict[Mark, None] = {}
         """The secrets in what it reads."""
         self.fed: dict[Mark, None] = {}
-        """Those of them that it prints even if its words are none of its output."""
+        """The secrets it prints even if its arguments are not part of its output."""
         self.own: dict[str, bool] = {}
         """Secrets that it reads by itself, each with whether it is grave."""
         self.fetched: Fetch | None = None

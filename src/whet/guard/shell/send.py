@@ -166,7 +166,7 @@ _OWN = frozenset(
 
 
 def _requests(scene: Scene, step: Step, urls: Sequence[str], *, public: bool = False) -> bool:
-    """Tell the gravest secret that a request carries, for all to see or not; whether there is one."""
+    """Report the gravest secret that a request carries. Returns whether there is one."""
     worst: tuple[int, str, str] = (0, "", "")
     for part in parts(step.name, step.args):
         if part.at < len(step.words):

@@ -119,7 +119,7 @@ _MORE = "eval base64 openssl xxd sudo rm dd chmod source crontab cat env printen
 
 @cache
 def _dangerous() -> frozenset[str]:
-    """Programs whose names nobody has a reason to spell in pieces."""
+    """Programs whose names nobody has a reason to split."""
     named = {*programs("fetchers"), *programs("sockets"), *INTERPRETERS, *_MORE.split()}
     return frozenset(named - {"http", "https", "fetch", "fish"})
 

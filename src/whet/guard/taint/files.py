@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def judge_kept(marks: frozenset[Mark], where: str) -> Iterator[Judgement]:
-    """A value is written or shown: the keys of several services, or several stores of secrets, in one."""
+    """Report a value that is written or shown and holds the keys of several services or several stores of secrets."""
     owners = {owner(mark.subject) for mark in marks if mark.kind == "key"}
     stores = {mark.what for mark in marks if mark.kind == "secret" and mark.grave and mark.whole}
     if len(owners) > 2 or len(stores) > 1:
