@@ -411,23 +411,24 @@ def test_a_repository_on_this_machine_is_not_asked_unless_it_is_named(machine: M
 
 
 ADVERTISED = "application/x-git-upload-pack-advertisement"
-GARBAGE: dict[str, tuple[bytes | Route, tuple[int, str]]] = {
-    "no repository": (page(b""), (1, "no-skills-found")),
-    "no lines": (answer(b"zzzz no line of git", content_type=ADVERTISED), (4, "git-failed")),
-    "no end": (endless(), (4, "git-failed")),
-    "too many headers": (header_flood(), (4, "git-failed")),
-    "no answer": (reset(), (4, "response-cut-off")),
+GARBAGE: dict[str, tuple[bytes | Route, int, tuple[str, ...]]] = {
+    "no repository": (page(b""), 1, ("no-skills-found",)),
+    "no lines": (answer(b"zzzz no line of git", content_type=ADVERTISED), 4, ("git-failed",)),
+    "no end": (endless(), 4, ("git-failed", "too-slow")),  # by its size, or by its time on a slow machine
+    "too many headers": (header_flood(), 4, ("git-failed",)),
+    "no answer": (reset(), 4, ("response-cut-off",)),
 }
 
 
 @pytest.mark.parametrize("what", GARBAGE)
 def test_what_is_no_repository_is_refused(machine: Machine, what: str) -> None:
     before = machine.digest()
-    route, refused = GARBAGE[what]
+    route, exit_code, codes = GARBAGE[what]
     with serving({"/skills/info/refs": route}) as server:
         machine.allow(server.host)
         run = machine.run("install", f"git:{server.url}/skills", "--json")
-    assert (run.code, run.answer["code"]) == refused
+    assert run.code == exit_code
+    assert run.answer["code"] in codes
     check_refused(run)
     assert (machine.digest(), machine.left(), children()) == (before, [], [])
 
