@@ -18,6 +18,7 @@ import pytest
 
 from whet import MODEL, PERSON, Caller, Library, UsageError
 from whet.errors import FailedError, NotFoundError
+from whet.extras import how_to_install
 from whet.library.workspace import Workspace
 from whet.routing.meaning import installed
 from whet.routing.router import Router
@@ -662,7 +663,7 @@ def test_that_meaning_does_not_count_is_said_once_on_each_machine(
     assert [codes(library.find("fill in a form").to_json()) for _ in range(2)] == [["lexical-only"], []]
     assert codes(world.library().detect("fill in a form").to_json()) == []
     entries = [entry for entry in library.doctor() if entry.code == "lexical-only"]
-    assert [(entry.severity, "whet[semantic]" in entry.hint) for entry in entries] == [("info", True)]
+    assert [(entry.severity, how_to_install("semantic") in entry.hint) for entry in entries] == [("info", True)]
     (world.state / "config.toml").write_text("bundled_skills = false\nsemantic = false\n")
     assert [entry for entry in world.library().doctor() if entry.code == "lexical-only"] == []
 

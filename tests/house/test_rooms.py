@@ -16,6 +16,7 @@ ROOMS = (
     "errors",
     "notes",
     "values",
+    "extras",
     "skill",
     "store",
     "guard",

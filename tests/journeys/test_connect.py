@@ -16,6 +16,7 @@ sys.path.append(str(Path(__file__).parent.parent / "interfaces"))
 from clients.configurations import BROKEN, LIVED_IN, contents, write
 
 from journeys.machines import WHET
+from whet.extras import how_to_install
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -220,6 +221,27 @@ def test_at_a_terminal_the_change_is_shown_once_and_asked_about(home: Path, work
     code, seen = at_a_terminal(b"y\n", env, work, "connect", "opencode", "--undo")
     assert code == 0 and contents(home) == before
     assert "Disconnect OpenCode? [Y/n] " in seen and "OpenCode is no longer connected." in seen
+
+
+@posix
+def test_nothing_is_connected_to_a_server_that_cannot_start(
+    home: Path, tmp_path: Path, work: Path, env: dict[str, str]
+) -> None:
+    before = write(home, LIVED_IN["opencode"])
+    (tmp_path / "sitecustomize.py").write_text("import sys\nsys.modules['mcp'] = None\n", encoding="utf-8")
+    lacking = {**env, "PYTHONPATH": str(tmp_path)}
+    run = subprocess.run(
+        [*WHET, "connect", "opencode", "--yes", "--json"], env=lacking, cwd=work, capture_output=True, encoding="utf-8"
+    )
+    assert answer(run, 2) == {
+        "success": False,
+        "error": "Nothing was connected: OpenCode could not start the MCP server.",
+        "code": "extra-missing",
+        "hint": f"Install it with `{how_to_install('mcp')}`.",
+    }
+    code, seen = at_a_terminal(b"n\n", lacking, work, "connect", "opencode")
+    assert (code, contents(home)) == (2, before)
+    assert f"Install it with `{how_to_install('mcp')}`? [Y/n] error: Nothing was connected" in seen
 
 
 @posix

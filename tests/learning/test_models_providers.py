@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from whet.errors import UsageError
+from whet.extras import how_to_install
 from whet.learning.models.providers import open_model
 
 if TYPE_CHECKING:
@@ -42,16 +43,16 @@ def test_a_missing_key_is_told_by_its_variable(spec: str, variable: str, monkeyp
 
 
 @pytest.mark.parametrize(
-    ("spec", "library", "command"),
+    ("spec", "library", "packages"),
     [
-        ("openai:gpt-5", "openai", "pip install 'whet[models]'"),
-        ("openai-compatible:http://127.0.0.1:1/v1#x", "pydantic_ai", "pip install 'whet[models]'"),
-        ("anthropic:claude-x", "anthropic", "pip install 'whet[models]'"),
-        ("google:gemini-x", "google.genai", "pip install 'whet[models]' google-genai"),
+        ("openai:gpt-5", "openai", ()),
+        ("openai-compatible:http://127.0.0.1:1/v1#x", "pydantic_ai", ()),
+        ("anthropic:claude-x", "anthropic", ()),
+        ("google:gemini-x", "google.genai", ("google-genai",)),
     ],
 )
 def test_a_missing_library_is_told_with_the_command_that_brings_it(
-    spec: str, library: str, command: str, monkeypatch: pytest.MonkeyPatch
+    spec: str, library: str, packages: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, library, None)
     error = refused(spec, {"OPENAI_API_KEY": SECRET})
@@ -59,7 +60,7 @@ def test_a_missing_library_is_told_with_the_command_that_brings_it(
         "success": False,
         "error": f"{spec.partition(':')[0]}: needs the extra `models`.",
         "code": "extra-missing",
-        "hint": f"Install it with `{command}`.",
+        "hint": f"Install it with `{how_to_install('models', *packages)}`.",
     }
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from whet.api import Reload
 from whet.errors import UsageError
+from whet.extras import how_to_install
 from whet.library.watch import wait_for_changes
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def test_without_the_extra_it_is_said_how_to_get_it(root: str, monkeypatch: pyte
         next(wait_for_changes([root]))
     assert (caught.value.code, caught.value.hint) == (
         "extra-missing",
-        "Install it with `pip install 'whet[watch]'`.",
+        f"Install it with `{how_to_install('watch')}`.",
     )
 
 

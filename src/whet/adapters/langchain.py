@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NotRequired, cast
 
 from whet.adapters.shared import instructions, offer, open_pool
 from whet.api.session_pool import SessionKey
-from whet.errors import UsageError, WhetError
+from whet.errors import WhetError
+from whet.extras import missing_extra
 
 try:
     from langchain.agents.middleware.types import AgentMiddleware, AgentState, PrivateStateAttr
@@ -29,8 +30,7 @@ try:
     from langchain_core.tools import BaseTool, ToolException
     from pydantic import Field
 except ImportError as error:
-    _HINT = "Install it with `pip install 'whet[langchain]'`."
-    raise UsageError("extra-missing", "Skills for LangChain need the extra `langchain`.", hint=_HINT) from error
+    raise missing_extra("Skills for LangChain need the extra `langchain`.", "langchain") from error
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection

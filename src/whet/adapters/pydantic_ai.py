@@ -19,15 +19,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from whet.adapters.shared import instructions, offer, open_pool
 from whet.api.session_pool import SessionKey
-from whet.errors import UsageError
+from whet.extras import missing_extra
 
 try:
     from pydantic_ai.messages import InstructionPart
     from pydantic_ai.tools import AgentDepsT, RunContext, ToolDefinition
     from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 except ImportError as error:
-    _HINT = "Install it with `pip install 'whet[pydantic-ai]'`."
-    raise UsageError("extra-missing", "Skills for pydantic-ai need the extra `pydantic-ai`.", hint=_HINT) from error
+    raise missing_extra("Skills for pydantic-ai need the extra `pydantic-ai`.", "pydantic-ai") from error
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from whet.errors import UsageError
+from whet.extras import missing_extra
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -16,8 +16,7 @@ def wait_for_changes(directories: Sequence[str]) -> Iterator[None]:
     try:
         from watchfiles import watch
     except ImportError as error:
-        hint = "Install it with `pip install 'whet[watch]'`."
-        raise UsageError("extra-missing", "Watching needs the package watchfiles.", hint=hint) from error
+        raise missing_extra("Watching needs the package watchfiles.", "watch") from error
     existing = [path for path in directories if os.path.isdir(path)]
     for _ in watch(*existing, ignore_permission_denied=True, raise_interrupt=False):
         yield

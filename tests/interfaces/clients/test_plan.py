@@ -13,6 +13,7 @@ import pytest
 from clients.configurations import BROKEN, LIVED_IN, contents, write
 from clients.world import HOOKED, MOVED, NAMES, PROGRAM, World
 from whet.errors import ConflictError, FailedError, InvalidError, UsageError, WhetError
+from whet.extras import how_to_install
 from whet.interfaces.clients import plan as applying
 from whet.interfaces.clients.known import client_named
 from whet.interfaces.clients.locations import Program
@@ -361,7 +362,7 @@ def test_notes_say_what_stands_in_the_way(world: World) -> None:
     assert "may be removed" in world.plan("cursor", passing, hooks=False).notes[0]
     bare = PROGRAM._replace(serves=False)
     assert world.plan("cursor", bare, hooks=False).notes == (
-        "The MCP server needs the extra `mcp`, which is missing: pip install 'whet[mcp]'.",
+        f"The MCP server needs the extra `mcp`. Install it with `{how_to_install('mcp')}`.",
     )
     elsewhere = world._replace(place=world.place._replace(env={"WHET_HOME": "/state"}))
     assert elsewhere.plan("cursor", hooks=False).notes == (

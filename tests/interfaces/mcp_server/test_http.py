@@ -14,6 +14,7 @@ from urllib.parse import quote, urlsplit
 import pytest
 
 from mcp_server.world import ENOUGH, ERAS, TOKEN, World, error_of, over_http, world
+from whet.extras import how_to_install
 from whet.interfaces.cli import main
 
 if TYPE_CHECKING:
@@ -175,7 +176,7 @@ def test_without_the_extra_it_says_what_to_install(world: World, tmp_path: Path)
         out, errors = process.communicate(timeout=ENOUGH)
         assert (process.returncode, out) == (2, b"")
         assert errors.startswith(b"error: The server needs the extra `mcp` (")
-        assert errors.endswith(b"hint: Install it: pip install 'whet[mcp]'.\n")
+        assert errors.endswith(f"hint: Install it with `{how_to_install('mcp')}`.\n".encode())
 
 
 @pytest.mark.parametrize(

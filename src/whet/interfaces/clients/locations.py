@@ -48,9 +48,14 @@ BY_NAME = Program(("whet",))
 
 def running_program(argument: str = "", interpreter: str = "") -> Program:
     """The Whet that runs now: its command, or Python with the module where there is no command beside it."""
+    return Program(_running_words(argument or sys.argv[0], interpreter or sys.executable), can_serve())
+
+
+def can_serve() -> bool:
+    """Is what `whet mcp` needs installed?"""
     from importlib.util import find_spec
 
-    return Program(_running_words(argument or sys.argv[0], interpreter or sys.executable), find_spec("mcp") is not None)
+    return find_spec("mcp") is not None
 
 
 def _running_words(argument: str, interpreter: str) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from whet.errors import ConflictError, FailedError, NotFoundError, UsageError, WhetError
+from whet.extras import how_to_install
 from whet.interfaces.clients.diff import difference
 from whet.interfaces.clients.entries import (
     Entry,
@@ -336,7 +337,7 @@ def _notes(
     if here:
         notes.append("The server is called `whet`, by name: whoever opens the project needs it on their PATH.")
     elif not program.serves:
-        notes.append("The MCP server needs the extra `mcp`, which is missing: pip install 'whet[mcp]'.")
+        notes.append(f"The MCP server needs the extra `mcp`. Install it with `{how_to_install('mcp')}`.")
     if not here and program.passing:
         notes.append(f"{program.words[0]} may be removed by the tool that runs it; better install Whet for good.")
     if not here and place.env.get("WHET_HOME"):

@@ -13,7 +13,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from whet.errors import UsageError
+from whet.extras import missing_extra
 from whet.learning.models.answers import whole
 from whet.learning.models.model import (
     Call,
@@ -28,12 +28,14 @@ from whet.learning.models.model import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Mapping
+    from collections.abc import Callable, Coroutine, Mapping, Sequence
     from contextlib import AbstractAsyncContextManager
 
     from pydantic_ai.messages import ModelMessage, ModelRequestPart, ModelResponse
     from pydantic_ai.models import Model as TheirModel
     from pydantic_ai.models import ModelRequestParameters
+
+    from whet.errors import UsageError
 
     Opener: TypeAlias = Callable[[], AbstractAsyncContextManager[TheirModel]]
     from collections.abc import Callable
@@ -51,10 +53,16 @@ class Client(Model):
     """A wire to a provider. The key is in what opens it and is kept out of everything that is shown."""
 
     def __init__(
-        self, name: str, opener: Opener, *, extra: str, secrets: tuple[str, ...] = (), timeout: float = TIMEOUT
+        self,
+        name: str,
+        opener: Opener,
+        *,
+        packages: Sequence[str] = (),
+        secrets: tuple[str, ...] = (),
+        timeout: float = TIMEOUT,
     ) -> None:
         super().__init__(name)
-        self._open, self._extra = opener, extra
+        self._open, self._packages = opener, packages
         self._secrets, self._timeout = secrets, timeout
 
     def ask(self, request: Request) -> Completion:
@@ -64,12 +72,12 @@ class Client(Model):
 
             from whet.learning.models.failures import failure
         except ImportError as error:
-            raise missing(self.name, self._extra) from error
+            raise missing(self.name, self._packages) from error
         messages, parameters = _theirs(request.messages, self._secrets), _parameters(request)
         try:
             response = run(lambda: self._request(messages, parameters, request.max_tokens))
         except ImportError as error:
-            raise missing(self.name, self._extra) from error
+            raise missing(self.name, self._packages) from error
         except (AgentRunError, UserError, *_TRIPPED) as error:
             raise failure(error, self.name, self._secrets, self._timeout) from None
         return self._read(response, request)
@@ -125,11 +133,9 @@ class Client(Model):
         return Completion(text, None, tuple(calls), tokens_in, tokens_out, response.model_name or self.name, cut)
 
 
-def missing(name: str, extra: str) -> UsageError:
+def missing(name: str, packages: Sequence[str]) -> UsageError:
     """The library that speaks to this model is not installed."""
-    return UsageError(
-        "extra-missing", f"{name} needs the extra `models`.", hint=f"Install it with `pip install {extra}`."
-    )
+    return missing_extra(f"{name} needs the extra `models`.", "models", *packages)
 
 
 def run(make: Callable[[], Coroutine[Any, Any, ModelResponse]]) -> ModelResponse:

@@ -38,7 +38,8 @@ class Provider(NamedTuple):
     keys: tuple[str, ...]
     """Variables that may hold the key, the first being the one to set."""
     library: str
-    extra: str
+    packages: tuple[str, ...]
+    """What it needs besides the extra `models`."""
     open: Callable[[str, str, Mapping[str, str]], Opener]
     """From the model's name, the key and the environment."""
 
@@ -70,13 +71,13 @@ def open_model(
         raise UsageError("bad-model", f"{_unspoken(spec)!r} names no model.", hint=hint)
     provider = PROVIDERS[kind]
     if not (_installed("pydantic_ai") and _installed(provider.library)):
-        raise missing(f"{kind}:", provider.extra)
+        raise missing(f"{kind}:", provider.packages)
     key = next((env[variable] for variable in provider.keys if env.get(variable)), "")
     if not key and kind != "openai-compatible":
         hint = f"Set {provider.keys[0]}, or name another model. Everything works without a model, too."
         raise UsageError("model-key-missing", f"{kind}: needs a key in {provider.keys[0]}.", hint=hint)
     opener = provider.open(rest, key, env)
-    client = Client(f"{kind}:{rest}", opener, extra=provider.extra, secrets=_keys(env), timeout=timeout)
+    client = Client(f"{kind}:{rest}", opener, packages=provider.packages, secrets=_keys(env), timeout=timeout)
     return Structured(Retrying(client, attempts=attempts, clock=clock, sleep=sleep, jitter=jitter))
 
 
@@ -154,12 +155,11 @@ def _plain_headers(key: str) -> Callable[[Any], Any]:
     return hook
 
 
-_EXTRA = "'whet[models]'"
 PROVIDERS = {
-    "openai": Provider(("OPENAI_API_KEY",), "openai", _EXTRA, _openai),
-    "anthropic": Provider(("ANTHROPIC_API_KEY",), "anthropic", _EXTRA, _anthropic),
-    "google": Provider(("GOOGLE_API_KEY", "GEMINI_API_KEY"), "google.genai", f"{_EXTRA} google-genai", _google),
-    "openai-compatible": Provider((OWN_KEY,), "openai", _EXTRA, _compatible),
+    "openai": Provider(("OPENAI_API_KEY",), "openai", (), _openai),
+    "anthropic": Provider(("ANTHROPIC_API_KEY",), "anthropic", (), _anthropic),
+    "google": Provider(("GOOGLE_API_KEY", "GEMINI_API_KEY"), "google.genai", ("google-genai",), _google),
+    "openai-compatible": Provider((OWN_KEY,), "openai", (), _compatible),
 }
 
 

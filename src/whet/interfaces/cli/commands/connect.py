@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import UsageError
+from whet.extras import missing_extra
 from whet.interfaces.cli.arguments import require
 from whet.interfaces.cli.context import Answer, Command
 from whet.interfaces.cli.terminal import agree, can_ask
@@ -76,6 +77,8 @@ def run_connect(context: Context, options: Namespace) -> Answer:
         if _is_given(options, first) and _is_given(options, second):
             hint = "`whet connect --help` explains them."
             raise UsageError("usage", f"{first} and {second} do not go together.", hint=hint)
+    if not (options.undo or options.here or options.dry_run) and (options.yes or can_ask(options)):
+        _require_server(options)
     plan = _plan_connection(place, connections, options)
     nothing = plan.is_empty and not (plan.undo and plan.previous)
     if nothing or options.dry_run or not (options.yes or can_ask(options)):
@@ -116,6 +119,33 @@ def _plan_connection(place: Place, connections: Connections, options: Namespace)
     hooks = options.hooks if options.hooks or options.no_hooks else None
     writes = None if options.writes is None else options.writes == "allow"
     return plan_connection(client, place, connections, running_program(), here=options.here, hooks=hooks, writes=writes)
+
+
+def _require_server(options: Namespace) -> None:
+    """Connect nothing to a server that cannot start: install what is missing if a person agrees, or raise."""
+    from whet.extras import find_installation, shell_words
+    from whet.interfaces.clients.locations import can_serve
+
+    if can_serve():
+        return
+    error = missing_extra(f"Nothing was connected: {options.client.title} could not start the MCP server.", "mcp")
+    commands = find_installation().commands("mcp")
+    question = f"The MCP server needs the extra `mcp`. Install it with `{' && '.join(map(shell_words, commands))}`?"
+    if not can_ask(options) or not agree(f"{question} [Y/n] "):
+        raise error
+    import subprocess
+    from importlib import invalidate_caches
+
+    for command in commands:
+        try:
+            code = subprocess.call(command, stdout=2)  # noqa: S603  the command that the person has agreed to
+        except OSError:
+            code = 1
+        if code:
+            raise error
+    invalidate_caches()
+    if not can_serve():
+        raise error
 
 
 def _is_given(options: Namespace, flag: str) -> bool:
@@ -219,8 +249,7 @@ def _serve(context: Context, options: Namespace, writes: Writes) -> None:
         from whet.interfaces.mcp.http import Address
         from whet.interfaces.mcp.serve import serve_http, serve_stdio
     except ModuleNotFoundError as error:
-        hint = "Install it: pip install 'whet[mcp]'."
-        raise UsageError("extra-missing", f"The server needs the extra `mcp` ({error.name}).", hint=hint) from error
+        raise missing_extra(f"The server needs the extra `mcp` ({error.name}).", "mcp") from error
     if not options.http:
         serve_stdio(context.open_library, writes=writes, hooks=not options.root)
         return
