@@ -61,3 +61,16 @@ def test_what_is_known_of_functions_is_a_list_that_somebody_asks_for(language: s
     if language == "python":
         assert all(isinstance(name, str) for names in table["senders"].values() for name in names)
         assert {key for row in table["sources"].values() for key in row} == {"what", "grave"}
+
+
+def test_what_harms_is_told_by_expressions_that_somebody_asks_for() -> None:
+    table = load_sets("harm")
+    for name, lines in table.items():
+        if name == "together":
+            continue
+        assert lines and re.compile("|".join(lines)).pattern, name
+        assert f'"{name}"' in SOURCES, f"nobody asks for {name}"
+    for row in table["together"].values():
+        assert set(row) - {"message"} == {"rule", "needs", "at"} and row["rule"] in every(), row
+        for what in (*row["needs"], row["at"]):
+            assert all(f'"{one}"' in SOURCES for one in what.split("|")), what

@@ -7,6 +7,7 @@ some programs need is TOML, with room for a word about each list.
 from __future__ import annotations
 
 import os
+import re
 from functools import cache
 from typing import Any
 
@@ -40,3 +41,9 @@ def api(language: str, name: str) -> frozenset[str]:
     """One of the lists of `data/LANGUAGE_api.toml`: functions and words of a language, by what they do."""
     words: frozenset[str] = load_sets(f"{language}_api")[name]
     return words
+
+
+@cache
+def shape(table: str, name: str, flags: int = re.IGNORECASE | re.MULTILINE) -> re.Pattern[str]:
+    """One expression of the alternatives that a list of `data/TABLE.toml` holds."""
+    return re.compile("|".join(sorted(load_sets(table)[name])), flags)

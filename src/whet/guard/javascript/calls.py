@@ -247,12 +247,12 @@ def _list(effects: Meaning, call: Call) -> Value:
 
 
 def _unlink(effects: Meaning, _call: Call) -> Value:
-    effects.note("removes files")
+    effects.note("removes")
     return NOTHING
 
 
 def _write(effects: Meaning, call: Call) -> Value:
-    effects.write(_arg(call, 0), _arg(call, 1))
+    effects.write(_arg(call, 0), _arg(call, 1), appends="append" in call.method)
     return NOTHING
 
 
@@ -274,7 +274,7 @@ def _moved(effects: Meaning, call: Call) -> Value:
 def _remove(effects: Meaning, call: Call) -> Value:
     options = call.args[-1].props if call.args else None
     whole = (options or {}).get("recursive") is not None or call.method in ("remove", "removeSync", "emptyDir")
-    effects.note("removes files")
+    effects.note("removes")
     if whole or call.name.startswith(("rimraf", "del", "trash")):
         effects.remove(_arg(call, 0))
     return NOTHING

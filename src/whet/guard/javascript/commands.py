@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from whet.guard.javascript.effects import DEEPEST, PRIVATE, Effects, url_of
 from whet.guard.javascript.values import NOTHING, Value, merged
 from whet.guard.places import places
+from whet.guard.taint.harm import names_miner, names_wallet
 from whet.guard.taint.mark import ENVIRONMENT, HOLE, NO_MARKS, Mark
 from whet.guard.taint.secret import printed_by
 
@@ -46,7 +47,6 @@ _CLIPBOARD = re.compile(
     re.IGNORECASE,
 )
 _COPIES = re.compile(r"\b(?:pbcopy|wl-copy|set-clipboard|clip(?:\.exe)?)\b|\|\s{0,9}(?:xclip|xsel)\b", re.IGNORECASE)
-_MINER = re.compile(r"(?:^|[\\/\s])(?:xmrig|minerd|cpuminer|nbminer|t-rex|ethminer|lolminer|ccminer)(?:\.exe)?(?:\s|$)")
 _SCREEN = re.compile(r"\s{0,9}(?:screencapture|scrot|gnome-screenshot|import\s{1,9}-window\s{1,9}root)\b")
 _MOST = 50
 
@@ -130,15 +130,15 @@ class Commands(Effects):
 
     def pasted(self) -> frozenset[Mark]:
         """The clipboard is read."""
-        self.note("reads clipboard")
+        self.note("pastes")
         self.fact("source", "the clipboard", "clipboard")
         return frozenset({Mark("captured", "the clipboard")})
 
     def copied(self, text: str) -> None:
         """A text is put on the clipboard."""
-        self.note("writes clipboard")
-        if _ADDRESS.search(text):
-            self.note("writes an address")
+        self.note("copies")
+        if names_wallet(text):
+            self.note("wallet")
 
     def _handed_over(self, command: str, *parts: Value) -> None:
         """What is put into a command that sends is sent."""
@@ -148,7 +148,7 @@ class Commands(Effects):
     def _run(self, text: str, *, windows: bool = False) -> None:
         if self.depth >= DEEPEST or len(self.commands) >= _MOST:
             return
-        if _MINER.search(text):
+        if names_miner(text):
             self.hit("miner")
         known = text in self.commands
         self.commands.setdefault(text, self.line)
@@ -176,13 +176,6 @@ class Commands(Effects):
         for hit in seen.hits:
             self.line = lines[min(hit.line, len(lines)) - 1]
             self.nested(seen._replace(hits=(hit,), facts=()))
-
-
-_ADDRESS = re.compile(
-    r"\b(?:bc1q?[a-z0-9]{20,62}|0x[a-fA-F0-9]{40}|[13][a-km-zA-HJ-NP-Z1-9]{25,34}|4[0-9AB][1-9A-HJ-NP-Za-km-z]{90,95}"
-    r"|T[1-9A-HJ-NP-Za-km-z]{33})\b"
-)
-"""Where money is sent to."""
 
 
 def _quoted(text: str | None) -> str:

@@ -14,10 +14,13 @@ from whet.guard.hosts import host_of, is_unsafe
 from whet.guard.javascript.values import Value, everything, merged, written
 from whet.guard.patterns import shorten
 from whet.guard.places import places
+from whet.guard.rules import severity_of
 from whet.guard.taint.execute import judge_started
 from whet.guard.taint.files import judge_kept
+from whet.guard.taint.harm import is_ransom_note, judge_removed
 from whet.guard.taint.mark import HOLE, Mark
 from whet.guard.taint.network import judge_lookup, judge_request
+from whet.guard.taint.persist import judge_written, written_places
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -35,33 +38,9 @@ _MOST = 200
 _URL = re.compile(r"(?:https?|wss?|ftp|dns|tcp|udp|smtp)://", re.IGNORECASE)
 PRIVATE: tuple[Kind, ...] = ("secret", "env", "key", "captured")
 """Marks of what nobody wants to leave the machine."""
-_KEEPS = re.compile(
-    r"\b(?:curl|wget|iwr|irm|invoke-webrequest)\b|/dev/tcp/|\bbase64\s{1,9}-{1,2}[dD]|\bnc\s{1,9}-"
-    r"|\beval\s{1,9}\"?\$\((?!"
-    r"\w{1,20}\s{1,9}(?:init|hook|env|completion|activate|shellenv|completions)\b|/|\"|brew)|-enc(?:odedcommand)?\s",
-    re.IGNORECASE,
-)
-"""What nobody puts where it starts by itself: something that fetches or decodes."""
-_NOTE = re.compile(
-    r"files? (?:have|has|are|were) (?:been )?(?:encrypted|locked)"
-    r"|\b(?:pay|send)\b[^\n]{0,60}\b(?:btc|bitcoin|monero|xmr)\b"
-    r"|\bdecrypt\w{0,6}\b[^\n]{0,80}\b(?:btc|bitcoin|monero|payment|ransom)\b",
-    re.IGNORECASE,
-)
 _AT_HOME = re.compile(r"(?:~|/home|/Users|/root|[A-Za-z]:[\\/]Users)(?:[\\/]|$)|/?$")
-_SETTINGS = re.compile(r"(?:^|[\\/])\.claude\.json$")
 _CODE = re.compile(r"[(=;]|=>|\brequire\b|\bimport\b")
 _IDLE = frozenset({"return this", "return this;", "return this()", "this", "require", "module", "return import(s)"})
-_WIPED = re.compile(
-    r"(?:~|/root|/home(?:/[^/]{1,80})?|/Users(?:/[^/]{1,80})?|[A-Za-z]:|)[\\/]{0,4}(?:\*|\.)?"
-    r"|(?:~|/root|/home/[^/]{1,80}|/Users/[^/]{1,80})[\\/](?:Documents|Desktop|Pictures|Downloads|Library|\.ssh"
-    r"|\.config)[\\/]{0,4}\*?"
-    r"|/(?:etc|usr|var|bin|lib|boot|home|opt|System|Users)[\\/]{0,4}\*?|[A-Za-z]:[\\/]{1,4}Windows[\\/]{0,4}\*?"
-)
-_BYPASS = re.compile(
-    r"bypassPermissions|dangerously|autoApprove|Bash\(\*\)|[\"']?hooks[\"']?\s{0,9}:|mcpServers|approval_policy",
-    re.IGNORECASE,
-)
 
 
 class Effects:
@@ -213,12 +192,12 @@ class Effects:
 
     # -- files -------------------------------------------------------------------------------------------------------
 
-    def write(self, path: Value, content: Value) -> None:
+    def write(self, path: Value, content: Value, *, appends: bool = False) -> None:
         """A file is written."""
         foreign = content.has("fetched", "decoded")
         if content.has("encrypted"):
             self.note("writes encrypted")
-        if content.text is not None and _NOTE.search(content.text):
+        if content.text is not None and is_ransom_note(content.text):
             self.note("writes a note")
         if any(mark.what == "pressed keys" for mark in content.marks):
             self.hit("records-keys", "warn")
@@ -233,26 +212,20 @@ class Effects:
                 self.copies[text] = frozenset(secret)
             if number == 0:
                 self.fact("write", "writes a file", text, grave=bool(foreign))
-            self._placed(text, content, foreign=bool(foreign))
+            for place in written_places(text):
+                self.fact("write", place.what, text, grave=True)
+            self._judged(judge_written(text, written(content), content.marks, self._script, appends=appends))
 
-    def _placed(self, text: str, content: Value, *, foreign: bool) -> None:
-        """Does it matter where a file lies?"""
-        said = content.text or ""
-        found = [(place.kind, place.what, place.grave, place.text) for place in places(text)]
-        if text.endswith("authorized_keys"):
-            found.append(("start", "authorized SSH keys", True, text))
-        elif _SETTINGS.search(text):
-            found.append(("agent", "the agent's settings", False, text))
-        for kind, what, grave, where in found:
-            if kind == "start":
-                fetches = _KEEPS.search(said) is not None
-                self.hit("writes-start-file", "critical" if foreign or grave or fetches else "warn", where)
-            elif kind == "agent":
-                bad = _BYPASS.search(said) is not None
-                if what == "the agent's settings":
-                    self.hit("writes-agent-file", "critical" if bad and _at_home(text) else "warn", where)
-                elif what == "the agent's instructions" and (foreign or _KEEPS.search(said)):
-                    self.hit("writes-agent-file", "critical" if _at_home(text) else "warn", where)
+    def _script(self, text: str, python: bool) -> bool:
+        """Read a script that is written; whether it does more than harmless things."""
+        from whet.guard.python import checker as python_checker
+        from whet.guard.shell import checker as shell_checker
+
+        if self.depth >= DEEPEST:
+            return False
+        seen = (python_checker if python else shell_checker).check(text.replace(HOLE, "x"))
+        self.nested(seen)
+        return any(severity_of(hit) != "info" for hit in seen.hits)
 
     def read(self, path: Value) -> frozenset[Mark]:
         """The marks of what a file holds."""
@@ -284,8 +257,7 @@ class Effects:
             base, _, last = text.rpartition("/")
             if last == HOLE and any(mark.subject == base for mark in path.has("listing")):
                 text = base
-            if text and HOLE not in text and _WIPED.fullmatch(text) and text not in (".", "./", "*", "./*"):
-                self.hit("wipe-home", None, text)
+            self._judged(judge_removed([text], whole=True))
 
 
 _SYSTEM = ("/bin/", "/usr/", "/sbin/", "/opt/")
@@ -307,10 +279,6 @@ def url_of(text: str) -> str | None:
 
 def _grave(url: str) -> bool:
     return _URL.match(url) is not None and is_unsafe(url)
-
-
-def _at_home(path: str) -> bool:
-    return path.startswith(("~", "/", HOLE)) or path[1:2] == ":"
 
 
 def _path(text: str) -> str:

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from whet.guard.javascript.values import NOTHING, Value
+from whet.guard.taint.harm import judge_together, names_wallet
 from whet.guard.taint.mark import Mark
 
 if TYPE_CHECKING:
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
 _AGAIN = re.compile(
     rb"\bsetInterval\s{0,9}\(|\bwhile\s{0,9}\(\s{0,9}(?:true|1|!0)\s{0,9}\)|\bfor\s{0,9}\(\s{0,9};\s{0,9};"
 )
-_ADDRESS_SHAPE = re.compile(rb"\(?(?:bc1|\[13\])[^\n]{0,40}\{2\d,|0x\[[^\]\n]{3,20}\]\{40\}")
-"""An expression that knows wallet addresses."""
 _KEYBOARD = re.compile(r"^(?:iohook|uiohook-napi|uiohook|node-global-key-listener|keylogger\.js|gkm|keysender)\b")
 _TYPING = frozenset({"keydown", "keypress", "keyup"})
 _ALL_KEYS = frozenset({Mark("captured", "pressed keys", whole=True)})
@@ -25,18 +24,14 @@ _ALL_KEYS = frozenset({Mark("captured", "pressed keys", whole=True)})
 def conclude(effects: Commands, source: bytes) -> None:
     """What follows from all that a file does."""
     did = effects.did
-    if "reads clipboard" in did:
-        swaps = "writes an address" in did or ("writes clipboard" in did and _ADDRESS_SHAPE.search(source))
-        if swaps or ("sends clipboard" in did and _AGAIN.search(source)):
-            _report(effects, "js-clipboard-watch", did["reads clipboard"])
-    if "writes encrypted" in did and "walks home" in did and ("removes files" in did or "writes a note" in did):
-        _report(effects, "encrypts-files", did["writes encrypted"])
-
-
-def _report(effects: Commands, rule: str, line: int) -> None:
-    rows = effects.program.source.split(b"\n") if effects.program else []
-    effects.line = line
-    effects.hit(rule, evidence=rows[line - 1][:300].decode("utf-8", "replace") if line <= len(rows) else "")
+    if "pastes" in did and "copies" in did and names_wallet(source.decode("utf-8", "replace")):
+        did.setdefault("wallet", did["copies"])
+    if _AGAIN.search(source):
+        did.setdefault("repeats", 1)
+    rows = source.split(b"\n")
+    for effects.line, one in judge_together(did):
+        evidence = rows[effects.line - 1][:300].decode("utf-8", "replace") if effects.line <= len(rows) else ""
+        effects.hit(one.rule, one.severity, evidence=evidence, message=one.message)
 
 
 def hooks_keys(name: str) -> bool:

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 from whet.guard.hosts import URL, host_of
 from whet.guard.places import places
-from whet.guard.python.content import inner, judge
-from whet.guard.python.files import key_of, read, under
+from whet.guard.python.files import judge_content, key_of, read, under
 from whet.guard.python.network import judge_marks
 from whet.guard.python.values import UNKNOWN, Value, strings
 from whet.guard.taint.mark import HOLE, NO_MARKS, Mark
@@ -57,7 +56,7 @@ def fed(reader: Reader, this: Call, text: str, content: Value) -> None:
         if marks:
             _judge(reader, this, text, found[1], marks)
     elif text.lstrip().startswith("crontab"):
-        judge(reader, "crontab", content, this.node, appends=True)
+        judge_content(reader, "crontab", content, this.node, appends=True)
     elif (interpreter := _INTERPRETER.match(text)) is not None:
         kinds = {mark.kind for mark in content.marks}
         if "fetched" in kinds:
@@ -65,7 +64,7 @@ def fed(reader: Reader, this: Call, text: str, content: Value) -> None:
         elif "decoded" in kinds:
             reader.hit("exec-decoded", this.node, None, "", "It gives an interpreter what it decoded")
         elif content.text():
-            inner(reader, this.node, content.text(), python=bool(interpreter[2]))
+            reader.look(this.node)(content.text(), bool(interpreter[2]))
 
 
 def _judge(reader: Reader, this: Call, text: str, program: str, marks: frozenset[Mark]) -> None:
@@ -123,7 +122,7 @@ def container(reader: Reader, this: Call) -> Value | None:
     words = [part if isinstance(part, str) else HOLE for part in parts]
     text = shlex.join(words) if isinstance(command.const, list) else words[0]
     for script in [text, *(word for word in words[1:] if " " in word)]:
-        inner(reader, this.node, script, python=False)
+        reader.look(this.node)(script, False)
     mounts = [text for word in ("volumes", "mounts") if word in this.words for text in strings(this.words[word].const)]
     whole = any(mount == "/" or mount.startswith("/:") for mount in mounts)
     socket = any("docker.sock" in mount for mount in mounts)

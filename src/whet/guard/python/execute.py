@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from whet.guard.hosts import URL
 from whet.guard.python.access import files_of, union
 from whet.guard.python.commands import container, fed, pushed, sends, shown
-from whet.guard.python.content import inner
 from whet.guard.python.files import key_of, under
 from whet.guard.python.started import ran_file, written_before
 from whet.guard.python.tables import CODE, LOADERS, RUNNERS, SHELLS, SPAWNS
@@ -254,8 +253,8 @@ def unveiled(reader: Reader, node: ast.AST, const: object) -> None:
     text = const.decode("utf-8", "replace") if isinstance(const, bytes) else const
     if not isinstance(text, str) or len(text) < 16 or not (_POWER.search(text) or _LOUD.search(text)):
         return
-    bad = inner(reader, node, text, python=True) if _POWER.search(text) and _is_code(text) else False
-    if bad or (_LOUD.search(text) and inner(reader, node, text, python=False)):
+    bad = reader.look(node)(text, True) if _POWER.search(text) and _is_code(text) else False
+    if bad or (_LOUD.search(text) and reader.look(node)(text, False)):
         reader.hit("exec-decoded", node, None, "", "It holds code in an encoded constant")
 
 

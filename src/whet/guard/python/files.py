@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING
 
 from whet.guard.places import places
 from whet.guard.python.access import union
-from whet.guard.python.content import judge
 from whet.guard.python.data import ini
 from whet.guard.python.loops import named_places
 from whet.guard.python.values import NOTHING, UNKNOWN, Value, limited, strings, words
 from whet.guard.tables import api
 from whet.guard.taint.files import judge_kept
+from whet.guard.taint.harm import is_home as is_home_path
+from whet.guard.taint.harm import judge_emptied
 from whet.guard.taint.mark import HOLE, NO_MARKS, Mark
+from whet.guard.taint.persist import judge_written, written_places
 
 if TYPE_CHECKING:
-    from whet.guard.finding import Severity
     from whet.guard.python.calls import Call
     from whet.guard.python.reader import Reader
 
@@ -25,10 +26,6 @@ _OPEN = words("open io.open codecs.open gzip.open bz2.open lzma.open aiofiles.op
 _LIST = api("python", "list")
 _COPY = words("shutil.copy shutil.copy2 shutil.copyfile shutil.copytree shutil.move os.rename os.replace")
 _HANDLES = words("sqlite3.connect zipfile.ZipFile tarfile.open")
-_HOME = re.compile(
-    r"^(?:~|/root|/home(?:/[^/*]+)?|/users(?:/[^/*]+)?|/|[a-z]:[\\/]?(?:users(?:[\\/][^\\/*]+)?)?)[\\/]?\**$",
-    re.IGNORECASE,
-)
 _PERSONAL = re.compile(
     r"^(?:~|/root|/home/[^/]+|/users/[^/]+)[\\/](?:documents|desktop|pictures|photos|downloads|videos|movies|music|onedrive)\b",
     re.IGNORECASE,
@@ -47,8 +44,6 @@ _MEDIA = words(
 _TABLES = words(
     "pandas.read_csv pandas.read_json pandas.read_excel pandas.read_table pandas.read_parquet numpy.loadtxt"
 )
-_TRACES = re.compile(r"^/var/(?:log|adm)/|[\\/]\.(?:bash|zsh)_history$|^/var/run/utmp|\b[wb]tmp$", re.IGNORECASE)
-"""Where a machine writes down what was done on it."""
 _HOME_FILES = frozenset((Mark("secret", "files of the home directory", "~", whole=True),))
 
 
@@ -68,7 +63,7 @@ def key_of(value: Value, node: ast.expr | None) -> str:
 
 def is_home(value: Value) -> bool:
     """Is this the home directory of a person, all of them, or the root of the disk?"""
-    return any(_HOME.match(text) for text in strings(value.const, 20)) or any(
+    return any(map(is_home_path, strings(value.const, 20))) or any(
         mark.kind == "place" and mark.subject == "~" for mark in value.marks
     )
 
@@ -129,13 +124,20 @@ def written(
     text = path.path or path.text()
     key = key_of(path, node)
     reader.files[key] = reader.files.get(key, NO_MARKS) | content.marks or NO_MARKS
-    for one in judge_kept(content.marks, text):
-        reader.hit(one.rule, where, *one[1:])
+    reader.report(judge_kept(content.marks, text), where)
     if not text or len(text) > 1000:
         return
-    judge(reader, text, content, where, appends)
+    judge_content(reader, text, content, where, appends)
     if any(mark.kind in ("fetched", "decoded") for mark in content.marks):
         reader.fact("write", "fetched or decoded content", where, text)
+
+
+def judge_content(reader: Reader, path: str, content: Value, where: ast.AST, appends: bool) -> None:
+    """Judge what is written to a path."""
+    for place in written_places(path):
+        reader.fact("write", place.what, where, path, grave=True)
+    said = content.text() or "\n".join(strings(content.const, 200))
+    reader.report(judge_written(path, said, content.marks, reader.look(where), appends=appends), where)
 
 
 def files(reader: Reader, this: Call) -> Value | None:
@@ -236,9 +238,8 @@ def _opened(reader: Reader, this: Call) -> Value:
     key = key_of(path, path_node)
     if any(letter in mode for letter in "wax+"):
         _overwrites(reader, path, node)
-        if "w" in mode and any(map(_TRACES.search, strings(path.const, 5))):
-            severity: Severity = "critical" if "history" in path.text() else "warn"
-            reader.hit("hide-traces", node, severity, path.text(), "It empties a log or a history")
+        if "w" in mode:
+            reader.report(judge_emptied(strings(path.const, 5)), node)
         return Value(name="open.append" if "a" in mode or "+" in mode else "open", path=key)
     return Value(reader.data(path), "open", read(reader, path, path_node, node), path=key)
 

@@ -10,6 +10,7 @@ from whet.guard.places import places
 from whet.guard.python.files import is_home
 from whet.guard.python.values import NOTHING, Value, strings, words
 from whet.guard.tables import api
+from whet.guard.taint.harm import is_ransom_note, is_wallet, judge_removed, judge_together, names_miner, names_wallet
 
 if TYPE_CHECKING:
     from whet.guard.finding import Severity
@@ -20,18 +21,8 @@ _REMOVE = api("python", "remove")
 _MEMORY = re.compile(
     r"\.(?:VirtualAlloc(?:Ex)?|RtlMoveMemory|CreateRemoteThread|WriteProcessMemory|CreateThread|mprotect|VirtualProtect)$"
 )
-_NOTE = re.compile(
-    r"(?:your|all)\s.{0,30}files\s.{0,30}(?:have been|are|were)\s.{0,12}encrypted"
-    r"|(?:send|pay|transfer)\s.{0,40}(?:bitcoin|btc|monero|xmr)\s.{0,60}"
-    r"(?:decrypt|recover|unlock|key)",
-    re.IGNORECASE | re.DOTALL,
-)
 _STRAY = re.compile(
     r"[\\/](?:public|temp|tmp|programdata|downloads)[\\/]|%(?:temp|public)%|powershell|mshta|wscript", re.IGNORECASE
-)
-_MINER = re.compile(
-    r"mining\.(?:subscribe|authorize)|stratum\+(?:tcp|ssl)://|\bxmrig\b|--donate-level|\bminerd\b.{0,60}-o\s",
-    re.IGNORECASE,
 )
 _ENCRYPT = words(
     "cryptography.fernet.Fernet.encrypt Crypto.Cipher.AES.new.encrypt Cryptodome.Cipher.AES.new.encrypt"
@@ -77,37 +68,23 @@ def harm(reader: Reader, this: Call) -> Value | None:
 
 def _removed(reader: Reader, this: Call) -> Value:
     target = this.owner if this.name.startswith("pathlib.") else this.arg(0, "path")
-    if any(place.what == "shell history" for text in strings(target.const, 5) for place in places(text)):
-        reader.hit("hide-traces", this.node, "critical", target.text(), "It removes the history of the shell")
-    if is_home(target):
-        whole = this.name == "shutil.rmtree" or any(mark.subject == "~" for mark in target.marks)
-        if whole:
-            reader.hit("wipe-home", this.node, None, target.text()[:80])
+    reader.report(judge_removed(strings(target.const, 5), whole=this.name == "shutil.rmtree"), this.node)
+    if any(mark.kind == "place" and mark.subject == "~" for mark in target.marks) and is_home(target):
+        reader.hit("wipe-home", this.node, None, target.text()[:80])
     if any(mark.kind in ("place", "folder") and mark.subject in ("~", "~/") for mark in target.marks):
-        reader.did.setdefault("removes", this.node.lineno)
+        reader.did.setdefault("removes at home", this.node.lineno)
     return NOTHING
 
 
 _CLIPBOARD = words("pyperclip.copy clipboard.copy win32clipboard.SetClipboardText win32clipboard.SetClipboardData")
-_WALLET = re.compile(
-    r"^(?:bc1[a-z0-9]{25,60}|[13][a-km-zA-HJ-NP-Z1-9]{25,34}|0x[a-fA-F0-9]{40}|T[1-9A-HJ-NP-Za-km-z]{33}"
-    r"|4[0-9AB][1-9A-HJ-NP-Za-km-z]{93}|[LM][a-km-zA-HJ-NP-Z1-9]{26,33})$"
-)
-_WALLET_PATTERN = re.compile(r"0x\[|\bbc1[\[|)]|\[13\]\[|\b4\[0-9AB\]")
 
 
 def _clipboard(reader: Reader, this: Call) -> Value:
     """Something is put into the clipboard."""
     reader.did.setdefault("copies", this.node.lineno)
-    if any(map(_WALLET.match, strings(this.arg(0).const, 20))):
+    if any(map(is_wallet, strings(this.arg(0).const, 20))):
         reader.did.setdefault("wallet", this.node.lineno)
     return NOTHING
-
-
-def _swaps(reader: Reader, tree: ast.Module, did: dict[str, int]) -> None:
-    """A clipboard that is watched for addresses of wallets and given another one."""
-    if "wallet" in did or any(_WALLET_PATTERN.search(text[:400]) for _, text in _constants(tree)):
-        reader.hit("swaps-clipboard", _at(did["copies"]))
 
 
 def _forks(reader: Reader, tree: ast.Module) -> None:
@@ -140,35 +117,25 @@ def _registry(reader: Reader, this: Call) -> None:
 def together(reader: Reader, tree: ast.Module, text: str) -> None:
     """What means something only together, looked at when the whole file is read."""
     did = reader.did
-    if "spawns" in did and "connects" in did:
-        reader.hit("shell-handed-over", _at(did["spawns"]))
-    if "allocates" in did and "starts" in did:
-        reader.hit("runs-machine-code", _at(did["starts"]))
-    if ("encrypts" in did and "removes" in did) or ("encrypts home" in did and "overwrites" in did):
-        reader.hit("encrypts-files", _at(did["encrypts"]))
-    if "pastes" in did and "copies" in did:
-        _swaps(reader, tree, did)
-    if "logs away" in did and "logs secrets" in did:
-        reader.hit("secret-sent", _at(did["logs secrets"]), None, "", "It logs secrets, and sends its log away")
+    if "pastes" in did and "copies" in did and any(names_wallet(said[:400]) for _, said in _constants(tree)):
+        did.setdefault("wallet", did["copies"])
+    for line, one in judge_together(did):
+        reader.report([one], _at(line))
     if "fork" in text:
         _forks(reader, tree)
     lowered = text.lower()
-    if "encrypted" in lowered or "bitcoin" in lowered or "btc" in lowered or "monero" in lowered:
-        _notes(reader, tree, did)
-    if "stratum+" in lowered or "xmrig" in lowered or "minerd" in lowered or "mining." in lowered:
+    if "encrypt" in lowered or "bitcoin" in lowered or "btc" in lowered or "monero" in lowered:
+        for node, said in _constants(tree):
+            if is_ransom_note(said):
+                reader.hit("ransom-note", node, None if "encrypts" in did or "removes at home" in did else "warn")
+    if any(word in lowered for word in ("stratum", "miner", "xmrig", "mining.")):
         _miners(reader, tree)
 
 
-def _notes(reader: Reader, tree: ast.Module, did: dict[str, int]) -> None:
-    for node, value in _constants(tree):
-        if len(value) > 20 and _NOTE.search(value[:4000]):
-            reader.hit("ransom-note", node, None if "encrypts" in did or "removes" in did else "warn")
-
-
 def _miners(reader: Reader, tree: ast.Module) -> None:
-    running = any(fact.kind in ("execute", "sink") for fact in reader.facts.values())
-    for node, value in _constants(tree):
-        if _MINER.search(value[:4000]) and running:
+    running = any(fact.kind in ("execute", "sink") for fact in reader.facts.values()) or "connects" in reader.did
+    for node, said in _constants(tree) if running else ():
+        if names_miner(said):
             reader.hit("miner", node)
             return
 

@@ -22,11 +22,12 @@ from whet.guard.rules import severity_of
 from whet.guard.taint.mark import HOLE, Mark
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from whet.guard.finding import Seen, Severity
     from whet.guard.python.package import Package
     from whet.guard.python.values import Klass
+    from whet.guard.taint.network import Judgement
 
 DEEPEST = 90
 """How far expressions and calls are followed into each other."""
@@ -95,6 +96,26 @@ class Reader:
         old = self.hits.get(key)
         if old is None or rank(new.severity) > rank(old.severity):
             self.hits[key] = new
+
+    def report(self, found: Iterable[Judgement], node: ast.AST) -> None:
+        """Note what a judge found at the line of a node."""
+        for one in found:
+            self.hit(one.rule, node, *one[1:])
+
+    def look(self, node: ast.AST) -> Callable[[str, bool], bool]:
+        """Reads a script inside the program, of Python or of a shell; true when that is more than info."""
+
+        def look(text: str, python: bool) -> bool:
+            if self.level >= 3:
+                return False
+            text = text[:100_000].replace(HOLE, "X")
+            if python:
+                return self.adopt(self.read_inner(text, self.level + 1), node)
+            from whet.guard.shell.checker import check
+
+            return self.adopt(check(text), node)
+
+        return look
 
     def fact(self, kind: Any, what: str, node: ast.AST, subject: str = "", grave: bool = False) -> None:
         """Note something that matters together with what other files do."""
