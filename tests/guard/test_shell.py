@@ -197,7 +197,7 @@ def test_scripts_in_scripts_are_judged(text: str, rule: str) -> None:
 
 
 def test_many_scripts_in_one_end_within_the_budget() -> None:
-    text = "".join(f"bash -c 'echo {number}; {'true; ' * 60}'\n" for number in range(400))
+    text = "".join(f"bash -c 'echo {number}; {'true; ' * 60}'\n" for number in range(800))
     assert "shell-not-read" in found(text)
 
 

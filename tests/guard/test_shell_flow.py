@@ -146,3 +146,8 @@ def test_the_table_of_clients_has_its_shape() -> None:
         assert len(named) == len(set(named)), client
         assert all(re.fullmatch(r"-[a-zA-Z]|--[a-z0-9-]+", option) for option in named), client
     assert set(table["programs"]["like"].values()) <= set(table["options"])
+    assert all(len(words) == len(set(words)) for name, words in table["programs"].items() if name != "like")
+    assert all(name == name.lower() for names in table["searches"].values() for name in names)
+    for row in table["prints"]:
+        assert set(row) <= {"program", "arguments", "what", "grave", "kind"}
+        assert re.compile(row["arguments"]).groups == 0

@@ -162,7 +162,8 @@ _PREFIX = re.compile(
 _COMMAND = re.compile(
     r"^[ \t]{0,40}(?:[+!$#>-][ \t]?|RUN[ \t]|(?:-[ \t])?(?:run|script|command|cmd|exec)[ \t]?[:=][ \t])?(?:sudo[ \t])?"
     r"(?:(?:curl|wget|bash|sh|zsh|echo|printf|base64|nc|ncat|netcat|rm|chmod|export|source|eval|env|cat|tar|zip|find|dd|scp|rsync|ssh|crontab|openssl|socat|dig|nslookup|nohup"
-    r"|python3|node|npx|gh|git|mail|xxd|tee)[ \t]{1,8}[^=\s(]|for[ \t]\w{1,40}[ \t]in[ \t][^:\n]{1,200}(?:;|$)|[A-Za-z_]\w{0,40}=[\"']?\$)",
+    r"|python3|node|npx|gh|git|mail|xxd|tee|exec|security|https?|aws|gcloud|rclone|docker|read|declare|useradd|systemctl|launchctl)[ \t]{1,8}[^=\s(]"
+    r"|for[ \t]\w{1,40}[ \t]in[ \t][^:\n]{1,200}(?:;|$)|if[ \t][^:\n]{1,200};[ \t]?then|[A-Za-z_]\w{0,40}(?:=\(?[\"']?[$`]|[ \t]?\(\)[ \t]?\{))",
     re.MULTILINE,
 )
 """A line that a shell would run."""

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import re
 from importlib import import_module
+from textwrap import dedent
 from typing import TYPE_CHECKING
 
 from whet.guard.finding import Hit, Seen
 from whet.guard.patterns import shorten
+from whet.guard.places import places
 from whet.guard.shell import fetch as shell_fetch
 from whet.guard.shell import persist as shell_persist
 from whet.guard.shell import power as shell_power
@@ -43,7 +45,7 @@ def check(text: str) -> Seen:
     """What a script does that matters: hits of rules, and facts for the flow over the package."""
     if not worth_reading(text):
         return Seen()
-    text = _ACTIONS.sub(r"${\1}", text)
+    text = _ACTIONS.sub(r"${\1}", dedent(text) if text[:1] in " \t\n" else text)
     reader = _Reader()
     seen = reader.judged(text, 1, _DEPTH)
     if console := from_console(text):
@@ -55,7 +57,7 @@ def check(text: str) -> Seen:
 
 def worth_reading(text: str) -> bool:
     """Is there a word in it that any rule could be about, or spelling that could hide one?"""
-    if len(text) > _LONG or _alarms(text):
+    if len(text) > _LONG or _alarms(text) or any(place.kind == "secret" for place in places(text)):
         return True
     bare = text.translate(_QUOTES)
     return bare != text and _alarms(bare)
@@ -81,7 +83,7 @@ _USES = re.compile(
     r"|\bchmod\s+(?:-\w+\s+)*(?:[ugoa]*[+=]\w*s|0?[2467]?777|[2467][0-7]{3})|\bgh\s+(?:api|repo|auth|gist|secret)|\bnpm\s+owner|\btee\s+[^\n]{0,20}/etc"
 )
 _SIGNS = re.compile(
-    r"\|\s*(?:sudo\s+)?(?:env\s+)?(?:(?:ba|z|da|k)?sh\b|(?:python\d?|node|perl|ruby|php)\b)|<\(|\.(?:claude|codex|cursor|openclaw|gemini)/|/etc/|\$[@*]\w|/dev/(?:tcp|udp|sd|disk|nvme|hd|vd)|\.(?:ssh|aws|kube|gnupg|netrc)\b|:\(\)|''\w|\"\"\w"
+    r"\$\{!|\|\s*(?:sudo\s+)?(?:env\s+)?(?:(?:ba|z|da|k)?sh\b|(?:python\d?|node|perl|ruby|php)\b)|<\(|\.(?:claude|codex|cursor|openclaw|gemini)/|/etc/|\$[@*]\w|/dev/(?:tcp|udp|sd|disk|nvme|hd|vd)|\.(?:ssh|aws|kube|gnupg|netrc)\b|:\(\)|''\w|\"\"\w"
     r"|\\\w|\$'|/\?{2}|\}\w|\$\w+\$|\)\w|\{\w+,|\$\{?\w+\}?\$\{?\w|\"\w+\"(?=\w)|(?<=\w)\"\w|(?:^|[|;&(\n])\s*\w+'\w"
 )
 _SECRET = re.compile(
@@ -134,8 +136,8 @@ class _Reader:
                 facts += more.facts
         if scene.script.functions:
             shell_power.bombs(scene)
-        if not scene.script.whole:
-            hits.append(Hit("shell-not-read", line, shorten(scene.script.problems[-1])))
+        if scene.script.stopped:
+            hits.append(Hit("shell-not-read", line, shorten(scene.script.stopped)))
         return Seen(tuple(hits), tuple(facts))
 
     def _pays(self, text: str) -> bool:
@@ -165,7 +167,7 @@ _SCRIPT_FILE = re.compile(r"\.(?:sh|bash|zsh|command)$")
 def _scripts(scene: Scene, step: Step) -> Iterator[Inner]:
     """The scripts that a step carries, is fed or writes."""
     for one in inner(step.command):
-        if one.text.strip() and (one.known or one.language == "shell"):
+        if one.text.strip() and (one.known or one.language == "shell") and not step.command.spliced:
             yield one
     for word in (*step.argv[:1], *(step.words if step.name == "eval" else ())):
         for name in word.names if not word.known and word.source.strip("\"'").startswith("$") else ():

@@ -37,11 +37,8 @@ class Command(NamedTuple):
     """Which word of the parent; -1 for an assignment, a redirection or a loop."""
     function: str = ""
     """The function it stands in."""
-
-    @property
-    def position(self) -> int:
-        """Its place in the innermost pipeline it is in."""
-        return self.pipes[-1][1] if self.pipes else 0
+    spliced: bool = False
+    """The script that it runs follows it in the list of commands."""
 
 
 class Scope(NamedTuple):

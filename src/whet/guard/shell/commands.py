@@ -1,9 +1,7 @@
 """The shell reader: a script as the commands it would run, in order, each with where and how it runs.
 
 The grammar is tree-sitter's for bash. The tree is walked once, without recursion, with a cap on the work; what the
-grammar could not read is reported in `problems` and its words are still given as commands, because an attack that
-breaks the grammar must not become invisible. Two readers use this: the scanner, which wants every command with its
-words resolved, and permissions, which want to be sure that a text is exactly one plain command (`simple`).
+grammar cannot read is still given as commands, because an attack that breaks the grammar must not become invisible.
 """
 
 from __future__ import annotations
@@ -29,8 +27,6 @@ from whet.guard.shell.wrappers import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-
-    from tree_sitter import Node, Parser
 
 __all__ = [
     "INTERPRETERS",
@@ -61,41 +57,34 @@ class Script(NamedTuple):
     """What a text would run."""
 
     commands: tuple[Command, ...]
-    problems: tuple[str, ...]
-    """What was not understood, and what kept it from being simple, in words."""
-    simple: bool
-    """Exactly one plain command: every word literal, nothing else on the line."""
-    whole: bool = True
-    """It was read to the end; `False` for a text too long or too tangled."""
+    stopped: str = ""
+    """Why it was not read to the end, for a text too long or too tangled."""
     functions: frozenset[str] = frozenset()
     variables: Mapping[str, str] = {}
     """The constants that were assigned, as they are at the end."""
 
 
-def parse(text: str, variables: Mapping[str, str] | None = None) -> Script:
-    """Read a script; `variables` are constants that it inherits. Never fails: see `problems`."""
-    walk = Walk(dict(variables or {}))
+def parse(text: str, variables: Mapping[str, str] | None = None, *, splice: bool = False) -> Script:
+    """Read a script; `variables` are constants that it inherits. Never fails: see `stopped`.
+
+    With `splice`, the constant scripts of `eval` and `sh -c` are read as a part of it.
+    """
+    walk = Walk(dict(variables or {}), splice=splice)
     clean = text.replace("\r\n", "\n")
-    odd = "\0" in clean or "\r" in clean
     clean = clean.replace("\0", " ").replace("\r", "\n" if "\n" not in clean else " ")
     prepared, spliced = _spliced(_unbraced(clean))
     line = 1
-    roots = []
     for number, piece in enumerate(_pieces(prepared.encode("utf-8", "replace"))):
         if number >= _MOST_PIECES:
             walk.stop(line)
-        if not walk.whole:
+        if walk.stopped:
             break
-        tree = _parser().parse(piece.translate(_MASK))
-        broken = walk.read(tree.root_node, piece, line)
+        broken = walk.read(piece, line)
         if broken and b"\n" in piece:
             _by_line(walk, piece, line, broken)
-        roots.append(tree.root_node)
         line += piece.count(b"\n")
-    plain = prepared == text and not odd and len(roots) == 1 and _is_plain(roots[0], text)
-    simple = plain and len(walk.commands) == 1 and not walk.problems and all(w.literal for w in walk.commands[0].argv)
     commands = tuple(_moved(walk.commands, spliced)) if spliced else tuple(walk.commands)
-    return Script(commands, tuple(walk.problems), simple, walk.whole, frozenset(walk.functions), walk.variables)
+    return Script(commands, walk.stopped, frozenset(walk.functions), walk.variables)
 
 
 def _by_line(walk: Walk, piece: bytes, line: int, broken: set[int]) -> None:
@@ -103,48 +92,7 @@ def _by_line(walk: Walk, piece: bytes, line: int, broken: set[int]) -> None:
     lines = piece.split(b"\n")
     for number in sorted(broken):
         if number < len(lines) and len(lines[number]) <= _LONGEST_LINE and lines[number].strip():
-            walk.read(_parser().parse(lines[number].translate(_MASK)).root_node, lines[number], line + number)
-
-
-_MASK = bytes(byte if byte < 0x80 else ord("x") for byte in range(256))
-"""For the grammar, letters beyond ASCII are letters: its scanner looks characters up in a table that ends before them,
-and a character of the higher planes ends the process."""
-_PLAIN = frozenset(
-    {"program", "command", "command_name", "word", "string", "raw_string", "number", "concatenation", "string_content"}
-)
-_KEYWORDS = frozenset(
-    {
-        *("coproc", "select", "time", "function", "then", "do", "done", "fi", "esac", "elif", "else", "in"),
-        *("if", "for", "while", "until", "case"),
-    }
-)
-_PARSER: list[Parser] = []
-
-
-def _parser() -> Parser:
-    if not _PARSER:
-        import tree_sitter_bash
-        from tree_sitter import Language as Grammar
-        from tree_sitter import Parser as Reader
-
-        _PARSER.append(Reader(Grammar(tree_sitter_bash.language())))
-    return _PARSER[0]
-
-
-def _is_plain(root: Node, text: str) -> bool:
-    """One command, only node types that stand for themselves, and no character a shell might treat specially."""
-    if root.has_error or root.named_child_count != 1 or root.named_children[0].type != "command":
-        return False
-    if any(ord(letter) < 32 for letter in text) or root.child_count != 1:
-        return False
-    stack = [root]
-    while stack:
-        node = stack.pop()
-        if node.is_missing or (node.type not in _PLAIN and (node.is_named or node.type not in ('"', "'"))):
-            return False
-        stack.extend(node.children)
-    name = root.named_children[0].named_children[0]
-    return text.encode("utf-8", "replace")[name.start_byte : name.end_byte].decode() not in _KEYWORDS
+            walk.read(lines[number], line + number)
 
 
 _LOOSE_BRACES = re.compile(

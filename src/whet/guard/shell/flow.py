@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING
 
 from whet.guard.finding import Fact, Hit
 from whet.guard.patterns import shorten
@@ -18,7 +18,8 @@ from whet.guard.places import places
 from whet.guard.shell.clients import Fetch, fetches, parts, programs, sends, table
 from whet.guard.shell.commands import inner, name_of, parse, unwrapped
 from whet.guard.shell.constant import decodes
-from whet.guard.taint.secret import secret_name
+from whet.guard.taint.mark import ENVIRONMENT, Mark
+from whet.guard.taint.secret import secret_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -33,6 +34,8 @@ _DIGEST = re.compile(r"dgst|sha\d|md5|mac\b|rand\b|passwd")
 _DECLARATIONS = frozenset(("export", "declare", "local", "readonly", "typeset"))
 _SETTINGS = frozenset({"the agent's own keys", "Docker credentials", "Kubernetes credentials", "git credentials"})
 _COMMON_FOLDERS = frozenset(("", ".", "..", "/", "/tmp", "/var/tmp", "~", "$HOME", "${HOME}", "/home", "/root"))  # noqa: S108  names in scripts that are read, nothing is opened
+CONTENT = frozenset(("secret", "env", "captured", "file"))
+"""The kinds of marks that are on what is private itself, not on the name of it."""
 _WIDEST = 60
 _CONNECTIONS = 1_000_000
 _DEEPEST = 200
@@ -40,16 +43,6 @@ _LONGEST_PATH = 2_000
 _ROUNDS = 12
 _ORIGINS = 12
 """Assignments of one variable, and writers of one file, that are remembered though nothing that matters is in them."""
-
-
-class Mark(NamedTuple):
-    """A secret in what reaches a step."""
-
-    what: str
-    """Words for a person, such as `SSH keys`; the name of a variable."""
-    grave: bool
-    kind: Literal["content", "variable", "path"] = "content"
-    """What it is: the secret itself, a variable of the environment that holds one, or the name of a file with one."""
 
 
 class Step:
@@ -65,6 +58,7 @@ class Step:
         "fed",
         "feeders",
         "fetched",
+        "folder",
         "marks",
         "name",
         "number",
@@ -89,12 +83,14 @@ class Step:
         """The secrets in what it reads."""
         self.fed: dict[Mark, None] = {}
         """The secrets it prints even if its arguments are not part of its output."""
-        self.own: dict[str, bool] = {}
-        """Secrets that it reads by itself, each with whether it is grave."""
+        self.own: dict[Mark, None] = {}
+        """The secrets that it reads by itself."""
         self.fetched: Fetch | None = None
         """Content from elsewhere that passes through it."""
         self.decoded = False
         """Text that was encoded passes through it."""
+        self.folder = ""
+        """Where it runs, if the script says so."""
 
     def has(self, *options: str) -> bool:
         """Is one of these words among its arguments?"""
@@ -132,7 +128,7 @@ class Step:
 
     def grave(self) -> str:
         """The gravest secret itself that reaches it."""
-        return next((mark.what for mark in self.marks if mark.grave and mark.kind == "content"), "")
+        return next((mark.what for mark in self.marks if mark.grave and mark.kind in CONTENT), "")
 
     def carries(self) -> bool:
         """Does it read or print a secret? Most steps do not, and every step after them asks."""
@@ -143,8 +139,7 @@ class Step:
         if self.name in programs("stoppers") or (self.name == "openssl" and _DIGEST.match(" ".join(self.args[:1]))):
             return ()
         if self.name in programs("fetchers"):
-            told = self.own and not sends(self.name, self.args)
-            return (Mark(what, grave) for what, grave in self.own.items()) if told else ()
+            return self.own if self.own and not sends(self.name, self.args) else ()
         return self.marks if self.name in programs("printers") else self.fed
 
 
@@ -167,7 +162,7 @@ class Scene:
 
     def __init__(self, text: str, line: int, outer: Scene | None = None) -> None:
         constants = outer.script.variables if outer is not None else {}
-        self.script: Script = parse(text, constants)
+        self.script: Script = parse(text, constants, splice=True)
         self.line = line
         self.hits: list[Hit] = []
         self.facts: list[Fact] = []
@@ -178,8 +173,9 @@ class Scene:
         self.steps = [Step(number, command) for number, command in enumerate(self.script.commands)]
         self._outer = frozenset(constants)
         self._folder = ""
-        """Where the script is, if secrets lie there."""
+        """Where the script is by now."""
         self._bodies: dict[str, list[Step]] = {}
+        """The steps of each function that print what it prints."""
         self._calls: dict[str, list[Step]] = {}
         if outer is not None:
             self.variables.update((name, list(steps)) for name, steps in outer.variables.items())
@@ -244,11 +240,10 @@ class Scene:
         """The secrets in a file that a word of a step names."""
         found: dict[Mark, None] = {}
         for origin in self.written(path):
-            found.update(dict.fromkeys(mark for mark in origin.passed() if mark.kind != "path"))
-        for place in _secrets(path):
-            found[Mark(place.what, place.grave)] = None
-        for mark in self.in_word(step, word, at):
-            found[mark._replace(kind="content") if mark.kind == "path" else mark] = None
+            found.update(dict.fromkeys(mark for mark in origin.passed() if mark.kind != "place"))
+        for place in _secrets(_joined(step.folder, path)):
+            found[Mark("secret", place.what, "", place.grave, True)] = None
+        found.update(dict.fromkeys(map(_opened, self.in_word(step, word, at))))
         return found
 
     def stdin(self, step: Step) -> dict[Mark, None]:
@@ -279,13 +274,14 @@ class Scene:
                 for at, word in words:
                     if call is not step:
                         yield from self.in_word(call, word, at)
-                        yield from (Mark(place.what, place.grave, "path") for place in _secrets(word.text))
-        elif name == "!":
-            yield Mark("the whole environment", True)
-        elif secret_name(name) and name not in self._outer:
+                        yield from _paths(word.text)
+        elif name[0] == "!":
+            if self.variables.get(name[1:]):
+                yield ENVIRONMENT
+        elif (key := secret_key(name)) is not None and name not in self._outer:
             asked = any(one.name == "read" or any(word.names for _, word in one.command.assignments) for one in origins)
             if not origins or asked:
-                yield Mark(name, True, "variable")
+                yield key
 
     def _connect(self) -> None:
         stages: dict[int, list[tuple[int, Step]]] = {}
@@ -293,8 +289,6 @@ class Scene:
             command = step.command
             for number, position in command.pipes:
                 stages.setdefault(number, []).append((position, step))
-            if command.function:
-                self._bodies.setdefault(command.function, []).append(step)
             if step.name in self.script.functions:
                 self._calls.setdefault(step.name, []).append(step)
         for members in stages.values():
@@ -307,13 +301,14 @@ class Scene:
                 step.feeders += [*feeders[:_WIDEST], *feeders[-_WIDEST:]] if wide else feeders
                 step.before += [other for place in range(position) for other in by_place.get(place, [])[:_WIDEST]]
             if wide:
-                self.script = self.script._replace(
-                    whole=False, problems=(*self.script.problems, "a pipeline is too wide")
-                )
+                self.script = self.script._replace(stopped="a pipeline is too wide")
         last = {number: max(position for position, _ in members) for number, members in stages.items()}
         for step in self.steps:
             above = step.command.parent
-            if 0 <= above < len(self.steps) and above != step.number:
+            if step.command.function and above < 0:
+                if all(at == last[number] for number, at in step.command.pipes):
+                    self._bodies.setdefault(step.command.function, []).append(step)
+            elif 0 <= above < len(self.steps) and above != step.number:
                 around = self.steps[above].command.pipes
                 if all(at == last[number] for number, at in step.command.pipes if (number, at) not in around):
                     self.steps[above].below.append(step)
@@ -336,7 +331,8 @@ class Scene:
     def _visit(self, step: Step) -> bool:
         """Take in what reaches a step; whether that was more than before."""
         if step.name in ("cd", "pushd"):
-            self._folder = next((word for word in step.args for _ in _secrets(word)), "")
+            self._folder = next((word for word in step.args if not word.startswith("-")), "~")
+        step.folder = self._folder
         before = (len(step.marks), len(step.fed), step.fetched, step.decoded, len(self.variables), len(self.files))
         named = {} if step.name in programs("stoppers") else dict.fromkeys(self._from_variables(step))
         shown = named if not step.argv or step.name in programs("printers") or step.name in programs("readers") else {}
@@ -411,9 +407,10 @@ class Scene:
         for word in (*words, *(one.target for one in step.command.redirections)):
             step.marks.update(self.in_word(step, word, -1))
             if step.name in programs("listers") or not step.argv or step.name in _DECLARATIONS:
-                step.marks.update((Mark(place.what, place.grave, "path"), None) for place in _secrets(word.text))
+                step.marks.update(dict.fromkeys(_paths(word.text)))
         if step.name in programs("listers") and step.name not in programs("printers"):
-            step.fed.update((mark, None) for mark in step.marks if mark.kind == "path")
+            step.marks.update(dict.fromkeys(_searched(step)))
+            step.fed.update((mark, None) for mark in step.marks if mark.kind == "place")
         if step.command.heredoc and "$" in step.command.heredoc:
             for found in _VARIABLE.finditer(step.command.heredoc[:20_000]):
                 marks = dict.fromkeys(self._in_variable(step, found[1]))
@@ -446,12 +443,8 @@ class Scene:
             texts += [*step.args, *(step.command.heredoc or "").split("\n")]
         elif not step.argv:
             texts += [word.text[2:-1].lstrip("< ") for _, word in step.command.assignments if "$(<" in word.text]
-        if (
-            self._folder
-            and (reads or name in programs("fetchers"))
-            and any(not word.startswith(("/", "~", "-", "http")) for word in step.args)
-        ):
-            texts.append(self._folder)
+        if step.folder and (reads or name in programs("fetchers")):
+            texts = [_joined(step.folder, text) for text in texts]
         outer = name_of(step.command.argv)
         if outer == "find" and name != "find" and (reads or name in programs("fetchers")):
             texts += [word.text for word in step.command.argv[: step.slot(0)]]
@@ -459,21 +452,26 @@ class Scene:
 
     def _read(self, step: Step) -> None:
         """Secrets that the step reads by itself."""
-        name, texts = step.name, self._opens(step)
-        for text in texts:
+        name = step.name
+        picker = name in programs("pickers") and not _keeps_all(step)
+        for text in self._opens(step):
             for place in _secrets(text):
-                if place.grave or name not in programs("pickers"):
-                    picked = name in programs("pickers") and place.what in _SETTINGS
-                    step.own[place.what] = (place.grave and not picked) or step.own.get(place.what, False)
+                if picker and not place.grave:
+                    step.own.update(dict.fromkeys(_picked(step)))
+                else:
+                    grave = place.grave and not (picker and place.what in _SETTINGS)
+                    step.own[Mark("secret", place.what, "", grave, whole=not picker)] = None
         if (dumped := _dump(step)) is not None:
-            step.own[dumped[0]] = dumped[1]
-        for what, grave in step.own.items():
-            step.fed[Mark(what, True, "variable") if what.isupper() else Mark(what, grave)] = None
+            step.own[dumped] = None
+        step.fed.update(step.own)
         if name in programs("readers") or name in programs("fetchers"):
-            for mark in self._opened(step, listed=name_of(step.command.argv) in ("xargs", "parallel")):
-                step.fed[mark._replace(kind="content")] = None
+            step.fed.update(
+                dict.fromkeys(self._opened(step, listed=name_of(step.command.argv) in ("xargs", "parallel")))
+            )
         if name == "printenv":
-            step.fed.update((Mark(word, True, "variable"), None) for word in step.args if secret_name(word))
+            step.fed.update((key, None) for word in step.args if (key := secret_key(word)) is not None)
+        if (taken := _source_code(step)) is not None:
+            step.fed[taken] = None
 
     def _opened(self, step: Step, *, listed: bool) -> Iterator[Mark]:
         """The names of files with secrets whose content a step reads: in its words, or listed to `xargs`."""
@@ -481,7 +479,7 @@ class Scene:
         marks = [mark for word in words for mark in self.in_word(step, word, -1)]
         if listed:
             marks += [mark for one in step.feeders for mark in one.passed()]
-        yield from (mark for mark in marks if mark.kind == "path")
+        yield from (_opened(mark) for mark in marks if mark.kind == "place")
 
     def _written(self, step: Step) -> Iterator[tuple[str, bool]]:
         yield from step.targets()
@@ -529,6 +527,54 @@ def _decodes_in_code(step: Step) -> bool:
     return any(one.language != "shell" and _DECODING.search(one.text) is not None for one in inner(step.command))
 
 
+def _opened(mark: Mark) -> Mark:
+    """What is in a file, for the name of one."""
+    return Mark("secret", mark.what, "", mark.grave, whole=True) if mark.kind == "place" else mark
+
+
+def _paths(text: str) -> Iterator[Mark]:
+    return (Mark("place", place.what, place.text, place.grave) for place in _secrets(text))
+
+
+def _joined(folder: str, path: str) -> str:
+    """A path as it is from the folder that the script went into."""
+    bare = path.removeprefix("@").removeprefix("./")
+    return path if not folder or bare.startswith(("/", "~", "$", "-", "http")) or not bare else f"{folder}/{bare}"
+
+
+_SECRET_WORD = re.compile(r"[A-Za-z_]*(?:KEY|TOKEN|SECRET|PASS)[A-Za-z_]*", re.IGNORECASE)
+
+
+def _keeps_all(step: Step) -> bool:
+    """Does a program that picks lines take all that matter: `grep -v '^#'`, `awk 1`?"""
+    plain = [word for word in step.args if not word.startswith("-")]
+    return step.has("-v") or not plain or not any(map(str.isalpha, plain[0]))
+
+
+def _picked(step: Step) -> Iterator[Mark]:
+    """The keys that a program picks out of a file with settings, by the names in its expression."""
+    for name in _SECRET_WORD.findall(" ".join(step.args[:-1]))[:20]:
+        if (key := secret_key(name) or secret_key(f"API_{name}")) is not None:
+            yield key
+
+
+def _searched(step: Step) -> Iterator[Mark]:
+    """The names of files with secrets that `find` looks for."""
+    for at, word in enumerate(step.args[:-1]):
+        if word in ("-name", "-iname", "-path", "-wholename"):
+            for what, names in table()["searches"].items():
+                if step.args[at + 1].lower() in names:
+                    yield Mark("place", what, step.args[at + 1], grave=True)
+
+
+def _source_code(step: Step) -> Mark | None:
+    """The project as a whole, or the home, in what a step prints or packs."""
+    packed = step.name in programs("archivers") and any(word in table()["everything"] for word in step.args)
+    if packed or (step.name == "git" and step.args[:1] and step.args[0] in table()["prints_source"]):
+        return Mark("file", "the source code of the project", ".", grave=True)
+    return None
+
+
 def fetch_of(step: Step) -> Fetch | None:
     """Where a fetching command goes."""
     return next(iter(fetches(step.name, step.words)), None)
@@ -549,28 +595,22 @@ def _archive(step: Step) -> str | None:
     return next((word for word in step.args if not word.startswith("-") and "." in word), None)
 
 
-def _dump(step: Step) -> tuple[str, bool] | None:
-    """A command that prints secrets by itself."""
+def _dump(step: Step) -> Mark | None:
+    """What a command that prints secrets prints."""
     name, args = step.name, step.args
     plain = [word for word in args if not word.startswith("-")]
-    if name in ("env", "printenv") and not plain:
-        return "the whole environment", True
-    if name in ("export", "declare", "typeset") and args in (["-p"], ["-x"], ["-xp"], ["-px"]):
-        return "the whole environment", True
-    if name == "set" and not args and step.command.argv:
-        return "the whole environment", True
-    if name in ("cat", "strings", "xargs", "tr") and any("/proc/" in word and "/environ" in word for word in args):
-        return "the whole environment", True
-    if name == "history" and (not args or args[0].isdigit()):
-        return "shell history", True
-    if name == "secretsdump.py" or (name == "reg" and "save" in args):
-        return "password hashes", True
+    if (
+        (name in ("env", "printenv") and not plain)
+        or (name in ("export", "declare", "typeset") and args in (["-p"], ["-x"], ["-xp"], ["-px"]))
+        or (name == "set" and not args and step.command.argv)
+        or (name in ("cat", "strings", "xargs", "tr") and any("/proc/" in word and "/environ" in word for word in args))
+    ):
+        return ENVIRONMENT
     if name == "read" and any(re.fullmatch(r"-[a-zA-Z]{0,4}s[a-zA-Z]{0,2}", word) for word in args):
-        return "a password that is typed", False
+        return Mark("secret", "a password that is asked for")
     line = " ".join(args)
     for row in table()["prints"]:
         if row["program"] == name and re.match(row["arguments"], line):
-            return row["what"], row.get("grave", False)
-    if name in ("pbpaste", "xclip", "xsel", "wl-paste") and (name != "xclip" or step.has("-o")):
-        return "the clipboard", False
+            what, grave = row["what"], row.get("grave", False)
+            return secret_key(what) or Mark(row.get("kind", "secret"), what, "", grave, whole=grave)
     return None

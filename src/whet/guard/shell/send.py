@@ -7,18 +7,20 @@ from typing import TYPE_CHECKING, Literal
 
 from whet.guard.finding import SEVERITIES
 from whet.guard.hosts import Host, host_of
+from whet.guard.rules import every
 from whet.guard.shell.clients import fetches, parts, programs, sends
 from whet.guard.shell.commands import name_of
+from whet.guard.shell.flow import CONTENT
 from whet.guard.taint.mark import HOLE
-from whet.guard.taint.network import MESSENGERS, host_at, judge_key
-from whet.guard.taint.secret import own_service
+from whet.guard.taint.network import MESSENGERS, Judgement, host_at, judge_request
+from whet.guard.taint.secret import belongs, own_service
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from whet.guard.finding import Severity
     from whet.guard.shell.clients import Part
-    from whet.guard.shell.flow import Mark, Scene, Step
+    from whet.guard.shell.flow import Scene, Step
+    from whet.guard.taint.mark import Mark
 
 Where = Literal["body", "head", "url", "login"]
 _LABEL = re.compile(
@@ -27,8 +29,6 @@ _LABEL = re.compile(
     re.IGNORECASE,
 )
 """What stands before a key in a place that is made for it: `Authorization: Bearer `, `?api_key=`."""
-_PAIR = re.compile(r"^(?!ssh|gpg|pgp|rsa|deploy|wallet|eth|sol|btc)[a-z0-9]+_private_key$", re.IGNORECASE)
-"""The private half of a pair of keys that some services want as a login."""
 _EXPANSION = re.compile(r"\$\{[^}]{0,80}\}|\$\([^)]{0,200}\)|\$\w{1,80}|`[^`]{0,200}`|<[^>]{0,80}>|\{\w{0,40}\}")
 _REMOTE = re.compile(r"^(?:[\w.$\{\}<>-]{1,60}@)?[\w.$\{\}<>\[\]:-]{2,120}:(?!//|\\)|^(?:rsync|sftp|ftp|scp)://")
 _QUIET = frozenset({"shell history", "cloud metadata", "the account list", "environment files", "the clipboard"})
@@ -98,7 +98,7 @@ def _pushes(scene: Scene, step: Step) -> None:
     added = [one for one in earlier if one.has("add") and not one.has("remote")]
     if host is None or not host.name:
         return
-    what = next((mark.what for one in added for mark in one.fed if mark.kind != "path"), "")
+    what = next((mark.what for one in added for mark in one.fed if mark.kind != "place"), "")
     if what:
         scene.hit("secret-sent", step, subject=host.name, message=f"what is pushed to {host.name} holds {what}")
     elif any(one.has("-f", "--force", "-Af", "-fA") and one.has("-A", "--all", ".", "-Af", "-fA") for one in added):
@@ -108,17 +108,16 @@ def _pushes(scene: Scene, step: Step) -> None:
 
 def _reads(scene: Scene, step: Step) -> None:
     """Reading a grave secret, told once where it is read; what only names it (`ssh -i`, `chmod`) is no reading."""
-    for what, grave in step.own.items():
-        if not grave:
-            continue
-        scene.fact("source", what, step, grave=grave)
-        reader = (
-            step.name in programs("readers")
-            or not step.argv
-            or any("<" in one.operator for one in step.command.redirections)
-        )
-        if reader and what not in _QUIET and what != "the whole environment" and step.name not in _KEEPERS:
-            scene.hit("secret-read", step, "info" if _careful(step, what) else None, subject=what)
+    reader = (
+        step.name in programs("readers")
+        or not step.argv
+        or any("<" in one.operator for one in step.command.redirections)
+    )
+    for mark in step.own:
+        if mark.grave and mark.kind in CONTENT:
+            scene.fact("source", mark.what, step, grave=True)
+            if reader and mark.kind == "secret" and mark.what not in _QUIET and step.name not in _KEEPERS:
+                scene.hit("secret-read", step, "info" if _careful(step, mark.what) else None, subject=mark.what)
 
 
 _KEEPERS = frozenset({"cp", "mv", "scp", "rsync", "install", "openssl", "gpg", "ditto", "sed", "ln"})
@@ -133,11 +132,11 @@ def _careful(step: Step, what: str) -> bool:
 
 
 def _variable(marks: Iterable[Mark]) -> str:
-    return next((mark.what for mark in marks if mark.kind == "variable"), "")
+    return next((mark.what for mark in marks if mark.kind == "key"), "")
 
 
 def _any(step: Step) -> str:
-    contents = (mark.what for mark in step.marks if mark.kind == "content")
+    contents = (mark.what for mark in step.marks if mark.kind in ("secret", "env"))
     return step.grave() or next(contents, "") or _variable(step.marks)
 
 
@@ -156,57 +155,45 @@ def _web(scene: Scene, step: Step) -> None:
     _silent(scene, step, host)
 
 
-_OWN = frozenset(
-    {
-        *("the keychain", "the agent's own keys", "environment files", "Google Cloud credentials", "cloud metadata"),
-        *("stored secrets", "password managers", "Kubernetes secrets", "a password that is typed", "the clipboard"),
-    }
-)
-"""What people put into a place that is made for keys, in a request to the service that it belongs to."""
-
-
 def _requests(scene: Scene, step: Step, urls: Sequence[str], *, public: bool = False) -> bool:
     """Report the gravest secret that a request carries. Returns whether there is one."""
-    worst: tuple[int, str, str] = (0, "", "")
+    body: set[Mark] = set()
+    head: set[Mark] = set()
     for part in parts(step.name, step.args):
         if part.at < len(step.words):
             for mark, where, before in _carried(scene, step, part):
-                for url in urls:
-                    severity = _severity(mark, url, where, before)
-                    severity = "critical" if public and severity else severity
-                    if severity is not None and SEVERITIES.index(severity) > worst[0]:
-                        worst = (SEVERITIES.index(severity), mark.what, host_of(url).name)
-    if not worst[0]:
+                named = where == "head" and mark.kind == "key" and "pass" not in mark.subject.lower()
+                if named or where == "login" or _LABEL.search(before):
+                    head.add(mark)
+                elif mark.kind != "place":
+                    body.add(mark._replace(whole=True) if mark.kind == "secret" else mark)
+    worst, said = 0, Judgement("")
+    for url in urls if body or head else ():
+        for one in _judged(_EXPANSION.sub(HOLE, url), frozenset(body), frozenset(head)):
+            severity = SEVERITIES.index(one.severity or every()[one.rule].severity)
+            if severity > worst:
+                worst, said = severity, one
+    if not worst:
         return False
-    _, what, name = worst
-    message = f"what is sent to {name or 'an unknown host'} holds {what}"
-    scene.hit("secret-sent", step, SEVERITIES[worst[0]], subject=name, message=message)
+    scene.hit(said.rule, step, "critical" if public else SEVERITIES[worst], subject=said.subject, message=said.message)
     return True
 
 
-def _severity(mark: Mark, url: str, where: Where, before: str) -> Severity | None:
-    if mark.kind == "variable":
-        return _judge_variable(mark.what, _EXPANSION.sub(HOLE, url), where, before)
-    if mark.kind == "path" or host_at(_EXPANSION.sub(HOLE, url)).near:
-        return None
-    made = where == "login" or _LABEL.search(before) is not None
-    if (
-        mark.what in _OWN
-        and (made or mark.what in ("cloud metadata", "the clipboard"))
-        and not (mark.grave and where == "body")
-    ):
-        return None
-    return "critical"
-
-
-def _judge_variable(name: str, url: str, where: Where, before: str) -> Severity | None:
-    """How grave it is that a secret of the environment goes to an address; more so in a place that is not made for keys."""
-    made = where in ("login", "head") or _LABEL.search(before) is not None
-    severity, host = judge_key(name, url, in_head=made), host_at(url)
-    if severity and where == "login" and _PAIR.search(name):
-        return "warn"
-    strange = bool(host.name) and HOLE not in host.name and not host.near and host.kind != "known"
-    return "critical" if strange and not made and not own_service(name, url) else severity
+def _judged(url: str, body: frozenset[Mark], head: frozenset[Mark]) -> Iterator[Judgement]:
+    """What the judge of the network says, and what only a command line shows: a key in no place that is made for it."""
+    host = host_at(url)
+    if host.near:
+        return
+    strange = bool(host.name) and HOLE not in host.name and host.kind != "known"
+    for one in judge_request(url, body, head):
+        whole = one.rule == "file-sent" and strange and not any(mark.kind == "key" for mark in head)
+        yield one._replace(severity="critical") if whole else one
+    for mark in sorted(body | head):
+        key = mark.kind == "key" and not own_service(mark.subject, url)
+        typed = mark.what == "a password that is asked for"
+        bare = key and belongs(mark.subject) == "generic" and url[:5].lower() == "http:" and host.kind == "address"
+        if strange and (bare or (mark in body and (key or typed))):
+            yield Judgement("secret-sent", "critical", host.name, f"It sends {mark.what} to {host.name}")
 
 
 def _carried(scene: Scene, step: Step, part: Part) -> Iterator[tuple[Mark, Where, str]]:
@@ -314,19 +301,24 @@ def _encodes(step: Step) -> bool:
 def _copies(scene: Scene, step: Step) -> None:
     plain = [part.text for part in parts(step.name, step.args) if part.place == "url"]
     asked = step.name in ("sftp", "ftp", "lftp") and step.command.heredoc is not None
+    plainly = step.name in ("ftp", "lftp")
     shell = step.name == "ssh" and plain
     if not plain or not (shell or asked or _REMOTE.match(plain[-1])):
         return
     place = plain[0] if shell or asked else plain[-1]
     host = host_of(place.rpartition("@")[2].partition(":")[0])
     marks = scene.stdin(step) if shell else step.fed
-    contents = [mark for mark in marks if mark.kind == "content" and (mark.grave or shell)]
+    contents = [
+        mark
+        for mark in marks
+        if mark.kind in ("secret", "env") and (mark.grave or shell or plainly or mark not in step.own)
+    ]
     named = _variable(marks)
     if not shell or marks:
         scene.fact("sink", step.name, step, place[:80])
     if (not contents and not named) or (host.near and host.kind == "loopback"):
         return
-    direct = not named and not shell and all(mark.what in step.own for mark in contents)
+    direct = not named and not shell and not plainly and all(mark in step.own for mark in contents)
     grave = not direct or host.kind in ("address", "tunnel", "drop")
     message = f"what is copied to another machine holds {named or contents[0].what}"
     scene.hit("secret-sent", step, "critical" if grave else "warn", subject=place[:80], message=message)

@@ -7,17 +7,20 @@ from typing import TYPE_CHECKING
 
 from whet.guard.shell.command import Command, Redirection, Scope
 from whet.guard.shell.words import Resolver, Word, substitutions
+from whet.guard.shell.wrappers import SHELLS, name_of, unwrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tree_sitter import Node
+    from tree_sitter import Node, Parser
 
 _MOST_NODES = 120_000
 _MOST_COMMANDS = 8_000
-_MOST_PROBLEMS = 40
 _MOST_BROKEN = 300
 _SHOWN = 400
+_MOST_SPLICED = 60_000
+_PRICE = 200
+_CODE = re.compile(r"-[a-z]{0,6}c")
 _SEPARATOR = re.compile(r"[;&|\n]")
 _LINE_END = re.compile(r"(?<!\\)\n")
 
@@ -43,7 +46,6 @@ _WORDS = frozenset(
         *("brace_expression", "extglob_pattern", "regex", "command_name", "test_operator", "variable_name"),
     }
 )
-_QUIET = frozenset({"program", "list", "do_group", "command_name", "comment"})
 
 
 class Walk:
@@ -52,36 +54,43 @@ class Walk:
     __slots__ = (
         "_broken_lines",
         "_line",
+        "_lists",
         "_marked",
         "_nodes",
         "_pipelines",
+        "_splices",
         "_words",
         "commands",
         "functions",
-        "problems",
+        "stopped",
         "variables",
-        "whole",
     )
 
-    def __init__(self, variables: dict[str, str]) -> None:
+    def __init__(self, variables: dict[str, str], *, splice: bool = False) -> None:
         self.commands: list[Command] = []
         self.functions: set[str] = set()
-        self.problems: list[str] = []
+        self.stopped = ""
         self.variables = variables
-        self.whole = True
         self._nodes = 0
         self._pipelines = 0
         self._line = 1
         self._marked = 0
         self._broken_lines: set[int] = set()
-        self._words = Resolver(b"", variables)
+        self._lists: dict[str, tuple[Word, ...]] = {}
+        self._words = Resolver(b"", variables, self._lists)
+        self._splices = _MOST_SPLICED if splice else 0
+        """Characters of constant scripts, of `eval` and `sh -c`, that are still read as a part of this one."""
 
-    def read(self, root: Node, text: bytes, line: int) -> set[int]:
-        """Walk one tree, whose text begins on a line of the script; answers the lines that have errors."""
+    def read(self, text: bytes, line: int) -> set[int]:
+        """Walk the tree of a text that begins on a line of the script; answers the lines that have errors."""
         self._line = line
-        self._words = Resolver(text, self.variables)
+        self._words = Resolver(text, self.variables, self._lists)
         self._broken_lines = set()
-        stack: list[tuple[Node, Scope]] = [(root, Scope())]
+        self._walk(_parse(text), Scope())
+        return self._broken_lines
+
+    def _walk(self, root: Node, scope: Scope) -> None:
+        stack: list[tuple[Node, Scope]] = [(root, scope)]
         while stack:
             if self._nodes >= _MOST_NODES or len(self.commands) >= _MOST_COMMANDS:
                 self.stop(self._at(stack[-1][0]))
@@ -89,12 +98,10 @@ class Walk:
             node, scope = stack.pop()
             self._nodes += 1
             stack.extend(reversed(list(self._enter(node, scope))))
-        return self._broken_lines
 
     def stop(self, line: int) -> None:
         """Say that the rest was not read."""
-        self.whole = False
-        self.problems.append(f"the script is too long to be read whole; stopped at line {line}")
+        self.stopped = f"the script is too long to be read whole; stopped at line {line}"
 
     def _enter(self, node: Node, scope: Scope) -> Iterator[tuple[Node, Scope]]:
         kind = node.type
@@ -102,8 +109,6 @@ class Walk:
             return self._command(node, scope)
         if kind in ("variable_assignment", "variable_assignments", "declaration_command", "unset_command"):
             return self._declaration(node, scope)
-        if kind not in _QUIET:
-            self._problem(f"{kind.replace('_', ' ')} on line {self._at(node)}")
         if kind == "pipeline":
             self._pipelines += 1
             return self._stages(node, self._titled(node, scope), self._pipelines)
@@ -127,9 +132,8 @@ class Walk:
         children = node.children
         for child, after in zip(children, [*children[1:], None], strict=False):
             if not child.is_named or child.type == "comment":
-                if child.type == "comment" or child.type in (";", "&", "&&", "||", ";;"):
-                    self._problem(f"more than a command on line {self._at(child)}")
-            elif child.type in _WORDS:
+                continue
+            if child.type in _WORDS:
                 for inside in substitutions(child):
                     yield inside, scope
             else:
@@ -152,7 +156,6 @@ class Walk:
         end = node.start_byte
         for child in children:
             if child.type == "ERROR":
-                self._problem(f"syntax error on line {self._at(child)}")
                 self._mark(child)
                 parted = _SEPARATOR.search(self._words.source(child)) is not None
             else:
@@ -186,13 +189,42 @@ class Walk:
             self._mark(children[0])
         at = len(self.commands)
         if children:
-            self.commands.append(self._made(children[0], scope, argv, assignments, redirections))
+            script = self._script(argv) if self._splices > 0 else ""
+            self._splices -= len(script) + _PRICE if script else 0
+            made = self._made(children[0], scope, argv, assignments, redirections)
+            self.commands.append(made._replace(spliced=bool(script) and self._splices > 0))
+            if self.commands[-1].spliced:
+                own = scope._replace(redirections=(*redirections, *scope.redirections), words=())
+                self._splice(script, self._at(children[0]), own)
         below = scope.below(at)
         yield from ((one, below._replace(slot=slot)) for one, slot in nested)
 
+    def _script(self, argv: Sequence[Word]) -> str:
+        """The constant script that `eval` or `sh -c` is given."""
+        words = unwrapped(argv)
+        name = name_of(words)
+        if name == "eval":
+            given = words[1:]
+            if len(given) == 1 and given[0].source.strip('"') in (f"${one}" for one in given[0].names):
+                given = self._lists.get(given[0].names[0], given)
+                return "\n".join(word.text for word in given if word.known)
+        elif name in SHELLS:
+            at = next((at for at, word in enumerate(words) if _CODE.fullmatch(word.text)), len(words))
+            given = words[at + 1 : at + 2]
+        else:
+            return ""
+        return " ".join(word.text for word in given) if all(word.known for word in given) else ""
+
+    def _splice(self, script: str, line: int, scope: Scope) -> None:
+        """Read a script as if its commands stood where it is run."""
+        outer = self._words, self._line, self._broken_lines
+        text = script.encode("utf-8", "replace")
+        self._words, self._line = Resolver(text, self.variables, self._lists), line
+        self._walk(_parse(text), scope.within("eval"))
+        self._words, self._line, self._broken_lines = outer
+
     def _declaration(self, node: Node, scope: Scope) -> Iterator[tuple[Node, Scope]]:
         scope = self._titled(node, scope)
-        self._problem(f"{node.type.replace('_', ' ')} on line {self._at(node)}")
         argv: list[Word] = []
         assignments: list[tuple[str, Word]] = []
         children = [node] if node.type == "variable_assignment" else node.children
@@ -267,8 +299,9 @@ class Walk:
                 bodies.append(child)
         known = all(word.known for word in values)
         names = tuple(one for word in values for one in word.names)
-        word = Word(" ".join(word.text for word in values), False, known, "", names, any(w.substituted for w in values))
+        word = Word(" ".join(word.text for word in values), known, "", names, any(w.substituted for w in values))
         self._words.assign(name, word)
+        self._lists[name] = tuple(values)
         titled = self._titled(node, scope)
         self.commands.append(self._made(node, titled, assignments=((name, word),)))
         for inside in (one for child in node.named_children if child.type in _WORDS for one in substitutions(child)):
@@ -320,7 +353,9 @@ class Walk:
     def _assignment(self, node: Node, *, remember: bool) -> tuple[str, Word]:
         children = node.children
         name = self._words.source(children[0]) if children else ""
-        word = self._words.word(children[-1]) if len(children) > 2 else Word("", True)
+        word = self._words.word(children[-1]) if len(children) > 2 else Word("")
+        if children and children[-1].type == "array":
+            self._lists[name] = self._words.listed(children[-1])
         if remember:
             self._words.assign(name, word, append=any(child.type == "+=" for child in children))
         return name, word
@@ -336,7 +371,7 @@ class Walk:
                 operator = operator + self._words.source(child) if operator != "<<<" else operator
             else:
                 words += [self._words.word(child)] if not words else self._words.words(child)
-        return Redirection(operator, words[0] if words else Word("", True), descriptor), words[1:]
+        return Redirection(operator, words[0] if words else Word(""), descriptor), words[1:]
 
     def _mark(self, node: Node) -> None:
         first = node.start_point[0]
@@ -355,6 +390,45 @@ class Walk:
     def _at(self, node: Node) -> int:
         return self._line + node.start_point[0]
 
-    def _problem(self, text: str) -> None:
-        if len(self.problems) < _MOST_PROBLEMS:
-            self.problems.append(text)
+
+_PARSER: list[Parser] = []
+_MASK = bytes(byte if byte < 0x80 else ord("x") for byte in range(256))
+"""For the grammar, letters beyond ASCII are letters: its scanner looks characters up in a table that ends before them,
+and a character of the higher planes ends the process."""
+
+
+def _parse(text: bytes) -> Node:
+    if not _PARSER:
+        import tree_sitter_bash
+        from tree_sitter import Language as Grammar
+        from tree_sitter import Parser as Reader
+
+        _PARSER.append(Reader(Grammar(tree_sitter_bash.language())))
+    return _PARSER[0].parse(_masked(text)).root_node
+
+
+_HEREDOC = re.compile(rb"<<-?[ \t]{0,8}[\"'\\]?(\w{1,60})")
+_LONE_DASH = re.compile(rb"(?<=[ \t])-(?=[ \t]{1,8}<<)")
+_MOST_HEREDOCS = 200
+
+
+def _masked(text: bytes) -> bytes:
+    """The text for the grammar, of the same length.
+
+    The grammar takes a line that only begins with the end mark of a here-document for its end, and loses a `-` before one.
+    """
+    masked = text.translate(_MASK)
+    if b"<<" not in masked:
+        return masked
+    masked = _LONE_DASH.sub(b"x", masked)
+    out, after = bytearray(masked), 0
+    for found in list(_HEREDOC.finditer(masked))[:_MOST_HEREDOCS]:
+        end = re.compile(rb"\n\t{0,20}" + found[1] + rb"(?=\n|$)").search(masked, found.end())
+        if found.start() < after or end is None:
+            continue
+        after = end.start()
+        at = masked.find(b"\n" + found[1], found.end(), after)
+        while at >= 0:
+            out[at + 1] = ord("-")
+            at = masked.find(b"\n" + found[1], at + 1, after)
+    return bytes(out)

@@ -2,7 +2,7 @@
 
 Quotes, backslashes, `$'..'`, concatenations, `${IFS}` and braces are undone, variables with a constant value are put
 in, and `$(echo ..)` is worked out, so that a word reads the same however it was spelled. What cannot be known stays
-as it was written. `literal` says whether the word meant itself from the start, which is what permissions ask.
+as it was written.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ _IN_QUOTES = re.compile(r"\\([$`\"\\\n])")
 _GLOB = re.compile(r"(?<!\\)[*?\[]")
 _BRACES = re.compile(r"\{([^{}\s]{0,400},[^{}\s]{0,400})\}")
 _RANGE = re.compile(r"^\s*(-?\d{1,4})(?:\s*:\s*(-?\d{1,4}))?\s*$")
+_WHOLE_ARRAY = re.compile(r"^\"?\$\{(\w{1,60})\[[@*]\]\}\"?$")
+_MOST_LISTED = 100
 _SUBSTITUTIONS = ("command_substitution", "process_substitution")
 
 
@@ -32,14 +34,12 @@ class Word(NamedTuple):
 
     text: str
     """Resolved as far as possible."""
-    literal: bool
-    """It stands for itself: no expansion, substitution, glob, tilde or brace."""
     known: bool = True
     """Nothing in `text` is left to be expanded, globs and the tilde aside."""
     source: str = ""
     """As it was written."""
     names: tuple[str, ...] = ()
-    """The variables in it."""
+    """The variables in it; `!name` for one whose name is only known when it runs, in the variable `name`."""
     substituted: bool = False
     """A command or process substitution stands in it."""
 
@@ -47,11 +47,10 @@ class Word(NamedTuple):
 class _Parts:
     """A word in the making."""
 
-    __slots__ = ("braces", "known", "literal", "names", "substituted", "text")
+    __slots__ = ("braces", "known", "names", "substituted", "text")
 
     def __init__(self) -> None:
         self.text = ""
-        self.literal = True
         self.known = True
         self.substituted = False
         self.braces = False
@@ -61,11 +60,13 @@ class _Parts:
 class Resolver:
     """Resolves the words of one script; `variables` are the constants assigned so far."""
 
-    __slots__ = ("_bytes", "variables")
+    __slots__ = ("_bytes", "lists", "variables")
 
-    def __init__(self, text: bytes, variables: dict[str, str]) -> None:
+    def __init__(self, text: bytes, variables: dict[str, str], lists: dict[str, tuple[Word, ...]]) -> None:
         self._bytes = text
         self.variables = variables
+        self.lists = lists
+        """The words of arrays, and those that a loop goes through."""
 
     def source(self, node: Node) -> str:
         """What is written there."""
@@ -76,7 +77,9 @@ class Resolver:
         return self._bytes[start:end].decode("utf-8", "replace")
 
     def words(self, node: Node) -> list[Word]:
-        """The words that a node becomes: mostly one, several where an expansion parts it."""
+        """The words that a node becomes: mostly one, several where an expansion parts it or an array is put in."""
+        if self.lists and (found := _WHOLE_ARRAY.match(self.source(node))) and found[1] in self.lists:
+            return list(self.lists[found[1]])
         parts = _Parts()
         self._add(node, parts, _DEPTH, quoted=False)
         source = self.source(node)
@@ -85,12 +88,16 @@ class Resolver:
         if parts.braces:
             texts = [expanded for piece in texts for expanded in _unbraced(piece)]
         names = tuple(parts.names)
-        return [Word(piece, parts.literal, parts.known, source, names, parts.substituted) for piece in texts or [""]]
+        return [Word(piece, parts.known, source, names, parts.substituted) for piece in texts or [""]]
 
     def word(self, node: Node) -> Word:
         """One word, its pieces joined by blanks."""
         words = self.words(node)
         return words[0] if len(words) == 1 else words[0]._replace(text=" ".join(word.text for word in words))
+
+    def listed(self, node: Node) -> tuple[Word, ...]:
+        """The words of an array."""
+        return tuple(word for child in node.named_children[:_MOST_LISTED] for word in self.words(child))
 
     def assign(self, name: str, word: Word, *, append: bool = False) -> None:
         """Remember a constant, or forget what a name was."""
@@ -102,7 +109,7 @@ class Resolver:
 
     def _add(self, node: Node, parts: _Parts, depth: int, *, quoted: bool) -> None:
         if depth <= 0 or len(parts.text) > _LONGEST:
-            parts.literal = parts.known = False
+            parts.known = False
             return
         match node.type:
             case "word" | "number" | "test_operator" | "variable_name" | "special_variable_name":
@@ -115,7 +122,6 @@ class Resolver:
                 parts.text += _IN_QUOTES.sub(lambda found: found[1].strip("\n"), self.source(node))
             case "ansi_c_string":
                 parts.text += unescape(self.source(node)[2:-1])
-                parts.literal = False
             case "concatenation" | "command_name" | "array":
                 self._several(node, parts, depth, quoted=quoted)
             case "simple_expansion" | "expansion":
@@ -124,16 +130,10 @@ class Resolver:
                 self._substitution(node, parts, depth)
             case _:
                 parts.text += self.source(node)
-                if node.is_named:
-                    parts.literal = False
 
     def _bare(self, source: str, parts: _Parts) -> None:
-        if source[:1] in ("~", "=") and not parts.text:
-            parts.literal = False
-        if _GLOB.search(source):
-            parts.literal = False
         if ("{" in source or "}" in source) and source != "{}":
-            parts.braces, parts.literal = True, False
+            parts.braces = True
         parts.text += _BACKSLASH.sub(lambda found: found[1].strip("\n"), source) if "\\" in source else source
 
     def _string(self, node: Node, parts: _Parts, depth: int) -> None:
@@ -151,14 +151,12 @@ class Resolver:
         is_array = node.type == "array"
         for child in node.children:
             if is_array:
-                parts.literal = False
                 if not child.is_named:
                     continue
                 parts.text += " " if parts.text else ""
             self._add(child, parts, depth - 1, quoted=quoted)
 
     def _expansion(self, node: Node, parts: _Parts, depth: int, *, quoted: bool) -> None:
-        parts.literal = False
         source = self.source(node)
         held = [
             one
@@ -171,7 +169,9 @@ class Resolver:
             parts.names.append(name)
             if source.startswith("${!"):
                 parts.names += (
-                    re.findall(r"[A-Za-z_]\w{0,60}", self.variables[name])[:20] if name in self.variables else ["!"]
+                    re.findall(r"[A-Za-z_]\w{0,60}", self.variables[name])[:20]
+                    if name in self.variables
+                    else [f"!{name}"]
                 )
         if name == "IFS" and source in ("$IFS", "${IFS}"):
             parts.text += " " if quoted else _CUT
@@ -216,7 +216,6 @@ class Resolver:
         return parts.text if parts.known and node.named_child_count > 1 else None
 
     def _substitution(self, node: Node, parts: _Parts, depth: int) -> None:
-        parts.literal = False
         parts.substituted = True
         value = self._printed(node, depth) if node.type == "command_substitution" else None
         if value is None:
