@@ -14,7 +14,7 @@ from catalogue import catalogue
 from reference import api
 
 from whet import errors
-from whet.interfaces.cli.verbs import ALIASES, VERBS, overview, parser_of
+from whet.interfaces.cli.verbs import COMMANDS, all_commands, front_screen, parser_of
 from whet.library.settings import SETTINGS
 from whet.prompt.rendering import VARIABLES
 
@@ -33,11 +33,16 @@ def cli() -> str:
     parts = [
         "# The command line",
         "Written from the help of every command; `make docs` writes it again.",
-        _code(overview()),
+        _code(front_screen()),
+        "`whet help all` lists every command:",
+        _code(all_commands()),
+        "Old names work until the next release. So do names that other tools use.",
     ]
-    for name in VERBS:
+    for name, verb in COMMANDS.items():
         parts.append(f"## whet {name}")
-        parts.extend(f"Also called `whet {alias}`." for alias, verb in ALIASES.items() if verb == name)
+        for label, spellings in (("Old names", verb.old), ("Also", verb.also)):
+            words = [one.partition(" --")[0] for one in spellings]
+            parts.extend([f"{label}: {', '.join(f'`whet {word}`' for word in words)}."] if words else [])
         parts.append(_code(parser_of(name)[0].format_help()))
     return "\n\n".join(parts) + "\n"
 

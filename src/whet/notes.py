@@ -32,7 +32,7 @@ class Note(NamedTuple):
     line: int | None = None
     """Where in the file, counted from 1."""
     fix: str = ""
-    """What `whet validate --fix` would do about it; "" when that is left to the author."""
+    """What `whet skill validate --fix` would do about it; "" when that is left to the author."""
 
     @classmethod
     def from_error(
@@ -58,7 +58,7 @@ class Note(NamedTuple):
         }
 
     def to_finding(self) -> dict[str, Any]:
-        """The note as `whet validate` answers it."""
+        """The note as `whet skill validate` answers it."""
         keys = ("code", "severity", "line", "message", "fix")
         return {key: getattr(self, key) for key in keys}
 

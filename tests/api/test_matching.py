@@ -234,9 +234,9 @@ def test_a_skill_that_fits_and_is_hidden_is_told_of(world: World) -> None:
     assert notes("tell the tides with rust", python) == [("fits-but-hidden", rust, "Open such a file.")]
     assert notes("tell the tides with rust") == []
     library.settings.disable("rust-tides")
-    off = "rust-tides fits, but is not offered: Switched off by whet disable."
+    off = "rust-tides fits, but is not offered: Switched off by whet skill disable."
     assert notes("tell the tides with rust") == [
-        ("fits-but-hidden", off, "Run `whet enable rust-tides` to have it back.")
+        ("fits-but-hidden", off, "Run `whet skill enable rust-tides` to have it back.")
     ]
     assert library.detect("tell the tides with rust").to_json()["notes"][0]["path"] == f"{path}/SKILL.md"
     assert notes("fill in this pdf form") == []

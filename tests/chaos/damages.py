@@ -77,7 +77,7 @@ def run(stock: Stock, unit: Unit) -> list[Failure]:
         if words[0] == "verify-history" and way != "unreadable":
             cut = damaged.journal != before.journal or any("content" in problem for problem in harm)
             verdict.expect(told.status != 0 or not cut, "fine", f"verify-history is fine with: {'; '.join(harm[:2])}")
-    write = verdict.ran(machine.whet("patch", "alpha", "--find", "Second", "--replace", "Third"))
+    write = verdict.ran(machine.whet("skill", "patch", "alpha", "--find", "Second", "--replace", "Third"))
     now = machine.facts()
     changed = now.skills["alpha"] != before.skills["alpha"]
     verdict.expect(
@@ -92,7 +92,7 @@ def run(stock: Stock, unit: Unit) -> list[Failure]:
         verdict.expect(
             not gone or _said(machine), "lost", f"{len(gone)} entries of the history are gone without a word"
         )
-        again = verdict.ran(machine.whet("patch", "beta", "--find", "First", "--replace", "Third"))
+        again = verdict.ran(machine.whet("skill", "patch", "beta", "--find", "First", "--replace", "Third"))
         verdict.expect(again.status == 0, "wrong", f"after a clean repair: {again}")
     if not clean and way != "unreadable":
         theirs = place.startswith("home/") or place == "state/config.toml"  # a person writes these, and mends them

@@ -82,7 +82,7 @@ class Verdict:
         if clean:
             self.expect(not now.problems, "fine", f"after a clean repair: {'; '.join(now.problems[:3])}")
             self.expect(not machine.left(), "wrong", f"left behind after a repair: {machine.left()[:3]}")
-            verified = self.ran(machine.whet("verify-history"))
+            verified = self.ran(machine.whet("history", "verify"))
             self.expect(verified.status == 0, "wrong", f"repaired, but {verified}")
         self.keeps(now, before)
         if twice:

@@ -29,7 +29,7 @@ def run(stock: Stock, unit: Unit) -> list[Failure]:
     """One crowd."""
     verdict, machine = Verdict(unit), stock.take("rich")
     CASES[unit.case](verdict, machine, random.Random(int(unit.at)))
-    verdict.expect(machine.whet("verify-history").status == 0, "wrong", "the history does not verify afterwards")
+    verdict.expect(machine.whet("history", "verify").status == 0, "wrong", "the history does not verify afterwards")
     check = machine.whet("doctor", "--check")
     verdict.expect(check.status == 0, "wrong", f"afterwards: {check}")
     return verdict.failures
@@ -63,7 +63,7 @@ def patches(machine: Machine, names: list[str], mark: str) -> list[Any]:
     for number in range(ROUNDS):
         name = names[number % len(names)]
         text = f"mark-{mark}-{number}-"
-        run = machine.whet("patch", name, "--find", "The end.", "--replace", f"{text}\nThe end.")
+        run = machine.whet("skill", "patch", name, "--find", "The end.", "--replace", f"{text}\nThe end.")
         done.append([name, text, run.status, run.failed, str(run.answer.get("code", ""))])
     (machine.work / f"done-{mark}").touch()
     return done
@@ -112,7 +112,7 @@ def renames(verdict: Verdict, machine: Machine, _chance: random.Random) -> None:
 
     def rename() -> list[Any]:
         ways = [("alpha", "omega"), ("omega", "alpha")] * 3
-        done = [machine.whet("rename", *way) for way in ways]
+        done = [machine.whet("skill", "rename", *way) for way in ways]
         (machine.work / "done-0").touch()
         return [str(run) for run in done if run.status]
 

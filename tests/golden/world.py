@@ -322,13 +322,14 @@ def _kind(value: Any) -> str:
 
 
 def help_pages(machine: Machine) -> Iterator[tuple[str, str]]:
-    """Every `--help`, by what was asked: the commands are those that `whet --help` lists."""
-    _, overview = machine.run("--help")
-    yield "whet --help", overview
-    for verb in re.findall(r"^  ([a-z][a-z-]*)  ", overview, re.MULTILINE):
-        code, text = machine.run(verb, "--help")
+    """Every `--help`, by what was asked: the commands are those that `whet help all` lists."""
+    yield "whet --help", machine.run("--help")[1]
+    _, overview = machine.run("help", "all")
+    yield "whet help all", overview
+    for name in re.findall(r"^  ([a-z]+(?: [a-z-]+)?)  ", overview, re.MULTILINE):
+        code, text = machine.run(*name.split(), "--help")
         assert code == 0
-        yield f"whet {verb} --help", text
+        yield f"whet {name} --help", text
 
 
 def answers(machine: Machine, steps: Iterable[tuple[str, ...]] = STEPS) -> Iterator[tuple[str, list[str]]]:

@@ -66,7 +66,7 @@ def adopted_in_a_project(machine: Machine, team: Repository, url: str) -> None:
     theirs.write_text(json.dumps({"version": 1, "skills": {"review": known}}), encoding="utf-8")
     before = theirs.read_bytes()
 
-    code, out, _ = machine.says("adopt", "--here", cwd=repo)
+    code, out, _ = machine.says("sources", "adopt", "--here", cwd=repo)
     assert (code, out) == (0, f"Adopted review  safe\n  It comes from git:{url}#path=skills/review.\n")
     locked = machine.locked(repo / ".agents" / "whet-lock.json")["skills/review"]
     assert (locked["source"], locked["digest"], locked["trust"]) == (
@@ -74,7 +74,7 @@ def adopted_in_a_project(machine: Machine, team: Repository, url: str) -> None:
         content(REVIEW),
         "community",
     )
-    assert machine.says("adopt", "--here", cwd=repo)[2] == "There is nothing to adopt.\n"
+    assert machine.says("sources", "adopt", "--here", cwd=repo)[2] == "There is nothing to adopt.\n"
 
     put(repo / ".agents" / "skills" / "review", {"SKILL.md": REVIEW["SKILL.md"].replace("One.", "First.")})
     team.commit({"skills/review/SKILL.md": BETTER["SKILL.md"]})
@@ -124,7 +124,7 @@ def test_what_clawhub_installed_is_taken_over_with_its_pin(machine: Machine) -> 
         put(machine.root.parent, {".clawhub/lock.json": json.dumps({"version": 1, "skills": lock})})
 
         machine.ask("adopt")
-        why = machine.ask("why", "review")["installed"]
+        why = machine.ask("sources", "why", "review")["installed"]
         assert (why["shown"], why["revision"], why["pinned"], why["edited"]) == (
             f"clawhub:{server.url}#path=petra/review",
             "1.0.0",
@@ -132,7 +132,7 @@ def test_what_clawhub_installed_is_taken_over_with_its_pin(machine: Machine) -> 
             False,
         )
         answers.update(registry("1.1.0", zipped(BETTER)))
-        assert machine.says("outdated")[1].splitlines()[1:] == ["review  newer   1.0.0  1.1.0   pinned"]
+        assert machine.says("update", "--check")[1].splitlines()[1:] == ["review  newer   1.0.0  1.1.0   pinned"]
         assert machine.ask("update")["counts"] == {"held": 1}
         assert machine.text("review") == REVIEW["SKILL.md"]
 
@@ -140,21 +140,23 @@ def test_what_clawhub_installed_is_taken_over_with_its_pin(machine: Machine) -> 
 def test_skills_that_simply_lie_there(machine: Machine, tmp_path: Path) -> None:
     put(machine.root / "review", REVIEW)
     put(machine.root / "notes", {"SKILL.md": main("notes")})
-    code, out, said = machine.says("verify")
+    code, out, said = machine.says("sources", "verify")
     assert (code, out) == (0, "")
     assert said == (
-        "Nothing is installed.\nhint: 2 skills here are not in the lock; `whet adopt` takes charge of them.\n"
+        "Nothing is installed.\nhint: 2 skills here are not in the lock; `whet sources adopt` takes charge of them.\n"
     )
     shared = tmp_path / "shared"
     put(shared / "review", BETTER)
-    assert machine.ask("adopt", "nots", code=1)["suggestions"] == ["notes"]
-    assert machine.says("adopt", "notes")[1] == "Adopted notes\n  It has no source; updates leave it alone.\n"
-    assert machine.says("adopt", "review", "--from", str(shared))[1] == (
+    assert machine.ask("sources", "adopt", "nots", code=1)["suggestions"] == ["notes"]
+    assert (
+        machine.says("sources", "adopt", "notes")[1] == "Adopted notes\n  It has no source; updates leave it alone.\n"
+    )
+    assert machine.says("sources", "adopt", "review", "--from", str(shared))[1] == (
         f"Adopted review {content(BETTER)[7:17]}  safe\n"
         f"  It comes from path:{shared}#path=review. What differs from it are your edits.\n"
     )
     assert machine.text("review") == REVIEW["SKILL.md"], "nothing was changed"
-    assert [(skill["name"], skill["status"]) for skill in machine.ask("verify", code=1)["skills"]] == [
+    assert [(skill["name"], skill["status"]) for skill in machine.ask("sources", "verify", code=1)["skills"]] == [
         ("notes", "ok"),
         ("review", "edited"),
     ]

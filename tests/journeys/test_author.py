@@ -25,14 +25,14 @@ def test_from_an_idea_to_another_machine(
     (file.parent / "references").mkdir()
     (file.parent / "references" / "ports.md").write_text("# Ports\n", encoding="utf-8")
 
-    checked = whet("validate", "tide-tables")
+    checked = whet("skill", "validate", "tide-tables")
     assert checked.returncode == 1 and "[yaml-repaired]" in checked.stdout and "[unknown-key]" in checked.stdout
     assert "hint: 2 can be fixed with --fix.\n" in checked.stderr
-    fixed = whet("validate", "tide-tables", "--fix")
+    fixed = whet("skill", "validate", "tide-tables", "--fix")
     assert (fixed.returncode, fixed.stdout) == (0, f"{file.parent}: valid\n")
     assert fixed.stderr.splitlines()[-1] == "1 skill: 0 errors, 0 warnings, 0 info, 2 fixed."
     assert [line[-15:] for line in fixed.stderr.splitlines()[:-1]] == ["[yaml-repaired]", ". [unknown-key]"]
-    assert whet("validate", "tide-tables").returncode == 0
+    assert whet("skill", "validate", "tide-tables").returncode == 0
 
     listed = json.loads(whet("list", "--query", "tides", "--json").stdout)["skills"]
     assert [(skill["name"], skill["path"], skill["ready"]) for skill in listed] == [
@@ -43,18 +43,20 @@ def test_from_an_idea_to_another_machine(
     assert [item["path"] for item in shown["files"]] == ["SKILL.md", "references/ports.md"]
     assert whet("show", "tide-tables", "--file", "references/ports.md").stdout == "# Ports\n"
 
-    packed = whet("pack", "tide-tables")
+    packed = whet("skill", "pack", "tide-tables")
     archive = work / "tide-tables.skill"
     assert (packed.returncode, packed.stdout) == (0, f"{archive}\n")
     first = archive.read_bytes()
-    assert whet("pack", "tide-tables").returncode == 0
+    assert whet("skill", "pack", "tide-tables").returncode == 0
     assert archive.read_bytes() == first
 
     other = tmp_path / "other-machine"
     env.update(HOME=str(other), WHET_HOME=str(other / "state"))
-    unpacked = whet("unpack", str(archive), "-C", str(other / ".agents" / "skills"))
+    unpacked = whet("skill", "unpack", str(archive), "-C", str(other / ".agents" / "skills"))
     assert unpacked.stdout == f"{other / '.agents' / 'skills' / 'tide-tables'}\n"
     again = json.loads(whet("show", "tide-tables", "--json").stdout)
     assert (again["digest"], again["content"], again["files"]) == (shown["digest"], shown["content"], shown["files"])
-    digests = [whet("digest", where).stdout.strip() for where in ("tide-tables", str(archive), str(file.parent))]
+    digests = [
+        whet("sources", "digest", where).stdout.strip() for where in ("tide-tables", str(archive), str(file.parent))
+    ]
     assert digests == [shown["digest"]] * 3

@@ -17,7 +17,7 @@ def test_the_first_root_wins_and_the_others_stay_reachable(
     project = skill("deploy", "The project's.", root=work / ".agents" / "skills")
     user = skill("deploy", "Mine.")
     claude = skill("deploy", "Mine too.", root=home / ".claude" / "skills")
-    assert whet("trust").returncode == 0
+    assert whet("guard", "trust").returncode == 0
 
     def description(name: str) -> str:
         return str(json.loads(whet("show", name, "--json").stdout).get("description"))
@@ -49,10 +49,10 @@ def test_a_skill_that_is_switched_off_is_gone_until_it_is_switched_on(
 ) -> None:
     skill("noisy")
     assert "noisy\t" in whet("list").stdout
-    assert whet("disable", "Noisy").returncode == 0
+    assert whet("skill", "disable", "Noisy").returncode == 0
     off = whet("list")
     assert "noisy\t" not in off.stdout and off.stderr == "1 hidden (`whet list --all`).\n"
-    assert "hidden         Switched off by whet disable." in whet("show", "noisy").stdout
-    assert whet("enable", "noisy").returncode == 0
+    assert "hidden         Switched off by whet skill disable." in whet("show", "noisy").stdout
+    assert whet("skill", "enable", "noisy").returncode == 0
     assert "noisy\t" in whet("list").stdout
     assert whet("list").stderr == ""

@@ -46,14 +46,15 @@ def bash_env(env: dict[str, str], tmp_path: Path) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ("whet un", ["unpin", "undo", "uninstall", "unpack", "untrust"]),
+        ("whet un", ["undo"]),
+        ("whet skill un", ["unpin", "unpack"]),
         ("whet show dep", ["deploy"]),
         ("whet   show\tdep", ["deploy"]),
         ("sudo whet show dep", ["deploy"]),
         ("whet show tools:l", ["lint"]),
         ("whet list --ca", ["--category"]),
-        ("whet validate --profile ", ["spec", "upload", "quality"]),
-        ("whet unpack ", []),
+        ("whet skill validate --profile ", ["spec", "upload", "quality"]),
+        ("whet skill unpack ", []),
     ],
 )
 def test_bash_is_told_what_fits(
@@ -88,12 +89,12 @@ def test_a_person_presses_tab(bash_env: dict[str, str], work: Path, skill: Calla
         os.close(follower)
         os.write(leader, b'eval "$(whet completion bash)"; echo rea"dy"\n')
         read_until(leader, b"ready\r\n")
-        os.write(leader, b"whet digest dep\t\n")
+        os.write(leader, b"whet sources digest dep\t\n")
         seen = read_until(leader, b"sha256:")
         os.write(leader, b"exit\n")
         read_until(leader, b"\0 never said")
     os.close(leader)
-    assert b"whet digest deploy" in seen
+    assert b"whet sources digest deploy" in seen
 
 
 def read_until(leader: int, wanted: bytes) -> bytes:

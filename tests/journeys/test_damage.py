@@ -20,7 +20,7 @@ def state(tmp_path: Path, skill: Callable[..., Path], whet: Callable[..., Comple
     """A state directory in use: a warm cache and one decision."""
     skill("quiet")
     skill("noisy")
-    assert whet("disable", "noisy").returncode == 0
+    assert whet("skill", "disable", "noisy").returncode == 0
     assert "quiet\t" in whet("list").stdout
     return tmp_path / "state"
 
@@ -66,7 +66,7 @@ def test_damaged_decisions_stop_everything_until_they_are_mended(
     assert repaired.returncode == 0 and len(answer["repaired"]) == 1
     assert list(state.glob("state.db.broken-*"))
     assert whet("list").returncode == 0
-    assert whet("disable", "noisy").returncode == 0
+    assert whet("skill", "disable", "noisy").returncode == 0
 
 
 def test_a_settings_file_that_is_broken_is_not_ignored(state: Path, whet: Callable[..., CompletedProcess[str]]) -> None:

@@ -56,7 +56,7 @@ def test_every_way_to_fail_has_a_name(
     (root / "escape").symlink_to(outside)
     (root / "cycle").symlink_to(root)
     (root / "broken").symlink_to(tmp_path / "nothing")
-    assert whet("disable", "off").returncode == 0
+    assert whet("skill", "disable", "off").returncode == 0
 
     for run in (whet("doctor", "--json"), whet("doctor", "--json")):  # cold, and from the cache
         found = report(run)

@@ -49,7 +49,7 @@ def test_no_command_shows_a_traceback_on_a_fresh_machine(
     whet: Callable[..., CompletedProcess[str]], *, quick: bool
 ) -> None:
     token = in_process.set(quick)
-    assert "Traceback" not in "".join(whet(verb).stderr for verb in VERBS if verb not in ("mcp", "hook"))
+    assert "Traceback" not in "".join(whet(*verb.split()).stderr for verb in VERBS if verb not in ("mcp", "hook"))
     in_process.reset(token)
     assert "Traceback" not in "".join(whet(verb).stderr for verb in ("mcp", "hook"))
 

@@ -37,31 +37,31 @@ def names(run: CompletedProcess[str]) -> list[str]:
 
 
 def test_a_dangerous_text_of_ones_own_is_kept_until_one_says_why(whet: Whet, home: Path) -> None:
-    create = ("create", "tool", "--description", "Installs the tool. Use when it is missing.", "--body", BODY)
+    create = ("new", "tool", "--description", "Installs the tool. Use when it is missing.", "--body", BODY)
     staged = whet(*create)
     assert staged.returncode == 0 and staged.stderr.startswith(
         "Proposal 1 waits: Skills of your own with a dangerous finding wait for a person to decide: "
     )
     assert not (home / ".agents" / "skills" / "tool").exists()
-    assert "203.0.113.9" in whet("pending", "1").stdout, "the work is not lost"
+    assert "203.0.113.9" in whet("proposals", "list", "1").stdout, "the work is not lost"
 
-    refused = whet("approve", "1", "--json")
+    refused = whet("proposals", "approve", "1", "--json")
     assert (refused.returncode, answer(refused)["code"]) == (3, "reason-needed")
-    assert whet("approve", "1", "--reason", "It is the address of our own build machine.").returncode == 0
+    assert whet("proposals", "approve", "1", "--reason", "It is the address of our own build machine.").returncode == 0
     assert (home / ".agents" / "skills" / "tool" / "SKILL.md").exists()
     assert answer(whet("history", "tool", "--json"))["entries"][0]["checked"] == "dangerous"
 
     records = [(item["action"], item["decision"]) for item in answer(whet("audit", "--log", "--json"))["records"]]
     assert records == [("write", "ask"), ("write", "ask"), ("write", "ask"), ("override", "allow")]
-    assert answer(whet("policy", "explain", "tool", "--json"))["source"] == "override"
-    again = whet("patch", "tool", "--find", "Install it first", "--replace", "Install this first")
+    assert answer(whet("guard", "policy", "explain", "tool", "--json"))["source"] == "override"
+    again = whet("skill", "patch", "tool", "--find", "Install it first", "--replace", "Install this first")
     assert again.stderr.startswith("Proposal 2 waits: "), "an override is for one content"
     assert whet("audit", "--verify").returncode == 0
 
 
 def test_an_ordinary_skill_is_written_and_nothing_is_said(whet: Whet) -> None:
     run = whet(
-        "create",
+        "new",
         "notes",
         "--description",
         "Writes notes of a meeting, short and in order. Use when asked for them.",
@@ -75,18 +75,18 @@ def test_an_ordinary_skill_is_written_and_nothing_is_said(whet: Whet) -> None:
 def test_a_repository_is_scanned_before_it_is_trusted_and_what_is_dangerous_stays_hidden(
     repo: Path, whet: Whet
 ) -> None:
-    review = whet("trust", "--review", cwd=repo)
+    review = whet("guard", "trust", "--review", cwd=repo)
     assert (review.returncode, "good: safe" in review.stdout.splitlines()) == (0, True)
     assert "bad: dangerous" in review.stdout.splitlines()
     assert answer(whet("list", "--json", cwd=repo))["waiting"] == 2
 
-    trusted = whet("trust", cwd=repo)
+    trusted = whet("guard", "trust", cwd=repo)
     assert (
         trusted.returncode == 0
         and "bad: dangerous. Trusted skills with a dangerous finding are blocked: " in trusted.stderr
     )
     assert names(whet("list", "--json", cwd=repo)) == ["good"]
-    refused = whet("render", "bad", "--json", cwd=repo)
+    refused = whet("prompt", "render", "bad", "--json", cwd=repo)
     assert (refused.returncode, answer(refused)["code"]) == (3, "guard-blocked")
     shown = whet("show", "bad", "--json", cwd=repo)
     assert (shown.returncode, answer(shown)["hidden"]["code"]) == (0, "guard-blocked"), "a person may look"
@@ -95,17 +95,17 @@ def test_a_repository_is_scanned_before_it_is_trusted_and_what_is_dangerous_stay
         ("warning", "bad")
     ]
 
-    assert whet("policy", "override", "bad", "--reason", "Read it.", cwd=repo).returncode == 0
+    assert whet("guard", "policy", "override", "bad", "--reason", "Read it.", cwd=repo).returncode == 0
     assert names(whet("list", "--json", cwd=repo)) == ["bad", "good"]
-    assert whet("render", "bad", cwd=repo).returncode == 0
+    assert whet("prompt", "render", "bad", cwd=repo).returncode == 0
 
 
 def test_a_skill_that_turns_dangerous_is_noticed_before_a_model_reads_it(repo: Path, whet: Whet) -> None:
-    whet("trust", cwd=repo)
+    whet("guard", "trust", cwd=repo)
     good = repo / ".agents" / "skills" / "good"
-    assert whet("render", "good", cwd=repo).returncode == 0
+    assert whet("prompt", "render", "good", cwd=repo).returncode == 0
     (good / "later.sh").write_text(EVIL)
-    refused = whet("render", "good", "--json", cwd=repo)
+    refused = whet("prompt", "render", "good", "--json", cwd=repo)
     assert (refused.returncode, answer(refused)["code"]) == (3, "guard-blocked")
     assert names(whet("list", "--json", cwd=repo)) == [], "from now on it is hidden"
     (good / "later.sh").unlink()
@@ -129,8 +129,8 @@ def test_a_running_process_notices_too(repo: Path, env: dict[str, str], tmp_path
 
 def test_a_project_can_be_stricter_and_never_looser(repo: Path, whet: Whet) -> None:
     (repo / ".whet.toml").write_text('[policy.trusted]\ndangerous = "allow"\ncaution = "ask"\n')
-    whet("trust", cwd=repo)
-    rows = {row["trust"]: row for row in answer(whet("policy", "show", "--json", cwd=repo))["policy"]}
+    whet("guard", "trust", cwd=repo)
+    rows = {row["trust"]: row for row in answer(whet("guard", "policy", "show", "--json", cwd=repo))["policy"]}
     assert rows["trusted"]["caution"] == {"action": "ask", "source": ".whet.toml"}
     assert rows["trusted"]["dangerous"] == {"action": "block", "source": "default"}
     assert "policy-looser" in [entry["code"] for entry in answer(whet("doctor", "--json", cwd=repo))["report"]]

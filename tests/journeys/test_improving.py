@@ -51,18 +51,18 @@ def ask(whet: Callable[..., CompletedProcess[str]]) -> Callable[..., dict[str, A
 def test_a_skill_gets_better_in_its_place(
     own: Path, ask: Callable[..., dict[str, Any]], whet: Callable[..., CompletedProcess[str]]
 ) -> None:
-    made = ask("create", "deploy", *ABOUT, "--body", FIRST, "--reason", "Asked for it twice.")
+    made = ask("new", "deploy", *ABOUT, "--body", FIRST, "--reason", "Asked for it twice.")
     assert (made["path"], made["version"], made["created"]) == (str(own / "deploy"), "1", True)
     assert "deploy" in [skill["name"] for skill in ask("list")["skills"]]
 
-    better = ask("create", "deploy", "--body", SECOND)
+    better = ask("new", "deploy", "--body", SECOND)
     assert (better["path"], better["version"], better["created"]) == (str(own / "deploy"), "2", False)
     assert os.listdir(own) == ["deploy"]
 
-    patched = ask("patch", "deploy", "--find", "Push to prod.", "--replace", "Push to staging.")
+    patched = ask("skill", "patch", "deploy", "--find", "Push to prod.", "--replace", "Push to staging.")
     assert (patched["version"], patched["replacements"]) == ("3", 1)
     content = (own / "deploy" / "SKILL.md").read_bytes()
-    failing = whet("patch", "deploy", "--find", "Push to production.", "--replace", "Push.", "--json")
+    failing = whet("skill", "patch", "deploy", "--find", "Push to production.", "--replace", "Push.", "--json")
     assert (failing.returncode, document(failing)["code"]) == (1, "patch-not-found")
     assert document(failing)["closest"][0]["text"] == "2. Push to staging."
     assert (own / "deploy" / "SKILL.md").read_bytes() == content
@@ -70,27 +70,29 @@ def test_a_skill_gets_better_in_its_place(
     shown = ask("show", "deploy")
     assert (shown["version"], shown["digest"]) == ("3", patched["digest"])
     assert [entry["action"] for entry in ask("history", "deploy")["entries"]] == ["create", "create", "patch"]
-    assert whet("diff", "deploy", "2").stdout.endswith("-2. Push to prod.\n+2. Push to staging.\n 3. Tell the team.\n")
+    assert whet("history", "diff", "deploy", "2").stdout.endswith(
+        "-2. Push to prod.\n+2. Push to staging.\n 3. Tell the team.\n"
+    )
 
 
 def test_files_come_through_a_pipe_byte_for_byte(
     own: Path, env: dict[str, str], work: Path, ask: Callable[..., dict[str, Any]]
 ) -> None:
-    ask("create", "deploy", *ABOUT, "--body", FIRST)
+    ask("new", "deploy", *ABOUT, "--body", FIRST)
     data = os.urandom(200_000)
-    words = ("write-file", "deploy", "assets/logo.bin", "--content-file", "-", "--json")
+    words = ("skill", "write-file", "deploy", "assets/logo.bin", "--content-file", "-", "--json")
     run = subprocess.run([*WHET, *words], env=env, cwd=work, input=data, capture_output=True)
     answer = json.loads(run.stdout)
     assert (run.returncode, run.stderr, answer["version"], answer["entry"]) == (0, b"", "2", 2)
     assert (own / "deploy" / "assets" / "logo.bin").read_bytes() == data
 
     (work / "run.sh").write_bytes(b"#!/bin/sh\necho hi\r\n")
-    ask("write-file", "deploy", "scripts/run.sh", "--content-file", "run.sh", "--executable")
+    ask("skill", "write-file", "deploy", "scripts/run.sh", "--content-file", "run.sh", "--executable")
     script = own / "deploy" / "scripts" / "run.sh"
     assert script.read_bytes() == b"#!/bin/sh\necho hi\r\n"
     assert os.name == "nt" or os.access(script, os.X_OK)
 
-    ask("remove-file", "deploy", "assets/logo.bin")
+    ask("skill", "remove-file", "deploy", "assets/logo.bin")
     assert sorted(file["path"] for file in ask("show", "deploy")["files"]) == ["SKILL.md", "scripts/run.sh"]
     back = ask("undo", "4")
     assert (back["name"], (own / "deploy" / "assets" / "logo.bin").read_bytes() == data) == ("deploy", True)
@@ -101,7 +103,7 @@ def test_files_come_through_a_pipe_byte_for_byte(
 def test_every_way_back(
     own: Path, ask: Callable[..., dict[str, Any]], whet: Callable[..., CompletedProcess[str]]
 ) -> None:
-    ask("create", "deploy", *ABOUT, "--body", FIRST)
+    ask("new", "deploy", *ABOUT, "--body", FIRST)
     first = (own / "deploy" / "SKILL.md").read_bytes()
     ask("edit", "deploy", "--body", SECOND)
     second = (own / "deploy" / "SKILL.md").read_bytes()
@@ -111,7 +113,7 @@ def test_every_way_back(
     ask("undo", "3")
     assert (own / "deploy" / "SKILL.md").read_bytes() == second
 
-    renamed = ask("rename", "deploy", "ship")
+    renamed = ask("skill", "rename", "deploy", "ship")
     assert (renamed["path"], renamed["renamed_from"], os.listdir(own)) == (str(own / "ship"), "deploy", ["ship"])
     assert whet("show", "deploy").returncode == 1
     before = (own / "ship" / "SKILL.md").read_bytes()
@@ -122,17 +124,17 @@ def test_every_way_back(
     ask("restore", "ship")
     assert (own / "ship" / "SKILL.md").read_bytes() == before
 
-    proof = ask("verify-history")
+    proof = ask("history", "verify")
     assert (proof["valid"], proof["problems"]) == (True, [])
-    assert whet("verify-history").stdout == f"{proof['lineage']}\n"
+    assert whet("history", "verify").stdout == f"{proof['lineage']}\n"
 
 
 def test_an_edit_by_hand_is_found_and_can_be_undone(own: Path, ask: Callable[..., dict[str, Any]]) -> None:
-    ask("create", "deploy", *ABOUT, "--body", FIRST)
+    ask("new", "deploy", *ABOUT, "--body", FIRST)
     file = own / "deploy" / "SKILL.md"
     mine = file.read_bytes()
     file.write_bytes(mine.replace(b"Run the tests.", b"Skip the tests."))
-    ask("write-file", "deploy", "references/why.md", "--content", "Because.\n")
+    ask("skill", "write-file", "deploy", "references/why.md", "--content", "Because.\n")
     assert [entry["actor"] for entry in ask("history", "deploy")["entries"]] == ["user", "unknown", "user"]
     ask("rollback", "deploy", "--to", "1")
     assert (file.read_bytes(), os.listdir(own / "deploy")) == (mine, ["SKILL.md"])
@@ -141,7 +143,7 @@ def test_an_edit_by_hand_is_found_and_can_be_undone(own: Path, ask: Callable[...
 def test_a_persons_own_editor(
     own: Path, tmp_path: Path, env: dict[str, str], ask: Callable[..., dict[str, Any]]
 ) -> None:
-    ask("create", "deploy", *ABOUT, "--body", FIRST)
+    ask("new", "deploy", *ABOUT, "--body", FIRST)
     script = tmp_path / "editor.py"
     script.write_text(
         "import pathlib, sys\npath = pathlib.Path(sys.argv[1])\ntext = path.read_text(encoding='utf-8')\n"
@@ -160,14 +162,14 @@ def test_a_persons_own_editor(
 def test_what_ships_with_whet_is_changed_with_consent_only(
     own: Path, ask: Callable[..., dict[str, Any]], whet: Callable[..., CompletedProcess[str]]
 ) -> None:
-    words = ("patch", "commit-messages", "--find", "# Commit messages", "--replace", "# Our commit messages")
+    words = ("skill", "patch", "commit-messages", "--find", "# Commit messages", "--replace", "# Our commit messages")
     run = whet(*words, "--reason", "House style.")
     assert (run.returncode, run.stdout, os.listdir(own)) == (0, "", [])
-    assert run.stderr.startswith("Proposal 1 waits: It ships with Whet. `whet approve 1` does it.\n")
-    waiting = ask("pending")
+    assert run.stderr.startswith("Proposal 1 waits: It ships with Whet. `whet proposals approve 1` does it.\n")
+    waiting = ask("proposals", "list")
     assert (waiting["count"], waiting["proposals"][0]["reason"]) == (1, "House style.")
-    assert "+# Our commit messages\n" in whet("pending", "1").stdout
-    assert ask("approve", "1")["state"] == "approved"
+    assert "+# Our commit messages\n" in whet("proposals", "list", "1").stdout
+    assert ask("proposals", "approve", "1")["state"] == "approved"
     shown = ask("show", "commit-messages")
     assert (shown["scope"], shown["path"]) == ("user", str(own / "commit-messages"))
     assert "# Our commit messages\n" in shown["content"]
@@ -176,14 +178,14 @@ def test_what_ships_with_whet_is_changed_with_consent_only(
     assert ask("show", "commit-messages")["scope"] == "bundled"
     assert document(whet("delete", "commit-messages", "--json"))["code"] == "protected"
     ask(*words)
-    ask("reject", "2", "--reason", "Enough.")
-    assert ask("pending")["proposals"] == []
+    ask("proposals", "reject", "2", "--reason", "Enough.")
+    assert ask("proposals", "list")["proposals"] == []
 
 
 def test_counts_are_taken_over_from_hermes(work: Path, ask: Callable[..., dict[str, Any]]) -> None:
     records = {"deploy": {"use_count": 5, "view_count": 7, "patch_count": 1, "created_at": "2026-01-01T00:00:00Z"}}
     (work / ".usage.json").write_text(json.dumps(records), encoding="utf-8")
-    assert [ask("usage", "--import", ".usage.json")["imported"] for _ in range(2)] == [1, 0]
-    total = ask("usage")["skills"][0]
+    assert [ask("learn", "usage", "--import", ".usage.json")["imported"] for _ in range(2)] == [1, 0]
+    total = ask("learn", "usage")["skills"][0]
     assert (total["skill"], total["views"], total["uses"], total["patches"]) == ("deploy", 7, 5, 1)
-    assert ask("usage", "deploy")["total"] == total
+    assert ask("learn", "usage", "deploy")["total"] == total

@@ -114,7 +114,7 @@ def test_a_repository_through_its_whole_life(kind: str, tmp_path: Path) -> None:
 
 def looked_at(team: Team) -> None:
     machine, first = team.mine, team.first
-    assert machine.ask("inspect", team.url) == {
+    assert machine.ask("show", team.url) == {
         "success": True,
         "source": f"git:{team.url}",
         "shown": team.url,
@@ -124,7 +124,7 @@ def looked_at(team: Team) -> None:
         "inspected": [],
         "notes": [],
     }
-    code, shown, said = machine.says("inspect", team.url, "--skill", "notes")
+    code, shown, said = machine.says("show", team.url, "--skill", "notes")
     assert (code, said) == (0, f"{team.url} at {first[:10]}, a community source: 1 skill.\n")
     assert shown == (
         "notes\n"
@@ -186,7 +186,7 @@ def installed(team: Team) -> None:
     }
     assert machine.says("install", team.url, "--all")[:2] == (0, "".join(f"{name}: Up to date.\n" for name in BODIES))
     assert machine.ask("verify")["valid"]
-    why = machine.ask("why", "deploy")
+    why = machine.ask("sources", "why", "deploy")
     assert (why["installed"]["shown"], why["decision"]["decision"]) == (team.source("deploy"), "allow")
 
 
@@ -210,9 +210,9 @@ def newer(team: Team, second: str) -> None:
 
     machine = team.mine
     answer = {"success": True, "root": str(machine.root), "skills": [told(name) for name in BODIES], "outdated": 4}
-    assert machine.ask("outdated", code=1) == answer
-    machine.ask("pin", "notes", "--reason", "Good as they are.")
-    code, table, said = machine.says("outdated")
+    assert machine.ask("update", "--check", code=1) == answer
+    machine.ask("skill", "pin", "notes", "--reason", "Good as they are.")
+    code, table, said = machine.says("update", "--check")
     hint = "`whet update` brings them in, except what is pinned; `whet update --dry-run` shows what would change."
     assert (code, said) == (1, f"4 skills outdated, 1 current.\nhint: {hint}\n")
     assert table == (
@@ -277,7 +277,7 @@ def updated(team: Team, second: str) -> None:
         **{"from": {"revision": first, "version": ""}},
         **judged(),
     )
-    held = "It is pinned. `whet unpin notes` lets it follow its source again."
+    held = "It is pinned. `whet skill unpin notes` lets it follow its source again."
     expected = plan(
         machine,
         deploy,
@@ -321,7 +321,9 @@ def decided(team: Team, second: str) -> None:
         f"Merged triage {revisions}  safe\n  {MERGED} the source's are taken.\n  changed SKILL.md\n",
     )
     assert machine.text("triage") == skill("triage", MOVED)["SKILL.md"]
-    statuses = {item["name"]: (item["status"], item["edited"]) for item in machine.ask("outdated", code=1)["skills"]}
+    statuses = {
+        item["name"]: (item["status"], item["edited"]) for item in machine.ask("update", "--check", code=1)["skills"]
+    }
     assert statuses == {
         "deploy": ("current", True),
         "notes": ("newer", False),
@@ -336,7 +338,7 @@ def pinned(team: Team, second: str) -> None:
     machine, first = team.mine, team.first
     assert machine.ask("update", "notes")["counts"] == {"held": 1}
     assert machine.locked()["skills/notes"]["pinned"] == "Good as they are."
-    assert machine.says("unpin", "notes") == (0, "", "notes is no longer pinned.\n")
+    assert machine.says("skill", "unpin", "notes") == (0, "", "notes is no longer pinned.\n")
     assert machine.says("update", "notes")[:2] == (
         0,
         f"Updated notes {first[:10]} -> {second[:10]}  safe\n  changed SKILL.md\n",
@@ -346,8 +348,8 @@ def pinned(team: Team, second: str) -> None:
     machine.ask("rollback", "notes")
     assert machine.text("notes") == skill("notes", BODIES)["SKILL.md"]
     assert machine.locked()["skills/notes"]["revision"] == first
-    assert machine.ask("verify", "notes")["valid"]
-    assert machine.ask("outdated", "notes", code=1)["outdated"] == 1
+    assert machine.ask("sources", "verify", "notes")["valid"]
+    assert machine.ask("update", "--check", "notes", code=1)["outdated"] == 1
 
 
 def taken_back(team: Team, second: str) -> None:
@@ -372,9 +374,9 @@ def brought_back(team: Team) -> None:
     assert machine.ask("verify")["valid"]
     other.lock.parent.mkdir()
     shutil.copy(machine.lock, other.lock)
-    assert other.says("verify")[::2] == (
+    assert other.says("sources", "verify")[::2] == (
         1,
-        "3 of 3 skills not as installed.\nhint: `whet restore` brings back what is missing.\n",
+        "3 of 3 skills not as installed.\nhint: `whet install` brings back what is missing.\n",
     )
     code, out, _ = other.says("restore")
     revisions = {name: entry["revision"][:10] for name, entry in machine.locked().items()}
@@ -400,7 +402,7 @@ def test_going_back_over_a_merge_takes_the_lock_back_too(team: Team, how: str) -
     machine.ask(*(("rollback", "deploy") if how == "rollback" else ("undo", last(machine, "deploy"))))
     assert machine.text("deploy") == edited("deploy", BODIES)["SKILL.md"]
     assert machine.locked()["skills/deploy"]["revision"] == team.first
-    assert machine.ask("outdated", "deploy", code=1)["outdated"] == 1, "what was not wanted is offered again"
+    assert machine.ask("update", "--check", "deploy", code=1)["outdated"] == 1, "what was not wanted is offered again"
     assert machine.ask("update", "deploy")["counts"] == {"ready": 1}
     assert (machine.text("deploy"), machine.locked()) == (edited("deploy", MOVED)["SKILL.md"], merged)
 
@@ -413,33 +415,36 @@ def test_what_is_uninstalled_comes_back_with_its_edits_and_its_source(team: Team
     assert "deploy" not in machine.names()
     machine.ask(*(("restore", "deploy") if how == "restore" else ("undo", last(machine, "deploy"))))
     assert (machine.text("deploy"), machine.locked()) == (text, locked)
-    assert machine.ask("outdated", "deploy")["outdated"] == 0
-    assert machine.ask("why", "deploy")["installed"]["edited"]
+    assert machine.ask("update", "--check", "deploy")["outdated"] == 0
+    assert machine.ask("sources", "why", "deploy")["installed"]["edited"]
 
 
 def test_what_is_missing_is_told_and_brought_back(team: Team) -> None:
     machine, digest = team.mine, team.mine.library_digest()
     shutil.rmtree(machine.root / "notes")
-    assert machine.says("verify", "notes")[::2] == (
+    assert machine.says("sources", "verify", "notes")[::2] == (
         1,
-        "1 of 1 skill not as installed.\nhint: `whet restore` brings back what is missing.\n",
+        "1 of 1 skill not as installed.\nhint: `whet install` brings back what is missing.\n",
     )
     told = machine.ask("update", "notes", code=1)["plan"][0]
     assert (told["code"], told["state"]) == ("locked-missing", "conflict")
     assert machine.ask("restore", "notes", "--stage", code=2)["code"] == "usage", "the lock's word is not a proposal"
     assert machine.says("restore", "notes")[0] == 0
-    assert (machine.library_digest(), machine.ask("verify", "notes")["valid"]) == (digest, True)
+    assert (machine.library_digest(), machine.ask("sources", "verify", "notes")["valid"]) == (digest, True)
     assert machine.text("notes", "scripts/note.sh") == SCRIPT
 
 
 def test_a_source_that_is_gone_leaves_everything_as_it_is(team: Team) -> None:
     machine, lock = team.mine, team.mine.lock.read_bytes()
     team.repository.path.rename(team.repository.path.with_name("elsewhere"))
-    told = machine.ask("outdated", code=4)["skills"]
+    told = machine.ask("update", "--check", code=4)["skills"]
     assert {(skill["status"], skill["code"]) for skill in told} == {("unavailable", "source-not-found")}
     code, out, said = machine.says("update")
     assert (code, out, said.count(team.url)) == (1, "", 1), "said once for all of them"
-    assert (machine.lock.read_bytes(), machine.ask("verify", code=1)["skills"][0]["status"]) == (lock, "edited")
+    assert (machine.lock.read_bytes(), machine.ask("sources", "verify", code=1)["skills"][0]["status"]) == (
+        lock,
+        "edited",
+    )
 
 
 def test_what_is_called_the_same_comes_from_one_source_only(team: Team) -> None:

@@ -67,7 +67,7 @@ def test_what_is_grave_stays_out_and_the_record_has_it(shop: Shop) -> None:
     assert (code, out) == (3, FOUND)
     assert said == (
         f"ports: {WARNED}\nsetup: {DANGEROUS}\n"
-        f"hint: `whet inspect '{shop.source('ports')}'` shows it in full. --override REASON takes it in all the same.\n"
+        f"hint: `whet show '{shop.source('ports')}'` shows it in full. --override REASON takes it in all the same.\n"
     )
     assert (machine.names(), machine.lock.exists(), machine.left()) == ([], False, [])
     assert shop.log() == [
@@ -125,7 +125,7 @@ def test_a_policy_can_ask_instead(shop: Shop) -> None:
     assert (code, out) == (3, FOUND.splitlines()[0] + "\n")
     assert said == (
         f"ports: {reason}\n"
-        f"hint: `whet inspect '{shop.source('ports')}'` shows it in full. --override REASON takes it in all the same.\n"
+        f"hint: `whet show '{shop.source('ports')}'` shows it in full. --override REASON takes it in all the same.\n"
     )
     assert (machine.names(), machine.lock.exists()) == ([], False)
     assert shop.log() == [("install", "ports", "caution", "ask", reason)]

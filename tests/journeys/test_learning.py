@@ -109,8 +109,8 @@ def test_a_hard_session_is_proposed_by_itself_and_the_next_one_hears_of_it(machi
     assert "Learned from claude-code session release-notes" in told
     until(lambda: learner(machine) == 0)
     heard = [tell(machine, "start", name) for name in ("second", "third")]
-    assert heard == ["1 skill proposed from your last sessions: `whet pending`.", ""]
-    assert machine.ask("approve", "1")["state"] == "approved"
+    assert heard == ["1 skill proposed from your last sessions: `whet proposals list`.", ""]
+    assert machine.ask("proposals", "approve", "1")["state"] == "approved"
     assert [entry["code"] for entry in machine.ask("doctor")["report"] if "learn" in entry["code"]] == []
 
 
@@ -155,7 +155,7 @@ def test_whoever_is_killed_over_a_session_loses_nothing(machine: Machine) -> Non
         os.kill(until(lambda: learner(machine)), signal.SIGKILL)
         until(lambda: not learner(machine))
     assert (pending(machine), waiting(machine)) == ([], ["release-notes"])
-    answer = machine.ask("learn", "--no-model")
+    answer = machine.ask("learn", "sessions", "--no-model")
     assert [(report["session"], report["captured"]) for report in answer["sessions"]] == [
         ("claude-code:release-notes", True)
     ]
@@ -178,10 +178,13 @@ def test_by_hand_it_is_the_same_and_quiet(machine: Machine) -> None:
         library.learning.sessions.note(
             "codex", "s", project=str(machine.work), transcript=str(path), tools=8, ended=True
         )
-    assert machine.says("learn", "--waiting", "--quiet") == (0, "", "")
+    assert machine.says("learn", "sessions", "--waiting", "--quiet") == (0, "", "")
     assert (machine.names(), waiting(machine)) == ([NOTES], [])
-    assert machine.says("learn", "--waiting") == (0, "", "0 sessions looked at.\n")
-    assert machine.ask("learn", "--waiting", "--write", code=2)["error"] == "Give --waiting or anything else, not both."
+    assert machine.says("learn", "sessions", "--waiting") == (0, "", "0 sessions looked at.\n")
+    assert (
+        machine.ask("learn", "sessions", "--waiting", "--write", code=2)["error"]
+        == "Give --waiting or anything else, not both."
+    )
 
 
 def test_a_conversation_ends_with_a_proposal_and_a_step(machine: Machine) -> None:

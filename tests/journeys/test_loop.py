@@ -95,7 +95,7 @@ def test_a_session_becomes_a_skill_that_gets_better_by_its_evals(
     assert (first["code"], first["summary"]["with_skill"]["pass_rate"]["mean"]) == ("below-minimum", 0.5)
 
     before = machine.text(NAME)
-    code, out, said = machine.says("improve", NAME, "--model", f"recorded:{good}", "--write")
+    code, out, said = machine.says("learn", "improve", NAME, "--model", f"recorded:{good}", "--write")
     assert (code, machine.text(NAME)) == (0, before.replace('version: "1"', 'version: "2"') + f"\n{BETTER['text']}\n")
     assert out.split("\n")[0].split("\t")[:4] == ["1", "accepted", "0.50", "1.00"]
     assert f"+{BETTER['text']}\n" in out
@@ -115,7 +115,7 @@ def test_a_session_becomes_a_skill_that_gets_better_by_its_evals(
 
     put(machine, UPGRADING, SENTENCE, THANKS)
     kept = machine.text(NAME)
-    attempt = ("improve", NAME, "--model", f"recorded:{bad}", "--rounds", "1", "--write")
+    attempt = ("learn", "improve", NAME, "--model", f"recorded:{bad}", "--rounds", "1", "--write")
     rejected = machine.ask(*attempt, code=1)
     again = machine.ask(*attempt, code=1)
     assert [(answer["code"], answer["rounds"][0]["verdict"]) for answer in (rejected, again)] == [
@@ -139,7 +139,7 @@ def test_an_interrupt_while_evals_run_changes_nothing(tmp_path: Path) -> None:
     before = machine.text(NAME)
     with serving(Answer(mute=True)) as server:
         model = f"openai-compatible:{server.url}/v1#tiny"
-        with Terminal(machine, "improve", NAME, "--model", model, "--write") as terminal:
+        with Terminal(machine, "learn", "improve", NAME, "--model", model, "--write") as terminal:
             terminal.until(f"0 %  Evals of {NAME}: 0 runs")
             wait_until(lambda: bool(server.requests))
             terminal.process.send_signal(signal.SIGINT)

@@ -61,7 +61,7 @@ def test_the_state_is_private_from_its_first_file_on(
         "doctor --repair",
     ):
         assert whet(*line.split()).returncode == (4 if "edit" in line else 0), line
-    made = whet("backup", str(work / "all.whet"))
+    made = whet("history", "backup", str(work / "all.whet"))
     assert " entries of the history" in made.stderr
     assert stat.S_IMODE((work / "all.whet").stat().st_mode) == 0o600
     assert {path.name for path in state.iterdir()} >= {"bundles", "connections", "contents", "locks", "state.db"}

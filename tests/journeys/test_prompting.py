@@ -35,12 +35,12 @@ def crowd(tmp_path: Path, skill: Callable[..., Path]) -> Path:
 
 
 def test_the_first_index_lists_what_comes_along(whet: Callable[..., CompletedProcess[str]]) -> None:
-    run = whet("index")
-    answer = document(whet("index", "--json"))
+    run = whet("prompt", "index")
+    answer = document(whet("prompt", "index", "--json"))
     assert (run.returncode, run.stdout) == (0, answer["text"])
     assert [line.split(":")[0] for line in run.stdout.splitlines()[1:]] == [f"▸ {name}" for name in BUNDLED]
     assert run.stderr.startswith("4 skills, ") and run.stderr.endswith("; 0 shortened; 0 not listed.\n")
-    listed = json.loads(whet("index", "--format", "json", "--no-rules").stdout)
+    listed = json.loads(whet("prompt", "index", "--format", "json", "--no-rules").stdout)
     assert [item["name"] for item in listed] == BUNDLED
 
 
@@ -81,7 +81,7 @@ def test_a_skill_is_rendered_with_its_arguments(
     assert (f"{answer['message']}\n", answer["tokens"] > 0) == (run.stdout, True)
     one = document(whet("--json", "--root", str(root), "render", "greet", "--", 'as  it "is'))
     assert one["request"] == 'as  it "is'
-    assert document(whet("--json", "render", "greet"))["code"] == "skill-not-found"
+    assert document(whet("--json", "prompt", "render", "greet"))["code"] == "skill-not-found"
 
 
 def test_a_bundle_lives_from_create_to_delete(
@@ -91,7 +91,7 @@ def test_a_bundle_lives_from_create_to_delete(
     skill("ship", "Ships it.")
     file = tmp_path / "state" / "bundles" / "release-day.yaml"
     words = ("bundle", "create", "Release day", "--skills", "tag,ship", "--instruction", "Stop first.")
-    assert (whet(*words).stdout, whet("bundle", "list").stdout) == (f"{file}\n", "Release day\ttag, ship\t\n")
+    assert (whet(*words).stdout, whet("prompt", "bundle", "list").stdout) == (f"{file}\n", "Release day\ttag, ship\t\n")
     first = file.read_bytes()
 
     again = whet(*words, "--json")
@@ -99,44 +99,44 @@ def test_a_bundle_lives_from_create_to_delete(
     assert whet(*words, "--skills", "gone", "--force").returncode == 0
     assert file.with_name("release-day.yaml.before").read_bytes() == first
 
-    shown = document(whet("bundle", "show", "release-day", "--json"))
+    shown = document(whet("prompt", "bundle", "show", "release-day", "--json"))
     assert shown["skills"] == ["tag", "ship", "gone"] and [item["name"] for item in shown["missing"]] == ["gone"]
-    rendered = document(whet("render", "release-day", "--json", "--", "now"))
+    rendered = document(whet("prompt", "render", "release-day", "--json", "--", "now"))
     assert [item["name"] for item in rendered["skills"]] == ["tag", "ship"]
     assert (rendered["bundles"], rendered["request"]) == (["release-day"], "now")
     assert "Instruction: Stop first." in rendered["message"]
-    assert "/release-day\t" in whet("commands", "release").stdout
+    assert "/release-day\t" in whet("prompt", "commands", "release").stdout
 
-    kept = document(whet("bundle", "delete", "Release day", "--json"))["kept"]
+    kept = document(whet("prompt", "bundle", "delete", "Release day", "--json"))["kept"]
     assert kept == f"{file}.removed" and os.path.isfile(kept) and not file.exists()
-    assert document(whet("bundle", "list", "--json"))["bundles"] == []
-    assert whet("render", "release-day").returncode == 1
+    assert document(whet("prompt", "bundle", "list", "--json"))["bundles"] == []
+    assert whet("prompt", "render", "release-day").returncode == 1
 
 
 def test_what_is_needed_is_told_until_it_is_there(
     env: dict[str, str], skill: Callable[..., Path], whet: Callable[..., CompletedProcess[str]]
 ) -> None:
     skill("ship", extra="prerequisites:\n  env_vars: [SHIP_TOKEN]\n")
-    lacking = whet("needs", "--check")
+    lacking = whet("skill", "needs", "--check")
     assert (lacking.returncode, lacking.stdout.split("\t")[:3]) == (1, ["env", "SHIP_TOKEN", "ship"])
-    answer = document(whet("needs", "ship", "--json"))
+    answer = document(whet("skill", "needs", "ship", "--json"))
     assert (answer["ready"], [need["name"] for need in answer["needs"]]) == (False, ["SHIP_TOKEN"])
-    assert "[Setup needed: env SHIP_TOKEN." in whet("render", "ship").stdout
+    assert "[Setup needed: env SHIP_TOKEN." in whet("prompt", "render", "ship").stdout
     env["SHIP_TOKEN"] = "hush"
-    ready = whet("needs", "--check")
+    ready = whet("skill", "needs", "--check")
     assert (ready.returncode, ready.stdout, ready.stderr) == (0, "", "Nothing is missing.\n")
-    assert document(whet("needs", "--json")) == {"success": True, "ready": True, "needs": []}
-    assert "hush" not in whet("render", "ship").stdout
+    assert document(whet("skill", "needs", "--json")) == {"success": True, "ready": True, "needs": []}
+    assert "hush" not in whet("prompt", "render", "ship").stdout
 
 
 def test_a_name_that_clients_keep_is_reported(
     skill: Callable[..., Path], whet: Callable[..., CompletedProcess[str]]
 ) -> None:
     skill("help", "Helps.")
-    run = whet("commands")
+    run = whet("prompt", "commands")
     assert [line.split("\t")[0] for line in run.stdout.splitlines()] == [f"/{name}" for name in BUNDLED]
     assert run.stderr.endswith("Type /skill help, or rename it. [command-reserved]\n")
-    answer = document(whet("commands", "--json"))
+    answer = document(whet("prompt", "commands", "--json"))
     assert [command["name"] for command in answer["commands"]] == BUNDLED
     assert [(entry["code"], entry["skill"]) for entry in answer["report"]] == [("command-reserved", "help")]
-    assert whet("render", "help").returncode == 0
+    assert whet("prompt", "render", "help").returncode == 0

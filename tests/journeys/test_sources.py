@@ -67,7 +67,7 @@ def lives(
     why = machine.says("why", "review")[1].splitlines()
     assert f"  from      {shown or source}" in why
     assert f"  trust     {trust}, safe when it was scanned" in why
-    assert machine.says("outdated") == (0, "", f"0 skills outdated, {len(skills)} current.\n")
+    assert machine.says("update", "--check") == (0, "", f"0 skills outdated, {len(skills)} current.\n")
 
     move()
     found = {skill["name"]: skill for skill in machine.ask("outdated", code=1)["skills"]}
@@ -300,10 +300,11 @@ def test_a_plugin_of_a_marketplace_in_a_repository(machine: Machine, tmp_path: P
 def test_a_skill_of_a_tap(machine: Machine, tmp_path: Path) -> None:
     repository = Repository.new(tmp_path / "team")
     repository.commit({**below("notes", NOTES), **below("review", OLD)})
-    assert machine.says("tap", "add", "team", repository.url) == (0, "", f"team ({repository.url}) is a tap now.\n")
+    named = (0, "", f"team is now the name of {repository.url}.\n")
+    assert machine.says("sources", "add", "team", repository.url) == named
     assert machine.ask("search", "review", "--source", "team")["skills"][0]["install"] == "team:review"
     shown = f"git:{repository.url}#path=review"
     moved = {**below("notes", NOTES), **below("review", NEW)}
     lives(machine, "team:review", lambda: repository.commit(moved), shown=shown)
-    assert machine.says("tap", "remove", "team")[2] == f"team ({repository.url}) is no tap any more.\n"
+    assert machine.says("sources", "remove", "team")[2] == f"team is no longer the name of {repository.url}.\n"
     assert machine.ask("update")["counts"] == {"nothing": 1}, "what was installed follows its source, not the tap"

@@ -62,7 +62,7 @@ def test_a_lost_state_file_whose_log_is_left_is_an_error_and_not_an_empty_one(
     whet: Whet, skill: Callable[..., Path], tmp_path: Path
 ) -> None:
     skill("secretive")
-    assert whet("disable", "secretive").returncode == 0
+    assert whet("skill", "disable", "secretive").returncode == 0
     (tmp_path / "state" / "state.db").rename(tmp_path / "state" / "gone")
     (tmp_path / "state" / "state.db-wal").write_bytes(b"x" * 100)
     run = whet("list", "--json")
@@ -77,10 +77,10 @@ def test_unpacking_by_force_replaces_skills_and_nothing_else(whet: Whet, work: P
             writer.writestr(f"{folder}/SKILL.md", "---\nname: x\ndescription: y\n---\nz\n")
     (work / "Documents").mkdir()
     (work / "Documents" / "thesis.txt").write_text("years of work", encoding="utf-8")
-    refused = whet("unpack", "Documents.skill", "--force", "--json")
+    refused = whet("skill", "unpack", "Documents.skill", "--force", "--json")
     assert (refused.returncode, answer(refused)["code"]) == (1, "not-a-package")
     assert (work / "Documents" / "thesis.txt").read_text(encoding="utf-8") == "years of work"
-    hidden = whet("unpack", ".ssh.skill", "--json")
+    hidden = whet("skill", "unpack", ".ssh.skill", "--json")
     assert (hidden.returncode, answer(hidden)["code"], (work / ".ssh").exists()) == (3, "hidden-name", False)
 
 
@@ -96,13 +96,13 @@ def test_a_file_too_large_to_be_read_is_not_cut_short_by_a_fix(whet: Whet, work:
 def test_fixing_a_file_says_what_it_changed_or_changes_nothing(whet: Whet, work: Path) -> None:
     post = "---\ntitle: On whetstones\n---\nA blog post.\n"
     (work / "post.md").write_text(post, encoding="utf-8")
-    fixed = answer(whet("validate", "--fix", "./post.md", "--json"))["results"][0]["fixed"]
+    fixed = answer(whet("skill", "validate", "--fix", "./post.md", "--json"))["results"][0]["fixed"]
     assert [finding["code"] for finding in fixed] == ["unknown-key", "name-missing"]
 
 
 def test_packing_in_a_skill_does_not_swallow_the_archive(whet: Whet, skill: Callable[..., Path]) -> None:
     inside = skill("small")
-    run = whet("pack", ".", "--json", cwd=inside)
+    run = whet("skill", "pack", ".", "--json", cwd=inside)
     assert (run.returncode, answer(run)["code"], os.listdir(inside)) == (2, "output-inside", ["SKILL.md"])
 
 
@@ -111,9 +111,12 @@ def test_a_folder_that_is_no_skill_does_not_hide_one_of_its_name(
 ) -> None:
     skill("deploy")
     (work / "deploy").mkdir()
-    assert whet("validate", "deploy").returncode == 0
-    assert answer(whet("digest", "deploy", "--json"))["digest"] == answer(whet("show", "deploy", "--json"))["digest"]
-    assert answer(whet("digest", "./deploy", "--json"))["code"] == "not-a-package"
+    assert whet("skill", "validate", "deploy").returncode == 0
+    assert (
+        answer(whet("sources", "digest", "deploy", "--json"))["digest"]
+        == answer(whet("show", "deploy", "--json"))["digest"]
+    )
+    assert answer(whet("sources", "digest", "./deploy", "--json"))["code"] == "not-a-package"
 
 
 def test_what_was_left_out_is_counted_and_explained(
@@ -130,11 +133,11 @@ def test_what_was_left_out_is_counted_and_explained(
 
 def test_enabling_without_a_surface_undoes_every_surface(whet: Whet, skill: Callable[..., Path]) -> None:
     skill("quiet")
-    assert whet("disable", "quiet", "--surface", "cli").stderr.endswith(
-        "`whet enable quiet --surface cli` takes it back.\n"
+    assert whet("skill", "disable", "quiet", "--surface", "cli").stderr.endswith(
+        "`whet skill enable quiet --surface cli` takes it back.\n"
     )
     assert "quiet" not in [item["name"] for item in answer(whet("list", "--query", "quiet", "--json"))["skills"]]
-    assert answer(whet("enable", "quiet", "--json"))["changed"] is True
+    assert answer(whet("skill", "enable", "quiet", "--json"))["changed"] is True
     assert [item["name"] for item in answer(whet("list", "--query", "quiet", "--json"))["skills"]] == ["quiet"]
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from learning.evaluated import BODY, DESCRIPTION, EVALS, NAME, edit, improver, obedient, opened, with_evals
+from whet.authoring.results import Changes
 from whet.errors import WhetError
 from whet.guard.sandbox import levels
 from whet.guard.sandbox.levels import level
@@ -98,7 +99,7 @@ def test_tests_are_run_through_the_front_door(tmp_path: Path, run: Callable[...,
         (folder / "good.sh").write_text("exit 0\n", encoding="utf-8")
         library.progress = seen.append
         assert library.learning.run_tests(NAME, only_list=True).to_json()["tests"] == [{"path": "tests/good.sh"}]
-        assert run("test", NAME, "--list") == (0, "tests/good.sh\n", "1 test.\n")
+        assert run("skill", "test", NAME, "--list") == (0, "tests/good.sh\n", "1 test.\n")
         if not level().isolates:
             pytest.skip("this machine offers no sandbox")
         told = library.learning.run_tests(NAME).to_json()
@@ -131,7 +132,7 @@ def test_the_command_line_compares_blindly(tmp_path: Path, run: Callable[..., tu
             grader=Recorded(str(judge), comparing(obedient())),
             blind=True,
         )
-    words = ("eval", NAME, "--model", f"recorded:{cassette}", "--grader", f"recorded:{judge}", "--blind")
+    words = ("learn", "eval", NAME, "--model", f"recorded:{cassette}", "--grader", f"recorded:{judge}", "--blind")
     code, _, said = run(*words)
     assert (code, said.split("\n")[1]) == (0, "Compared blindly, with the skill: 0 won, 0 lost, 1 tied.")
     answer = json.loads(run(*words, "--json")[1])
@@ -142,7 +143,7 @@ def test_the_command_line_improves(tmp_path: Path, run: Callable[..., tuple[int,
     cassette = tmp_path / "answers.jsonl"
     with created(tmp_path) as library:
         library.learning.improve(NAME, Recorded(str(cassette), improver([SIGNED])), dry_run=True)
-    words = ("improve", NAME, "--model", f"recorded:{cassette}")
+    words = ("learn", "improve", NAME, "--model", f"recorded:{cassette}")
     code, out, said = run(*words, "--dry-run")
     row, *diff = out.split("\n")
     tokens = row.split("\t")[4]
@@ -162,7 +163,7 @@ def test_the_command_line_improves(tmp_path: Path, run: Callable[..., tuple[int,
         0,
         [
             "It waits as proposal 1. Nobody has looked at it yet.",
-            "hint: Nothing is changed yet. It waits until a person says `whet approve 1`; `whet pending 1` shows it.",
+            f"hint: {Changes((), proposal=1).hint}",
             "",
         ],
     )
@@ -178,7 +179,7 @@ def test_a_no_is_said_with_what_was_tried(tmp_path: Path, run: Callable[..., tup
         (tmp_path / "skills" / NAME / "evals" / "evals.json").write_text(json.dumps(evals), encoding="utf-8")
         worse = improver([edit("append", "Write nothing.")])
         library.learning.improve(NAME, Recorded(str(cassette), worse), rounds=1, dry_run=True)
-    code, out, said = run("improve", NAME, "--model", f"recorded:{cassette}", "--rounds", "1")
+    code, out, said = run("learn", "improve", NAME, "--model", f"recorded:{cassette}", "--rounds", "1")
     assert (code, out.split("\t")[:4]) == (1, ["1", "rejected", "0.50", "0.00"])
     told = said.split("\n")
     assert told[0].endswith("evals[1] has no expectations. [eval-without-expectations]")

@@ -114,7 +114,7 @@ def test_a_plugins_skill_is_switched_off_by_its_full_name() -> None:
 
 def test_the_way_back_depends_on_who_switched_it_off() -> None:
     assert hidden(card(), PERSON, Disabled([("deploy", "", BY_COMMAND)]), LINUX) == Note(
-        "disabled", "info", "Switched off by whet disable.", "Run `whet enable deploy` to have it back."
+        "disabled", "info", "Switched off by whet skill disable.", "Run `whet skill enable deploy` to have it back."
     )
     assert hidden(card(), PERSON, Disabled([("deploy", "", ".whet.toml")]), LINUX) == Note(
         "disabled", "info", "Switched off by .whet.toml.", "Take it out of `disabled` in .whet.toml to have it back."
@@ -146,7 +146,7 @@ def test_every_place_to_switch_off_counts(
     assert names(library, Caller(model=True, surface="mcp")) == ["stays"]
     reasons = {entry.skill: entry.message for entry in library.workspace.report() if entry.code == "disabled"}
     assert reasons == {
-        "by-command": "Switched off by whet disable.",
+        "by-command": "Switched off by whet skill disable.",
         "by-config": "Switched off by config.toml.",
         "by-project": "Switched off by .whet.toml.",
     }

@@ -1,4 +1,4 @@
-"""`whet eval triggers` on a library on disk, with a judge that can be foreseen."""
+"""`whet learn eval triggers` on a library on disk, with a judge that can be foreseen."""
 
 from __future__ import annotations
 

@@ -66,8 +66,8 @@ def test_feedback_on_a_skill_that_cannot_come_up_says_so(world: World) -> None:
         "severity": "info",
         "skill": "pdf",
         "path": world.library.card("pdf").path,
-        "message": "pdf does not come up by itself, whatever is said: Switched off by whet disable.",
-        "hint": "Run `whet enable pdf` to have it back.",
+        "message": "pdf does not come up by itself, whatever is said: Switched off by whet skill disable.",
+        "hint": "Run `whet skill enable pdf` to have it back.",
         "line": None,
     }
 

@@ -26,7 +26,7 @@ def codes(machine: Machine) -> list[str]:
 def test_the_doctor_tells_what_is_wrong_with_a_lock(machine: Machine) -> None:
     machine.install("pdf", "xlsx")
     os.rename(os.path.join(machine.root, "pdf"), os.path.join(machine.top, "pdf"))
-    hint = "`whet restore pdf` brings it back, `whet uninstall pdf` takes it out of the lock."
+    hint = "`whet install` brings it back, `whet remove pdf` takes it out of the lock."
     place = os.path.join(machine.root, "pdf")
     assert machine.examine() == (
         Note("locked-missing", "info", "It is in the lock and not there.", hint, skill="pdf", path=place),

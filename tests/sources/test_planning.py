@@ -131,7 +131,7 @@ def test_what_somebody_wrote_is_never_replaced(world: World) -> None:
     plan = world.library().sources.plan_install(str(world.shelf))
     assert told(plan) == {"deploy": ("install", "conflict", "skill-exists")}
     assert plan.steps[0].reason == (
-        "skills/deploy exists already, with another content. Rename or delete it, or `whet adopt` it."
+        "skills/deploy exists already, with another content. Rename or delete it, or `whet sources adopt` it."
     )
 
 
@@ -195,7 +195,9 @@ def test_a_skill_of_that_name_that_lies_elsewhere_in_the_root(world: World) -> N
     world.offer("deploy")
     plan = world.library().sources.plan_install(str(world.shelf))
     assert told(plan) == {"deploy": ("install", "conflict", "skill-exists")}
-    assert plan.steps[0].reason == "skills/mine is called deploy already. Rename or delete it, or `whet adopt` it."
+    assert (
+        plan.steps[0].reason == "skills/mine is called deploy already. Rename or delete it, or `whet sources adopt` it."
+    )
 
 
 def test_a_skill_from_another_source_stays(world: World) -> None:
@@ -236,7 +238,7 @@ def test_what_is_pinned_stays_also_when_it_is_installed_again(world: World) -> N
     world.offer("deploy", NEWER)
     for plan in (library.sources.plan_install(str(world.shelf)), library.sources.plan_update()):
         assert told(plan) == {"deploy": ("keep", "held", "pinned")}
-        assert plan.steps[0].reason == "It is pinned. `whet unpin deploy` lets it follow its source again."
+        assert plan.steps[0].reason == "It is pinned. `whet skill unpin deploy` lets it follow its source again."
 
 
 def test_a_lock_entry_whose_skill_is_gone_is_installed_again(world: World) -> None:

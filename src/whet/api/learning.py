@@ -555,7 +555,7 @@ class SkillLearning:
         return self._learn(sources, write, model, dry_run=dry_run, limit=limit)
 
     def recorder(self, session: str = "", path: str = "") -> Recorder:
-        """What takes down an agent loop, for `finish`; with a `path`, into a file that `whet learn` reads, too."""
+        """What records an agent loop, for `finish`; with a `path`, into a file that `whet learn sessions` reads."""
         from whet.learning.transcripts.recorder import Recorder
 
         return Recorder(path, session=session, project=self._place.directory, clock=self._workspace.clock)

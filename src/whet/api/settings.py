@@ -199,7 +199,7 @@ class SkillSettings:
             if wanted == item.path or identity == item.identity:
                 self._decisions.untrust(item.identity)
                 return Trust(item.path, False, True)
-        hint = "`whet trust --list` shows what is trusted."
+        hint = "`whet guard trust --list` shows what is trusted."
         raise NotFoundError("not-trusted", f"{wanted} is not among the trusted repositories.", hint=hint)
 
     def _project(self) -> Repository:
@@ -345,7 +345,7 @@ class SkillSettings:
 
         config = self._workspace.config()
         if project and (config.repository is None or not config.trusted):
-            hint = "Run `whet trust` in the project first."
+            hint = "Run `whet guard trust` in the project first."
             raise UsageError("no-project", "There is no trusted project here for a bundle.", hint=hint)
         return bundle_directories(config)[0 if project else -1]
 

@@ -179,7 +179,9 @@ class SkillSources:
         from whet.sources.taps import expand
 
         if not sources:
-            hint = "Name a repository, path, address or tap:skill. `whet restore` brings back what the lock names."
+            hint = (
+                "Name a repository, path, address or tap:skill. `whet install` alone brings back what the lock names."
+            )
             raise UsageError("usage", "No source is named.", hint=hint)
         taps, wanted = self.taps.all(), []
         for text in sources:

@@ -304,7 +304,7 @@ class _List(NamedTuple):
 def check_backup(path: str) -> _List:
     """Compare every member with the list. Raises InvalidError `backup-damaged` and NotFoundError."""
     if not os.path.isfile(path):
-        hint = "Name a file that `whet backup` wrote."
+        hint = "Name a file that `whet history backup` wrote."
         raise NotFoundError("no-such-file", f"There is no file {path}.", hint=hint, path=path)
     with _damage(path), _opened(path) as archive:
         if archive.getinfo(LIST).file_size > _MAX_LIST:

@@ -467,14 +467,14 @@ class _Batch:
         target = self._find(name)
         if target.cause:
             message = f"{target.name} cannot be deleted: {target.cause}"
-            raise RefusedError("protected", message, hint=f"Run `whet disable {target.name}` instead.")
+            raise RefusedError("protected", message, hint=f"Run `whet skill disable {target.name}` instead.")
         self._leave(target, "delete")
         return Change("delete", target.name, target.path, "", "")
 
     def _leave(self, target: Target, action: str) -> None:
         """Nothing is at the path any more."""
         if target.fixed:
-            hint = "Do it by hand; `whet disable` keeps a skill from being offered."
+            hint = "Do it by hand; `whet skill disable` keeps a skill from being offered."
             raise RefusedError("fixed-directory", f"{action} is not possible: {target.fixed}", hint=hint)
         self._targets[target.path] = target._replace(tree=None, action=action)
 

@@ -176,7 +176,7 @@ def revert_entries(journal: Journal, entries: Sequence[Entry]) -> list[TreeChang
 def _reverted(entry: Entry, now: Tree | None, before: Tree | None, after: Tree | None) -> Tree | None:
     if digest(now) == entry.after:
         return before
-    hint = "Undo what came after it first, or go back with `whet rollback`."
+    hint = "Undo what came after it first, or go back with `whet undo NAME --to VERSION`."
     if now is None or before is None or after is None:
         message = f"{entry.skill} has changed since entry {entry.id}."
         raise ConflictError("cannot-undo", message, hint=hint, entry=entry.id)
@@ -295,7 +295,7 @@ class History:
             more = f" There are {len(problems)} such problems." if len(problems) > 1 else ""
             message = problems[0].message + more
             yield Note(
-                code, "error", message, "`whet verify-history` lists all. " + REPAIR_HINT, path=self._journal.state.path
+                code, "error", message, "`whet history verify` lists all. " + REPAIR_HINT, path=self._journal.state.path
             )
 
     def lost(self) -> LostContents:
@@ -373,7 +373,7 @@ class History:
         return Reversal(*self._committer.commit([to_version(self._journal, skill, path, number)], by))
 
     def undo(self, what: int | str | None = None, by: Provenance = USER) -> Reversal:
-        """Take back one entry by its number, or everything of one run by its id; without either, the last change.
+        """Take back the last change, or the last one to a skill by its name; an entry by its number, a run by its id.
 
         The last change is the last one that is not taken back: called again and again, it goes back change by change.
         An undo is taken back by naming it. Raises UsageError `nothing-changes` for what is taken back already.
@@ -389,12 +389,17 @@ class History:
         elif what:
             entries = self._journal.entries(run=what)
         if not entries:
-            hint = "`whet history` shows entries and runs."
-            raise NotFoundError("no-such-entry", f"The history has no entry and no run {what!r}.", hint=hint)
+            try:
+                path = self._directory(what)[1]
+            except NotFoundError:
+                hint = "`whet history` shows the changes with their numbers."
+                message = f"The history has no change, no run and no skill {what!r}."
+                raise NotFoundError("no-such-entry", message, hint=hint) from None
+            return self._undo(*self._last_change(path), by)
         return self._undo(what, entries, by)
 
-    def _last_change(self) -> tuple[str, Sequence[Entry]]:
-        """The last run that is not taken back, and what is left of it."""
+    def _last_change(self, path: str = "") -> tuple[str, Sequence[Entry]]:
+        """The last run that is not taken back, of one skill where its path is given, and what is left of it."""
         known = self._journal.entries(last=_LOOKED_BACK)
         if not any(entry.run for entry in known):
             raise NotFoundError("no-such-entry", "The history is empty.", hint="Nothing was changed yet.")
@@ -404,6 +409,8 @@ class History:
             for entry in known
             if entry.run and entry.action != "undo" and entry.id not in back and entry.before != entry.after
         ]
+        runs = {entry.run for entry in left if path in ("", entry.path)}
+        left = [entry for entry in left if entry.run in runs]
         if not left:
             hint = "`whet undo ID` with the number of an undo brings back what it took."
             raise UsageError("nothing-changes", "Every change is taken back already.", hint=hint)

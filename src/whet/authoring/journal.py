@@ -383,7 +383,7 @@ def _recoded(data: bytes, one: str, other: str) -> bytes:
 
 
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
-_DOCTOR = "Run `whet verify-history`; it lists what is damaged."
+_DOCTOR = "Run `whet history verify`; it lists what is damaged."
 
 
 def _advances(entry: Entry, lineage: str) -> bool:

@@ -196,7 +196,7 @@ class Proposals:
 
     def one(self, number: int) -> Proposal:
         """One proposal that is pending. Raises NotFoundError and ConflictError."""
-        hint = "`whet pending` lists what waits."
+        hint = "`whet proposals list` lists what waits."
         query = f"SELECT {_COLUMNS} FROM proposals WHERE id = ?"  # noqa: S608  columns are ours
         rows = self.journal.state.read(query, (number,))
         if not rows:
@@ -237,7 +237,8 @@ class Proposals:
         checked = self.review.check(changes, by._replace(actor=proposal.actor))  # it may know more by now
         if checked.cause:
             if not by.reason.strip():
-                hint = f"Look at it with `whet pending {number}`, then say why: `whet approve {number} --reason R`."
+                look = f"Look at it with `whet proposals show {number}`"
+                hint = f"{look}, then say why: `whet proposals approve {number} --reason R`."
                 raise RefusedError("reason-needed", f"{checked.cause} That needs a reason.", hint=hint)
             self.review.accept(changes, by)
         commit = self._write(number, by._replace(checked=checked.label))

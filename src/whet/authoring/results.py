@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from whet.store.chain import Problem
     from whet.values import Json
 
-_WAITS = "Nothing is changed yet. It waits until a person says `whet approve {0}`; `whet pending {0}` shows it."
+_WAITS = (
+    "Nothing is changed yet. It waits until a person says `whet proposals approve {0}`; `whet proposals show {0}` "
+    "shows it."
+)
 
 
 class Similar(NamedTuple):

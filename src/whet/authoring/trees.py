@@ -29,7 +29,7 @@ _REPOSITORY = ".git"
 
 
 def digest(tree: Mapping[str, Item] | None) -> str:
-    """The content digest, as `whet digest` gives it; "" where there is no skill."""
+    """The content digest, as `whet sources digest` gives it; "" where there is no skill."""
     return "" if tree is None else trees.digest(entries(tree))
 
 

@@ -405,10 +405,10 @@ class Curating:
         card, _ = self._editor.workspace.find(name)
         target, pins = self._editor.target(card), self._lifecycle.pins()
         if not pins.keys().isdisjoint(card.known_as):
-            hint = f"Run `whet unpin {target.name}` first."
+            hint = f"Run `whet skill unpin {target.name}` first."
             raise ConflictError("pinned", f"{target.name} is pinned.", hint=hint)
         if target.cause:
-            hint = f"Run `whet disable {target.name}` instead."
+            hint = f"Run `whet skill disable {target.name}` instead."
             raise RefusedError("protected", f"{target.name} cannot be archived: {target.cause}", hint=hint)
         change = TreeChange("archive", target.name, target.path, None, digest(target.before or {}))
         made, notes = self._editor.committer.commit([change], Provenance("user", reason=reason))

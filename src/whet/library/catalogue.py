@@ -203,7 +203,7 @@ def _not_found(catalogue: Catalogue, name: str) -> NotFoundError | RefusedError:
         return RefusedError(
             "untrusted",
             f"{name!r} is a project skill, and this repository is not trusted.",
-            hint=f"Look at {waiting[0].path}, then run `whet trust`.",
+            hint=f"Look at {waiting[0].path}, then run `whet guard trust`.",
             path=waiting[0].location,
         )
     suggestions = list(closest(name, [card.full_name for card in catalogue.cards]))
@@ -230,7 +230,7 @@ def _untrusted(card: Card) -> Note:
         "untrusted",
         "warning",
         "A project skill waiting for trust; it is not loaded.",
-        "Look at it, then run `whet trust`.",
+        "Look at it, then run `whet guard trust`.",
         skill=card.full_name,
         path=card.path,
     )

@@ -73,8 +73,8 @@ SETTINGS = (
         "learn",
         "choice",
         "propose",
-        "What becomes of hard sessions that are over: `off` (nothing is noted), `note` (they wait for `whet learn`), "
-        "`propose` (skills are proposed), `write` (what agents made is written, too).",
+        "What becomes of hard sessions that are over: `off` (nothing is noted), `note` (they wait for "
+        "`whet learn sessions`), `propose` (skills are proposed), `write` (what agents made is written, too).",
     ),
     Setting("stage_writes", "boolean", False, "Make every change of a skill wait for approval."),
     Setting("stale_days", "number", 30, "Days without use after which the curator calls an agent's skill stale."),

@@ -3,7 +3,7 @@
 A repository's skills are scanned when it is trusted. A look that finds a main file new or changed scans that skill
 before anything of it is listed, its description included; what changed beside the main file is scanned before a model
 reads it. What the gate keeps back is remembered, so that lists leave it out at no cost, and a look that finds nothing
-changed scans nothing. `whet audit` and trusting again look at everything anew.
+changed scans nothing. `whet scan --all` and trusting again look at everything anew.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ class Caller(NamedTuple):
     """Paths in play, relative to the project; None when nobody can tell."""
 
 
-BY_COMMAND = "whet disable"
+BY_COMMAND = "whet skill disable"
 """Who switched a skill off, when it was not a settings file."""
 PERSON = Caller()
 """A person, who sees what a person may invoke and may look at anything."""
@@ -88,7 +88,8 @@ def refusal(card: Card, reason: Note) -> RefusedError:
 
 def guard_blocked(card: Card, reason: str) -> Note:
     """Why a skill that the guard keeps back is not shown."""
-    hint = f"Look at it with `whet policy explain {card.full_name}`; `whet policy override` lets it in, for a reason."
+    look = f"Look at it with `whet guard policy explain {card.full_name}`"
+    hint = f"{look}; `whet guard policy override` lets it in, for a reason."
     return Note("guard-blocked", "info", reason, hint)
 
 
@@ -99,7 +100,7 @@ def hidden(card: Card, caller: Caller, disabled: Disabled, probe: Probe) -> Note
     if (source := disabled.source(card, caller.surface)) is not None:
         undo = f"Take it out of `disabled` in {source}"
         if source == BY_COMMAND:
-            undo = f"Run `whet enable {card.full_name}`"
+            undo = f"Run `whet skill enable {card.full_name}`"
         return Note("disabled", "info", f"Switched off by {source}.", f"{undo} to have it back.")
     if not card.description:
         return Note("description-missing", "info", "It has no description and no text.", "Add a description.")

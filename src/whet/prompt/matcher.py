@@ -464,5 +464,5 @@ def _named_unknown(name: str, hint: str) -> Note:
 def _no_skill_wanted() -> Note:
     """That no skill comes up because somebody said so."""
     message = "Somebody said that no skill should come up for a message like this."
-    hint = "`whet feedback --none --list` shows it; with --forget, it is taken back."
+    hint = "`whet learn feedback --none --list` shows it; with --forget, it is taken back."
     return Note("no-skill-wanted", "info", message, hint)

@@ -287,7 +287,7 @@ def forget(feedback: Feedback, workspace: Workspace, name: str | None, message: 
     keys = (NO_SKILL,) if name is None else _keys(feedback, workspace, name)
     forgotten = feedback.forget(*keys, message=message)
     if message is not None and not forgotten:
-        hint = f"`whet feedback {name or '--none'} --list` shows what was said."
+        hint = f"`whet learn feedback {name or '--none'} --list` shows what was said."
         about = f"this message and {name}" if name else "this message and no skill"
         raise NotFoundError("no-such-feedback", f"Nothing was said about {about}.", hint=hint)
     return Forgotten(name, forgotten, *_counts(feedback, keys))

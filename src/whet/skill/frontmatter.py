@@ -179,7 +179,7 @@ def _comments(text: str, block: Block) -> Iterator[Note]:
 def _recovered(error: BlockError, step: Step) -> Note:
     line = error.line + 1 if error.line else None
     if step == "repaired":
-        hint = "Put the value in quotes; `whet validate --fix` does it."
+        hint = "Put the value in quotes; `whet skill validate --fix` does it."
         return Note(
             "yaml-repaired",
             "warning",

@@ -1,4 +1,4 @@
-"""Taps: sources with a name of their own, which `whet search` looks through and `tap:skill` takes skills from.
+"""Taps: sources with a name of their own, which `whet sources search` looks through and `tap:skill` takes skills from.
 
 Vendors publish skills in known places, so that these are taps from the start; a person removes those they do not want
 and adds their own. Only what differs from the start is stored.
@@ -96,7 +96,7 @@ class Taps:
                 raise ConflictError(
                     "tap-exists",
                     f"{name} is a tap already: {known.source}.",
-                    hint=f"Choose another name, or `whet tap remove {name}` first.",
+                    hint=f"Choose another name, or `whet sources remove {name}` first.",
                 )
             tap = Tap(name, source, default=True) if original else Tap(name, source, added=iso(self._clock()))
             if original:
@@ -111,7 +111,7 @@ class Taps:
             taps = {tap.name: tap for tap in self.all()}
             if name not in taps:
                 near = closest(name, taps, 3)
-                hint = f"Did you mean {near[0]}?" if near else "`whet tap list` shows them."
+                hint = f"Did you mean {near[0]}?" if near else "`whet sources list` shows them."
                 raise NotFoundError("unknown-tap", f"There is no tap {name!r}.", hint=hint, suggestions=list(near))
             connection.execute("DELETE FROM taps WHERE name = ?", (name,))
             if name in DEFAULTS:

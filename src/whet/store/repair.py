@@ -141,7 +141,7 @@ def repair_state(directory: str) -> Repaired:
 
 _ALL_LOST = (
     "Nothing of the state database could be read. Skills that were disabled, pinned or trusted, proposals, feedback, "
-    "and connections have to be set again, or restored with `whet restore --backup`."
+    "and connections have to be set again, or restored with `whet history restore`."
 )
 
 

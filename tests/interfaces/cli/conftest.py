@@ -12,7 +12,7 @@ import pytest
 from whet.interfaces.cli import main
 from whet.interfaces.cli.context import Context
 from whet.interfaces.cli.output import Screen
-from whet.interfaces.cli.verbs import parser_of, split_verb
+from whet.interfaces.cli.verbs import parser_of, read_command
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,8 +55,8 @@ def shown(env: dict[str, str]) -> Callable[..., Screen]:
     """What a terminal shows of one command line: `shown("list", columns=60).text()`."""
 
     def show(*arguments: str, columns: int = 80, colour: bool = False) -> Screen:
-        verb, words = split_verb(list(arguments))
-        parser, command = parser_of(verb)
+        name, words, _ = read_command(list(arguments))
+        parser, command = parser_of(name)
         options = parser.read(words)
         screen = Screen(tty=True, colour=colour, columns=columns)
         with closing(Context(options, env)) as context:

@@ -1,4 +1,4 @@
-"""`whet audit`: everything again, what is different, and the record."""
+"""`whet scan --all`: everything again, what is different, and the record."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def about(run: CompletedProcess[str], name: str) -> tuple[str, str, str, str]:
 
 def test_an_audit_tells_what_is_different(skill: Callable[..., Path], whet: Whet) -> None:
     mine = skill("mine")
-    assert about(whet("audit", "--json"), "mine") == ("safe", "allow", "local", "new")
-    assert about(whet("audit", "--json"), "mine") == ("safe", "allow", "local", "")
+    assert about(whet("scan", "--all", "--json"), "mine") == ("safe", "allow", "local", "new")
+    assert about(whet("scan", "--all", "--json"), "mine") == ("safe", "allow", "local", "")
     (mine / "run.sh").write_text(EVIL)
-    run = whet("audit")
+    run = whet("scan", "--all")
     assert run.returncode == 0 and run.stdout.splitlines()[0].split("\t")[:4] == ["dangerous", "ask", "local", "mine"]
     assert run.stderr.endswith(" 1 for you to decide, 4 allowed. Since the last audit: 1 changed.\n")
-    assert answer(whet("audit", "--json"))["summary"]["changed"] == 0
+    assert answer(whet("scan", "--all", "--json"))["summary"]["changed"] == 0
 
 
 def test_what_an_agent_made_counts_as_an_agents(whet: Whet, env: dict[str, str]) -> None:
@@ -43,41 +43,41 @@ def test_what_an_agent_made_counts_as_an_agents(whet: Whet, env: dict[str, str])
         library.session().manage(
             {"action": "create", "name": "made", "description": "Does it. Use it.", "body": "Do.\n"}
         )
-    assert about(whet("audit", "--json"), "made") == ("safe", "allow", "agent-created", "new")
+    assert about(whet("scan", "--all", "--json"), "made") == ("safe", "allow", "agent-created", "new")
 
 
 def test_a_directory_that_was_named_is_blocked_when_it_is_dangerous(
     skill: Callable[..., Path], tmp_path: Path, whet: Whet
 ) -> None:
     (skill("theirs", root=tmp_path / "elsewhere") / "run.sh").write_text(EVIL)
-    run = whet("audit", "--root", str(tmp_path / "elsewhere"))
+    run = whet("scan", "--all", "--root", str(tmp_path / "elsewhere"))
     assert (run.returncode, run.stdout.split("\t")[:4]) == (1, ["dangerous", "block", "trusted", "theirs"])
-    assert "whet policy override" in run.stderr
+    assert "whet guard policy override" in run.stderr
 
 
 def test_every_write_is_in_the_record(whet: Whet) -> None:
     whet("create", "one", "--description", "Does one. Use it.", "--body", "Do.\n")
-    whet("patch", "one", "--find", "Do.", "--replace", "Do it.")
-    records = answer(whet("audit", "--log", "--json"))["records"]
+    whet("skill", "patch", "one", "--find", "Do.", "--replace", "Do it.")
+    records = answer(whet("guard", "log", "--json"))["records"]
     assert [(item["actor"], item["action"], item["skill"], item["verdict"], item["decision"]) for item in records] == [
         ("user", "write", "one", "safe", "allow")
     ] * 2
-    assert len(answer(whet("audit", "--log", "one", "--last", "1", "--json"))["records"]) == 1
-    assert whet("audit", "--log", "none").stderr == "Nothing has been decided yet.\n"
-    run = whet("audit", "--log")
+    assert len(answer(whet("guard", "log", "one", "--last", "1", "--json"))["records"]) == 1
+    assert whet("guard", "log", "none").stderr == "Nothing has been decided yet.\n"
+    run = whet("guard", "log")
     assert [line.split("\t")[3] for line in run.stdout.splitlines()] == ["write", "write"]
 
 
 def test_the_record_is_proved(whet: Whet, tmp_path: Path) -> None:
-    assert whet("audit", "--verify").stderr == "Nothing has been decided yet.\n"
+    assert whet("guard", "log", "--verify").stderr == "Nothing has been decided yet.\n"
     whet("create", "one", "--description", "Does one. Use it.", "--body", "Do.\n")
-    run = whet("audit", "--verify")
+    run = whet("guard", "log", "--verify")
     assert (run.returncode, len(run.stdout), run.stderr) == (0, 65, "The record is whole: 1 record.\n")
     connection = sqlite3.connect(tmp_path / "state" / "state.db")
     with connection:
         connection.execute("UPDATE audit SET verdict = 'dangerous'")
     connection.close()
-    run = whet("audit", "--verify")
+    run = whet("guard", "log", "--verify")
     assert (run.returncode, run.stdout) == (1, "error: Record 1 is not what was written. [record-changed]\n")
     codes = [entry["code"] for entry in answer(whet("doctor", "--json"))["report"]]
     assert "audit-not-whole" in codes
@@ -87,6 +87,6 @@ def test_a_damaged_record_is_repaired(whet: Whet, tmp_path: Path) -> None:
     whet("create", "one", "--description", "Does one. Use it.", "--body", "Do.\n")
     (tmp_path / "state" / "state.db").write_bytes(b"not a database" * 400)
     assert "state-corrupt" in [entry["code"] for entry in answer(whet("doctor", "--json"))["report"]]
-    assert whet("patch", "one", "--find", "Do.", "--replace", "Do it.").returncode == 4
+    assert whet("skill", "patch", "one", "--find", "Do.", "--replace", "Do it.").returncode == 4
     assert "Set the damaged state database aside" in whet("doctor", "--repair").stderr
-    assert whet("patch", "one", "--find", "Do.", "--replace", "Do it.").returncode == 0
+    assert whet("skill", "patch", "one", "--find", "Do.", "--replace", "Do it.").returncode == 0

@@ -1,4 +1,4 @@
-"""`whet bundle`."""
+"""`whet prompt bundle`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from whet.interfaces.cli.output import Screen
 
-WORDS = ("bundle", "create", "Release day", "--skills", "tag, ship", "--skills", "gone")
+WORDS = ("prompt", "bundle", "create", "Release day", "--skills", "tag, ship", "--skills", "gone")
 SAYS = ("--description", "All for a release.", "--instruction", "Stop first.\nThen ask.")
 GONE = "Missing: There is no skill 'gone'. [skill-not-found]\nhint: `whet list` shows every skill.\n"
 
@@ -59,16 +59,16 @@ def test_the_document_of_a_bundle(file: Path, whet: Callable[..., CompletedProce
         }
     ]
     created = answer(whet(*WORDS, *SAYS, "--json"))
-    assert created == {**answer(whet("bundle", "show", "release_DAY", "--json")), "report": []}
+    assert created == {**answer(whet("prompt", "bundle", "show", "release_DAY", "--json")), "report": []}
     assert created == {"success": True, **bundle, "missing": missing, "report": []}
-    assert answer(whet("bundle", "list", "--json")) == {"success": True, "bundles": [bundle], "report": []}
-    deleted = answer(whet("bundle", "delete", "Release day", "--json"))
+    assert answer(whet("prompt", "bundle", "list", "--json")) == {"success": True, "bundles": [bundle], "report": []}
+    deleted = answer(whet("prompt", "bundle", "delete", "Release day", "--json"))
     assert deleted == {"success": True, **bundle, "kept": f"{file}.removed"}
 
 
 def test_show_marks_what_is_missing(file: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
     whet(*WORDS, *SAYS)
-    run = whet("bundle", "show", "release-day")
+    run = whet("prompt", "bundle", "show", "release-day")
     assert run.stderr == GONE
     assert run.stdout == (
         f"Release day\nAll for a release.\n\npath      {file}\n"
@@ -79,27 +79,27 @@ def test_show_marks_what_is_missing(file: Path, whet: Callable[..., CompletedPro
 def test_a_second_create_is_a_conflict_unless_forced(file: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
     whet(*WORDS)
     before = file.read_bytes()
-    run = whet("bundle", "create", "release-day", "--skills", "ship", "--json")
+    run = whet("prompt", "bundle", "create", "release-day", "--skills", "ship", "--json")
     assert (run.returncode, answer(run)["code"], file.read_bytes()) == (1, "bundle-exists", before)
-    forced = whet("bundle", "create", "release-day", "--skills", "ship", "--force")
+    forced = whet("prompt", "bundle", "create", "release-day", "--skills", "ship", "--force")
     assert (forced.returncode, forced.stderr) == (0, "release-day names 1 skill.\n")
     assert file.with_name("release-day.yaml.before").read_bytes() == before
 
 
 def test_delete_says_where_the_file_is_kept(file: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
     whet(*WORDS)
-    run = whet("bundle", "delete", "release-day")
+    run = whet("prompt", "bundle", "delete", "release-day")
     assert (run.stdout, run.stderr) == ("", f"Release day is deleted; its file is kept as {file}.removed.\n")
     assert not file.exists() and file.with_name("release-day.yaml.removed").exists()
-    assert whet("bundle", "list").stderr == (
-        "No bundles yet.\nhint: `whet bundle create NAME --skills A,B` makes one.\n"
+    assert whet("prompt", "bundle", "list").stderr == (
+        "No bundles yet.\nhint: `whet prompt bundle create NAME --skills A,B` makes one.\n"
     )
 
 
 def test_on_a_pipe_each_bundle_is_a_line(file: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
     whet(*WORDS, "--description", "All\tfor a \x1b[2J release.")
     file.with_name("broken.yaml").write_text("skills: {}\n", encoding="utf-8")
-    run = whet("bundle", "list")
+    run = whet("prompt", "bundle", "list")
     assert run.stdout == "Release day\ttag, ship, gone\tAll for a \\x1b[2J release.\n"
     assert run.stderr == (
         f"{file.with_name('broken.yaml')}: error: broken.yaml was left out: it names no skills. [bundle-invalid]\n"
@@ -111,8 +111,8 @@ def test_a_terminal_gets_a_table_that_fits(
     columns: int, file: Path, whet: Callable[..., CompletedProcess[str]], shown: Callable[..., Screen]
 ) -> None:
     whet(*WORDS, *SAYS)
-    whet("bundle", "create", "all", "--skills", ",".join(f"skill-{number}" for number in range(30)))
-    screen = shown("bundle", "list", columns=columns)
+    whet("prompt", "bundle", "create", "all", "--skills", ",".join(f"skill-{number}" for number in range(30)))
+    screen = shown("prompt", "bundle", "list", columns=columns)
     assert max(map(width, screen.text().splitlines())) <= columns
     if columns == 60:
         assert screen.text() == (
@@ -125,12 +125,12 @@ def test_a_terminal_gets_a_table_that_fits(
 
 def test_here_is_the_trusted_project(file: Path, tmp_path: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
     (tmp_path / ".git").mkdir()
-    whet("trust")
+    whet("guard", "trust")
     run = whet(*WORDS, "--here")
     assert run.stdout == f"{tmp_path / '.agents' / 'bundles' / 'release-day.yaml'}\n"
     assert not file.exists()
     assert whet(*WORDS).stdout == f"{file}\n"
-    assert whet("bundle", "list").stderr.endswith(" this one was left out. [bundle-duplicate]\n")
+    assert whet("prompt", "bundle", "list").stderr.endswith(" this one was left out. [bundle-duplicate]\n")
 
 
 @pytest.mark.parametrize(
@@ -148,5 +148,5 @@ def test_here_is_the_trusted_project(file: Path, tmp_path: Path, whet: Callable[
 def test_what_does_not_go_together_is_said(
     words: list[str], message: str, whet: Callable[..., CompletedProcess[str]]
 ) -> None:
-    run = whet("bundle", *words)
+    run = whet("prompt", "bundle", *words)
     assert (run.returncode, run.stdout, run.stderr.splitlines()[0]) == (2, "", f"error: {message}")

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from pathlib import Path
     from subprocess import CompletedProcess
 
-CREATE = ("create", "deploy", "--description", "Deploys the site. Use when asked to deploy it.", "--body", "Push it.\n")
+CREATE = ("new", "deploy", "--description", "Deploys the site. Use when asked to deploy it.", "--body", "Push it.\n")
 
 
 @pytest.fixture
 def deploy(home: Path, whet: Callable[..., CompletedProcess[str]]) -> Path:
-    """A skill made by `whet create`."""
+    """A skill made by `whet new`."""
     assert whet(*CREATE).returncode == 0
     return home / ".agents" / "skills" / "deploy"
 
@@ -39,16 +39,16 @@ def printed(run: CompletedProcess[str]) -> tuple[int, str, str]:
 def test_create_prints_the_path_and_improves_in_place(home: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
     path = home / ".agents" / "skills" / "deploy"
     assert printed(whet(*CREATE)) == (0, f"{path}\n", "Created deploy, version 1.\n")
-    better = whet("create", "Deploy", "--body", "Push it twice.\n")
+    better = whet("new", "Deploy", "--body", "Push it twice.\n")
     assert printed(better) == (0, f"{path}\n", "Improved deploy to version 2.\n")
-    same = whet("create", "deploy", "--body", "Push it twice.\n")
+    same = whet("new", "deploy", "--body", "Push it twice.\n")
     assert printed(same) == (0, f"{path}\n", "Nothing changes: the skill is so already.\n")
     assert os.listdir(path.parent) == ["deploy"]
 
 
 def test_the_document_of_create(deploy: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
     shown = answer(whet("show", "deploy", "--json"))
-    made = answer(whet("create", "deploy", "--body", "Push it twice.\n", "--set-version", "minor", "--json"))
+    made = answer(whet("new", "deploy", "--body", "Push it twice.\n", "--set-version", "minor", "--json"))
     digest = answer(whet("show", "deploy", "--json"))["digest"]
     assert digest not in ("", shown["digest"])
     assert made == {
@@ -79,29 +79,31 @@ def test_texts_come_from_the_line_a_file_or_standard_input(
     assert (deploy / "SKILL.md").read_text(encoding="utf-8").endswith("---\n\nFrom a file.\n")
     data = bytes(range(256))
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
-    assert whet("write-file", "deploy", "assets/all.bin", "--content-file", "-").returncode == 0
+    assert whet("skill", "write-file", "deploy", "assets/all.bin", "--content-file", "-").returncode == 0
     assert (deploy / "assets" / "all.bin").read_bytes() == data
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"From a pipe: \xc3\xa4.\n")))
-    assert whet("create", "deploy", "--body-file", "-").returncode == 0
+    assert whet("new", "deploy", "--body-file", "-").returncode == 0
     assert (deploy / "SKILL.md").read_text(encoding="utf-8").endswith("---\n\nFrom a pipe: ä.\n")
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
-    refused = answer(whet("create", "deploy", "--body-file", "-", "--json"))
+    refused = answer(whet("new", "deploy", "--body-file", "-", "--json"))
     assert (refused["code"], refused["error"]) == ("not-a-text-file", "standard input is not UTF-8 at byte 128.")
 
 
 def test_edit_and_patch_say_the_new_version(deploy: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
     run = whet("edit", "deploy", "--body", "Push it.\nPush it.\n")
     assert printed(run) == (0, f"{deploy}\n", "Changed deploy, version 2.\n")
-    many = whet("patch", "deploy", "--find", "Push", "--replace", "- Pull", "--all")
+    many = whet("skill", "patch", "deploy", "--find", "Push", "--replace", "- Pull", "--all")
     assert printed(many) == (0, f"{deploy}\n", "Changed deploy, version 3: 2 replacements.\n")
-    one = answer(whet("patch", "deploy", "--find=- Pull it.\n- Pull", "--replace=", "--set-version", "keep", "--json"))
+    one = answer(
+        whet("skill", "patch", "deploy", "--find=- Pull it.\n- Pull", "--replace=", "--set-version", "keep", "--json")
+    )
     assert (one["replacements"], one["version"], one["path"]) == (1, "3", str(deploy))
     assert (deploy / "SKILL.md").read_text(encoding="utf-8").endswith("---\n\n it.\n")
 
 
 def test_a_patch_that_fails_tells_the_closest_lines(deploy: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
     before = (deploy / "SKILL.md").read_bytes()
-    words = ("patch", "deploy", "--find", "Push  it.", "--replace", "Pull it.")
+    words = ("skill", "patch", "deploy", "--find", "Push  it.", "--replace", "Pull it.")
     refused = whet(*words, "--json")
     assert (refused.returncode, answer(refused)["closest"][0]) == (1, {"line": 8, "text": "Push it."})
     assert whet(*words).stderr.startswith("error: The text to find is not there: 'Push  it.'.\nhint: Line 8 differs")
@@ -112,14 +114,16 @@ def test_a_patch_that_fails_tells_the_closest_lines(deploy: Path, whet: Callable
 
 def test_files_are_written_patched_and_removed(deploy: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
     file = deploy / "scripts" / "run.sh"
-    words = ("write-file", "deploy", "scripts/run.sh", "--content", "echo hi\n")
+    words = ("skill", "write-file", "deploy", "scripts/run.sh", "--content", "echo hi\n")
     wrote = "Wrote scripts/run.sh of deploy, version 2.\n"
     assert printed(whet(*words, "--executable")) == (0, f"{deploy}\n", wrote)
     assert os.access(file, os.X_OK) or os.name == "nt"
-    assert whet("patch", "deploy", "--file", "scripts/run.sh", "--find", "hi", "--replace", "ho").returncode == 0
+    assert (
+        whet("skill", "patch", "deploy", "--file", "scripts/run.sh", "--find", "hi", "--replace", "ho").returncode == 0
+    )
     assert file.read_text(encoding="utf-8") == "echo ho\n"
     assert os.access(file, os.X_OK) or os.name == "nt"
-    removed = answer(whet("remove-file", "deploy", "scripts/run.sh", "--json"))
+    removed = answer(whet("skill", "remove-file", "deploy", "scripts/run.sh", "--json"))
     assert (removed["path"], removed["version"], removed["entry"], removed["file"]) == (
         *(str(deploy), "4", 4),
         "scripts/run.sh",
@@ -127,28 +131,28 @@ def test_files_are_written_patched_and_removed(deploy: Path, whet: Callable[...,
     assert not file.exists()
 
 
-def test_rename_delete_and_restore(deploy: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
+def test_rename_remove_and_undo(deploy: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
     ship = deploy.with_name("ship")
-    assert printed(whet("rename", "deploy", "ship")) == (0, f"{ship}\n", "deploy is now ship, version 2.\n")
+    assert printed(whet("skill", "rename", "deploy", "ship")) == (0, f"{ship}\n", "deploy is now ship, version 2.\n")
     assert os.listdir(deploy.parent) == ["ship"]
-    gone = "Deleted ship; `whet restore ship` brings it back.\n"
-    assert printed(whet("delete", "ship", "--reason", "Not needed.")) == (0, "", gone)
+    gone = "Deleted ship; `whet undo ship` brings it back.\n"
+    assert printed(whet("remove", "ship", "--reason", "Not needed.")) == (0, "", gone)
     assert os.listdir(deploy.parent) == []
-    assert printed(whet("restore", "ship")) == (0, f"{ship}\n", "Restored ship, version 2.\n")
+    assert printed(whet("undo", "ship")) == (0, f"{ship}\n", "ship is as it was (entry 5).\n")
     assert os.listdir(deploy.parent) == ["ship"]
 
 
 @pytest.mark.parametrize(
     "words",
     [
-        ["create", "deploy", "--body", "x"],
+        ["new", "deploy", "--body", "x"],
         ["edit", "deploy", "--body", "x"],
-        ["patch", "deploy", "--find", "Push", "--replace", "Pull"],
-        ["rename", "deploy", "ship"],
-        ["delete", "deploy"],
-        ["write-file", "deploy", "references/a.md", "--content", "x"],
+        ["skill", "patch", "deploy", "--find", "Push", "--replace", "Pull"],
+        ["skill", "rename", "deploy", "ship"],
+        ["remove", "deploy"],
+        ["skill", "write-file", "deploy", "references/a.md", "--content", "x"],
     ],
-    ids=lambda words: words[0],
+    ids=" ".join,
 )
 def test_every_change_can_be_proposed_only(
     words: list[str], deploy: Path, whet: Callable[..., CompletedProcess[str]]
@@ -156,7 +160,7 @@ def test_every_change_can_be_proposed_only(
     before = (deploy / "SKILL.md").read_bytes()
     run = whet(*words, "--stage")
     assert (run.returncode, run.stdout) == (0, "")
-    assert run.stderr.startswith("Proposal 1 waits: Writes are staged. `whet approve 1` does it.\n")
+    assert run.stderr.startswith("Proposal 1 waits: Writes are staged. `whet proposals approve 1` does it.\n")
     assert os.listdir(deploy.parent) == ["deploy"] and (deploy / "SKILL.md").read_bytes() == before
     proposed = answer(whet(*words, "--stage", "--json"))
     assert (proposed["staged"], proposed["proposal"], proposed["entry"]) == (True, 2, None)

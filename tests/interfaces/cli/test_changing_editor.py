@@ -152,7 +152,7 @@ def test_a_bundled_skill_becomes_a_proposal(
     editor("path.write_text(text + 'More.\\n', encoding='utf-8')")
     run = whet("edit", "commit-messages")
     assert (run.returncode, run.stdout, left(tmp_path)) == (0, "", [])
-    assert run.stderr.startswith("Proposal 1 waits: It ships with Whet. `whet approve 1` does it.\n")
+    assert run.stderr.startswith("Proposal 1 waits: It ships with Whet. `whet proposals approve 1` does it.\n")
     assert not (home / ".agents" / "skills" / "commit-messages").exists()
 
 

@@ -83,10 +83,10 @@ def test_nothing_was_changed_yet(skill: Callable[..., Path], whet: Callable[...,
     for words, said in (
         (["history"], "The history has no entries yet."),
         (["history", "thing"], "The history has no entries about thing."),
-        (["verify-history"], "The history has no entries yet."),
-        (["pending"], "Nothing waits."),
-        (["usage"], "Nothing is recorded yet."),
-        (["usage", "thing"], "Nothing is recorded about thing yet."),
+        (["history", "verify"], "The history has no entries yet."),
+        (["proposals", "list"], "Nothing waits."),
+        (["learn", "usage"], "Nothing is recorded yet."),
+        (["learn", "usage", "thing"], "Nothing is recorded about thing yet."),
     ):
         run = whet(*words)
         assert (words, run.returncode, run.stdout, run.stderr) == (words, 0, "", f"{said}\n")
@@ -102,17 +102,17 @@ def test_an_export_is_json_with_and_without_asking(deploy: Path, whet: Callable[
 
 @pytest.mark.usefixtures("deploy")
 def test_diff_of_the_last_and_of_any_versions(whet: Callable[..., CompletedProcess[str]]) -> None:
-    run = whet("diff", "deploy")
+    run = whet("history", "diff", "deploy")
     assert (run.returncode, run.stderr) == (0, "")
     assert run.stdout.startswith("--- v2/SKILL.md\n+++ now/SKILL.md\n@@")
     assert run.stdout.endswith("-Two.\n+Three.\n")
-    assert whet("diff", "deploy", "3", "1").stdout.endswith("-Three.\n+One.\n")
-    told = answer(whet("diff", "deploy", "1", "--json"))
+    assert whet("history", "diff", "deploy", "3", "1").stdout.endswith("-Three.\n+One.\n")
+    told = answer(whet("history", "diff", "deploy", "1", "--json"))
     assert (told["name"], told["from"], told["to"], told["text"]) == (
         *("deploy", 1, None),
-        whet("diff", "deploy", "1").stdout,
+        whet("history", "diff", "deploy", "1").stdout,
     )
-    same = whet("diff", "deploy", "3")
+    same = whet("history", "diff", "deploy", "3")
     assert (same.returncode, same.stdout, same.stderr) == (0, "", "There is no difference.\n")
 
 
@@ -127,7 +127,7 @@ def test_a_diff_has_colours_and_no_tricks() -> None:
 
 
 def test_rollback_and_undo(deploy: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
-    run = whet("rollback", "deploy", "--to", "1", "--reason", "Better.")
+    run = whet("undo", "deploy", "--to", "1", "--reason", "Better.")
     assert (run.returncode, run.stdout, run.stderr) == (0, f"{deploy}\n", "deploy is as it was (entry 4).\n")
     assert body(deploy) == "One.\n"
     undone = answer(whet("undo", "4", "--json"))
@@ -158,8 +158,8 @@ def test_undoing_a_creation_says_that_the_skill_is_gone(home: Path, whet: Callab
 
 @pytest.mark.usefixtures("deploy")
 def test_the_history_proves_itself(tmp_path: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
-    told = answer(whet("verify-history", "--json"))
-    run = whet("verify-history")
+    told = answer(whet("history", "verify", "--json"))
+    run = whet("history", "verify")
     assert (run.returncode, run.stdout, run.stderr) == (0, f"{told['lineage']}\n", "The history is whole: 3 entries.\n")
     assert told == {
         "success": True,
@@ -172,11 +172,11 @@ def test_the_history_proves_itself(tmp_path: Path, whet: Callable[..., Completed
     with connection:
         connection.execute("UPDATE journal SET reason = 'Another.' WHERE id = 1")
     connection.close()
-    broken = whet("verify-history", "--json")
+    broken = whet("history", "verify", "--json")
     problems = [(problem["entry"], problem["code"]) for problem in answer(broken)["problems"]]
     assert (broken.returncode, answer(broken)["success"], answer(broken)["valid"]) == (1, True, False)
     assert problems == [(1, "entry-changed")]
-    said = whet("verify-history")
+    said = whet("history", "verify")
     assert (said.returncode, said.stdout.splitlines()[0]) == (
         1,
         "entry 1: error: Entry 1 is not what was written. [entry-changed]",
@@ -187,27 +187,27 @@ def test_the_history_proves_itself(tmp_path: Path, whet: Callable[..., Completed
 def test_proposals_wait_are_shown_and_decided(deploy: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
     for text in ("Four.\n", "Five.\n"):
         assert whet("edit", "deploy", "--body", text, "--stage", "--reason", "Shorter.").returncode == 0
-    waiting = answer(whet("pending", "--json"))
+    waiting = answer(whet("proposals", "list", "--json"))
     times = [proposal["time"] for proposal in waiting["proposals"]]
-    run = whet("pending")
+    run = whet("proposals", "list")
     assert run.stdout == "".join(f"{n}\t{times[n - 1]}\tuser\tedit\tdeploy\tShorter.\n" for n in (1, 2))
-    one = whet("pending", "1")
+    one = whet("proposals", "show", "1")
     assert one.stdout.startswith(
         f"proposal  1\nskill     deploy\nwhat      edit\nwho       user\nwhen      {times[0]}\nreason    Shorter.\n"
         "waits     Writes are staged.\n\n--- deploy/SKILL.md\n+++ deploy/SKILL.md\n"
     )
     assert one.stdout.endswith("-Three.\n+Four.\n")
-    assert one.stderr == "hint: `whet approve 1` does it, `whet reject 1` does not.\n"
-    approved = whet("approve", "1")
+    assert one.stderr == "hint: `whet proposals approve 1` does it, `whet proposals reject 1` does not.\n"
+    approved = whet("proposals", "approve", "1")
     assert (approved.returncode, approved.stdout, approved.stderr) == (0, "", "Proposal 1 is done (entry 4).\n")
     assert body(deploy) == "Four.\n"
-    stale = whet("approve", "2", "--json")
+    stale = whet("proposals", "approve", "2", "--json")
     assert (stale.returncode, answer(stale)["code"], body(deploy)) == (1, "proposal-stale", "Four.\n")
     assert whet("edit", "deploy", "--body", "Six.\n", "--stage").returncode == 0
-    rejected = whet("reject", "3", "--reason", "No.")
+    rejected = whet("proposals", "reject", "3", "--reason", "No.")
     assert (rejected.returncode, rejected.stdout, rejected.stderr) == (0, "", "Proposal 3 is rejected.\n")
-    assert answer(whet("pending", "--json")) == {"success": True, "proposals": [], "count": 0}
-    assert answer(whet("approve", "3", "--json"))["code"] == "proposal-decided"
+    assert answer(whet("proposals", "list", "--json")) == {"success": True, "proposals": [], "count": 0}
+    assert answer(whet("proposals", "approve", "3", "--json"))["code"] == "proposal-decided"
 
 
 def test_proposals_are_a_table_on_a_terminal() -> None:
@@ -228,17 +228,17 @@ def test_usage_is_imported_and_told(tmp_path: Path, whet: Callable[..., Complete
     }
     file = tmp_path / ".usage.json"
     file.write_text(json.dumps(records), encoding="utf-8")
-    run = whet("usage", "--import", str(file))
+    run = whet("learn", "usage", "--import", str(file))
     assert (run.returncode, run.stdout) == (0, "")
     assert run.stderr == ("Took over the counts of 1 skill.\nLeft out odd: view_count is -1, which is not a count.\n")
-    again = answer(whet("usage", "--import", str(file), "--json"))
+    again = answer(whet("learn", "usage", "--import", str(file), "--json"))
     assert (again["imported"], [item["skill"] for item in again["skipped"]], again["report"]) == (0, ["odd"], [])
-    assert whet("usage").stdout == f"deploy\t3\t2\t1\t0\t0\t0\t{TIME}\n"
-    assert whet("usage", "Deploy").stdout == f"\t3\t2\t1\t0\t0\t0\t{TIME}\t\n"
-    told = answer(whet("usage", "deploy", "--json"))
+    assert whet("learn", "usage").stdout == f"deploy\t3\t2\t1\t0\t0\t0\t{TIME}\n"
+    assert whet("learn", "usage", "Deploy").stdout == f"\t3\t2\t1\t0\t0\t0\t{TIME}\t\n"
+    told = answer(whet("learn", "usage", "deploy", "--json"))
     assert (told["name"], told["total"], told["report"]) == ("deploy", told["versions"][0], [])
     assert (told["total"]["views"], told["total"]["last"]) == (3, TIME)
-    assert [total["skill"] for total in answer(whet("usage", "--json"))["skills"]] == ["deploy"]
+    assert [total["skill"] for total in answer(whet("learn", "usage", "--json"))["skills"]] == ["deploy"]
 
 
 def test_usage_is_a_table_on_a_terminal() -> None:

@@ -1,4 +1,4 @@
-"""`whet commands`."""
+"""`whet prompt commands`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def reserved(root: Path) -> str:
 
 
 def test_on_a_pipe_each_command_is_a_line(root: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
-    run = whet("--root", str(root), "commands")
+    run = whet("--root", str(root), "prompt", "commands")
     assert (run.returncode, run.stdout, run.stderr) == (
         0,
         "/deploy\t[environment] [version]\tShips it.\n/re-deploy\t\tDoes one thing.\n",
@@ -42,7 +42,7 @@ def test_on_a_pipe_each_command_is_a_line(root: Path, whet: Callable[..., Comple
 
 
 def test_the_document(root: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
-    run = whet("--root", str(root), "commands", "/re", "--json")
+    run = whet("--root", str(root), "prompt", "commands", "/re", "--json")
     answer = json.loads(run.stdout)
     command = {
         "name": "re-deploy",
@@ -56,15 +56,15 @@ def test_the_document(root: Path, whet: Callable[..., CompletedProcess[str]]) ->
 
 
 def test_a_prefix_chooses(root: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
-    assert whet("--root", str(root), "commands", "dep").stdout.split()[0] == "/deploy"
-    run = whet("--root", str(root), "commands", "zzz")
+    assert whet("--root", str(root), "prompt", "commands", "dep").stdout.split()[0] == "/deploy"
+    run = whet("--root", str(root), "prompt", "commands", "zzz")
     assert (run.returncode, run.stdout) == (0, "")
     assert run.stderr == f"No slash command has 'zzz' in it.\n{reserved(root)}"
 
 
 def test_without_skills_there_are_no_commands(tmp_path: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
     (tmp_path / "empty").mkdir()
-    run = whet("--root", str(tmp_path / "empty"), "commands")
+    run = whet("--root", str(tmp_path / "empty"), "prompt", "commands")
     assert (run.returncode, run.stdout, run.stderr) == (0, "", "No slash commands.\n")
 
 
@@ -77,6 +77,6 @@ def test_no_command_is_left_out(
 
 
 def test_a_terminal_gets_a_table_that_fits(root: Path, shown: Callable[..., Screen]) -> None:
-    assert shown("--root", str(root), "commands", columns=60).text() == (
+    assert shown("--root", str(root), "prompt", "commands", columns=60).text() == (
         "COMMAND               DESCRIPTION\n/deploy [environmen…  Ships it.\n/re-deploy            Does one thing.\n"
     )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from whet.interfaces.cli.verbs import VERBS
+from whet.interfaces.cli.verbs import COMMANDS, GROUPS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,57 +34,63 @@ def complete(
     return ask
 
 
-def test_commands_come_first(complete: Callable[..., list[str]]) -> None:
-    assert complete("") == complete() == list(VERBS)
-    assert complete("un") == ["unpin", "undo", "uninstall", "unpack", "untrust"]
-    assert complete("--quiet", "--root", "x", "un") == ["unpin", "undo", "uninstall", "unpack", "untrust"]
+def test_commands_and_groups_come_first(complete: Callable[..., list[str]]) -> None:
+    words = dict.fromkeys((*(name for name in COMMANDS if " " not in name), *GROUPS))
+    assert complete("") == complete() == [*words]
+    assert complete("un") == ["undo"]
+    assert complete("--quiet", "--root", "x", "up") == ["update"]
     assert complete("--qu") == ["--quiet"]
     assert complete("--root", "") == []
+    assert complete("skill", "un") == ["unpin", "unpack"]
+    assert complete("history", "d") == ["diff", "deploy", "digest-mail"]
 
 
 def test_options_of_the_command_and_everywhere(complete: Callable[..., list[str]]) -> None:
     assert complete("list", "--c") == ["--category", "--cursor"]
     assert complete("view", "--f") == ["--file"]
-    assert complete("pack", "--") == [
+    assert complete("skill", "pack", "--") == [
         *("--output", "--root", "--project", "--json", "--quiet", "--no-input", "--version", "--help")
     ]
 
 
 def test_rules_of_the_guard_and_their_categories(complete: Callable[..., list[str]]) -> None:
-    assert complete("rules", "pipe-sh") == ["pipe-shady"]
-    assert complete("rules", "--category", "h") == ["hiding"]
+    assert complete("guard", "rules", "pipe-sh") == ["pipe-shady"]
+    assert complete("guard", "rules", "--category", "h") == ["hiding"]
 
 
 def test_names_of_skills_also_hidden_ones(complete: Callable[..., list[str]]) -> None:
     assert complete("show", "") == ["deploy", "digest-mail", "tools:lint"]
     assert complete("show", "--file", "x", "d") == ["deploy", "digest-mail"]
-    assert complete("enable", "tools:") == ["tools:lint"]
-    assert complete("validate", "deploy", "di") == ["digest-mail"]
-    assert complete("--json", "digest", "de") == ["deploy"]
+    assert complete("skill", "enable", "tools:") == ["tools:lint"]
+    assert complete("skill", "validate", "deploy", "di") == ["digest-mail"]
+    assert complete("--json", "sources", "digest", "de") == ["deploy"]
 
 
 def test_names_of_bundles_where_a_bundle_is_meant(
     complete: Callable[..., list[str]], whet: Callable[..., CompletedProcess[str]]
 ) -> None:
-    assert complete("bundle", "show", "") == []
-    assert whet("bundle", "create", "Deploy day", "--skills", "deploy").returncode == 0
+    assert complete("prompt", "bundle", "show", "") == []
+    assert whet("prompt", "bundle", "create", "Deploy day", "--skills", "deploy").returncode == 0
     for words in (["show"], ["delete"], ["--json", "show"]):
-        assert complete("bundle", *words, "") == ["deploy-day"]
-    assert complete("render", "de") == ["deploy", "deploy-day"]
-    assert complete("render", "--budget", "9", "tools:lint", "di") == ["digest-mail"]
-    assert complete("needs", "deploy", "d") == ["deploy", "digest-mail"]
+        assert complete("prompt", "bundle", *words, "") == ["deploy-day"]
+    assert complete("prompt", "render", "de") == ["deploy", "deploy-day"]
+    assert complete("prompt", "render", "--budget", "9", "tools:lint", "di") == ["digest-mail"]
+    assert complete("skill", "needs", "deploy", "d") == ["deploy", "digest-mail"]
 
 
 def test_what_is_deleted_proposed_or_in_the_history(
     complete: Callable[..., list[str]], whet: Callable[..., CompletedProcess[str]]
 ) -> None:
-    for verb in ("restore", "approve", "reject", "pending", "undo"):
+    for verb in ("restore", "approve", "reject", "pending"):
         assert complete(verb, "") == []
+    assert complete("undo", "") == ["deploy", "digest-mail", "tools:lint"]
     assert whet("delete", "deploy").returncode == 0
     assert whet("edit", "digest-mail", "--body", "x", "--stage").returncode == 0
-    assert (complete("restore", ""), complete("history", "")) == (["deploy"], ["digest-mail", "tools:lint"])
+    known = ["diff", "verify", "backup", "restore", "digest-mail", "tools:lint"]
+    assert (complete("restore", ""), complete("history", "")) == (["deploy"], known)
     assert [complete(verb, "") for verb in ("approve", "reject", "pending")] == [["1"]] * 3
-    assert complete("undo", "") == ["2", "1"]
+    assert complete("undo", "") == ["2", "1", "digest-mail", "tools:lint", "deploy"]
+    assert complete("proposals", "show", "") == ["1"]
 
 
 def test_nothing_where_nothing_or_a_file_fits(complete: Callable[..., list[str]]) -> None:
@@ -109,10 +115,10 @@ def test_nothing_where_nothing_or_a_file_fits(complete: Callable[..., list[str]]
 
 
 def test_choices_of_an_option_and_an_argument(complete: Callable[..., list[str]]) -> None:
-    assert complete("validate", "--profile", "") == ["spec", "upload", "quality"]
+    assert complete("skill", "validate", "--profile", "") == ["spec", "upload", "quality"]
     assert complete("completion", "") == ["bash", "zsh", "fish"]
-    assert complete("index", "--format", "") == ["bullet", "xml", "json", "tool"]
-    assert complete("bundle", "") == ["list", "show", "create", "delete"]
+    assert complete("prompt", "index", "--format", "") == ["bullet", "xml", "json", "tool"]
+    assert complete("prompt", "bundle", "") == ["list", "show", "create", "delete"]
     assert complete("connect", "c") == ["claude-code", "codex", "cursor"]
     assert complete("connect", "codex", "--writes", "") == ["propose", "allow"]
 

@@ -1,4 +1,4 @@
-"""`whet trust`, `untrust`, `enable`, `disable`, `roots`."""
+"""`whet guard trust`, `untrust`, `enable`, `disable`, `roots`."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ def repo(skill: Callable[..., Path], tmp_path: Path) -> Path:
 
 
 def test_trust_is_given_listed_and_taken_back(repo: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
-    assert whet("list").stderr == "1 project skill waiting for trust (`whet trust`).\n"
-    assert whet("trust").stderr == f"{repo} is trusted now: 1 skill (theirs).\n"
-    assert whet("trust").stderr == f"{repo} was trusted already: 1 skill (theirs).\n"
-    listed = answer(whet("trust", "--list", "--json"))["trusted"]
+    assert whet("list").stderr == "1 project skill waiting for trust (`whet guard trust`).\n"
+    assert whet("guard", "trust").stderr == f"{repo} is trusted now: 1 skill (theirs).\n"
+    assert whet("guard", "trust").stderr == f"{repo} was trusted already: 1 skill (theirs).\n"
+    listed = answer(whet("guard", "trust", "--list", "--json"))["trusted"]
     assert [(item["path"], item["identity"]) for item in listed] == [(str(repo), str(repo / ".git"))]
-    assert whet("trust", "--list").stdout == f"{'SINCE':<20}  PATH\n{listed[0]['since']}  {repo}\n"
-    assert whet("untrust").stderr == f"{repo} is no longer trusted.\n"
-    assert whet("untrust").stderr == f"{repo} was not trusted.\n"
-    assert whet("trust", "--list").stderr == "No repository is trusted.\n"
+    assert whet("guard", "trust", "--list").stdout == f"{'SINCE':<20}  PATH\n{listed[0]['since']}  {repo}\n"
+    assert whet("guard", "untrust").stderr == f"{repo} is no longer trusted.\n"
+    assert whet("guard", "untrust").stderr == f"{repo} was not trusted.\n"
+    assert whet("guard", "trust", "--list").stderr == "No repository is trusted.\n"
 
 
 def test_the_document_of_a_decision(repo: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
     expected = {"success": True, "project": str(repo), "trusted": True, "changed": True, "skills": ["theirs"]}
-    trusted = answer(whet("trust", "--json"))
+    trusted = answer(whet("guard", "trust", "--json"))
     assert [item["verdict"] for item in trusted.pop("verdicts")] == ["safe"] and trusted == expected
-    assert answer(whet("untrust", "--json")) == {**expected, "trusted": False}
+    assert answer(whet("guard", "untrust", "--json")) == {**expected, "trusted": False}
 
 
 def test_trust_can_be_taken_from_a_repository_that_is_gone(
@@ -54,30 +54,30 @@ def test_trust_can_be_taken_from_a_repository_that_is_gone(
     whet("--project", str(other), "trust")
     (other / ".git").rmdir()
     other.rmdir()
-    assert whet("untrust", str(other)).stderr == f"{other} is no longer trusted.\n"
-    whet("trust")
-    assert whet("untrust", str(repo / "work")).stderr == f"{repo} is no longer trusted.\n"
-    assert answer(whet("trust", "--list", "--json"))["trusted"] == []
+    assert whet("guard", "untrust", str(other)).stderr == f"{other} is no longer trusted.\n"
+    whet("guard", "trust")
+    assert whet("guard", "untrust", str(repo / "work")).stderr == f"{repo} is no longer trusted.\n"
+    assert answer(whet("guard", "trust", "--list", "--json"))["trusted"] == []
 
 
 def test_a_skill_is_switched_off_and_on(skill: Callable[..., Path], whet: Callable[..., CompletedProcess[str]]) -> None:
     skill("mine")
-    undo = "hint: `whet enable mine` takes it back.\n"
-    assert whet("disable", "mine").stderr == f"mine is not offered any more.\n{undo}"
-    assert whet("disable", "mine").stderr == f"mine was switched off already.\n{undo}"
+    undo = "hint: `whet skill enable mine` takes it back.\n"
+    assert whet("skill", "disable", "mine").stderr == f"mine is not offered any more.\n{undo}"
+    assert whet("skill", "disable", "mine").stderr == f"mine was switched off already.\n{undo}"
     assert "mine" not in whet("list").stdout
     assert "mine\tDoes one thing.\thidden: disabled\n" in whet("list", "--all").stdout
-    assert whet("enable", "mine").stderr == "mine is offered again.\n"
-    assert whet("enable", "mine").stderr == "mine was not switched off.\n"
+    assert whet("skill", "enable", "mine").stderr == "mine is offered again.\n"
+    assert whet("skill", "enable", "mine").stderr == "mine was not switched off.\n"
     assert "mine\t" in whet("list").stdout
 
 
 def test_one_surface_only(skill: Callable[..., Path], whet: Callable[..., CompletedProcess[str]]) -> None:
     skill("mine")
     expected = {"success": True, "name": "mine", "surface": "mcp", "enabled": False, "changed": True, "hint": ""}
-    assert answer(whet("disable", "mine", "--surface", "mcp", "--json")) == expected
+    assert answer(whet("skill", "disable", "mine", "--surface", "mcp", "--json")) == expected
     assert "mine\t" in whet("list").stdout
-    assert answer(whet("enable", "mine", "--surface", "mcp", "--json")) == {**expected, "enabled": True}
+    assert answer(whet("skill", "enable", "mine", "--surface", "mcp", "--json")) == {**expected, "enabled": True}
 
 
 def test_switched_off_elsewhere_is_said(
@@ -86,23 +86,23 @@ def test_switched_off_elsewhere_is_said(
     skill("mine")
     (tmp_path / "state").mkdir()
     (tmp_path / "state" / "config.toml").write_text('disabled = ["mine"]\n', encoding="utf-8")
-    whet("disable", "mine")
-    assert whet("enable", "mine").stderr.endswith("hint: It is still switched off by config.toml.\n")
+    whet("skill", "disable", "mine")
+    assert whet("skill", "enable", "mine").stderr.endswith("hint: It is still switched off by config.toml.\n")
 
 
 def test_roots_tell_what_was_found_where(
     repo: Path, home: Path, skill: Callable[..., Path], whet: Callable[..., CompletedProcess[str]]
 ) -> None:
     skill("mine")
-    run = whet("roots")
+    run = whet("clients", "roots")
     rows = [line.split() for line in run.stdout.splitlines()]
     assert rows[:3] == [
         ["SCOPE", "CLIENT", "SKILLS", "STATE", "PATH"],
         ["project", "agents", "1", "not", "trusted", str(repo / ".agents" / "skills")],
         ["user", "agents", "1", "trusted", str(home / ".agents" / "skills")],
     ]
-    assert run.stderr == "hint: Look at the project's skills, then run `whet trust`.\n"
-    first = answer(whet("roots", "--json"))["roots"][0]
+    assert run.stderr == "hint: Look at the project's skills, then run `whet guard trust`.\n"
+    first = answer(whet("clients", "roots", "--json"))["roots"][0]
     assert (first["scope"], first["client"], first["path"], first["exists"], first["trusted"], first["skills"]) == (
         "project",
         "agents",

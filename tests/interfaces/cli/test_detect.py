@@ -1,4 +1,4 @@
-"""`whet detect`: whether a skill should come up."""
+"""`whet find --decide`: whether a skill should come up."""
 
 from __future__ import annotations
 
@@ -51,15 +51,15 @@ def library(skill: Callable[..., Path], tmp_path: Path) -> None:
 
 
 def test_the_document(whet: Callable[..., CompletedProcess[str]]) -> None:
-    run = whet("detect", "please backport this fix to the release branch", "--json")
+    run = whet("find", "--decide", "please backport this fix to the release branch", "--json")
     answer = json.loads(run.stdout)
     assert (run.returncode, answer["success"], answer["skill"]) == (0, True, "backport")
     assert answer["decision"] in ("must", "may") and answer["evidence"]
 
 
 def test_what_is_for_people_comes_up_when_it_is_named(whet: Callable[..., CompletedProcess[str]]) -> None:
-    assert "ship-it" not in whet("detect", "ship the shop to production").stdout
-    named = whet("detect", "/ship-it the shop")
+    assert "ship-it" not in whet("find", "--decide", "ship the shop to production").stdout
+    named = whet("find", "--decide", "/ship-it the shop")
     assert (named.returncode, named.stdout) == (0, "must\tship-it\t1.0000\tthe message names it\n")
 
 
@@ -68,13 +68,13 @@ def test_files_in_play_keep_skills_for_other_files_away(
 ) -> None:
     skill("rust-port", "Backports a fix to a Rust release branch.", extra="paths: ['src/*.rs']\n")
     message = "please backport this rust fix to the rust release branch"
-    assert "rust-port" in whet("detect", message).stdout
-    assert "rust-port" in whet("detect", message, "--file", "a.py", "--file", "src/a.rs").stdout
-    assert "rust-port" not in whet("detect", message, "--file", "a.py", "--file", "b.py").stdout
+    assert "rust-port" in whet("find", "--decide", message).stdout
+    assert "rust-port" in whet("find", "--decide", message, "--file", "a.py", "--file", "src/a.rs").stdout
+    assert "rust-port" not in whet("find", "--decide", message, "--file", "a.py", "--file", "b.py").stdout
 
 
 def test_that_nothing_should_come_up_is_an_answer(whet: Callable[..., CompletedProcess[str]]) -> None:
-    run = whet("detect", "good morning")
+    run = whet("find", "--decide", "good morning")
     assert (run.returncode, run.stdout[:6], run.stderr) == (0, "none\t\t", "")
 
 
@@ -92,7 +92,7 @@ def test_a_terminal_gets_the_decision_and_the_evidence() -> None:
     empty = Screen(tty=True, colour=False, columns=80)
     render(NONE, empty, Namespace())
     assert empty.text() == "none  no skill should come up\n"
-    assert empty.hints == ["Nearest: git (12%). `whet find` shows more; `whet feedback` teaches."]
+    assert empty.hints == ["Nearest: git (12%). `whet find` shows more; `whet learn feedback` teaches."]
     far = Screen(tty=True, colour=False, columns=80)
     render(NONE._replace(confidence=0.004), far, Namespace())
     assert far.hints == []
@@ -134,19 +134,19 @@ def test_why_a_skill_does_not_come_up(change: dict[str, Any], place: list[str]) 
 
 
 def test_one_skill_is_asked_about(whet: Callable[..., CompletedProcess[str]]) -> None:
-    run = whet("detect", "ship the shop to production", "--skill", "ship-it", "--json")
+    run = whet("find", "--decide", "ship the shop to production", "--skill", "ship-it", "--json")
     answer = json.loads(run.stdout)
     assert (answer["decision"], answer["about"]["name"], answer["about"]["hidden"]["code"]) == (
         "none",
         "ship-it",
         "explicit-only",
     )
-    told = whet("detect", "ship the shop to production")
+    told = whet("find", "--decide", "ship the shop to production")
     assert (told.stdout, told.stderr) == (
         "none\t\t0.0000\t\n",
         "ship-it fits, but only a person may invoke it.\nhint: Type /ship-it.\n",
     )
-    assert whet("detect", "ship it", "--skill", "sihp-it").returncode == 1
+    assert whet("find", "--decide", "ship it", "--skill", "sihp-it").returncode == 1
 
 
 def test_a_pipe_gets_lines() -> None:

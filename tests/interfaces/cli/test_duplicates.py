@@ -1,4 +1,4 @@
-"""`whet duplicates`: its options, and what a person reads."""
+"""`whet learn duplicates`: its options, and what a person reads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`whet eval triggers`: its options, and the report as people and programs read it."""
+"""`whet learn eval triggers`: its options, and the report as people and programs read it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`whet feedback`: which options go together, and what is said."""
+"""`whet learn feedback`: which options go together, and what is said."""
 
 from __future__ import annotations
 
@@ -107,23 +107,25 @@ def test_several_words_or_standard_input_are_one_message(
     skill("pdf", "Fills in forms.")
     skill("ship", "Ships it.", extra="disable-model-invocation: true\n")
     assert (
-        whet("feedback", "pdf", "fill", "it", "in", "--fits").stderr == "Noted; pdf has 1 example, 0 counterexamples.\n"
+        whet("learn", "feedback", "pdf", "fill", "it", "in", "--fits").stderr
+        == "Noted; pdf has 1 example, 0 counterexamples.\n"
     )
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"stamp it\n"), encoding="utf-8"))
-    assert whet("feedback", "pdf", "-", "--does-not-fit").returncode == 0
-    assert whet("feedback", "--none", "sing", "to me").stderr == "Noted; 1 message for no skill.\n"
-    listed = json.loads(whet("feedback", "--list", "--json").stdout)["feedback"]
+    assert whet("learn", "feedback", "pdf", "-", "--does-not-fit").returncode == 0
+    assert whet("learn", "feedback", "--none", "sing", "to me").stderr == "Noted; 1 message for no skill.\n"
+    listed = json.loads(whet("learn", "feedback", "--list", "--json").stdout)["feedback"]
     assert [(item["skill"], item["message"], item["fits"]) for item in listed] == [
         (None, "sing to me", False),
         ("pdf", "stamp it", False),
         ("pdf", "fill it in", True),
     ]
-    assert json.loads(whet("feedback", "--none", "--list", "--json").stdout)["feedback"] == listed[:1]
-    assert whet("feedback", "ship", "now", "--fits").stderr == (
+    assert json.loads(whet("learn", "feedback", "--none", "--list", "--json").stdout)["feedback"] == listed[:1]
+    assert whet("learn", "feedback", "ship", "now", "--fits").stderr == (
         "Noted; ship has 1 example, 0 counterexamples.\n"
         "ship does not come up by itself, whatever is said: It says that only a person may invoke it.\n"
         "hint: Ask for it: /ship.\n"
     )
     assert (
-        whet("feedback", "--none", "sing", "to me", "--forget").stderr == "Forgot 1 remark; 0 messages for no skill.\n"
+        whet("learn", "feedback", "--none", "sing", "to me", "--forget").stderr
+        == "Forgot 1 remark; 0 messages for no skill.\n"
     )

@@ -1,4 +1,4 @@
-"""`whet find`, `whet list --query` and `whet index --for`: skills by what a message says."""
+"""`whet find`, `whet list --query` and `whet prompt index --for`: skills by what a message says."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_the_message_may_come_from_standard_input(
 
 def test_nothing_found_is_an_answer(whet: Callable[..., CompletedProcess[str]]) -> None:
     run = whet("find", "qwxyz")
-    hint = "hint: `whet list` shows every skill, `whet search` looks for others.\n"
+    hint = "hint: `whet list` shows every skill, `whet sources search` looks for others.\n"
     assert (run.returncode, run.stdout, run.stderr) == (0, "", f"No skill fits.\n{hint}")
 
 
@@ -114,7 +114,7 @@ def test_where_nothing_fits_well_that_is_said() -> None:
     assert screen.text() == "x\t0.0300\tone\ny\t0.0100\t\n"
     assert (screen.messages, screen.hints) == (
         ["No skill fits well."],
-        ["`whet list` shows every skill, `whet search` looks for others, `whet feedback` teaches."],
+        ["`whet list` shows every skill, `whet sources search` looks for others, `whet learn feedback` teaches."],
     )
 
 
@@ -126,9 +126,11 @@ def test_a_list_with_a_query_is_in_order_of_relevance(whet: Callable[..., Comple
 
 
 def test_an_index_for_a_message_lists_what_fits(whet: Callable[..., CompletedProcess[str]]) -> None:
-    run = whet("index", "--for", "draw a chart from this csv file", "--limit", "1", "--no-rules")
+    run = whet("prompt", "index", "--for", "draw a chart from this csv file", "--limit", "1", "--no-rules")
     assert run.stdout.splitlines()[0] == "▸ charts: Draws charts from a CSV file."
-    empty = whet("index", "--for", "")
+    empty = whet("prompt", "index", "--for", "")
     assert (empty.returncode, empty.stderr) == (2, "error: The message is empty.\nhint: Give the words of the user.\n")
-    small = whet("index", "--for", "draw a chart from this csv file", "--budget", "80", "--no-rules", "--json")
+    small = whet(
+        "prompt", "index", "--for", "draw a chart from this csv file", "--budget", "80", "--no-rules", "--json"
+    )
     assert "charts" in answer(small)["text"]

@@ -127,7 +127,7 @@ def state(whet: Callable[..., CompletedProcess[str]], tmp_path: Path) -> Path:
     for name, body in (("deploy", "Step one."), ("gone", "It is gone.")):
         assert not whet("create", name, "--description", f"Does {name}. Use it.", "--body", body).returncode
     for find, replace in (("one", "two"), ("two", "three")):
-        assert not whet("patch", "deploy", "--find", f"Step {find}", "--replace", f"Step {replace}").returncode
+        assert not whet("skill", "patch", "deploy", "--find", f"Step {find}", "--replace", f"Step {replace}").returncode
     assert not whet("delete", "gone").returncode
     with closing(sqlite3.connect(tmp_path / "state" / "state.db")) as connection:
         connection.execute("PRAGMA journal_mode = DELETE")
@@ -161,7 +161,7 @@ def test_damage_is_said_and_mended(
     assert stored.keys() <= everything(state).keys() and {*stored.values()} <= {
         path.read_bytes() for path in (state / "contents").glob("*/*")
     } | {value for value in stored.values() if value.startswith(b"X")}
-    proof = whet("verify-history", "--json")
+    proof = whet("history", "verify", "--json")
     assert (proof.returncode, told(proof)["problems"], whet("doctor", "--check").returncode) == (0, [], 0)
     assert whet("audit", "--verify").returncode == 0
     entries = told(whet("history", "--json"))["entries"]
@@ -175,8 +175,8 @@ def test_damage_is_said_and_mended(
     assert restored.returncode == (0 if case.back else 1), restored.stderr
     if case.back:
         assert (home / ".agents" / "skills" / "gone" / "SKILL.md").read_text().endswith("It is gone.\n")
-    assert whet("patch", "deploy", "--find", "Step three", "--replace", "Step four").returncode == 0
-    assert (whet("verify-history").returncode, whet("doctor", "--check").returncode) == (0, 0)
+    assert whet("skill", "patch", "deploy", "--find", "Step three", "--replace", "Step four").returncode == 0
+    assert (whet("history", "verify").returncode, whet("doctor", "--check").returncode) == (0, 0)
 
 
 @pytest.mark.parametrize("name", ["journal emptied", "entry forged", "last entries deleted"])
@@ -184,7 +184,7 @@ def test_nothing_is_written_to_a_history_that_was_cut(
     name: str, state: Path, whet: Callable[..., CompletedProcess[str]]
 ) -> None:
     CASES[name].damage(state)
-    run = whet("patch", "deploy", "--find", "Step three", "--replace", "Step four", "--json")
+    run = whet("skill", "patch", "deploy", "--find", "Step three", "--replace", "Step four", "--json")
     assert (run.returncode, told(run)["code"]) == (4, "history-cut") and "doctor --repair" in told(run)["hint"]
     assert whet("show", "deploy").returncode == 0, "readers go on"
 

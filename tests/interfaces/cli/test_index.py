@@ -1,4 +1,4 @@
-"""`whet index`."""
+"""`whet prompt index`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def root(skill: Callable[..., Path], tmp_path: Path) -> str:
 
 
 def answer(whet: Callable[..., CompletedProcess[str]], *words: str) -> dict[str, Any]:
-    run = whet("index", *words, "--json")
+    run = whet("prompt", "index", *words, "--json")
     assert (run.returncode, run.stderr) == (0, "")
     loaded = json.loads(run.stdout)
     assert isinstance(loaded, dict)
@@ -54,40 +54,40 @@ def test_the_document_has_what_was_promised(root: str, whet: Callable[..., Compl
 def test_standard_output_is_the_text_and_nothing_else(root: str, whet: Callable[..., CompletedProcess[str]]) -> None:
     for words in ([], ["--paths"], ["--no-rules"], *(["--format", shape] for shape in FORMATS)):
         found = answer(whet, "--root", root, *words)
-        run = whet("index", "--root", root, *words)
+        run = whet("prompt", "index", "--root", root, *words)
         report = found["report"]
         cost = f"{report['characters']:,} characters, {ABOUT}{report['tokens']:,} tokens"
         assert (run.stdout, run.stderr) == (found["text"], f"2 skills, {cost}; 0 shortened; 0 not listed.\n")
-        assert whet("index", "--root", root, *words, "--quiet").stderr == ""
+        assert whet("prompt", "index", "--root", root, *words, "--quiet").stderr == ""
 
 
 def test_a_terminal_gets_the_same(
     root: str, whet: Callable[..., CompletedProcess[str]], shown: Callable[..., Screen]
 ) -> None:
     text = answer(whet, "--root", root)["text"]
-    assert shown("index", "--root", root, colour=True, columns=20).text() == text
+    assert shown("prompt", "index", "--root", root, colour=True, columns=20).text() == text
 
 
 def test_what_was_cut_is_said(root: str, whet: Callable[..., CompletedProcess[str]]) -> None:
-    run = whet("index", "--root", root, "--budget", "60")
+    run = whet("prompt", "index", "--root", root, "--budget", "60")
     report = answer(whet, "--root", root, "--budget", "60")["report"]
     assert len(run.stdout) == report["characters"] <= 60
     assert run.stderr == (
         f"2 skills, {report['characters']} characters, {ABOUT}{report['tokens']} tokens; "
         f"{report['shortened']} shortened; 0 not listed.\nThe rules for the model did not fit.\n"
     )
-    one = whet("index", "--root", root, "--limit", "1")
+    one = whet("prompt", "index", "--root", root, "--limit", "1")
     assert one.stderr.startswith("1 skill, ") and one.stderr.endswith("; 0 shortened; 1 not listed.\n")
 
 
 def test_a_budget_for_nothing_and_nothing_for_a_budget(
     root: str, tmp_path: Path, whet: Callable[..., CompletedProcess[str]]
 ) -> None:
-    small = whet("index", "--root", root, "--tokens", "1")
+    small = whet("prompt", "index", "--root", root, "--tokens", "1")
     assert (small.returncode, small.stdout) == (0, "")
     assert small.stderr == "The budget is too small for any index; 2 skills not listed.\nhint: Give a larger one.\n"
     (tmp_path / "empty").mkdir()
-    empty = whet("index", "--root", str(tmp_path / "empty"))
+    empty = whet("prompt", "index", "--root", str(tmp_path / "empty"))
     assert (empty.returncode, empty.stdout) == (0, "")
     assert empty.stderr.startswith("There are no skills that a model may see.\nhint: ")
     assert answer(whet, "--root", str(tmp_path / "empty"))["text"] == ""
@@ -97,25 +97,25 @@ def test_a_skill_switched_off_at_the_command_line_is_not_in_it(
     skill: Callable[..., Path], whet: Callable[..., CompletedProcess[str]]
 ) -> None:
     skill("noisy")
-    assert "▸ noisy" in whet("index").stdout
-    whet("disable", "noisy", "--surface", "cli")
-    assert "▸ noisy" not in whet("index").stdout
+    assert "▸ noisy" in whet("prompt", "index").stdout
+    whet("skill", "disable", "noisy", "--surface", "cli")
+    assert "▸ noisy" not in whet("prompt", "index").stdout
 
 
 def test_the_help_tells_the_numbers_there_are() -> None:
-    text = parser_of("index")[0].format_help()
+    text = parser_of("prompt index")[0].format_help()
     assert f"(default {DEFAULT_CHARACTERS:,})" in text and f"{100 // WINDOW_SHARE} % of a context window" in text
     assert f"One of {', '.join(FORMATS)}." in " ".join(text.split())
 
 
 def test_a_program_can_parse_what_it_asked_for(root: str, whet: Callable[..., CompletedProcess[str]]) -> None:
-    run = whet("index", "--root", root, "--format", "json")
+    run = whet("prompt", "index", "--root", root, "--format", "json")
     assert [[*entry] for entry in json.loads(run.stdout)] == [
         ["note"],
         ["name", "description"],
         ["name", "description"],
     ]
-    run = whet("index", "--root", root, "--format", "xml")
+    run = whet("prompt", "index", "--root", root, "--format", "xml")
     assert [child.tag for child in ET.fromstring(run.stdout)] == ["note", "skill", "skill"]
 
 
@@ -131,12 +131,12 @@ def test_a_program_can_parse_what_it_asked_for(root: str, whet: Callable[..., Co
 def test_a_budget_that_makes_no_sense_is_refused(
     whet: Callable[..., CompletedProcess[str]], words: tuple[str, ...], said: str
 ) -> None:
-    run = whet("index", *words)
+    run = whet("prompt", "index", *words)
     assert (run.returncode, run.stdout) == (2, "")
     assert said in run.stderr
 
 
 def test_a_root_that_does_not_exist_is_named(shown: Callable[..., Screen], tmp_path: Path) -> None:
     nowhere = str(tmp_path / "nowhere")
-    screen = shown("index", "--root", nowhere)
+    screen = shown("prompt", "index", "--root", nowhere)
     assert screen.messages == ["There are no skills that a model may see.", f"The root {nowhere} does not exist."]

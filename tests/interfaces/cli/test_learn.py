@@ -1,4 +1,4 @@
-"""`whet learn` at the command line."""
+"""`whet learn sessions` at the command line."""
 
 from __future__ import annotations
 
@@ -35,28 +35,28 @@ def transcript(tmp_path: Path) -> str:
 def test_a_file_becomes_a_proposal_that_can_be_approved(
     whet: Callable[..., CompletedProcess[str]], transcript: str
 ) -> None:
-    told = whet("learn", transcript)
+    told = whet("learn", "sessions", transcript)
     assert (told.returncode, told.stdout.split("\t")[1:4]) == (0, ["create", "generate-client", "1"])
-    assert "`whet pending` shows what is proposed; `whet approve ID` does it." in told.stderr
-    assert whet("approve", "1").returncode == 0
+    assert "`whet proposals list` shows what is proposed; `whet proposals approve ID` does it." in told.stderr
+    assert whet("proposals", "approve", "1").returncode == 0
     assert "openapi-generator" in whet("show", "generate-client").stdout
 
 
 def test_a_dry_run_shows_the_skill(whet: Callable[..., CompletedProcess[str]], transcript: str) -> None:
-    told = whet("learn", transcript, "--dry-run")
+    told = whet("learn", "sessions", transcript, "--dry-run")
     assert (told.returncode, "name: generate-client" in told.stdout) == (0, True)
-    assert json.loads(whet("pending", "--json").stdout)["count"] == 0
+    assert json.loads(whet("proposals", "list", "--json").stdout)["count"] == 0
 
 
 def test_without_sessions_there_is_nothing_to_do(whet: Callable[..., CompletedProcess[str]]) -> None:
-    told = whet("learn")
+    told = whet("learn", "sessions")
     assert (told.returncode, told.stdout, told.stderr) == (0, "", "No session waits.\n")
-    answer = json.loads(whet("learn", "--json").stdout)
+    answer = json.loads(whet("learn", "sessions", "--json").stdout)
     assert (answer["success"], answer["sessions"], answer["left"]) == (True, [], 0)
 
 
 def test_one_bad_file_among_several_is_told_of(whet: Callable[..., CompletedProcess[str]], transcript: str) -> None:
-    answer = whet("learn", transcript, "no-such", "--json")
+    answer = whet("learn", "sessions", transcript, "no-such", "--json")
     told = [(report["captured"], report["code"]) for report in json.loads(answer.stdout)["sessions"]]
     assert (answer.returncode, told) == (1, [(True, "hard"), (False, "transcript-missing")])
 
@@ -72,12 +72,12 @@ def test_one_bad_file_among_several_is_told_of(whet: Callable[..., CompletedProc
 def test_what_does_not_go_together(
     whet: Callable[..., CompletedProcess[str]], words: tuple[str, ...], error: str
 ) -> None:
-    told = whet("learn", *words, "--json")
+    told = whet("learn", "sessions", *words, "--json")
     answer = json.loads(told.stdout)
     assert (told.returncode, answer["code"], answer["error"]) == (2, "usage", error)
 
 
 def test_a_model_that_is_named_must_be_one(whet: Callable[..., CompletedProcess[str]], transcript: str) -> None:
-    told = whet("learn", transcript, "--model", "nobody:none", "--json")
+    told = whet("learn", "sessions", transcript, "--model", "nobody:none", "--json")
     assert (told.returncode, json.loads(told.stdout)["success"]) == (2, False)
-    assert whet("learn", transcript, "--no-model").returncode == 0
+    assert whet("learn", "sessions", transcript, "--no-model").returncode == 0

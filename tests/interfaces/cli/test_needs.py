@@ -1,4 +1,4 @@
-"""`whet needs`."""
+"""`whet skill needs`."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def fleet(skill: Callable[..., Path], env: dict[str, str]) -> dict[str, str]:
 
 @pytest.mark.usefixtures("fleet")
 def test_each_thing_is_listed_once(whet: Callable[..., CompletedProcess[str]]) -> None:
-    run = whet("needs")
+    run = whet("skill", "needs")
     assert (run.returncode, run.stderr) == (0, "")
     assert run.stdout == (
         "env\tSHIP_TOKEN\tship, tug\tGet one at the port.\n"
         "command\tno-such-program\tship\tInstall no-such-program and put it on PATH.\n"
     )
-    assert whet("needs", "tug", "raft").stdout == "env\tSHIP_TOKEN\ttug\tGet one at the port.\n"
+    assert whet("skill", "needs", "tug", "raft").stdout == "env\tSHIP_TOKEN\ttug\tGet one at the port.\n"
 
 
 @pytest.mark.usefixtures("fleet")
@@ -49,23 +49,27 @@ def test_the_document(whet: Callable[..., CompletedProcess[str]]) -> None:
         "secret": True,
         "skills": ["tug"],
     }
-    assert json.loads(whet("needs", "tug", "--json").stdout) == {"success": True, "ready": False, "needs": [need]}
+    assert json.loads(whet("skill", "needs", "tug", "--json").stdout) == {
+        "success": True,
+        "ready": False,
+        "needs": [need],
+    }
 
 
 def test_check_turns_missing_things_into_a_no(
     fleet: dict[str, str], whet: Callable[..., CompletedProcess[str]]
 ) -> None:
-    run = whet("needs", "tug", "--check", "--json")
+    run = whet("skill", "needs", "tug", "--check", "--json")
     assert (run.returncode, json.loads(run.stdout)["ready"]) == (1, False)
     fleet["SHIP_TOKEN"] = "hush"
-    run = whet("needs", "tug", "--check")
+    run = whet("skill", "needs", "tug", "--check")
     assert (run.returncode, run.stdout, run.stderr) == (0, "", "Nothing is missing.\n")
-    assert "hush" not in whet("needs", "--json").stdout + whet("needs").stdout
+    assert "hush" not in whet("skill", "needs", "--json").stdout + whet("skill", "needs").stdout
 
 
 @pytest.mark.usefixtures("fleet")
 def test_a_terminal_gets_a_table_that_fits(shown: Callable[..., Screen]) -> None:
-    screen = shown("needs", columns=60)
+    screen = shown("skill", "needs", columns=60)
     assert screen.text() == (
         "KIND     NAME             FOR        HELP\n"
         "env      SHIP_TOKEN       ship, tug  Get one at the port.\n"

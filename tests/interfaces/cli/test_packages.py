@@ -23,7 +23,7 @@ def test_a_new_skill_goes_to_the_persons_own(home: Path, whet: Callable[..., Com
     run = whet("new", "my-skill")
     file = home / ".agents" / "skills" / "my-skill" / "SKILL.md"
     assert (run.returncode, run.stdout) == (0, f"{file}\n")
-    assert run.stderr.startswith("Fill in what is marked TODO.\nhint: Then run `whet validate --profile quality ")
+    assert run.stderr.startswith("Fill in what is marked TODO.\nhint: Then run `whet skill validate --profile quality ")
     assert "name: my-skill\n" in file.read_text(encoding="utf-8") and "\n# My skill\n" in file.read_text(
         encoding="utf-8"
     )
@@ -31,7 +31,7 @@ def test_a_new_skill_goes_to_the_persons_own(home: Path, whet: Callable[..., Com
 
 def test_a_new_skill_only_waits_to_be_filled_in(whet: Callable[..., CompletedProcess[str]]) -> None:
     whet("new", "my-skill")
-    findings = answer(whet("validate", "my-skill", "--profile", "quality", "--json"))["results"][0]["findings"]
+    findings = answer(whet("skill", "validate", "my-skill", "--profile", "quality", "--json"))["results"][0]["findings"]
     assert {finding["code"] for finding in findings} == {"leftover-marker"}
     whet("new", "other", "--description", "Cuts films. Use when a film is too long.")
     for query, names in (("my-skill", ["my-skill", "writing-skills"]), ("cut a film", ["other"]), ("zebra", [])):
@@ -65,7 +65,7 @@ def test_here_means_the_repository(tmp_path: Path, whet: Callable[..., Completed
     (tmp_path / ".git").mkdir()
     run = whet("new", "x", "--here")
     assert run.stdout == f"{tmp_path}/.agents/skills/x/SKILL.md\n"
-    assert run.stderr.endswith("The project has to be trusted once (`whet trust`).\n")
+    assert run.stderr.endswith("The project has to be trusted once (`whet guard trust`).\n")
 
 
 def test_a_new_skill_overwrites_nothing(skill: Callable[..., Path], whet: Callable[..., CompletedProcess[str]]) -> None:
@@ -83,41 +83,41 @@ def test_packing_and_unpacking_change_nothing(
     (mine / "scripts" / "run.sh").write_text("#!/bin/sh\n", encoding="utf-8")
     (mine / "scripts" / "run.sh").chmod(0o755)
     (mine / ".hidden").write_text("dot files count\n", encoding="utf-8")
-    digest = whet("digest", "mine").stdout
-    packed = whet("pack", "mine", "-o", str(tmp_path / "out.skill"))
+    digest = whet("sources", "digest", "mine").stdout
+    packed = whet("skill", "pack", "mine", "-o", str(tmp_path / "out.skill"))
     assert packed.stdout == f"{tmp_path / 'out.skill'}\n"
     assert packed.stderr.startswith("3 files, ") and digest.strip() in packed.stderr
-    unpacked = whet("unpack", str(tmp_path / "out.skill"), "-C", str(tmp_path / "elsewhere"))
+    unpacked = whet("skill", "unpack", str(tmp_path / "out.skill"), "-C", str(tmp_path / "elsewhere"))
     assert unpacked.stdout == f"{tmp_path / 'elsewhere' / 'mine'}\n"
     assert {
         "name": digest,
-        "path": whet("digest", str(mine)).stdout,
-        "archive": whet("digest", str(tmp_path / "out.skill")).stdout,
-        "unpacked": whet("digest", str(tmp_path / "elsewhere" / "mine")).stdout,
+        "path": whet("sources", "digest", str(mine)).stdout,
+        "archive": whet("sources", "digest", str(tmp_path / "out.skill")).stdout,
+        "unpacked": whet("sources", "digest", str(tmp_path / "elsewhere" / "mine")).stdout,
     } == dict.fromkeys(("name", "path", "archive", "unpacked"), digest)
     assert (tmp_path / "elsewhere" / "mine" / "scripts" / "run.sh").stat().st_mode & 0o777 == 0o755
 
 
 def test_the_library_has_a_digest(skill: Callable[..., Path], whet: Callable[..., CompletedProcess[str]]) -> None:
-    first = whet("digest", "--library").stdout
+    first = whet("sources", "digest", "--library").stdout
     mine = skill("mine")
-    second = whet("digest", "--library").stdout
+    second = whet("sources", "digest", "--library").stdout
     assert first.startswith("sha256:") and second not in ("", first)
     (mine / "SKILL.md").unlink()
     mine.rmdir()
-    assert whet("digest", "--library").stdout == first
+    assert whet("sources", "digest", "--library").stdout == first
 
 
 def test_packing_again_replaces_only_the_same_skill(
     skill: Callable[..., Path], whet: Callable[..., CompletedProcess[str]]
 ) -> None:
     mine, _ = skill("mine"), skill("other")
-    assert whet("pack", "mine").returncode == 0
+    assert whet("skill", "pack", "mine").returncode == 0
     before = Path("mine.skill").read_bytes()
     (mine / "extra.md").write_text("more\n", encoding="utf-8")
-    assert whet("pack", "mine").returncode == 0
+    assert whet("skill", "pack", "mine").returncode == 0
     assert Path("mine.skill").read_bytes() != before
-    run = whet("pack", "other", "-o", "mine.skill")
+    run = whet("skill", "pack", "other", "-o", "mine.skill")
     assert (run.returncode, run.stderr.splitlines()[0]) == (
         1,
         "error: mine.skill exists and is not an archive of other.",
@@ -128,22 +128,22 @@ def test_a_skill_that_breaks_the_format_is_packed_with_a_warning(
     skill: Callable[..., Path], whet: Callable[..., CompletedProcess[str]]
 ) -> None:
     skill("odd", extra="nonsense: true\n")
-    run = whet("pack", "odd")
+    run = whet("skill", "pack", "odd")
     assert run.returncode == 0
-    assert "hint: The skill breaks the format; `whet validate` tells how." in run.stderr
+    assert "hint: The skill breaks the format; `whet skill validate` tells how." in run.stderr
 
 
 def test_unpacking_replaces_only_when_told_to(
     skill: Callable[..., Path], tmp_path: Path, whet: Callable[..., CompletedProcess[str]]
 ) -> None:
     skill("mine")
-    whet("pack", "mine")
+    whet("skill", "pack", "mine")
     there = tmp_path / "there"
     old = skill("mine", "Another one.", root=there)
     (old / "kept.md").write_text("old\n", encoding="utf-8")
-    refused = whet("unpack", "mine.skill", "-C", str(there))
+    refused = whet("skill", "unpack", "mine.skill", "-C", str(there))
     assert (refused.returncode, (old / "kept.md").exists()) == (1, True)
-    forced = whet("unpack", "mine.skill", "-C", str(there), "--force")
+    forced = whet("skill", "unpack", "mine.skill", "-C", str(there), "--force")
     assert (forced.returncode, forced.stderr.endswith("replacing the old one.\n")) == (0, True)
     assert sorted(path.name for path in there.iterdir()) == ["mine"]
     assert sorted(path.name for path in old.iterdir()) == ["SKILL.md"]
@@ -155,5 +155,5 @@ def test_a_refused_archive_leaves_nothing(tmp_path: Path, whet: Callable[..., Co
     with zipfile.ZipFile("evil.skill", "w") as archive:
         archive.writestr("evil/SKILL.md", "---\nname: evil\n---\n")
         archive.writestr("evil/../../outside.md", "x")
-    run = whet("unpack", "evil.skill", "-C", str(tmp_path / "there"))
+    run = whet("skill", "unpack", "evil.skill", "-C", str(tmp_path / "there"))
     assert (run.returncode, (tmp_path / "there").exists(), (tmp_path / "outside.md").exists()) == (1, False, False)

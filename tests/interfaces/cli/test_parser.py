@@ -156,5 +156,5 @@ def test_an_amount_is_above_zero() -> None:
 
 def test_an_empty_argument_is_named_and_explained(whet: Callable[..., CompletedProcess[str]]) -> None:
     hint = "hint: Give one, or leave it out. A variable of the shell that is not set becomes an empty argument.\n"
-    for words, metavar in ((["show", ""], "NAME"), (["install", ""], "SOURCE"), (["unpack", " "], "FILE")):
+    for words, metavar in ((["show", ""], "NAME|SOURCE"), (["install", ""], "SOURCE"), (["unpack", " "], "FILE")):
         assert whet(*words).stderr == f"error: {metavar} is empty.\n{hint}", words

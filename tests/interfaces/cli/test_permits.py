@@ -1,4 +1,4 @@
-"""`whet permits`."""
+"""`whet guard permits`."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ PROBLEM = "'Bash($(x))' grants nothing: it has an expansion ($)."
 def test_the_document(
     command: str, decision: str, reason: str, code: int, whet: Callable[..., CompletedProcess[str]]
 ) -> None:
-    run = whet("permits", "--skill", "picker", "--tool", "Bash", "--input", given(command), "--json")
+    run = whet("guard", "permits", "--skill", "picker", "--tool", "Bash", "--input", given(command), "--json")
     expected = {"success": True, "decision": decision, "reason": reason, "problems": [PROBLEM]}
     assert (run.returncode, json.loads(run.stdout), run.stderr) == (code, expected, "")
 
 
 @pytest.mark.usefixtures("picker")
 def test_a_person_gets_a_line(whet: Callable[..., CompletedProcess[str]]) -> None:
-    run = whet("permits", "--skill", "picker", "--tool", "Read", "--input", '{"file_path": "../src/x"}')
+    run = whet("guard", "permits", "--skill", "picker", "--tool", "Read", "--input", '{"file_path": "../src/x"}')
     assert run.returncode == 3
     assert run.stdout.startswith("deny: No grant lets Read touch ")
     assert run.stderr == f"{PROBLEM}\n"
@@ -59,14 +59,14 @@ def test_a_person_gets_a_line(whet: Callable[..., CompletedProcess[str]]) -> Non
 
 def test_a_skill_without_tools_asks(skill: Callable[..., Path], whet: Callable[..., CompletedProcess[str]]) -> None:
     skill("open")
-    run = whet("permits", "--skill", "open", "--tool", "Bash", "--input", given("ls"))
+    run = whet("guard", "permits", "--skill", "open", "--tool", "Bash", "--input", given("ls"))
     assert (run.returncode, run.stdout, run.stderr) == (1, "ask: The skill declares no tools.\n", "")
 
 
 def test_typed_declarations_count(skill: Callable[..., Path], whet: Callable[..., CompletedProcess[str]]) -> None:
     skill("typed", extra="allowed-tools:\n  - tool: shell\n    command: git log *\n")
-    assert whet("permits", "--skill", "typed", "--tool", "Bash", "--input", given("git log")).returncode == 0
-    assert whet("permits", "--skill", "typed", "--tool", "Bash", "--input", given("ls")).returncode == 3
+    assert whet("guard", "permits", "--skill", "typed", "--tool", "Bash", "--input", given("git log")).returncode == 0
+    assert whet("guard", "permits", "--skill", "typed", "--tool", "Bash", "--input", given("ls")).returncode == 3
 
 
 def test_the_skills_own_directory_can_be_granted(
@@ -74,14 +74,16 @@ def test_the_skills_own_directory_can_be_granted(
 ) -> None:
     directory = skill("own", extra="allowed-tools: Read(${CLAUDE_SKILL_DIR}/references/**)\n")
     path = json.dumps({"file_path": str(directory / "references" / "a.md")})
-    assert whet("permits", "--skill", "own", "--tool", "Read", "--input", path).returncode == 0
-    assert whet("permits", "--skill", "own", "--tool", "Read", "--input", '{"file_path": "a.md"}').returncode == 3
+    assert whet("guard", "permits", "--skill", "own", "--tool", "Read", "--input", path).returncode == 0
+    assert (
+        whet("guard", "permits", "--skill", "own", "--tool", "Read", "--input", '{"file_path": "a.md"}').returncode == 3
+    )
 
 
 def test_grants_are_tried_without_a_skill(whet: Callable[..., CompletedProcess[str]]) -> None:
-    run = whet("permits", "--grants", "Bash(git:*)", "--tool", "Bash", "--input", given("git status"))
+    run = whet("guard", "permits", "--grants", "Bash(git:*)", "--tool", "Bash", "--input", given("git status"))
     assert (run.returncode, run.stdout) == (0, "allow: Bash(git:*) covers `git status`.\n")
-    run = whet("permits", "--grants", "Bash(python3:*)", "--tool", "Bash", "--input", given("python3 -c x"))
+    run = whet("guard", "permits", "--grants", "Bash(python3:*)", "--tool", "Bash", "--input", given("python3 -c x"))
     assert run.returncode == 1
 
 
@@ -89,7 +91,7 @@ def test_the_input_comes_from_standard_input(
     whet: Callable[..., CompletedProcess[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(given("git status").encode())))
-    assert whet("permits", "--grants", "Bash(git:*)", "--tool", "Bash", "--input", "-").returncode == 0
+    assert whet("guard", "permits", "--grants", "Bash(git:*)", "--tool", "Bash", "--input", "-").returncode == 0
 
 
 @pytest.mark.parametrize(
@@ -108,10 +110,10 @@ def test_the_input_comes_from_standard_input(
     ids=lambda value: " ".join(value)[:60] if isinstance(value, list) else value,
 )
 def test_wrong_usage_is_told(words: list[str], code: str, whet: Callable[..., CompletedProcess[str]]) -> None:
-    run = whet("permits", *words, "--json")
+    run = whet("guard", "permits", *words, "--json")
     assert (run.returncode, json.loads(run.stdout)["code"]) == (2, code)
 
 
 def test_an_unknown_skill_is_told(whet: Callable[..., CompletedProcess[str]]) -> None:
-    run = whet("permits", "--skill", "no-such", "--tool", "Bash", "--input", "{}", "--json")
+    run = whet("guard", "permits", "--skill", "no-such", "--tool", "Bash", "--input", "{}", "--json")
     assert (run.returncode, json.loads(run.stdout)["code"]) == (1, "skill-not-found")

@@ -1,4 +1,4 @@
-"""`whet policy`: the table as it stands, one sentence for every decision, exceptions with a reason."""
+"""`whet guard policy`: the table as it stands, one sentence for every decision, exceptions with a reason."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ def config(tmp_path: Path, text: str) -> None:
 
 
 def test_the_table_says_where_each_cell_comes_from(whet: Whet, tmp_path: Path) -> None:
-    run = whet("policy", "show")
+    run = whet("guard", "policy", "show")
     assert run.stdout == (
         "builtin\tallow\tallow\tallow\ntrusted\tallow\tallow\tblock\ncommunity\tallow\tblock\tblock\n"
         "agent-created\tallow\tallow\task\norg\tallow\tallow\tblock\nlocal\tallow\tallow\task\n"
     )
     assert run.stderr == "The policy is as Whet comes.\n"
     config(tmp_path, '[policy.community]\ncaution = "ask"\n')
-    run = whet("policy", "show")
+    run = whet("guard", "policy", "show")
     assert "community\tallow\task (config.toml)\tblock\n" in run.stdout
     assert run.stderr == "The policy is changed by config.toml.\n"
-    rows = {row["trust"]: row for row in answer(whet("policy", "show", "--json"))["policy"]}
+    rows = {row["trust"]: row for row in answer(whet("guard", "policy", "show", "--json"))["policy"]}
     assert rows["community"]["caution"] == {"action": "ask", "source": "config.toml"}
 
 
@@ -51,9 +51,9 @@ def test_a_policy_that_cannot_be_understood_stops_everything(whet: Whet, tmp_pat
 
 
 def test_a_cell_is_explained_in_a_sentence(whet: Whet) -> None:
-    run = whet("policy", "explain", "--trust", "community", "--verdict", "dangerous")
+    run = whet("guard", "policy", "explain", "--trust", "community", "--verdict", "dangerous")
     assert run.stdout == "block: Community skills with a dangerous finding are blocked.\n"
-    told = answer(whet("policy", "explain", "--trust", "agent-created", "--verdict", "dangerous", "--json"))
+    told = answer(whet("guard", "policy", "explain", "--trust", "agent-created", "--verdict", "dangerous", "--json"))
     assert (told["decision"], told["source"]) == ("ask", "default")
 
 
@@ -64,25 +64,25 @@ def test_a_skill_is_explained_and_let_in_until_it_changes(
     script = skill("theirs", root=root) / "run.sh"
     script.write_text(EVIL)
     where = ("--root", str(root))
-    told = answer(whet("policy", "explain", "theirs", *where, "--json"))
+    told = answer(whet("guard", "policy", "explain", "theirs", *where, "--json"))
     assert (told["decision"], told["trust"], told["verdict"]) == ("block", "trusted", "dangerous")
     assert (
         told["reason"].startswith("Trusted skills with a dangerous finding are blocked: ")
         and "run.sh, line 2" in told["reason"]
     )
 
-    assert whet("policy", "override", "theirs", *where, "--reason", " ").returncode == 2
-    run = whet("policy", "override", "theirs", *where, "--reason", "Read it all.")
+    assert whet("guard", "policy", "override", "theirs", *where, "--reason", " ").returncode == 2
+    run = whet("guard", "policy", "override", "theirs", *where, "--reason", "Read it all.")
     assert run.stdout.startswith("allow: user let exactly this content through on ") and "Read it all." in run.stdout
-    assert answer(whet("policy", "explain", "theirs", *where, "--json"))["source"] == "override"
+    assert answer(whet("guard", "policy", "explain", "theirs", *where, "--json"))["source"] == "override"
     (record,) = answer(whet("audit", "--log", "--json"))["records"]
     assert (record["action"], record["decision"], record["reason"], record["digest"]) == (
         *("override", "allow", "Read it all."),
         told["digest"],
     )
     script.write_text(f"{EVIL}# more\n")
-    assert answer(whet("policy", "explain", "theirs", *where, "--json"))["decision"] == "block"
+    assert answer(whet("guard", "policy", "explain", "theirs", *where, "--json"))["decision"] == "block"
     script.write_text(EVIL)
-    assert answer(whet("policy", "revoke", "theirs", *where, "--json"))["changed"] is True
-    assert answer(whet("policy", "explain", "theirs", *where, "--json"))["decision"] == "block"
-    assert whet("policy", "revoke", "theirs", *where).stderr == "There was no override.\n"
+    assert answer(whet("guard", "policy", "revoke", "theirs", *where, "--json"))["changed"] is True
+    assert answer(whet("guard", "policy", "explain", "theirs", *where, "--json"))["decision"] == "block"
+    assert whet("guard", "policy", "revoke", "theirs", *where).stderr == "There was no override.\n"

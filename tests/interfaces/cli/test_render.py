@@ -1,4 +1,4 @@
-"""`whet render`."""
+"""`whet prompt render`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Carefully.
 
 
 def answer(whet: Callable[..., CompletedProcess[str]], *words: str) -> dict[str, Any]:
-    run = whet("--json", "render", *words)
+    run = whet("--json", "prompt", "render", *words)
     assert (run.returncode, run.stderr) == (0, "")
     loaded = json.loads(run.stdout)
     assert isinstance(loaded, dict)
@@ -75,7 +75,7 @@ def test_every_word_stays_one(words: list[str]) -> None:
 @pytest.mark.usefixtures("ship")
 def test_standard_output_is_the_message(whet: Callable[..., CompletedProcess[str]]) -> None:
     found = answer(whet, "ship", "--", "eu west", "--json", "1.2")
-    run = whet("render", "ship", "--", "eu west", "--json", "1.2")
+    run = whet("prompt", "render", "ship", "--", "eu west", "--json", "1.2")
     assert (found["request"], found["tokens"] > 0) == ('"eu west" --json 1.2', True)
     assert 'Ship eu west to --json: "eu west" --json 1.2.\n' in found["message"]
     assert run.stdout == f"{found['message']}\n"
@@ -95,7 +95,7 @@ def test_what_was_cut_for_the_budget_is_said(
 
     def said(*words: str) -> str:
         tokens = f"{ABOUT}{answer(whet, *words)['tokens']:,} tokens; "
-        first = whet("render", *words).stderr.splitlines()[0]
+        first = whet("prompt", "render", *words).stderr.splitlines()[0]
         assert first.startswith(tokens)
         return first.removeprefix(tokens)
 
@@ -112,8 +112,8 @@ def test_what_is_missing_and_worth_knowing_is_said(
     skill: Callable[..., Path], whet: Callable[..., CompletedProcess[str]]
 ) -> None:
     skill("greet", extra="arguments: [who]\n", body="Greet $who.\n")
-    whet("bundle", "create", "Hello", "--skills", "greet,gone,lost")
-    run = whet("render", "hello")
+    whet("prompt", "bundle", "create", "Hello", "--skills", "greet,gone,lost")
+    run = whet("prompt", "render", "hello")
     assert (run.returncode, run.stderr.splitlines()[1:]) == (
         0,
         [
@@ -131,7 +131,7 @@ def test_skills_and_bundles_may_be_mixed(
 ) -> None:
     for name in ("one", "two", "three"):
         skill(name)
-    whet("bundle", "create", "Pair", "--skills", "two,one")
+    whet("prompt", "bundle", "create", "Pair", "--skills", "two,one")
     assert [item["name"] for item in answer(whet, "three", "pair")["skills"]] == ["three", "two", "one"]
 
 
@@ -139,14 +139,14 @@ def test_a_small_skill_has_no_cheaper_form(
     skill: Callable[..., Path], whet: Callable[..., CompletedProcess[str]]
 ) -> None:
     skill("tiny", "Does one thing, and says so at length. " * 10)
-    assert whet("render", "tiny").stderr == f"{ABOUT}{answer(whet, 'tiny')['tokens']} tokens.\n"
+    assert whet("prompt", "render", "tiny").stderr == f"{ABOUT}{answer(whet, 'tiny')['tokens']} tokens.\n"
 
 
 def test_a_message_cannot_rule_the_terminal(
     skill: Callable[..., Path], whet: Callable[..., CompletedProcess[str]]
 ) -> None:
     skill("wild", body="Set the \x1b]0;title\x07.\n")
-    assert "Set the \\x1b]0;title\\x07.\n" in whet("render", "wild").stdout
+    assert "Set the \\x1b]0;title\\x07.\n" in whet("prompt", "render", "wild").stdout
     assert "Set the \x1b]0;title\x07.\n" in answer(whet, "wild")["message"]
 
 
@@ -154,10 +154,10 @@ def test_a_skill_that_is_switched_off_is_refused(
     skill: Callable[..., Path], whet: Callable[..., CompletedProcess[str]]
 ) -> None:
     skill("noisy")
-    whet("disable", "noisy")
-    run = whet("render", "noisy", "--json")
+    whet("skill", "disable", "noisy")
+    run = whet("prompt", "render", "noisy", "--json")
     assert (run.returncode, json.loads(run.stdout)["code"]) == (3, "disabled")
 
 
 def test_the_help_tells_what_several_share() -> None:
-    assert f"several share {SHARED_TOKENS:,} tokens" in " ".join(parser_of("render")[0].format_help().split())
+    assert f"several share {SHARED_TOKENS:,} tokens" in " ".join(parser_of("prompt render")[0].format_help().split())

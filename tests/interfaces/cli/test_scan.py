@@ -57,7 +57,7 @@ def test_the_document_is_the_contract(bad: Path, good: Path, whet: Whet) -> None
     finding = told["results"][0]["findings"][0]
     assert {"rule", "severity", "category", "file", "line", "message", "evidence", "remedy"} <= set(finding)
     assert (finding["severity"], finding["file"], finding["line"]) == ("critical", "scripts/setup.sh", 2)
-    assert told["results"][1]["digest"] == answer(whet("digest", str(good), "--json"))["digest"]
+    assert told["results"][1]["digest"] == answer(whet("sources", "digest", str(good), "--json"))["digest"]
     assert told["summary"]["verdicts"] == {"safe": 1, "caution": 0, "dangerous": 1}
 
 
@@ -74,7 +74,7 @@ def test_a_person_sees_the_verdict_then_place_evidence_and_remedy(bad: Path, env
     with Library.open(project=str(bad.parent), env=env) as library:
         report = library.guard.scan(bad)
     screen = Screen(tty=True, colour=False, columns=80)
-    options = type("Options", (), {"all": False})()
+    options = type("Options", (), {"info": False})()
     guard._render_results(report, screen, options)
     lines = screen.text().splitlines()
     assert lines[0].endswith("bad: dangerous") and lines[1] == "  critical  scripts/setup.sh:2"

@@ -1,4 +1,4 @@
-"""`whet transcript` at the command line."""
+"""`whet learn transcript` at the command line."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def session(tmp_path: Path) -> str:
 
 
 def test_every_event_is_a_line_and_secrets_are_hidden(whet: Callable[..., CompletedProcess[str]], session: str) -> None:
-    told = whet("transcript", session)
+    told = whet("learn", "transcript", session)
     assert told.returncode == 0
     assert told.stdout == (
         "user\t\tPush the tag v2.4 to origin; the token is [secret:github-token].\n"
@@ -53,9 +53,9 @@ def test_every_event_is_a_line_and_secrets_are_hidden(whet: Callable[..., Comple
 
 
 def test_facts_are_what_a_skill_would_be_made_of(whet: Callable[..., CompletedProcess[str]], session: str) -> None:
-    answer = json.loads(whet("transcript", session, "--facts", "--json").stdout)
+    answer = json.loads(whet("learn", "transcript", session, "--facts", "--json").stdout)
     assert [(step["tool"], step["action"].partition(" ")[0]) for step in answer["facts"]["steps"]] == [("Bash", "git")]
-    told = whet("transcript", session, "--facts")
+    told = whet("learn", "transcript", session, "--facts")
     assert "tool\tBash git push\t1 x\n" in told.stdout
     assert TOKEN not in told.stdout + json.dumps(answer)
 
@@ -65,10 +65,10 @@ def test_standard_input_is_read_like_a_file(
 ) -> None:
     def piped(text: str) -> CompletedProcess[str]:
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
-        return whet("transcript", "-")
+        return whet("learn", "transcript", "-")
 
     read, nothing = piped(SESSION), piped("nothing")
-    assert (read.returncode, read.stdout) == (0, whet("transcript", session).stdout)
+    assert (read.returncode, read.stdout) == (0, whet("learn", "transcript", session).stdout)
     assert nothing.stderr.splitlines()[0] == ("error: Standard input is not a transcript: nobody speaks in it.")
 
 
@@ -78,4 +78,4 @@ def test_the_arguments_of_a_tool_that_is_not_known_are_shown(
     path = tmp_path / "session.json"
     call = {"id": "1", "function": {"name": "refund", "arguments": '{"order": 812, "why": "late"}'}}
     path.write_text(json.dumps([{"role": "user", "content": "Go."}, {"role": "assistant", "tool_calls": [call]}]))
-    assert whet("transcript", str(path)).stdout == "user\t\tGo.\ncall\trefund\torder: 812, why: late\n"
+    assert whet("learn", "transcript", str(path)).stdout == "user\t\tGo.\ncall\trefund\torder: 812, why: late\n"

@@ -1,4 +1,4 @@
-"""`whet validate`."""
+"""`whet skill validate`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def bad(skill: Callable[..., Path]) -> Path:
 
 
 def test_the_document(bad: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
-    run = whet("validate", str(bad), "--json")
+    run = whet("skill", "validate", str(bad), "--json")
     found = answer(run)
     finding = found["results"][0]["findings"][0]
     assert (run.returncode, found["success"], found["valid"]) == (1, True, False)
@@ -41,38 +41,38 @@ def test_the_document(bad: Path, whet: Callable[..., CompletedProcess[str]]) -> 
 
 
 def test_a_finding_is_a_line_to_jump_to(bad: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
-    run = whet("validate", "bad")
+    run = whet("skill", "validate", "bad")
     assert run.stdout.startswith(f"{bad}/SKILL.md:3: error: ") and run.stdout.endswith(f"{bad}: not valid\n")
     assert run.stderr == "1 skill: 1 error, 0 warnings, 0 info.\nhint: 1 can be fixed with --fix.\n"
 
 
 def test_fixing_writes_and_tells(bad: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
-    run = whet("validate", "bad", "--fix", "--json")
+    run = whet("skill", "validate", "bad", "--fix", "--json")
     found = answer(run)
     assert (run.returncode, found["valid"], found["results"][0]["findings"]) == (0, True, [])
     assert [finding["code"] for finding in found["results"][0]["fixed"]] == ["yaml-repaired"]
     assert (bad / "SKILL.md").read_text(encoding="utf-8") == (
         "---\nname: bad\ndescription: 'Use: it when asked'\n---\nDo it.\n"
     )
-    assert whet("validate", "bad", "--fix").stderr == "1 skill: 0 errors, 0 warnings, 0 info.\n"
+    assert whet("skill", "validate", "bad", "--fix").stderr == "1 skill: 0 errors, 0 warnings, 0 info.\n"
 
 
 def test_nothing_is_fixed_when_one_path_is_wrong(bad: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
     before = (bad / "SKILL.md").read_bytes()
-    assert whet("validate", "bad", "no-such", "--fix").returncode == 1
+    assert whet("skill", "validate", "bad", "no-such", "--fix").returncode == 1
     assert (bad / "SKILL.md").read_bytes() == before
 
 
 @pytest.mark.parametrize("form", ["{}", "{}/SKILL.md", "bad", "user:bad"])
 def test_a_skill_can_be_named_in_every_way(form: str, bad: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
-    found = answer(whet("validate", form.format(bad), "--json"))
+    found = answer(whet("skill", "validate", form.format(bad), "--json"))
     assert [finding["code"] for finding in found["results"][0]["findings"]] == ["yaml-repaired"]
 
 
 def test_profiles_differ(skill: Callable[..., Path], whet: Callable[..., CompletedProcess[str]]) -> None:
     skill("claude-x", "Short.")
     found = {
-        profile: answer(whet("validate", "claude-x", "--profile", profile, "--json"))
+        profile: answer(whet("skill", "validate", "claude-x", "--profile", profile, "--json"))
         for profile in ("spec", "upload", "quality")
     }
     codes = {profile: {f["code"] for f in each["results"][0]["findings"]} for profile, each in found.items()}
@@ -86,15 +86,15 @@ def test_an_archive_is_checked_and_never_changed(
     skill: Callable[..., Path], whet: Callable[..., CompletedProcess[str]]
 ) -> None:
     skill("packed")
-    whet("pack", "packed")
-    assert whet("validate", "packed.skill").stdout == "packed.skill: valid\n"
-    run = whet("validate", "packed.skill", "--fix", "--json")
+    whet("skill", "pack", "packed")
+    assert whet("skill", "validate", "packed.skill").stdout == "packed.skill: valid\n"
+    run = whet("skill", "validate", "packed.skill", "--fix", "--json")
     assert (run.returncode, answer(run)["code"]) == (2, "cannot-fix-archive")
 
 
 def test_a_broken_archive_is_not_valid(tmp_path: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
     (tmp_path / "x.skill").write_bytes(b"PK\x03\x04 nonsense")
-    run = whet("validate", str(tmp_path / "x.skill"), "--json")
+    run = whet("skill", "validate", str(tmp_path / "x.skill"), "--json")
     assert (run.returncode, answer(run)["results"][0]["findings"][0]["code"]) == (1, "archive-not-readable")
 
 
@@ -103,9 +103,9 @@ def test_a_directory_of_skills(
 ) -> None:
     root = tmp_path / "many"
     one, two = skill("one", root=root), skill("deep/two", root=root)
-    flat = whet("validate", str(root))
+    flat = whet("skill", "validate", str(root))
     assert flat.returncode == 1 and flat.stderr.endswith("hint: For a directory of skills, add --recursive.\n")
-    run = whet("validate", "--recursive", str(root))
+    run = whet("skill", "validate", "--recursive", str(root))
     assert (run.returncode, run.stdout) == (0, f"{two}: valid\n{one}: valid\n")
     assert run.stderr == "2 skills: 0 errors, 0 warnings, 0 info.\n"
 

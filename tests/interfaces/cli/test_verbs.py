@@ -14,7 +14,7 @@ import pytest
 
 from whet import __version__
 from whet.interfaces.cli import commands
-from whet.interfaces.cli.verbs import ALIASES, VERBS, parser_of
+from whet.interfaces.cli.verbs import COMMANDS, FRONT, GROUPS, VERBS, front_screen, note_old, parser_of, read_command
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,7 +29,8 @@ def test_every_command_has_help(verb: str, whet: Callable[..., CompletedProcess[
     helps = [item.help for item in parser.positionals] + [item.help for item in parser.options]
     assert all(text.endswith(".") for text in helps)
     expected = (0, parser.format_help(), "")
-    for words in ([verb, "--help"], ["--help", verb], [verb, "-h"], ["help", verb]):
+    name = verb.split()
+    for words in ([*name, "--help"], ["--help", *name], [*name, "-h"], ["help", *name]):
         run = whet(*words)
         assert (run.returncode, run.stdout, run.stderr) == expected
     assert max(map(len, parser.format_help().splitlines())) <= 100
@@ -45,11 +46,34 @@ def test_every_command_is_in_the_table_and_in_one_file() -> None:
     assert all(verb.summary[0].isupper() and not verb.summary.endswith(".") for verb in VERBS.values())
 
 
-def test_the_overview_names_every_command(whet: Callable[..., CompletedProcess[str]]) -> None:
-    run = whet("--help")
-    assert (run.returncode, run.stderr) == (0, "")
-    assert [verb for verb in VERBS if f"\n  {verb:<16}{VERBS[verb].summary}\n" not in run.stdout] == []
-    assert whet("help").stdout == run.stdout
+def test_the_front_screen_has_the_commands_of_every_day(whet: Callable[..., CompletedProcess[str]]) -> None:
+    shown = [line.split()[0] for line in front_screen().splitlines() if line.startswith("  ")]
+    assert shown == [
+        *("list", "show", "find", "new", "edit", "distill", "install", "update", "remove", "scan", "undo", "history"),
+        *("connect", "doctor"),
+    ]
+    assert max(map(len, front_screen().splitlines())) <= 80
+    for words in ([], ["--help"], ["-h"], ["help"], ["--quiet"]):
+        run = whet(*words)
+        assert (run.returncode, run.stdout, run.stderr) == (0, front_screen(), "")
+
+
+def test_help_all_names_every_command_and_every_group_lists_its_own(
+    whet: Callable[..., CompletedProcess[str]],
+) -> None:
+    everything = whet("help", "all").stdout
+    assert [name for name, verb in COMMANDS.items() if f"\n  {name:<19}{verb.summary}\n" not in everything] == []
+    assert {verb.group for name, verb in COMMANDS.items() if " " not in name} == {*FRONT, "clients"}
+    assert {name.split()[0] for name in COMMANDS if " " in name} == {*GROUPS}
+    for group in GROUPS:
+        own = [name for name, verb in COMMANDS.items() if name.startswith(f"{group} ") or verb.group == group]
+        assert 1 < len(own) <= 13
+        page = whet("help", group)
+        assert (page.returncode, page.stderr) == (0, "")
+        assert page.stdout == whet(group, "--help").stdout
+        assert [name for name in own if f"\n  {name:<19}{VERBS[name].summary}\n" not in page.stdout] == []
+        if group not in ("history", "learn"):  # the one has entries to show, the other is an old spelling too
+            assert whet(group).stdout == page.stdout
 
 
 def test_the_overview_imports_no_command() -> None:
@@ -64,7 +88,7 @@ def test_the_overview_imports_no_command() -> None:
 
 def test_a_command_imports_no_other() -> None:
     code = (
-        "import sys; from whet.interfaces.cli import main; main(['roots', '--help']);"
+        "import sys; from whet.interfaces.cli import main; main(['clients', 'roots', '--help']);"
         "print(*(name for name in sys.modules if name.startswith('whet.interfaces.cli.commands.')), file=sys.stderr)"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -83,38 +107,84 @@ def test_the_version_is_printed_wherever_it_is_asked_for(
 
 def test_help_and_version_are_documents_too(whet: Callable[..., CompletedProcess[str]]) -> None:
     assert json.loads(whet("--json", "--version").stdout) == {"success": True, "version": __version__}
-    assert json.loads(whet("--help", "--json").stdout)["help"].startswith("Usage: whet COMMAND")
+    assert json.loads(whet("--help", "--json").stdout)["help"].startswith("Whet manages the skills")
     assert json.loads(whet("list", "--help", "--json").stdout)["help"].startswith("Usage: whet list")
 
 
 @pytest.mark.parametrize(
-    ("typed", "hint"),
+    ("typed", "meant"),
     [
-        ("lst", "Did you mean list?"),
-        ("shwo", "Did you mean show?"),
-        ("trsut", "Did you mean trust or test?"),
-        ("zzzzzz", "`whet --help` lists the commands."),
+        ("lst", ["list"]),
+        ("shwo", ["show"]),
+        ("trsut", ["guard trust", "skill test"]),
+        ("uninstal", ["remove", "install"]),
+        ("erase", ["remove"]),
+        ("revert", ["undo"]),
+        ("skill vaildate", ["skill validate"]),
+        ("rmv", ["skill rename", "remove"]),
+        ("zzzzzz", []),
     ],
 )
-def test_a_mistyped_command_is_recognised(typed: str, hint: str, whet: Callable[..., CompletedProcess[str]]) -> None:
-    run = whet(typed)
+def test_a_word_that_is_no_command_suggests_what_is_meant(
+    typed: str, meant: list[str], whet: Callable[..., CompletedProcess[str]]
+) -> None:
+    run = whet(*typed.split())
+    named = " or ".join(f"`whet {name}`" for name in meant)
+    hint = f"Did you mean {named}?" if meant else "`whet help all` lists them all."
+    shown = f"whet {typed}" if " " in typed else typed
     assert (run.returncode, run.stdout) == (2, "")
-    assert run.stderr == f"error: There is no command {typed!r}.\nhint: {hint}\n"
+    assert run.stderr == f"error: There is no command {shown!r}.\nhint: {hint}\n"
 
 
-def test_an_alias_is_its_command(whet: Callable[..., CompletedProcess[str]]) -> None:
-    assert {alias: whet(alias, "--help").stdout for alias in ALIASES} == {
-        alias: whet(verb, "--help").stdout for alias, verb in ALIASES.items()
-    }
+OLD = {spelling.partition(" --")[0]: name for name, verb in VERBS.items() for spelling in verb.old}
 
 
-def test_without_a_command_the_overview_goes_to_standard_error(whet: Callable[..., CompletedProcess[str]]) -> None:
-    run = whet()
-    assert (run.returncode, run.stdout) == (2, "")
-    assert run.stderr == (
-        f"{whet('--help').stdout}error: A command is missing.\nhint: `whet --help` lists the commands.\n"
-    )
-    assert whet("--quiet").stderr == "error: A command is missing.\n"
+@pytest.mark.parametrize("spelling", OLD)
+def test_an_old_spelling_is_its_command(spelling: str, whet: Callable[..., CompletedProcess[str]]) -> None:
+    name, words, old = read_command(spelling.split())
+    assert (name, old) == (OLD[spelling], spelling)
+    before, after = (whet(*line, "--nope") for line in (spelling.split(), [*name.split(), *words]))
+    assert (before.returncode, before.stdout, before.stderr) == (after.returncode, after.stdout, after.stderr)
+    if spelling not in GROUPS:
+        assert whet(*spelling.split(), "--help").stdout == whet(*name.split(), "--help").stdout
+
+
+def test_an_old_spelling_answers_the_same_and_says_so_once(whet: Callable[..., CompletedProcess[str]]) -> None:
+    note = "`whet roots` is now `whet clients roots`. The old name works until the next release.\n"
+    new, old = whet("clients", "roots"), whet("roots")
+    assert (old.returncode, old.stdout, old.stderr) == (new.returncode, new.stdout, f"{note}{new.stderr}")
+    for option in ("--json", "--quiet"):
+        new, old = whet("clients", "roots", option), whet("roots", option)
+        assert (old.returncode, old.stdout, old.stderr) == (new.returncode, new.stdout, new.stderr)
+    assert note_old("outdated").startswith("`whet outdated` is now `whet update --check`. ")
+    assert note_old("delete").startswith("`whet delete` is now `whet remove`. ")
+
+
+def test_words_from_other_tools_work_without_a_note(
+    skill: Callable[..., Path], whet: Callable[..., CompletedProcess[str]]
+) -> None:
+    skill("deploy")
+    for words, same in (
+        (["ls"], ["list"]),
+        (["skill", "list"], ["list"]),
+        (["info", "deploy"], ["show", "deploy"]),
+        (["view", "deploy"], ["show", "deploy"]),
+        (["check"], ["update", "--check"]),
+        (["upgrade", "--dry-run"], ["update", "--dry-run"]),
+        (["clients", "mcp", "--print-token"], ["mcp", "--print-token"]),
+        (["rm", "deploy", "--dry-run"], ["remove", "deploy", "--dry-run"]),
+    ):
+        one, other = whet(*words), whet(*same)
+        assert (one.returncode, one.stdout, one.stderr) == (other.returncode, other.stdout, other.stderr)
+
+
+def test_a_skill_named_like_a_command_of_the_history_is_reached(
+    skill: Callable[..., Path], whet: Callable[..., CompletedProcess[str]]
+) -> None:
+    skill("diff")
+    assert whet("edit", "diff", "--body", "Do it well.").returncode == 0
+    assert [line.split("\t")[3] for line in whet("history", "--", "diff").stdout.splitlines()] == ["found", "edit"]
+    assert whet("history", "diff").returncode == 2
 
 
 def test_the_page_about_the_command_line_is_up_to_date() -> None:

@@ -50,7 +50,7 @@ def test_what_was_proposed_is_told_once_when_the_next_session_begins(machine: Ma
         over(machine, tmp_path, transcript)
     assert learn(machine) == 2
     told = [machine.tell("claude-code", "start", session=name) for name in ("next", "another")]
-    assert told == ["2 skills proposed from your last sessions: `whet pending`.", ""]
+    assert told == ["2 skills proposed from your last sessions: `whet proposals list`.", ""]
     assert (waiting(machine), learn(machine), machine.failures()) == ([], 0, [])
 
 
@@ -60,7 +60,7 @@ def test_a_client_that_hears_nothing_at_the_start_is_told_with_the_prompt(machin
     told = [
         machine.tell("hermes", kind, session="next", prompt="hello there") for kind in ("start", "prompt", "prompt")
     ]
-    assert told == ["", "1 skill proposed from your last sessions: `whet pending`.", ""]
+    assert told == ["", "1 skill proposed from your last sessions: `whet proposals list`.", ""]
 
 
 def test_what_was_decided_meanwhile_is_no_news(machine: Machine, tmp_path: Path) -> None:

@@ -18,11 +18,18 @@ if TYPE_CHECKING:
 def main(argv: Sequence[str] | None = None, env: Mapping[str, str] | None = None) -> int:
     """Run one command and return its exit code; `argv` is without the program's name."""
     arguments = sys.argv[1:] if argv is None else list(argv)
+    text = ""
     if arguments == ["--version"]:
         from whet import __version__
 
+        text = f"whet {__version__}\n"
+    elif not arguments or arguments in (["--help"], ["-h"], ["help"]):
+        from whet.interfaces.cli.verbs import front_screen
+
+        text = front_screen()
+    if text:
         try:
-            sys.stdout.write(f"whet {__version__}\n")
+            sys.stdout.write(text)
             sys.stdout.flush()
         except (OSError, AttributeError):  # no output, or it is full: said below, like for every other command
             pass

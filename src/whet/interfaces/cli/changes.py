@@ -23,7 +23,7 @@ def change_options(parser: Parser, *, version: bool = False) -> None:
         text = "The skill's next version: major, minor, patch, keep, or the version itself."
         parser.option("--set-version", metavar="V", default="", text=text)
     reason_option(parser)
-    parser.option("--stage", text="Only propose it; `whet approve` does it.")
+    parser.option("--stage", text="Only propose it; `whet proposals approve` does it.")
 
 
 def change(
@@ -48,7 +48,7 @@ def render_change(changes: Changes, screen: Screen, done: str, *, path: bool = T
     """The path of the skill as data, and as talk what was done, or what it waits for, and what is worth knowing."""
     if changes.proposal is not None:
         number = changes.proposal
-        screen.say(f"Proposal {number} waits: {changes.reason} `whet approve {number}` does it.")
+        screen.say(f"Proposal {number} waits: {changes.reason} `whet proposals approve {number}` does it.")
     else:
         if path:
             screen.line(screen.place(changes.changes[0].path))

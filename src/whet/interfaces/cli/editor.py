@@ -158,7 +158,7 @@ def _apply(context: Context, options: Namespace, original: _Original, new: bytes
         """Asked about the content that the edit is applied to, so that no change by others can be lost in between."""
         if path == original.path and digest != original.digest:
             message = f"{original.name} was changed by somebody else while you were editing."
-            hint = f"`whet diff {original.name}` shows how."
+            hint = f"`whet history diff {original.name}` shows how."
             raise ConflictError("skill-changed", message, hint=hint, digest=digest)
         return True
 

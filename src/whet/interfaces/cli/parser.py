@@ -83,6 +83,8 @@ class Parser(argparse.ArgumentParser):
         self.behind: Positional | None = None
         """What stands behind `--`, where that is kept apart; otherwise it is arguments like all others."""
         self.options: list[Option] = []
+        self.commands: list[str] = []
+        """Of a command that is a group too: a line for each command of the group."""
         self.rivals: list[tuple[str, str]] = []
         """Pairs of options of which only one may be given."""
         for option in GLOBAL_OPTIONS:
@@ -199,6 +201,8 @@ class Parser(argparse.ArgumentParser):
             parts += ["", "Arguments:", *_rows([(item.metavar, _choices(item)) for item in arguments])]
         if self.options:
             parts += ["", "Options:", *option_rows(self.options)]
+        if self.commands:
+            parts += ["", "Commands:", *self.commands]
         parts += ["", "Everywhere:", *option_rows(GLOBAL_OPTIONS)]
         return "\n".join(parts) + "\n"
 

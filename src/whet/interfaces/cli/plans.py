@@ -225,8 +225,8 @@ def _render_hints(result: PlanResult, screen: Screen, here: str) -> None:
         )
     if kept := next((step for step in steps if step.code in _DECIDED_CODES), None):
         entry = kept.entry or kept.previous
-        look = f"`whet inspect '{entry.source}'` shows it in full. " if entry and entry.source else ""
+        look = f"`whet show '{entry.source}'` shows it in full. " if entry and entry.source else ""
         screen.hint(f"{look}--override REASON takes it in all the same.")
     if result.waiting:
         waiting = f"{plural(result.waiting, 'project skill')} waiting for trust"
-        screen.hint(f"{waiting}; `whet trust` loads the skills of this repository.")
+        screen.hint(f"{waiting}; `whet guard trust` loads the skills of this repository.")

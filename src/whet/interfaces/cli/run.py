@@ -6,10 +6,20 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from whet.errors import FailedError, UsageError, WhetError
+from whet.errors import FailedError, WhetError
 from whet.interfaces.cli.context import Context
 from whet.interfaces.cli.output import PIPE_GONE, Console, screen_for
-from whet.interfaces.cli.verbs import COMPLETE, overview, parser_of, split_verb
+from whet.interfaces.cli.verbs import (
+    ALL,
+    COMPLETE,
+    VERBS,
+    all_commands,
+    front_screen,
+    group_screen,
+    note_old,
+    parser_of,
+    read_command,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -50,23 +60,22 @@ def run(arguments: Sequence[str], env: Mapping[str, str] | None = None) -> int:
 
 
 def _command(arguments: list[str], console: Console, env: Mapping[str, str]) -> int:
-    verb, words = split_verb(arguments)
-    if verb == COMPLETE:
+    if arguments[:1] == [COMPLETE]:
         from whet.interfaces.cli.commands.shell import candidates
 
-        console.data("".join(f"{word}\n" for word in candidates(words[1:], env)))
+        console.data("".join(f"{word}\n" for word in candidates(arguments[2:], env)))
         return 0
-    if verb == "help":
-        verb, words = split_verb([word for word in words if word != "--"])
-        words = [*words, "--help"]
-    if not verb:
-        return _no_verb(words, console)
-    parser, command = parser_of(verb)
+    name, words, old = read_command(arguments)
+    if name not in VERBS:
+        return _screen(name, words, console)
+    parser, command = parser_of(name)
     options = parser.read(words)
     if options.version:
         return _version(console)
     if options.help:
         return _help(parser.format_help(), console)
+    if old and not console.json:
+        console.say(note_old(old))
     context = Context(options, env)
     try:
         answer = command.run(context, options)
@@ -85,17 +94,13 @@ def _command(arguments: list[str], console: Console, env: Mapping[str, str]) -> 
         context.close()
 
 
-def _no_verb(words: list[str], console: Console) -> int:
+def _screen(name: str, words: list[str], console: Console) -> int:
+    """Without a command: the version, or the commands there are."""
     from whet.interfaces.cli.parser import Parser
 
-    options = Parser("", "").read(words)
-    if options.version:
+    if Parser(name, "").read(words).version:
         return _version(console)
-    if options.help:
-        return _help(overview(), console)
-    if not words:
-        console.block(overview())
-    raise UsageError("no-command", "A command is missing.", hint="`whet --help` lists the commands.")
+    return _help(all_commands() if name == ALL else group_screen(name) if name else front_screen(), console)
 
 
 def _version(console: Console) -> int:

@@ -1,149 +1,355 @@
-"""Every command: in which file it lives, what it does in a line, and among which others it is listed.
+"""Every command: how it is spelled, where it lives, what it does in a line, and what else people call it.
 
-"How to add a command" in `docs/architecture.md` has the steps. A command's file is imported only
-when one of its commands runs, so a long table costs nothing.
+"How to add a command" in `docs/architecture.md` has the steps. A command's file is imported only when one of its
+commands runs, and this table imports nothing, so that `whet` alone answers at once.
 """
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, NamedTuple
-
-from whet.errors import UsageError
-from whet.interfaces.cli.parser import GLOBAL_OPTIONS, Parser, option_rows
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from whet.errors import UsageError
     from whet.interfaces.cli.context import Command
+    from whet.interfaces.cli.parser import Parser
 
 
-class Verb(NamedTuple):
+class Verb:
     """One row of the table."""
 
-    module: str
-    """A file of `whet.interfaces.cli.commands`."""
-    summary: str
-    group: str
+    def __init__(
+        self,
+        module: str,
+        summary: str,
+        group: str = "",
+        *,
+        old: tuple[str, ...] = (),
+        also: tuple[str, ...] = (),
+        like: tuple[str, ...] = (),
+        now: str = "",
+    ) -> None:
+        self.module = module
+        """A file of `whet.interfaces.cli.commands`."""
+        self.summary = summary
+        self.group = group
+        """Of a command of one word: the heading it stands under, or the group it is listed with."""
+        self.old = old
+        """What it was called before, with the options that make it so; works until the next release, with a note."""
+        self.also = also
+        """What other tools call it, in the same way; works without a note."""
+        self.like = like
+        """Words that only suggest it."""
+        self.now = now
+        """Of a command that another one replaces: what to say instead. It works until the next release."""
 
 
-VERBS: dict[str, Verb] = {
-    "list": Verb("skills", "List the skills", "Look"),
-    "show": Verb("skills", "Show a skill's instructions, or one of its files", "Look"),
-    "find": Verb("match", "Find the skills that fit a message", "Look"),
-    "detect": Verb("match", "Tell whether a skill should come up for a message", "Look"),
-    "roots": Verb("skills", "Show where skills are looked for", "Look"),
-    "doctor": Verb("doctor", "Tell what is wrong or surprising, and mend it", "Look"),
-    "index": Verb("prompt", "Print the list of skills that goes into a model's prompt", "Prompt"),
-    "render": Verb("prompt", "Print the message with which a model gets skills", "Prompt"),
-    "commands": Verb("prompt", "List the slash commands", "Prompt"),
-    "bundle": Verb("prompt", "Keep skills that are used together under one name", "Prompt"),
-    "needs": Verb("doctor", "Tell what skills need and is not set up yet", "Prompt"),
-    "new": Verb("write", "Start a skill from a template", "Write"),
-    "validate": Verb("doctor", "Check skills against the format, or for quality", "Write"),
-    "digest": Verb("share", "Print the digest of a skill's content", "Write"),
-    "create": Verb("write", "Create a skill, or improve the one of that name", "Improve"),
-    "distill": Verb("learn", "Make a skill of a finished session", "Improve"),
-    "edit": Verb("write", "Change a skill's text, in your editor", "Improve"),
-    "patch": Verb("write", "Replace a piece of a skill's text", "Improve"),
-    "rename": Verb("write", "Give a skill another name", "Improve"),
-    "delete": Verb("write", "Delete a skill; it can be restored", "Improve"),
-    "restore": Verb("write", "Bring back a deleted skill, or all that the lock names", "Improve"),
-    "write-file": Verb("write", "Add or replace a file of a skill", "Improve"),
-    "remove-file": Verb("write", "Remove a file of a skill", "Improve"),
-    "archive": Verb("write", "Put a skill away; it can be restored", "Improve"),
-    "curate": Verb("learn", "Plan what to do with skills that nobody uses", "Improve"),
-    "pin": Verb("decisions", "Leave a skill as it is: no updates, no curator", "Improve"),
-    "unpin": Verb("decisions", "Let updates and the curator change a skill again", "Improve"),
-    "transcript": Verb("learn", "Show what is read of a session, secrets hidden", "Improve"),
-    "learn": Verb("learn", "Propose skills from sessions that were hard", "Improve"),
-    "duplicates": Verb("match", "Find skills that say nearly the same", "Improve"),
-    "eval": Verb("evals", "Measure what a skill is worth, or how well skills come up", "Improve"),
-    "improve": Verb("evals", "Improve a skill that fails its evals, if that is proved", "Improve"),
-    "test": Verb("evals", "Run a skill's own tests in the sandbox", "Improve"),
-    "feedback": Verb("match", "Say whether a message was for a skill", "Improve"),
-    "history": Verb("history", "Show who changed what, when and why", "History"),
-    "diff": Verb("history", "Show how a skill's versions differ", "History"),
-    "rollback": Verb("history", "Go back to an earlier version of a skill", "History"),
-    "undo": Verb("history", "Take back the last change, another one, or all of one run", "History"),
-    "verify-history": Verb("history", "Prove that the history is whole", "History"),
-    "backup": Verb("history", "Put the history, all state and your skills into one file", "History"),
-    "pending": Verb("proposals", "List the changes that wait for a decision, or show one", "History"),
-    "approve": Verb("proposals", "Do what was proposed", "History"),
-    "reject": Verb("proposals", "Leave undone what was proposed", "History"),
-    "usage": Verb("usage", "Tell how often skills are used, and whether they help", "History"),
-    "search": Verb("sources", "Look for skills in named sources", "Install"),
-    "inspect": Verb("sources", "Show what a source has, before anything is taken in", "Install"),
-    "install": Verb("install", "Take skills in from a repository, a path, an address", "Install"),
-    "update": Verb("install", "Bring installed skills up to date, keeping your edits", "Install"),
-    "outdated": Verb("install", "Tell what has something newer at its source", "Install"),
-    "uninstall": Verb("install", "Take installed skills away; they can be restored", "Install"),
-    "verify": Verb("install", "Compare installed skills with the lock, file by file", "Install"),
-    "why": Verb("install", "Tell where a skill comes from and who let it in", "Install"),
-    "adopt": Verb("install", "Take charge of skills that are there already", "Install"),
-    "tap": Verb("sources", "Give sources names, to search and install from", "Install"),
-    "sync": Verb("share", "Make your skills available to other clients", "Share"),
-    "publish": Verb("share", "Put skills into a git repository, a web directory or a hub", "Share"),
-    "snapshot": Verb("share", "Put the whole library into one file, or take it out of one", "Share"),
-    "pack": Verb("share", "Put a skill into one .skill file", "Share"),
-    "unpack": Verb("share", "Take a skill out of a .skill file", "Share"),
-    "connect": Verb("connect", "Connect a client to Whet, or take that back", "Connect"),
-    "mcp": Verb("connect", "Serve the library to clients that speak MCP", "Connect"),
-    "hook": Verb("connect", "Answer the hooks of a client that is connected", "Connect"),
-    "scan": Verb("guard", "Tell what is dangerous about skills", "Guard"),
-    "audit": Verb("guard", "Scan every skill of the library again", "Guard"),
-    "policy": Verb("guard", "Show and explain what is let in, and make exceptions", "Guard"),
-    "rules": Verb("guard", "List what the guard looks for, or explain one rule", "Guard"),
-    "permits": Verb("guard", "Tell whether a skill may make a tool call", "Guard"),
-    "trust": Verb("decisions", "Load the skills of this repository from now on", "Decide"),
-    "untrust": Verb("decisions", "Stop loading the skills of this repository", "Decide"),
-    "enable": Verb("decisions", "Offer a skill again", "Decide"),
-    "disable": Verb("decisions", "Stop offering a skill", "Decide"),
-    "completion": Verb("shell", "Print a script that completes commands in your shell", "Shell"),
+FRONT = ("Look", "Write", "Install", "Go back", "Set up")
+"""The headings of the front screen."""
+GROUPS = {
+    "skill": "Change, check and switch single skills",
+    "history": "See what changed, and keep backups",
+    "proposals": "Decide on changes that wait for you",
+    "guard": "See and decide what is let in",
+    "learn": "Learn from sessions, and measure skills",
+    "sources": "Where skills come from, and sharing yours",
+    "prompt": "See what a model gets",
+    "clients": "Let other programs use your skills",
 }
-ALIASES = {"view": "show"}
+"""The first word of commands of two words."""
+VERBS: dict[str, Verb] = {
+    "list": Verb("skills", "List your skills", "Look", also=("ls", "l"), like=("skills", "all", "dir")),
+    "show": Verb(
+        "skills",
+        "Show a skill's instructions, or one of its files",
+        "Look",
+        also=("info", "view", "cat"),
+        like=("read", "describe", "open", "get", "print", "details"),
+    ),
+    "find": Verb(
+        "match",
+        "Find the skills that fit a message",
+        "Look",
+        old=("detect --decide",),
+        like=("match", "which", "suggest", "lookup"),
+    ),
+    "new": Verb("write", "Start a skill", "Write", also=("init",), like=("make", "add-skill", "generate", "start")),
+    "edit": Verb("write", "Change a skill's text, in your editor", "Write", like=("change", "modify", "vim", "write")),
+    "distill": Verb("learn", "Make a skill of a finished session", "Write", like=("record", "extract", "capture")),
+    "install": Verb(
+        "install",
+        "Install skills from a repository, a path or an address",
+        "Install",
+        also=("add", "i"),
+        like=("download", "fetch", "clone", "pull", "get"),
+    ),
+    "update": Verb(
+        "install",
+        "Update installed skills and keep your edits",
+        "Install",
+        old=("outdated --check",),
+        also=("upgrade", "up", "check --check"),
+        like=("refresh",),
+    ),
+    "remove": Verb(
+        "write",
+        "Remove a skill; `whet undo` brings it back",
+        "Install",
+        also=("rm", "un", "del"),
+        like=("erase", "destroy", "drop", "purge", "discard", "clean", "forget"),
+    ),
+    "scan": Verb("guard", "Check skills for anything dangerous", "Install", like=("safety", "security", "vet", "lint")),
+    "undo": Verb("history", "Take back a change", "Go back", like=("revert", "back", "reset", "recover", "unremove")),
+    "history": Verb(
+        "history", "Show who changed what, when and why", "Go back", also=("history list", "log"), like=("changes",)
+    ),
+    "connect": Verb("connect", "Connect Whet to an agent", "Set up", like=("link", "setup", "integrate", "disconnect")),
+    "doctor": Verb(
+        "doctor", "Find problems, and repair them", "Set up", like=("status", "diagnose", "repair", "fix", "health")
+    ),
+    "skill validate": Verb("doctor", "Check skills against the format, or for quality", old=("validate",)),
+    "skill test": Verb("evals", "Run a skill's own tests in the sandbox", old=("test",)),
+    "skill needs": Verb("doctor", "Tell what skills need that is not set up yet", old=("needs",), like=("requires",)),
+    "skill patch": Verb("write", "Replace a piece of a skill's text", old=("patch",), like=("replace", "sed")),
+    "skill rename": Verb("write", "Give a skill another name", old=("rename",), also=("mv",), like=("move",)),
+    "skill write-file": Verb("write", "Add or replace a file of a skill", old=("write-file",), like=("add-file",)),
+    "skill remove-file": Verb("write", "Remove a file of a skill", old=("remove-file",), like=("delete-file",)),
+    "skill enable": Verb("decisions", "Offer a skill again", old=("enable",), like=("on", "unhide", "activate")),
+    "skill disable": Verb("decisions", "Stop offering a skill", old=("disable",), like=("off", "hide", "deactivate")),
+    "skill pin": Verb("decisions", "Leave a skill as it is: no updates, no curator", old=("pin",), like=("hold",)),
+    "skill unpin": Verb("decisions", "Let updates and the curator change a skill again", old=("unpin",)),
+    "skill pack": Verb("share", "Put a skill into one .skill file", old=("pack",), like=("zip", "archive-file")),
+    "skill unpack": Verb("share", "Take a skill out of a .skill file", old=("unpack",), like=("unzip", "extract")),
+    "history diff": Verb("history", "Show how a skill's versions differ", old=("diff",), like=("compare",)),
+    "history verify": Verb("history", "Prove that the history is whole", old=("verify-history",)),
+    "history backup": Verb(
+        "history", "Put the history, all state and your skills into one file", old=("backup",), like=("save",)
+    ),
+    "history restore": Verb("write", "Put back what a backup holds"),
+    "proposals list": Verb("proposals", "List the changes that wait for a decision", old=("pending",), like=("inbox",)),
+    "proposals show": Verb("proposals", "Show what one would change"),
+    "proposals approve": Verb("proposals", "Do what was proposed", old=("approve",), like=("accept", "merge")),
+    "proposals reject": Verb("proposals", "Leave undone what was proposed", old=("reject",), like=("decline",)),
+    "guard trust": Verb("decisions", "Load the skills of this repository from now on", old=("trust",), like=("allow",)),
+    "guard untrust": Verb("decisions", "Stop loading the skills of this repository", old=("untrust",)),
+    "guard policy": Verb(
+        "guard", "Show and explain what is let in, and make exceptions", old=("policy",), like=("override", "block")
+    ),
+    "guard rules": Verb("guard", "List what the guard looks for, or explain one rule", old=("rules",)),
+    "guard log": Verb("guard", "Show what the guard decided", like=("decisions", "record")),
+    "guard permits": Verb(
+        "guard", "Tell whether a skill may make a tool call", old=("permits",), like=("permissions", "may")
+    ),
+    "learn sessions": Verb("learn", "Propose skills from sessions that were hard", old=("learn",)),
+    "learn transcript": Verb("learn", "Show what is read of a session, secrets hidden", old=("transcript",)),
+    "learn eval": Verb(
+        "evals", "Measure what a skill is worth, or how well skills come up", old=("eval",), like=("measure", "bench")
+    ),
+    "learn improve": Verb(
+        "evals", "Improve a skill that fails its evals, if that is proved", old=("improve",), like=("optimize",)
+    ),
+    "learn feedback": Verb(
+        "match", "Say whether a message was for a skill", old=("feedback",), like=("rate", "teach", "train")
+    ),
+    "learn usage": Verb(
+        "usage", "Tell how often skills are used, and whether they help", old=("usage",), like=("stats", "count")
+    ),
+    "learn curate": Verb("learn", "Plan what to do with skills that nobody uses", old=("curate",), like=("prune",)),
+    "learn duplicates": Verb("match", "Find skills that say nearly the same", old=("duplicates",), like=("dedupe",)),
+    "sources list": Verb("sources", "List the named sources", old=("tap list", "tap"), like=("taps", "registries")),
+    "sources add": Verb("sources", "Give a source a name, to search and install from", old=("tap add",)),
+    "sources remove": Verb("sources", "Forget the name of a source", old=("tap remove",), like=("untap",)),
+    "sources search": Verb("sources", "Look for skills in the named sources", also=("search", "s")),
+    "sources verify": Verb("install", "Compare installed skills with the lock, file by file", old=("verify",)),
+    "sources why": Verb(
+        "install", "Tell where a skill comes from and who let it in", old=("why",), like=("origin", "whence", "blame")
+    ),
+    "sources adopt": Verb("install", "Take charge of skills that are there already", old=("adopt",), like=("import",)),
+    "sources publish": Verb(
+        "share",
+        "Put skills into a git repository, a web directory or a hub",
+        old=("publish",),
+        like=("push", "share", "upload", "release"),
+    ),
+    "sources snapshot": Verb(
+        "share", "Put the whole library into one file, or take it out of one", old=("snapshot",), like=("export",)
+    ),
+    "sources digest": Verb(
+        "share", "Print the digest of a skill's content", old=("digest",), like=("hash", "checksum")
+    ),
+    "prompt index": Verb("prompt", "Print the list of skills that goes into a model's prompt", old=("index",)),
+    "prompt render": Verb("prompt", "Print the message with which a model gets skills", old=("render",), like=("use",)),
+    "prompt commands": Verb("prompt", "List the slash commands", old=("commands",), like=("slash",)),
+    "prompt bundle": Verb(
+        "prompt", "Keep skills that are used together under one name", old=("bundle",), like=("group", "collection")
+    ),
+    "clients sync": Verb("share", "Link your skills to where other clients look", old=("sync",), like=("mirror",)),
+    "clients roots": Verb("skills", "Show where skills are looked for", old=("roots",), like=("paths", "where")),
+    "mcp": Verb("connect", "Serve the library to clients that speak MCP", "clients", like=("serve", "server")),
+    "hook": Verb("connect", "Answer the hooks of a client that is connected", "clients", like=("hooks",)),
+    "completion": Verb("shell", "Print a script that completes commands in your shell", "clients", like=("shell",)),
+    "create": Verb("write", "Create a skill, or improve the one of that name", now="new"),
+    "delete": Verb("write", "Delete a skill; it can be restored", now="remove"),
+    "restore": Verb(
+        "write",
+        "Bring back a deleted skill, or all that the lock names",
+        now="undo NAME`, `whet install` or `whet history restore FILE",
+    ),
+    "archive": Verb("write", "Put a skill away; it can be restored", now="remove --archive"),
+    "rollback": Verb("history", "Go back to an earlier version of a skill", now="undo NAME --to VERSION"),
+    "inspect": Verb("skills", "Show what a source has, before anything is taken in", now="show"),
+    "uninstall": Verb("install", "Take installed skills away; they can be restored", now="remove"),
+    "audit": Verb("guard", "Scan every skill of the library again", now="scan --all"),
+}
+COMMANDS = {name: verb for name, verb in VERBS.items() if not verb.now}
+"""Every command that is not replaced by another."""
+ALL = "all"
+"""`whet help all`."""
 COMPLETE = "__complete"
 """The hidden command that the completion scripts call."""
-_TAKES_VALUE = ("--root", "--project")
+_SPELLINGS: dict[str, tuple[str, list[str], bool]] = {name: (name, [], bool(verb.now)) for name, verb in VERBS.items()}
+"""What may be typed -> the command it is, the options that come with it, and whether it is an old spelling."""
+for _name, _verb in VERBS.items():
+    for _spelling in (*_verb.old, *_verb.also):
+        _words, _, _option = _spelling.partition(" --")
+        _SPELLINGS[_words] = (_name, [f"--{_option}"] if _option else [], _spelling in _verb.old)
+_VALUED = ("--root", "--project")
+_GLOBAL = (*_VALUED, "--json", "-q", "--quiet", "--no-input", "--version", "-h", "--help")
+_SHORT = 3
+"""Letters of a word that is too short to be looked for inside others."""
 
 
-def parser_of(word: str) -> tuple[Parser, Command]:
-    """The parser of a command, and the command. Raises UsageError with the closest name."""
-    name = ALIASES.get(word, word)
-    if name not in VERBS:
-        from whet.skill.names import closest
+def read_command(arguments: list[str]) -> tuple[str, list[str], str]:
+    """The command or group that is meant, every other word, and the old spelling where one was used.
 
-        near = closest(word, [*VERBS, *ALIASES], 3)
-        hint = f"Did you mean {' or '.join(near)}?" if near else "`whet --help` lists the commands."
-        raise UsageError("unknown-command", f"There is no command {word!r}.", hint=hint, suggestions=list(near))
+    The global options may stand anywhere. Without a command, the first is empty. Raises UsageError with what may be
+    meant instead.
+    """
+    at = _next_word(arguments, 0)
+    if at is None:
+        return "", arguments, ""
+    first, rest = arguments[at], arguments[:at] + arguments[at + 1 :]
+    if first == "help":
+        rest = [word for word in rest if word != "--"]
+        after = _next_word(rest, at)
+        if after is not None and rest[after] == ALL:
+            return ALL, rest[:after] + rest[after + 1 :], ""
+        return read_command([*rest, "--help"])
+    after = _next_word(rest, at, _GLOBAL)
+    if after is not None:
+        second, others = rest[after], rest[:after] + rest[after + 1 :]
+        for spelling in (f"{first} {second}", second if first in GROUPS and first not in VERBS else ""):
+            if spelling in _SPELLINGS:
+                return _meant(spelling, others)
+    if first in _SPELLINGS and not (first in GROUPS and first not in VERBS and {"--help", "-h"} & {*rest}):
+        return _meant(first, rest)
+    if first not in GROUPS:
+        raise unknown_command(first)
+    if after is not None:
+        raise unknown_command(second, first)
+    return first, rest, ""
+
+
+def _meant(spelling: str, words: list[str]) -> tuple[str, list[str], str]:
+    name, options, old = _SPELLINGS[spelling]
+    return name, [*options, *words], spelling if old else ""
+
+
+def _next_word(arguments: list[str], at: int, skipped: tuple[str, ...] = ()) -> int | None:
+    """The place of the next word that is no option; of options, only `skipped` ones are passed over where given."""
+    while at < len(arguments) and arguments[at] != "--":
+        word = arguments[at]
+        if not word.startswith("-"):
+            return at
+        if skipped and word.partition("=")[0] not in skipped:
+            return None
+        at += 2 if word in _VALUED else 1
+    return None
+
+
+def unknown_command(word: str, group: str = "") -> UsageError:
+    """The error for a word that is no command, with those that are meant by it or are written like it."""
+    from whet.errors import UsageError
+
+    near = _nearest(word, _members(group)) if group else []
+    near = near or _nearest(word, VERBS)
+    where = f"whet help {group}" if group else "whet help all"
+    hint = f"Did you mean {' or '.join(f'`whet {name}`' for name in near)}?" if near else f"`{where}` lists them all."
+    typed = f"whet {group} {word}" if group else word
+    return UsageError("unknown-command", f"There is no command {typed!r}.", hint=hint, suggestions=near)
+
+
+def _nearest(word: str, names: Iterable[str]) -> list[str]:
+    """At most three of the commands, and groups, that someone who typed the word may mean."""
+    from whet.skill.names import closest
+
+    meant: dict[str, list[str]] = {}
+    for name in names:
+        verb, last = VERBS[name], name.rpartition(" ")[2]
+        known = (spelling.partition(" --")[0] for spelling in (*verb.old, *verb.also))
+        for spelling in (name, last, *known, *verb.like):
+            meant.setdefault(spelling, []).append(verb.now.split(" ")[0] if verb.now else name)
+    for name in GROUPS if names is VERBS else ():
+        meant.setdefault(name, []).append(name)
+    written = [one for one in closest(word, meant, 12) if one.startswith(word) or len(word) > _SHORT or word not in one]
+    near = meant.get(word) or [name for one in written for name in meant[one][: 1 if one in meant[one] else None]]
+    return list(dict.fromkeys(near))[:3]
+
+
+def parser_of(name: str) -> tuple[Parser, Command]:
+    """The parser of a command, by its name in the table, and the command."""
+    from importlib import import_module
+
+    from whet.interfaces.cli.parser import Parser
+
     verb = VERBS[name]
     command: Command = import_module(f"whet.interfaces.cli.commands.{verb.module}").COMMANDS[name]
     parser = Parser(name, verb.summary)
+    parser.commands = list(_rows(_members(name))) if name in GROUPS else []
     command.configure(parser)
     return parser, command
 
 
-def split_verb(arguments: list[str]) -> tuple[str, list[str]]:
-    """The verb and every other word; the global options may stand before it."""
-    at = 0
-    while at < len(arguments) and arguments[at].startswith("-") and arguments[at] != "--":
-        at += 2 if arguments[at] in _TAKES_VALUE else 1
-    if at >= len(arguments) or arguments[at] == "--":
-        return "", arguments
-    return arguments[at], arguments[:at] + arguments[at + 1 :]
+def note_old(spelling: str) -> str:
+    """What is said to someone who used an old spelling."""
+    name, options, _ = _SPELLINGS[spelling]
+    now = VERBS[name].now or " ".join((name, *options))
+    return f"`whet {spelling}` is now `whet {now}`. The old name works until the next release."
 
 
-def overview() -> str:
-    """`whet --help`: every command in a line, by group."""
-    lines = [
-        "Usage: whet COMMAND [OPTIONS]",
-        "",
-        "The skill system for AI agents: SKILL.md packages on this machine.",
-        "",
-    ]
-    group = ""
-    for name, verb in VERBS.items():
-        if verb.group != group:
-            group = verb.group
-            lines.append(f"{group}:")
-        lines.append(f"  {name:<16}{verb.summary}")
-    lines += ["", "Everywhere:", *option_rows(GLOBAL_OPTIONS), "", "`whet COMMAND --help` explains a command."]
+def front_screen() -> str:
+    """`whet` alone: the commands of every day."""
+    lines = ["Whet manages the skills of your AI agents: find, write, install, check and undo.", ""]
+    lines += ["Usage: whet COMMAND [OPTIONS]", ""]
+    for heading in FRONT:
+        lines += [heading, *_rows((name for name, verb in VERBS.items() if verb.group == heading), 10)]
+    lines += ["", "More: `whet help all`. `whet COMMAND --help` explains a command."]
     return "\n".join(lines) + "\n"
+
+
+def all_commands() -> str:
+    """`whet help all`: every command, by group, and what works with all of them."""
+    from whet.interfaces.cli.parser import GLOBAL_OPTIONS, option_rows
+
+    lines = ["Usage: whet COMMAND [OPTIONS]"]
+    for heading in FRONT:
+        lines += ["", heading, *_rows(name for name, verb in VERBS.items() if verb.group == heading)]
+    for group, summary in GROUPS.items():
+        lines += ["", f"{group}: {summary}", *_rows(_members(group))]
+    lines += ["", "Everywhere", *option_rows(GLOBAL_OPTIONS), "", "`whet COMMAND --help` explains a command."]
+    return "\n".join(lines) + "\n"
+
+
+def group_screen(group: str) -> str:
+    """`whet GROUP`: the commands of a group."""
+    lines = [f"Usage: whet {group} COMMAND [OPTIONS]", "", f"{GROUPS[group]}.", "", "Commands:"]
+    lines += [*_rows(_members(group)), "", f"`whet {group} COMMAND --help` explains one."]
+    return "\n".join(lines) + "\n"
+
+
+def _members(group: str) -> Iterable[str]:
+    return (name for name, verb in COMMANDS.items() if name.startswith(f"{group} ") or verb.group == group)
+
+
+def _rows(names: Iterable[str], column: int = 19) -> Iterator[str]:
+    return (f"  {name:<{column}}{VERBS[name].summary}" for name in names)

@@ -34,7 +34,7 @@ WHEN = frozenset({"start", "end"})
 """The events after which it is looked whether a session waits: one has ended, or others have become quiet meanwhile."""
 LONGEST = 900.0
 """Seconds after which a process of its own gives up, whatever it does."""
-_ALONE = ("-P", "-m", "whet", "learn", "--waiting", "--quiet")
+_ALONE = ("-P", "-m", "whet", "learn", "sessions", "--waiting", "--quiet")
 
 
 def is_due(sessions: Sessions, state: str, env: Mapping[str, str], clock: Clock = system_clock) -> bool:

@@ -255,7 +255,7 @@ def tell_news(state: StateDatabase, clock: Clock, opened: Callable[[], Library])
     written = [piece for piece in pieces if isinstance(piece, str)]
     lines = []
     if proposed:
-        lines.append(f"{_skills(proposed)} proposed from your last sessions: `whet pending`.")
+        lines.append(f"{_skills(proposed)} proposed from your last sessions: `whet proposals list`.")
     if written:
         lines.append(f"{_skills(len(written))} written from your last sessions ({', '.join(written)}): `whet history`.")
     return "\n".join(lines)

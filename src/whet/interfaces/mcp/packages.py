@@ -64,7 +64,7 @@ _BROKEN = frozenset(
 """Remarks of the lenient reader about what a conforming skill does not have."""
 _MAX_LINKS = 16
 """Links on the way to one file."""
-_USE_THE_TOOL = "The tool skill_view has it all the same; `whet validate` tells what to correct."
+_USE_THE_TOOL = "The tool skill_view has it all the same; `whet skill validate` tells what to correct."
 
 
 class Member(NamedTuple):

@@ -1,9 +1,9 @@
 """A better description: tried on the router itself, kept only where messages it was not made from prove it better.
 
 The trigger evals of a skill are split into messages to learn from and messages held out. Candidates are made from what
-goes wrong among the former, by a model or from words that `whet eval triggers --suggest` finds. Each is tried in a copy
-of the index. The best one on the held-out messages is kept, and only if it beats the old description there, does no
-worse on the others, and no other skill that has evals does any worse. Whoever proposes never sees a held-out message.
+goes wrong among the former, by a model or from words that `whet learn eval triggers --suggest` finds. Each is tried in
+a copy of the index. The best one on the held-out messages is kept, and only if it beats the old description there, does
+no worse on the others, and no other skill that has evals does any worse. The proposer never sees a held-out message.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`whet test` and `whet eval NAME`: what a skill's own tests say, and what it is worth.
+"""`whet skill test` and `whet learn eval NAME`: what a skill's own tests say, and what it is worth.
 
 Nothing here changes a skill. `scorer` is what a `Gate` measures versions of a skill with.
 """

@@ -80,7 +80,7 @@ class Subject(NamedTuple):
             raise NotFoundError("no-output-evals", f"{self.name} has no output evals.", hint=hint)
         found = read_evals(self.tree[name].data, os.path.join(self.directory, *name.split("/")))
         if not found.evals:
-            hint = "Add expectations; `whet eval triggers` is for the messages that should bring it up."
+            hint = "Add expectations; `whet learn eval triggers` is for the messages that should bring it up."
             raise NotFoundError("no-output-evals", f"{self.name} has trigger evals only.", hint=hint)
         return found
 

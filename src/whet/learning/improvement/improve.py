@@ -1,4 +1,4 @@
-"""`whet improve`: evals fail, a model proposes a few edits, the gate decides, and only what is better stays.
+"""`whet learn improve`: evals fail, a model proposes a few edits, the gate decides, and only what is better stays.
 
 Nothing is written before the end, and then all of it as one change: a proposal, or the next version. Where the skill
 was changed by somebody else meanwhile, nothing is written at all: what was measured is not what is there.
@@ -274,7 +274,7 @@ class _Bench:
                 after = change.after if change.path == self._path else None
                 new = main_of(after).document if after else None
                 if after and new and _rest(after) == _rest(best) and new.body == main_of(best).document.body:
-                    cause, hint = "The same was proposed before.", f"`whet approve {proposal.id}` does it."
+                    cause, hint = "The same was proposed before.", f"`whet proposals approve {proposal.id}` does it."
                     return Kept(version_of(new), proposal.reason, proposal=proposal.id, cause=cause, hint=hint)
         return None
 

@@ -128,7 +128,15 @@ class State:
         if not until:
             return ()
         message = f"Learning from what waits stops until {iso(until)}: {why}"
-        return (Note("learning-stopped", "info", message, "`whet learn SESSION` works anyway.", path=self._state.path),)
+        return (
+            Note(
+                "learning-stopped",
+                "info",
+                message,
+                "`whet learn sessions SESSION` works anyway.",
+                path=self._state.path,
+            ),
+        )
 
     def repair(self) -> tuple[str, ...]:
         """Forget what cannot be read; what was done, in sentences."""

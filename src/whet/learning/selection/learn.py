@@ -326,7 +326,7 @@ def read_source(context: LearningContext, source: Told) -> Read:
         seen = next((one for one in context.sessions.all() if (one.client, one.id) == (client, id_)), None)
         if seen is not None:
             return read_source(context, seen)
-        hint = "`whet learn` without arguments takes all that wait; a file works, too."
+        hint = "`whet learn sessions` without arguments takes all that wait; a file works, too."
         raise NotFoundError("no-such-session", f"No session {source!r} is known.", hint=hint)
     if not source.strip():
         raise NotFoundError("no-such-session", "An empty text names no session.", hint="Give CLIENT:ID or a file.")

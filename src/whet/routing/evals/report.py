@@ -1,4 +1,4 @@
-"""`whet eval triggers`: how well skills do on their trigger evals, the numbers and the messages behind them.
+"""`whet learn eval triggers`: how well skills do on their trigger evals, the numbers and the messages behind them.
 
 A skill's evals are files of its package; a file may also be given, and may then be about any skills of the library.
 
@@ -440,7 +440,7 @@ def _from_file(file: str, catalogue: Catalogue, wanted: Sequence[Card]) -> _Gath
     skill = wanted[0].full_name if len(wanted) == 1 else ""
     read = read_cases(data, skill, path)
     if any(case.fits and not case.skill for case in read.cases):
-        hint = "Name it: `whet eval triggers NAME --file FILE`; or give each message a field `skill`."
+        hint = "Name it: `whet learn eval triggers NAME --file FILE`; or give each message a field `skill`."
         raise UsageError("skill-not-named", f"{path} does not say which skill its messages are for.", hint=hint)
     gathered = _resolved([(path, read)], catalogue)
     if not gathered.cases:

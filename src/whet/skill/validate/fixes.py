@@ -37,7 +37,7 @@ def fix(package: ValidationInput) -> tuple[str, tuple[Note, ...]]:
 
 def _decoded(text: str | bytes | None) -> str:
     if text is None:
-        raise InvalidError("cannot-fix", "There is no SKILL.md to fix.", hint="Create one with `whet create`.")
+        raise InvalidError("cannot-fix", "There is no SKILL.md to fix.", hint="Create one with `whet new`.")
     try:
         return text if isinstance(text, str) else text.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -80,7 +80,7 @@ def _named(installer: Installer, skills: dict[str, str], name: str) -> list[str]
     found = found or [path for path in skills if wanted == key(os.path.basename(path))]
     if not found:
         near = list(closest(name, skills.values(), 3))
-        hint = f"Did you mean {near[0]}?" if near else "`whet adopt --dry-run` lists what can be adopted."
+        hint = f"Did you mean {near[0]}?" if near else "`whet sources adopt --dry-run` lists what can be adopted."
         message = f"No skill {name!r} lies in {installer.root} that is not installed already."
         raise NotFoundError("skill-not-found", message, hint=hint, suggestions=near)
     return found

@@ -39,7 +39,7 @@ def plan_install(installer: Installer, wanted: Sequence[Wanted], *, prefer: Pref
     for ref, *_ in wanted:
         if ref.kind == "path" and inside(os.path.realpath(ref.location), installer.root):
             message = f"{ref.location} is a part of the library itself."
-            hint = "`whet adopt` takes charge of what lies there."
+            hint = "`whet sources adopt` takes charge of what lies there."
             raise UsageError("library-itself", message, hint=hint)
     packages, notes = installer.fetch(wanted)
     planner = Planner(installer, prefer)
@@ -151,7 +151,7 @@ def check_complete(plan: Plan) -> None:
     """Raise for the first step that was wanted and cannot be done."""
     for step in plan.steps:
         if step.state in DECIDED:
-            hint = "`whet inspect` shows what was found. --override REASON takes it in all the same."
+            hint = "`whet show` shows what was found. --override REASON takes it in all the same."
             raise RefusedError(step.code, f"{step.name} is not taken in: {step.reason}", hint=hint)
         if step.state in ("conflict", "held"):
             raise ConflictError(step.code, f"{step.name}: {step.reason}", hint="Nothing was changed.", path=step.path)

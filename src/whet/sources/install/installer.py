@@ -149,7 +149,7 @@ class Installer:
             own = self.called(name, entries, here)
             if not own:
                 near = closest(name, [entry.name for entry in entries], 3)
-                hint = f"Did you mean {near[0]}?" if near else "`whet verify` lists what is installed."
+                hint = f"Did you mean {near[0]}?" if near else "`whet sources verify` lists what is installed."
                 message = f"{name!r} is not installed in {self.root}."
                 raise NotFoundError("not-installed", message, hint=hint, suggestions=list(near))
             if len(own) > 1:
@@ -277,7 +277,7 @@ def checked(package: Fetched) -> Fetched:
         raise InvalidError("not-a-skill", f"{offer.name}: {error.message}", hint="Name another source.") from error
     if document.step == "none":
         message = f"The SKILL.md of {offer.name} has no frontmatter that can be read."
-        raise InvalidError("not-a-skill", message, hint="`whet validate` tells what is wrong with it.")
+        raise InvalidError("not-a-skill", message, hint="`whet skill validate` tells what is wrong with it.")
     return package
 
 
@@ -386,7 +386,7 @@ def _answer(listing: Listing, asked: _Asked) -> Answer:
     try:
         return Answer(entry, *(same or choose(listing, (entry.name,), all=False)))
     except NotFoundError:
-        hint = f"`whet inspect` shows what there is; `whet pin {entry.name}` keeps yours."
+        hint = f"`whet show` shows what there is; `whet skill pin {entry.name}` keeps yours."
         error = NotFoundError("gone-from-source", f"{shown(ref)} has no skill there any more.", hint=hint)
         return Answer(entry, error=error)
     except WhetError as error:  # several of that name, or one that cannot be taken

@@ -328,14 +328,14 @@ class Planner:
     def in_the_way(self, path: str, name: str, local: Tree | None, new: Tree) -> str:
         """Why a content cannot lie at a path: another one does, or a skill of that name lies elsewhere; else ""."""
         if local is not None and digest(local) != digest(new):
-            return f"{path} exists already, with another content. Rename or delete it, or `whet adopt` it."
+            return f"{path} exists already, with another content. Rename or delete it, or `whet sources adopt` it."
         others = self._taken.union(step.path for step in self.steps) - {path, f"{path}/"}
         for pair in collides([*sorted(others), path]):
             if path in pair:
                 other = (pair[0] if pair[1] == path else pair[1]).rstrip("/")
                 return f"{other} exists already, and some systems cannot tell it from {path}. Rename or delete it."
         same = [other for other, called in self._present.items() if key(called) == key(name) and other != path]
-        return f"{same[0]} is called {name} already. Rename or delete it, or `whet adopt` it." if same else ""
+        return f"{same[0]} is called {name} already. Rename or delete it, or `whet sources adopt` it." if same else ""
 
     def _shown(self, entry: Installed) -> str:
         try:
@@ -457,12 +457,12 @@ class Planner:
 
 def held(entry: Installed) -> str:
     """Why a pinned skill stays as it is."""
-    return f"It is pinned. `whet unpin {entry.name}` lets it follow its source again."
+    return f"It is pinned. `whet skill unpin {entry.name}` lets it follow its source again."
 
 
 def missing(entry: Installed) -> str:
     """What to say of a skill that the lock names and that is gone."""
-    return f"{entry.path} is not there any more. `whet restore {entry.name}` brings it back."
+    return f"{entry.path} is not there any more. `whet install` brings it back."
 
 
 def files_of(tree: Tree) -> tuple[tuple[str, str], ...]:

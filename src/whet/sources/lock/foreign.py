@@ -174,7 +174,7 @@ class _Reader:
         self.skills.setdefault(foreign.directory, foreign)
 
     def note(self, path: str, message: str, *, skill: str = "", line: int | None = None) -> None:
-        hint = "Let the tool that wrote it mend it, or adopt the skill with `whet adopt NAME --from SOURCE`."
+        hint = "Let the tool that wrote it mend it, or adopt the skill with `whet sources adopt NAME --from SOURCE`."
         self.notes.append(Note("foreign-lock-damaged", "warning", message, hint, skill=skill, path=path, line=line))
 
     # files

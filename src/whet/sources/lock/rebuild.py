@@ -77,9 +77,7 @@ def _examined(installs: Installs, file: str) -> Iterator[Note]:
             )
     for entry in lock.entries:
         if not _is_there(file, entry):
-            hint = (
-                f"`whet restore {entry.name}` brings it back, `whet uninstall {entry.name}` takes it out of the lock."
-            )
+            hint = f"`whet install` brings it back, `whet remove {entry.name}` takes it out of the lock."
             place = directory_of(file, entry.path)
             yield Note("locked-missing", "info", "It is in the lock and not there.", hint, skill=entry.name, path=place)
 

@@ -48,7 +48,7 @@ class Prepared(NamedTuple):
     archive: bytes
     """The `.skill` file."""
     digest: str
-    """Of the content, as `whet digest` gives it."""
+    """Of the content, as `whet sources digest` gives it."""
     sha256: str
     """Of the archive, in hex."""
     verdict: Label
@@ -219,6 +219,6 @@ def _refused(directory: str, problems: Sequence[Note]) -> InvalidError:
     errors = [problem for problem in problems if problem.severity == "error"]
     more = f", and {len(errors) - 1} more" if len(errors) > 1 else ""
     message = f"{directory} cannot be published: {errors[0].message.rstrip('.')}{more}."
-    hint = f"Mend it; `whet validate --profile upload {directory}` lists every problem of the format."
+    hint = f"Mend it; `whet skill validate --profile upload {directory}` lists every problem of the format."
     listed = [problem.to_json() for problem in problems]
     return InvalidError(CODE, message, hint=hint, path=directory, problems=listed)

@@ -366,8 +366,8 @@ def _unknown(text: str, place: Place | None) -> UsageError:
     elif word.startswith("@") and "/" in word:
         hint = f"Write clawhub:{word[1:]} for a skill of ClawHub."
     else:
-        hint = "Write owner/repo, an https address or ./directory; `whet tap list` shows the names of sources, "
-        hint += "`whet search` looks for a skill."
+        hint = "Write owner/repo, an https address or ./directory; `whet sources list` shows the names of sources, "
+        hint += "`whet sources search` looks for a skill."
     return UsageError("unknown-source", f"{quoted(text)} names no source that Whet knows.", hint=hint)
 
 

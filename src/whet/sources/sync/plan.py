@@ -316,7 +316,7 @@ def folders(place: Place, root: str, names: Collection[str], *, project: bool) -
 def check_root(root: str, base: str, *, project: bool) -> None:
     """Refuse a root that is not there, and one that a project's links would have to leave the project for."""
     if not os.path.isdir(root):
-        hint = "Put skills there first; `whet sync --undo` takes back what was synced."
+        hint = "Put skills there first; `whet clients sync --undo` takes back what was synced."
         raise NotFoundError("path-not-found", f"There is no directory {root}.", hint=hint, path=root)
     if project and not inside(os.path.realpath(root), os.path.realpath(base)):
         hint = "Sync a project's own .agents/skills, or sync for the user."

@@ -1,4 +1,4 @@
-"""What `whet sync` made, written down before it is made, so that taking it back removes exactly that.
+"""What `whet clients sync` made, written down before it is made, so that taking it back removes exactly that.
 
 The record names every link, copy and directory. What is about to be made is an intent, which becomes part of the record
 when it is made; one that somebody pulled the plug on counts, too. So the record may be ahead of the disk, and is never

@@ -209,7 +209,7 @@ def configure_mcp(parser: Parser) -> None:
         "Clients start it themselves; `whet connect CLIENT` tells them how. It gives them the tools skills_list, "
         "skill_view, skills_search, skill_manage, skill_feedback and skill_distill, every skill as a prompt (a slash "
         "command of the client) and as resources, and the Skills extension (io.modelcontextprotocol/skills). What a "
-        "model changes waits as a proposal (`whet pending`) unless --allow-writes is given.\n\n"
+        "model changes waits as a proposal (`whet proposals list`) unless --allow-writes is given.\n\n"
         "With --http one process serves many clients, on this machine unless --host says otherwise. They need the "
         "token that --print-token prints (or WHET_MCP_TOKEN sets); `/mcp?project=DIR` at the end of the address says "
         "which project a client is about."

@@ -80,11 +80,13 @@ def render_trust(trust: Trust, screen: Screen, _options: Namespace) -> None:
     unsafe = [item for item in verdicts if item.scan.verdict != "safe"]
     screen.say(*(f"{item.card.full_name}: {item.scan.verdict}. {item.decision.reason}" for item in unsafe))
     if kept := [item.card.full_name for item in verdicts if item.decision.action != "allow"]:
-        screen.hint(f"{', '.join(kept)} stays hidden; `whet policy override NAME --reason R` lets it in.")
+        screen.hint(f"{', '.join(kept)} stays hidden; `whet guard policy override NAME --reason R` lets it in.")
 
 
 def configure_untrust(parser: Parser) -> None:
-    parser.positional("path", "DIR", "A repository as `whet trust --list` shows it (default: this one).", optional=True)
+    parser.positional(
+        "path", "DIR", "A repository as `whet guard trust --list` shows it (default: this one).", optional=True
+    )
 
 
 def render_untrust(trust: Trust, screen: Screen, _options: Namespace) -> None:
@@ -105,7 +107,7 @@ def render_enable(switch: Switch, screen: Screen, _options: Namespace) -> None:
 def render_disable(switch: Switch, screen: Screen, _options: Namespace) -> None:
     verb = "is not offered any more" if switch.changed else "was switched off already"
     option = f" --surface {switch.surface}" if switch.surface else ""
-    _render_switch(switch, screen, verb, f"`whet enable {switch.name}{option}` takes it back.")
+    _render_switch(switch, screen, verb, f"`whet skill enable {switch.name}{option}` takes it back.")
 
 
 def _render_switch(switch: Switch, screen: Screen, verb: str, hint: str) -> None:
@@ -131,14 +133,16 @@ def render_unpin(pin: PinChange, screen: Screen, _options: Namespace) -> None:
 
 
 COMMANDS = {
-    "trust": Command(configure_trust, run_trust),
-    "untrust": Command(configure_untrust, lambda c, o: Answer(c.library.settings.untrust(o.path), render_untrust)),
-    "enable": Command(
+    "guard trust": Command(configure_trust, run_trust),
+    "guard untrust": Command(
+        configure_untrust, lambda c, o: Answer(c.library.settings.untrust(o.path), render_untrust)
+    ),
+    "skill enable": Command(
         _configure_surface, lambda c, o: Answer(c.library.settings.enable(o.name, o.surface), render_enable)
     ),
-    "disable": Command(
+    "skill disable": Command(
         _configure_surface, lambda c, o: Answer(c.library.settings.disable(o.name, o.surface), render_disable)
     ),
-    "pin": Command(configure_pin, lambda c, o: Answer(c.library.settings.pin(o.name, o.reason), render_pin)),
-    "unpin": Command(configure_unpin, lambda c, o: Answer(c.library.settings.unpin(o.name), render_unpin)),
+    "skill pin": Command(configure_pin, lambda c, o: Answer(c.library.settings.pin(o.name, o.reason), render_pin)),
+    "skill unpin": Command(configure_unpin, lambda c, o: Answer(c.library.settings.unpin(o.name), render_unpin)),
 }

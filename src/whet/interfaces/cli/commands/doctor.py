@@ -183,6 +183,6 @@ def _render_finding(finding: Note, result: Checked, screen: Screen) -> None:
 
 COMMANDS = {
     "doctor": Command(configure_doctor, run_doctor),
-    "needs": Command(configure_needs, run_needs),
-    "validate": Command(configure_validate, run_validate),
+    "skill needs": Command(configure_needs, run_needs),
+    "skill validate": Command(configure_validate, run_validate),
 }

@@ -32,12 +32,12 @@ if TYPE_CHECKING:
 
 _AGAINST = ("none", "old")
 _DETAILS = (
-    "`whet eval NAME`: a skill's evals are tasks in evals/evals.json with what is expected of the result. A model does "
-    "each with the skill and without it, checks and the model judge the results, and the difference is what the skill "
-    "is worth. With --blind the grader also compares the two results of each task without knowing which had the "
-    "skill, in both orders; only what it prefers both times wins. Exits with 1 where the skill does worse than what it "
-    "is compared with, where runs are missing, and below --min-pass-rate. On a pipe, each expectation is a line of "
-    "eval, the pass rate with the skill and without it, flags and the expectation, with tabs between them. "
+    "`whet learn eval NAME`: a skill's evals are tasks in evals/evals.json with what is expected of the result. A "
+    "model does each with the skill and without it, checks and the model judge the results, and the difference is what "
+    "the skill is worth. With --blind the grader also compares the two results of each task without knowing which had "
+    "the skill, in both orders; only what it prefers both times wins. Exits with 1 where the skill does worse than "
+    "what it is compared with, where runs are missing, and below --min-pass-rate. On a pipe, each expectation is a "
+    "line of eval, the pass rate with the skill and without it, flags and the expectation, with tabs between them. "
     "--optimise-description looks for a description that brings the skill up more often when it should, tried on "
     "held-out trigger evals; without --model, it takes words from them. It is written only with --apply."
 )
@@ -80,16 +80,16 @@ def _check_options(options: Namespace, *, triggers: bool) -> None:
     present = {name for name in (*_SKILL_OPTIONS, *_TRIGGER_OPTIONS) if getattr(options, name) not in (None, False)}
     given = [name for name in (_SKILL_OPTIONS if triggers else _TRIGGER_OPTIONS) if name in present]
     if not triggers and options.names:
-        raise misuse("eval", f"{options.names[0]!r} is one argument too many.")
+        raise misuse("learn eval", f"{options.names[0]!r} is one argument too many.")
     if not triggers and not given:
         if options.optimise_description:
             given = [name for name in _SKILL_OPTIONS if name in present and name not in _DESCRIPTION_OPTIONS]
         elif options.apply:
-            raise misuse("eval", "--apply is for --optimise-description only.")
+            raise misuse("learn eval", "--apply is for --optimise-description only.")
     if given:
-        form = "whet eval triggers" if triggers else f"whet eval {options.kind}"
+        form = "whet learn eval triggers" if triggers else f"whet learn eval {options.kind}"
         form += " --optimise-description" if options.optimise_description and not triggers else ""
-        raise misuse("eval", f"--{given[0].replace('_', '-')} does not go with `{form}`.")
+        raise misuse("learn eval", f"--{given[0].replace('_', '-')} does not go with `{form}`.")
 
 
 def _run_skill(context: Context, options: Namespace) -> Answer:
@@ -170,8 +170,8 @@ _NO_SKILL = "no skill"
 def configure_eval(parser: Parser) -> None:
     parser.details = (
         f"{_DETAILS}\n\n"
-        "`whet eval triggers`: a skill's trigger evals are labelled messages in evals/triggers.json, a JSON list of "
-        "{query, should_trigger}; other common files and shapes are read too. MUST counts the messages for which a "
+        "`whet learn eval triggers`: a skill's trigger evals are labelled messages in evals/triggers.json, a JSON list "
+        "of {query, should_trigger}; other common files and shapes are read too. MUST counts the messages for which a "
         "skill comes up by itself, OFFERED those for which it is at least offered to the model. The minima ask for a "
         "precision of MUST and a recall of OFFERED, of each skill and of all together, but for skills that only a "
         "person may invoke; the command exits with 1 where one is missed, or where a message is for a skill that is "
@@ -358,10 +358,10 @@ def configure_improve(parser: Parser) -> None:
         "The skill's evals are done with the skill as it is. A model is shown what failed and proposes a few small "
         "edits of the instructions; with five evals or more, two fifths of them are kept from it. A candidate is "
         "accepted only if the package stays sound, grows little, leaves evals/ and tests/ alone, does better on all "
-        "evals together and worse on none. It becomes a proposal (`whet approve`), or with --write the next version. "
-        "What is rejected is remembered and not tried again. Exits with 1 where nothing better was found. On a pipe, "
-        "each round is a line of round, verdict, score before and after, tokens, edits and why, with tabs between "
-        "them; the difference follows."
+        "evals together and worse on none. It becomes a proposal (`whet proposals approve`), or with --write the next "
+        "version. What is rejected is remembered and not tried again. Exits with 1 where nothing better was found. On "
+        "a pipe, each round is a line of round, verdict, score before and after, tokens, edits and why, with tabs "
+        "between them; the difference follows."
     )
     skill_argument(parser)
     parser.option("--model", metavar="SPEC", text="The model, such as openai:gpt-5 or recorded:FILE.")
@@ -484,7 +484,7 @@ def render_test(found: OwnTests, screen: Screen, _options: Namespace) -> None:
 
 
 COMMANDS = {
-    "eval": Command(configure_eval, run_eval),
-    "improve": Command(configure_improve, run_improve),
-    "test": Command(configure_test, run_test),
+    "learn eval": Command(configure_eval, run_eval),
+    "learn improve": Command(configure_improve, run_improve),
+    "skill test": Command(configure_test, run_test),
 }

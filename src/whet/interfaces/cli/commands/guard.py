@@ -59,7 +59,11 @@ def configure_scan(parser: Parser) -> None:
         "without being unpacked. Nothing in a package can switch a finding off, and nothing of it is run. Exits with "
         "1 when a verdict is at or above --fail-on. On a pipe, each finding is a line that editors can jump to."
     )
-    parser.positional("paths", "PATH|NAME", "Skills, by path or by name.", many=True)
+    parser.positional("paths", "PATH|NAME", "Skills, by path or by name.", many=True, optional=True)
+    text = (
+        "Scan every skill of the library: its verdict, what the policy does with it, what is new since the last time."
+    )
+    parser.option("--all", text=f"{text} Exits with 1 when a skill is blocked.")
     parser.option("--recursive", text="Scan every directory with a SKILL.md below the paths.")
     parser.option("--enclosing", text="Scan the skill that each path lies in; for the files of a commit.")
     parser.option(
@@ -74,7 +78,7 @@ def configure_scan(parser: Parser) -> None:
     parser.option("--baseline", metavar="FILE", text="Leave out the findings that this file accepts.")
     parser.option("--write-baseline", metavar="FILE", text="Write a file that accepts what is found now.")
     parser.option("--reason", metavar="R", default="", text="Why, for the entries of --write-baseline.")
-    parser.option("--all", text="Show what is only information, too.")
+    parser.option("--info", text="Show what is only information, too.")
     parser.exclude(("--recursive", "--enclosing"))
 
 
@@ -83,6 +87,11 @@ def run_scan(context: Context, options: Namespace) -> Answer:
     from whet.guard.report.results import reaches
     from whet.sources.model import Progress
 
+    if not options.paths:
+        if not options.all:
+            raise misuse("scan", "PATH|NAME is missing; --all scans every skill.")
+        return _audit(context)
+    options.info = options.info or options.all
     if options.reason and not options.write_baseline:
         raise misuse("scan", "--reason is for --write-baseline only.")
     paths = options.paths if options.enclosing else [context.locate(path) for path in options.paths]
@@ -193,7 +202,7 @@ def _render_results(report: ScanReport, screen: Screen, options: Namespace) -> N
             for result in results
         ]
         screen.table(("VERDICT", "CRITICAL", "WARN", "INFO", "PATH"), rows)
-        results = [result for result in results if result.verdict != "safe" or options.all]
+        results = [result for result in results if result.verdict != "safe" or options.info]
         if results:
             screen.line()
     for number, result in enumerate(results):
@@ -202,7 +211,7 @@ def _render_results(report: ScanReport, screen: Screen, options: Namespace) -> N
         heading = f"{screen.place(result.path)}: {screen.paint(result.verdict, VERDICTS[result.verdict])}"
         if screen.tty:
             screen.line(heading)
-        render_findings(result.findings, result.path, screen, every=options.all)
+        render_findings(result.findings, result.path, screen, every=options.info)
         if not screen.tty:
             screen.line(heading)
 
@@ -224,8 +233,8 @@ def _render_summary(scanned: Scanned, screen: Screen, options: Namespace) -> Non
             screen.say(f"The baseline lies in the package {path}: whoever wrote the skill may have written it.")
     if written := scanned.baseline_written:
         screen.say(f"{clean(written.file)} accepts {plural(written.entries, 'finding')}.")
-    if (info := _count_findings(report.results, "info")) and not options.all and options.format == "text":
-        screen.hint(f"{info} for information only; --all shows them.")
+    if (info := _count_findings(report.results, "info")) and not options.info and options.format == "text":
+        screen.hint(f"{info} for information only; --info shows them.")
 
 
 _AUDIT_CHANGES = {
@@ -238,17 +247,16 @@ _AUDIT_CHANGES = {
 _DECISION_ORDER = {"block": 0, "ask": 1, "allow": 2}
 
 
+def configure_log(parser: Parser) -> None:
+    parser.details = "Every decision is recorded, and each record is chained to the one before it by hashes."
+    parser.positional("name", "NAME", "Only this skill.", optional=True)
+    parser.option("--last", metavar="N", type=amount, text="Only the last records.")
+    parser.option("--verify", text="Prove that the record is whole; exits with 1 when it is not.")
+
+
 def configure_audit(parser: Parser) -> None:
-    parser.details = (
-        "Tells the verdict on each skill, what the policy does with it, and what is different from the last audit. "
-        "Exits with 1 when a skill is blocked. Every decision of the guard is recorded; --log shows the record, which "
-        "is chained by hashes, and --verify proves that it is whole. On a pipe, each skill is a line of verdict, "
-        "decision, trust, name and path, with tabs between them."
-    )
-    parser.positional("name", "NAME", "With --log: only this skill.", optional=True)
+    configure_log(parser)
     parser.option("--log", text="Show the record of decisions instead.")
-    parser.option("--last", metavar="N", type=amount, text="With --log: only the last records.")
-    parser.option("--verify", text="Prove that the record is whole.")
     parser.exclude(("--log", "--verify"))
 
 
@@ -256,13 +264,21 @@ def run_audit(context: Context, options: Namespace) -> Answer:
     if not options.log and (options.name is not None or options.last):
         given = "NAME" if options.name is not None else "--last"
         raise misuse("audit", f"{given} is for --log only.")
+    return run_log(context, options) if options.log or options.verify else _audit(context)
+
+
+def run_log(context: Context, options: Namespace) -> Answer:
     guard = context.library.guard
-    if options.log:
+    if not options.verify:
         return Answer(guard.audit_log(options.name or "", options.last), render_log)
-    if options.verify:
-        proof = guard.verify_audit()
-        return Answer(proof, render_audit_proof, 0 if proof.valid else 1)
-    report = guard.audit()
+    if options.name is not None or options.last:
+        raise misuse("guard log", "--verify stands alone.")
+    proof = guard.verify_audit()
+    return Answer(proof, render_audit_proof, 0 if proof.valid else 1)
+
+
+def _audit(context: Context) -> Answer:
+    report = context.library.guard.audit()
     return Answer(report, render_audit, 1 if report.count_decisions("block") else 0)
 
 
@@ -291,7 +307,7 @@ def render_audit(report: AuditReport, screen: Screen, _options: Namespace) -> No
     since = f" Since the last audit: {news}." if news else ""
     screen.say(f"{plural(len(results), 'skill')}: {told or 'nothing to decide'}.{since}")
     if report.count_decisions("block"):
-        screen.hint("`whet policy override NAME --reason R` lets one in as it is now.")
+        screen.hint("`whet guard policy override NAME --reason R` lets one in as it is now.")
 
 
 _DECISION_WORDS = (("block", "blocked"), ("ask", "for you to decide"), ("allow", "allowed"))
@@ -371,7 +387,7 @@ def _check_policy(options: Namespace) -> None:
     elif action == "override" and not options.reason.strip():
         message = "--reason is missing."
     if message:
-        raise misuse("policy", message)
+        raise misuse("guard policy", message)
 
 
 def render_policy(policy: PolicyView, screen: Screen, _options: Namespace) -> None:
@@ -424,7 +440,7 @@ def run_rules(_context: Context, options: Namespace) -> Answer:
         wanted = options.category or ""
         return Answer(Rules([rule for rule in table.values() if wanted in ("", rule.category)]), render_rules)
     if options.category:
-        raise misuse("rules", "Give an ID or --category, not both.")
+        raise misuse("guard rules", "Give an ID or --category, not both.")
     if options.rule not in table:
         raise _unknown_rule(options.rule, list(table))
     return Answer(table[options.rule], render_rule, key="rule")
@@ -434,14 +450,14 @@ def _unknown_rule(name: str, known: list[str]) -> NotFoundError:
     from whet.skill.names import closest
 
     near = list(closest(name, known))
-    hint = f"Did you mean {', '.join(near)}?" if near else "`whet rules` lists them."
+    hint = f"Did you mean {', '.join(near)}?" if near else "`whet guard rules` lists them."
     return NotFoundError("rule-not-found", f"There is no rule {name!r}.", hint=hint, suggestions=near)
 
 
 def render_rules(rules: Rules, screen: Screen, _options: Namespace) -> None:
     """A table for a terminal, lines for a program."""
     screen.grid(("ID", "SEVERITY", "TITLE"), [(rule.id, rule.severity, rule.sentence) for rule in rules])
-    screen.say(f"{plural(len(rules), 'rule')}; `whet rules ID` explains one.")
+    screen.say(f"{plural(len(rules), 'rule')}; `whet guard rules ID` explains one.")
 
 
 def render_rule(rule: Rule, screen: Screen, _options: Namespace) -> None:
@@ -472,9 +488,9 @@ def configure_permits(parser: Parser) -> None:
 
 
 def run_permits(context: Context, options: Namespace) -> Answer:
-    require(options, "permits", "tool", "input")
+    require(options, "guard permits", "tool", "input")
     if (options.skill is None) == (options.grants is None):
-        raise misuse("permits", "Give --skill or --grants, one of them.")
+        raise misuse("guard permits", "Give --skill or --grants, one of them.")
     given = _read_input(options.input)
     if options.grants is None:
         found = context.library.guard.permits(options.skill, options.tool, given)
@@ -519,8 +535,9 @@ def render_permission(found: Permission, screen: Screen, _options: Namespace) ->
 
 COMMANDS = {
     "scan": Command(configure_scan, run_scan),
+    "guard log": Command(configure_log, run_log),
     "audit": Command(configure_audit, run_audit),
-    "policy": Command(configure_policy, run_policy),
-    "rules": Command(configure_rules, run_rules),
-    "permits": Command(configure_permits, run_permits),
+    "guard policy": Command(configure_policy, run_policy),
+    "guard rules": Command(configure_rules, run_rules),
+    "guard permits": Command(configure_permits, run_permits),
 }

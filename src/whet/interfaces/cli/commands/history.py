@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from whet.authoring.writer import Provenance
+from whet.errors import NotFoundError
 from whet.interfaces.cli.arguments import misuse, read_number, reason_option
-from whet.interfaces.cli.changes import render_return
+from whet.interfaces.cli.changes import name_version, render_return, telling
 from whet.interfaces.cli.context import Answer, Command
 from whet.interfaces.cli.parser import amount
 from whet.interfaces.cli.rendering import format_time, paint_diff, render_proof
@@ -29,7 +31,7 @@ def configure_history(parser: Parser) -> None:
     )
     parser.positional("name", "NAME", "Only this skill.", optional=True)
     parser.option("--last", metavar="N", type=amount, text="Only the last entries.")
-    parser.option("--lost", text="List stored contents that no entry names; `whet restore NAME` brings one back.")
+    parser.option("--lost", text="List stored contents that no entry names; `whet undo NAME` brings one back.")
     parser.option("--export", text="Print the whole history of NAME as JSON, with every content it had.")
 
 
@@ -93,7 +95,7 @@ def configure_diff(parser: Parser) -> None:
 
 def run_diff(context: Context, options: Namespace) -> Answer:
     given = [text for text in (options.one, options.other) if text is not None]
-    versions = (read_number(text, "a version", "diff") for text in given)
+    versions = (read_number(text, "a version", "history diff") for text in given)
     return Answer(context.library.history.diff(options.name, *versions), render_diff)
 
 
@@ -104,32 +106,48 @@ def render_diff(difference: Difference, screen: Screen, _options: Namespace) -> 
 
 
 def configure_rollback(parser: Parser) -> None:
-    parser.details = "Going back is a change like any other: nothing is lost by it, and it can be undone."
     parser.positional("name", "NAME", "The skill; also one that is gone.")
-    parser.option(
-        "--to", metavar="V", type=amount, text="To this version (default: what was there before the present)."
-    )
+    parser.option("--to", metavar="V", type=amount, text="To this version (default: the one before the present).")
     reason_option(parser)
 
 
 def configure_undo(parser: Parser) -> None:
     parser.details = (
-        "What was changed since stays, unless it is about the same files. Run it again to take back the change "
-        "before. An undo is a change like any other: `whet undo ID` with its number takes it back."
+        "Without an argument, the last change is taken back; run it again to take back the one before. With NAME, it "
+        "is the last change to that skill, which also brings back a skill that was removed. What was changed since "
+        "stays, unless it is about the same files.\n\n"
+        "An undo is a change like any other: `whet undo ID` with its number takes it back."
     )
-    parser.positional(
-        "id",
-        "ID",
-        "The number of an entry, or the id of a run (`whet history --json`); without it, the last change.",
-        optional=True,
-    )
+    text = "The number of a change (`whet history` shows it), the id of a run, or the name of a skill."
+    parser.positional("id", "ID|NAME", text, optional=True)
+    text = "Take the skill NAME back to this version (`whet history NAME` shows them)."
+    parser.option("--to", metavar="V", type=amount, text=text)
     reason_option(parser)
 
 
 def run_undo(context: Context, options: Namespace) -> Answer:
+    if options.to is not None:
+        if options.id is None:
+            raise misuse("undo", "--to needs the NAME of a skill.")
+        return _go_back(context, options, options.id)
     if options.id is not None and (options.id.isdecimal() or not options.id):
-        read_number(options.id, "an entry", "undo")
-    return Answer(context.library.history.undo(options.id, Provenance("user", reason=options.reason)), render_return)
+        read_number(options.id, "a change", "undo")
+    by = Provenance("user", reason=options.reason)
+    try:
+        return Answer(context.library.history.undo(options.id, by), render_return)
+    except NotFoundError as error:
+        if error.code != "no-such-entry" or options.id is None or options.id.isdecimal():
+            raise
+        with suppress(NotFoundError):  # a content that no entry names any more
+            found = context.library.edit.apply([{"action": "restore", "name": options.id}], by=by)
+            return Answer(found, telling(lambda change: f"Restored {name_version(change)}."))
+        raise
+
+
+def _go_back(context: Context, options: Namespace, name: str) -> Answer:
+    """To an earlier version of a skill."""
+    by = Provenance("user", reason=options.reason)
+    return Answer(context.library.history.rollback(name, options.to, by), render_return)
 
 
 def configure_verify_history(parser: Parser) -> None:
@@ -155,7 +173,7 @@ def render_verify_history(proof: Proof, screen: Screen, _options: Namespace) -> 
 def configure_backup(parser: Parser) -> None:
     parser.details = (
         "The file holds the history with every content, decisions, settings and your own skills. It can be written "
-        "while agents work, and is read back before it gets its name. `whet restore --backup FILE` puts it back. Keep "
+        "while agents work, and is read back before it gets its name. `whet history restore FILE` puts it back. Keep "
         "it as private as the skills themselves."
     )
     parser.positional("file", "FILE", "The file to write; it must not exist.")
@@ -165,21 +183,16 @@ def render_backup(made: Backup, screen: Screen, _options: Namespace) -> None:
     screen.line(clean(made.path))
     screen.say(
         f"{plural(len(made.skills), 'skill')}, {plural(made.entries, 'entry')} of the history, {made.size:,} bytes. "
-        "`whet restore --backup FILE` puts it back."
+        "`whet history restore FILE` puts it back."
     )
     screen.say(*made.left_out)
 
 
 COMMANDS = {
-    "backup": Command(configure_backup, lambda c, o: Answer(c.library.sources.backup(o.file), render_backup)),
+    "history backup": Command(configure_backup, lambda c, o: Answer(c.library.sources.backup(o.file), render_backup)),
     "history": Command(configure_history, run_history),
-    "diff": Command(configure_diff, run_diff),
-    "rollback": Command(
-        configure_rollback,
-        lambda c, o: Answer(
-            c.library.history.rollback(o.name, o.to, Provenance("user", reason=o.reason)), render_return
-        ),
-    ),
+    "history diff": Command(configure_diff, run_diff),
+    "rollback": Command(configure_rollback, lambda c, o: _go_back(c, o, o.name)),
     "undo": Command(configure_undo, run_undo),
-    "verify-history": Command(configure_verify_history, run_verify_history),
+    "history verify": Command(configure_verify_history, run_verify_history),
 }

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from whet.interfaces.cli.arguments import here_option, names_argument, skill_argument
+from whet.interfaces.cli.arguments import here_option, misuse, names_argument, skill_argument
 from whet.interfaces.cli.context import Answer, Command
-from whet.interfaces.cli.plans import plan_options, planned
+from whet.interfaces.cli.plans import plan_options, planned, run_plan
 from whet.interfaces.cli.terminal import progress
 from whet.interfaces.cli.text import clean, plural, short_revision
 from whet.store.clock import iso
@@ -14,9 +14,11 @@ from whet.store.clock import iso
 if TYPE_CHECKING:
     from argparse import Namespace
 
+    from whet.api.sources import SkillSources
     from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen, Style
     from whet.interfaces.cli.parser import Parser
+    from whet.sources.install.plan import Plan
     from whet.sources.install.report import CheckedSkill, Origin, Outdated, Verification
 
 
@@ -26,13 +28,27 @@ def configure_install(parser: Parser) -> None:
         "a SKILL.md, an archive or a site with a skill index, clawhub:owner/slug, hub:ADDRESS, marketplace:SOURCE, or "
         "tap:skill.\n\n"
         "Everything is fetched, checked and scanned before anything is written; then all of it is placed in one step "
-        "and recorded in the lock."
+        "and recorded in the lock.\n\n"
+        "Without SOURCE, everything the lock names and that is not there is brought back exactly as it was installed, "
+        "from this machine's history or from its source at the recorded revision."
     )
-    parser.positional("sources", "SOURCE", "Where the skills come from.", many=True)
+    parser.positional("sources", "SOURCE", "Where the skills come from.", many=True, optional=True)
     parser.option("--skill", metavar="S", action="append", default=[], text="This skill of it; may be given again.")
     parser.option("--all", text="All skills it has.")
     parser.exclude(("--skill", "--all"))
     plan_options(parser)
+
+
+def run_install(context: Context, options: Namespace) -> Answer:
+    def plan(sources: SkillSources) -> Plan:
+        if not options.sources:
+            return sources.plan_restore(here=options.here)
+        return sources.plan_install(*options.sources, skills=options.skill, every=options.all, here=options.here)
+
+    if not options.sources and (options.skill or options.all):
+        raise misuse("install", "SOURCE is missing.")
+    empty = "The lock names nothing; `whet install SOURCE` installs something."
+    return run_plan(context, options, plan, "Install" if options.sources else "Restore", empty)
 
 
 def configure_update(parser: Parser) -> None:
@@ -42,15 +58,16 @@ def configure_update(parser: Parser) -> None:
         "it is and both sides are shown."
     )
     names_argument(parser)
+    text = (
+        "Only tell what is newer at its source. Exits with 1 when something is, with 4 when a source does not answer."
+    )
+    parser.option("--check", text=text)
     text = "Where edits clash, keep your lines (ours) or take the source's (theirs)."
     parser.option("--prefer", metavar="SIDE", default="", choices=("ours", "theirs"), text=text)
     plan_options(parser)
 
 
 def configure_uninstall(parser: Parser) -> None:
-    parser.details = (
-        "What it held, edits too, stays in the history: `whet restore NAME` or `whet undo ID` brings it back."
-    )
     parser.positional("names", "NAME", "The skills.", many=True)
     plan_options(parser, override=False)
 
@@ -65,16 +82,15 @@ def configure_adopt(parser: Parser) -> None:
     plan_options(parser, override=False)
 
 
-def configure_outdated(parser: Parser) -> None:
-    parser.details = (
-        "Exits with 1 when something is newer or gone, with 4 when a source does not answer. Contents are compared, "
-        "not version numbers."
-    )
-    names_argument(parser)
-    here_option(parser)
-
-
-def run_outdated(context: Context, options: Namespace) -> Answer:
+def run_update(context: Context, options: Namespace) -> Answer:
+    if not options.check:
+        return run_plan(
+            context,
+            options,
+            lambda sources: sources.plan_update(*options.names, here=options.here, prefer=options.prefer),
+            "Update",
+            "Nothing is installed.",
+        )
     with progress(context, options) as library:
         answer = library.sources.outdated(*options.names, here=options.here)
     states = {skill.status for skill in answer.skills}
@@ -136,11 +152,11 @@ def render_verify(answer: Verification, screen: Screen, options: Namespace) -> N
     else:
         screen.say(f"{len(wrong)} of {count} not as installed." if wrong else f"{count} as installed.")
     if any(skill.status == "missing" for skill in wrong):
-        screen.hint(f"`whet restore{here}` brings back what is missing.")
+        screen.hint(f"`whet install{here}` brings back what is missing.")
     if answer.unmanaged:
         others = plural(len(answer.unmanaged), "skill")
         verb, them = ("is", "it") if len(answer.unmanaged) == 1 else ("are", "them")
-        screen.hint(f"{others} here {verb} not in the lock; `whet adopt{here}` takes charge of {them}.")
+        screen.hint(f"{others} here {verb} not in the lock; `whet sources adopt{here}` takes charge of {them}.")
 
 
 def render_why(origin: Origin, screen: Screen, _options: Namespace) -> None:
@@ -155,7 +171,7 @@ def render_why(origin: Origin, screen: Screen, _options: Namespace) -> None:
         screen.line(f"  since     {entry.installed}, last updated {entry.updated}")
         screen.line(f"  trust     {entry.trust}, {entry.verdict} when it was scanned")
         if installed.edited:
-            screen.line("  edited    it is not what was installed any more; `whet verify` shows the files")
+            screen.line("  edited    it is not what was installed any more; `whet sources verify` shows the files")
         if entry.pinned:
             reason = "" if entry.pinned == "yes" else f": {entry.pinned}"
             screen.line(f"  pinned    updates leave it alone{clean(reason)}")
@@ -171,24 +187,17 @@ def render_why(origin: Origin, screen: Screen, _options: Namespace) -> None:
 
 
 COMMANDS = {
-    "install": Command(
-        configure_install,
-        planned("Install", lambda s, o: s.plan_install(*o.sources, skills=o.skill, every=o.all, here=o.here)),
-    ),
-    "update": Command(
-        configure_update,
-        planned("Update", lambda s, o: s.plan_update(*o.names, here=o.here, prefer=o.prefer), "Nothing is installed."),
-    ),
+    "install": Command(configure_install, run_install),
+    "update": Command(configure_update, run_update),
     "uninstall": Command(
         configure_uninstall, planned("Uninstall", lambda s, o: s.plan_uninstall(*o.names, here=o.here))
     ),
-    "adopt": Command(
+    "sources adopt": Command(
         configure_adopt,
         planned(
             "Adopt", lambda s, o: s.plan_adopt(*o.names, source=o.source, here=o.here), "There is nothing to adopt."
         ),
     ),
-    "outdated": Command(configure_outdated, run_outdated),
-    "verify": Command(configure_verify, run_verify),
-    "why": Command(skill_argument, lambda c, o: Answer(c.library.sources.why(o.name), render_why)),
+    "sources verify": Command(configure_verify, run_verify),
+    "sources why": Command(skill_argument, lambda c, o: Answer(c.library.sources.why(o.name), render_why)),
 }

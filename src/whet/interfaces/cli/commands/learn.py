@@ -46,10 +46,10 @@ def configure_learn(parser: Parser) -> None:
     parser.details = (
         "Without SESSION, all sessions that wait are looked at, the newest first, within the day's allowance. A "
         "session is worth it when it took five tool calls or more, when an error was got over, or when you put it "
-        "right; what was easy, bad luck, unresolved or secret is left. What is learned waits as a proposal: `whet "
-        "pending` shows it, `whet approve` does it. Where a model is named, here or in the settings, it words what is "
-        "learned; nothing needs one. On a pipe, each session is a line of session, verdict, skill, proposal and "
-        "reason, with tabs between them.\n\n"
+        "right; what was easy, bad luck, unresolved or secret is left. What is learned waits as a proposal: "
+        "`whet proposals list` shows it, `whet proposals approve` does it. Where a model is named, here or in the "
+        "settings, it words what is learned; nothing needs one. On a pipe, each session is a line of session, verdict, "
+        "skill, proposal and reason, with tabs between them.\n\n"
         "When a client is connected, this happens by itself as far as the setting `learn` says; --waiting does the "
         "same by hand, or at the hand of a timer."
     )
@@ -66,7 +66,7 @@ def configure_learn(parser: Parser) -> None:
 def run_learn(context: Context, options: Namespace) -> Answer:
     others = options.sessions or options.write or options.dry_run or options.limit or options.model or options.no_model
     if options.waiting and others:
-        raise misuse("learn", "Give --waiting or anything else, not both.")
+        raise misuse("learn sessions", "Give --waiting or anything else, not both.")
     if options.waiting:
         return Answer(_learn_waiting(context), render_waiting, key="learned_from")
     answer = context.library.learning.learn(
@@ -126,7 +126,7 @@ def render_learn(lessons: Lessons, screen: Screen, options: Namespace) -> None:
     if lessons.stopped:
         screen.say(f"{plural(lessons.left, 'session')} left. {clean(lessons.stopped_why)}")
     if any(report.staged for report in lessons.sessions):
-        screen.hint("`whet pending` shows what is proposed; `whet approve ID` does it.")
+        screen.hint("`whet proposals list` shows what is proposed; `whet proposals approve ID` does it.")
 
 
 def configure_distill(parser: Parser) -> None:
@@ -244,7 +244,7 @@ def render_distill(made: Distilled, screen: Screen, _options: Namespace) -> None
         refused = f"; {plural(len(model.refused), 'thing')} it said did not hold" if model.refused else ""
         screen.say(f"{model.name} helped with the words, for {model.tokens:,} tokens{refused}.")
     if found := sum(finding.severity != "info" for finding in made.findings):
-        where = "--json" if made.changes is None else f"`whet validate {name}`"
+        where = "--json" if made.changes is None else f"`whet skill validate {name}`"
         screen.say(f"The linter has {plural(found, 'remark')}; {where} shows them.")
     screen.say(*(note.message for note in made.report or ()))
 
@@ -259,8 +259,8 @@ def configure_transcript(parser: Parser) -> None:
     parser.details = (
         "FILE is a session of Claude Code, Codex or Hermes, messages of OpenAI or Anthropic, Markdown, or a recording "
         "of Whet; - is standard input. Secrets are hidden, and nothing is written. A line is an event: what it is, the "
-        "tool, and what was said, called or answered. --facts shows what `whet distill` and `whet learn` make of it "
-        "instead. On a pipe, tabs stand between them."
+        "tool, and what was said, called or answered. --facts shows what `whet distill` and `whet learn sessions` make "
+        "of it instead. On a pipe, tabs stand between them."
     )
     parser.positional("file", "FILE", "The session.")
     parser.option("--facts", text="Show goal, inputs, steps, dead ends, corrections and tools instead.")
@@ -334,12 +334,12 @@ def render_curate(curation: Curation, screen: Screen, _options: Namespace) -> No
     if curation.run:
         screen.hint(f"`whet undo {curation.run}` takes it back.")
     if curation.proposals:
-        screen.hint("`whet pending` shows what it proposes to merge.")
+        screen.hint("`whet proposals list` shows what it proposes to merge.")
 
 
 COMMANDS = {
-    "learn": Command(configure_learn, run_learn),
+    "learn sessions": Command(configure_learn, run_learn),
     "distill": Command(configure_distill, run_distill),
-    "transcript": Command(configure_transcript, run_transcript),
-    "curate": Command(configure_curate, run_curate),
+    "learn transcript": Command(configure_transcript, run_transcript),
+    "learn curate": Command(configure_curate, run_curate),
 }

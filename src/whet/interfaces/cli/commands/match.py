@@ -36,18 +36,34 @@ def configure_find(parser: Parser) -> None:
         "for the message, WHY what speaks for it; skills that the message names (/name, $name) come first, and what "
         "fits by less than 5 % is shown only where nothing else is there. On a pipe, each skill is a line of name, fit "
         "from 0 to 1 and why, with tabs between them; --json has every skill that something speaks for.\n\n"
-        "`whet detect` tells whether one of them would come up by itself, and, with --skill, why not. `whet feedback` "
-        "tells when an answer was right or wrong, `whet eval triggers` measures many messages at once; `whet search` "
-        "looks for skills that you do not have."
+        "--decide tells whether one of them would come up by itself. must: the skill should be loaded. may: it should "
+        "be offered to the model, which decides. none: nothing should come up. Skills that only a person may invoke "
+        "come up when the message names them. On a pipe, the decision is a line of must, may or none, name, confidence "
+        "from 0 to 1 and evidence; every further line is another skill that may come up, and one that begins with "
+        "`about` is the skill that --skill names.\n\n"
+        "`whet learn feedback` tells when an answer was right or wrong; `whet learn eval triggers` measures many "
+        "messages at once."
     )
     message_argument(parser)
-    parser.option("-k", metavar="N", type=amount, default=5, text="At most this many (default 5).")
+    parser.option("-k", metavar="N", type=amount, text="At most this many (default 5).")
+    parser.option("--decide", text="Tell whether a skill should come up for the message.")
+    text = "With --decide: why this skill comes up, or why it does not."
+    parser.option("--skill", metavar="NAME", text=text)
+    text = "With --decide: a file that is in play; skills for other files stay away. May be given more than once."
+    parser.option("--file", metavar="PATH", action="append", default=[], text=text)
 
 
 def run_find(context: Context, options: Namespace) -> Answer:
+    if not options.decide and (options.skill or options.file):
+        raise misuse("find", f"{'--skill' if options.skill else '--file'} goes with --decide.")
+    if options.decide and options.k:
+        raise misuse("find", "-k does not go with --decide.")
     message = read_message(options.message)
     with progress(context, options) as library:
-        return Answer(library.find(message, options.k, caller=context.caller), render_find)
+        if not options.decide:
+            return Answer(library.find(message, options.k or 5, caller=context.caller), render_find)
+        caller = _caller_with_files(context, options.file)
+        return Answer(library.detect(message, caller=caller, skill=options.skill), render_detect)
 
 
 def render_find(matches: Matches, screen: Screen, _options: Namespace) -> None:
@@ -66,10 +82,12 @@ def render_find(matches: Matches, screen: Screen, _options: Namespace) -> None:
         screen.grid((), rows)
     if not rows:
         screen.say("No skill fits.")
-        screen.hint("`whet list` shows every skill, `whet search` looks for others.")
+        screen.hint("`whet list` shows every skill, `whet sources search` looks for others.")
     elif shown[0].fit < _FAINT:
         screen.say("No skill fits well.")
-        screen.hint("`whet list` shows every skill, `whet search` looks for others, `whet feedback` teaches.")
+        screen.hint(
+            "`whet list` shows every skill, `whet sources search` looks for others, `whet learn feedback` teaches."
+        )
     render_notes(matches.notes, screen)
 
 
@@ -93,34 +111,6 @@ def _render_matches(rows: Sequence[tuple[str, str, str]], screen: Screen) -> Non
 _FAINTEST = 0.01
 """What comes no closer than this is not told of."""
 _DECISION_STYLES: dict[str, Style] = {"must": "green", "may": "yellow", "none": "dim"}
-
-
-def configure_detect(parser: Parser) -> None:
-    parser.details = (
-        "must: the skill should be loaded. may: it should be offered to the model, which decides. none: nothing should "
-        "come up. Skills that only a person may invoke come up when the message names them (/name, $name). --skill "
-        "tells of one skill what speaks for it and against it, and what comes before it. On a pipe, the decision is a "
-        "line of must, may or none, name, confidence from 0 to 1 and evidence, with tabs between them; every further "
-        "line is another skill that may come up, and one that begins with `about` is the skill that --skill names.\n\n"
-        "`whet find` shows what fits less well, too. `whet feedback` tells when an answer was right or wrong; `whet "
-        "eval triggers` measures many messages at once."
-    )
-    message_argument(parser)
-    parser.option("--skill", metavar="NAME", text="Tell why this skill comes up, or why it does not.")
-    parser.option(
-        "--file",
-        metavar="PATH",
-        action="append",
-        default=[],
-        text="A file that is in play; skills for other files stay away. May be given more than once.",
-    )
-
-
-def run_detect(context: Context, options: Namespace) -> Answer:
-    message = read_message(options.message)
-    with progress(context, options) as library:
-        found = library.detect(message, caller=_caller_with_files(context, options.file), skill=options.skill)
-    return Answer(found, render_detect)
 
 
 def _caller_with_files(context: Context, paths: Sequence[str]) -> Caller:
@@ -149,8 +139,8 @@ def render_detect(found: Detection, screen: Screen, _options: Namespace) -> None
         _render_about(found.about, screen)
     if found.nearest and found.confidence >= _FAINTEST:
         screen.hint(
-            f"Nearest: {found.nearest.name} ({percent(found.confidence)}). `whet find` shows more; `whet feedback` "
-            "teaches."
+            f"Nearest: {found.nearest.name} ({percent(found.confidence)}). `whet find` shows more; "
+            "`whet learn feedback` teaches."
         )
     render_notes(found.notes, screen)
 
@@ -190,11 +180,11 @@ _NO_SKILL = "(none)"
 
 def configure_feedback(parser: Parser) -> None:
     parser.details = (
-        "`whet feedback NAME MESSAGE --fits` makes the message an example of the skill, --does-not-fit a "
-        "counterexample; the latest word on a message counts. `whet feedback --none MESSAGE` keeps every skill away "
-        "from such messages. --forget takes it back, for all messages without MESSAGE. `whet feedback [NAME] --list` "
-        "shows what was said; on a pipe, each is a line of time, skill, fits or does not fit, who said it and the "
-        "message, with tabs between them. Secrets in messages are hidden."
+        "`whet learn feedback NAME MESSAGE --fits` makes the message an example of the skill, --does-not-fit a "
+        "counterexample; the latest word on a message counts. `whet learn feedback --none MESSAGE` keeps every skill "
+        "away from such messages. --forget takes it back, for all messages without MESSAGE. `whet learn feedback "
+        "[NAME] --list` shows what was said; on a pipe, each is a line of time, skill, fits or does not fit, who said "
+        "it and the message, with tabs between them. Secrets in messages are hidden."
     )
     parser.positional("name", "NAME", "The skill; with --none, left out.", optional=True)
     parser.positional(
@@ -236,7 +226,7 @@ def _check_feedback(options: Namespace, name: str | None, words: list[str]) -> N
     elif not options.list and not options.forget and not words:
         message = "MESSAGE is missing."
     if message:
-        raise misuse("feedback", message)
+        raise misuse("learn feedback", message)
 
 
 def render_remarks(remarks: Remarks, screen: Screen, _options: Namespace) -> None:
@@ -310,7 +300,7 @@ def render_duplicates(found: Duplicates, screen: Screen, options: Namespace) -> 
     if near:
         screen.hint(
             f"`whet show {clean(near[0].other)}` shows one of them; move what is worth keeping into the better one and "
-            f"run `whet delete` on the other. `whet curate` proposes merges of what an agent wrote."
+            f"run `whet remove` on the other. `whet learn curate` proposes merges of what an agent wrote."
         )
 
 
@@ -327,7 +317,6 @@ def _count_pairs(count: int, near: int, name: str | None) -> str:
 
 COMMANDS = {
     "find": Command(configure_find, run_find),
-    "detect": Command(configure_detect, run_detect),
-    "feedback": Command(configure_feedback, run_feedback),
-    "duplicates": Command(configure_duplicates, run_duplicates),
+    "learn feedback": Command(configure_feedback, run_feedback),
+    "learn duplicates": Command(configure_duplicates, run_duplicates),
 }

@@ -82,7 +82,7 @@ def render_index(index: Index, screen: Screen, options: Namespace) -> None:
         screen.hint("Give a larger one.")
     else:
         screen.say("There are no skills that a model may see.")
-        screen.hint("`whet list --all` shows every skill, `whet roots` where they are looked for.")
+        screen.hint("`whet list --all` shows every skill, `whet clients roots` where they are looked for.")
     screen.say(*(f"The root {path} does not exist." for path in index.missing_roots))
 
 
@@ -185,8 +185,8 @@ _BUNDLE_LABEL = 10
 
 def configure_bundle(parser: Parser) -> None:
     parser.details = (
-        "A bundle is a small file that names skills and says how to use them together; `whet render NAME` and the "
-        "slash command /NAME load all of them. On a pipe, each bundle of the list is a line with its name, its "
+        "A bundle is a small file that names skills and says how to use them together; `whet prompt render NAME` and "
+        "the slash command /NAME load all of them. On a pipe, each bundle of the list is a line with its name, its "
         "skills and its description, with tabs between them."
     )
     parser.positional("action", "ACTION", "What to do.", choices=_BUNDLE_ACTIONS)
@@ -227,7 +227,7 @@ def _check_bundle(options: Namespace) -> None:
     elif options.here and action not in ("create", "delete"):
         message = "--here is for create and delete only."
     if message:
-        raise misuse("bundle", message)
+        raise misuse("prompt bundle", message)
 
 
 def render_bundles(bundles: Bundles, screen: Screen, _options: Namespace) -> None:
@@ -239,7 +239,7 @@ def render_bundles(bundles: Bundles, screen: Screen, _options: Namespace) -> Non
     render_report(bundles.notes, screen, place=True)
     if not rows:
         screen.say("No bundles yet.")
-        screen.hint("`whet bundle create NAME --skills A,B` makes one.")
+        screen.hint("`whet prompt bundle create NAME --skills A,B` makes one.")
 
 
 def render_saved_bundle(view: BundleView, screen: Screen, _options: Namespace) -> None:
@@ -273,8 +273,8 @@ def render_bundle(view: BundleView, screen: Screen, _options: Namespace) -> None
 
 
 COMMANDS = {
-    "index": Command(configure_index, run_index),
-    "render": Command(configure_render, run_render),
-    "commands": Command(configure_commands, run_commands),
-    "bundle": Command(configure_bundle, run_bundle),
+    "prompt index": Command(configure_index, run_index),
+    "prompt render": Command(configure_render, run_render),
+    "prompt commands": Command(configure_commands, run_commands),
+    "prompt bundle": Command(configure_bundle, run_bundle),
 }

@@ -29,7 +29,7 @@ def configure_pending(parser: Parser) -> None:
         "A change of a skill that is not yours to change, and one with --stage, waits until you approve or reject it. "
         "On a pipe, each is a line of number, time, who, what, skills and reason, with tabs between them."
     )
-    parser.positional("id", "ID", "Show this one, with what it would change.", optional=True)
+    parser.positional("id", "ID", "Show this one, as `whet proposals show` does.", optional=True)
 
 
 def run_pending(context: Context, options: Namespace) -> Answer:
@@ -37,7 +37,7 @@ def run_pending(context: Context, options: Namespace) -> Answer:
     proposals = context.library.proposals
     if options.id is None:
         return Answer(proposals.pending(), render_pending)
-    return Answer(proposals.show(read_number(options.id, "a proposal", "pending")), render_proposal)
+    return Answer(proposals.show(read_number(options.id, "a proposal", "proposals show")), render_proposal)
 
 
 def render_pending(pending: PendingProposals, screen: Screen, _options: Namespace) -> None:
@@ -54,7 +54,10 @@ def render_pending(pending: PendingProposals, screen: Screen, _options: Namespac
     ]
     screen.grid(("ID", "WHEN", "WHO", "WHAT", "SKILL", "REASON"), rows, "Nothing waits.")
     if rows:
-        screen.hint("`whet pending ID` shows one; `whet approve ID` does it, `whet reject ID` does not.")
+        screen.hint(
+            "`whet proposals show ID` shows one; `whet proposals approve ID` does it, `whet proposals reject ID` does "
+            "not."
+        )
 
 
 def render_proposal(shown: ShownProposal, screen: Screen, _options: Namespace) -> None:
@@ -72,7 +75,7 @@ def render_proposal(shown: ShownProposal, screen: Screen, _options: Namespace) -
     screen.facts(((label, clean(text)) for label, text in facts.items() if text), _LABEL)
     screen.line()
     paint_diff(screen, shown.diff)
-    screen.hint(f"`whet approve {proposal.id}` does it, `whet reject {proposal.id}` does not.")
+    screen.hint(f"`whet proposals approve {proposal.id}` does it, `whet proposals reject {proposal.id}` does not.")
 
 
 def _join(words: Iterable[str]) -> str:
@@ -80,12 +83,14 @@ def _join(words: Iterable[str]) -> str:
 
 
 def configure_approve(parser: Parser) -> None:
-    parser.details = "Exactly what `whet pending ID` shows is written; if the skill has changed since, nothing is."
+    parser.details = (
+        "Exactly what `whet proposals show ID` shows is written; if the skill has changed since, nothing is."
+    )
     configure_reject(parser)
 
 
 def run_approve(context: Context, options: Namespace) -> Answer:
-    number = read_number(options.id, "a proposal", "approve")
+    number = read_number(options.id, "a proposal", "proposals approve")
     decision = context.library.proposals.approve(number, Provenance("user", reason=options.reason))
     return Answer(decision, render_approve)
 
@@ -102,7 +107,7 @@ def configure_reject(parser: Parser) -> None:
 
 
 def run_reject(context: Context, options: Namespace) -> Answer:
-    number = read_number(options.id, "a proposal", "reject")
+    number = read_number(options.id, "a proposal", "proposals reject")
     return Answer(context.library.proposals.reject(number, options.reason), render_reject)
 
 
@@ -111,7 +116,8 @@ def render_reject(decision: Decision, screen: Screen, _options: Namespace) -> No
 
 
 COMMANDS = {
-    "pending": Command(configure_pending, run_pending),
-    "approve": Command(configure_approve, run_approve),
-    "reject": Command(configure_reject, run_reject),
+    "proposals list": Command(configure_pending, run_pending),
+    "proposals show": Command(lambda p: p.positional("id", "ID", "The number of the proposal."), run_pending),
+    "proposals approve": Command(configure_approve, run_approve),
+    "proposals reject": Command(configure_reject, run_reject),
 }

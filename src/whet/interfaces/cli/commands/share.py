@@ -53,7 +53,7 @@ def run_sync(context: Context, options: Namespace) -> Answer:
     if options.list:
         return Answer(sources.synced(*options.clients), render_synced, key="made")
     if options.undo and (options.dry_run or options.copy or options.force or options.skill):
-        hint = "`whet sync --list` shows what it would take back."
+        hint = "`whet clients sync --list` shows what it would take back."
         raise UsageError("usage", "--undo takes back everything that sync made, and only that.", hint=hint)
     if options.undo:
         return _reported(sources.unsync(*options.clients, here=options.here))
@@ -89,7 +89,7 @@ def render_sync(report: SyncReport, screen: Screen, options: Namespace) -> None:
     screen.say(*(f"{client}: {message}" for client, message in told.items()))
     if not report.steps and not options.undo:
         screen.say("No other client is here.")
-        screen.hint("Name one, such as `whet sync claude`.")
+        screen.hint("Name one, such as `whet clients sync claude`.")
         return
     screen.say(f"{plural(len(changes), 'change')} {'would be ' if options.dry_run else ''}made.")
 
@@ -224,7 +224,7 @@ def render_pack(packed: Packed, screen: Screen, _options: Namespace) -> None:
     screen.line(screen.place(packed.path))
     screen.say(f"{plural(packed.files, 'file')}, {packed.size:,} bytes, {packed.digest}.")
     if not packed.valid:
-        screen.hint("The skill breaks the format; `whet validate` tells how. Strict hosts will refuse it.")
+        screen.hint("The skill breaks the format; `whet skill validate` tells how. Strict hosts will refuse it.")
 
 
 def configure_unpack(parser: Parser) -> None:
@@ -263,7 +263,7 @@ def configure_digest(parser: Parser) -> None:
 
 def run_digest(context: Context, options: Namespace) -> Answer:
     if options.library == (options.path is not None):
-        raise misuse("digest", "Name one skill, or give --library.")
+        raise misuse("sources digest", "Name one skill, or give --library.")
     if options.library:
         return Answer(context.library.workspace.digest(), lambda digest, screen, _: screen.line(digest), key="digest")
     from whet.library.standalone import digest
@@ -273,10 +273,10 @@ def run_digest(context: Context, options: Namespace) -> Answer:
 
 
 COMMANDS = {
-    "sync": Command(configure_sync, run_sync),
-    "publish": Command(configure_publish, run_publish),
-    "snapshot": Command(configure_snapshot, run_snapshot),
-    "pack": Command(configure_pack, run_pack),
-    "unpack": Command(configure_unpack, run_unpack),
-    "digest": Command(configure_digest, run_digest),
+    "clients sync": Command(configure_sync, run_sync),
+    "sources publish": Command(configure_publish, run_publish),
+    "sources snapshot": Command(configure_snapshot, run_snapshot),
+    "skill pack": Command(configure_pack, run_pack),
+    "skill unpack": Command(configure_unpack, run_unpack),
+    "sources digest": Command(configure_digest, run_digest),
 }

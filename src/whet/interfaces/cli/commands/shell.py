@@ -6,10 +6,11 @@ from argparse import Namespace
 from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple
 
-from whet.errors import WhetError
+from whet.errors import UsageError, WhetError
 from whet.interfaces.cli.context import Answer, Command, Context
 from whet.interfaces.cli.parser import GLOBAL_OPTIONS
-from whet.interfaces.cli.verbs import ALIASES, VERBS, parser_of, split_verb
+from whet.interfaces.cli.verbs import COMMANDS as NAMED
+from whet.interfaces.cli.verbs import GROUPS, VERBS, parser_of, read_command
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -82,18 +83,21 @@ def run_completion(_context: Context, options: Namespace) -> Answer:
 
 _KINDS: dict[str, tuple[str, ...]] = {
     "new": (),
-    "render": ("skills", "bundles"),
-    "bundle": (),
-    "bundle show": ("bundles",),
-    "bundle delete": ("bundles",),
+    "prompt render": ("skills", "bundles"),
+    "prompt bundle": (),
+    "prompt bundle show": ("bundles",),
+    "prompt bundle delete": ("bundles",),
     "restore": ("deleted",),
-    "pending": ("proposals",),
-    "approve": ("proposals",),
-    "reject": ("proposals",),
-    "undo": ("entries",),
-    "rules": ("rules",),
-    "eval": ("triggers", "skills"),
-    "eval triggers": ("skills",),
+    "proposals list": ("proposals",),
+    "proposals show": ("proposals",),
+    "proposals approve": ("proposals",),
+    "proposals reject": ("proposals",),
+    "undo": ("entries", "skills", "deleted"),
+    "guard rules": ("rules",),
+    "learn eval": ("triggers", "skills"),
+    "learn eval triggers": ("skills",),
+    "sources add": (),
+    "sources remove": ("taps",),
 }
 """What a NAME or an ID is that of, by command and first argument, where it is not the name of a skill."""
 _LAST = 20
@@ -103,14 +107,33 @@ _LAST = 20
 def candidates(words: Sequence[str], env: Mapping[str, str]) -> list[str]:
     """The words that can stand where the last one of `words` stands and begin like it."""
     before, current = list(words[:-1]), words[-1] if words else ""
-    verb, rest = split_verb(before)
-    if not verb and before and before[-1] in ("--root", "--project"):
+    try:
+        name, rest, _ = read_command(before)
+    except UsageError:
         return []
-    if not verb:
-        return _beginning_with(current, _flags(GLOBAL_OPTIONS) if current.startswith("-") else VERBS)
-    if verb not in VERBS and verb not in ALIASES:
+    if name not in VERBS:
+        return _words_of(name, before, current)
+    verbs = _verbs_of(before[-1]) if all(word.startswith("-") for word in rest) else ()
+    return [*_beginning_with(current, verbs), *_arguments_of(name, rest, current, env)]
+
+
+def _words_of(group: str, before: list[str], current: str) -> list[str]:
+    """The commands of a group, or all that are one word, and the groups."""
+    if before and before[-1] in ("--root", "--project"):
         return []
-    parser, _ = parser_of(verb)
+    if current.startswith("-"):
+        return _beginning_with(current, _flags(GLOBAL_OPTIONS))
+    return _beginning_with(
+        current, _verbs_of(group) if group else dict.fromkeys((*(name for name in NAMED if " " not in name), *GROUPS))
+    )
+
+
+def _verbs_of(group: str) -> list[str]:
+    return [name.partition(" ")[2] for name in NAMED if name.startswith(f"{group} ")]
+
+
+def _arguments_of(name: str, rest: list[str], current: str, env: Mapping[str, str]) -> list[str]:
+    parser, _ = parser_of(name)
     if parser.behind and "--" in rest:
         return []
     options = (*parser.options, *GLOBAL_OPTIONS)
@@ -127,10 +150,10 @@ def candidates(words: Sequence[str], env: Mapping[str, str]) -> list[str]:
         return []
     if at.choices:
         return _beginning_with(current, at.choices)
-    kinds = _KINDS.get(" ".join((verb, *given[:1])), _KINDS.get(verb, ("skills",)))
+    kinds = _KINDS.get(" ".join((name, *given[:1])), _KINDS.get(name, ("skills",)))
     return (
         _beginning_with(current, _names_of(kinds, rest, parser, env))
-        if "NAME" in at.metavar or at.metavar == "ID"
+        if "NAME" in at.metavar or "ID" in at.metavar
         else []
     )
 
@@ -170,6 +193,7 @@ def _rules(_library: Library) -> list[str]:
 _NAMES_BY_KIND: dict[str, Callable[[Library], list[str]]] = {
     "skills": lambda library: [card.full_name for card in library.skills(include_hidden=True)],
     "bundles": lambda library: [bundle.slug for bundle in library.settings.bundles()],
+    "taps": lambda library: [tap.name for tap in library.sources.list_taps()],
     "deleted": _deleted,
     "proposals": lambda library: [str(proposal.id) for proposal in library.edit.proposals.pending()],
     "entries": lambda library: [str(entry.id) for entry in reversed(library.edit.history.entries(last=_LAST).entries)],

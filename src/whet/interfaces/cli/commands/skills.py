@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
+from whet.errors import NotFoundError
 from whet.interfaces.cli.context import Answer, Command
 from whet.interfaces.cli.parser import number
-from whet.interfaces.cli.rendering import render_report
-from whet.interfaces.cli.text import clean, clean_block, is_printable, pad, plural, width
+from whet.interfaces.cli.rendering import DECISIONS, VERDICTS, render_findings, render_report
+from whet.interfaces.cli.text import clean, clean_block, is_printable, pad, plural, short_revision, width
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from whet.library.card import Card
     from whet.library.disclosure import FileView, SkillView
     from whet.library.listing import Aside, Skills
+    from whet.sources.install.installer import InspectedSkill, Inspection
 
 
 _AT_ONCE = 1000
@@ -108,7 +111,7 @@ def _format_row(card: Card, column: int, indent: int, screen: Screen) -> str:
 def _omissions(aside: Aside) -> Iterator[str]:
     """What is not in the list, and what to do about it."""
     if aside.waiting:
-        yield f"{plural(aside.waiting, 'project skill')} waiting for trust (`whet trust`)"
+        yield f"{plural(aside.waiting, 'project skill')} waiting for trust (`whet guard trust`)"
     if aside.hidden:
         yield f"{aside.hidden:,} hidden (`whet list --all`)"
     if aside.shadowed:
@@ -121,8 +124,13 @@ _LABEL = 15
 
 
 def configure_show(parser: Parser) -> None:
-    parser.details = "A name may be qualified, such as user:deploy, or be the path of a skill in the library."
-    parser.positional("name", "NAME", "The skill.")
+    parser.details = (
+        "A name may be qualified, such as user:deploy, or be the path of a skill in the library. Anything else that "
+        "`whet install` takes shows what that source has: its skills, or with --skill, and where there is only one, "
+        "its files, what the guard finds and what the policy would do. Nothing is written."
+    )
+    parser.positional("name", "NAME|SOURCE", "The skill, or where skills come from, such as owner/repository.")
+    parser.option("--skill", metavar="S", action="append", default=[], text="This skill of SOURCE; may be given again.")
     parser.option("--file", metavar="P", text="Show this file of the skill, such as references/guide.md.")
     parser.option("--page", metavar="N", type=number, default=1, text="Which page of a long text.")
 
@@ -130,10 +138,54 @@ def configure_show(parser: Parser) -> None:
 def run_show(context: Context, options: Namespace) -> Answer:
     """Ask for tier 2, or for tier 3."""
     name, file, page = options.name, options.file, options.page
-    if file is None:
-        view = context.library.read(name, None, page, caller=context.caller)
-        return Answer(view, render_show if page == 1 else render_file)
-    return Answer(context.library.read(name, file, page, caller=context.caller), render_file)
+    if options.skill:
+        return inspect_source(context, options)
+    try:
+        view = context.library.read(name, file, page, caller=context.caller)
+    except NotFoundError as error:
+        if error.code != "skill-not-found" or file is not None or not _may_be_source(name):
+            raise
+        return inspect_source(context, options)
+    return Answer(view, render_file if file is not None or page > 1 else render_show)
+
+
+def _may_be_source(text: str) -> bool:
+    """Can this be something that skills are installed from? A plain name is a skill's."""
+    return "/" in text or ":" in text or text.startswith((os.curdir, "~")) or os.path.lexists(text)
+
+
+def inspect_source(context: Context, options: Namespace) -> Answer:
+    """What a source has, or some of its skills in full."""
+    from whet.interfaces.cli.terminal import progress
+
+    with progress(context, options) as library:
+        return Answer(library.sources.inspect(options.name, options.skill), render_inspection)
+
+
+def render_inspection(found: Inspection, screen: Screen, _options: Namespace) -> None:
+    """The list, or the skills that were looked into."""
+    for skill in found.inspected:
+        _render_inspected(skill, screen)
+    if not found.inspected:
+        rows = [(offer.name, offer.version, offer.path, offer.description) for offer in found.skills]
+        screen.table(("NAME", "VERSION", "PATH", "DESCRIPTION"), rows)
+    revision = f" at {short_revision(found.revision)}" if found.revision else ""
+    shown = f"{clean(found.shown)}{clean(revision)}, a {found.trust} source"
+    screen.say(f"{shown}: {plural(len(found.skills), 'skill')}.")
+    screen.say(*(note.message for note in found.notes))
+
+
+def _render_inspected(skill: InspectedSkill, screen: Screen) -> None:
+    offer, (scan, decision) = skill.offer, skill.judgement
+    screen.line(screen.paint(clean(f"{offer.name} {offer.version}".rstrip()), "bold"))
+    screen.paragraph(offer.description, 2)
+    for file in skill.files:
+        mark = "link" if file.link else "run" if file.executable else ""
+        screen.line(f"  {file.size:>9,}  {mark:<4}  {clean(file.path)}")
+    verdict = screen.paint(decision.verdict, VERDICTS[decision.verdict])
+    action = screen.paint(decision.action, DECISIONS[decision.action])
+    screen.line(f"  {verdict}, {action}: {clean(decision.reason)}")
+    render_findings(scan.findings, offer.path, screen)
 
 
 def render_file(view: FileView | SkillView, screen: Screen, _options: Namespace) -> None:
@@ -213,11 +265,12 @@ def render_roots(roots: Roots, screen: Screen, _options: Namespace) -> None:
     if rows:
         screen.table(("SCOPE", "CLIENT", "SKILLS", "STATE", "PATH"), rows)
     if any(not root.trusted and skills for root, _, skills in roots):
-        screen.hint("Look at the project's skills, then run `whet trust`.")
+        screen.hint("Look at the project's skills, then run `whet guard trust`.")
 
 
 COMMANDS = {
     "list": Command(configure_list, run_list),
     "show": Command(configure_show, run_show),
-    "roots": Command(configure_roots, lambda c, _: Answer(c.library.settings.roots(), render_roots)),
+    "inspect": Command(configure_show, inspect_source),
+    "clients roots": Command(configure_roots, lambda c, _: Answer(c.library.settings.roots(), render_roots)),
 }

@@ -1,4 +1,4 @@
-"""`whet usage`: how often skills are viewed, used and changed, and whether they helped."""
+"""`whet learn usage`: how often skills are viewed, used and changed, and whether they helped."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ def run_usage(context: Context, options: Namespace) -> Answer:
     usage = context.library.learning.usage
     if options.outcome is not None:
         if options.name is None:
-            raise misuse("usage", "--outcome is about a NAME.")
+            raise misuse("learn usage", "--outcome is about a NAME.")
         context.library.learning.note_outcome(options.name, options.outcome)
     if options.source is not None:
         if options.name is not None:
-            raise misuse("usage", "--import takes no NAME.")
+            raise misuse("learn usage", "--import takes no NAME.")
         import os
 
         from whet.learning.usage_import import import_hermes
@@ -109,4 +109,4 @@ def _count_cells(total: Total) -> tuple[str, ...]:
     return tuple(str(getattr(total, name)) for name in _COUNTS)
 
 
-COMMANDS = {"usage": Command(configure_usage, run_usage)}
+COMMANDS = {"learn usage": Command(configure_usage, run_usage)}

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
-from whet.errors import UsageError
+from whet.authoring.writer import Provenance
+from whet.errors import NotFoundError, UsageError
 from whet.interfaces.cli.arguments import misuse, read_data, read_text, reason_option, require, skill_argument
-from whet.interfaces.cli.changes import change, change_options, name_version, telling
+from whet.interfaces.cli.changes import change, change_options, name_version, render_change, telling
 from whet.interfaces.cli.context import Answer, Command
 from whet.interfaces.cli.plans import plan_options, run_plan
 from whet.interfaces.cli.text import clean, plural
@@ -16,28 +18,39 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
     from whet.authoring.backup import Restored
-    from whet.authoring.results import Change
+    from whet.authoring.results import Change, Changes
     from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Parser
     from whet.learning.curator import Archived
     from whet.library.standalone import Begun
+    from whet.values import Json
 
 
 def configure_new(parser: Parser) -> None:
     parser.details = (
-        "The skill goes to ~/.agents/skills, where every client can find it, or to the first --root. "
-        "Nothing is overwritten."
+        "Without a text, a template to fill in is written, and nothing is overwritten. With --body or --body-file the "
+        "skill is complete; a skill of that name gets the new text and the next version, in its place. The text may be "
+        "a whole document with its own frontmatter. The skill goes to ~/.agents/skills, where every client can find "
+        "it, or to the first --root."
     )
     parser.positional("name", "NAME", "Lowercase letters, digits and single hyphens; also the directory's name.")
     parser.option("--description", metavar="D", text="What the skill does and when to use it.")
-    parser.option("--dir", metavar="DIR", text="Put it here instead.")
-    parser.option("--here", text="Put it into the project's .agents/skills.")
+    parser.option("--body", metavar="TEXT", text="The instructions.")
+    parser.option("--body-file", metavar="F", text="Read the instructions from this file; - is standard input.")
+    parser.option("--dir", metavar="DIR", text="Put the template here instead.")
+    parser.option("--here", text="Put the template into the project's .agents/skills.")
+    parser.option("--category", metavar="C", text="Put a new skill with a text into this category.")
+    change_options(parser, version=True)
 
 
 def run_new(context: Context, options: Namespace) -> Answer:
     from whet.library.standalone import begin
 
+    if options.body is not None or options.body_file is not None:
+        return run_create(context, options)
+    if given := next((name for name in ("category", "set_version", "stage", "reason") if getattr(options, name)), ""):
+        raise misuse("new", f"--{given.replace('_', '-')} needs --body or --body-file.")
     library = context.library
     root = os.path.abspath(options.dir) if options.dir else library.workspace.new_root(project=options.here)
     return Answer(begin(root, options.name, options.description, state=library.workspace.place.state), render_new)
@@ -46,26 +59,15 @@ def run_new(context: Context, options: Namespace) -> Answer:
 def render_new(begun: Begun, screen: Screen, options: Namespace) -> None:
     screen.line(screen.place(begun.file))
     screen.say("Fill in what is marked TODO.")
-    trust = " The project has to be trusted once (`whet trust`)." if options.here else ""
-    screen.hint(f"Then run `whet validate --profile quality {screen.place(begun.path)}`.{trust}")
-
-
-def configure_create(parser: Parser) -> None:
-    parser.details = (
-        "A skill that exists gets the new text and the next version, in its place; there is never a second one. "
-        "A new one goes to ~/.agents/skills, where every client can find it, or to the first --root. The text may "
-        "be a whole document with its own frontmatter."
-    )
-    parser.positional("name", "NAME", "Lowercase letters, digits and single hyphens; also the directory's name.")
-    parser.option("--description", metavar="D", text="What the skill does and when to use it.")
-    parser.option("--body", metavar="TEXT", text="The instructions.")
-    parser.option("--body-file", metavar="F", text="Read the instructions from this file; - is standard input.")
-    parser.option("--category", metavar="C", text="Put a new skill into this category.")
-    change_options(parser, version=True)
+    trust = " The project has to be trusted once (`whet guard trust`)." if options.here else ""
+    screen.hint(f"Then run `whet skill validate --profile quality {screen.place(begun.path)}`.{trust}")
 
 
 def run_create(context: Context, options: Namespace) -> Answer:
-    body = read_text(options.body, options.body_file, "create", "body")
+    """Write a skill with its text, or improve the one of that name."""
+    if options.dir or options.here:
+        raise misuse("new", f"--{'dir' if options.dir else 'here'} is for a template.")
+    body = read_text(options.body, options.body_file, "new", "body")
     fields = {"description": options.description, "body": body, "category": options.category}
     return Answer(change(context, options, "create", **fields), telling(_tell_created))
 
@@ -113,7 +115,7 @@ def configure_patch(parser: Parser) -> None:
 
 
 def run_patch(context: Context, options: Namespace) -> Answer:
-    require(options, "patch", "find", "replace")
+    require(options, "skill patch", "find", "replace")
     where = {"file_path": options.file, "all": options.all, "tolerant": options.tolerant}
     done = change(context, options, "patch", find=options.find, replace=options.replace, **where)
     return Answer(done, telling(lambda c: f"Changed {name_version(c)}: {plural(c.replacements or 0, 'replacement')}."))
@@ -131,15 +133,103 @@ def run_rename(context: Context, options: Namespace) -> Answer:
     return Answer(done, telling(lambda c: f"{c.renamed_from} is now {name_version(c)}."))
 
 
+class Removed(NamedTuple):
+    """What became of the skills that were to be removed, by where they came from."""
+
+    parts: tuple[Answer, ...]
+    removed: tuple[RemovedSkill, ...]
+
+    def to_json(self) -> Json:
+        """The answer of each part, and what was done to every skill."""
+        told: Json = {}
+        for part in self.parts:
+            told |= part.to_json()
+        return told | {"removed": [skill._asdict() for skill in self.removed]}
+
+
+class RemovedSkill(NamedTuple):
+    """One of them."""
+
+    name: str
+    how: str
+    """`uninstalled`, `deleted` or `archived`."""
+
+
+def configure_remove(parser: Parser) -> None:
+    parser.details = (
+        "An installed skill is uninstalled: its files and its entry in the lock go. A skill of your own is deleted. "
+        "Either way the history keeps everything it held, edits too, and `whet undo NAME` brings it back."
+    )
+    parser.positional("names", "NAME", "The skills.", many=True)
+    parser.option("--archive", text="Put it away as the curator does; a pinned skill is refused.")
+    parser.option("--stage", text="Only propose it; `whet proposals approve` does it. For skills of your own.")
+    plan_options(parser, override=False)
+
+
+def run_remove(context: Context, options: Namespace) -> Answer:
+    ways: dict[tuple[str, bool], list[str]] = {}
+    for name in dict.fromkeys(options.names):
+        ways.setdefault(_way_out(context, options, name), []).append(name)
+    if options.stage and {"uninstalled", "archived"} & {how for how, _ in ways}:
+        raise misuse("remove", "--stage is for skills of your own.")
+    parts = [part for (how, here), names in ways.items() for part in _remove(context, options, how, names, here=here)]
+    gone = tuple(RemovedSkill(name, how) for (how, _), names in ways.items() for name in names)
+    return Answer(Removed(tuple(parts), gone), render_removed, max(part.code for part in parts))
+
+
+def _way_out(context: Context, options: Namespace, name: str) -> tuple[str, bool]:
+    """How a skill is removed, and whether it is the project's lock that names it."""
+    sources = context.library.sources
+    if options.archive:
+        return "archived", False
+    try:
+        card = context.library.card(name)
+    except NotFoundError:  # its files may be gone while the lock still names it
+        here = options.here or not sources.is_locked(name)
+        if not sources.is_locked(name, here=here):
+            raise
+        return "uninstalled", here
+    return ("uninstalled", card.scope == "project") if sources.is_installed(card) else ("deleted", False)
+
+
+def _remove(context: Context, options: Namespace, how: str, names: list[str], *, here: bool) -> list[Answer]:
+    library = context.library
+    if how == "uninstalled":
+        options.here = here
+        return [run_plan(context, options, lambda sources: sources.plan_uninstall(*names, here=here), "Uninstall")]
+    if options.dry_run:
+        return [Answer(names, partial(_render_planned, how=how), key=f"would_be_{how}")]
+    if how == "archived":
+        return [Answer(library.learning.archive(name, options.reason), render_archive) for name in names]
+    operations = [{"action": "delete", "name": name} for name in names]
+    by = Provenance("user", reason=options.reason)
+    return [Answer(library.edit.apply(operations, by=by, stage=options.stage), render_deleted)]
+
+
+def _render_planned(names: list[str], screen: Screen, _options: Namespace, *, how: str) -> None:
+    verb = {"deleted": "delete", "archived": "archive"}[how]
+    for name in names:
+        screen.line(f"Would {verb} {clean(name)}")
+
+
+def render_removed(removed: Removed, screen: Screen, options: Namespace) -> None:
+    """What was done to each, and the way back."""
+    for part in removed.parts:
+        part.render(screen, options)
+        if not part.code and not options.dry_run:
+            names = [skill.name for skill in removed.removed if skill.how == "uninstalled"]
+            screen.hint(*(f"`whet undo {clean(name)}` brings it back." for name in names[:1]))
+
+
+def render_deleted(changes: Changes, screen: Screen, _options: Namespace) -> None:
+    names = [change.skill for change in changes.changes]
+    back = f"`whet undo {names[0]}` brings it back" if len(names) == 1 else "`whet undo` brings them back"
+    render_change(changes, screen, f"Deleted {', '.join(names)}; {back}.", path=False)
+
+
 def configure_delete(parser: Parser) -> None:
-    parser.details = "The history keeps everything it held; `whet restore NAME` brings it back."
     skill_argument(parser)
     change_options(parser)
-
-
-def run_delete(context: Context, options: Namespace) -> Answer:
-    told = telling(lambda c: f"Deleted {c.skill}; `whet restore {c.skill}` brings it back.", path=False)
-    return Answer(change(context, options, "delete"), told)
 
 
 def configure_write_file(parser: Parser) -> None:
@@ -153,16 +243,16 @@ def configure_write_file(parser: Parser) -> None:
 
 
 def run_write_file(context: Context, options: Namespace) -> Answer:
-    content = read_data(options.content, options.content_file, "write-file", "content")
+    content = read_data(options.content, options.content_file, "skill write-file", "content")
     if content is None:
-        raise misuse("write-file", "--content or --content-file is missing.")
+        raise misuse("skill write-file", "--content or --content-file is missing.")
     fields = {"file_path": options.path, "content": content, "executable": options.executable or None}
     done = change(context, options, "write_file", **fields)
     return Answer(done, telling(lambda c: f"Wrote {c.file} of {name_version(c)}."))
 
 
 def configure_remove_file(parser: Parser) -> None:
-    parser.details = "The history keeps the file; `whet undo` and `whet rollback` bring it back."
+    parser.details = "The history keeps the file; `whet undo NAME` brings it back."
     skill_argument(parser)
     parser.positional("path", "PATH", "The file's path in the skill, such as references/guide.md.")
     change_options(parser, version=True)
@@ -180,22 +270,14 @@ def configure_archive(parser: Parser) -> None:
 
 def render_archive(archived: Archived, screen: Screen, _options: Namespace) -> None:
     """What was put away, and the way back."""
-    screen.say(f"Archived {archived.name}; `whet restore {archived.name}` brings it back.")
+    screen.say(f"Archived {archived.name}; `whet undo {archived.name}` brings it back.")
 
 
 def configure_restore(parser: Parser) -> None:
-    parser.details = (
-        "With a name, the skill that was deleted comes back from the history; of several that had the name, the one "
-        "that was deleted last. A skill that the lock names and that is not there is installed again.\n\n"
-        "Without a name, everything the lock names is brought back exactly as it was installed, from this machine's "
-        "history or from its source at the recorded revision.\n\n"
-        "With --backup, the state directory becomes that of the backup; the present one is kept beside it. Skills that "
-        "are not there are written, and no skill is overwritten. Close agents that use Whet first."
-    )
     parser.positional("name", "NAME", "The skill that is gone.", optional=True)
-    parser.option("--backup", metavar="FILE", text="Put back what `whet backup` wrote.")
+    parser.option("--backup", metavar="FILE", text="Put back what `whet history backup` wrote.")
     parser.option("--force", text="Take back edits too; the history keeps them.")
-    parser.option("--stage", text="Only propose it; `whet approve` does it.")
+    parser.option("--stage", text="Only propose it; `whet proposals approve` does it.")
     plan_options(parser)
 
 
@@ -203,8 +285,7 @@ def run_restore(context: Context, options: Namespace) -> Answer:
     if options.backup is not None:
         if options.name or options.force or options.stage or options.dry_run:
             raise misuse("restore", "--backup stands alone.")
-        restored = context.library.sources.restore_backup(options.backup)
-        return Answer(restored, render_restored, 1 if restored.notes else 0)
+        return restore_backup(context, options.backup)
     names = [options.name] if options.name else []
     if options.name and not options.force and not context.library.sources.is_locked(options.name, here=options.here):
         if options.dry_run:
@@ -224,6 +305,20 @@ def run_restore(context: Context, options: Namespace) -> Answer:
     )
 
 
+def configure_restore_backup(parser: Parser) -> None:
+    parser.details = (
+        "The state directory becomes that of the backup; the present one is kept beside it. Skills that are not there "
+        "are written, and no skill is overwritten. Close agents that use Whet first."
+    )
+    parser.positional("file", "FILE", "What `whet history backup` wrote.")
+
+
+def restore_backup(context: Context, file: str) -> Answer:
+    """Put back what a backup holds."""
+    restored = context.library.sources.restore_backup(file)
+    return Answer(restored, render_restored, 1 if restored.notes else 0)
+
+
 def render_restored(done: Restored, screen: Screen, _options: Namespace) -> None:
     """What is there again, and where the other state is."""
     screen.say(f"Restored the state and {plural(len(done.skills), 'skill')}.")
@@ -235,15 +330,17 @@ def render_restored(done: Restored, screen: Screen, _options: Namespace) -> None
 
 COMMANDS = {
     "new": Command(configure_new, run_new),
-    "create": Command(configure_create, run_create),
+    "create": Command(configure_new, run_create),
     "edit": Command(configure_edit, run_edit),
-    "patch": Command(configure_patch, run_patch),
-    "rename": Command(configure_rename, run_rename),
-    "delete": Command(configure_delete, run_delete),
-    "write-file": Command(configure_write_file, run_write_file),
-    "remove-file": Command(configure_remove_file, run_remove_file),
+    "skill patch": Command(configure_patch, run_patch),
+    "skill rename": Command(configure_rename, run_rename),
+    "remove": Command(configure_remove, run_remove),
+    "delete": Command(configure_delete, lambda c, o: Answer(change(c, o, "delete"), render_deleted)),
+    "skill write-file": Command(configure_write_file, run_write_file),
+    "skill remove-file": Command(configure_remove_file, run_remove_file),
     "archive": Command(
         configure_archive, lambda c, o: Answer(c.library.learning.archive(o.name, o.reason), render_archive)
     ),
     "restore": Command(configure_restore, run_restore),
+    "history restore": Command(configure_restore_backup, lambda c, o: restore_backup(c, o.file)),
 }
