@@ -12,6 +12,7 @@ from whet import guard
 from whet.guard.finding import CATEGORIES, SEVERITIES
 from whet.guard.hosts import Kind
 from whet.guard.rules import every, pack
+from whet.guard.shell.power import deeds
 from whet.guard.tables import load_sets, load_table, word_list
 
 SOURCES = "".join(path.read_text("utf-8") for path in Path(guard.__path__[0]).rglob("*.py"))
@@ -74,3 +75,12 @@ def test_what_harms_is_told_by_expressions_that_somebody_asks_for() -> None:
         assert set(row) - {"message"} == {"rule", "needs", "at"} and row["rule"] in every(), row
         for what in (*row["needs"], row["at"]):
             assert all(f'"{one}"' in SOURCES for one in what.split("|")), what
+
+
+def test_a_command_that_says_what_it_does_has_a_rule_and_a_short_expression() -> None:
+    for rows in deeds().values():
+        for expression, row in rows:
+            assert set(row) <= {"programs", "arguments", "rule", "severity"}
+            assert row["rule"] in every() and row.get("severity", "info") in SEVERITIES
+            assert len(row["programs"]) == len(set(row["programs"])) > 0
+            assert expression.groups == 0

@@ -185,10 +185,11 @@ def _filled_in(documents: Sequence[Document]) -> Iterator[tuple[str, Hit]]:
     if scripts:
         from whet.guard.shell.checker import check
 
+        paths = {document.path: _paths(document.text) for document in scripts}
         for document in scripts:
-            settings = _settings(document, open_ones)
-            if settings:
-                yield from _new(document, settings + document.text, settings.count("\n"), check)
+            before = _settings(document, open_ones) + _others(document, scripts, paths)
+            if before:
+                yield from _new(document, before + document.text, before.count("\n"), check)
     yield from _assembled(open_ones)
     programs = [document for document in open_ones if document.kind == "javascript"][:_MOST]
     data = {document.path: document.text for document in open_ones if document.kind in ("json", "text", "yaml")}
@@ -240,6 +241,27 @@ def _settings(script: Document, documents: Sequence[Document]) -> str:
                 if len(lines) < 200:
                     lines[name] = f"{name}={value}\n"
     return "".join(lines.values())
+
+
+_PATH = re.compile(
+    r"(?<![\w:/.])(?:(?:/(?:var/)?tmp|/dev/shm|~|\$\{?(?:HOME|TMPDIR|XDG_\w{1,20})\}?|\.{1,2})/[\w./-]{1,80}"
+    r"|[\w-]{2,60}\.(?:txt|json|log|dat|tmp|cache|bin|zip|tar|gz|tgz|db|csv|enc|b64|out|sh|py|env|conf|cfg)\b)"
+)
+"""A file that one script may leave for another."""
+_MOST_OTHERS = 4
+
+
+def _paths(text: str) -> frozenset[str]:
+    return frozenset(
+        path.removeprefix("./").replace("${HOME}", "~").replace("$HOME", "~") for path in _PATH.findall(text)
+    )
+
+
+def _others(script: Document, scripts: Sequence[Document], paths: Mapping[str, frozenset[str]]) -> str:
+    """The scripts that name the same files, to be read before it: what one of them writes, the other may send or run."""
+    shared = (one for one in scripts if one is not script and paths[one.path] & paths[script.path])
+    text = "".join(f"{one.text}\n" for one in islice(shared, _MOST_OTHERS))
+    return text if len(text) <= _LARGEST else ""
 
 
 def _belongs(script: Document, other: Document, pages: Sequence[str]) -> bool:

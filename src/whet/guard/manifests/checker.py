@@ -32,6 +32,13 @@ _LANGUAGES = {
     "conf": "ini", "properties": "ini", "npmrc": "ini", "systemd": "unit", "service": "unit", "cron": "cron",
     "crontab": "cron", "xml": "xml", "plist": "xml", "gemfile": "gem", "just": "make", "justfile": "make",
 }  # fmt: skip
+_SETTINGS = (".tf", ".hcl", ".nomad", ".pkr", ".gradle", ".nix", ".ini", ".cfg", ".conf")
+_ASSIGNED = re.compile(
+    r"^[ \t]{0,40}(?:inline|command|cmd|exec|run|script|program|interpreter|user_data|shellhook|\w{0,20}command)\s{0,4}[=:({]{1,2}\s{0,4}"
+    r"(?:\[?\s{0,4}\"((?:[^\"\\\n]|\\.){6,2000})\"|<<[-~]?(?:\w{1,20})\n((?:[^\n]{0,400}\n){1,60}?)[ \t]{0,20}[A-Z]{2,20}$)",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""A command in the settings of a tool that runs it."""
 _CARGO = (".cargo/config.toml", ".cargo/config")
 
 
@@ -138,3 +145,6 @@ def _by_content(notes: Notes, path: str, kind: str) -> None:
         commands(notes, data)
         if kind == "json" and _SERVERS.search(notes.text):
             agents.servers(notes, data if data is not None else parse(notes.text, "json"))
+    elif path.endswith(_SETTINGS) and len(notes.text) < _LARGEST:
+        for found in list(_ASSIGNED.finditer(notes.text))[:60]:
+            notes.command(found[1].replace('\\"', '"') if found[1] else found[2])

@@ -23,6 +23,7 @@ _SET = re.compile(
 _DEFINE = re.compile(r"^define\s{1,4}([\w.-]{1,60})")
 _USED = re.compile(r"\$[({]([\w.-]{1,60})[)}]")
 _SHELL = re.compile(r"\$\(shell\s{1,4}((?:[^()]|\([^()]{0,500}\)){1,2000})\)")
+_RUN = re.compile(r"\$\(shell\s{1,4}")
 _INCLUDE = re.compile(r"^-?s?include\s{1,4}(\S{1,200})", re.MULTILINE)
 _KNOWN = {"SHELL": "sh", "MAKE": "make", "CURDIR": ".", "RM": "rm -f"}
 _DEEP = 8
@@ -59,7 +60,7 @@ def put_in(text: str, known: Mapping[str, str]) -> str:
         if changed == text or len(changed) > 4 * _LONGEST:
             break
         text = changed
-    return text[: 4 * _LONGEST].replace("$$", "$")
+    return _RUN.sub("$(", text[: 4 * _LONGEST]).replace("$$", "$")
 
 
 def makefile(notes: Notes, known: Mapping[str, str] | None = None) -> None:

@@ -153,14 +153,14 @@ _EXTENSIONS_OF: tuple[tuple[Kind, str], ...] = (
     ("markdown", "md markdown mdx mdc mkd rst adoc"),
     ("python", "py pyw pyi pyx"),
     ("shell", "sh bash zsh ksh fish command bats envrc profile bashrc zshrc bash_profile"),
-    ("powershell", "ps1 psm1 psd1"),
+    ("powershell", "bat cmd ps1 psm1 psd1"),
     ("javascript", "js mjs cjs jsx ts mts cts tsx"),
     ("json", "json jsonc json5 jsonl webmanifest ipynb"),
     ("yaml", "yaml yml"),
     ("toml", "toml"),
     ("html", "html htm xhtml svg xml vue svelte astro hta"),
     ("code", "rb pl pm php go rs java c h cc cpp cxx hpp cs swift kt kts lua r sql awk scala ex exs erl hs clj"),
-    ("code", "dart jl m mm scpt applescript vbs bat cmd reg gradle groovy nim zig v tf proto tcl"),
+    ("code", "dart jl m mm scpt applescript vbs reg gradle groovy nim zig v tf proto tcl"),
 )
 _EXTENSIONS: dict[str, Kind] = {name: kind for kind, names in _EXTENSIONS_OF for name in names.split()}
 _DATA_NAMES = (

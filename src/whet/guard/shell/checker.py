@@ -43,9 +43,9 @@ _DATE = re.compile(r"\bdate\s{1,4}(?:-u\s{1,4})?\+?[\"']?\+?%")
 
 def check(text: str) -> Seen:
     """What a script does that matters: hits of rules, and facts for the flow over the package."""
+    text = _ACTIONS.sub(r"${\1}", dedent(text) if text[:1] in " \t\n" else text)
     if not worth_reading(text):
         return Seen()
-    text = _ACTIONS.sub(r"${\1}", dedent(text) if text[:1] in " \t\n" else text)
     reader = _Reader()
     seen = reader.judged(text, 1, _DEPTH)
     if console := from_console(text):
@@ -79,7 +79,7 @@ _USES = re.compile(
     r"\baws\s+s3|\bmkfs\.|\b(?:fetch|https?)\s+(?:-|GET|POST|PUT|:|\w+=)|\benv\b(?!\s*:|[\w./-])|\bset\s*\||\bdeclare\s+-|\b(?:python\d?|node|perl|ruby|php|deno|bun)\b[^\n]{0,40}\s(?:-\w{0,3}[cer]\b|-\s|--eval|<<)"
     r"|\b(?:ba|z|da|k)?sh\b\s+(?:-\w{0,3}[cs]\b|<|-\s)|\bsource\s+<\(|\b(?:pip\d?|npm|pnpm|yarn|gem|uv|cargo|go|bundle)\b[^\n]{0,160}(?:://|--(?:extra-)?index|--trusted|--registry|\s-i\s|\sconfig\s|git\+|--find-links|--unsafe)"
     r"|\bexport\s+(?:PIP|NPM|UV|GIT|HTTPS?|ALL|NODE|PYTHON|ANTHROPIC|OPENAI)_\w+|\balias\s+(?:sudo|ssh|git|ls|cd|curl|npm|pip)=|\b(?:docker|podman)\b[^\n]{0,200}(?:docker\.sock|-v\s+/:|--pid|--net(?:work)?[= ]host|:/host|--cap-add)"
-    r"|\brm\s+(?:-\w+\s+)*(?:--\s+)?[\"']?(?:~|\$|/|\*|\.\.|[\w./-]*\*)|\bfind\s+[\"']?(?:/|~|\$)[^\n]{0,200}-(?:delete|exec)|\bkill\s+-\w*\s*-1|\bgit\b[^\n]{0,80}(?:--force|--mirror|--all|remote\s+(?:add|set-url)|config\s+--global|credential)"
+    r"|\brm\s+(?:-\w+\s+)*(?:--\s+)?[\"']?(?:~|\$|/|\*|\.|[\w./-]*\*)|\bfind\s+[\"']?(?:/|~|\$|\.)[^\n]{0,200}-(?:delete|exec)|\bkill\s+-\w*\s*-1|\bgit\b[^\n]{0,80}(?:--force|--mirror|--all|remote\s+(?:add|set-url)|config\s+--global|credential)"
     r"|\bchmod\s+(?:-\w+\s+)*(?:[ugoa]*[+=]\w*s|0?[2467]?777|[2467][0-7]{3})|\bgh\s+(?:api|repo|auth|gist|secret)|\bnpm\s+owner|\btee\s+[^\n]{0,20}/etc"
 )
 _SIGNS = re.compile(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from whet.guard.hosts import host_of, is_installer, odd_top
 from whet.guard.shell.clients import fetches, programs, sends
 from whet.guard.shell.commands import INTERPRETERS, SHELLS, inner, name_of, program
+from whet.guard.shell.flow import bare_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -153,7 +154,7 @@ def _scripts(scene: Scene, step: Step) -> Iterator[tuple[Step, str]]:
 
 
 def _file(scene: Scene, path: str) -> list[Step]:
-    return scene.files.get(path.removeprefix("./"), [])
+    return scene.files.get(bare_path(path), [])
 
 
 def _from_variables(scene: Scene, step: Step, operator: str = "") -> Iterator[Step]:
@@ -260,4 +261,6 @@ def _is_shell_word(text: str) -> bool:
 
 def _host_word(step: Step) -> bool:
     plain = [word for word in step.args if not word.startswith("-")]
+    if any(re.fullmatch(r"-[a-z]{0,5}l[a-z]{0,5}|--listen", word) for word in step.args):
+        return True
     return len(plain) >= 2 and plain[-1].isdigit() and host_of(plain[-2]).kind != "loopback"

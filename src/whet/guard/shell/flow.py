@@ -17,7 +17,7 @@ from whet.guard.patterns import shorten
 from whet.guard.places import places
 from whet.guard.shell.clients import Fetch, fetches, parts, programs, sends, table
 from whet.guard.shell.commands import inner, name_of, parse, unwrapped
-from whet.guard.shell.constant import decodes
+from whet.guard.shell.constant import decodes, unescape
 from whet.guard.taint.mark import ENVIRONMENT, Mark
 from whet.guard.taint.secret import secret_key
 
@@ -199,20 +199,22 @@ class Scene:
         line = self.line + step.command.line - 1
         self.facts.append(Fact(kind, what, line, shorten(step.command.text), subject, grave))  # type: ignore[arg-type]  # the kinds are spelled out at every call
 
-    def content(self, step: Step) -> str:
+    def content(self, step: Step, depth: int = 3) -> str:
         """The text that a step writes, as far as it stands in the script: a here-document, or what `echo` is given."""
-        parts = [step.command.heredoc or ""]
+        found = []
         for one in (step, *step.before):
+            found.append(one.command.heredoc or "")
             if one.name in ("echo", "printf"):
-                parts.append(" ".join(one.args))
-            if one is not step and one.command.heredoc:
-                parts.append(one.command.heredoc)
-            parts += [two.target.text for two in one.command.redirections if two.operator == "<<<"]
-        return "\n".join(part for part in parts if part)
+                text = " ".join(one.args)
+                found.append(unescape(text) if one.name == "printf" or one.has("-e") else text)
+            found += [two.target.text for two in one.command.redirections if two.operator == "<<<"]
+            for word in (one.args if one.name in programs("movers") or one.name in _SHOWN else ()) if depth else ():
+                found += (self.content(origin, depth - 1) for origin in self.files.get(bare_path(word), ())[:4])
+        return "\n".join(part for part in found if part)
 
     def written(self, path: str) -> list[Step]:
         """The steps that wrote a file, or something in a folder."""
-        bare = path.removeprefix("./").rstrip("/*")
+        bare = bare_path(path).rstrip("/*")
         found = self.files.get(bare, [])
         if not found and "/" in bare:
             folder, _, name = bare.rpartition("/")
@@ -373,7 +375,7 @@ class Scene:
             _add(self.variables, step.args[1], step)
         for target, _ in self._written(step):
             if target and target[0] != "-" and target != "/dev/null":
-                bare = target.removeprefix("./").rstrip("/")
+                bare = bare_path(target).rstrip("/")
                 folder, _, name = bare.rpartition("/")
                 for known in (bare, name, folder if folder not in _COMMON_FOLDERS else ""):
                     if known:
@@ -461,6 +463,8 @@ class Scene:
                 else:
                     grave = place.grave and not (picker and place.what in _SETTINGS)
                     step.own[Mark("secret", place.what, "", grave, whole=not picker)] = None
+            if "known_hosts" in text and name in programs("readers"):
+                step.own[Mark("listing", "the machines that this one knows", text)] = None
         if (dumped := _dump(step)) is not None:
             step.own[dumped] = None
         step.fed.update(step.own)
@@ -504,6 +508,16 @@ class Scene:
 
 _SUFFIXES = {"gzip": ".gz", "bzip2": ".bz2", "xz": ".xz", "zstd": ".zst", "gpg": ".gpg"}
 _DECODING = re.compile(r"b64decode|base64|unhexlify|fromhex|decompress|unpack\(|decode64|rot_?13", re.IGNORECASE)
+
+
+_SHOWN = ("crontab", "cat", "at", "batch")
+"""Programs that take the text of the files they are given."""
+_BRACED = re.compile(r"\$\{(\w{1,60})\}")
+
+
+def bare_path(path: str) -> str:
+    """A path as it is looked up: however its variables are written, and without `./` before it."""
+    return (_BRACED.sub(r"$\1", path) if "${" in path else path).removeprefix("./")
 
 
 def _add(room: dict[str, list[Step]], name: str, step: Step) -> None:

@@ -5,178 +5,145 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from whet.guard.places import places
+from whet.guard.hosts import host_of
+from whet.guard.taint.persist import conceals, hides, relaxes, written_places
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from whet.guard.finding import Hit
+    from whet.guard.finding import Hit, Severity
     from whet.guard.places import Place
     from whet.guard.shell.flow import Scene, Step
 
-_HIDDEN = re.compile(
-    r"(?:^|[\s=\"'>])(?:/tmp/|/var/tmp/|/dev/shm/|(?:~|\$\{?HOME\}?|/home/\w{1,40}|/root)/\.(?!local/bin|config/|nvm|cargo|pyenv|bun|deno|claude|npm|rbenv|volta|sdkman|asdf|local/share)[\w.-]{1,60}(?:/[\w.-]{1,60}){0,3}(?=[\s\"']|$))"
+_BAD = frozenset(
+    (
+        *("pipe-known", "pipe-to-shell", "pipe-shady", "decode-to-shell", "shell-handed-over", "secret-sent"),
+        *("split-command", "silent-send", "send-shady", "file-sent"),
+    )
 )
-_FETCHED_HITS = frozenset(
-    {
-        "pipe-known",
-        "pipe-to-shell",
-        "pipe-shady",
-        "decode-to-shell",
-        "shell-handed-over",
-        "secret-sent",
-        "split-command",
-        "silent-send",
-        "send-shady",
-    }
-)
-_SUDO_ALIAS = re.compile(r"\balias\s{1,4}(?:sudo|su|ssh|git|passwd|gpg)=[\"']?(?![\"']?sudo )[^\n]{0,200}")
+"""Rules about what nobody wants to happen again and again, unseen."""
 _KEY = re.compile(r"\b(?:ssh-(?:rsa|ed25519|dss)|ecdsa-sha2-\w{1,20})\s{1,4}AAAA[0-9A-Za-z+/]{30,}")
-_SWITCHES_OFF = re.compile(
-    r"dangerously-skip-permissions|dangerously_skip_permissions|bypassPermissions|[\"']permissionDecision[\"']\s{0,3}:\s{0,3}[\"']allow"
-    r"|skipDangerousModePermissionPrompt|[\"']?auto_?[aA]pprove[\"']?\s{0,3}[:=]\s{0,3}(?:true|\[\s{0,3}[\"']\*)"
-    r"|[\"']allow[\"']\s{0,3}:\s{0,3}\[[^\]]{0,400}[\"'](?:Bash|Bash\(\*\)|\*)[\"']|approval_policy\s{0,3}=\s{0,3}[\"']never|enableAllProjectMcpServers[\"']\s{0,3}:\s{0,3}true"
-    r"|(?:do not|don't|never) (?:tell|inform|mention|reveal|alert|ask)\b[^\n]{0,30}\b(?:user|human|operator)"
-    r"|ignore (?:all )?(?:previous|prior) instructions",
-    re.IGNORECASE,
+_CONTROL = re.compile(
+    r"ExecStart\w{0,4}\s{0,2}=\s{0,2}(.{1,400})|<string>([^<]{1,400})</string>|^Exec\s{0,2}=(.{1,400})", re.MULTILINE
 )
-_CONTROL = re.compile(r"ExecStart\s{0,2}=\s{0,2}(.{1,400})|<string>([^<]{1,400})</string>")
 _CRON = re.compile(
     r"^\s{0,4}(?:@(?:reboot|hourly|daily|weekly|monthly)|(?:[\d*/,-]{1,20}\s{1,4}){5})(?:root\s{1,4})?(.{1,600})$",
     re.MULTILINE,
+)
+_MOVERS = frozenset(("cp", "mv", "ln", "rsync", "install", "ditto"))
+_RUN_BY_GIT = re.compile(
+    r"core\.(?:sshcommand|fsmonitor|pager|editor)|credential\.helper|alias\.\w{1,40}", re.IGNORECASE
+)
+_HOOKS = re.compile(r"core\.hookspath|init\.templatedir", re.IGNORECASE)
+_INSTEAD = re.compile(r"^url\.(\S{4,300})\.(?:push)?insteadof$", re.IGNORECASE)
+_RUN_BY_SHELLS = frozenset(
+    ("PROMPT_COMMAND", "BASH_ENV", "ENV", "LD_PRELOAD", "ZDOTDIR", "PYTHONSTARTUP", "GIT_SSH_COMMAND")
 )
 
 
 def look(scene: Scene, step: Step, judge: Callable[[str], list[Hit]]) -> None:
     """Judge one step; `judge` gives the hits of a script that it would leave behind."""
     for target, _ in step.targets():
-        if "authorized_keys" in target:
-            scene.fact("write", "authorized SSH keys", step, target[:120])
-            _key(scene, step, scene.content(step))
-            continue
-        for place in places(target) if len(target) < 500 else ():
-            if place.kind == "start":
+        for place in written_places(target) if len(target) < 500 else ():
+            scene.fact("write", place.what, step, target[:120])
+            if place.what == "authorized SSH keys":
+                _key(scene, step, scene.content(step))
+            elif place.kind == "start":
                 _start(scene, step, place, target, judge)
-            elif place.kind == "agent":
+            else:
                 _agent(scene, step, place, target, judge)
     if step.name == "crontab" and not step.has("-l", "-r", "-e"):
-        _timer(scene, step, scene.content(step) or _piped_text(step), judge)
-    elif step.name == "at" and step.before:
+        _timer(scene, step, scene.content(step) or "\n".join(" ".join(one.args) for one in step.before), judge)
+    elif step.name in ("at", "batch"):
         _timer(scene, step, scene.content(step), judge)
-    elif step.name == "git" and step.args[:1] == ["config"]:
+    elif step.name == "git" and "config" in step.args[:3]:
         _git(scene, step, judge)
     elif step.name in ("sed", "gsed") and any(word.startswith(("-i", "--in-place")) for word in step.args):
-        for word in step.args:
-            for place in places(word) if len(word) < 300 else ():
-                if place.kind == "agent" and place.what != "other skills":
-                    _agent(scene, step, place, word, judge)
+        _edits(scene, step, judge)
     elif step.name in ("launchctl", "systemctl") and step.has("load", "bootstrap", "enable"):
         scene.fact("write", "a service that starts by itself", step)
+    for name, value in step.command.assignments:
+        if name in _RUN_BY_SHELLS and _is_bad(judge(value.text)):
+            scene.hit("persist-start", step, "critical", subject=name)
 
 
-def _piped_text(step: Step) -> str:
-    return "\n".join(" ".join(one.args) for one in step.before)
+def _edits(scene: Scene, step: Step, judge: Callable[[str], list[Hit]]) -> None:
+    """Files of the agent that are changed in their place."""
+    for word in step.args:
+        for place in written_places(word) if len(word) < 300 else ():
+            if place.kind == "agent" and place.what != "other skills":
+                _agent(scene, step, place, word, judge)
+
+
+def _is_bad(hits: list[Hit]) -> bool:
+    return any(hit.rule in _BAD for hit in hits)
 
 
 def _start(scene: Scene, step: Step, place: Place, target: str, judge: Callable[[str], list[Hit]]) -> None:
     content = scene.content(step)
-    scene.fact("write", place.what, step, target[:120])
     if place.what in ("cron", "launchd", "systemd", "init scripts", "autostart"):
         _timer(scene, step, content, judge)
     elif place.what == "git hooks":
-        bad = _bad(judge(content)) if content else None
-        grave = bad is not None or step.decoded or step.fetched is not None
+        grave = _is_bad(judge(content)) or step.decoded or step.fetched is not None
         scene.hit("persist-hook", step, "critical" if grave else "info", subject=target[:120])
-    else:
-        _profile(scene, step, content, judge)
-
-
-def _profile(scene: Scene, step: Step, content: str, judge: Callable[[str], list[Hit]]) -> None:
-    if step.name in ("cp", "mv", "ln", "rsync", "install", "ditto"):
-        scene.hit("persist-start", step, "info" if step.fetched is None else "warn")
-        return
-    bad = _bad(judge(content)) if content else None
-    if bad is not None or _SUDO_ALIAS.search(content) or step.decoded:
+    elif (content and (_is_bad(judge(content)) or hides(content))) or (step.decoded and step.name not in _MOVERS):
         scene.hit("persist-start", step, "critical")
-    elif step.fetched is not None and not content:
-        scene.hit("persist-start", step, "warn", subject=step.fetched.host.name)
     else:
-        scene.hit("persist-start", step, "info")
+        fetched = step.fetched if not content else None
+        scene.hit("persist-start", step, "warn" if fetched else "info", subject=fetched.host.name if fetched else "")
 
 
 def _key(scene: Scene, step: Step, content: str) -> None:
     if step.fetched is not None:
         own = step.fetched.host.name == "github.com"
         scene.hit("persist-key", step, "warn" if own else "critical", subject=step.fetched.host.name)
-    elif _KEY.search(content):
-        scene.hit("persist-key", step, "critical")
     else:
-        scene.hit("persist-key", step, "info")
+        scene.hit("persist-key", step, "critical" if _KEY.search(content) else "info")
 
 
 def _timer(scene: Scene, step: Step, content: str, judge: Callable[[str], list[Hit]]) -> None:
     scene.fact("write", "a timer or service", step)
-    lines = [found[1] or found[2] for found in _CONTROL.finditer(content)] + [
-        found[1] for found in _CRON.finditer(content)
-    ]
+    lines = [found[1] or found[2] or found[3] for found in _CONTROL.finditer(content)]
+    lines += [found[1] for found in _CRON.finditer(content)]
     run = "\n".join(lines) or content
-    bad = _bad(judge(run)) if run else None
-    hidden = _HIDDEN.search(run) is not None if lines else False
-    if bad is not None or step.decoded or (step.fetched is not None and step.name != "crontab"):
-        scene.hit("persist-timer", step, "critical")
-    elif hidden:
-        scene.hit("persist-timer", step, "warn")
-    else:
-        scene.hit("persist-timer", step, "info")
-
-
-def _bad(hits: list[Hit]) -> Hit | None:
-    return next((hit for hit in hits if hit.rule in _FETCHED_HITS), None)
+    severity: Severity = "warn" if lines and hides(run) else "info"
+    if (run and _is_bad(judge(run))) or step.decoded or (step.fetched is not None and step.name != "crontab"):
+        severity = "critical"
+    scene.hit("persist-timer", step, severity)
 
 
 def _git(scene: Scene, step: Step, judge: Callable[[str], list[Hit]]) -> None:
     text = " ".join(step.args)
     wide = step.has("--global", "--system")
-    if re.search(r"core\.hookspath|init\.templatedir", text, re.IGNORECASE) and not step.has("--unset", "--get"):
-        scene.hit("persist-hook", step, "warn" if wide else "info")
-    elif wide and re.search(
-        r"core\.(?:sshcommand|fsmonitor|pager|editor)|credential\.helper|alias\.\w{1,40}", text, re.IGNORECASE
-    ):
-        value = step.args[-1].lstrip("!")
-        if _bad(judge(value)) is not None:
-            scene.hit("persist-hook", step, "critical")
+    value = step.args[-1]
+    redirected = next((found for word in step.args[:-1] if (found := _INSTEAD.match(word.replace('"', "")))), None)
+    if redirected is not None:
+        host = host_of(redirected[1])
+        if not host.near and host.kind != "known":
+            message = f"what git fetches from {value[:80]} comes from {host.name}"
+            scene.hit("redirects-downloads", step, "critical" if wide else "warn", subject=host.name, message=message)
+    elif _HOOKS.search(text) and not step.has("--unset", "--get"):
+        written = [scene.content(one) for one in scene.written(value)]
+        bad = any(_is_bad(judge(content)) for content in written if content)
+        scene.hit("persist-hook", step, "critical" if bad else "warn" if wide else "info")
+    elif wide and _RUN_BY_GIT.search(text) and _is_bad(judge(value.lstrip("!"))):
+        scene.hit("persist-hook", step, "critical")
 
 
 def _agent(scene: Scene, step: Step, place: Place, target: str, judge: Callable[[str], list[Hit]]) -> None:
     content = scene.content(step) or " ".join(step.args)
-    scene.fact("write", place.what, step, target[:120])
-    fetched = (
-        step.fetched is not None
-        and step.fetched.known
-        and step.fetched.host.kind not in ("known", "loopback", "private")
-    )
+    fetched = step.fetched if step.fetched is not None and step.fetched.known else None
     if place.what == "other skills":
-        scene.hit(
-            "agent-write",
-            step,
-            "warn" if fetched and step.fetched and step.fetched.host.shady else "info",
-            subject=target[:120],
-        )
+        scene.hit("agent-write", step, "warn" if fetched and fetched.host.shady else "info", subject=target[:120])
         return
-    bad = _bad(judge(content)) if "hooks" in target or "curl" in content or "wget" in content else None
-    risky = bad is not None and bad.rule != "pipe-known"
-    if _SWITCHES_OFF.search(content) or risky or step.decoded:
-        scene.hit(
-            "agent-write",
-            step,
-            "critical",
-            subject=target[:120],
-            message="the agent's own rules are changed so that it asks less, hides something or runs fetched code",
-        )
-    elif step.name in ("cp", "mv", "ln", "rsync", "install") or not _is_home(target):
-        scene.hit("agent-write", step, "info", subject=target[:120])
+    runs = "hooks" in target or "curl" in content or "wget" in content
+    risky = runs and any(hit.rule in _BAD and hit.rule != "pipe-known" for hit in judge(content))
+    if relaxes(content) or (scene.content(step) and conceals(content)) or risky or step.decoded:
+        message = "the agent's own rules are changed so that it asks less, hides something or runs fetched code"
+        scene.hit("agent-write", step, "critical", subject=target[:120], message=message)
     else:
-        scene.hit("agent-write", step, None, subject=target[:120])
+        quiet = step.name in _MOVERS or not _is_home(target)
+        scene.hit("agent-write", step, "info" if quiet else None, subject=target[:120])
 
 
 _RULING = re.compile(

@@ -2,68 +2,81 @@
 
 from __future__ import annotations
 
+import os
 import re
-from typing import TYPE_CHECKING
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from whet.guard.shell.commands import name_of
+from whet.guard.taint.harm import is_home, is_wiped, names_miner
+from whet.guard.taint.persist import judge_system
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from whet.guard.shell.flow import Scene, Step
 
-_HOME = r"(?:~|\$\{?HOME\}?|/root|/home/[\w$\{\}-]{1,40}|/Users/[\w$\{\}-]{1,40})"
-_EVERYTHING = re.compile(
-    rf"^(?:/\.?/?\*{{0,2}}|{_HOME}/?\.?\*{{0,2}}|{_HOME}/\.\[?[!^.*\]?]{{0,5}}\*|"
-    r"/(?:etc|usr|bin|sbin|lib|lib64|boot|var|home|Users|opt|System|Library|Applications|var/lib|var/backups|dev|private)/?\*?)$"
-)
 _DISK = re.compile(
     r"^/dev/r?(?:sd[a-z]\d?|hd[a-z]\d?|vd[a-z]\d?|xvd[a-z]\d?|nvme\d+n\d+(?:p\d+)?|disk\d+(?:s\d+)?|mmcblk\d+)$"
 )
 _TEMPORARY = re.compile(r"/(?:var/)?tmp/|/dev/shm/")
-_MINERS = frozenset(
-    {
-        "xmrig",
-        "minerd",
-        "cpuminer",
-        "ethminer",
-        "nbminer",
-        "t-rex",
-        "xmr-stak",
-        "phoenixminer",
-        "lolminer",
-        "cgminer",
-        "bfgminer",
-    }
+_SCRATCH = re.compile(
+    r"(?:^|/)\.?(?:dist|build|out|output|target|tmp|temp|cache|node_modules|coverage|work|scratch|_site|public|bin|obj)\b"
+    r"|^/(?:var/)?tmp\b|^[`$]"
 )
+"""Folders whose content is made again, and those that are only known when the script runs."""
 _LOGS = re.compile(
-    r"^(?:~|\$\{?HOME\}?|/root)?/?(?:\.(?:bash|zsh)_history|var/log/(?:\*|auth\.log|syslog|secure|wtmp|lastlog))$|^/var/log/(?:\*|auth\.log|syslog|secure|wtmp|btmp|lastlog)"
+    r"^(?:(?:~|\$HOME|/root)/?\.(?:bash|zsh)_history|/?var/log/(?:\*|auth\.log|syslog|secure|wtmp|btmp|lastlog).{0,20})$"
 )
+_OPEN_MODE = re.compile(r"0?[0-7]?77[67]|0?000|a\+rwx|ugo\+rwx")
+_SETUID = re.compile(r"(?!2)(?:[ugoa]{0,4}\+[rwx]{0,3}s|[246][0-7]{3}|0[46][0-7]{3})")
+_NARROWS = frozenset(("-name", "-iname", "-mtime", "-path", "-regex", "-size", "-empty", "-newer", "-mmin"))
+
+
+@cache
+def deeds() -> dict[str, tuple[tuple[re.Pattern[str], dict[str, Any]], ...]]:
+    """The rows of `deeds.toml` by their programs."""
+    import tomllib
+
+    with open(os.path.join(os.path.dirname(__file__), "deeds.toml"), "rb") as file:
+        rows = tomllib.load(file)["deeds"]
+    found: dict[str, tuple[tuple[re.Pattern[str], dict[str, Any]], ...]] = {}
+    for row in rows:
+        for program in row["programs"]:
+            found[program] = (*found.get(program, ()), (re.compile(row["arguments"], re.IGNORECASE), row))
+    return found
 
 
 def look(scene: Scene, step: Step) -> None:
     """Judge one step."""
     if any(word.text == "find" for word in step.command.argv[:3]):
         _find(scene, step)
+    if step.name in deeds():
+        line = " ".join(step.args)
+        row = next((row for expression, row in deeds()[step.name] if expression.match(line)), None)
+        if row is not None:
+            scene.hit(row["rule"], step, row.get("severity"))
     if (judge := _JUDGES.get(step.name)) is not None:
         judge(scene, step)
     elif step.name.startswith("mkfs"):
         if any(_DISK.match(word) for word in step.args):
             scene.hit("wipe-disk", step, "warn")
-    elif step.name in _MINERS or any(word.startswith(("stratum+tcp://", "stratum+ssl://")) for word in step.args):
-        scene.hit("miner", step)
-    for one in step.command.redirections:
-        if ">" in one.operator and _DISK.match(one.target.text):
-            scene.hit("wipe-disk", step, "critical")
-        elif ">" in one.operator and "&" not in one.operator and one.target.text.startswith("/etc/sudoers"):
-            _sudoers(scene, step)
+    elif step.argv and step.name not in _SPEAKERS and names_miner(" ".join([step.name, *step.args])):
+        scene.hit("miner", step, None if step.name not in _FETCHERS else "warn")
+    for target, _ in step.targets():
+        if _DISK.match(target):
+            scene.hit("wipe-disk", step, "critical" if step.name != "dd" else None)
+        elif target.startswith("/etc/"):
+            _system(scene, step, target)
     for name, word in step.command.assignments:
         if (name == "HISTFILE" and word.text in ("/dev/null", "")) or (
             name in ("HISTSIZE", "HISTFILESIZE") and word.text == "0"
         ):
             scene.hit("hide-traces", step)
-    if step.name == "tee" and any(word.startswith("/etc/sudoers") for word in step.args):
-        _sudoers(scene, step)
+
+
+_SPEAKERS = frozenset(("echo", "printf", "grep", "rg", "pgrep", "pkill", "killall", "which", "test", "[", "[["))
+_FETCHERS = frozenset(("curl", "wget", "git", "tar", "unzip", "cd", "mkdir", "rm"))
 
 
 def bombs(scene: Scene) -> None:
@@ -78,34 +91,54 @@ def bombs(scene: Scene) -> None:
             scene.hit("fork-bomb", calls[0])
 
 
-def _sudoers(scene: Scene, step: Step) -> None:
+def _system(scene: Scene, step: Step, target: str) -> None:
     text = scene.content(step)
-    if "NOPASSWD" in text:
-        everything = re.search(r"NOPASSWD\s{0,3}:\s{0,3}ALL\b", text) is not None
-        scene.hit("sudo-without-password", step, "critical" if everything else "warn")
+    for one in judge_system(target, text):
+        narrow = one.rule == "sudo-without-password" and not re.search(r"NOPASSWD\s{0,3}:\s{0,3}ALL\b", text)
+        scene.hit(one.rule, step, "warn" if narrow else one.severity, subject=target, message=one.message)
 
 
 def _flags(step: Step) -> str:
     return "".join(word[1:] for word in step.args if re.fullmatch(r"-[a-zA-Z]{1,10}", word))
 
 
+def _wiped(step: Step, path: str) -> str:
+    """The rule's severity for a path that is removed whole: nothing, `warn` for all that is here, `critical` for more."""
+    bare = _HOME.sub("~", path)
+    if is_wiped(bare) or _SYSTEM.match(bare):
+        return "critical"
+    folder = _HOME.sub("~", step.folder)
+    if not is_wiped(bare, relative=True) or _SCRATCH.search(folder):
+        return ""
+    if bare.startswith("..") or (folder and (is_wiped(folder) or folder.rstrip("/") == "..")):
+        return "critical"
+    return "" if folder else "warn"
+
+
+_HOME = re.compile(r"\$\{?HOME\}?|~(?=/|$)")
+_SYSTEM = re.compile(
+    r"^(?:~/\.\[?[!^.*\]?]{0,5}\*|/(?:sbin|lib64|home|Users|Library|Applications|var/lib|var/backups|dev|private)/?\*?)$"
+)
+
+
 def _rm(scene: Scene, step: Step) -> None:
     flags = _flags(step)
     recursive = "r" in flags or "R" in flags or step.has("--recursive")
-    plain = [word for word in step.words if not word.text.startswith("-")]
     if recursive and step.has("--no-preserve-root"):
         scene.hit("wipe-home", step)
         return
-    for word in plain:
+    for word in step.words:
         text = word.text
-        if recursive and _EVERYTHING.match(text) and name_of(step.command.argv) != "chroot":
-            scene.hit("wipe-home", step, "critical", subject=text)
+        if text.startswith("-"):
+            continue
+        if recursive and name_of(step.command.argv) != "chroot" and (severity := _wiped(step, text)):
+            scene.hit("wipe-home", step, severity, subject=text)  # type: ignore[arg-type]  # what _wiped gives
             return
         if recursive and not word.known and re.fullmatch(r"\$\{?\w{1,60}\}?/\*?", text):
             scene.hit("wipe-variable", step, subject=text)
             return
         if _LOGS.match(text):
-            scene.hit("hide-traces", step, subject=text)
+            scene.hit("hide-traces", step, "critical" if text.endswith("log/*") else None, subject=text)
             return
 
 
@@ -118,7 +151,7 @@ def _dd(scene: Scene, step: Step) -> None:
 
 
 def _shred(scene: Scene, step: Step) -> None:
-    if any(_EVERYTHING.match(word) or _DISK.match(word) for word in step.args):
+    if any(_wiped(step, word) == "critical" or _DISK.match(word) for word in step.args):
         scene.hit("wipe-home", step)
 
 
@@ -131,75 +164,55 @@ def _find(scene: Scene, step: Step) -> None:
     args = [word.text for word in step.command.argv]
     at = next((number for number, word in enumerate(args) if word.rpartition("/")[2] == "find"), -1)
     words = args[at + 1 :]
-    roots = [word for word in words[:3] if _EVERYTHING.match(word)]
+    removes = "-delete" in words or step.name in ("rm", "shred")
     narrowed = any(
         word in _NARROWS and not re.fullmatch(r"[*.?/~+]{0,6}", words[at + 1] if at + 1 < len(words) else "")
         for at, word in enumerate(words)
     )
-    if roots and not narrowed and ("-delete" in words or step.name in ("rm", "shred")):
+    if removes and not narrowed and (roots := [word for word in words[:3] if _wiped(step, word)]):
         scene.hit("wipe-home", step, "critical", subject=roots[0])
 
 
-_NARROWS = frozenset(("-name", "-iname", "-mtime", "-path", "-regex", "-size", "-empty", "-newer", "-mmin"))
-
-
 def _mv(scene: Scene, step: Step) -> None:
-    if len(step.args) > 1 and step.args[-1] == "/dev/null" and any(_EVERYTHING.match(word) for word in step.args[:-1]):
+    if len(step.args) > 1 and step.args[-1] == "/dev/null" and any(_wiped(step, word) for word in step.args[:-1]):
         scene.hit("wipe-home", step)
 
 
-def _kill(scene: Scene, step: Step) -> None:
-    if step.has("-1") and step.has("-9", "-KILL", "-SIGKILL") and step.args[-1] == "-1":
-        scene.hit("kill-everything", step)
-
-
 def _chmod(scene: Scene, step: Step) -> None:
-    if not step.args:
-        return
     plain = [word for word in step.args if not re.fullmatch(r"-[a-zA-Z]{1,4}", word)]
     mode, targets = (plain[0], plain[1:]) if plain else ("", [])
-    recursive = "R" in _flags(step)
-    if re.fullmatch(r"[ugoa]{0,4}\+[rwx]{0,3}s|[246][0-7]{3}|0[46][0-7]{3}", mode) and not mode.startswith("2"):
+    if _SETUID.fullmatch(mode):
         shell = any(re.search(r"(?:^|/)(?:bash|sh|zsh|dash|python3?|find|cp|vim)$", word) for word in targets)
-        odd = any(_TEMPORARY.match(word) for word in targets)
-        scene.hit("setuid", step, "critical" if shell or odd else "warn")
-    elif any(_EVERYTHING.match(word) for word in targets) and re.fullmatch(
-        r"0?[0-7]?77[67]|0?000|a\+rwx|ugo\+rwx", mode
-    ):
-        scene.hit("open-everything", step, "critical" if recursive else "warn")
+        scene.hit("setuid", step, "critical" if shell or any(map(_TEMPORARY.match, targets)) else "warn")
+    elif _OPEN_MODE.fullmatch(mode) and any(_wiped(step, word) == "critical" for word in targets):
+        scene.hit("open-everything", step, "critical" if "R" in _flags(step) else "warn")
 
 
 def _docker(scene: Scene, step: Step) -> None:
     if not step.has("run", "create", "exec"):
         return
-    mounts = [word for word in step.args if ":" in word and word.startswith(("/:", "type=bind,source=/,"))]
-    if mounts or any("docker.sock" in word for word in step.args) or step.has("--privileged", "--privileged=true"):
+    mounts = [word for word in step.args if re.match(r"(?:--volume=)?/:|type=bind,(?:source|src)=/,|--volume=/:", word)]
+    if mounts and step.has("chroot", "nsenter"):
+        message = "a container gets the whole disk of the machine and works on it as its root"
+        scene.hit("container-power", step, "critical", message=message)
+    elif mounts or any("docker.sock" in word for word in step.args) or step.has("--privileged", "--privileged=true"):
         scene.hit("container-power", step, "warn" if mounts else "info")
 
 
-def _protection(scene: Scene, step: Step) -> None:
-    text = " ".join([step.name, *step.args])
-    if any(re.search(pattern, text, re.IGNORECASE) for pattern in _PROTECTIONS):
-        scene.hit("protection-off", step)
-
-
-_PROTECTIONS = (
-    r"^setenforce (?:0|permissive)",
-    r"^ufw (?:--force )?disable",
-    r"^spctl (?:--master-disable|--global-disable)",
-    r"^csrutil (?:disable|authenticated-root disable)",
-    r"^(?:systemctl|service) .{0,40}(?:stop|disable|mask).{0,40}(?:auditd|apparmor|falcon|osquery|clamav|sentinel)",
-    r"^(?:auditctl -e ?0|auditctl -D)",
-    r"^launchctl (?:unload|bootout).{0,80}(?:xprotect|malware|falcon|littlesnitch|osquery)",
-    r"^(?:pkill|killall) .{0,20}(?:falcon|crowdstrike|littlesnitch|osqueryd|clamd|sentinelagent)",
-)
+def _password(scene: Scene, step: Step) -> None:
+    """A fixed password for an account that the same script lets administer the machine."""
+    fixed = re.search(r"^\w[\w-]{0,40}:[^$\s]{3,80}$", scene.content(step), re.MULTILINE)
+    if fixed and any(hit.rule == "new-account" for hit in scene.hits):
+        scene.hit("new-account", step, "critical")
+    elif fixed:
+        later = " ".join(" ".join(one.args) for one in scene.steps if one.name in ("usermod", "useradd", "gpasswd"))
+        if re.search(r"\b(?:sudo|wheel|admin)\b", later):
+            scene.hit("new-account", step, "critical")
 
 
 def _quarantine(scene: Scene, step: Step) -> None:
     removes = any(re.fullmatch(r"-[a-z]{0,3}[dc][a-z]{0,3}", word) for word in step.args)
-    if not removes or not (
-        "com.apple.quarantine" in step.args or "-cr" in step.args or "-rc" in step.args or step.has("-c")
-    ):
+    if not removes or not ("com.apple.quarantine" in step.args or step.has("-c", "-cr", "-rc")):
         return
     fetched = step.fetched
     if fetched is not None and fetched.known and fetched.host.kind != "known":
@@ -208,80 +221,45 @@ def _quarantine(scene: Scene, step: Step) -> None:
         scene.hit("protection-off", step, "info")
 
 
-def _history(scene: Scene, step: Step) -> None:
-    cleared = step.name == "history" and step.has("-c", "-cw", "-wc")
-    if cleared or (step.name == "unset" and step.has("HISTFILE")):
-        scene.hit("hide-traces", step)
-    elif step.name == "set" and step.args == ["+o", "history"]:
-        scene.hit("hide-traces", step, "info")
-
-
-def _git(scene: Scene, step: Step) -> None:
-    if "push" in step.args and step.has("--force", "-f", "--force-with-lease") and step.has("--all", "--mirror"):
-        scene.hit("force-push-all", step)
-
-
 def _encrypts(scene: Scene, step: Step) -> None:
     """Files encrypted one after the other, and the originals removed."""
     encrypting = (step.name == "openssl" and step.has("enc") and not step.has("-d")) or (
         step.name == "gpg" and step.has("-c", "--symmetric", "-e", "--encrypt") and not step.has("-d")
     )
-    looped = "loop" in step.command.inside or name_of(step.command.argv) == "find"
-    if not encrypting or not looped:
+    if not encrypting or not ("loop" in step.command.inside or name_of(step.command.argv) == "find"):
         return
     removed = re.search(r"-exec\s{1,4}(?:rm|shred)\b|-delete\b", step.command.text) is not None or any(
         other.name in ("rm", "shred", "srm") and "loop" in other.command.inside and abs(other.number - step.number) < 8
         for other in scene.steps
     )
-    wide = re.search(
-        _HOME, " ".join(word.text for one in scene.steps for _, word in one.command.assignments) + _searched(scene)
-    )
-    if removed and wide:
+    if removed and any(map(_at_home, _searched(scene))):
         scene.hit("encrypt-files", step)
 
 
-def _searched(scene: Scene) -> str:
-    """The places that loops and `find` go through."""
-    return " ".join(
-        " ".join(word.text for word in step.command.argv)
-        for step in scene.steps
-        if name_of(step.command.argv) == "find"
+def _at_home(path: str) -> bool:
+    bare = _HOME.sub("~", path)
+    return bare.startswith("~") or any(
+        map(is_home, re.findall(r"/(?:root|home/[\w${}-]{1,40}|Users/[\w${}-]{1,40})", bare))
     )
 
 
-def _snapshots(scene: Scene, step: Step) -> None:
-    if step.name == "tmutil" and step.has("deletelocalsnapshots", "delete", "disable"):
-        scene.hit("delete-backups", step, "warn")
-
-
-def _claude(scene: Scene, step: Step) -> None:
-    if any("dangerously-" in word for word in step.args) or step.has("--yolo", "bypassPermissions"):
-        scene.hit("agent-unchecked", step)
+def _searched(scene: Scene) -> Iterator[str]:
+    """The places that loops and `find` go through."""
+    for step in scene.steps:
+        yield from (part for _, word in step.command.assignments for part in word.text.split())
+        if name_of(step.command.argv) == "find":
+            yield from (word.text for word in step.command.argv)
 
 
 _JUDGES: dict[str, Callable[[Scene, Step], None]] = {
     "rm": _rm,
     "dd": _dd,
-    "shred": _shred,
-    "srm": _shred,
+    **dict.fromkeys(("shred", "srm"), _shred),
     "wipefs": _wipefs,
     "mv": _mv,
-    "kill": _kill,
     "chmod": _chmod,
-    "docker": _docker,
-    "podman": _docker,
-    "nerdctl": _docker,
-    **dict.fromkeys(
-        ("setenforce", "ufw", "spctl", "csrutil", "systemctl", "service", "auditctl", "launchctl", "pkill", "killall"),
-        _protection,
-    ),
+    **dict.fromkeys(("docker", "podman", "nerdctl"), _docker),
+    "chpasswd": _password,
     "xattr": _quarantine,
-    "history": _history,
-    "unset": _history,
-    "set": _history,
-    "git": _git,
-    "openssl": _encrypts,
-    "gpg": _encrypts,
-    "tmutil": _snapshots,
-    **dict.fromkeys(("claude", "codex", "gemini", "openclaw", "cursor-agent"), _claude),
+    **dict.fromkeys(("openssl", "gpg"), _encrypts),
 }

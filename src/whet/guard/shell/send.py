@@ -18,6 +18,7 @@ from whet.guard.taint.secret import belongs, own_service
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from whet.guard.finding import Severity
     from whet.guard.shell.clients import Part
     from whet.guard.shell.flow import Scene, Step
     from whet.guard.taint.mark import Mark
@@ -54,7 +55,8 @@ def look(scene: Scene, step: Step) -> None:
         "cp", "sync", "copy", "mv", "upload", "move", "copyto", "put", "rcat"
     ):
         if grave := step.grave() or _variable(step.fed):
-            scene.hit("secret-sent", step, "warn", subject=grave, message=f"what goes to cloud storage holds {grave}")
+            severity: Severity = "critical" if _OWN_STORAGE.search(" ".join(step.args)) else "warn"
+            scene.hit("secret-sent", step, severity, subject=grave, message=f"what goes to cloud storage holds {grave}")
             scene.fact("sink", "cloud storage", step)
     elif step.name == "gh" and step.args[:2] == ["gist", "create"]:
         _leaves(scene, step, Host("gist.github.com", "paste"), "a gist")
@@ -66,6 +68,10 @@ def look(scene: Scene, step: Step) -> None:
             _pushes(scene, step)
 
 
+_OWN_STORAGE = re.compile(
+    r"--(?:endpoint-url|config|webdav-url|sftp-host|s3-endpoint|host)[ =]|(?:^| ):(?:webdav|sftp|http|ftp)"
+)
+"""A service that the command itself brings along."""
 _DEVICE = re.compile(r"/dev/(?:tcp|udp)/([^/\s]{1,200})")
 
 
@@ -300,6 +306,8 @@ def _encodes(step: Step) -> bool:
 
 def _copies(scene: Scene, step: Step) -> None:
     plain = [part.text for part in parts(step.name, step.args) if part.place == "url"]
+    if any(mark.kind == "listing" for word in step.words for mark in scene.in_word(step, word, -1)):
+        scene.hit("spreads-by-ssh", step)
     asked = step.name in ("sftp", "ftp", "lftp") and step.command.heredoc is not None
     plainly = step.name in ("ftp", "lftp")
     shell = step.name == "ssh" and plain

@@ -57,6 +57,7 @@ class Walk:
         "_lists",
         "_marked",
         "_nodes",
+        "_partly",
         "_pipelines",
         "_splices",
         "_words",
@@ -77,14 +78,15 @@ class Walk:
         self._marked = 0
         self._broken_lines: set[int] = set()
         self._lists: dict[str, tuple[Word, ...]] = {}
-        self._words = Resolver(b"", variables, self._lists)
+        self._partly: dict[str, str] = {}
+        self._words = Resolver(b"", variables, self._lists, self._partly)
         self._splices = _MOST_SPLICED if splice else 0
         """Characters of constant scripts, of `eval` and `sh -c`, that are still read as a part of this one."""
 
     def read(self, text: bytes, line: int) -> set[int]:
         """Walk the tree of a text that begins on a line of the script; answers the lines that have errors."""
         self._line = line
-        self._words = Resolver(text, self.variables, self._lists)
+        self._words = Resolver(text, self.variables, self._lists, self._partly)
         self._broken_lines = set()
         self._walk(_parse(text), Scope())
         return self._broken_lines
@@ -219,7 +221,7 @@ class Walk:
         """Read a script as if its commands stood where it is run."""
         outer = self._words, self._line, self._broken_lines
         text = script.encode("utf-8", "replace")
-        self._words, self._line = Resolver(text, self.variables, self._lists), line
+        self._words, self._line = Resolver(text, self.variables, self._lists, self._partly), line
         self._walk(_parse(text), scope.within("eval"))
         self._words, self._line, self._broken_lines = outer
 

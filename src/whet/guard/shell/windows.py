@@ -15,6 +15,8 @@ from whet.guard.patterns import Pattern, search, shorten, vocabulary
 from whet.guard.places import places
 from whet.guard.shell.clients import Fetch
 from whet.guard.shell.fetch import severity_of
+from whet.guard.taint.network import judge_key
+from whet.guard.taint.secret import secret_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -151,6 +153,9 @@ def _judged(text: str, line: int, depth: int) -> tuple[list[Hit], list[Fact]]:
         hits += ((hit._replace(line=hit.line + line - 1)) for hit in _remote(clean))
         facts += _facts(clean, line)
         hits += _sent(facts)
+        hits += _keys_sent(clean, line)
+    if words & _CLIENTS and _VARIABLE.search(clean):
+        hits += _as_shell(clean, line)
     if words & _ENCODED_WORDS:
         hits += _encoded(clean, line, depth)
     if "frombase64string" in words and words & {"iex", "invoke", "load"}:
@@ -181,6 +186,23 @@ _FETCHING = frozenset(
         "uploaddata",
     }
 )
+_CLIENTS = frozenset(("curl", "wget", "nslookup", "scp", "ftp", "nc", "ncat"))
+_VARIABLE = re.compile(r"%(\w{2,60})%|\$\{?env:(\w{2,60})\}?", re.IGNORECASE)
+_RUNS_CLIENT = re.compile(
+    r"^[^\n]{0,400}\b(?:curl|wget|nslookup|scp|ftp|nc|ncat)(?:\.exe)?\s[^\n]{0,2000}$", re.IGNORECASE | re.MULTILINE
+)
+
+
+def _as_shell(text: str, line: int) -> Iterator[Hit]:
+    """Clients that are the same everywhere, read by the shell reader with variables spelled as it knows them."""
+    from whet.guard.shell.checker import check as check_shell
+
+    rows = [""] * (text.count("\n") + text.count(_JOINED) + 1)
+    for found in list(_RUNS_CLIENT.finditer(text))[:40]:
+        rows[_line(text, found.start())] = _VARIABLE.sub(r"${\1\2}", found[0]).replace("\\", "/").lstrip("@ \t")
+    yield from (hit._replace(line=hit.line + line - 1) for hit in check_shell("\n".join(rows)).hits)
+
+
 _ENCODED_WORDS = frozenset({"enc", "e", "ec", "encodedcommand", "en", "enco", "encod", "encode", "encoded"})
 _FROM_ELSEWHERE = re.compile(
     r"https?:|-e(?:nc|c)?\b|-encodedcommand|\biex\b|downloadstring|\\temp\\|%temp%|\$env:temp|-w(?:indowstyle)?\s{1,3}h|mshta|wscript[^\n]{0,40}\.vbs",
@@ -351,6 +373,19 @@ def _facts(text: str, line: int) -> Iterator[Fact]:
         for place in places(found[0]):
             if place.kind == "secret" and place.grave:
                 yield Fact("source", place.what, line + _line(text, found.start()), shorten(found[0]), "", True)
+
+
+def _keys_sent(text: str, line: int) -> Iterator[Hit]:
+    """Secret variables of the environment in a request that carries a body."""
+    for found in list(_SENDING.finditer(text))[:20]:
+        url = _source(found[0]).url
+        for name in {one[0] or one[1] for one in _VARIABLE.findall(found[0])}:
+            headed = re.search(rf"-headers\b[^\n]{{0,300}}{name}", found[0], re.IGNORECASE) is not None
+            severity = judge_key(name, url, in_head=headed) if secret_name(name) and url else None
+            if severity is not None:
+                message = f"It sends {name} to {host_of(url).name}"
+                at = line + _line(text, found.start())
+                yield Hit("secret-sent", at, shorten(found[0]), severity, host_of(url).name, message)
 
 
 def _sent(facts: list[Fact]) -> Iterator[Hit]:

@@ -26,6 +26,9 @@ _BRACES = re.compile(r"\{([^{}\s]{0,400},[^{}\s]{0,400})\}")
 _RANGE = re.compile(r"^\s*(-?\d{1,4})(?:\s*:\s*(-?\d{1,4}))?\s*$")
 _WHOLE_ARRAY = re.compile(r"^\"?\$\{(\w{1,60})\[[@*]\]\}\"?$")
 _MOST_LISTED = 100
+_SYMBOLS = frozenset(("HOME", "USER", "PWD", "TMPDIR", "XDG_CONFIG_HOME"))
+"""Variables whose names say what they hold."""
+_PARTLY = re.compile(r"https?://[^$`<]{4}|[~/][\w./-]{2}")
 _SUBSTITUTIONS = ("command_substitution", "process_substitution")
 
 
@@ -60,13 +63,17 @@ class _Parts:
 class Resolver:
     """Resolves the words of one script; `variables` are the constants assigned so far."""
 
-    __slots__ = ("_bytes", "lists", "variables")
+    __slots__ = ("_bytes", "lists", "partly", "variables")
 
-    def __init__(self, text: bytes, variables: dict[str, str], lists: dict[str, tuple[Word, ...]]) -> None:
+    def __init__(
+        self, text: bytes, variables: dict[str, str], lists: dict[str, tuple[Word, ...]], partly: dict[str, str]
+    ) -> None:
         self._bytes = text
         self.variables = variables
         self.lists = lists
         """The words of arrays, and those that a loop goes through."""
+        self.partly = partly
+        """Addresses and paths that are known in part."""
 
     def source(self, node: Node) -> str:
         """What is written there."""
@@ -106,6 +113,8 @@ class Resolver:
             self.variables[name] = (before + word.text)[: _LONGEST // 4]
         elif not append:
             self.variables.pop(name, None)
+            if _PARTLY.match(word.text) and len(word.text) < _LONGEST // 16:
+                self.partly[name] = word.text
 
     def _add(self, node: Node, parts: _Parts, depth: int, *, quoted: bool) -> None:
         if depth <= 0 or len(parts.text) > _LONGEST:
@@ -177,7 +186,12 @@ class Resolver:
             parts.text += " " if quoted else _CUT
             return
         value = self._value(node, name, source, depth)
-        if value is None:
+        if value is None and name in _SYMBOLS and source in (f"${name}", f"${{{name}}}"):
+            parts.text += f"${name}"
+        elif value is None and name in self.partly and source in (f"${name}", f"${{{name}}}"):
+            parts.known = False
+            parts.text += self.partly[name]
+        elif value is None:
             parts.known = False
             parts.substituted = parts.substituted or "$(" in source or "`" in source
             parts.text += source

@@ -191,6 +191,9 @@ def inner(command: Command) -> tuple[Inner, ...]:
             found.append(_joined("shell", words[at[1] :], command.line))
         elif command.heredoc is not None:
             found.append(Inner("shell", command.heredoc, True, command.line + 1))
+    elif name in _CONTAINERS:
+        after = next((at for at, word in enumerate(words[:-1]) if program(word.text) in SHELLS), len(words))
+        found += _option(words[after + 1 :], ("-c", "-lc", "-ec", "-xc"), "shell", command.line)
     elif name in ("su", "script", "flock"):
         found += _option(words, ("-c", "--command", "--session-command"), "shell", command.line)
     elif name in ("trap", "watch") and words:
@@ -204,6 +207,7 @@ def inner(command: Command) -> tuple[Inner, ...]:
     return tuple(found)
 
 
+_CONTAINERS = frozenset(("docker", "podman", "nerdctl", "kubectl", "lxc", "nsenter", "chroot", "vagrant"))
 _CODE_OPTIONS: dict[Language, tuple[str, ...]] = {
     "shell": ("-c",),
     "python": ("-c",),
