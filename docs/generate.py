@@ -1,6 +1,6 @@
-"""Write the generated parts of the documentation again: the pages made from tables, the output of sessions.
+"""Write the generated parts of the documentation again: pages made from tables, the output of sessions, pictures.
 
-With `--check`, only tell whether the pages made from tables are up to date; the tests look at the sessions.
+With `--check`, only say whether what is made from tables is up to date; the tests look at the sessions.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import tomllib
 from pathlib import Path
 
 from catalogue import catalogue
+from plot import PLOT, plot
 from reference import api
 
 from whet import errors
@@ -144,7 +145,7 @@ def codes() -> str:
     )
 
 
-GENERATED = {API: api, CLI: cli, SETTINGS_PAGE: settings, PROMPTS: prompts, CODES: codes, RULES: catalogue}
+GENERATED = {API: api, CLI: cli, SETTINGS_PAGE: settings, PROMPTS: prompts, CODES: codes, RULES: catalogue, PLOT: plot}
 """Page -> what writes it."""
 
 
@@ -166,6 +167,7 @@ def check() -> int:
 
 def write() -> int:
     """Write every page whose content changed."""
+    from picture import PICTURE, picture
     from sessions import PAGES, rewritten
 
     for page, made in GENERATED.items():
@@ -174,6 +176,7 @@ def write() -> int:
         before, after = page.read_text(encoding="utf-8"), rewritten(page)
         if after != before:
             page.write_text(after, encoding="utf-8")
+    PICTURE.write_text(picture(), encoding="utf-8")
     return 0
 
 

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from whet.interfaces.cli.verbs import parser_of, read_command
+
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "docs"))
 
-from sessions import PAGES, rewritten  # noqa: E402  the documentation's own tool, not a package
+import picture  # noqa: E402  the documentation's own tools, not a package
+from sessions import PAGES, rewritten  # noqa: E402
 
 PROGRAM = re.compile(r"^```python\n(.*?)^```$(?:\n+```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
 FENCE = re.compile(r"^(`{3,}).*?^\1$", re.MULTILINE | re.DOTALL)
+SHELL = re.compile(r"^```(?:sh|bash)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)")
 
 
@@ -48,3 +53,22 @@ def test_programs_run(page: Path, tmp_path: Path) -> None:
 def test_links_lead_somewhere(page: Path) -> None:
     links = LINK.findall(FENCE.sub("", page.read_text(encoding="utf-8")))
     assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+@pytest.mark.deep
+def test_the_picture_shows_what_the_commands_print() -> None:
+    """Only its text is compared: colours and places may be drawn anew at any time."""
+    shown = picture.read(picture.PICTURE.read_text(encoding="utf-8"))
+    assert shown == picture.read(picture.picture()), "run `make docs`"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_commands_are_understood(page: Path) -> None:
+    """Blocks that are not run, because they need a network or an agent, hold commands and options that exist."""
+    text = re.sub(r"\\\n", " ", "".join(SHELL.findall(page.read_text(encoding="utf-8"))))
+    for line in text.splitlines():
+        words = shlex.split(re.split(r" (?:[|<>]|&&) ", line)[0], comments=True)
+        if words[:1] == ["whet"]:
+            command, rest, old = read_command(words[1:])
+            assert not old, line
+            parser_of(command)[0].read(rest)
