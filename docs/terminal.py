@@ -28,7 +28,8 @@ def show(command: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> Shown:
         )
         return Shown(run.stdout, run.returncode)
     leader, follower = pty.openpty()
-    with subprocess.Popen(command, cwd=cwd, env=env, stdin=follower, stdout=follower, stderr=follower) as process:
+    nobody = subprocess.DEVNULL  # types, so nothing is asked
+    with subprocess.Popen(command, cwd=cwd, env=env, stdin=nobody, stdout=follower, stderr=follower) as process:
         os.close(follower)
         pieces = []
         while piece := _read(leader):

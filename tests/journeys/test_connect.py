@@ -43,8 +43,10 @@ def test_connected_twice_and_taken_back(
 
     shown = whet("connect", client)
     assert (shown.returncode, contents(home)) == (0, before)
-    assert "whet" in shown.stdout and "secret" not in shown.stdout
-    assert shown.stderr.endswith("Nothing was changed.\nhint: --yes makes the change.\n")
+    assert "the MCP server" in shown.stdout and "@@" not in shown.stdout
+    whole = whet("connect", client, "-v")
+    assert "whet" in whole.stdout and "@@" in whole.stdout and "secret" not in whole.stdout
+    assert shown.stderr.endswith("Nothing was changed.\nhint: --yes makes the change; -v shows it in full.\n")
 
     done = answer(whet("connect", client, "--yes", "--json"))
     assert {key: done[key] for key in ("success", "client", "applied", "connected", "hooks")} == {
@@ -214,13 +216,16 @@ def test_at_a_terminal_the_change_is_shown_once_and_asked_about(home: Path, work
     before = write(home, LIVED_IN["opencode"])
     code, seen = at_a_terminal(b"n\n", env, work, "connect", "opencode")
     assert (code, contents(home)) == (1, before)
-    assert seen.count("@@") == 2 and seen.endswith("Connect OpenCode? [Y/n] Nothing was changed.\n")
+    asked = "Connect OpenCode? [Y/n, d shows the difference] "
+    assert "@@" not in seen and seen.endswith(f"{asked}Nothing was changed.\n")
+    code, seen = at_a_terminal(b"d\nn\n", env, work, "connect", "opencode")
+    assert (code, contents(home), seen.count("@@"), seen.count(asked)) == (1, before, 2, 2)
     code, seen = at_a_terminal(b"\n", env, work, "connect", "opencode")
     assert code == 0 and contents(home) != before
-    assert seen.count("@@") == 2 and "OpenCode is connected." in seen
+    assert "@@" not in seen and "OpenCode is connected." in seen
     code, seen = at_a_terminal(b"y\n", env, work, "connect", "opencode", "--undo")
     assert code == 0 and contents(home) == before
-    assert "Disconnect OpenCode? [Y/n] " in seen and "OpenCode is no longer connected." in seen
+    assert "Disconnect OpenCode? [Y/n, d shows the difference] " in seen and "OpenCode is no longer connected." in seen
 
 
 @posix
@@ -241,7 +246,7 @@ def test_nothing_is_connected_to_a_server_that_cannot_start(
     }
     code, seen = at_a_terminal(b"n\n", lacking, work, "connect", "opencode")
     assert (code, contents(home)) == (2, before)
-    assert f"Install it with `{how_to_install('mcp')}`? [Y/n] error: Nothing was connected" in seen
+    assert f"Install it with `{how_to_install('mcp')}`? [Y/n] error: Nothing was connected" in " ".join(seen.split())
 
 
 @posix

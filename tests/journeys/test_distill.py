@@ -16,7 +16,7 @@ from learning.episodes import bash, database_migration, release_notes, rollout, 
 from learning.recordings import claude_code, codex, messages
 
 from journeys.machines import Machine, main
-from journeys.test_install_terminal import Terminal
+from journeys.terminals import Terminal
 from whet import Library
 
 if TYPE_CHECKING:

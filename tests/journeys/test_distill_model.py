@@ -12,7 +12,7 @@ from learning.model_server import OPENAI, serving, status
 from learning.recordings import claude_code
 
 from journeys.machines import Machine
-from journeys.test_install_terminal import Terminal
+from journeys.terminals import Terminal
 from whet.learning.distill.model_request import refine
 from whet.learning.distill.rounds import session_of
 from whet.learning.facts import facts

@@ -5,19 +5,18 @@ from __future__ import annotations
 import io
 import os
 import re
-import select
 import shutil
 import signal
-import subprocess
 import tarfile
 import time
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 import pytest
 from sources.loopback import Route, serving, stall
 from sources.repositories import Repository, running, serving_git, wait_until
 
-from journeys.machines import WHET, Machine, main
+from journeys.machines import Machine, main
+from journeys.terminals import Terminal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -32,77 +31,6 @@ ASKED = (
     "Community skills with a warning wait for a person to decide: a protection of the machine is switched off "
     "(SKILL.md, line 9)."
 )
-
-
-class Terminal:
-    """A command at a terminal of 100 columns: what it shows is waited for, what a person types is typed."""
-
-    def __init__(self, machine: Machine, *words: str, **more: str) -> None:
-        import pty
-
-        self._leader, follower = pty.openpty()
-        env = {**machine.env, "TERM": "xterm", "NO_COLOR": "1", "COLUMNS": "100", **more}
-        self.process = subprocess.Popen(
-            [*WHET, *words], env=env, cwd=machine.work, stdin=follower, stdout=follower, stderr=follower
-        )
-        os.close(follower)
-        self.raw = ""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.process.kill()
-        self.process.wait()
-        os.close(self._leader)
-
-    def _read(self) -> bool:
-        """Take in what comes; False when there will be no more."""
-        assert select.select([self._leader], [], [], 30)[0], f"nothing more came behind {self.raw!r}"
-        try:
-            piece = os.read(self._leader, 65536)
-        except OSError:  # Linux says EIO when the other side is closed
-            piece = b""
-        self.raw += piece.decode()
-        return bool(piece)
-
-    def until(self, text: str) -> Self:
-        """Wait until the command has shown this."""
-        while text not in self.raw:
-            assert self._read(), f"{text!r} never came: {self.raw!r}"
-        return self
-
-    def types(self, text: str) -> Self:
-        """Type a line."""
-        os.write(self._leader, f"{text}\n".encode())
-        return self
-
-    def interrupt(self) -> tuple[int, list[str]]:
-        """Press Ctrl-C, and again while nothing comes of it: one just before a read begins shows only at the next."""
-        self.process.send_signal(signal.SIGINT)
-        for _ in range(30):
-            if not select.select([self._leader], [], [], 1)[0]:
-                self.process.send_signal(signal.SIGINT)
-            elif not self._read():
-                break
-        return self.end()
-
-    def end(self) -> tuple[int, list[str]]:
-        """The exit code, and the lines that are on the screen in the end."""
-        while self._read():
-            pass
-        return self.process.wait(), screen(self.raw)
-
-
-def screen(raw: str) -> list[str]:
-    """What is to be seen of a text: a carriage return goes back, and what comes then covers what was there."""
-    lines = []
-    for line in raw.replace("\r\n", "\n").split("\n"):
-        shown = ""
-        for piece in line.split("\r"):
-            shown = piece + shown[len(piece) :]
-        lines.append(shown.rstrip())
-    return lines[:-1] if lines[-1] == "" else lines
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from learning.recordings import claude_code
 from sources.repositories import wait_until
 
 from journeys.machines import Machine
-from journeys.test_install_terminal import Terminal
+from journeys.terminals import Terminal
 from whet import Library
 
 if TYPE_CHECKING:

@@ -222,6 +222,7 @@ def test_a_name_that_several_answer_to_is_refused_with_the_candidates(
         "code": "ambiguous-name",
         "hint": f"Name one by its path: {one}, {two}.",
         "candidates": [one, two],
+        "name": "user:deploy",
     }
 
 

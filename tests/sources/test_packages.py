@@ -332,7 +332,7 @@ def failure(listing: Listing, *names: str) -> WhetError:
 def test_several_skills_are_listed_so_that_one_can_be_named() -> None:
     error = failure(LISTING._replace(offers=(DEPLOY, REVIEW, offer("review", "y"), INNER)))
     assert (type(error), error.code) == (AmbiguousError, "several-skills")
-    assert error.details == {"candidates": ["Deploy_It", "x/review-2", "y"]}
+    assert error.details == {"candidates": ["Deploy_It", "x/review-2", "y"], "descriptions": ["", "", ""]}
 
 
 def test_a_name_that_several_skills_have_is_ambiguous() -> None:

@@ -400,22 +400,33 @@ class History:
 
     def _last_change(self, path: str = "") -> tuple[str, Sequence[Entry]]:
         """The last run that is not taken back, of one skill where its path is given, and what is left of it."""
+        runs = self.undoable(path)
+        if not runs:
+            hint = "`whet undo ID` with the number of an undo brings back what it took."
+            raise UsageError("nothing-changes", "Every change is taken back already.", hint=hint)
+        return runs[0][0].run, runs[0]
+
+    def undoable(self, path: str = "") -> tuple[tuple[Entry, ...], ...]:
+        """The runs that can be taken back, the last one first; of each, the entries that are not taken back yet.
+
+        With a path, only the runs that changed the skill there.
+        """
         known = self._journal.entries(last=_LOOKED_BACK)
         if not any(entry.run for entry in known):
             raise NotFoundError("no-such-entry", "The history is empty.", hint="Nothing was changed yet.")
         back = _taken_back(known)
-        left = [
-            entry
-            for entry in known
-            if entry.run and entry.action != "undo" and entry.id not in back and entry.before != entry.after
-        ]
-        runs = {entry.run for entry in left if path in ("", entry.path)}
-        left = [entry for entry in left if entry.run in runs]
-        if not left:
-            hint = "`whet undo ID` with the number of an undo brings back what it took."
-            raise UsageError("nothing-changes", "Every change is taken back already.", hint=hint)
-        run = left[-1].run
-        return run, [entry for entry in left if entry.run == run]
+        runs: dict[str, list[Entry]] = {}
+        for entry in known:
+            if entry.run and entry.action != "undo" and entry.id not in back and entry.before != entry.after:
+                runs.setdefault(entry.run, []).append(entry)
+        newest = sorted(runs.values(), key=lambda own: -own[-1].id)
+        return tuple(tuple(own) for own in newest if not path or any(entry.path == path for entry in own))
+
+    def describe_change(self, entries: Iterable[Entry]) -> str:
+        """What the entries changed, as a difference."""
+        content = self._journal.content
+        changes = ((entry.skill, entry.before, entry.after) for entry in entries)
+        return "".join(difference(content(before), content(after), (skill, skill)) for skill, before, after in changes)
 
     def _undo(self, what: str, entries: Sequence[Entry], by: Provenance) -> Reversal:
         entries = [entry for entry in entries if entry.before != entry.after]

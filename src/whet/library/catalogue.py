@@ -117,6 +117,7 @@ def find(catalogue: Catalogue, name: str) -> Card:
             f"{len(found)} skills answer to {name!r}.",
             hint="Name one by its path: " + ", ".join(candidates) + ".",
             candidates=candidates,
+            name=name,
         )
     raise _not_found(catalogue, name)
 

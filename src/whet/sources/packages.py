@@ -192,7 +192,13 @@ def choose(listing: Listing, names: Sequence[str], *, all: bool) -> tuple[Offer,
         more = f" and {len(candidates) - _LISTED} more" if len(candidates) > _LISTED else ""
         message = f"There are {len(plain)} skills: {', '.join(candidates[:_LISTED])}{more}."
         hint = "Name some of them with --skill, or take all of them with --all."
-        raise AmbiguousError("several-skills", message, hint=hint, candidates=candidates)
+        raise AmbiguousError(
+            "several-skills",
+            message,
+            hint=hint,
+            candidates=candidates,
+            descriptions=[offer.description for offer in plain],
+        )
     elif not names:
         chosen += plain
     if not chosen:

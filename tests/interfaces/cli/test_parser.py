@@ -134,6 +134,7 @@ def test_the_help_is_the_same_everywhere() -> None:
         "  --project DIR           Look for project skills from here instead of the working directory.\n"
         "  --json                  Answer with one JSON document.\n"
         "  -q, --quiet             Say nothing on standard error but errors.\n"
+        "  -v, --verbose           Show more.\n"
         "  --no-input              Never ask a question.\n"
         "  --version               Print the version.\n"
         "  -h, --help              Explain the command.\n"

@@ -187,7 +187,7 @@ def _ask_again(error: WhetError, context: Context, options: Namespace) -> bool:
     console = Console(json=False, quiet=False, env=context.env)
     console.error(error.message)
     console.hint(error.hint)
-    return agree("Open the editor again? [Y/n] ")
+    return agree("Open the editor again?")
 
 
 def _keep_and_raise(error: WhetError, name: str, path: str, original: _Original) -> NoReturn:

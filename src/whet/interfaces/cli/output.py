@@ -139,8 +139,7 @@ class Console:
         self.quiet = quiet
         self.answered = False
         """Whether standard output has been given its answer, of which there is only one."""
-        colour = wants_colour(env, tty=sys.stderr is not None and sys.stderr.isatty())
-        self._talk = Screen(tty=False, colour=colour, columns=80)
+        self._talk = screen_for(sys.stderr, env)
 
     def document(self, answer: Mapping[str, Any]) -> None:
         """Write the one JSON document."""
@@ -175,21 +174,27 @@ class Console:
     def say(self, text: str) -> None:
         """Talk to the person, unless they asked for quiet."""
         if not self.quiet:
-            self._to_stderr(clean(text))
+            self._sentence(text)
 
     def hint(self, text: str) -> None:
         """Say what to do next, unless they asked for quiet."""
         if text and not self.quiet:
-            self._to_stderr(f"{self._talk.paint('hint:', 'cyan')} {clean(text)}")
+            self._sentence(text, "hint:", "cyan")
 
     def error(self, message: str) -> None:
         """Say what went wrong, always."""
-        self._to_stderr(f"{self._talk.paint('error:', 'red', 'bold')} {clean(message)}")
+        self._sentence(message, "error:", "red", "bold")
 
     def block(self, text: str) -> None:
         """Talk in several lines of our own."""
         if not self.quiet:
             self._to_stderr(clean_block(text.rstrip("\n")))
+
+    def _sentence(self, text: str, label: str = "", *styles: Style) -> None:
+        """A sentence behind its label, wrapped for a terminal."""
+        text = clean(f"{label} {text}" if label else text)
+        text = "\n".join(wrap(text, self._talk.columns)) if self._talk.tty else text
+        self._to_stderr(self._talk.paint(label, *styles) + text[len(label) :])
 
     def _to_stderr(self, line: str) -> None:
         with suppress(OSError, AttributeError):  # without standard error there is nowhere left to say so

@@ -57,6 +57,7 @@ GLOBAL_OPTIONS = (
     Option(("--project",), "DIR", "Look for project skills from here instead of the working directory."),
     Option(("--json",), "", "Answer with one JSON document."),
     Option(("-q", "--quiet"), "", "Say nothing on standard error but errors."),
+    Option(("-v", "--verbose"), "", "Show more."),
     Option(("--no-input",), "", "Never ask a question."),
     Option(("--version",), "", "Print the version."),
     Option(("-h", "--help"), "", "Explain the command."),

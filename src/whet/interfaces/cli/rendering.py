@@ -40,6 +40,13 @@ def paint_diff(screen: Screen, text: str) -> None:
         screen.line(screen.paint(line, style) if style else line)
 
 
+def count_lines(diff: str) -> str:
+    """How many lines a difference adds and takes away: `+3 -1`."""
+    lines = [line for line in diff.split("\n") if not line.startswith(("+++", "---"))]
+    counts = {mark: sum(line.startswith(mark) for line in lines) for mark in "+-"}
+    return " ".join(f"{mark}{count}" for mark, count in counts.items() if count)
+
+
 def percent(value: float) -> str:
     """A probability as people read it."""
     return f"{value:.0%}"

@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from whet.errors import FailedError, WhetError
+from whet.errors import AmbiguousError, FailedError, WhetError
 from whet.interfaces.cli.context import Context
 from whet.interfaces.cli.output import PIPE_GONE, Console, screen_for
 from whet.interfaces.cli.verbs import (
@@ -22,7 +22,10 @@ from whet.interfaces.cli.verbs import (
 )
 
 if TYPE_CHECKING:
+    from argparse import Namespace
     from collections.abc import Mapping, Sequence
+
+    from whet.interfaces.cli.context import Answer, Command
 
 _INTERRUPTED = 130
 """What a shell reports of a program that was interrupted from the keyboard."""
@@ -78,7 +81,7 @@ def _command(arguments: list[str], console: Console, env: Mapping[str, str]) -> 
         console.say(note_old(old))
     context = Context(options, env)
     try:
-        answer = command.run(context, options)
+        answer = _ask(command, context, options)
         if console.json:
             console.document(answer.to_json())
             return answer.code
@@ -92,6 +95,18 @@ def _command(arguments: list[str], console: Console, env: Mapping[str, str]) -> 
         return answer.code
     finally:
         context.close()
+
+
+def _ask(command: Command, context: Context, options: Namespace) -> Answer:
+    """The command's answer; where a name means several things, a person at the terminal chooses."""
+    while True:
+        try:
+            return command.run(context, options)
+        except AmbiguousError as error:
+            from whet.interfaces.cli.picker import settle
+
+            if not settle(error, options, context.env):
+                raise
 
 
 def _screen(name: str, words: list[str], console: Console) -> int:

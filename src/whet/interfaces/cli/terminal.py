@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from contextlib import contextmanager
@@ -12,7 +13,7 @@ from whet.interfaces.cli.text import clean, pad, shorten
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from whet.api import Library
     from whet.interfaces.cli.context import Context
@@ -91,17 +92,23 @@ def _size(count: int) -> str:
 
 def can_ask(options: Namespace) -> bool:
     """Can and may a person be asked?"""
-    if options.yes or options.no_input or options.json or options.quiet:
+    if getattr(options, "yes", False) or options.no_input or options.json or options.quiet:
+        return False
+    if os.environ.get("CI"):  # some of these machines have a terminal, and nobody at it
         return False
     return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr))
 
 
-def agree(question: str, *, default: bool = True) -> bool:
-    """Whether a person says yes; nobody there is a no."""
-    sys.stderr.write(question)
-    sys.stderr.flush()
-    line = sys.stdin.readline()
-    return line.strip().lower() in ("y", "yes") or bool(default and line and not line.strip())
+def agree(question: str, *, default: bool = True, show: Callable[[], str] | None = None) -> bool:
+    """Whether a person says yes; nobody there is a no. Where something is to `show`, `d` shows it."""
+    choices = "Y/n" if default else "y/N"
+    while True:
+        sys.stderr.write(f"{question} [{choices}{', d shows the difference' if show else ''}] ")
+        sys.stderr.flush()
+        line = sys.stdin.readline()
+        if not show or line.strip().lower() != "d":
+            return line.strip().lower() in ("y", "yes") or bool(default and line and not line.strip())
+        sys.stderr.write(show())
 
 
 def ask(question: str) -> str:

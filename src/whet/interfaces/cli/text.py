@@ -8,10 +8,15 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _LONG = 64
 _PRINTABLE = bytes(range(0x20, 0x7F))
 ELLIPSIS = "…"
+_WORD = r"[^\s`]*`[^`\n]*`[^\s`]*|\S+"
 _UNSAFE = (
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # control characters but tab and line end, which the callers deal with
     "\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"  # invisible, or reordering
@@ -74,10 +79,13 @@ def pad(text: str, columns: int) -> str:
 
 
 def wrap(text: str, limit: int) -> list[str]:
-    """The words of the text in lines of at most `limit` columns; a longer word has a line of its own."""
+    """The words of the text in lines of at most `limit` columns; a longer word has a line of its own.
+
+    A command in backticks counts as a word, so that it can be copied whole.
+    """
     lines: list[str] = []
     line, used = "", 0
-    for word in text.split():
+    for word in re.findall(_WORD, text) if "`" in text else text.split():
         columns = width(word)
         if line and used + 1 + columns > limit:
             lines.append(line)
@@ -90,6 +98,11 @@ def plural(count: int, noun: str) -> str:
     """`1 skill`, `2 skills`, `2 entries`."""
     many = f"{noun[:-1]}ies" if noun.endswith("ry") else f"{noun}s"
     return f"{count:,} {noun if count == 1 else many}"
+
+
+def join_unique(words: Iterable[str]) -> str:
+    """The words with commas, each once."""
+    return ", ".join(dict.fromkeys(words))
 
 
 def short_revision(revision: str) -> str:

@@ -155,7 +155,9 @@ class Installer:
             if len(own) > 1:
                 candidates = [entry.path for entry in own]
                 message = f"{len(own)} installed skills answer to {name!r}: {', '.join(candidates)}."
-                raise AmbiguousError("ambiguous-skill", message, hint="Name one by its path.", candidates=candidates)
+                raise AmbiguousError(
+                    "ambiguous-skill", message, hint="Name one by its path.", candidates=candidates, name=name
+                )
             found.extend(own)
         return tuple(dict.fromkeys(found)) if names else entries
 

@@ -9,8 +9,9 @@ from whet.errors import UsageError
 from whet.extras import missing_extra
 from whet.interfaces.cli.arguments import require
 from whet.interfaces.cli.context import Answer, Command
+from whet.interfaces.cli.rendering import count_lines, paint_diff
 from whet.interfaces.cli.terminal import agree, can_ask
-from whet.interfaces.cli.text import clean
+from whet.interfaces.cli.text import clean, plural
 from whet.interfaces.hooks.clients import CLIENTS, KINDS
 
 if TYPE_CHECKING:
@@ -20,16 +21,15 @@ if TYPE_CHECKING:
     from whet.api import Library
     from whet.api.tools import Writes
     from whet.interfaces.cli.context import Context
-    from whet.interfaces.cli.output import Screen, Style
+    from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Parser
-    from whet.interfaces.clients.plan import Connecting, Plan
+    from whet.interfaces.clients.plan import Change, Connecting, Plan
     from whet.interfaces.clients.records import Connections
     from whet.interfaces.clients.status import ClientStatus
     from whet.interfaces.hooks.handler import Failure
     from whet.library.roots import Place
 
 
-_DIFF_STYLES: dict[str, Style] = {"+": "green", "-": "red", "@": "cyan"}
 _CONTRARY = (
     ("--undo", "--hooks"),
     ("--undo", "--no-hooks"),
@@ -47,7 +47,8 @@ def configure_connect(parser: Parser) -> None:
         "Adds Whet's MCP server to the client's configuration and, where the client has hooks, hooks that offer the "
         "fitting skills at a prompt and record which are used. The change is shown before it is made, everything else "
         "in the file stays byte for byte, and the file from before is kept in connections/ of Whet's state directory "
-        "until --undo has used it. Without CLIENT it lists the clients, with --here those of the project.\n\n"
+        "until --undo has used it. Without CLIENT you choose one from a list, which --list or a pipe only prints; with "
+        "--here it has the clients of the project.\n\n"
         "Where nobody can be asked, the change is only shown; --yes makes it."
     )
     names = tuple(client.name for client in CLIENTS)
@@ -58,6 +59,7 @@ def configure_connect(parser: Parser) -> None:
     text = "What the client's model may do to skills (default: as it is, at first propose)."
     parser.option("--writes", metavar="W", choices=("propose", "allow"), text=text)
     parser.option("--undo", text="Take it back; with --here, what was done in the project.")
+    parser.option("--list", text="List the clients; nothing is asked.")
     parser.option("--dry-run", text="Only show the change.")
     parser.option("--yes", text="Do not ask.")
 
@@ -72,7 +74,9 @@ def run_connect(context: Context, options: Namespace) -> Answer:
         flags = ("--hooks", "--no-hooks", "--writes", "--undo", "--dry-run", "--yes")
         if wrong := next((flag for flag in flags if _is_given(options, flag)), ""):
             raise UsageError("usage", f"{wrong} needs a CLIENT.", hint="`whet connect` lists the clients.")
-        return Answer(overview(place, connections, here=options.here), render_clients, key="clients")
+        clients = overview(place, connections, here=options.here)
+        if options.list or not can_ask(options) or not _choose_client(clients, options, context):
+            return Answer(clients, render_clients, key="clients")
     for first, second in _CONTRARY:
         if _is_given(options, first) and _is_given(options, second):
             hint = "`whet connect --help` explains them."
@@ -83,7 +87,7 @@ def run_connect(context: Context, options: Namespace) -> Answer:
     nothing = plan.is_empty and not (plan.undo and plan.previous)
     if nothing or options.dry_run or not (options.yes or can_ask(options)):
         return Answer(Connecting(plan, False), render_connect)
-    if not (options.yes or plan.is_empty or _ask_agreement(plan, context)):
+    if not (options.yes or plan.is_empty or _ask_agreement(plan, context, options)):
         return Answer(Connecting(plan, False), render_connect, 1)
     return Answer(Connecting(plan, True, apply(plan, connections)), render_connect)
 
@@ -93,7 +97,7 @@ def render_connect(done: Connecting, screen: Screen, options: Namespace) -> None
     plan, title = done.plan, options.client.title
     asked = not plan.is_empty and can_ask(options) and not options.dry_run
     if not asked:  # otherwise it was shown with the question
-        _render_changes(plan, screen)
+        _render_changes(plan, screen, whole=options.verbose)
         screen.say(*plan.notes)
     if plan.is_empty and done.state.connected:
         screen.say(f"{title} is {'still' if options.undo else 'already'} connected.")
@@ -101,7 +105,7 @@ def render_connect(done: Connecting, screen: Screen, options: Namespace) -> None
     if not done.applied:
         screen.say("Nothing was changed.")
         if not options.dry_run and not asked:
-            screen.hint("--yes makes the change.")
+            screen.hint(f"--yes makes the change{'' if options.verbose else '; -v shows it in full'}.")
         return
     how = ("still " if done.state.connected else "no longer ") if options.undo else ""
     screen.say(f"{title} is {how}connected.")
@@ -131,7 +135,7 @@ def _require_server(options: Namespace) -> None:
     error = missing_extra(f"Nothing was connected: {options.client.title} could not start the MCP server.", "mcp")
     commands = find_installation().commands("mcp")
     question = f"The MCP server needs the extra `mcp`. Install it with `{' && '.join(map(shell_words, commands))}`?"
-    if not can_ask(options) or not agree(f"{question} [Y/n] "):
+    if not can_ask(options) or not agree(question):
         raise error
     import subprocess
     from importlib import invalidate_caches
@@ -148,36 +152,60 @@ def _require_server(options: Namespace) -> None:
         raise error
 
 
+def _choose_client(clients: Sequence[ClientStatus], options: Namespace, context: Context) -> bool:
+    """Let a person choose a client, those that are installed first; False when they leave."""
+    from whet.interfaces.cli.output import screen_for
+    from whet.interfaces.cli.picker import Choice, pick
+    from whet.interfaces.clients.known import client_named
+
+    screen = screen_for(sys.stderr, context.env)
+    clients = sorted(clients, key=lambda one: (not one.installed, one.connected))
+    words = ("connected" if one.connected else "installed" if one.installed else "not found here" for one in clients)
+    choices = [Choice((one.title, word, screen.place(one.path))) for one, word in zip(clients, words, strict=True)]
+    for number in pick("Connect which client?", choices, context.env):
+        options.client = client_named(clients[number].client)
+    return options.client is not None
+
+
 def _is_given(options: Namespace, flag: str) -> bool:
     return bool(getattr(options, flag[2:].replace("-", "_")))
 
 
-def _ask_agreement(plan: Plan, context: Context) -> bool:
+def _ask_agreement(plan: Plan, context: Context, options: Namespace) -> bool:
     """Show the change where the question is, and ask."""
     from whet.interfaces.cli.output import screen_for
 
     screen = screen_for(sys.stderr, context.env)
-    _render_changes(plan, screen)
+    _render_changes(plan, screen, whole=options.verbose)
     for note in plan.notes:
         screen.paragraph(note)
     what = f"Disconnect {plan.client.title}" if plan.undo else f"Connect {plan.client.title}"
-    return agree(f"{screen.text()}{what}? [Y/n] ")
+
+    def show() -> str:
+        unfolded = screen_for(sys.stderr, context.env)
+        _render_changes(plan, unfolded, whole=True)
+        return unfolded.text()
+
+    return agree(f"{screen.text()}{what}?", show=None if options.verbose else show)
 
 
-def _render_changes(plan: Plan, screen: Screen) -> None:
+def _render_changes(plan: Plan, screen: Screen, *, whole: bool) -> None:
+    """A line for each file that changes, or what changes in it."""
     for at, change in enumerate(change for change in plan.changes if change.action != "none"):
+        if not whole:
+            screen.line(f"{change.action} {screen.place(change.path)}  {count_lines(change.diff)}{_describe(change)}")
+            continue
         if at:
             screen.line()
-        for line in change.diff.splitlines():
-            style: Style | None = "bold" if line.startswith(("--- ", "+++ ")) else _DIFF_STYLES.get(line[:1])
-            screen.line(screen.paint(_clean_diff_line(line), style) if style else _clean_diff_line(line))
+        paint_diff(screen, change.diff)
 
 
-def _clean_diff_line(line: str) -> str:
-    """A line of a diff that moves no cursor, with its indentation."""
-    body = line[1:].expandtabs(4)
-    indent = len(body) - len(body.lstrip(" "))
-    return f"{clean(line[:1])}{body[:indent]}{clean(body[indent:])}"
+def _describe(change: Change) -> str:
+    """What of Whet's a file has afterwards."""
+    hooks = sum(entry.kind == "hook" for entry in change.added)
+    what = ["the MCP server"] if any(entry.kind == "server" for entry in change.added) else []
+    what += [plural(hooks, "hook")] if hooks else []
+    return f"  {' and '.join(what)}" if what else ""
 
 
 def render_clients(clients: Sequence[ClientStatus], screen: Screen, options: Namespace) -> None:

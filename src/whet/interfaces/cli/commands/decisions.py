@@ -53,7 +53,7 @@ def run_trust(context: Context, options: Namespace) -> Answer:
 def _ask_trust(found: list[SkillDecision]) -> bool:
     for item in found:
         sys.stderr.write(f"{clean(item.card.full_name)}: {item.scan.verdict}. {clean(item.decision.reason)}\n")
-    return agree("Trust this repository? [y/N] ", default=False)
+    return agree("Trust this repository?", default=False)
 
 
 def render_trusted(trusted: TrustedRepositories, screen: Screen, _options: Namespace) -> None:

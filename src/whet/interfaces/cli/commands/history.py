@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 from whet.authoring.writer import Provenance
@@ -12,12 +14,16 @@ from whet.interfaces.cli.changes import name_version, render_return, telling
 from whet.interfaces.cli.context import Answer, Command
 from whet.interfaces.cli.parser import amount
 from whet.interfaces.cli.rendering import format_time, paint_diff, render_proof
-from whet.interfaces.cli.text import clean, clean_json, plural
+from whet.interfaces.cli.terminal import can_ask
+from whet.interfaces.cli.text import clean, clean_json, join_unique, plural
 
 if TYPE_CHECKING:
     from argparse import Namespace
+    from collections.abc import Sequence
 
     from whet.authoring.backup import Backup
+    from whet.authoring.history import History
+    from whet.authoring.journal import Entry
     from whet.authoring.results import Difference, Export, LostContents, Proof, SkillHistory
     from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen
@@ -125,11 +131,40 @@ def configure_undo(parser: Parser) -> None:
     reason_option(parser)
 
 
+def _choose_change(context: Context) -> str:
+    """The run that a person chooses to take back; the last one is where the list begins."""
+    from whet.interfaces.cli.output import screen_for
+    from whet.interfaces.cli.picker import Choice, pick_one
+
+    history, screen = context.library.history, screen_for(sys.stderr, context.env)
+    runs = history.undoable()
+    choices = [
+        Choice(
+            (
+                format_time(screen, entries[-1].time),
+                join_unique(entry.action for entry in entries),
+                join_unique(entry.skill for entry in entries),
+                entries[-1].actor,
+                entries[-1].reason,
+            ),
+            partial(_render_change, history, entries),
+        )
+        for entries in runs
+    ]
+    return runs[pick_one("Undo which change?", choices, context.env)][0].run
+
+
+def _render_change(history: History, entries: Sequence[Entry], screen: Screen) -> None:
+    paint_diff(screen, history.describe_change(entries))
+
+
 def run_undo(context: Context, options: Namespace) -> Answer:
     if options.to is not None:
         if options.id is None:
             raise misuse("undo", "--to needs the NAME of a skill.")
         return _go_back(context, options, options.id)
+    if options.id is None and can_ask(options):
+        options.id = _choose_change(context)
     if options.id is not None and (options.id.isdecimal() or not options.id):
         read_number(options.id, "a change", "undo")
     by = Provenance("user", reason=options.reason)

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import sys
+from functools import partial
 from typing import TYPE_CHECKING
 
 from whet.authoring.writer import Provenance
-from whet.interfaces.cli.arguments import read_number, reason_option
+from whet.interfaces.cli.arguments import misuse, read_number, reason_option
 from whet.interfaces.cli.context import Answer, Command
 from whet.interfaces.cli.rendering import format_time, paint_diff
-from whet.interfaces.cli.text import clean
+from whet.interfaces.cli.terminal import can_ask
+from whet.interfaces.cli.text import clean, join_unique
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Iterable
 
-    from whet.authoring.proposals import PendingProposals, ShownProposal
+    from whet.authoring.proposals import PendingProposals, Proposal, Proposals, ShownProposal
     from whet.authoring.results import Decision
     from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen
@@ -40,18 +42,39 @@ def run_pending(context: Context, options: Namespace) -> Answer:
     return Answer(proposals.show(read_number(options.id, "a proposal", "proposals show")), render_proposal)
 
 
+def _number(context: Context, options: Namespace, verb: str) -> int:
+    """The proposal that is named, or that a person chooses. Raises UsageError and RefusedError."""
+    if options.id is not None:
+        return read_number(options.id, "a proposal", verb)
+    proposals = context.library.proposals
+    pending = proposals.pending()
+    if not pending or not can_ask(options):
+        raise misuse(verb, "ID is missing." if pending else "Nothing waits.")
+    from whet.interfaces.cli.output import screen_for
+    from whet.interfaces.cli.picker import Choice, pick_one
+
+    screen = screen_for(sys.stderr, context.env)
+    choices = [Choice(_cells(proposal, screen), partial(_render_diff, proposals, proposal)) for proposal in pending]
+    return pending[pick_one(f"{verb.rsplit(maxsplit=1)[-1].capitalize()} which proposal?", choices, context.env)].id
+
+
+def _render_diff(proposals: Proposals, proposal: Proposal, screen: Screen) -> None:
+    paint_diff(screen, proposals.diff(proposal))
+
+
+def _cells(proposal: Proposal, screen: Screen) -> tuple[str, ...]:
+    return (
+        str(proposal.id),
+        format_time(screen, proposal.time),
+        proposal.actor,
+        join_unique(change.action for change in proposal.changes),
+        join_unique(change.skill for change in proposal.changes),
+        proposal.reason or proposal.cause,
+    )
+
+
 def render_pending(pending: PendingProposals, screen: Screen, _options: Namespace) -> None:
-    rows = [
-        (
-            str(proposal.id),
-            format_time(screen, proposal.time),
-            proposal.actor,
-            _join(change.action for change in proposal.changes),
-            _join(change.skill for change in proposal.changes),
-            proposal.reason or proposal.cause,
-        )
-        for proposal in pending
-    ]
+    rows = [_cells(proposal, screen) for proposal in pending]
     screen.grid(("ID", "WHEN", "WHO", "WHAT", "SKILL", "REASON"), rows, "Nothing waits.")
     if rows:
         screen.hint(
@@ -65,8 +88,8 @@ def render_proposal(shown: ShownProposal, screen: Screen, _options: Namespace) -
     proposal = shown.proposal
     facts = {
         "proposal": str(proposal.id),
-        "skill": _join(change.skill for change in proposal.changes),
-        "what": _join(change.action for change in proposal.changes),
+        "skill": join_unique(change.skill for change in proposal.changes),
+        "what": join_unique(change.action for change in proposal.changes),
         "who": proposal.actor,
         "when": format_time(screen, proposal.time),
         "reason": proposal.reason,
@@ -78,10 +101,6 @@ def render_proposal(shown: ShownProposal, screen: Screen, _options: Namespace) -
     screen.hint(f"`whet proposals approve {proposal.id}` does it, `whet proposals reject {proposal.id}` does not.")
 
 
-def _join(words: Iterable[str]) -> str:
-    return ", ".join(dict.fromkeys(words))
-
-
 def configure_approve(parser: Parser) -> None:
     parser.details = (
         "Exactly what `whet proposals show ID` shows is written; if the skill has changed since, nothing is."
@@ -90,7 +109,7 @@ def configure_approve(parser: Parser) -> None:
 
 
 def run_approve(context: Context, options: Namespace) -> Answer:
-    number = read_number(options.id, "a proposal", "proposals approve")
+    number = _number(context, options, "proposals approve")
     decision = context.library.proposals.approve(number, Provenance("user", reason=options.reason))
     return Answer(decision, render_approve)
 
@@ -102,12 +121,12 @@ def render_approve(decision: Decision, screen: Screen, _options: Namespace) -> N
 
 
 def configure_reject(parser: Parser) -> None:
-    parser.positional("id", "ID", "The number of the proposal.")
+    parser.positional("id", "ID", "The number of the proposal; without it, you choose from a list.", optional=True)
     reason_option(parser)
 
 
 def run_reject(context: Context, options: Namespace) -> Answer:
-    number = read_number(options.id, "a proposal", "proposals reject")
+    number = _number(context, options, "proposals reject")
     return Answer(context.library.proposals.reject(number, options.reason), render_reject)
 
 

@@ -1,0 +1,303 @@
+"""Choosing from a list at the terminal: arrow keys, a filter, marks for several, and details that unfold.
+
+Written here because the libraries of the field cost more than they bring: prompt_toolkit and what is built on it
+(questionary, InquirerPy) take 5.5 MB and load in more time than a whole command; curses takes the whole screen and is
+missing on Windows; readchar waits for ever after a lone Esc. What is needed is reading a key and drawing ten lines.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+from whet.errors import RefusedError
+from whet.interfaces.cli.output import screen_for
+from whet.interfaces.cli.terminal import ask, can_ask
+from whet.interfaces.cli.text import clean, pad, width
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from whet.errors import AmbiguousError
+    from whet.interfaces.cli.output import Screen
+
+_ROWS = 12
+"""Choices that are shown at a time."""
+_ESCAPE_WAIT = 0.05
+"""Seconds in which the rest of a key that begins with Esc arrives."""
+_SEQUENCES = {
+    "A": "up",
+    "B": "down",
+    "H": "home",
+    "F": "end",
+    "1~": "home",
+    "4~": "end",
+    "5~": "page-up",
+    "6~": "page-down",
+}
+_PLAIN = {
+    "\r": "enter",
+    "\n": "enter",
+    "\x1b": "escape",
+    "\x7f": "erase",
+    "\x08": "erase",
+    "\x01": "all",
+    "\x04": "escape",
+}
+"""Ctrl-A marks all, Ctrl-D leaves."""
+_WINDOWS = {"H": "up", "P": "down", "G": "home", "O": "end", "I": "page-up", "Q": "page-down"}
+
+
+class Choice(NamedTuple):
+    """One line of a list."""
+
+    cells: tuple[str, ...]
+    """What it shows, in columns."""
+    detail: Callable[[Screen], None] | None = None
+    """Adds what `d` shows."""
+
+
+class _List:
+    """The state of a list: what is typed, where the cursor is, what is marked."""
+
+    def __init__(self, choices: Sequence[Choice], *, many: bool) -> None:
+        self.choices = choices
+        self.many = many
+        self.details = any(choice.detail for choice in choices)
+        self.filter = ""
+        self.typing = False
+        """A filter has been begun: `d` is a letter of it."""
+        self.marked: set[int] = set()
+        self.at = 0
+        """Of what is shown."""
+        self._texts = [clean(" ".join(choice.cells)).casefold() for choice in choices]
+
+    @property
+    def shown(self) -> list[int]:
+        """The choices that fit what is typed."""
+        words = self.filter.casefold().split()
+        return [number for number, text in enumerate(self._texts) if all(word in text for word in words)]
+
+    def press(self, key: str) -> None:
+        """Do what a key means, but for those that end the choosing."""
+        shown = self.shown
+        moves = {"up": -1, "down": 1, "page-up": -_ROWS, "page-down": _ROWS, "home": -len(shown), "end": len(shown)}
+        if key in moves:
+            self.at = min(max(self.at + moves[key], 0), max(len(shown) - 1, 0))
+        elif key == "all" and self.many:
+            self.marked = self.marked - {*shown} if {*shown} <= self.marked else self.marked | {*shown}
+        elif key == " " and self.many:
+            self.marked ^= {*shown[self.at : self.at + 1]}
+        elif key == "erase":
+            self.filter, self.at = self.filter[:-1], 0
+            self.typing = bool(self.filter)
+        elif key == "/" and not self.typing:
+            self.typing = True
+        elif len(key) == 1 and key.isprintable():
+            self.filter, self.at, self.typing = self.filter + key, 0, True
+
+    def chosen(self) -> list[int]:
+        """What Enter means: what is marked, or else where the cursor is."""
+        return sorted(self.marked) or self.shown[self.at : self.at + 1]
+
+
+def pick(title: str, choices: Sequence[Choice], env: Mapping[str, str], *, many: bool = False) -> list[int]:
+    """The numbers of what a person chooses, from 0; none when they press Esc. Something must be there to choose."""
+    if env.get("TERM") == "dumb":
+        return _pick_by_number(title, choices, env, many=many)
+    state, drawn = _List(choices, many=many), 0
+    with _keys() as read:
+        try:
+            while True:
+                frame = _draw(title, state, env)
+                _write(f"{_back(drawn)}{frame}\x1b[?25l")
+                drawn = frame.count("\n")
+                key = read()
+                if key == "d" and state.details and not state.typing:
+                    _write(_back(drawn) + _unfold(state, env))
+                    drawn = 0
+                elif key == "escape":
+                    return []
+                elif key == "enter" and (chosen := state.chosen()):
+                    return chosen
+                else:
+                    state.press(key)
+        finally:
+            _write(f"{_back(drawn)}\x1b[?25h")
+
+
+def _pick_by_number(title: str, choices: Sequence[Choice], env: Mapping[str, str], *, many: bool) -> list[int]:
+    """The same where the cursor cannot be moved."""
+    screen = screen_for(sys.stderr, env)
+    for number, choice in enumerate(choices, 1):
+        screen.line(f"{number:>4}  {screen.fit('  '.join(choice.cells), 6)}")
+    _write(screen.text())
+    numbers = "numbers with commas" if many else "a number"
+    while True:
+        words = ask(f"{title} ({numbers}; empty: none) ").replace(",", " ").split()
+        chosen = [int(word) - 1 for word in words if word.isdecimal() and 0 < int(word[:9]) <= len(choices)]
+        if len(chosen) == len(words) and (many or len(words) <= 1):
+            return sorted({*chosen})
+
+
+def _draw(title: str, state: _List, env: Mapping[str, str]) -> str:
+    screen = screen_for(sys.stderr, env)
+    shown = state.shown
+    room = max(min(_ROWS, _terminal_rows() - 5), 3)
+    first = min(max(state.at - room // 2, 0), max(len(shown) - room, 0))
+    marked = f"  {len(state.marked)} of {len(state.choices)} chosen" if state.many else ""
+    screen.line(f"{screen.paint(screen.fit(title, 24), 'bold')}{screen.paint(marked, 'dim')}")
+    if state.typing:
+        screen.line(f"filter: {screen.fit(state.filter, 9)}")
+    columns = zip(*(choice.cells for choice in state.choices), strict=True)
+    widths = [max(width(clean(cell)) for cell in column) for column in columns]
+    for place, number in enumerate(shown[first : first + room], first):
+        cells = [*map(pad, map(clean, state.choices[number].cells), widths)]
+        mark = ("[x] " if number in state.marked else "[ ] ") if state.many else ""
+        line = screen.fit(f"{'>' if place == state.at else ' '} {mark}{'  '.join(cells).rstrip()}", 1)
+        screen.line(screen.paint(line, "cyan") if place == state.at else line)
+    if not shown:
+        screen.line("  nothing fits")
+    elif len(shown) > room:
+        screen.line(screen.paint(f"  {first + 1} to {min(first + room, len(shown))} of {len(shown)}", "dim"))
+    keys = ["arrows move", "type to filter" if not state.details else "/ filters"]
+    keys += ["space marks"] if state.many else []
+    keys += ["d shows the change"] if state.details else []
+    screen.line(screen.paint(screen.fit(", ".join([*keys, "Enter chooses", "Esc leaves"]), 1), "dim"))
+    return screen.text()
+
+
+def _unfold(state: _List, env: Mapping[str, str]) -> str:
+    """What is behind the choice under the cursor; it stays on the screen, above the list."""
+    screen = screen_for(sys.stderr, env)
+    for number in state.shown[state.at : state.at + 1]:
+        choice = state.choices[number]
+        screen.line(screen.paint(screen.fit("  ".join(choice.cells), 0), "bold"))
+        if choice.detail:
+            choice.detail(screen)
+        screen.line()
+    return screen.text()
+
+
+def pick_one(title: str, choices: Sequence[Choice], env: Mapping[str, str]) -> int:
+    """The number of the one that a person chooses. Raises RefusedError when they leave."""
+    return _pick_some(title, choices, env, many=False)[0]
+
+
+def _pick_some(title: str, choices: Sequence[Choice], env: Mapping[str, str], *, many: bool) -> list[int]:
+    if chosen := pick(title, choices, env, many=many):
+        return chosen
+    raise RefusedError("not-agreed", "Nothing was chosen.", hint="Nothing was changed.")
+
+
+def settle(error: AmbiguousError, options: Namespace, env: Mapping[str, str]) -> bool:
+    """Let a person choose what an ambiguous name means, and put it into the options; False where nobody can.
+
+    Raises RefusedError when they leave.
+    """
+    candidates: list[str] = error.details.get("candidates", [])
+    given = vars(options)
+    if not candidates or not can_ask(options):
+        return False
+    if error.code == "several-skills" and len(given.get("sources", ())) == 1:
+        about: list[str] = error.details["descriptions"]
+        choices = [Choice(cells) for cells in zip(candidates, about, strict=True)]
+        chosen = _pick_some("Which skills?", choices, env, many=True)
+        options.skill = [candidates[number] for number in chosen]
+        return True
+    name = error.details.get("name")
+    field = next((field for field, value in given.items() if name and (value == name or name in _words(value))), "")
+    if not field:
+        return False
+    meant = candidates[pick_one(f"Which {name}?", [Choice((one,)) for one in candidates], env)]
+    value = given[field]
+    setattr(options, field, [meant if word == name else word for word in value] if isinstance(value, list) else meant)
+    return True
+
+
+def _words(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
+
+
+def _back(lines: int) -> str:
+    """To the beginning of what was drawn, and everything below gone."""
+    return f"\r\x1b[{lines}A\x1b[J" if lines else "\r\x1b[J"
+
+
+def _write(text: str) -> None:
+    sys.stderr.write(text)
+    sys.stderr.flush()
+
+
+def _terminal_rows() -> int:
+    try:
+        return os.get_terminal_size(sys.stderr.fileno()).lines or 24
+    except (OSError, ValueError):
+        return 24
+
+
+if sys.platform == "win32":
+
+    @contextmanager
+    def _keys() -> Iterator[Callable[[], str]]:
+        """Reads keys one by one, by the name of what they mean."""
+        import ctypes
+        import msvcrt
+
+        kernel = ctypes.windll.kernel32
+        kernel.SetConsoleMode(kernel.GetStdHandle(-12), 7)  # standard error understands escape sequences
+
+        def read() -> str:
+            key = msvcrt.getwch()
+            if key == "\x03":
+                raise KeyboardInterrupt
+            return _WINDOWS.get(msvcrt.getwch(), "") if key in "\x00\xe0" else _PLAIN.get(key, key)
+
+        yield read
+
+else:
+
+    @contextmanager
+    def _keys() -> Iterator[Callable[[], str]]:
+        """Reads keys one by one, by the name of what they mean; the terminal is as before afterwards."""
+        import select
+        import termios
+        import tty
+
+        source = sys.stdin.fileno()
+        before = termios.tcgetattr(source)
+
+        def byte(wait: float | None = None) -> bytes:
+            ready = wait is None or select.select([source], [], [], wait)[0]
+            return os.read(source, 1) if ready else b""
+
+        def read() -> str:
+            first = byte()
+            if not first:
+                return "escape"  # nobody is there any more
+            if first == b"\x1b":
+                return _read_sequence(byte)
+            more = next((count for mark, count in ((0xF0, 3), (0xE0, 2), (0xC0, 1)) if first[0] >= mark), 0)
+            key = (first + b"".join(byte() for _ in range(more))).decode(errors="replace")
+            return _PLAIN.get(key, key)
+
+        try:
+            tty.setcbreak(source, termios.TCSADRAIN)
+            yield read
+        finally:
+            termios.tcsetattr(source, termios.TCSADRAIN, before)
+
+
+def _read_sequence(byte: Callable[[float], bytes]) -> str:
+    """What a key that begins with Esc means; a lone Esc leaves."""
+    if byte(_ESCAPE_WAIT) not in (b"[", b"O"):
+        return "escape"
+    text = ""
+    while piece := byte(_ESCAPE_WAIT):
+        text += piece.decode("latin-1")
+        if "@" <= text[-1] <= "~":
+            break
+    return _SEQUENCES.get(text, "")

@@ -1,0 +1,165 @@
+"""Choosing at a terminal: arrow keys, a filter, marks, Esc; and nothing is asked where nobody can answer."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from journeys.machines import Machine, main
+from journeys.terminals import DOWN, ENTER, ESC, UP, Terminal
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="terminals of POSIX")
+LEFT = (3, ["error: Nothing was chosen.", "hint: Nothing was changed."])
+NAMES = ("docx", "notes", "pdf", "review")
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    made = Machine(tmp_path / "machine")
+    made.settings("bundled_skills = false\n")
+    return made
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> str:
+    for name in NAMES:
+        path = tmp_path / "shop" / name / "SKILL.md"
+        path.parent.mkdir(parents=True)
+        path.write_text(main(name, f"Works with {name} files."), encoding="utf-8")
+    return str(tmp_path / "shop")
+
+
+def test_several_skills_of_a_repository_are_chosen(machine: Machine, shop: str) -> None:
+    with Terminal(machine, "install", shop) as terminal:
+        terminal.until("Esc leaves")
+        assert terminal.now() == [
+            "Which skills?  0 of 4 chosen",
+            "> [ ] docx    Works with docx files.",
+            "  [ ] notes   Works with notes files.",
+            "  [ ] pdf     Works with pdf files.",
+            "  [ ] review  Works with review files.",
+            "arrows move, type to filter, space marks, Enter chooses, Esc leaves",
+        ]
+        terminal.press(DOWN, " ", DOWN, " ").until("2 of 4 chosen").press(ENTER).until("[Y/n] ").types("y")
+        code, lines = terminal.end()
+    assert (code, machine.names()) == (0, ["notes", "pdf"])
+    assert not [line for line in lines if "chosen" in line]
+
+
+def test_what_is_typed_filters_and_the_cursor_is_enough(machine: Machine, shop: str) -> None:
+    with Terminal(machine, "install", shop) as terminal:
+        terminal.until("Esc leaves").press("r", "e", "v").until("filter: rev")
+        terminal.press(UP, ENTER).until("[Y/n] ").types("y")
+        assert terminal.end()[0] == 0
+    assert machine.names() == ["review"]
+
+
+def test_esc_leaves_everything_as_it_was(machine: Machine, shop: str) -> None:
+    with Terminal(machine, "install", shop) as terminal:
+        assert terminal.until("Esc leaves").press(ESC).end() == LEFT
+    assert (machine.names(), machine.left()) == ([], [])
+
+
+@pytest.mark.deep
+def test_a_dumb_terminal_asks_for_numbers(machine: Machine, shop: str) -> None:
+    with Terminal(machine, "install", shop, TERM="dumb") as terminal:
+        terminal.until("empty: none) ").types("3, 9").until("empty: none) ").types("3, 1").until("[Y/n] ").types("")
+        assert terminal.end()[0] == 0
+    assert machine.names() == ["docx", "pdf"]
+
+
+def test_nothing_is_asked_where_nobody_is(machine: Machine, shop: str) -> None:
+    with Terminal(machine, "install", shop, CI="true") as terminal:
+        assert terminal.end() == (
+            1,
+            [
+                "error: There are 4 skills: docx, notes, pdf, review.",
+                "hint: Name some of them with --skill, or take all of them with --all.",
+            ],
+        )
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("more", [("--no-input",), ("--yes",), ("--json",), ("--quiet",)])
+def test_nothing_is_asked_where_that_is_said(machine: Machine, shop: str, more: tuple[str, ...]) -> None:
+    with Terminal(machine, "install", shop, *more) as terminal:
+        code, lines = terminal.end()
+    assert code == 1 and "There are 4 skills" in " ".join(lines)
+
+
+def test_a_name_that_means_several_skills_is_chosen(machine: Machine) -> None:
+    for kind in ("a", "b"):
+        path = machine.work / "root" / kind / "same" / "SKILL.md"
+        path.parent.mkdir(parents=True)
+        path.write_text(main(f"{kind}-one", body=f"This is {kind}.\n"), encoding="utf-8")
+    with Terminal(machine, "--root", str(machine.work / "root"), "show", "same") as terminal:
+        terminal.until("Esc leaves")
+        assert terminal.now()[0] == "Which same?"
+        code, lines = terminal.press(DOWN, ENTER).end()
+    assert code == 0 and "This is b." in lines
+
+
+def test_undo_offers_the_last_changes_with_the_difference_folded(machine: Machine) -> None:
+    for words in (
+        ("create", "report", "--description", "Writes reports.", "--body", "Write it.", "--reason", "Asked for."),
+        ("skill", "patch", "report", "--find", "Write it.", "--replace", "Write it well."),
+        ("create", "other", "--description", "Does it.", "--body", "Do it."),
+    ):
+        assert machine.run(*words).returncode == 0
+    with Terminal(machine, "undo") as terminal:
+        terminal.until("Esc leaves")
+        title, first, second, third, keys = terminal.now()
+        assert title == "Undo which change?"
+        assert (first[:2], first.split()[3:]) == ("> ", ["create", "other", "user"])
+        assert second.split()[2:] == ["patch", "report", "user"]
+        assert third.split()[2:] == ["create", "report", "user", "Asked", "for."]
+        assert keys == "arrows move, / filters, d shows the change, Enter chooses, Esc leaves"
+        terminal.press(DOWN, "d").until("+Write it well.").until("Esc leaves")
+        terminal.press(ENTER)
+        code, lines = terminal.end()
+    assert code == 0 and "+Write it well." in lines
+    assert "Write it.\n" in machine.run("show", "report").stdout
+    with Terminal(machine, "undo") as terminal:
+        assert terminal.until("Esc leaves").press(ESC).end() == LEFT
+    with Terminal(machine, "undo", "--no-input") as terminal:
+        assert terminal.end()[0] == 0
+    assert machine.names() == ["report"]
+
+
+def test_connect_offers_the_clients_and_shows_the_change_when_asked(machine: Machine) -> None:
+    (machine.home / ".cursor").mkdir()
+    with Terminal(machine, "connect") as terminal:
+        terminal.until("Esc leaves")
+        title, first, *_ = terminal.now()
+        assert (title, first.split()) == (
+            "Connect which client?",
+            [">", "Cursor", "installed", "~/.cursor/mcp.json"],
+        )
+        terminal.press(ENTER).until("Connect Cursor? [Y/n, d shows the difference] ").types("d").until('"whet"')
+        code, lines = terminal.until("shows the difference] ").types("n").end()
+    assert (code, list((machine.home / ".cursor").iterdir())) == (1, [])
+    assert lines[-1].endswith("Nothing was changed.")
+    assert lines[0] == "create ~/.cursor/mcp.json  +11  the MCP server"
+    assert lines[1].startswith("create ~/.cursor/hooks.json  +") and lines[1].endswith(" hooks")
+    with Terminal(machine, "connect") as terminal:
+        code, lines = terminal.until("Esc leaves").press(ESC).end()
+    assert (code, lines[0].split()[0]) == (0, "CLIENT")
+
+
+def test_proposals_are_decided_one_by_one(machine: Machine) -> None:
+    for name in ("one", "two"):
+        words = ("create", name, "--description", "Does it.", "--body", f"Do {name}.", "--stage")
+        assert machine.run(*words).returncode == 0
+    with Terminal(machine, "proposals", "approve") as terminal:
+        terminal.until("Esc leaves").press(DOWN, "d").until("+Do two.").until("Esc leaves").press(ENTER)
+        code, lines = terminal.end()
+    assert (code, lines[-1], machine.names()) == (0, "Proposal 2 is done (entry 1).", ["two"])
+    with Terminal(machine, "proposals", "reject") as terminal:
+        assert terminal.until("Reject which proposal?").press(ESC).end() == LEFT
+    missing = machine.run("proposals", "reject")
+    assert (missing.returncode, missing.stderr.split("\n")[0]) == (2, "error: ID is missing.")
