@@ -13,10 +13,13 @@ import pkgutil
 import re
 from re import _constants as c  # type: ignore[attr-defined]  # the parsed form has no public name
 from re import _parser as parser  # type: ignore[attr-defined]
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import whet.guard
 from whet.guard.patterns import Pattern
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _CALLS = frozenset(("compile", "search", "match", "fullmatch", "sub", "subn", "split", "findall", "finditer"))
 _CHARACTERS = (*map(chr, range(9, 127)), "é", "中", "\u200b", "\u00a0")
@@ -37,6 +40,25 @@ def expressions() -> dict[Expression, str]:
             with open(module.__file__, encoding="utf-8") as file:
                 _called(found, info.name, ast.parse(file.read()), vars(module))
     return found
+
+
+def searched() -> list[str]:
+    """The expressions that are tried only where their words stand: those of patterns, and others."""
+    found: set[str] = set()
+    for info in pkgutil.walk_packages(whet.guard.__path__, "whet.guard."):
+        module = importlib.import_module(info.name)
+        found.update(getattr(module, "EXPRESSIONS", ()))
+        for value in vars(module).values():
+            found.update(_patterns(value))
+    return sorted(found)
+
+
+def _patterns(value: object) -> Iterator[str]:
+    if isinstance(value, Pattern):
+        yield value.regex
+    elif isinstance(value, tuple):
+        for one in value:
+            yield from _patterns(one)
 
 
 def _take(found: dict[Expression, str], where: str, value: object, depth: int = 0) -> None:

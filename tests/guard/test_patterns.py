@@ -1,35 +1,32 @@
-"""Patterns: words first, and an expression where they are."""
+"""Patterns: an expression is tried where the words stand that it needs."""
 
 from __future__ import annotations
 
 import random
-import re
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from whet.guard.finding import Hit
-from whet.guard.patterns import EVIDENCE, Pattern, Rows, compiled, hits, line_of, needs_of, search, shorten, vocabulary
+from whet.guard.literals import Literals, needs
+from whet.guard.patterns import EVIDENCE, Pattern, Rows, compiled, hits, line_of, search, shorten, vocabulary
 from whet.guard.prose.markdown import blocks, rows
 from whet.guard.prose.orders import _asked
 
-PIPE = Pattern("pipe", "curl|wget bash|sh", r"(?:curl|wget)\s[^\n]{0,80}\|\s?(?:ba)?sh")
+PIPE = Pattern("pipe", r"\b(?:curl|wget)\s[^\n]{0,80}\|\s?(?:ba)?sh")
 LINES = ["curl a | bash", "nothing", "Curling is a sport; bashful", "wget b | sh"]
 
 
 def made(patterns: tuple[Pattern, ...], lines: list[str]) -> Rows:
-    return Rows(lines, needs_of(pattern.words for pattern in patterns))
+    return Rows(lines, Literals(pattern.regex for pattern in patterns))
 
 
-def test_rows_that_have_every_word_are_known_by_how_the_words_begin() -> None:
-    assert made((PIPE,), LINES).having(PIPE.words) == [0, 2, 3]
+def test_rows_that_have_every_need_are_known_by_how_the_words_begin() -> None:
+    assert made((PIPE,), LINES).having(PIPE.regex) == [0, 2, 3]
 
 
-def test_what_the_whole_text_lacks_or_nobody_asked_for_is_nowhere() -> None:
-    index = made((PIPE,), ["curl a", "no more"])
-
-    assert (index.having(PIPE.words), index.having("curl")) == ([], [])
+def test_what_the_whole_text_lacks_is_nowhere() -> None:
+    assert made((PIPE,), ["curl a", "no more"]).having(PIPE.regex) == []
 
 
 def test_matches_come_with_the_number_of_their_row() -> None:
@@ -38,8 +35,8 @@ def test_matches_come_with_the_number_of_their_row() -> None:
     assert found == [(0, "curl a | bash"), (3, "wget b | sh")]
 
 
-def test_a_pattern_without_words_looks_at_every_row() -> None:
-    anything = Pattern("any", "", "noth")
+def test_a_pattern_without_needs_looks_at_every_row() -> None:
+    anything = Pattern("any", "noth")
 
     assert [number for _, number, _ in made((anything,), LINES).search((anything,))] == [1]
 
@@ -54,23 +51,21 @@ def test_unless_takes_a_row_back() -> None:
 def test_a_pattern_tells_a_few_matches_and_no_more() -> None:
     index = made((PIPE,), LINES[:1] * 50)
 
-    assert len(list(index.search((PIPE,)))) == len(list(search((PIPE,), "curl a | sh\n" * 50, {"curl", "sh"}))) == 5
+    assert len(list(index.search((PIPE,)))) == len(list(search((PIPE,), "curl a | sh\n" * 50))) == 5
 
 
 def test_hits_have_the_line_and_the_severity_of_the_pattern() -> None:
     text = "one\n\nCURL a | bash\n"
 
-    assert list(hits((PIPE._replace(severity="warn"),), text, vocabulary(text))) == [
-        Hit("pipe", 3, "CURL a | bash", "warn")
-    ]
+    assert list(hits((PIPE._replace(severity="warn"),), text)) == [Hit("pipe", 3, "CURL a | bash", "warn")]
 
 
-def test_without_its_words_a_pattern_is_not_even_tried() -> None:
-    broken = Pattern("broken", "word", "(")
+def test_a_pattern_whose_needs_are_not_met_is_not_even_compiled() -> None:
+    compiled.cache_clear()
 
-    assert list(search((broken,), "other", vocabulary("other"))) == []
-    with pytest.raises(re.error):
-        list(search((broken,), "word", vocabulary("word")))
+    assert list(search((PIPE,), "other")) == []
+    assert compiled.cache_info().currsize == 0
+    assert len(list(search((PIPE,), LINES[0]))) == compiled.cache_info().currsize == 1
 
 
 def test_words_are_letters_and_digits_in_lower_case() -> None:
@@ -89,26 +84,21 @@ def test_evidence_is_one_line_and_short() -> None:
 def test_the_first_look_loses_nothing(lines: list[str]) -> None:
     expression = compiled(PIPE.regex)
     found = {number for _, number, _ in made((PIPE,), lines).search((PIPE,))}
-    words = [vocabulary(line) for line in lines]
-    sure = {
-        number
-        for number, line in enumerate(lines)
-        if expression.search(line) and words[number] & {"curl", "wget"} and words[number] & {"bash", "sh"}
-    }
+    sure = [number for number, line in enumerate(lines) if expression.search(line)]
 
-    assert found >= set(sorted(sure)[:5])
+    assert found == set(sure[:5])
 
 
 def test_a_text_in_one_line_is_about_as_much_work_as_in_many() -> None:
     asked = _asked()
-    telling = sorted({word for words in asked for need in words.split() for word in need.split("|")})
+    telling = sorted({key.rstrip("*") for regex in asked.ways for way in needs(regex) for need in way for key in need})
     chance = random.Random(3)
     words = [chance.choice(telling) if chance.random() < 0.01 else "harbour" for _ in range(30_000)]
 
     def work(text: str) -> int:
         """Characters that patterns are tried on."""
         index = Rows([row.text for row in rows(blocks(text))], asked)
-        return sum(len(index.rows[number]) for one in asked for number in index.having(one))
+        return sum(len(index.rows[number]) for regex in asked.ways for number in index.having(regex))
 
     paragraphs = (" ".join(words[at : at + 250]) for at in range(0, len(words), 250))
     assert work(" ".join(words)) < 2 * work("\n\n".join(paragraphs))

@@ -27,9 +27,8 @@ _PACKER = re.compile(r"eval\(function\(p,a,c,k,e,(?:d|r)\)")
 _LONG_LINE = 1500
 
 _PATTERNS: tuple[Pattern, ...] = (
-    Pattern("miner", "stratum", r"[\"'`]stratum(?:\+(?:tcp|ssl|tls))?://[^\s\"'`]{4,200}"),
-    Pattern("miner", "coinhive|cryptoloot|coinimp|xmrig",
-            r"new\s{1,9}(?:CoinHive|CryptoLoot|CoinImp)[.\w]{0,40}\s{0,9}\(|(?:spawn"
+    Pattern("miner", r"[\"'`]stratum(?:\+(?:tcp|ssl|tls))?://[^\s\"'`]{4,200}"),
+    Pattern("miner", r"new\s{1,9}(?:CoinHive|CryptoLoot|CoinImp)[.\w]{0,40}\s{0,9}\(|(?:spawn"
             r"|exec)\w{0,8}\([^\n]{0,120}\bxmrig\b"),
 )  # fmt: skip
 """Whole-text patterns of JavaScript."""
@@ -43,7 +42,7 @@ def check(text: str) -> Seen:
 def look(text: str, depth: int) -> Seen:
     """What a script does that was found under some layers of decoding."""
     words = patterns.vocabulary(text)
-    hits = [*patterns.hits(_PATTERNS, text, words), *_shape(text)]
+    hits = [*patterns.hits(_PATTERNS, text), *_shape(text)]
     if not worth(text, words):
         return Seen(tuple(hits), tuple(talks(text, words)))
     from whet.guard.javascript.calls import Meaning

@@ -11,19 +11,16 @@ SECRETS = (
 DISCLOSES = (
     Pattern(
         "order-shows-secrets",
-        "disclose|reveal|include|output|print|display|append|echo|return|repeat|show|expose api|secret|secrets|credential|credentials|token|tokens|private|password|passwords|environment|env|session|authorization|etc|aws|ssh response|reply|answer|output|message|summary|result|comment|commit",
         rf"\b(?:disclos|reveal|includ|output|print|display|append|echo|return|repeat|show|expos|add|put|embed)\w*\b[^\n.]{{0,80}}\b{SECRETS}\b[^\n.]{{0,60}}\b(?:in|to|with|along\s+with|as\s+part\s+of)\s+(?:your|the|every|each|any|all)\s+(?:\w+\s+){{0,2}}(?:response|repl(?:y|ies)|answer|output|message|summary|result|comment|commit)s?\b",
         unless=r"\b(?:never|do\s+not|don['’]?t|not|avoid|must\s+not|mask\w*|redact\w*|without|no|cannot|shouldn|placeholder|api\s+response|endpoint|header\s+of|schema|example|if)\b",
     ),
     Pattern(
         "order-shows-secrets",
-        "always|must|should|whenever|ensure disclose|reveal|include|output|print|echo|dump|expose all|any|every|the|contents api|secret|secrets|credential|credentials|token|tokens|private|password|passwords|environment|env|etc|aws|ssh",
         rf"\b(?:always|must|should|whenever\s+\w+|on\s+every\s+\w+)\b[^\n.]{{0,40}}\b(?:disclose|reveal|include|output|print|echo|dump|expose)\s+(?:all|any|every|the\s+(?:full\s+)?contents?\s+of|the\s+user['’]?s?)\b[^\n.]{{0,40}}{SECRETS}",
         unless=r"\b(?:never|do\s+not|don['’]?t|not|avoid|must\s+not|should\s+not|mask\w*|redact\w*|without|no|cannot)\b",
     ),
     Pattern(
         "order-shows-secrets",
-        "image|img|link|href|src|query|parameter|url|tag api|secret|credential|credentials|token|tokens|key|keys",
         rf"\b(?:include|place|put|append|add|embed|render|generate|insert|encode|attach)\w*\b[^\n]{{0,80}}(?:{SECRETS}[^\n]{{0,80}}\b(?:image\s+(?:url|tag|link|src)|query\s+(?:parameter|string)|url\s+parameter|markdown\s+(?:image|link)|link\s+href|(?:img|image)\s+src|src\s+url)|\b(?:image\s+(?:url|tag)|markdown\s+(?:image|link)|(?:img|image))\b[^\n]{{0,60}}\b(?:contain\w*|with|where|src)\b[^\n]{{0,60}}{SECRETS})",
         unless=r"\b(?:never|do\s+not|don['’]?t|not|avoid|must\s+not|docker|registry|pull)\b",
     ),
@@ -31,50 +28,41 @@ DISCLOSES = (
 REMOTE = (
     Pattern(
         "remote-instructions",
-        "pastebin|rentry|glot|gist|vercel|netlify|raw|feed run|execute|command|commands|shell|adopt|follow|carry",
         r"(?:\b(?:pastebin\.com|rentry\.co|glot\.io|gist\.github(?:usercontent)?\.com|[\w-]{2,40}\.(?:vercel|netlify)\.app)/\S{2,80}|https?://\d{1,3}(?:\.\d{1,3}){3}\S{0,80})[^\n]{0,160}\b(?:run\s+(?:the|each|every|those|its)\s+(?:lines?|commands?|steps?)|is\s+a\s+command|execut\w+|(?:to|in)\s+your\s+shell|adopt\s+it|carr(?:y|ied)\s+out|follow\s+(?:it|them|the\s+steps))",
         severity="critical",
     ),
     Pattern(
         "remote-instructions",
-        "http|https do|carry|execute|run|obey|treat|follow|apply",
         r"https?://\S{4,200}[^\n]{0,160}\b(?:do\s+(?:exactly\s+)?what(?:ever)?\s+(?:it|they|the\s+\w+)\s+says?|carry\s+out\s+what|execute\s+what(?:ever)?|treat\s+(?:its|the|their)\s+(?:content|text|rules)\w*\s+as|obey|follow\s+(?:whatever|everything|all)|run\s+(?:that|the)\s+(?:line|command)|(?:takes?|has|have)\s+(?:precedence|priority)\s+over|act\s+(?:on|upon)\s+(?:it|them|what))",
     ),
     Pattern(
         "remote-instructions",
-        "ejecuta|haz|sigue|führe|exécute|выполни|faça http|https",
         r"https?://\S{4,200}[^\n]{0,100}\b(?:ejecut\w+\s+lo\s+que|haz\s+lo\s+que|f[üu]hre\s+aus|ex[ée]cut\w+\s+ce|выполни\w*\s+(?:всё|то)|fa[çc]a\s+o\s+que)",
     ),
     Pattern(
         "remote-instructions",
-        "http|https|url|endpoint|gist|link|server|remote follow|obey|execute|carry|act|adopt|comply|treat",
         r"\b(?:fetch|load|read|get|download|check|visit|retrieve|curl|open|pull|query|request|poll|consult|browse)\w*\b[^\n]{0,60}(?:https?://\S{4,200}|\b(?:remote|external|our)\s+(?:url|endpoint|server|gist|file|page)\b)[^\n]{0,120}?\b(?:follow|obey|execut|carry\s+out|act\s+on|adopt|comply|treat)\w*\b[^\n]{0,40}\b(?:instructions?|directives?|commands?|steps|orders|rules|whatever|everything|prompt|contents?|it\s+says|says|returned|response)\b",
     ),
     Pattern(
         "remote-instructions",
-        "instructions|directives|commands|rules|prompt|guidelines|policy http|https latest|current|updated|live|newest|dynamic|remote|today",
         r"\b(?:follow|obey|execute|apply|carry\s+out|use|load|adopt)\b[^\n]{0,40}\b(?:latest|current|updated|live|newest|dynamic|remote|today['’]s)\s+(?:\w+\s+){0,2}(?:instructions?|directives?|commands?|rules|prompt|guidelines|policy|steps|configuration)\b[^\n]{0,60}(?:\bfrom\b|\bat\b)[^\n]{0,30}https?://",
     ),
     Pattern(
         "remote-instructions",
-        "instructions|directives|commands|prompt|guidelines http|https follow|obey|execute|must|override|precedence|verbatim|exactly",
         r"https?://\S{4,200}[^\n]{0,120}\b(?:contains?|holds?|returns?|provides?|has|hosts?|serves?)\b[^\n]{0,40}\b(?:instructions|directives|commands|system\s+prompt|rules)\b[^\n]{0,60}\b(?:follow|obey|execute|must|override|precedence|verbatim|exactly)",
     ),
 )
 MEMORY = (
     Pattern(
         "memory-poison",
-        "claude|agents|agent|soul|memory|gemini|cursorrules|identity|heartbeat|copilot|rules|windsurfrules add|append|write|insert|save|store|put|copy|inject|persist|record|prepend|paste|update|modify|edit|place|adding|writing",
         r"\b(?:add|append|write|insert|save|store|put|copy|inject|persist|record|prepend|paste|update|modify|edit|place)\w*\b[^\n]{0,120}?(?:claude(?:\.local)?\.md|agents?\.md|gemini\.md|soul\.md|memory\.md|identity\.md|heartbeat\.md|user\.md|\.cursorrules|\.windsurfrules|copilot-instructions\.md|\.cursor/rules|\b(?:long-term|persistent|permanent|agent['’]?s?|your|its)\s+memory\b|\bmemory\s+(?:file|store)\b)",
     ),
     Pattern(
         "memory-poison",
-        "claude|agents|soul|memory|gemini|cursorrules|identity|heartbeat|copilot add|append|write|insert|contain|include|so|following",
         r"(?:claude\.md|agents\.md|gemini\.md|soul\.md|memory\.md|identity\.md|heartbeat\.md|\.cursorrules|copilot-instructions\.md|long-term\s+memory)[^\n]{0,80}\b(?:add|append|write|insert|contain|include|so\s+that|following)\w*\b",
     ),
     Pattern(
         "memory-poison",
-        "remember|memory|memorize|sessions|permanently permanently|forever|sessions|session|conversations|chats|tasks|interactions|future",
         r"\b(?:remember|memori[sz]e|retain|persist)\b[^\n.]{0,60}\b(?:permanently|forever|(?:all|every|each|any|future|subsequent|later)\s+(?:\w+\s+)?(?:sessions?|conversations?|chats?|tasks?|interactions?))\b",
     ),
 )
@@ -90,35 +78,29 @@ POISON_LIGHT = r"https?://|\bcurl\b|\bwget\b"
 APPROVAL = (
     Pattern(
         "approval-off",
-        "bypasspermissions|skipdangerousmodepermissionprompt|autoapprove|alwaysallow|deny|sandbox|defaultmode",
-        r"\"?(?:defaultMode\"?\s*:\s*\"?bypassPermissions|skipDangerousModePermissionPrompt\"?\s*:\s*true|(?:chat\.tools\.)?autoApprove\"?\s*:\s*(?:true|\[\s*\"\*)|alwaysAllow\"?\s*:\s*\[\s*\"\*|sandbox\"?\s*:\s{0,20}\{?\s{0,20}\"?enabled\"?\s*:\s*false)",
+        r"\"?(?<!\w)(?:defaultMode\"?\s*:\s*\"?bypassPermissions|skipDangerousModePermissionPrompt\"?\s*:\s*true|(?:chat\.tools\.)?autoApprove\"?\s*:\s*(?:true|\[\s*\"\*)|alwaysAllow\"?\s*:\s*\[\s*\"\*|sandbox\"?\s*:\s{0,20}\{?\s{0,20}\"?enabled\"?\s*:\s*false)",
     ),
     Pattern(
         "approval-off",
-        "dangerously|bypasspermissions|autoapprove|yolo|approve|approval|approvals|permissions|permission|confirmations|confirmation|skipdangerousmodepermissionprompt set|add|enable|turn|configure|change|switch|update|write|put|edit",
         r"\b(?:set|add|enable|turn\s+on|configure|change|switch|update|write|put|edit)\b[^\n]{0,80}(?:dangerously[-_ ]?skip[-_ ]?permissions|bypasspermissions|\bauto-?approve\w*|approval_policy\s*[=:]\s*[\"']?never|danger-full-access|\byolo\s+mode|\"?permissions\"?[^\n]{0,30}bash\(\*\)|defaultmode)",
     ),
     Pattern(
         "approval-off",
-        "approval|approvals|permission|permissions|confirmation|confirmations|prompts|sandbox|approve disable|turn|switch|deactivate|suppress|remove",
         r"\b(?:disable|turn\s+off|switch\s+off|deactivate|suppress|remove)\s+(?:all\s+|any\s+|the\s+|its\s+|your\s+|agent['’]?s?\s+){0,3}(?:tool\s+|user\s+|security\s+|safety\s+|command\s+|execution\s+)?(?:approvals?|permissions?|confirmations?|permission\s+checks?|sandbox(?:ing)?)(?:\s+(?:prompts?|checks?|dialogs?|requirements?|mode))?\b",
     ),
     Pattern(
         "approval-off",
-        "approve|accept|allow|yes|grant auto|automatically|always permission|tool|command|prompt|request|dialog|operation|action|change",
         r"\b(?:auto(?:matically)?[- ](?:approve|accept|allow|confirm)|always\s+(?:approve|accept|click\s+(?:allow|yes)|grant))\s+(?:all|any|every|each|the)\s+(?:\w+\s+){0,2}(?:permission|tool|command|prompt|request|dialog|operation|action|change)s?\b",
     ),
 )
 PERSISTS = (
     Pattern(
         "order-persists",
-        "zshrc|bashrc|profile|cron|crontab|launchagent|launchagents|launchd|systemd|hooks|authorized_keys|startup|autostart|login|schtasks|plist append|add|create|install|put|write|register|place|drop|set",
         r"\b(?:append|add|create|install|put|write|register|place|drop|set\s+up)\w*\b[^\n]{0,120}(?:\.(?:zshrc|bashrc|bash_profile|profile)\b|\bcron(?:tab|\s+(?:entry|job))?\b|\blaunchagents?\b|\blaunchd\b|\bsystemd\b|\.git/hooks\b|\bauthorized_keys\b|\bstart-?up\s+folder\b|\bscheduled\s+task\b)"
         r"[^\n]{0,240}(?:\bnobody\s+(?:removes|notices|deletes|sees)|\bhidden\b|\bre-?create\s+it\b|\bwhenever\s+(?:you\s+notice|it)\b[^\n]{0,30}\b(?:gone|missing|removed)|\bputs?\s+(?:it|the\s+entry)\s+back\b|\bmust\s+not\s+notice\b|\bapple-like\b|\bavoids?\s+questions\b|\bdo\s+not\s+list\b|\bcall(?:s)?\s+out\s+to\b|\bold\s+timestamp\b|\breview\s+will\s+not\s+show\b|curl\s+[^\n]{0,60}\|\s*(?:ba|z)?sh|\bsurvives?\s+(?:a\s+)?(?:removal|uninstall)|\beven\s+(?:if|after)\s+(?:the\s+)?(?:user|skill)\s+(?:removes|is\s+removed|deletes))",
     ),
     Pattern(
         "order-persists",
-        "authorized_keys put|add|append|write|copy|place key|keys",
         r"\b(?:put|add|append|write|copy|place)\w*\s+(?:the|this|our|following)\s+(?:\w+\s+){0,2}key\b[^\n]{0,60}authorized_keys",
         unless=r"\b(?:your|user['’]?s)\s+(?:own\s+)?(?:public\s+)?key|deploy\s+key|ssh-copy-id",
     ),
@@ -126,93 +108,78 @@ PERSISTS = (
 SURVIVES = (
     Pattern(
         "agent-config-order",
-        "mcp server|servers register|add|point|set|replace|install|configure",
         r"\b(?:register|add|point|set|replace|install|configure)\w*\b[^\n]{0,60}\bmcp\s+server\b[^\n]{0,100}https?://\d{1,3}(?:\.\d{1,3}){3}",
         severity="critical",
     ),
     Pattern(
         "memory-poison",
-        "preserve|retain|survive|include|keep|forget|carry|restore instruction|instructions|directive|directives|rule|rules|compaction|compression|summary|summaries|context",
         r"\b(?:preserve|retain|keep|carry|include|remember|never\s+forget)\w*\b[^\n.]{0,40}\b(?:this|these)\s+(?:instruction|directive|rule|order|command)s?\b[^\n.]{0,60}\b(?:across|through|over|in\s+every|after|when|during|beyond)\b[^\n.]{0,40}\b(?:compact\w*|compress\w*|summar\w*|context\s+(?:window|reset|boundar\w*)|reset|sessions?)\b|\b(?:this|these)\s+(?:instruction|directive|rule)s?\s+(?:must|should|will|has\s+to|have\s+to)\s+(?:survive|persist|be\s+(?:retained|preserved|included\s+in\s+every))\b",
         severity="warn",
     ),
     Pattern(
         "spreads",
-        "skill|skills install|drop|write|rewrite|add|copy|restore|place",
         r"\b(?:install|drop|place|add|copy|write)\w*\s+(?:an?\s+|the\s+)?(?:hidden|additional|companion|secret|second|backup)\s+(?:\w+\s+)?skills?\b[^\n.]{0,60}\b(?:into|in|to|under|inside)\b|\brewrite\s+(?:this|the|its\s+own)\s+(?:skill\.md|skill)\b[^\n.]{0,60}\b(?:restore|persist|remov|reinstall|again)\w*|\b(?:so\s+(?:that\s+)?it|to)\s+(?:persists?|survives?)\s+(?:across\s+|after\s+)?(?:uninstall|removal|deletion|reinstall)\w*",
     ),
     Pattern(
         "agent-config-order",
-        "claude_desktop_config|mcp|settings|config|claude|desktop add|append|register|insert|write|inject entry|server|servers|hook|hooks",
         r"\b(?:add|append|register|insert|write|inject|replace|route)\w*\b[^\n.]{0,60}\b(?:entry|server|servers|hooks?|url)\b[^\n]{0,60}(?:claude_desktop_config\.json|(?<![\w-])\.mcp\.json|\.(?:claude|cursor|gemini|codex)/(?:settings|mcp|config)[\w.]*)[^\n]{0,120}\b(?:our|additional|second|hidden|accelerator|without|silently|automatically|every|so\s+(?:that\s+)?the\s+agent)\b|\b(?:replace|route|rewrite)\s+(?:each|every|all)\b[^\n]{0,80}(?:claude_desktop_config\.json|\.mcp\.json|mcp\.json)",
     ),
 )
 SPREADS = (
     Pattern(
         "spreads",
-        "skill|skills each|every|all|other",
         r"\b(?:each|every|all|any\s+other|other\s+authors?['’]?)\s+(?:\w+\s+){0,2}(?:skill\.md|skills?)\b[^\n]{0,120}\b(?:gets?|append|insert|inject)\s+(?:this|these|the\s+(?:following|same))\s+(?:\w+\s+){0,2}(?:footer|line|block|paragraph|text|instruction|note)s?\b",
         unless=r"\b(?:should|must|needs?|create|writing|author|frontmatter|directory|if|when|your)\b",
     ),
     Pattern(
         "spreads",
-        "skills|skill",
         r"\.(?:claude|openclaw|agents|codex|hermes|cursor)/skills\b[^\n]{0,160}\b(?:gets?|append|insert|add)\s+(?:this|the\s+following|these|a)\s+(?:footer|line|block|paragraph|instruction|note|text)",
         severity="critical",
     ),
     Pattern(
         "spreads",
-        "skills|skill|repositories|repos|projects|readme copy|add|append|insert|inject|embed|include|replicate|propagate|spread|paste|install this|these|same|above|following all|every|each|any|other",
         r"\b(?:copy|add|append|insert|inject|embed|include|replicate|propagate|spread|paste|install)\w*\s+(?:\w+\s+){0,3}?(?:this|these|the\s+(?:same|above|following))\s+(?:\w+\s+){0,2}?(?:instructions?|text|paragraph|block|section|message|prompt|snippet|skill|file|notice|payload|line)s?\b[^\n.]{0,60}\b(?:in(?:to|side)?|to|across|on)\s+(?:all|every|each|any|other)\s+(?:\w+\s+){0,2}(?:skills?(?:['’]s)?|skill\.md|repositor(?:y|ies)|projects?|readmes?|agents?|emails?|outgoing)\b",
     ),
 )
 ASSEMBLE = (
     Pattern(
         "assemble-and-run",
-        "concatenate|concatenated|concatenating|join|joined|combine|combined|assemble|assembled|stitch|reconstruct|reassemble|piece|merge|compose|string|glue|append|put|build run|execute|eval|shell|terminal|command|bash|subprocess|invoke|interpreter|curl|exec part|fragment|piece|segment|chunk|value|field|string|character|letter|token|column|cell|word|entries|halves|line|row|digit|code|syllable|them|result|output|variable|together",
         r"\b(?:concatenat|join|combin|assembl|stitch|reconstruct|reassembl|merg|compos|string|glu|splic|put)\w*\b[^\n]{0,100}\b(?:parts?|fragments?|pieces?|segments?|chunks?|values?|fields?|strings?|characters?|letters?|tokens?|columns?|cells?|words?|entries|halves|lines?|rows?|digits|codes?|syllables?|them|variables?|together)\b[^\n]{0,160}\b(?:(?:and|then|to)\s+(?:\w+\s+){0,2}?(?:run|execute|eval\w*|invoke|source)\s+(?:it|them|the\s+(?:result\w*|output|string|line|command|whole|combined|assembled|joined|outcome)|this|what)|as\s+(?:a|one|the|a\s+single)\s+(?:\w+\s+)?(?:command|shell|script|line\s+in)|(?:in|to|into|through|via|by)\s+(?:the\s+|a\s+|your\s+)?(?:shell|terminal|bash|sh\b|eval|exec|interpreter|subprocess)|resulting\s+(?:\w+\s+)?(?:command|url|address|line|string))",
     ),
     Pattern(
         "assemble-and-run",
-        "decode|decoded|decoding|rot13|base64|reverse|reversed|decipher|decrypt|unscramble|xor|hex|letter|initials|nth run|execute|eval|pipe|shell|pass|invoke|exec|source",
-        r"\b(?:decod|revers|decipher|decrypt|unscrambl|deobfuscat|rot-?13|xor|translat|convert)\w*\b[^\n]{0,140}\b(?:then|and|to)\s+(?:\w+\s+){0,3}?(?:run|execut\w*|eval\w*|pipe|shell|pass\s+(?:it|them|the\s+\w+)\s+to|invoke|exec|source)\b",
+        r"\b(?:decod|revers|decipher|decrypt|unscrambl|deobfuscat|rot-?13|xor)\w*\b[^\n]{0,140}\b(?:then|and|to)\s+(?:\w+\s+){0,3}?(?:run|execut\w*|eval\w*|pipe|shell|pass\s+(?:it|them|the\s+\w+)\s+to|invoke|exec|source)\b",
     ),
     Pattern(
         "assemble-and-run",
-        "first|third|second|letter|letters|initial|initials|character|column|nth|word run|execute|command|shell|terminal|url|address|spell|endpoint each|every|the",
         r"\b(?:first|second|third|fourth|last|initial|nth|every\s+\w+)\s+(?:letters?|characters?|words?|columns?|fields?|values?|tokens?)\s+(?:of|from|in)\s+(?:each|every|the)\b[^\n]{0,200}\b(?:run|execute|command|shell|terminal|url|address|spell\w*|endpoint)\b",
     ),
 )
 ASKS = (
     Pattern(
         "asks-for-secrets",
-        "seed|mnemonic|recovery|private|master|keystore|passphrase ask|request|prompt|require|obtain|collect|get|have|need|enter|paste|provide|share|input|type|send",
-        r"\b(?:ask|request|prompt|have|get|tell|require|instruct)\w*\s+(?:\w+\s+){0,2}?(?:user|them|person|customer|client|owner|human)\b[^\n]{0,60}\b(?:seed\s+phrases?|mnemonic(?:\s+phrase)?|recovery\s+phrases?|(?:wallet['’]?s?\s+)?private\s+keys?|master\s+password|secret\s+recovery\s+phrase)\b|\b(?:paste|share|send|type|provide|submit)\w*\s+(?:\w+\s+){0,2}?(?:your\s+|their\s+)?(?:\w+\s+)?(?:seed\s+phrases?|mnemonic\s+phrase|recovery\s+phrases?|secret\s+recovery\s+phrase)\b",
+        r"\b(?:ask|request|prompt|have|get|tell|require|instruct)\w*\s+(?:\w+\s+){0,2}?(?:user|them|person|customer|client|owner|human)\b(?!\s+to\s+\W{0,4}(?:back|write|store|save|keep|never|secure))[^\n]{0,60}\b(?:seed\s+phrases?|mnemonic(?:\s+phrase)?|recovery\s+phrases?|(?:wallet['’]?s?\s+)?private\s+keys?|master\s+password|secret\s+recovery\s+phrase)\b|\b(?:paste|share|send|type|provide|submit)\w*\s+(?:\w+\s+){0,2}?(?:your\s+|their\s+)?(?:\w+\s+)?(?:seed\s+phrases?|mnemonic\s+phrase|recovery\s+phrases?|secret\s+recovery\s+phrase)\b",
         unless=r"\b(?:never|do\s+not|don['’]?t|not|avoid|must\s+not|scam|phishing|refuse|no\s+one|won['’]?t|generat\w+|red\s+flag)\b",
     ),
 )
 BEACON = (
     Pattern(
         "beacon-link",
-        "http|https",
         r"!\[[^\]\n]{0,80}\]\(https?://[^)\s]{3,160}\?[^)\s]{0,80}=(?:[A-Z]{3,20}\b|<[^>\n]{1,40}>|\{[^}\n]{1,40}\})[^)\n]{0,80}\)",
         unless=r"(?i)shields\.io|badge|githubusercontent|avatar|chart|qr|maps|placeholder|unsplash|youtube|img\.|quickchart|localhost",
     ),
     Pattern(
         "beacon-link",
-        "pixel|img|width|height|1x1|gif image|img|pixel|picture|insert|add|end",
         r"\b(?:tracking\s+pixel|1\s*[x×]\s*1)\b[^\n]{0,120}https?://|<img\s[^>\n]{0,200}https?://[^>\n]{0,200}(?:width\s*=\s*[\"']?1\b|height\s*=\s*[\"']?1\b)",
         severity="warn",
     ),
     Pattern(
         "beacon-link",
-        "image|markdown|render|pixel|img|link|http|https data|secret|context|conversation|history|base64|encoded|summary|env|token|key|message|prompt|user|content|output|chat|leak|payload|response|info",
         r"!\[[^\]\n]{0,80}\]\(https?://[^)\s]{3,200}[?&/=](?:\w{1,20}=)?(?:\{\{?|<|\$\{?|\[)\s*(?:data|secret|context|conversation|history|base64|encoded|summary|env|token|key|message|prompt|user|content|output|chat|leak|payload|response|info)[^)\n]{0,80}\)",
         unless=r"shields\.io|badge|raw\.githubusercontent|avatar|\.(?:png|svg|jpg)\b",
     ),
     Pattern(
         "beacon-link",
-        "image|markdown|render|pixel|img http|https render|include|append|embed|add|insert|output|display|end",
         r"\b(?:render|include|append|embed|add|insert|output|display|end)\w*\b[^\n]{0,80}\b(?:markdown\s+)?(?:image|pixel|img|link)\b[^\n]{0,100}https?://[^\n]{0,160}\b(?:encod\w*|base64|quer(?:y|ies)|parameter|conversation|context|secret|contents?|append\w*|summary)\b",
         unless=r"shields\.io|badge|alt\s+text|unsplash|placeholder|cdn",
     ),
@@ -220,13 +187,11 @@ BEACON = (
 PROTECTION = (
     Pattern(
         "order-protection-off",
-        "antivirus|defender|gatekeeper|firewall|sip|smartscreen|quarantine|edr|xprotect|protection disable|turn|switch|deactivate|pause|bypass|exclude|whitelist|allow|allowlist|add|suspend|stop|ignore|dismiss",
         r"\b(?:disable|turn\s+off|switch\s+off|deactivate|pause|bypass|exclude|whitelist|allow-?list|add\s+(?:an?\s+)?(?:exclusion|exception)|suspend|stop|ignore|dismiss)\w*\b[^\n]{0,60}\b(?:anti-?virus|windows\s+defender|defender|gatekeeper|firewall|smartscreen|system\s+integrity\s+protection|real-?time\s+protection|edr|xprotect|endpoint\s+protection|malware\s+protection)\b",
         unless=r"\b(?:never|do\s+not|don['’]?t|not|avoid|must\s+not|detect\w*|attack\w*|adversar\w+|check|whether|if\s+(?:it|the)|false\s+positive\s+rate|policy|terraform|azurerm|aws)\b",
     ),
     Pattern(
         "order-protection-off",
-        "antivirus|defender|warning|smartscreen|gatekeeper|unidentified|virus|flag|flagged",
         r"\b(?:antivirus|defender|smartscreen|gatekeeper|browser|macos|windows|chrome)\b[^\n]{0,60}\b(?:false\s+positive|may\s+(?:flag|warn|block|complain)|warning)\b[^\n]{0,120}\b(?:ignore|click|choose|allow|keep|run\s+anyway|more\s+info|safe\s+to|open\s+anyway|disable)\b",
     ),
 )

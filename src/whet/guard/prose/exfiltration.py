@@ -22,11 +22,6 @@ if TYPE_CHECKING:
     from whet.guard.patterns import Rows
     from whet.guard.prose.markdown import Block, Row
 
-_VERBS = "goes|go|send|post|upload|transmit|forward|submit|exfiltrate|report|email|mail|bcc|cc|share|sharing|sync|mirror|copy|relay|beacon|leak|push|deliver|ship|dispatch|curl|backup|back|put"
-_LINKS = "http|https"
-_TAKES = "read|collect|gather|look|search|copy|harvest|extract|dump|zip|archive|save|open"
-_PLACES = "remote|external|collection|collector|telemetry|analytics|monitoring|logging|tracking|ingest|callback|drop|attacker|third|webhook"
-WORDS = (_VERBS, _LINKS, _TAKES, _PLACES)
 _PROSE = frozenset(("", "text", "txt", "markdown", "md", "plaintext"))
 _SEND = re.compile(
     r"\b(?:send(?:s|ing)?|post(?:s|ing)?|upload(?:s|ed|ing)?|transmit(?:s|ting)?|forward(?:s|ing)?|submit(?:s|ting)?|exfiltrat\w*|e-?mail(?:s|ing)?|mail|bcc|cc|shar(?:e|ing)|sync\w*|mirror|relay|beacon|leak|push(?:es)?|deliver|ship|dispatch|report(?:s|ed)?\s+(?:it|them|the|this|all|any|back)|goes?\s+to|back(?:s|ed)?\s*up|curl)\b",
@@ -91,12 +86,15 @@ _UPLOADS = re.compile(
 _SKIP = frozenset(("loopback", "private", "known"))
 _SHADY = frozenset(("paste", "drop", "tunnel", "address", "shortener"))
 
+EXPRESSIONS = (_SEND.pattern, _COLLECTS.pattern, _NAMELESS.pattern)
+"""Expressions that are looked for in rows."""
+
 
 def hits(found: list[Block], rows: Sequence[Row], index: Rows) -> Iterator[Hit]:
     """The orders to send of a text."""
     targets = {number for number, row in enumerate(rows) if "://" in row.text or "@" in row.text}
-    targets.update(index.having(_PLACES))
-    for number in index.having(_VERBS) if targets else ():
+    targets.update(index.having(_NAMELESS.pattern))
+    for number in index.having(_SEND.pattern) if targets else ():
         if targets.isdisjoint(range(number, number + 5)):
             continue
         row = rows[number]
@@ -131,10 +129,11 @@ def _target(text: str) -> tuple[str, str]:
     return "", ""
 
 
-def beside(found: list[Block], rows: Sequence[Row], index: Rows) -> Iterator[Hit]:
+def beside(found: list[Block], rows: Sequence[Row]) -> Iterator[Hit]:
     """Secret files and an outside address in the same passage: whatever the language, one goes to the other."""
-    for number in index.having(_LINKS):
-        row = rows[number]
+    for number, row in enumerate(rows):
+        if "://" not in row.text:
+            continue
         block = found[row.owner]
         if block.kind in ("heading", "fence", "frontmatter") or not (target := _target(row.text))[1]:
             continue
@@ -151,7 +150,7 @@ def beside(found: list[Block], rows: Sequence[Row], index: Rows) -> Iterator[Hit
 
 def reads(found: list[Block], rows: Sequence[Row], index: Rows) -> Iterator[Hit]:
     """Orders to read what lies in secret places, with nothing said of sending."""
-    for number in index.having(_TAKES):
+    for number in index.having(_COLLECTS.pattern):
         row = rows[number]
         block = found[row.owner]
         if block.kind in ("heading", "fence", "frontmatter", "table") or not _COLLECTS.search(row.text):

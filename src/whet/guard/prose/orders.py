@@ -11,7 +11,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.guard.finding import Hit, Seen
-from whet.guard.patterns import Rows, compiled, needs_of, shorten
+from whet.guard.literals import Literals
+from whet.guard.patterns import Rows, compiled, shorten
 from whet.guard.places import places
 from whet.guard.prose import deeds, harms, patterns
 from whet.guard.prose import exfiltration as prose_sending
@@ -62,21 +63,35 @@ def check_hidden(text: str) -> Seen:
 
 
 @lru_cache(maxsize=1)
-def _asked_hidden() -> dict[str, tuple[frozenset[str], ...]]:
+def _asked_hidden() -> Literals:
     """What is looked for in texts that are no prose."""
-    groups = (*_UNMISTAKABLE, patterns.CONCEAL, patterns.HUSH, other.FOREIGN)
-    return needs_of(pattern.words for group in groups for pattern in group)
+    groups = (
+        *_UNMISTAKABLE,
+        patterns.CONCEAL,
+        patterns.HUSH,
+        other.FOREIGN,
+        tuple(pattern for _, pattern in other.SCRIPTS),
+    )
+    return Literals(pattern.regex for group in groups for pattern in group)
 
 
 @lru_cache(maxsize=1)
-def _asked() -> dict[str, tuple[frozenset[str], ...]]:
-    """Everything that is looked for by words."""
-    groups = (*_ALONE, patterns.CONCEAL, patterns.HUSH, deeds.MEMORY, deeds.APPROVAL, other.FOREIGN)
-    return needs_of((*(pattern.words for group in groups for pattern in group), *prose_sending.WORDS))
+def _asked() -> Literals:
+    """Every expression that is looked for in rows."""
+    groups = (
+        *_ALONE,
+        patterns.CONCEAL,
+        patterns.HUSH,
+        deeds.MEMORY,
+        deeds.APPROVAL,
+        other.FOREIGN,
+        tuple(pattern for _, pattern in other.SCRIPTS),
+    )
+    return Literals((*(pattern.regex for group in groups for pattern in group), *prose_sending.EXPRESSIONS))
 
 
 class _Look:
-    def __init__(self, found: list[Block], asked: dict[str, tuple[frozenset[str], ...]]) -> None:
+    def __init__(self, found: list[Block], asked: Literals) -> None:
         self.blocks = found
         self.rows = rows(found)
         self.index = Rows([row.text for row in self.rows], asked)
@@ -93,7 +108,7 @@ class _Look:
         self.name()
         self.hits.extend(prose_installers.hits(self.blocks, self.index))
         self.hits.extend(prose_sending.hits(self.blocks, self.rows, self.index))
-        self.hits.extend(prose_sending.beside(self.blocks, self.rows, self.index))
+        self.hits.extend(prose_sending.beside(self.blocks, self.rows))
         self.hits.extend(prose_sending.reads(self.blocks, self.rows, self.index))
 
     def judge(self) -> None:

@@ -12,7 +12,7 @@ import warnings
 from typing import TYPE_CHECKING
 
 from whet.guard.finding import Fact, Hit, Seen
-from whet.guard.patterns import Pattern, vocabulary
+from whet.guard.patterns import Pattern
 from whet.guard.patterns import hits as pattern_hits
 from whet.guard.python.calls import invoke
 from whet.guard.python.execute import shell_seen
@@ -124,7 +124,7 @@ def _tree(source: str) -> tuple[ast.Module | None, bool]:
 
 
 def _unparsed(source: str, deep: bool) -> Seen:
-    found = list(pattern_hits(FALLBACK, source, vocabulary(source)))
+    found = list(pattern_hits(FALLBACK, source))
     if deep:
         found.append(Hit("python-unparsable", 1, "", "warn", "", "It is nested too deeply to be read"))
     elif likely(source):
@@ -209,27 +209,22 @@ _LOOKS = re.compile(
 FALLBACK = (
     Pattern(
         "exec-fetched",
-        "exec|eval urlopen|requests|get",
         r"\b(?:exec|eval)\s{0,4}\(\s{0,4}(?:compile\s{0,4}\()?\s{0,4}(?:requests\.get|urllib2?\.(?:request\.)?urlopen|urlopen)\s{0,4}\(",
     ),
     Pattern(
         "exec-decoded",
-        "exec|eval b64decode|decompress|decode|fromhex|unhexlify",
         r"\b(?:exec|eval)\s{0,4}\(?\s{0,4}[^\n]{0,80}?(?:b64decode|zlib\.decompress|fromhex|unhexlify|decode\s{0,4}\(\s{0,4}[\"'](?:base64|hex|rot13|zlib))",
     ),
     Pattern(
         "shell-handed-over",
-        "dup2 fileno",
         r"\bdup2\s{0,4}\(\s{0,4}\w{1,40}\.fileno\s{0,4}\(\s{0,4}\)\s{0,4},\s{0,4}[012]",
     ),
     Pattern(
         "secret-sent",
-        "post|urlopen|sendall environ",
         r"\b(?:post|urlopen|sendall)\s{0,4}\([^\n]{0,160}\b(?:dict\s{0,4}\(\s{0,4}os\.environ|os\.environ\.(?:items|copy)|str\s{0,4}\(\s{0,4}os\.environ|dumps\s{0,4}\(\s{0,4}(?:dict\()?os\.environ)",
     ),
     Pattern(
         "hidden-call",
-        "getattr import",
         r"\bgetattr\s{0,4}\(\s{0,4}__import__\s{0,4}\(\s{0,4}[\"'][^\"'\n]{0,20}[\"']\s{0,4}(?:\+|\))",
     ),
 )

@@ -36,95 +36,72 @@ _USER = (
 PATTERNS: tuple[Pattern, ...] = (
     Pattern(
         "defender-off",
-        "mppreference",
         r"\b(?:add|set)-mppreference\b[^\n]{0,200}-exclusion(?:path|process|extension)\b",
     ),
-    Pattern("defender-off", "mppreference", r"\bset-mppreference\b[^\n]{0,200}-disable\w{3,40}\s{1,4}(?:\$true|1)\b"),
-    Pattern("defender-off", "windefend", r"\b(?:sc(?:\.exe)?|net|stop-service)\b[^\n]{0,40}\bwindefend\b"),
-    Pattern("defender-off", "disableantispyware", r"\bdisableantispyware\b[^\n]{0,60}\b1\b"),
+    Pattern("defender-off", r"\bset-mppreference\b[^\n]{0,200}-disable\w{3,40}\s{1,4}(?:\$true|1)\b"),
+    Pattern("defender-off", r"\b(?:sc(?:\.exe)?|net|stop-service)\b[^\n]{0,40}\bwindefend\b"),
+    Pattern("defender-off", r"\bdisableantispyware\b[^\n]{0,60}\b1\b"),
     Pattern(
         "protection-off",
-        "netsh",
         r"\bnetsh\s{1,4}(?:advfirewall|firewall)\b[^\n]{0,60}\b(?:state\s{1,4}off|mode=disable)",
     ),
-    Pattern("scan-bypass", "amsiutils|amsiinitfailed|amsiscanbuffer", r"amsi(?:utils|initfailed|scanbuffer)"),
-    Pattern("system-tool-script", "mshta", r"\bmshta(?:\.exe)?\s{1,4}[\"']?(?:https?:|javascript:|vbscript:)"),
-    Pattern("system-tool-script", "regsvr32", r"\bregsvr32(?:\.exe)?\b[^\n]{0,80}/i:[\"']?https?:"),
+    Pattern("scan-bypass", r"amsi(?:utils|initfailed|scanbuffer)"),
+    Pattern("system-tool-script", r"\bmshta(?:\.exe)?\s{1,4}[\"']?(?:https?:|javascript:|vbscript:)"),
+    Pattern("system-tool-script", r"\bregsvr32(?:\.exe)?\b[^\n]{0,80}/i:[\"']?https?:"),
     Pattern(
         "system-tool-script",
-        "rundll32",
         r"\brundll32(?:\.exe)?\b[^\n]{0,40}(?:javascript:|url\.dll,|mshtml[^\n]{0,20}runhtml)",
     ),
-    Pattern("system-tool-script", "wmic", r"\bwmic\b[^\n]{0,80}/format:[\"']?https?:"),
-    Pattern(
-        "system-tool-download", "certutil", r"\bcertutil(?:\.exe)?\b[^\n]{0,60}[-/](?:urlcache|decode|decodehex)\b"
-    ),
-    Pattern("system-tool-download", "bitsadmin", r"\bbitsadmin(?:\.exe)?\b[^\n]{0,60}/transfer\b"),
-    Pattern(
-        "delete-shadows", "vssadmin", r"\bvssadmin(?:\.exe)?\s{1,4}(?:delete\s{1,4}shadows|resize\s{1,4}shadowstorage)"
-    ),
-    Pattern("delete-shadows", "shadowcopy|win32_shadowcopy", r"\bshadowcopy\b[^\n]{0,60}\bdelete\b"),
-    Pattern(
-        "delete-shadows", "wbadmin", r"\bwbadmin(?:\.exe)?\s{1,4}delete\s{1,4}(?:catalog|systemstatebackup|backup)"
-    ),
-    Pattern("delete-shadows", "bcdedit", r"\bbcdedit\b[^\n]{0,60}recoveryenabled\s{1,4}no\b"),
+    Pattern("system-tool-script", r"\bwmic\b[^\n]{0,80}/format:[\"']?https?:"),
+    Pattern("system-tool-download", r"\bcertutil(?:\.exe)?\b[^\n]{0,60}[-/](?:urlcache|decode|decodehex)\b"),
+    Pattern("system-tool-download", r"\bbitsadmin(?:\.exe)?\b[^\n]{0,60}/transfer\b"),
+    Pattern("delete-shadows", r"\bvssadmin(?:\.exe)?\s{1,4}(?:delete\s{1,4}shadows|resize\s{1,4}shadowstorage)"),
+    Pattern("delete-shadows", r"\bshadowcopy\b[^\n]{0,60}\bdelete\b"),
+    Pattern("delete-shadows", r"\bwbadmin(?:\.exe)?\s{1,4}delete\s{1,4}(?:catalog|systemstatebackup|backup)"),
+    Pattern("delete-shadows", r"\bbcdedit\b[^\n]{0,60}recoveryenabled\s{1,4}no\b"),
     Pattern(
         "windows-credentials",
-        "mimikatz|sekurlsa|lsadump",
         r"\b(?:invoke-mimikatz|mimikatz\.exe|sekurlsa::|lsadump::)",
     ),
-    Pattern(
-        "windows-credentials", "lsass|comsvcs", r"\b(?:procdump\w{0,3}|rundll32)\b[^\n]{0,80}\b(?:lsass|minidump)\b"
-    ),
+    Pattern("windows-credentials", r"\b(?:procdump\w{0,3}|rundll32)\b[^\n]{0,80}\b(?:lsass|minidump)\b"),
     Pattern(
         "windows-credentials",
-        "hklm sam|security|system",
         r"\breg(?:\.exe)?\s{1,4}save\s{1,4}[\"']?hklm\\(?:sam|security|system)\b",
     ),
     Pattern(
         "windows-credentials",
-        "ntdsutil|ntds",
         r"\bntdsutil\b[^\n]{0,80}\bifm\b|\bntds\.dit\b[^\n]{0,60}\b(?:copy|esentutl)",
     ),
-    Pattern("windows-credentials", "netsh wlan", r"\bnetsh\s{1,4}wlan\b[^\n]{0,60}\bkey=clear\b", severity="warn"),
+    Pattern("windows-credentials", r"\bnetsh\s{1,4}wlan\b[^\n]{0,60}\bkey=clear\b", severity="warn"),
     Pattern(
         "windows-autostart",
-        "run|runonce",
         r"\b(?:reg(?:\.exe)?\s{1,4}add|(?:set|new)-itemproperty)\b[^\n]{0,120}\\currentversion\\run(?:once)?\b[^\n]{0,300}",
     ),
-    Pattern(
-        "windows-autostart", "schtasks", r"\bschtasks(?:\.exe)?\b[^\n]{0,60}/create\b[^\n]{0,300}", severity="info"
-    ),
+    Pattern("windows-autostart", r"\bschtasks(?:\.exe)?\b[^\n]{0,60}/create\b[^\n]{0,300}", severity="info"),
     Pattern(
         "windows-autostart",
-        "scheduledtask|scheduledtaskaction",
         r"\b(?:register-scheduledtask|new-scheduledtaskaction)\b[^\n]{0,300}",
         severity="info",
     ),
     Pattern(
         "windows-autostart",
-        "startup",
         r"\b(?:copy|copy-item|move|move-item|xcopy)\b[^\n]{0,200}\\start menu\\programs\\startup\b",
     ),
     Pattern(
         "wipe-home",
-        "remove|rm|ri|del|rd|rmdir",
         rf"\b(?:remove-item|rm|ri|del|rmdir|rd)\b(?=[^\n|;]{{0,160}}-recurse)(?=[^\n|;]{{0,160}}-force)[^\n|;]{{0,120}}[\s\"']{_USER}\\?\*?[\"']?(?=[\s;|\"']|$)",
     ),
     Pattern(
         "wipe-home",
-        "del|erase|rd|rmdir",
         r"\b(?:del|erase|rd|rmdir)\b(?=[^\n|&]{0,60}/s)(?=[^\n|&]{0,60}/q)[^\n|&]{0,60}\s[\"']?(?:c:\\?(?:\*(?:\.\*)?)?|%userprofile%\\?\*?|c:\\users\\?\*?|c:\\windows\\?\*?)[\"']?(?=\s|$|&)",
     ),
     Pattern(
         "wipe-disk",
-        "format|clear",
         r"(?:^|[\n&|;]\s{0,4})format(?:\.com)?\s{1,4}[c-z]:|\bclear-disk\b[^\n]{0,80}-removedata",
     ),
-    Pattern("split-command", "pshome|comspec|shellid", r"\$(?:pshome|env:comspec|shellid)\s{0,2}\[\s{0,2}\d"),
+    Pattern("split-command", r"\$(?:pshome|env:comspec|shellid)\s{0,2}\[\s{0,2}\d"),
     Pattern(
         "shell-handed-over",
-        "tcpclient",
         r"\btcpclient\b[\s\S]{0,1500}?\b(?:iex|invoke-expression|cmd\.exe|powershell\.exe)\b",
     ),
 )
@@ -142,7 +119,7 @@ def _judged(text: str, line: int, depth: int) -> tuple[list[Hit], list[Fact]]:
     words = vocabulary(clean)
     hits: list[Hit] = []
     facts: list[Fact] = []
-    for pattern, match in search(PATTERNS, clean, words):
+    for pattern, match in search(PATTERNS, clean):
         severity = pattern.severity
         if pattern.rule == "windows-autostart" and _FROM_ELSEWHERE.search(match[0]):
             severity = "critical"
