@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from whet.guard import flow
 from whet.guard.documents import Document, Kind
 from whet.guard.finding import Fact, Hit
-from whet.guard.python.data import parsed
 from whet.guard.python.package import Package
-from whet.guard.python.values import UNKNOWN
+from whet.guard.taint.formats import parsed
+from whet.guard.taint.value import UNKNOWN
 
 _KINDS: dict[str, Kind] = {
     "py": "python",

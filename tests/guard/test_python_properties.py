@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from whet.guard.python.checker import check
-from whet.guard.python.fold import DECODERS, binary, decoded, formatted, method, percent
-from whet.guard.python.values import LONGEST, UNKNOWN
+from whet.guard.taint.fold import DECODERS, binary, decoded, formatted, method, percent
 from whet.guard.taint.mark import HOLE
+from whet.guard.taint.value import LONGEST, UNKNOWN
 
 NAMES = st.from_regex(r"[a-z]{3,8}_[a-z]{2,6}", fullmatch=True)
 PIECES = (

@@ -4,20 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from whet.guard.python.fold import binary
 from whet.guard.python.tables import bare
-from whet.guard.python.values import NOTHING, UNKNOWN, Function, Hidden, Klass, Value
-from whet.guard.taint.mark import ENVIRONMENT, NO_MARKS, Mark
+from whet.guard.python.values import Function, Klass
+from whet.guard.taint.fold import binary
+from whet.guard.taint.mark import ENVIRONMENT, Mark
 from whet.guard.taint.secret import secret_key
-
-
-def union(values: list[Value]) -> frozenset[Mark]:
-    """The marks of all of them."""
-    marks = NO_MARKS
-    for value in values:
-        if value.marks:
-            marks |= value.marks
-    return marks
+from whet.guard.taint.value import NOTHING, UNKNOWN, Hidden, Value, union
 
 
 def several(marks: frozenset[Mark]) -> list[Mark]:
@@ -119,7 +111,7 @@ def item(owner: Value, key: Value) -> Value:
 
 def variable(key: Value) -> Value:
     """A named variable of the environment."""
-    name = key.text()
+    name = key.said
     if name in ("HOME", "USERPROFILE"):
         return Value("~")
     mark = secret_key(name)

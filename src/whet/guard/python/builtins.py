@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
-from whet.guard.python.access import attribute, combined, gathered, union, variable
-from whet.guard.python.fold import bounded
+from whet.guard.python.access import attribute, combined, gathered, variable
 from whet.guard.python.started import imported
 from whet.guard.python.tables import DANGEROUS, bare
-from whet.guard.python.values import NOTHING, UNKNOWN, Function, Hidden, Klass, Partial, Value, known
+from whet.guard.python.values import Function, Klass, Partial
+from whet.guard.taint.fold import bounded
 from whet.guard.taint.mark import HOLE, Mark
+from whet.guard.taint.value import NOTHING, UNKNOWN, Hidden, Value, known, union
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -154,7 +155,7 @@ def _reversed(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  hand
 def _join(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  handlers share one signature
     path = ""
     for value in this.args:
-        part = value.text() or HOLE
+        part = value.said or HOLE
         path = part if part.startswith(("/", "~")) or not path else f"{path.rstrip('/')}/{part}"
     hidden: Hidden = ""
     for value in this.args:
@@ -174,7 +175,7 @@ def _same(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  handlers
 
 
 def _dirname(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  handlers share one signature
-    text = this.arg(0).text()
+    text = this.arg(0).said
     return Value(text.rpartition("/")[0] or HOLE, marks=this.arg(0).marks)
 
 
@@ -183,7 +184,7 @@ def _home(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  handlers
 
 
 def _temporary(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  handlers share one signature
-    path = f"<tmp{this.node.lineno}>{this.words['suffix'].text() if 'suffix' in this.words else ''}"
+    path = f"<tmp{this.node.lineno}>{this.words['suffix'].said if 'suffix' in this.words else ''}"
     if this.name == "tempfile.mkstemp":
         return Value([UNKNOWN, path])
     if this.name == "tempfile.NamedTemporaryFile":
@@ -193,14 +194,14 @@ def _temporary(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  han
 
 def _variable(reader: Reader, this: Call) -> Value | None:
     key = this.arg(0, "key")
-    return reader.exported.get(key.text()) or variable(key)
+    return reader.exported.get(key.said) or variable(key)
 
 
 def _getter(reader: Reader, this: Call) -> Value | None:
     if not this.args or not this.node.args:
         return None
     return Value(
-        name="operator.attrgetter", path=this.args[0].text(), hidden=spelled(reader, this.node.args[0], this.args[0])
+        name="operator.attrgetter", path=this.args[0].said, hidden=spelled(reader, this.node.args[0], this.args[0])
     )
 
 
@@ -213,7 +214,7 @@ def _type(reader: Reader, this: Call) -> Value | None:
     body = this.node.args[2] if len(this.node.args) == 3 else None
     if not isinstance(body, ast.Dict):
         return None
-    klass = Klass(this.arg(0).text(), ())
+    klass = Klass(this.arg(0).said, ())
     for key, value in zip(body.keys, body.values, strict=True):
         if isinstance(key, ast.Constant) and isinstance(key.value, str):
             inner = value.args[0] if isinstance(value, ast.Call) and value.args else value

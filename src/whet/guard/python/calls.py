@@ -11,32 +11,21 @@ import ast
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from whet.guard.python.access import attribute, several, union, variable
+from whet.guard.python.access import attribute, several, variable
 from whet.guard.python.builtins import SPECIAL, attribute_method
-from whet.guard.python.data import PARSERS, parsed
 from whet.guard.python.execute import execute, unveiled
 from whet.guard.python.files import dumped, files, written
-from whet.guard.python.fold import DECODERS, decoded, method
 from whet.guard.python.harm import harm
 from whet.guard.python.loops import chain, hooked, outlives, put
 from whet.guard.python.network import network
 from whet.guard.python.statements import block
 from whet.guard.python.tables import COPIERS, DANGEROUS, NUMBERS, ROOTS, bare
-from whet.guard.python.values import (
-    NOTHING,
-    UNKNOWN,
-    Function,
-    Hidden,
-    Klass,
-    Partial,
-    Scope,
-    Value,
-    either,
-    joined,
-    words,
-)
+from whet.guard.python.values import Function, Klass, Partial, words
 from whet.guard.tables import api
+from whet.guard.taint.fold import DECODERS, decoded, method
+from whet.guard.taint.formats import PARSERS, parsed
 from whet.guard.taint.mark import NO_MARKS, Mark
+from whet.guard.taint.value import NOTHING, UNKNOWN, Hidden, Scope, Value, either, joined, union
 
 if TYPE_CHECKING:
     from whet.guard.python.reader import Reader
@@ -185,10 +174,10 @@ def _of_value(this: Call) -> Value | None:
         verb == "decode"
         and isinstance(owner.const, bytes)
         and this.args
-        and this.args[0].text() in ("hex", "base64", "rot13", "zlib")
+        and this.args[0].said in ("hex", "base64", "rot13", "zlib")
     ):
         const = method(verb, owner.const, [this.args[0].const], {})
-        return Value(const, marks=owner.marks | {Mark("decoded", this.args[0].text())}, hidden="decoded")
+        return Value(const, marks=owner.marks | {Mark("decoded", this.args[0].said)}, hidden="decoded")
     if isinstance(owner.const, (str, bytes, dict)):
         words = {key: value.const for key, value in this.words.items()}
         const = method(verb, owner.const, [value.const for value in this.args], words)
@@ -311,7 +300,7 @@ def _store(this: Call, name: str, keys: list[str]) -> None:
 def _saved(reader: Reader, this: Call) -> None:
     """A value that writes itself: into a file, or into a buffer that goes by a name."""
     first, node = this.args[0], this.node.args[0]
-    if isinstance(node, ast.Name) and not first.text() and not first.path:
+    if isinstance(node, ast.Name) and not first.said and not first.path:
         this.scope.home(node.id).names[node.id] = first.marked(*this.owner.marks)
     else:
         written(reader, first, node, Value(marks=this.owner.marks), this.node)

@@ -19,8 +19,8 @@ from whet.guard.python.execute import shell_seen
 from whet.guard.python.harm import together
 from whet.guard.python.reader import STEPS, Reader
 from whet.guard.python.statements import block
-from whet.guard.python.values import NOTHING, Value
 from whet.guard.tables import api
+from whet.guard.taint.value import NOTHING, Value
 
 if TYPE_CHECKING:
     from whet.guard.finding import Severity

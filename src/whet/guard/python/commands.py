@@ -13,8 +13,8 @@ from whet.guard.hosts import URL, host_of
 from whet.guard.places import places
 from whet.guard.python.files import judge_content, key_of, read, under
 from whet.guard.python.network import judge_marks
-from whet.guard.python.values import UNKNOWN, Value, strings
 from whet.guard.taint.mark import HOLE, NO_MARKS, Mark
+from whet.guard.taint.value import UNKNOWN, Value, strings
 
 if TYPE_CHECKING:
     from whet.guard.python.calls import Call
@@ -63,8 +63,8 @@ def fed(reader: Reader, this: Call, text: str, content: Value) -> None:
             reader.hit("exec-fetched", this.node, None, "", "It gives an interpreter what it fetched")
         elif "decoded" in kinds:
             reader.hit("exec-decoded", this.node, None, "", "It gives an interpreter what it decoded")
-        elif content.text():
-            reader.look(this.node)(content.text(), bool(interpreter[2]))
+        elif content.said:
+            reader.look(this.node)(content.said, bool(interpreter[2]))
 
 
 def _judge(reader: Reader, this: Call, text: str, program: str, marks: frozenset[Mark]) -> None:
@@ -126,9 +126,7 @@ def container(reader: Reader, this: Call) -> Value | None:
     mounts = [text for word in ("volumes", "mounts") if word in this.words for text in strings(this.words[word].const)]
     whole = any(mount == "/" or mount.startswith("/:") for mount in mounts)
     socket = any("docker.sock" in mount for mount in mounts)
-    powerful = (
-        this.words.get("privileged", Value()).const is True or this.words.get("pid_mode", Value()).text() == "host"
-    )
+    powerful = this.words.get("privileged", Value()).const is True or this.words.get("pid_mode", Value()).said == "host"
     if whole or socket:
         secret = any(place.kind == "secret" and place.grave for place in places(text))
         grave = _ESCAPE.search(text) is not None or (whole and secret)

@@ -7,14 +7,14 @@ import shlex
 from typing import TYPE_CHECKING
 
 from whet.guard.hosts import URL
-from whet.guard.python.access import files_of, union
+from whet.guard.python.access import files_of
 from whet.guard.python.commands import container, fed, pushed, sends, shown
 from whet.guard.python.files import key_of, under
 from whet.guard.python.started import ran_file, written_before
 from whet.guard.python.tables import CODE, LOADERS, RUNNERS, SHELLS, SPAWNS
-from whet.guard.python.values import NOTHING, UNKNOWN, Hidden, Value, known
 from whet.guard.taint.mark import HOLE, NO_MARKS, Mark, comes_from, subject_of
 from whet.guard.taint.secret import printed_by
+from whet.guard.taint.value import NOTHING, UNKNOWN, Hidden, Value, known, union
 
 if TYPE_CHECKING:
     import ast
@@ -57,7 +57,7 @@ def execute(reader: Reader, this: Call) -> Value | None:
         ran_file(
             reader,
             this.node,
-            frozenset(mark for mark in under(reader, this.args[-1].text()) if mark.kind == "fetched")
+            frozenset(mark for mark in under(reader, this.args[-1].said) if mark.kind == "fetched")
             if this.args
             else NO_MARKS,
         )
@@ -65,7 +65,7 @@ def execute(reader: Reader, this: Call) -> Value | None:
     if name.startswith("docker."):
         return container(reader, this)
     if name.endswith((".exec_module", ".load_module")):
-        path = this.owner.path or this.owner.text()
+        path = this.owner.path or this.owner.said
         ran_file(reader, this.node, reader.files.get(path, NO_MARKS) | this.owner.marks)
         return NOTHING
     if name == "importlib.util.spec_from_file_location":
@@ -105,7 +105,7 @@ def _code(reader: Reader, this: Call) -> Value | None:
 
 def _decoded(reader: Reader, this: Call, source: Value) -> None:
     """Code that was decoded or put together: judged by what it turns out to be, where that can be seen."""
-    text = source.text() if known(source.const) else ""
+    text = source.said if known(source.const) else ""
     if text and HOLE not in text:
         bad = _inside(reader, this, text)
         harmless = not bad and not _POWER.search(text) and _is_code(text)
@@ -160,7 +160,7 @@ def _program(reader: Reader, this: Call) -> Value | None:
     shell = this.words.get("shell")
     if this.name in SPAWNS:
         if this.name == "runpy.run_path":
-            reader.fact("execute", "a file", this.node, first.text())
+            reader.fact("execute", "a file", this.node, first.said)
             ran_file(reader, this.node, written_before(reader, this, [first]))
             return NOTHING
         offset = 1 if this.name.startswith("os.spawn") else 0
@@ -189,7 +189,7 @@ def _program(reader: Reader, this: Call) -> Value | None:
 
 def _command(reader: Reader, this: Call, command: Value, given: list[Value], shell: bool) -> Value:
     """A command, as text for a shell or as a list of words."""
-    text = command.text()
+    text = command.said
     if isinstance(command.const, list):
         words = [part if isinstance(part, str) else HOLE for part in command.const]
         command = Value(words, marks=command.marks, hidden=command.hidden)

@@ -7,16 +7,16 @@ import re
 from typing import TYPE_CHECKING
 
 from whet.guard.places import places
-from whet.guard.python.access import union
-from whet.guard.python.data import ini
 from whet.guard.python.loops import named_places
-from whet.guard.python.values import NOTHING, UNKNOWN, Value, limited, strings, words
+from whet.guard.python.values import words
 from whet.guard.tables import api
 from whet.guard.taint.files import judge_kept
+from whet.guard.taint.formats import ini
 from whet.guard.taint.harm import is_home as is_home_path
 from whet.guard.taint.harm import judge_emptied
 from whet.guard.taint.mark import HOLE, NO_MARKS, Mark
 from whet.guard.taint.persist import judge_written, written_places
+from whet.guard.taint.value import NOTHING, UNKNOWN, Value, limited, strings, union
 
 if TYPE_CHECKING:
     from whet.guard.python.calls import Call
@@ -49,7 +49,7 @@ _HOME_FILES = frozenset((Mark("secret", "files of the home directory", "~", whol
 
 def key_of(value: Value, node: ast.expr | None) -> str:
     """What a path is told apart by: its text, or the name it goes by."""
-    text = value.path or value.text()
+    text = value.path or value.said
     if text.replace(HOLE, "").strip("/. "):
         return text
     if isinstance(node, ast.Name):
@@ -121,7 +121,7 @@ def written(
     reader: Reader, path: Value, node: ast.expr | None, content: Value, where: ast.AST, appends: bool = False
 ) -> None:
     """Note what is written where, and judge the place."""
-    text = path.path or path.text()
+    text = path.path or path.said
     key = key_of(path, node)
     reader.files[key] = reader.files.get(key, NO_MARKS) | content.marks or NO_MARKS
     reader.report(judge_kept(content.marks, text), where)
@@ -136,7 +136,7 @@ def judge_content(reader: Reader, path: str, content: Value, where: ast.AST, app
     """Judge what is written to a path."""
     for place in written_places(path):
         reader.fact("write", place.what, where, path, grave=True)
-    said = content.text() or "\n".join(strings(content.const, 200))
+    said = content.said or "\n".join(strings(content.const, 200))
     reader.report(judge_written(path, said, content.marks, reader.look(where), appends=appends), where)
 
 
@@ -186,7 +186,7 @@ def _held(reader: Reader, this: Call, first: ast.expr | None) -> Value:
     if "fileobj" in this.words:
         path = this.words["fileobj"]
         first = next((word.value for word in this.node.keywords if word.arg == "fileobj"), None)
-    reading = not any(letter in this.arg(1, "mode").text() for letter in "wax")
+    reading = not any(letter in this.arg(1, "mode").said for letter in "wax")
     marks = read(reader, path, first, this.node) | path.marks if reading else NO_MARKS
     return Value(name=this.name, marks=marks, path=key_of(path, first))
 
@@ -197,7 +197,7 @@ def _archived(reader: Reader, this: Call) -> Value:
     marks = read(reader, root, None, this.node) | named_places([root.const])
     if is_home(root):
         marks |= _HOME_FILES
-    path = f"{this.arg(0).text()}.{this.arg(1, 'format').text()}"
+    path = f"{this.arg(0).said}.{this.arg(1, 'format').said}"
     written(reader, Value(path), None, Value(marks=marks), this.node)
     return Value(path, marks=marks)
 
@@ -206,8 +206,8 @@ def _configured(reader: Reader, this: Call, first: ast.expr | None) -> Value | N
     """A parser of settings: what it holds is what the file holds that it reads."""
     target, old = _owner(this), this.owner
     if this.verb in ("get", "items") and isinstance(old.const, dict):
-        section = old.const.get(this.arg(0).text(), {})
-        const = section.get(this.arg(1).text(), UNKNOWN) if this.verb == "get" else list(map(list, section.items()))
+        section = old.const.get(this.arg(0).said, {})
+        const = section.get(this.arg(1).said, UNKNOWN) if this.verb == "get" else list(map(list, section.items()))
         return Value(const, marks=old.marks)
     if this.verb not in ("read", "read_file", "read_string") or not isinstance(target, ast.Name):
         return None
@@ -234,7 +234,7 @@ def _opened(reader: Reader, this: Call) -> Value:
     of_path = this.name == "pathlib.Path.open"
     path = this.owner if of_path else this.arg(0, "file")
     path_node = _owner(this) if of_path else (node.args[0] if node.args else None)
-    mode = this.arg(0 if of_path else 1, "mode").text()
+    mode = this.arg(0 if of_path else 1, "mode").said
     key = key_of(path, path_node)
     if any(letter in mode for letter in "wax+"):
         _overwrites(reader, path, node)
@@ -252,8 +252,8 @@ def _overwrites(reader: Reader, path: Value, node: ast.AST) -> None:
 
 def _listed(reader: Reader, this: Call) -> Value:
     path = this.owner if this.name.startswith("pathlib.") else this.arg(0)
-    pattern = this.arg(0).text() if this.name.startswith("pathlib.") and this.args else ""
-    text = path.text()
+    pattern = this.arg(0).said if this.name.startswith("pathlib.") and this.args else ""
+    text = path.said
     marks = set(path.marks) | named_places([f"{text}/{pattern}" if pattern else text])
     if is_home(path):
         marks.add(Mark("place", "the home directory", "~"))

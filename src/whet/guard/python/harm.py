@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from whet.guard.places import places
 from whet.guard.python.files import is_home
-from whet.guard.python.values import NOTHING, Value, strings, words
+from whet.guard.python.values import words
 from whet.guard.tables import api
 from whet.guard.taint.harm import is_ransom_note, is_wallet, judge_removed, judge_together, names_miner, names_wallet
+from whet.guard.taint.value import NOTHING, Value, strings
 
 if TYPE_CHECKING:
     from whet.guard.finding import Severity
@@ -70,7 +71,7 @@ def _removed(reader: Reader, this: Call) -> Value:
     target = this.owner if this.name.startswith("pathlib.") else this.arg(0, "path")
     reader.report(judge_removed(strings(target.const, 5), whole=this.name == "shutil.rmtree"), this.node)
     if any(mark.kind == "place" and mark.subject == "~" for mark in target.marks) and is_home(target):
-        reader.hit("wipe-home", this.node, None, target.text()[:80])
+        reader.hit("wipe-home", this.node, None, target.said[:80])
     if any(mark.kind in ("place", "folder") and mark.subject in ("~", "~/") for mark in target.marks):
         reader.did.setdefault("removes at home", this.node.lineno)
     return NOTHING
@@ -107,11 +108,11 @@ def _memory(reader: Reader, this: Call) -> Value | None:
 
 def _registry(reader: Reader, this: Call) -> None:
     key = this.arg(0)
-    for place in places(key.text().replace("\\\\", "\\")):
+    for place in places(key.said.replace("\\\\", "\\")):
         if place.kind == "start":
-            program = next((value.text() for value in reversed(this.args) if value.text()), "")
+            program = next((value.said for value in reversed(this.args) if value.said), "")
             severity: Severity = "critical" if _STRAY.search(program) else "warn"
-            reader.hit("writes-start-file", this.node, severity, key.text(), "It makes a program start with Windows")
+            reader.hit("writes-start-file", this.node, severity, key.said, "It makes a program start with Windows")
 
 
 def together(reader: Reader, tree: ast.Module, text: str) -> None:

@@ -6,10 +6,11 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from whet.guard.places import places
-from whet.guard.python.access import gathered, item, union
+from whet.guard.python.access import gathered, item
 from whet.guard.python.tables import SECRET_FILTER
-from whet.guard.python.values import NOTHING, UNKNOWN, Function, Klass, Scope, Value, known, strings
+from whet.guard.python.values import Function, Klass
 from whet.guard.taint.mark import HOLE, NO_MARKS, Mark
+from whet.guard.taint.value import NOTHING, UNKNOWN, Scope, Value, known, strings, union
 
 if TYPE_CHECKING:
     from whet.guard.python.reader import Reader

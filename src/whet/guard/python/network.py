@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from whet.guard.hosts import host_of
 from whet.guard.places import places
-from whet.guard.python.access import union
 from whet.guard.python.files import dumped, read, written
 from whet.guard.python.tables import (
     CAPTURED,
@@ -21,11 +20,12 @@ from whet.guard.python.tables import (
     UPLOADS,
     is_http,
 )
-from whet.guard.python.values import NOTHING, UNKNOWN, Function, Value
+from whet.guard.python.values import Function
 from whet.guard.taint.files import judge_kept
 from whet.guard.taint.mark import HOLE, NO_MARKS, Kind, Mark
 from whet.guard.taint.network import host_at, judge_lookup, judge_request
 from whet.guard.taint.secret import belongs
+from whet.guard.taint.value import NOTHING, UNKNOWN, Value, union
 
 if TYPE_CHECKING:
     from whet.guard.python.calls import Call
@@ -50,7 +50,7 @@ def network(reader: Reader, this: Call) -> Value | None:
         reader.fact("source", what, this.node, name, grave)
         if what == "the clipboard":
             reader.did.setdefault("pastes", this.node.lineno)
-        if what in CAPTURED and this.args and this.args[0].text():
+        if what in CAPTURED and this.args and this.args[0].said:
             written(reader, this.args[0], this.node.args[0], Value(marks=frozenset((mark,))), this.node)
         return Value(marks=frozenset((mark,)))
     if name == "print":
@@ -68,7 +68,7 @@ def network(reader: Reader, this: Call) -> Value | None:
         return Value(
             name="urllib.request.Request",
             marks=union(body),
-            path=this.arg(0, "url").text(),
+            path=this.arg(0, "url").said,
             hidden=this.arg(0, "url").hidden,
         )
     if name in ("urllib.request.urlretrieve", "urllib.urlretrieve", "wget.download"):
@@ -129,7 +129,7 @@ def _shown(reader: Reader, this: Call) -> None:
     for one in judge_kept(union(this.args), ""):
         reader.hit(one.rule, this.node, *one[1:])
     for value in this.args:
-        text = value.text()
+        text = value.said
         for mark in value.marks:
             if mark.kind == "fetched" and mark.grave:
                 reader.fact("fetch", "text that is shown", this.node, mark.subject, grave=True)
@@ -145,7 +145,7 @@ _HANDLERS = ("HTTPHandler", "SMTPHandler", "SocketHandler", "DatagramHandler", "
 def _logged(reader: Reader, this: Call) -> None:
     """A log that goes to another machine, and what is written to it."""
     if this.verb in _HANDLERS:
-        host = host_of(this.arg(0, "host").text() or "unknown.host")
+        host = host_of(this.arg(0, "host").said or "unknown.host")
         if not host.near:
             reader.did.setdefault("logs away", this.node.lineno)
     elif any(
@@ -177,7 +177,7 @@ def _http(reader: Reader, this: Call) -> Value:
         value for word, value in this.words.items() if word not in HEADERS and word != "url"
     ]
     if this.verb in ("post", "put", "patch", "request", "send", "ws_connect"):
-        reader.fact("sink", f"HTTP {this.verb.upper()}", this.node, url.text() or HOLE, host_at(url.text()).shady)
+        reader.fact("sink", f"HTTP {this.verb.upper()}", this.node, url.said or HOLE, host_at(url.said).shady)
     _tls(reader, this)
     return judged(reader, this, url, body, [value for word, value in this.words.items() if word in HEADERS])
 
@@ -205,14 +205,14 @@ def _sent(reader: Reader, this: Call, what: str) -> Value:
         else:
             body, head = [this.arg(1, "data"), url], [value for word, value in this.words.items() if word in HEADERS]
     elif what in ("SFTP", "cloud storage", "FTP"):
-        paths = [Value(marks=read(reader, value, None, this.node)) for value in this.args[:1] if value.text()]
+        paths = [Value(marks=read(reader, value, None, this.node)) for value in this.args[:1] if value.said]
         body = [
             *body,
             *(Value(marks=frozenset(mark for mark in value.marks if mark.kind == "secret")) for value in paths),
         ]
     if this.verb == "sendto" and isinstance(target := this.arg(1).const, (list, tuple)) and target:
         url = Value(target[0] if isinstance(target[0], str) else UNKNOWN)
-    reader.fact("sink", what, this.node, url.text(), host_at(url.text()).shady)
+    reader.fact("sink", what, this.node, url.said, host_at(url.said).shady)
     return judged(reader, this, url, body, head)
 
 
@@ -225,9 +225,9 @@ def _retrieved(reader: Reader, this: Call) -> Value:
 
 def judged(reader: Reader, this: Call, url: Value, body: list[Value], head: list[Value]) -> Value:
     """A request: judge what it carries, and mark what it brings."""
-    host = host_at(url.text())
+    host = host_at(url.said)
     marks = union([*body, url])
-    known = url.text()
+    known = url.said
     shape = " ".join(dumped(value) for value in body if value.marks)
     judge_marks(reader, this, known, marks, union(head), shape)
     local = any(mark.kind in ("secret", "env", "key", "file") for mark in marks)
@@ -265,7 +265,7 @@ def judge_marks(
 def _lookup(reader: Reader, this: Call) -> Value:
     """A name lookup whose name carries data."""
     name = this.arg(0, "qname")
-    text = name.text()
+    text = name.said
     for one in judge_lookup(text, name.marks, hidden=bool(name.hidden)):
         reader.fact("sink", "a name lookup", this.node, text, grave=True)
         reader.hit(one.rule, this.node, *one[1:])

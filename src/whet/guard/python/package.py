@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 
 from whet.guard.python.checker import LARGEST, check, finished, parse, read_text
 from whet.guard.python.reader import Reader
-from whet.guard.python.values import UNKNOWN, Klass
+from whet.guard.python.values import Klass
 from whet.guard.rules import severity_of
 from whet.guard.taint.mark import HOLE
+from whet.guard.taint.value import UNKNOWN
 
 if TYPE_CHECKING:
     import ast

@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 from whet.guard.finding import Fact, Hit, rank
 from whet.guard.patterns import shorten
-from whet.guard.python.access import attribute, combined, gathered, item, union
+from whet.guard.python.access import attribute, combined, gathered, item
 from whet.guard.python.calls import call, invoke
-from whet.guard.python.fold import as_text, bounded
 from whet.guard.python.loops import comprehension
 from whet.guard.python.tables import BUILTINS, MODULES
-from whet.guard.python.values import NOTHING, UNKNOWN, Function, Hidden, Scope, Value, either, joined
+from whet.guard.python.values import Function
 from whet.guard.rules import severity_of
+from whet.guard.taint.fold import as_text, bounded
 from whet.guard.taint.mark import HOLE, Mark
+from whet.guard.taint.value import NOTHING, UNKNOWN, Hidden, Scope, Value, either, joined, union
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

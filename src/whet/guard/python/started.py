@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from whet.guard.python.access import files_of
 from whet.guard.python.files import above, key_of
-from whet.guard.python.values import NOTHING, UNKNOWN, Value
 from whet.guard.taint.execute import judge_started
 from whet.guard.taint.mark import HOLE, NO_MARKS, Mark
+from whet.guard.taint.value import NOTHING, UNKNOWN, Value
 
 if TYPE_CHECKING:
     import ast

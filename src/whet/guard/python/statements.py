@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 from whet.guard.python.access import attribute, combined, several
 from whet.guard.python.loops import bind, element, picks, without_environment
 from whet.guard.python.started import imported
-from whet.guard.python.values import Function, Klass, Scope, Value, joined
+from whet.guard.python.values import Function, Klass
 from whet.guard.taint.mark import HOLE
 from whet.guard.taint.secret import secret_name
+from whet.guard.taint.value import Scope, Value, joined
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,7 +51,7 @@ def _augmented(reader: Reader, node: Any, scope: Scope) -> None:
     old = reader.value(node.target, scope) if isinstance(node.target, (ast.Name, ast.Attribute)) else Value()
     new = combined(type(node.op).__name__, old, value)
     if reader.branch and isinstance(new.const, (str, bytes)):
-        new = Value(f"{new.text()[:200]}{HOLE}", "", new.marks, new.hidden)
+        new = Value(f"{new.said[:200]}{HOLE}", "", new.marks, new.hidden)
     if reader.branch and value.marks and isinstance(node.op, ast.Add):
         new = new.marked(*several(value.marks))
     bind(reader, node.target, new, scope)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from whet.guard.python.values import UNKNOWN
 from whet.guard.taint.mark import HOLE
+from whet.guard.taint.value import UNKNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Callable
