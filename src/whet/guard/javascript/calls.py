@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cmp_to_key, lru_cache
 from typing import TYPE_CHECKING
 
 from whet.guard.hosts import is_unsafe
@@ -29,24 +29,25 @@ from whet.guard.javascript.clients import (
 from whet.guard.javascript.commands import SHELLS, Commands
 from whet.guard.javascript.effects import PRIVATE
 from whet.guard.javascript.values import (
-    NOTHING,
-    Value,
     constant,
     decoded,
     either,
     everything,
+    expression,
     joined,
     list_call,
+    maybe,
     member,
-    merged,
     module,
     one_of,
+    parts_of,
     text_call,
     written,
 )
 from whet.guard.javascript.whole_file import hooks_keys, listening
 from whet.guard.tables import api
 from whet.guard.taint.mark import ENVIRONMENT, HOLE, Mark
+from whet.guard.taint.value import NOTHING, UNKNOWN, Value, union
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -76,13 +77,13 @@ class Meaning(Commands):
         self.node = call.node
         self.program = program
         self.line = call.node.start_point[0] + 1
-        if call.callee.pieced and _SENSITIVE.match(call.method.rpartition(".")[2]):
+        if call.callee.hidden and _SENSITIVE.match(call.method.rpartition(".")[2]):
             self.hit("hidden-call", "warn")
         result = self._known(call)
-        if call.callee.function:
-            result = either(program.bind(call.callee.function, call.args), result)
+        if call.callee.fn:
+            result = either(program.bind(call.callee.fn, call.args), result)
         elif not call.name and call.method and (own := program.fields.get(call.method)) is not None:
-            result = either(program.bind(own.function, call.args), result)
+            result = either(program.bind(own.fn, call.args), result)
         if call.args and call.method in _FILLING and not call.made:
             self._filled(program, call)
         return self._callbacks(program, call, result)
@@ -95,22 +96,24 @@ class Meaning(Commands):
             return
         if call.method == "push" and call.receiver.items is not None and len(call.receiver.items) < 2000:
             items = (*call.receiver.items, *call.args)
-            program.extend(owner, call.receiver._replace(items=items, marks=merged((call.receiver, *call.args))))
-        elif marks := merged([Value(marks=everything(arg)) for arg in call.args]):
+            program.extend(owner, call.receiver.but(items=items, marks=union((call.receiver, *call.args))))
+        elif marks := union([Value(marks=everything(arg)) for arg in call.args]):
             program.taint(owner, marks)
 
     def _callbacks(self, program: Program, call: Call, result: Value) -> Value:
-        functions = [arg.function for arg in call.args if arg.function]
-        if not functions or call.callee.function:
+        functions = [arg.fn for arg in call.args if arg.fn]
+        if not functions or call.callee.fn:
             return result
-        carry = Value(marks=merged((result, call.receiver)))
+        if (worked := _worked_out(program, call)) is not None:
+            return worked
+        carry = Value(marks=union((result, call.receiver)))
         given = [carry] * 3
         if call.method in _LISTENING and (event := listening(call)) is not NOTHING:
             given[0] = event
         if call.receiver.name.startswith("(") and call.method in ("then", "on", "once"):
             given[0] = call.receiver
         if result.name == "(server)":
-            given[0] = result._replace(name="(socket)")
+            given[0] = result.but(name="(socket)")
         if call.receiver.items and call.method in ("map", "forEach", "flatMap", "filter", "some", "every"):
             given[0] = one_of(call.receiver.items)
         outs = [program.bind(function, given) for function in functions]
@@ -127,7 +130,7 @@ class Meaning(Commands):
         if (
             call.method == "constructor"
             and call.args
-            and (call.args[-1].pieced or call.args[-1].has("fetched", "decoded"))
+            and (call.args[-1].hidden or call.args[-1].has("fetched", "decoded"))
         ):
             return _evaluate(self, call)
         special = _SPECIAL.get(name)
@@ -147,6 +150,43 @@ class Meaning(Commands):
             if found is not None:
                 return found
         return _passed(self, call)
+
+
+def _worked_out(program: Program, call: Call) -> Value | None:
+    """A function given to `map`, `reduce`, `replace` and the like, worked out over constants in full."""
+    receiver, method, function = call.receiver, call.method, call.args[0].fn
+    if method == "from" and call.name.startswith(("Array.", "Uint8Array.", "Buffer.")) and len(call.args) > 1:
+        receiver, method, function = call.args[0], "map", call.args[1].fn
+    if method in ("replace", "replaceAll") and len(call.args) > 1:
+        pattern, function = expression(call.args[0]), call.args[1].fn
+        if pattern is None or not function or receiver.exact is None or len(receiver.exact) > 4000:
+            return None
+        put = pattern.sub(lambda found: program.apply(function, [Value(found[0])]).text or HOLE, receiver.exact)
+        return Value(put, marks=receiver.marks | {Mark("decoded", "replacement")}, hidden="decoded")
+    if method not in ("map", "reduce", "sort", "filter", "flatMap") or not function:
+        return None
+    parts = parts_of(receiver)
+    if not parts or not all(part.const is not UNKNOWN or part.items or part.props for part in parts):
+        return None
+    if method == "reduce":
+        total = call.args[1] if len(call.args) > 1 else parts[0]
+        for at, part in enumerate(parts[len(call.args) < 2 :]):
+            total = program.apply(function, [total, part, Value(at)])
+        return total.but(marks=total.marks | receiver.marks) if total.const is not UNKNOWN else None
+    if method == "sort":
+
+        def order(one: Value, two: Value) -> int:
+            sign = program.apply(function, [one, two]).const
+            return sign if isinstance(sign, int) else 0
+
+        return receiver.but(items=tuple(sorted(parts, key=cmp_to_key(order)))) if len(parts) < 200 else None
+    if method == "filter":
+        return None
+    found = [program.apply(function, [part, Value(at)]) for at, part in enumerate(parts[:3])]
+    if not any(one.const is not UNKNOWN for one in found):
+        return None
+    found += [program.apply(function, [part, Value(at)]) for at, part in enumerate(parts[3:], 3)]
+    return Value(marks=receiver.marks | union(found), items=tuple(found))
 
 
 @lru_cache(maxsize=8192)
@@ -177,14 +217,14 @@ def _passed(effects: Meaning, call: Call) -> Value:
     if method in ("querySelector", "querySelectorAll") and "type=" in (wanted := _arg(call, 0).text or ""):
         return Value(marks=frozenset({Mark("captured", "a password")})) if "password" in wanted else NOTHING
     if _passes(method):
-        marks = merged((receiver, *call.args))
+        marks = union((receiver, *call.args))
         if method in _PICKING:
             marks = frozenset(mark._replace(whole=False) if mark.kind == "secret" else mark for mark in marks)
         text = call.args[0].text if method in ("String", "text", "from", "encode") and call.args else None
-        return Value(text, marks=marks) if marks or text else NOTHING
+        return Value(maybe(text), marks=marks) if marks or text else NOTHING
     if not call.made:
         return NOTHING
-    return Value(name=call.name if hooks_keys(call.name) else "", marks=merged(call.args))
+    return Value(name=call.name if hooks_keys(call.name) else "", marks=union(call.args))
 
 
 def _arg(call: Call, number: int) -> Value:
@@ -207,7 +247,7 @@ def _require(effects: Meaning, call: Call) -> Value:
             effects.evaluate(Value(marks=marks))
         return NOTHING
     found = module(text)
-    if wanted.pieced and _SENSITIVE.match(found.name):
+    if wanted.hidden and _SENSITIVE.match(found.name):
         effects.hit("hidden-call", "warn")
     if text.startswith((".", "/", "~")):
         effects.started(text)
@@ -231,7 +271,7 @@ def _join(_effects: Meaning, call: Call) -> Value:
 
 def _evaluate(effects: Meaning, call: Call) -> Value:
     code = call.args[-1] if call.name == "Function" and call.args else _arg(call, 0)
-    if call.args and (call.name not in ("setTimeout", "setInterval") or (code.text and not code.function)):
+    if call.args and (call.name not in ("setTimeout", "setInterval") or (code.text and not code.fn)):
         if code.exact in ("require", "process", "child_process"):
             return Value(name=code.exact)
         effects.evaluate(code)
@@ -341,7 +381,7 @@ def _awaited(_effects: Meaning, call: Call) -> Value:
 
 
 def _prototype(_effects: Meaning, call: Call) -> Value:
-    return Value(name="(prototype)") if _arg(call, 0).function else NOTHING
+    return Value(name="(prototype)") if _arg(call, 0).fn else NOTHING
 
 
 def _assigned(_effects: Meaning, call: Call) -> Value:
@@ -349,13 +389,13 @@ def _assigned(_effects: Meaning, call: Call) -> Value:
     props: dict[str, Value] = {}
     for arg in call.args:
         props.update(arg.props or {})
-    return Value(marks=merged(call.args), props=props)
+    return Value(marks=union(call.args), props=props)
 
 
 def _stringify(_effects: Meaning, call: Call) -> Value:
     first = _arg(call, 0)
     text = written(first) if call.name == "JSON.stringify" and (first.props or first.items) else None
-    return Value(text, marks=everything(first))
+    return Value(maybe(text), marks=everything(first))
 
 
 def _table(*rows: tuple[Callable[[Meaning, Call], Value], str]) -> dict[str, Callable[[Meaning, Call], Value]]:
@@ -377,34 +417,47 @@ def characters(_effects: Effects, call: Call) -> Value:
     codes = [item for arg in call.args for item in (arg.items if arg.items is not None else (arg,))]
     out = []
     for code in codes:
-        text = code.exact
-        if text is None or not text.isdigit() or len(text) > 7 or int(text) > 0x10FFFF:
-            return Value(marks=merged(codes) | {Mark("decoded", "character codes")})
-        out.append(chr(int(text)) if not 0xD800 <= int(text) < 0xE000 else "\ufffd")
-    marks = frozenset({Mark("decoded", "character codes")}) if len(out) > 3 else frozenset[Mark]()
-    return Value("".join(out), marks=marks, pieced=True)
+        number = code.const
+        if isinstance(number, str) and number.isdigit():
+            number = int(number[:8])
+        if not isinstance(number, int) or not 0 <= number <= 0x10FFFF:
+            return Value(marks=union(codes) | {Mark("decoded", "character codes")})
+        out.append(chr(number) if not 0xD800 <= number < 0xE000 else "\ufffd")
+    marks = union(codes) | {Mark("decoded", "character codes")} if len(out) > 3 else union(codes)
+    return Value("".join(out), marks=marks, hidden="decoded")
 
 
 def base64(_effects: Effects, call: Call) -> Value:
     """`atob`."""
-    return _decode(first_of(call), "base64")
+    value = _decode(first_of(call), "base64")
+    return value.but(const=value.const.decode("latin-1")) if isinstance(value.const, bytes) else value
 
 
 def _decode(value: Value, encoding: str) -> Value:
-    text = decoded(value.exact, encoding) if value.exact is not None else None
-    return Value(text, marks=value.marks | {Mark("decoded", encoding)}, pieced=True)
+    const = decoded(value.exact, encoding) if value.exact is not None else UNKNOWN
+    return Value(const, marks=value.marks | {Mark("decoded", encoding)}, hidden="decoded")
 
 
 def buffer(effects: Effects, call: Call) -> Value:
     """`Buffer.from(text, encoding)`."""
     first, encoding = first_of(call), (call.args[1] if len(call.args) > 1 else NOTHING).exact
     if first.items and len(first.items) > 3:
-        return characters(effects, call._replace(args=(first,)))
+        spelled = characters(effects, call._replace(args=(first,)))
+        return spelled.but(const=spelled.const.encode("latin-1", "replace")) if spelled.exact else spelled
     if encoding in ("base64", "hex", "base64url"):
         for mark in first.has("file"):
             effects.fact("assemble", "decodes a file", mark.subject)
         return _decode(first, encoding)
-    return Value(first.text, marks=first.marks, pieced=first.pieced)
+    return Value(first.const, marks=first.marks, hidden=first.hidden)
+
+
+def number(_effects: Effects, call: Call) -> Value:
+    """`parseInt` and `Number`."""
+    first, base = first_of(call), call.args[1].const if len(call.args) > 1 else 10
+    try:
+        return Value(int(first.said, base if isinstance(base, int) else 10), marks=first.marks)
+    except ValueError:
+        return Value(first.const if isinstance(first.const, int) else UNKNOWN, marks=first.marks)
 
 
 _DATA = re.compile(r"data:[^,]{0,100}?(;base64)?,", re.IGNORECASE)
@@ -416,8 +469,8 @@ def data_url(value: Value) -> Value:
     if found is None or value.exact is None:
         return Value(marks=value.marks)
     inner = value.exact[found.end() :]
-    text = decoded(inner, "base64") if found[1] else _CODES.sub(lambda code: chr(int(code[1], 16)), inner)
-    return Value(text, marks=value.marks | {Mark("decoded", "data address")}, pieced=True)
+    const = decoded(inner, "base64") if found[1] else _CODES.sub(lambda code: chr(int(code[1], 16)), inner)
+    return Value(const, marks=value.marks | {Mark("decoded", "data address")}, hidden="decoded")
 
 
 def unescape(_effects: Effects, call: Call) -> Value:
@@ -426,15 +479,21 @@ def unescape(_effects: Effects, call: Call) -> Value:
     text = first.exact
     if text is None or text.count("%") < 3:
         return first
-    return Value(_CODES.sub(lambda found: chr(int(found[1], 16)), text), marks=first.marks, pieced=True)
+    return Value(_CODES.sub(lambda found: chr(int(found[1], 16)), text), marks=first.marks, hidden="decoded")
 
 
 def unpacked(effects: Effects, call: Call) -> Value:
     """Decompressed or decrypted."""
-    first = merged(call.args)
+    first = union(call.args)
     for mark in Value(marks=first).has("file"):
         effects.fact("assemble", "unpacks a file", mark.subject)
     return Value(marks=first | {Mark("decoded", "compression")})
+
+
+def _spread(_effects: Effects, call: Call) -> Value:
+    """`Array.from`."""
+    first = first_of(call)
+    return Value(marks=first.marks, items=parts_of(first))
 
 
 _SPECIAL = _table(
@@ -445,7 +504,9 @@ _SPECIAL = _table(
     (characters, "String.fromCharCode String.fromCodePoint"),
     (base64, "atob Base64.decode"),
     (buffer, "Buffer.from Buffer"),
-    (unescape, "unescape decodeURIComponent decodeURI"),
+    (unescape, "unescape decodeURIComponent decodeURI querystring.unescape"),
+    (_spread, "Array.from Uint8Array.from Uint8Array"),
+    (number, "parseInt Number Number.parseInt"),
     (unpacked, "zlib.inflateSync zlib.gunzipSync zlib.unzipSync zlib.brotliDecompressSync zlib.inflateRawSync"),
     (unpacked, "zlib.inflate zlib.gunzip pako.inflate pako.ungzip crypto.createDecipheriv crypto.createDecipher"),
     (

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from whet.guard.javascript.values import NOTHING, Value, everything
+from whet.guard.javascript.values import everything, maybe
 from whet.guard.tables import api
 from whet.guard.taint.mark import HOLE, Mark
+from whet.guard.taint.value import NOTHING, Value
 
 if TYPE_CHECKING:
     from whet.guard.javascript.commands import Commands
@@ -38,7 +39,7 @@ def client(_effects: Commands, call: Call) -> Value:
     for key in ("baseURL", "prefixUrl", "baseUrl", "url"):
         if first.props is not None and key in first.props:
             base = first.props[key].text
-    return Value(name="(client)", props={"url": Value(base)})
+    return Value(name="(client)", props={"url": Value(maybe(base))})
 
 
 def request(effects: Commands, call: Call) -> Value:
@@ -46,18 +47,18 @@ def request(effects: Commands, call: Call) -> Value:
     first = argument(call, 0)
     options = [arg.props for arg in call.args if arg.props is not None]
     url = _url(call, first)
-    payload, headers = [Value(first.text, marks=first.marks)], []
+    payload, headers = [Value(first.const, marks=first.marks)], []
     if first.props is not None:
         payload = []
     for props in options:
         headers += [value for key, value in props.items() if key in _BODY_LESS]
         payload += [value for key, value in props.items() if key not in _BODY_LESS]
-    payload += [arg for arg in call.args[1:] if arg.props is None and not arg.function]
+    payload += [arg for arg in call.args[1:] if arg.props is None and not arg.fn]
     effects.send(url, payload, headers)
     marks = effects.fetched(url)
     head = call.name.rpartition(".")[0] or call.name
     name = "(request)" if head in _LIVING else ""
-    return Value(name=name, marks=marks, props={"url": Value(url)} if name else None)
+    return Value(name=name, marks=marks, props={"url": Value(maybe(url))} if name else None)
 
 
 def _url(call: Call, first: Value) -> str | None:
@@ -84,7 +85,7 @@ def beacon(effects: Commands, call: Call) -> Value:
 def websocket(effects: Commands, call: Call) -> Value:
     """A connection that is kept."""
     url = argument(call, 0).text
-    return Value(name="(websocket)", marks=effects.fetched(url), props={"url": Value(url)})
+    return Value(name="(websocket)", marks=effects.fetched(url), props={"url": Value(maybe(url))})
 
 
 def server(_effects: Commands, _call: Call) -> Value:
@@ -125,7 +126,7 @@ def mailer(_effects: Commands, call: Call) -> Value:
     """What sends mail through a server."""
     first = argument(call, 0)
     host = (first.props or {}).get("host", NOTHING).text
-    return Value(name="(mailer)", props={"url": Value(f"smtp://{host}" if host else first.text)})
+    return Value(name="(mailer)", props={"url": Value(maybe(f"smtp://{host}" if host else first.text))})
 
 
 def prepared(_effects: Commands, call: Call) -> Value:

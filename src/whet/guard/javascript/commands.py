@@ -11,11 +11,11 @@ import re
 from typing import TYPE_CHECKING
 
 from whet.guard.javascript.effects import DEEPEST, PRIVATE, Effects, url_of
-from whet.guard.javascript.values import NOTHING, Value, merged
 from whet.guard.places import places
 from whet.guard.taint.harm import names_miner, names_wallet
 from whet.guard.taint.mark import ENVIRONMENT, HOLE, NO_MARKS, Mark
 from whet.guard.taint.secret import printed_by
+from whet.guard.taint.value import NOTHING, Value, union
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -142,7 +142,7 @@ class Commands(Effects):
 
     def _handed_over(self, command: str, *parts: Value) -> None:
         """What is put into a command that sends is sent."""
-        if _SENDER.match(command) and (marks := Value(marks=merged(parts)).has(*PRIVATE)):
+        if _SENDER.match(command) and (marks := Value(marks=union(parts)).has(*PRIVATE)):
             self.send(url_of(command), [Value(marks=frozenset(marks))])
 
     def _run(self, text: str, *, windows: bool = False) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from whet.guard.finding import Fact, Hit, rank
 from whet.guard.hosts import host_of, is_unsafe
-from whet.guard.javascript.values import Value, everything, merged, written
+from whet.guard.javascript.values import everything, written
 from whet.guard.patterns import shorten
 from whet.guard.places import places
 from whet.guard.rules import severity_of
@@ -21,6 +21,7 @@ from whet.guard.taint.harm import is_ransom_note, judge_removed
 from whet.guard.taint.mark import HOLE, Mark
 from whet.guard.taint.network import judge_lookup, judge_request
 from whet.guard.taint.persist import judge_written, written_places
+from whet.guard.taint.value import Value, union
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -110,12 +111,12 @@ class Effects:
         if url is not None and not known and url.startswith(("/", "./", "../")):
             return
         name = host.name.replace(HOLE, "*") if host else ""
-        sent = merged([Value(marks=everything(value)) for value in payload])
+        sent = union([Value(marks=everything(value)) for value in payload])
         if any(value.exact is None for value in payload):
             self.fact("sink", "network request", name, grave=host is not None and host.shady)
         if any(mark.what == "the clipboard" for mark in sent):
             self.note("sends clipboard")
-        head = merged([Value(marks=everything(value)) for value in headers])
+        head = union([Value(marks=everything(value)) for value in headers])
         shape = " ".join(written(value) for value in payload if sent)
         self._judged(judge_request(url if known and url else "", sent, head, shape))
 
@@ -129,7 +130,7 @@ class Effects:
 
     def handed(self, payload: Sequence[Value]) -> None:
         """Something is given to a client of a service, whose address is not known here."""
-        marks = merged([Value(marks=everything(value)) for value in payload])
+        marks = union([Value(marks=everything(value)) for value in payload])
         grave = frozenset(mark for mark in marks if mark.kind == "secret" and mark.grave)
         self._judged(judge_request("", grave))
 

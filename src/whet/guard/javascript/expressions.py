@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from whet.guard.javascript.values import NOTHING, Value, constant, either, joined, member, merged, unescaped, variable
+from whet.guard.javascript.values import constant, either, joined, member, parts_of, unescaped, variable
+from whet.guard.taint.fold import binary, bounded
 from whet.guard.taint.mark import HOLE, Mark
+from whet.guard.taint.value import NOTHING, UNKNOWN, Value, union
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -72,16 +74,29 @@ def _binary(program: Program, node: Node) -> Value:
                 break
             parts.append(two)
             left = one
-        parts.append(left)
-        return joined([program.value(part) for part in reversed(parts)])
+        values = [program.value(part) for part in (left, *reversed(parts))]
+        if all(isinstance(value.const, int) for value in values):
+            return Value(bounded(sum(value.const for value in values)), marks=union(values))
+        return joined(values)
     if sign in ("||", "??"):
         return either(program.value(left), program.value(right))
+    if sign == "&&":
+        return program.value(right)
+    operation = _OPERATORS.get(sign)
+    if operation is None:
+        return NOTHING
+    one_, two_ = program.value(left), program.value(right)
+    const = binary(operation, one_.const, two_.const)
     if sign == "^":
-        return Value(marks=merged((program.value(left), program.value(right))) | _MIXED)
-    return program.value(right) if sign == "&&" else NOTHING
+        return Value(const, marks=union((one_, two_)) | _MIXED, hidden="decoded")
+    return Value(const, marks=union((one_, two_)))
 
 
 _MIXED = frozenset({Mark("decoded", "exclusive or")})
+_OPERATORS = {
+    "^": "BitXor", "-": "Sub", "*": "Mult", "%": "Mod", "&": "BitAnd", "|": "BitOr", "<<": "LShift", ">>": "RShift",
+    ">>>": "RShift",
+}  # fmt: skip
 
 
 def _ternary(program: Program, node: Node) -> Value:
@@ -93,8 +108,9 @@ def _array(program: Program, node: Node) -> Value:
     items: list[Value] = []
     for part in node.named_children[:4000]:
         value = program.value(part)
-        items.extend(value.items if part.type == "spread_element" and value.items is not None else (value,))
-    return Value(items=tuple(items), marks=merged(items))
+        spread = parts_of(value) if part.type == "spread_element" else None
+        items.extend((value,) if spread is None else spread)
+    return Value(items=tuple(items), marks=union(items))
 
 
 def _object(program: Program, node: Node) -> Value:
@@ -113,16 +129,16 @@ def _object(program: Program, node: Node) -> Value:
             case "method_definition":
                 name_ = part.child_by_field_name("name")
                 if name_ is not None:
-                    props[program.text(name_)] = Value(function=part.id)
+                    props[program.text(name_)] = Value(fn=part.id)
             case "spread_element":
                 value_ = _inner(program, part)
                 spread.append(value_)
                 props.update(value_.props or {})
-    return Value(props=props, marks=merged((*props.values(), *spread)))
+    return Value(props=props, marks=union((*props.values(), *spread)))
 
 
 def _function_value(_program: Program, node: Node) -> Value:
-    return Value(function=node.id)
+    return Value(fn=node.id)
 
 
 def _this(_program: Program, _node: Node) -> Value:
@@ -143,12 +159,12 @@ def _member(program: Program, node: Node) -> Value:
         return program.fields[name]
     if name is None or (known.name == "process.env" and node.type == "subscript_expression"):
         return _indexed(program, node, known) if name is None else _variable(program, node, known, name)
-    if known.items is not None and name.lstrip("-").isdigit() and len(name) < 7:
-        return known.items[int(name)] if 0 <= int(name) < len(known.items) else NOTHING
+    if name.isdigit() and len(name) < 7 and (parts := parts_of(known)) is not None:
+        return parts[int(name)] if int(name) < len(parts) else NOTHING
     found = member(known, name)
     index = node.child_by_field_name("index")
-    if found.name and index is not None and program.value(index).pieced:
-        found = found._replace(pieced=True)
+    if found.name and index is not None and program.value(index).hidden:
+        found = found.but(hidden="split")
     return found
 
 
@@ -157,7 +173,7 @@ def _variable(program: Program, node: Node, owner: Value, name: str) -> Value:
     index = node.child_by_field_name("index")
     found = member(owner, name)
     others = program.value(index).choices if index is not None else ()
-    return found._replace(marks=found.marks | variable(*others))
+    return found.but(marks=found.marks | variable(*others))
 
 
 def _indexed(program: Program, node: Node, owner: Value) -> Value:
@@ -177,13 +193,34 @@ def _assigned(program: Program, node: Node) -> Value:
 
 
 def _number(program: Program, node: Node) -> Value:
-    text = program.text(node)
-    if text[:2].lower() == "0x" and len(text) < 20:
-        try:
-            return constant(str(int(text, 16)))
-        except ValueError:
-            return NOTHING
-    return constant(text)
+    text = program.text(node).replace("_", "").removesuffix("n")[:40]
+    try:
+        return Value(int(text, 0) if text[:1] != "0" or not text[1:].isdigit() else int(text))
+    except ValueError:
+        return constant(text)
+
+
+def _arguments(program: Program, given: Node) -> tuple[Value, ...]:
+    values: list[Value] = []
+    for arg in given.named_children[:50]:
+        if arg.type == "comment":
+            continue
+        value = program.value(arg)
+        spread = parts_of(value) if arg.type == "spread_element" else None
+        values.extend((value,) if spread is None else spread)
+    return tuple(values)
+
+
+def _regex(program: Program, node: Node) -> Value:
+    return Value(name="(expression)", path=program.text(node)[1:])
+
+
+def _unary(program: Program, node: Node) -> Value:
+    operator, inner = node.child_by_field_name("operator"), node.child_by_field_name("argument")
+    value = program.value(inner) if inner is not None else NOTHING
+    if not isinstance(value.const, int) or operator is None:
+        return NOTHING
+    return Value({"-": -value.const, "~": ~value.const, "+": value.const}.get(operator.type, UNKNOWN))
 
 
 def _call(program: Program, node: Node) -> Value:
@@ -210,7 +247,7 @@ def _call(program: Program, node: Node) -> Value:
     elif given.type == "template_string":
         args = (program.value(given),)
     else:
-        args = tuple(program.value(arg) for arg in given.named_children[:50] if arg.type != "comment")
+        args = _arguments(program, given)
     return program.meaning(program, Call(callee.name, method or callee.name, receiver, callee, args, node, made))
 
 
@@ -234,6 +271,8 @@ EXPRESSIONS: dict[str, Callable[[Program, Node], Value]] = {
     "call_expression": _call,
     "new_expression": _call,
     "this": _this,
+    "regex": _regex,
+    "unary_expression": _unary,
     **dict.fromkeys(FUNCTIONS, _function_value),
 }
 """How each kind of expression is read."""

@@ -12,9 +12,10 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING, Any
 
 from whet.guard.javascript.expressions import EXPRESSIONS, FUNCTIONS, MOST_PROPS, Call
-from whet.guard.javascript.values import NOTHING, Value, either, joined, member, merged, module, one_of, unescaped
+from whet.guard.javascript.values import either, joined, member, module, one_of, unescaped
 from whet.guard.tables import api
 from whet.guard.taint.mark import HOLE, Mark
+from whet.guard.taint.value import NOTHING, Scope, Value, union
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -28,6 +29,7 @@ _QUERY = (
     + "] @n"
 )
 _DEPTH = 80
+_MOST_APPLIED = 20_000
 _STORED = frozenset({Mark("captured", "the storage of the page", grave=True)})
 _WINDOW = 3000
 _STRONG = re.compile(
@@ -40,16 +42,6 @@ _SAYS = re.compile(r"[^A-Z\s][^\n]{0,300}?[./:~\\ ]|[~/]|Library|AppData|[A-Z]:"
 
 def _says(value: Value) -> bool:
     return any(_SAYS.match(text) for text in value.texts)
-
-
-class Scope:
-    """The names of one function, or of the file."""
-
-    __slots__ = ("names", "parent")
-
-    def __init__(self, parent: Scope | None) -> None:
-        self.names: dict[str, Value] = {}
-        self.parent = parent
 
 
 class Function:
@@ -91,6 +83,18 @@ def _near_danger(source: bytes, rows: list[tuple[int, int, int]]) -> list[tuple[
     ]
 
 
+def _repeats(node: Node) -> bool:
+    """Does a statement stand in a loop?"""
+    outer = node.parent
+    for _ in range(6):
+        if outer is None or outer.type in FUNCTIONS:
+            break
+        if outer.type in ("for_statement", "for_in_statement", "while_statement", "do_statement"):
+            return True
+        outer = outer.parent
+    return False
+
+
 class Program:
     """A parsed file. `meaning` is asked what each call gives, and may note what it does."""
 
@@ -120,6 +124,8 @@ class Program:
         self.scope = self.file
         self.changed = False
         self.depth = 0
+        self.applied = 0
+        """How often a function was worked out for values of its own."""
         self.memo: dict[int, Value] = {}
         self.asked: set[str] = set()
         """The names that were read in this pass: only what one of them learns later is worth another pass."""
@@ -151,9 +157,9 @@ class Program:
             if name is None:
                 continue
             if node.type == "method_definition":
-                self.fields.setdefault(self.text(name), Value(function=node.id))
+                self.fields.setdefault(self.text(name), Value(fn=node.id))
             else:
-                scope.names.setdefault(self.text(name), Value(function=node.id))
+                scope.names.setdefault(self.text(name), Value(fn=node.id))
 
     def _pass(self) -> None:
         open_: list[tuple[int, Scope, Function | None]] = [(len(self.source) + 1, self.file, None)]
@@ -186,13 +192,16 @@ class Program:
         elif kind == "augmented_assignment_expression":
             left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
             if left is not None and right is not None:
-                self.assign(left, joined((self.value(left), self.value(right))), None)
+                new = joined((self.value(left), self.value(right)))
+                if _repeats(node) and isinstance(new.const, str):
+                    new = new.but(const=f"{new.const[:2000].rstrip(HOLE)}{HOLE}")
+                self.assign(left, new, None)
         elif kind == "for_in_statement":
             left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
             if left is not None and right is not None:
                 over = self.value(right)
                 inner = one_of(over.items) if over.items else NOTHING
-                self.assign(left, inner._replace(marks=inner.marks | over.marks), self.scope)
+                self.assign(left, inner.but(marks=inner.marks | over.marks), self.scope)
         else:
             self._import(node)
 
@@ -252,6 +261,31 @@ class Program:
                 self.assign(param, value, function.scope, joining=True)
         return function.returns
 
+    def apply(self, number: int, args: Sequence[Value]) -> Value:
+        """What a short function of the file gives for just these values: its expression, or its statements in a row."""
+        function = self.functions.get(number)
+        body = function.node.child_by_field_name("body") if function is not None else None
+        if function is None or body is None or self.applied >= _MOST_APPLIED:
+            return NOTHING
+        self.applied += 1
+        kept = self.scope, self.memo, self.changed
+        self.scope, self.memo = Scope(function.scope.outer), {}
+        for param, value in zip(function.params, args, strict=False):
+            if param.type != "ERROR":
+                self.assign(param, value, self.scope)
+        result = NOTHING
+        for node in body.named_children[:12] if body.type == "statement_block" else (body,):
+            if node.type in ("lexical_declaration", "variable_declaration"):
+                for declared in node.named_children:
+                    self._statement(declared, declared.type)
+            elif node.type == "return_statement" or node is body:
+                result = self.value(node.named_children[0] if node is not body and node.named_child_count else node)
+                break
+            elif node.type != "comment":
+                break
+        self.scope, self.memo, self.changed = kept
+        return result
+
     def assign(self, target: Node, value: Value, scope: Scope | None, *, joining: bool = False, depth: int = 0) -> None:
         """Give a value to a name or a pattern of names; without a scope, to where the name is known."""
         kind = target.type
@@ -285,26 +319,26 @@ class Program:
     def _set(self, name: str, value: Value, scope: Scope | None, *, joining: bool) -> None:
         if scope is None:
             scope = self.scope
-            while name not in scope.names and scope.parent is not None:
-                scope = scope.parent
+            while name not in scope.names and scope.outer is not None:
+                scope = scope.outer
         old = scope.names.get(name)
         if old is not None:
             if joining:
                 value = either(old, value)
             elif old.marks - value.marks:
-                value = value._replace(marks=merged((old, value)))
+                value = value.but(marks=union((old, value)))
         if not self.changed and name in self.asked:
             if value.marks and (old is None or value.marks - old.marks):
                 self.changed = any(mark.kind != "file" for mark in value.marks)
             elif joining and value.text is not None and (old is None or not old.texts):
                 self.changed = _says(value)
-            if value.name or value.function:
+            if value.name or value.fn:
                 self._learn(id(scope), name, value)
         scope.names[name] = value
 
     def _learn(self, where: int, name: str, value: Value) -> None:
         """A name stands for a function or a module: worth another pass the first time."""
-        what = (where, name, value.name or str(value.function))
+        what = (where, name, value.name or str(value.fn))
         if what not in self.learned:
             self.learned.add(what)
             telling = value.name.startswith("(") or value.name.partition(".")[0] in _TELLING
@@ -327,13 +361,13 @@ class Program:
                 if owner.type == "this" and (name := self.property(target)):
                     old = self.fields.get(name, NOTHING)
                     self.changed = self.changed or bool(marks - old.marks)
-                    self.fields[name] = old._replace(marks=merged((old, Value(marks=marks))))
+                    self.fields[name] = old.but(marks=union((old, Value(marks=marks))))
                     return
                 target = owner
             elif target.type == "identifier":
                 known = self.name(self.text(target))
                 if marks - known.marks and (not known.name or known.name.startswith("(")):
-                    put = known._replace(marks=merged((known, Value(marks=marks))))
+                    put = known.but(marks=union((known, Value(marks=marks))))
                     self._set(self.text(target), put, None, joining=False)
                 return
             elif target.type == "call_expression":
@@ -365,8 +399,8 @@ class Program:
         known = self.value(owner)
         if known.props is not None and len(known.props) < MOST_PROPS:
             known.props[name] = value
-        elif known.props is None and not known.name and not known.function and value is not NOTHING and depth < 6:
-            self._fill(owner, known._replace(props={name: value}), depth)
+        elif known.props is None and not known.name and not known.fn and value is not NOTHING and depth < 6:
+            self._fill(owner, known.but(props={name: value}), depth)
         if value.marks - known.marks and not known.name:
             self.taint(owner, value.marks)
         self.meaning(self, Call(f"{known.name}.{name}=", f"{name}=", known, NOTHING, (value,), target, made=False))
@@ -377,7 +411,10 @@ class Program:
             found = node.child_by_field_name("property")
             return None if found is None else unescaped(self.text(found))
         index = node.child_by_field_name("index")
-        return None if index is None else self.value(index).exact
+        if index is None:
+            return None
+        known = self.value(index)
+        return str(known.const) if isinstance(known.const, int) else known.exact
 
     def value(self, node: Node) -> Value:
         """What is known of an expression."""
@@ -396,11 +433,8 @@ class Program:
     def name(self, name: str) -> Value:
         """What a name stands for here."""
         self.asked.add(name)
-        scope: Scope | None = self.scope
-        while scope is not None:
-            if (known := scope.names.get(name)) is not None:
-                return known
-            scope = scope.parent
+        if (known := self.scope.find(name)) is not None:
+            return known
         return Value(name=name, marks=_STORED) if name in ("localStorage", "sessionStorage") else Value(name=name)
 
 

@@ -1,98 +1,56 @@
-"""What an expression of JavaScript is worth to the guard: its text as far as it is known, its name, and its marks.
-
-The text of a value may have holes (`HOLE`) where something unknown goes in, so that `"https://" + host + "/x"` is still
-a URL and `path.join(os.homedir(), ".ssh", name)` still a place. The name is the way to it from a module or a global
-(`child_process.exec`), whatever it is called in the file. Marks say where it comes from: a secret place, all of the
-environment, the network, a decoder.
-"""
+"""The values of JavaScript: put together, looked into, and worked out where they are constant."""
 
 from __future__ import annotations
 
 import base64
 import binascii
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from whet.guard.places import places
 from whet.guard.tables import api
+from whet.guard.taint.fold import as_text
 from whet.guard.taint.mark import ENVIRONMENT, HOLE, NO_MARKS, Mark
 from whet.guard.taint.secret import secret_key
+from whet.guard.taint.value import NOTHING, UNKNOWN, Hidden, Value, union
+from whet.guard.taint.value import joined as alternative
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from whet.guard.taint.mark import Kind
+    from collections.abc import Sequence
 
 LONGEST = 60_000
 """Characters of a text that are kept."""
-_MOST_MARKS = 12
 _MOST_CHOICES = 12
+_MOST_ITEMS = 4000
 _MOST_PARTS = 300
 _HOME = {
     "HOME": "~", "USERPROFILE": "~", "HOMEPATH": "~", "APPDATA": "~/AppData/Roaming", "LOCALAPPDATA": "~/AppData/Local",
 }  # fmt: skip
 
 
-class Value(NamedTuple):
-    """What is known of an expression."""
-
-    text: str | None = None
-    name: str = ""
-    marks: frozenset[Mark] = NO_MARKS
-    items: tuple[Value, ...] | None = None
-    props: dict[str, Value] | None = None
-    function: int = 0
-    """The number of the function it is, 0 when it is none."""
-    pieced: bool = False
-    """Its text was put together from pieces or decoded."""
-    choices: tuple[str, ...] = ()
-    """Other texts that it may have: the rest of a list in a loop, what else a function returns."""
-
-    @property
-    def texts(self) -> tuple[str, ...]:
-        """Every text that it may have."""
-        return (self.text, *self.choices) if self.text is not None else self.choices
-
-    @property
-    def exact(self) -> str | None:
-        """The text when there is no hole in it."""
-        return self.text if self.text is not None and HOLE not in self.text else None
-
-    def has(self, *kinds: Kind) -> list[Mark]:
-        """The marks of some kinds, in a stable order."""
-        return sorted(mark for mark in self.marks if mark.kind in kinds)
-
-
-NOTHING = Value()
+def maybe(text: str | None) -> Any:
+    """The constant of a text that may not be known."""
+    return UNKNOWN if text is None else text[:LONGEST]
 
 
 def constant(text: str, *, pieced: bool = False) -> Value:
     """A known text."""
-    return Value(text[:LONGEST], pieced=pieced)
-
-
-def merged(values: Iterable[Value]) -> frozenset[Mark]:
-    """All marks of some values."""
-    marks: frozenset[Mark] = frozenset()
-    for value in values:
-        if value.marks:
-            marks |= value.marks
-    return marks if len(marks) <= _MOST_MARKS else frozenset(sorted(marks)[:_MOST_MARKS])
+    return Value(text[:LONGEST], hidden="split" if pieced else "")
 
 
 def joined(parts: Sequence[Value], separator: str = "", *, pieced: bool = True) -> Value:
     """Values one after the other, as `+`, a template or `join` make them."""
-    texts = [HOLE if part.text is None else part.text for part in parts]
+    texts = [as_text(part.const) if (said := part.text) is None else said for part in parts]
     known = any(text != HOLE for text in texts)
-    put = separator.join(texts)[:LONGEST] if known or not parts else None
-    literal = len(parts) > 1 and sum(part.exact is not None for part in parts) > 1
+    put = separator.join(texts)[:LONGEST] if known or not parts else UNKNOWN
+    hidden: Hidden = "split" if pieced and sum(HOLE not in text for text in texts) > 1 else ""
     choices: tuple[str, ...] = ()
     for number, part in enumerate(parts):
-        if part.choices and known:
+        hidden = part.hidden or hidden
+        if part.choices and known and not choices:
             before, after = texts[:number], texts[number + 1 :]
             choices = tuple(separator.join((*before, text, *after))[:LONGEST] for text in part.choices)
-            break
-    return Value(put, "", merged(parts), None, None, 0, (pieced and literal) or any(p.pieced for p in parts), choices)
+    return Value(put, "", union(parts), hidden, choices=choices)
 
 
 def everything(value: Value) -> frozenset[Mark]:
@@ -107,7 +65,7 @@ def everything(value: Value) -> frozenset[Mark]:
         if len(parts) < _MOST_PARTS:
             parts += list((one.props or {}).values())[:60]
             parts += (one.items or ())[:60]
-    return frozenset(sorted(marks)[:_MOST_MARKS]) if len(marks) > _MOST_MARKS else frozenset(marks)
+    return frozenset(marks)
 
 
 def written(value: Value, room: int = 8000) -> str:
@@ -121,31 +79,14 @@ def written(value: Value, room: int = 8000) -> str:
             pieces.append((f'"{name}": ' if name else "") + written(inner, room))
             room = max(0, 2 * room - len(pieces[-1]))
         return ("{%s}" if value.items is None else "[%s]") % ", ".join(pieces)
+    if isinstance(value.const, (int, float)):
+        return str(value.const)
     return HOLE if value.text is None else f'"{value.text[: max(room, 40)]}"'
 
 
 def either(first: Value, second: Value) -> Value:
     """One of two: the text of the first that has one, the marks of both."""
-    if first is second or second is NOTHING:
-        return first
-    if first is NOTHING:
-        return second
-    return Value(
-        first.text if first.text is not None else second.text,
-        first.name or second.name,
-        merged((first, second)),
-        first.items if first.items is not None else second.items,
-        first.props if first.props is not None else second.props,
-        first.function or second.function,
-        first.pieced or second.pieced,
-        _alternatives(first, second) if first.text is not None and second.texts else first.choices or second.choices,
-    )
-
-
-def _alternatives(first: Value, second: Value) -> tuple[str, ...]:
-    if second.text == first.text and not second.choices:
-        return first.choices
-    return tuple(dict.fromkeys(text for text in (*first.choices, *second.texts) if text != first.text))[:_MOST_CHOICES]
+    return alternative(second, first)
 
 
 def one_of(items: Sequence[Value]) -> Value:
@@ -159,7 +100,7 @@ def one_of(items: Sequence[Value]) -> Value:
             first = item
             break
     others = dict.fromkeys(text for item in items[:_MOST_CHOICES] for text in item.texts if text != first.text)
-    return first._replace(choices=tuple(others)[:_MOST_CHOICES]) if others else first
+    return first.but(choices=tuple(others)[:_MOST_CHOICES]) if others else first
 
 
 _MODULE = re.compile(r"^(?:node:)?([\w@./-]+)$")
@@ -199,9 +140,11 @@ def member(owner: Value, name: str) -> Value:
     """`owner.name`."""
     if owner.props is not None and name in owner.props:
         return owner.props[name]
+    if name == "length" and (parts := parts_of(owner)) is not None:
+        return Value(len(parts))
     if owner.name == "process.env":
-        return Value(text=_HOME.get(name), marks=variable(name))
-    if name == "constructor" and (owner.function or owner.name in ("(prototype)", "Function")):
+        return Value(maybe(_HOME.get(name)), marks=variable(name))
+    if name == "constructor" and (owner.fn or owner.name in ("(prototype)", "Function")):
         return Value(name="Function")
     marks = owner.marks
     if marks:
@@ -231,7 +174,7 @@ def _named(name: str, marks: frozenset[Mark]) -> Value:
         case "process.mainModule.require" | "module.require" | "require.main.require" | "module.constructor._load":
             return Value(name="require")
         case "__dirname" | "process.cwd":
-            return Value(name=name, text=None)
+            return Value(name=name)
         case "process.execPath" | "process.argv0":
             return Value("node", name)
         case "path.sep":
@@ -259,66 +202,110 @@ def unescaped(text: str) -> str:
     return _ESCAPE.sub(one, text)
 
 
-def decoded(text: str, encoding: str) -> str | None:
-    """What base64 or hex text stands for, when it is text at all."""
+def decoded(text: str, encoding: str) -> Any:
+    """The bytes that base64 or hex text stands for; `UNKNOWN` when it is none."""
     squeezed = "".join(text.split())[: LONGEST * 2]
     try:
         if encoding == "hex":
-            data = bytes.fromhex(squeezed)
-        elif encoding in ("base64", "base64url"):
+            return bytes.fromhex(squeezed)
+        if encoding in ("base64", "base64url"):
             plain = squeezed.replace("-", "+").replace("_", "/").rstrip("=")
-            data = base64.b64decode(plain + "=" * (-len(plain) % 4))
-        else:
-            return text
-        return data.decode("utf-8")
+            return base64.b64decode(plain + "=" * (-len(plain) % 4))
     except (ValueError, binascii.Error):
-        return None
+        return UNKNOWN
+    return text
 
 
 _CALLS_ON_TEXT = api("javascript", "calls_on_text")
 
 
+def parts_of(value: Value) -> tuple[Value, ...] | None:
+    """What a loop over a value meets: the items of a list, the letters of a text, the bytes of a buffer."""
+    if value.items is not None:
+        return value.items
+    if isinstance(value.const, bytes):
+        return tuple(Value(byte, hidden=value.hidden) for byte in value.const[:_MOST_ITEMS])
+    text = value.exact
+    return None if text is None or value.name else tuple(constant(one, pieced=True) for one in text[:_MOST_ITEMS])
+
+
 def text_call(receiver: Value, method: str, args: Sequence[Value]) -> Value | None:
     """A method of a known text, where its result is known too."""
     text = receiver.exact
+    if isinstance(receiver.const, int) and method == "toString":
+        base = args[0].const if args else 10
+        return receiver.but(const=f"{receiver.const:x}" if base == 16 else str(receiver.const))
     if text is None or method not in _CALLS_ON_TEXT or receiver.name:
         return None
     words = [arg.exact for arg in args]
     first = words[0] if words else None
     match method:
-        case "toString" | "trim" | "valueOf" | "trimEnd" | "trimStart" | "normalize":
-            return receiver._replace(text=text.strip() if method.startswith("trim") else text)
+        case "toString" | "valueOf" | "normalize":
+            if isinstance(receiver.const, bytes) and first in ("base64", "hex"):
+                data = receiver.const
+                return receiver.but(const=data.hex() if first == "hex" else base64.b64encode(data).decode())
+            return receiver.but(const=text)
+        case "trim" | "trimEnd" | "trimStart":
+            return receiver.but(const=text.strip())
         case "toLowerCase" | "toUpperCase":
-            return receiver._replace(text=text.lower() if method == "toLowerCase" else text.upper())
+            return receiver.but(const=text.lower() if method == "toLowerCase" else text.upper())
         case "split" if first is not None:
-            pieces = list(text[:4000]) if first == "" else text.split(first)[:2000]
+            pieces = list(text[:_MOST_ITEMS]) if first == "" else text.split(first)[:2000]
             return Value(marks=receiver.marks, items=tuple(constant(piece, pieced=True) for piece in pieces))
-        case "replace" | "replaceAll" if first and len(words) > 1 and words[1] is not None:
-            put = text.replace(first, words[1], 1 if method == "replace" else -1)
-            return receiver._replace(text=put[:LONGEST], pieced=True)
+        case "match" if args and (pattern := expression(args[0])) is not None:
+            return Value(
+                marks=receiver.marks, items=tuple(constant(one[0], pieced=True) for one in pattern.finditer(text))
+            )
+        case "replace" | "replaceAll" if len(words) > 1 and words[1] is not None:
+            return _replaced(receiver, text, args[0], words[1], once=method == "replace")
         case "concat":
             return joined((receiver, *args))
-        case "repeat" if first is not None and first.isdigit() and len(text) * int(first[:6]) <= LONGEST:
-            return receiver._replace(text=text * int(first[:6]), pieced=True)
-        case "slice" | "substring" | "substr" | "charAt" | "at":
-            return _cut(receiver, text, method, words)
+        case "repeat" | "padEnd" | "padStart" if args and isinstance(args[0].const, int):
+            times = args[0].const if method == "repeat" else 1
+            return receiver.but(const=text * times, hidden="split") if 0 <= len(text) * times <= LONGEST else None
+        case "charCodeAt" | "codePointAt" if not args or isinstance(args[0].const, int):
+            at = args[0].const if args else 0
+            return Value(ord(text[at]) if 0 <= at < len(text) else UNKNOWN, marks=receiver.marks)
+        case "slice" | "substring" | "substr" | "charAt" | "at" | "subarray":
+            start, end = cut(method, args)
+            return None if start is None else receiver.but(const=text[start:end], hidden=receiver.hidden or "split")
         case _:
             return None
 
 
-def _cut(receiver: Value, text: str, method: str, words: Sequence[str | None]) -> Value | None:
-    numbers = []
-    for word in words[:2]:
-        if word is None or not re.fullmatch(r"-?\d{1,6}", word):
-            return None
-        numbers.append(int(word))
+def cut(method: str, args: Sequence[Value]) -> tuple[int | None, int | None]:
+    """The part that a call such as `slice` takes; without a start when that is not known."""
+    numbers = [arg.const for arg in args[:2]]
+    if not all(isinstance(number, int) for number in numbers):
+        return None, None
     start = numbers[0] if numbers else 0
     if method in ("charAt", "at"):
-        return receiver._replace(text=text[start : start + 1 or None], pieced=True)
+        return start, start + 1 or None
     end = numbers[1] if len(numbers) > 1 else None
     if method == "substr" and end is not None:
         end = start + end if start >= 0 else None
-    return receiver._replace(text=text[start:end], pieced=True)
+    return start, end
+
+
+def expression(value: Value) -> re.Pattern[str] | None:
+    """A regular expression of JavaScript as one of Python, where it is simple enough to be the same."""
+    if value.name != "(expression)" or len(value.path) > 80 or re.search(r"[*+}]\)?[*+{]|\(\?|\\[0-9]", value.path):
+        return None
+    pattern, _, flags = value.path.rpartition("/")
+    try:
+        return re.compile(pattern, re.IGNORECASE if "i" in flags else 0)
+    except re.error:
+        return None
+
+
+def _replaced(receiver: Value, text: str, what: Value, new: str, *, once: bool) -> Value | None:
+    if what.exact:
+        put = text.replace(what.exact, new, 1 if once else -1)
+    elif (pattern := expression(what)) is not None and "$" not in new:
+        put = pattern.sub(lambda _: new, text[:LONGEST], 0 if "g" in what.path.rpartition("/")[2] else 1)
+    else:
+        return None
+    return receiver.but(const=put[:LONGEST], hidden=receiver.hidden or "split")
 
 
 def list_call(receiver: Value, method: str, args: Sequence[Value]) -> Value | None:
@@ -330,17 +317,24 @@ def list_call(receiver: Value, method: str, args: Sequence[Value]) -> Value | No
     match method:
         case "join":
             put = joined(items, "," if not args else first or "", pieced=len(items) > 1)
-            return put._replace(marks=put.marks | receiver.marks)
-        case "reverse":
-            turned = frozenset({Mark("decoded", "reversal")}) if len(items) > 15 and items[0].pieced else NO_MARKS
-            return receiver._replace(items=items[::-1], marks=receiver.marks | turned)
+            return put.but(marks=put.marks | receiver.marks)
+        case "reverse" | "toReversed":
+            turned = frozenset({Mark("decoded", "reversal")}) if len(items) > 15 and items[0].hidden else NO_MARKS
+            return receiver.but(items=items[::-1], marks=receiver.marks | turned)
         case "concat":
             more = [item for arg in args for item in (arg.items if arg.items is not None else (arg,))]
-            return receiver._replace(items=(*items, *more)[:4000], marks=merged((receiver, *args)))
-        case "slice" | "filter" | "flat":
+            return receiver.but(items=(*items, *more)[:_MOST_ITEMS], marks=union((receiver, *args)))
+        case "flat":
+            return receiver.but(items=tuple(one for item in items for one in (item.items or (item,)))[:_MOST_ITEMS])
+        case "slice":
+            start, end = cut(method, args)
+            return receiver if start is None else receiver.but(items=items[start:end])
+        case "filter":
             return receiver
         case "push" | "unshift":
-            return Value(marks=merged((receiver, *args)))
+            return Value(marks=union((receiver, *args)))
+        case "at" if args and isinstance(args[0].const, int) and -len(items) <= args[0].const < len(items):
+            return items[args[0].const]
         case "shift" | "pop" | "at":
             return items[0] if items and method == "shift" else NOTHING
         case _:

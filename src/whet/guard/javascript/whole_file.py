@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from whet.guard.javascript.values import NOTHING, Value
 from whet.guard.taint.harm import judge_together, names_wallet
 from whet.guard.taint.mark import Mark
+from whet.guard.taint.value import NOTHING, Value
 
 if TYPE_CHECKING:
     from whet.guard.javascript.commands import Commands
