@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cmp_to_key, lru_cache
+from itertools import compress
 from typing import TYPE_CHECKING
 
 from whet.guard.hosts import is_unsafe
@@ -36,6 +37,7 @@ from whet.guard.javascript.values import (
     expression,
     joined,
     list_call,
+    literal,
     maybe,
     member,
     module,
@@ -46,6 +48,7 @@ from whet.guard.javascript.values import (
 )
 from whet.guard.javascript.whole_file import hooks_keys, listening
 from whet.guard.tables import api
+from whet.guard.taint.formats import parsed
 from whet.guard.taint.mark import ENVIRONMENT, HOLE, Mark
 from whet.guard.taint.value import NOTHING, UNKNOWN, Value, union
 
@@ -71,6 +74,11 @@ _FILLING = api("javascript", "filling")
 
 class Meaning(Commands):
     """The calls of one file, understood."""
+
+    @property
+    def klasses(self) -> set[str]:
+        """The names of the classes of the file."""
+        return self.program.klasses if self.program is not None else set()
 
     def __call__(self, program: Program, call: Call) -> Value:
         """What a call gives; what it does is noted."""
@@ -181,7 +189,10 @@ def _worked_out(program: Program, call: Call) -> Value | None:
 
         return receiver.but(items=tuple(sorted(parts, key=cmp_to_key(order)))) if len(parts) < 200 else None
     if method == "filter":
-        return None
+        verdicts = [program.apply(function, [part, Value(at)]).const for at, part in enumerate(parts)]
+        if not all(isinstance(verdict, (bool, int)) for verdict in verdicts):
+            return None
+        return receiver.but(const=UNKNOWN, items=tuple(compress(parts, verdicts)))
     found = [program.apply(function, [part, Value(at)]) for at, part in enumerate(parts[:3])]
     if not any(one.const is not UNKNOWN for one in found):
         return None
@@ -224,6 +235,8 @@ def _passed(effects: Meaning, call: Call) -> Value:
         return Value(maybe(text), marks=marks) if marks or text else NOTHING
     if not call.made:
         return NOTHING
+    if call.name in effects.klasses:
+        return Value(name="this")
     return Value(name=call.name if hooks_keys(call.name) else "", marks=union(call.args))
 
 
@@ -394,8 +407,19 @@ def _assigned(_effects: Meaning, call: Call) -> Value:
 
 def _stringify(_effects: Meaning, call: Call) -> Value:
     first = _arg(call, 0)
+    if first.props and call.name != "JSON.stringify":
+        pairs = [(Value(key), value) for key, value in first.props.items()]
+        items = tuple(value if call.name == "Object.values" else Value(items=(key, value)) for key, value in pairs)
+        return Value(marks=everything(first), items=items)
     text = written(first) if call.name == "JSON.stringify" and (first.props or first.items) else None
     return Value(maybe(text), marks=everything(first))
+
+
+def _parse(_effects: Meaning, call: Call) -> Value:
+    """`JSON.parse`."""
+    first = _arg(call, 0)
+    const = parsed("json.loads", first.exact) if first.exact else UNKNOWN
+    return literal(const, first.marks, first.hidden) if const is not UNKNOWN else Value(marks=first.marks)
 
 
 def _table(*rows: tuple[Callable[[Meaning, Call], Value], str]) -> dict[str, Callable[[Meaning, Call], Value]]:
@@ -544,6 +568,7 @@ _SPECIAL = _table(
     (_assigned, "Object.assign"),
     (_awaited, "await"),
     (_stringify, "JSON.stringify Object.entries Object.values"),
+    (_parse, "JSON.parse"),
 )
 _FILES = frozenset({"fs", "fse", "fsp", "fsPromises"})
 _FILE_CALLS = _table(

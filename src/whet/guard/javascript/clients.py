@@ -54,7 +54,7 @@ def request(effects: Commands, call: Call) -> Value:
         headers += [value for key, value in props.items() if key in _BODY_LESS]
         payload += [value for key, value in props.items() if key not in _BODY_LESS]
     payload += [arg for arg in call.args[1:] if arg.props is None and not arg.fn]
-    effects.send(url, payload, headers)
+    effects.send(url, payload, headers, first if first.props is None else first.props.get("url"))
     marks = effects.fetched(url)
     head = call.name.rpartition(".")[0] or call.name
     name = "(request)" if head in _LIVING else ""

@@ -19,7 +19,7 @@ from whet.guard.taint.execute import judge_started
 from whet.guard.taint.files import judge_kept
 from whet.guard.taint.harm import is_ransom_note, judge_removed
 from whet.guard.taint.mark import HOLE, Mark
-from whet.guard.taint.network import judge_lookup, judge_request
+from whet.guard.taint.network import judge_address, judge_lookup, judge_request
 from whet.guard.taint.persist import judge_written, written_places
 from whet.guard.taint.value import Value, union
 
@@ -102,8 +102,13 @@ class Effects:
 
     # -- sending -----------------------------------------------------------------------------------------------------
 
-    def send(self, url: str | None, payload: Sequence[Value], headers: Sequence[Value] = ()) -> None:
+    def send(
+        self, url: str | None, payload: Sequence[Value], headers: Sequence[Value] = (), address: Value | None = None
+    ) -> None:
         """Something goes to a URL: the payload (also what is in the URL), and headers, where a key is in its place."""
+        if address is not None:
+            carried = union([Value(marks=everything(value)) for value in (*payload, *headers)])
+            self._judged(judge_address(address, carried - address.marks))
         known = url is not None and _URL.match(url) is not None and not url.partition("://")[2].startswith(HOLE)
         host = host_of(url) if known and url is not None else None
         if host is not None and host.near:

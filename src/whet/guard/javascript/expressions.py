@@ -82,10 +82,12 @@ def _binary(program: Program, node: Node) -> Value:
         return either(program.value(left), program.value(right))
     if sign == "&&":
         return program.value(right)
+    one_, two_ = program.value(left), program.value(right)
+    if sign in _COMPARES and one_.const is not UNKNOWN and two_.const is not UNKNOWN:
+        return Value((one_.const == two_.const) == (sign[0] == "="))
     operation = _OPERATORS.get(sign)
     if operation is None:
         return NOTHING
-    one_, two_ = program.value(left), program.value(right)
     const = binary(operation, one_.const, two_.const)
     if sign == "^":
         return Value(const, marks=union((one_, two_)) | _MIXED, hidden="decoded")
@@ -93,6 +95,7 @@ def _binary(program: Program, node: Node) -> Value:
 
 
 _MIXED = frozenset({Mark("decoded", "exclusive or")})
+_COMPARES = frozenset({"==", "===", "!=", "!=="})
 _OPERATORS = {
     "^": "BitXor", "-": "Sub", "*": "Mult", "%": "Mod", "&": "BitAnd", "|": "BitOr", "<<": "LShift", ">>": "RShift",
     ">>>": "RShift",
@@ -155,7 +158,7 @@ def _member(program: Program, node: Node) -> Value:
     known = program.value(owner)
     if known.name == "process.env" and name in program.exported:
         return program.exported[name]
-    if owner.type == "new_expression" and name in program.fields:
+    if name in program.fields and (known.name == "this" or known.name in program.klasses):
         return program.fields[name]
     if name is None or (known.name == "process.env" and node.type == "subscript_expression"):
         return _indexed(program, node, known) if name is None else _variable(program, node, known, name)

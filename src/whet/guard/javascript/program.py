@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _QUERY = (
     "[(call_expression)(new_expression)(variable_declarator)(assignment_expression)(augmented_assignment_expression)"
-    "(return_statement)(import_statement)(for_in_statement)"
+    "(return_statement)(import_statement)(for_in_statement)(field_definition)(class_declaration)"
     + "".join(f"({kind})" for kind in sorted(FUNCTIONS))
     + "] @n"
 )
@@ -118,6 +118,7 @@ class Program:
         self.functions: dict[int, Function] = {}
         self.fields: dict[str, Value] = {}
         """What the objects of all classes of the file hold."""
+        self.klasses: set[str] = set()
         self.exported: dict[str, Value] = {}
         """Variables of the environment that the program sets itself."""
         self.file = Scope(None)
@@ -202,8 +203,18 @@ class Program:
                 over = self.value(right)
                 inner = one_of(over.items) if over.items else NOTHING
                 self.assign(left, inner.but(marks=inner.marks | over.marks), self.scope)
-        else:
+        elif kind == "import_statement":
             self._import(node)
+        else:
+            self._class(node)
+
+    def _class(self, node: Node) -> None:
+        """A class, or a field of one."""
+        name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
+        if name is not None:
+            self.klasses.add(self.text(name))
+        elif value is not None and (field := node.child_by_field_name("property")) is not None:
+            self.fields[self.text(field)] = self.value(value)
 
     def _function(self, node: Node) -> Function:
         function = self.functions[node.id]

@@ -38,6 +38,15 @@ def constant(text: str, *, pieced: bool = False) -> Value:
     return Value(text[:LONGEST], hidden="split" if pieced else "")
 
 
+def literal(const: Any, marks: frozenset[Mark] = NO_MARKS, hidden: Hidden = "") -> Value:
+    """A constant of nested lists and mappings as a value."""
+    if isinstance(const, dict):
+        return Value(marks=marks, props={str(key): literal(one, marks, hidden) for key, one in const.items()})
+    if isinstance(const, list):
+        return Value(marks=marks, items=tuple(literal(one, marks, hidden) for one in const))
+    return Value(const, marks=marks, hidden=hidden)
+
+
 def joined(parts: Sequence[Value], separator: str = "", *, pieced: bool = True) -> Value:
     """Values one after the other, as `+`, a template or `join` make them."""
     texts = [as_text(part.const) if (said := part.text) is None else said for part in parts]

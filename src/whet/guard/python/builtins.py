@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
+from itertools import chain, islice, zip_longest
 from typing import TYPE_CHECKING, Any
 
 from whet.guard.python.access import attribute, combined, gathered, variable
 from whet.guard.python.started import imported
 from whet.guard.python.tables import DANGEROUS, bare
 from whet.guard.python.values import Function, Klass, Partial
-from whet.guard.taint.fold import bounded
+from whet.guard.taint.fold import FAILURES, bounded
 from whet.guard.taint.mark import HOLE, Mark
 from whet.guard.taint.value import NOTHING, UNKNOWN, Hidden, Value, known, union
 
@@ -142,6 +143,71 @@ def _reduce(reader: Reader, this: Call) -> Value | None:
     return Value(result.const, marks=union(this.args), hidden="split")
 
 
+def _sequence(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  handlers share one signature
+    """`zip`, `enumerate`, `sorted`, `range` and the like over constants."""
+    values = [value for name, value in this.words.items() if name == "fillvalue"]
+    consts = [list(value.const) if isinstance(value.const, dict) else value.const for value in this.args]
+    if this.name == "itertools.cycle" and isinstance(this.arg(0).const, (str, bytes, list, tuple)) and consts[0]:
+        return Value((list(consts[0]) * _LONGEST)[:_LONGEST], marks=this.arg(0).marks, hidden=this.arg(0).hidden)
+    make = _SEQUENCES[this.name]
+    if not all(known(const) for const in consts) or (this.words and this.name in ("sorted", "max", "min")):
+        return None
+    try:
+        made = make(*consts) if not values else zip_longest(*consts, fillvalue=values[0].const)
+        found = [list(one) if isinstance(one, tuple) else one for one in islice(made, _LONGEST)]
+    except FAILURES:
+        return None
+    return gathered([Value(marks=union(this.args), hidden=_hidden(this.args))]).but(const=found)
+
+
+_LONGEST = 4096
+_SEQUENCES: dict[str, Callable[..., Any]] = {
+    "zip": zip, "itertools.zip_longest": zip_longest, "enumerate": enumerate, "sorted": sorted, "range": range,
+    "itertools.cycle": iter, "itertools.chain": chain, "itertools.islice": islice,
+}  # fmt: skip
+
+
+def _hidden(values: list[Value]) -> Hidden:
+    return next((value.hidden for value in values if value.hidden), "")
+
+
+def _number(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  handlers share one signature
+    """`int` of constants."""
+    const, base = this.arg(0).const, this.arg(1, "base").const
+    try:
+        made = int(const, base) if isinstance(base, int) else int(const)
+    except FAILURES:
+        return None
+    return Value(made, marks=this.arg(0).marks)
+
+
+def _length(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  handlers share one signature
+    const = this.arg(0).const
+    return Value(len(const)) if isinstance(const, (str, bytes, list, tuple, dict)) and known(const) else None
+
+
+def _string(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  handlers share one signature
+    const = this.arg(0).const
+    plain = isinstance(const, (int, float)) and len(this.args) == 1
+    return this.arg(0).but(const=str(const)) if plain else None
+
+
+def _table(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  handlers share one signature
+    """`str.maketrans`."""
+    try:
+        return Value(str.maketrans(*(value.const for value in this.args)), hidden="decoded")
+    except FAILURES:
+        return None
+
+
+def _named_tuple(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  handlers share one signature
+    names = this.arg(1, "field_names").const
+    klass = Klass(this.arg(0).said, ())
+    for name in names.replace(",", " ").split() if isinstance(names, str) else names if isinstance(names, list) else ():
+        klass.fields[str(name)] = NOTHING
+    return Value(fn=klass)
+
+
 def _reversed(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  handlers share one signature
     items = this.arg(0)
     if isinstance(items.const, (str, list, tuple, bytes)) and known(items.const):
@@ -242,6 +308,14 @@ SPECIAL: dict[str, Callable[[Reader, Call], Value | None]] = {
     "map": _map,
     "functools.reduce": _reduce,
     "reversed": _reversed,
+    **dict.fromkeys(("zip", "itertools.zip_longest", "enumerate", "sorted", "range"), _sequence),
+    **dict.fromkeys(("itertools.cycle", "itertools.chain", "itertools.islice"), _sequence),
+    "int": _number,
+    "len": _length,
+    "str": _string,
+    "str.maketrans": _table,
+    "bytes.maketrans": _table,
+    "collections.namedtuple": _named_tuple,
     "os.path.join": _join,
     "pathlib.Path": _join,
     "pathlib.PurePath": _join,

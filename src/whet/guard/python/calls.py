@@ -22,10 +22,10 @@ from whet.guard.python.statements import block
 from whet.guard.python.tables import COPIERS, DANGEROUS, NUMBERS, ROOTS, bare
 from whet.guard.python.values import Function, Klass, Partial, words
 from whet.guard.tables import api
-from whet.guard.taint.fold import DECODERS, decoded, method
+from whet.guard.taint.fold import DECODERS, UNESCAPES, decoded, method
 from whet.guard.taint.formats import PARSERS, parsed
 from whet.guard.taint.mark import NO_MARKS, Mark
-from whet.guard.taint.value import NOTHING, UNKNOWN, Hidden, Scope, Value, either, joined, union
+from whet.guard.taint.value import NOTHING, UNKNOWN, Hidden, Scope, Value, either, joined, known, union
 
 if TYPE_CHECKING:
     from whet.guard.python.reader import Reader
@@ -135,7 +135,7 @@ def _outside(reader: Reader, this: Call) -> Value:
             return result
     if this.verb in ("__getattribute__", "__getattr__") and (result := attribute_method(reader, this)) is not None:
         return result
-    if name in DECODERS:
+    if name in DECODERS or (name in UNESCAPES and this.args and known(this.args[0].const)):
         return _decoded(reader, this)
     if name and name.partition(".")[0] in ROOTS:
         for judge in (execute, network, files, harm):
@@ -289,6 +289,10 @@ def _store(this: Call, name: str, keys: list[str]) -> None:
     const = this.args[-1].const
     if this.verb == "append" and not keys and isinstance(old.const, list) and len(old.const) < 5000:
         old.const.append(const)
+    elif this.verb == "insert" and not keys and isinstance(old.const, list) and isinstance(this.args[0].const, int):
+        old.const.insert(this.args[0].const, const)
+    elif this.verb == "extend" and not keys and isinstance(old.const, list) and isinstance(const, (list, tuple, str)):
+        old.const.extend(const[:5000])
     elif this.verb in ("append", "insert") and keys:
         old = put(old, keys, const, many=True)
     elif this.verb == "update" and isinstance(const, dict):
@@ -326,6 +330,9 @@ def _constructed(reader: Reader, klass: Klass, args: list[Value], words: dict[st
     start = klass.methods.get("__init__")
     if start is not None:
         invoke(reader, start, args, words, this)
+    elif args or words:
+        given = {**dict(zip(klass.fields, args, strict=False)), **words}
+        klass.fields.update((name, value) for name, value in given.items() if name in klass.fields)
     return this
 
 

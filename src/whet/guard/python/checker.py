@@ -142,6 +142,7 @@ def run(reader: Reader, tree: ast.Module, source: str) -> None:
     """Read the module, then the functions nobody called; once more where they left marks for others."""
     if not reader.read:
         reader.read = True
+        reader.doc = ast.get_docstring(tree, clean=False)
         block(reader, tree.body, reader.module)
     before = reader.changes
     _functions(reader, 0)

@@ -237,6 +237,8 @@ def comprehension(reader: Reader, node: Any, scope: Scope) -> Value:
 
 def _items(iterable: Value) -> list[Any] | None:
     const = iterable.const
+    if isinstance(iterable.fn, Klass) and any(base.startswith("enum.") for base in iterable.fn.bases):
+        const = [field.const for field in iterable.fn.fields.values() if field.const is not UNKNOWN]
     if isinstance(const, str) and iterable.name == "open":
         const = const.splitlines(keepends=True)
     if isinstance(const, (list, tuple, str, bytes)) and 1 < len(const) <= _MOST and known(const):

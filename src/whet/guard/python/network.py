@@ -23,7 +23,7 @@ from whet.guard.python.tables import (
 from whet.guard.python.values import Function
 from whet.guard.taint.files import judge_kept
 from whet.guard.taint.mark import HOLE, NO_MARKS, Kind, Mark
-from whet.guard.taint.network import host_at, judge_lookup, judge_request
+from whet.guard.taint.network import host_at, judge_address, judge_lookup, judge_request
 from whet.guard.taint.secret import belongs
 from whet.guard.taint.value import NOTHING, UNKNOWN, Value, union
 
@@ -230,11 +230,7 @@ def judged(reader: Reader, this: Call, url: Value, body: list[Value], head: list
     known = url.said
     shape = " ".join(dumped(value) for value in body if value.marks)
     judge_marks(reader, this, known, marks, union(head), shape)
-    local = any(mark.kind in ("secret", "env", "key", "file") for mark in marks)
-    if url.hidden == "decoded" and host.name:
-        reader.hit("hidden-address", this.node, "critical" if local else None, host.name)
-    elif len({mark.subject for mark in url.marks if mark.kind == "file" and _shipped(mark.subject)}) >= 2:
-        reader.hit("hidden-address", this.node, None, host.name, "It puts its address together from several files")
+    reader.report(judge_address(url, marks - url.marks), this.node)
     if host.shady and host.kind != "address":
         reader.fact("sink" if body else "fetch", f"a {host.kind} host", this.node, known, grave=True)
     reader.fact("fetch", "HTTP", this.node, known)
@@ -247,11 +243,6 @@ def judged(reader: Reader, this: Call, url: Value, body: list[Value], head: list
         name="response",
         marks=frozenset((Mark(kind, "the network", known, host.shady or known.startswith("http:"), whole=True),)),
     )
-
-
-def _shipped(path: str) -> bool:
-    """Is this a file of the package, as far as its path tells?"""
-    return bool(path) and HOLE not in path and not path.startswith(("$", "~", "/", "<tmp"))
 
 
 def judge_marks(

@@ -8,6 +8,7 @@ nesting, and a few runs for each function.
 from __future__ import annotations
 
 import ast
+import operator
 from typing import TYPE_CHECKING, Any
 
 from whet.guard.finding import Fact, Hit, rank
@@ -16,18 +17,17 @@ from whet.guard.python.access import attribute, combined, gathered, item
 from whet.guard.python.calls import call, invoke
 from whet.guard.python.loops import comprehension
 from whet.guard.python.tables import BUILTINS, MODULES
-from whet.guard.python.values import Function
+from whet.guard.python.values import Function, Klass
 from whet.guard.rules import severity_of
 from whet.guard.taint.fold import as_text, bounded
 from whet.guard.taint.mark import HOLE, Mark
-from whet.guard.taint.value import NOTHING, UNKNOWN, Hidden, Scope, Value, either, joined, union
+from whet.guard.taint.value import NOTHING, UNKNOWN, Hidden, Scope, Value, either, joined, known, union
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from whet.guard.finding import Seen, Severity
     from whet.guard.python.package import Package
-    from whet.guard.python.values import Klass
     from whet.guard.taint.network import Judgement
 
 DEEPEST = 90
@@ -61,6 +61,10 @@ class Reader:
         self.files: dict[str, frozenset[Mark]] = {} if package is None else package.files
         """What was written where."""
         self.module = Scope()
+        self.doc: str | None = None
+        """The text that the file begins with."""
+        self.worked = 0
+        """How many turns of loops were worked out."""
         self.stars: list[str] = []
         self.functions: list[Function] = []
         self.klasses: list[Klass] = []
@@ -219,6 +223,8 @@ def _name(reader: Reader, node: Any, scope: Scope) -> Value:
         return found
     if name in BUILTINS or name in MODULES:
         return Value(name=name)
+    if name == "__doc__" and reader.doc is not None:
+        return Value(reader.doc)
     if name == "__file__":
         return Value("<here>/file.py")
     for module in reader.stars:
@@ -228,7 +234,19 @@ def _name(reader: Reader, node: Any, scope: Scope) -> Value:
 
 def _attribute(reader: Reader, node: Any, scope: Scope) -> Value:
     owner = reader.value(node.value, scope)
-    return attribute(owner, node.attr)
+    if node.attr == "value" and owner.const is not UNKNOWN and not owner.name:
+        return owner
+    found = attribute(owner, node.attr)
+    if isinstance(found.fn, Function) and isinstance(owner.fn, Klass) and _is_property(found.fn.node):
+        return reader.invoke(found.fn, [], {}, owner)
+    return found
+
+
+def _is_property(node: Any) -> bool:
+    return any(
+        getattr(one, "attr", getattr(one, "id", "")) in ("property", "cached_property")
+        for one in getattr(node, "decorator_list", ())
+    )
 
 
 def _binary(reader: Reader, node: Any, scope: Scope) -> Value:
@@ -283,6 +301,10 @@ def _subscript(reader: Reader, node: Any, scope: Scope) -> Value:
     if isinstance(node.slice, ast.Slice):
         return _sliced(reader, node.slice, owner, scope)
     key = reader.value(node.slice, scope)
+    if owner.name in ("globals()", "locals()", "vars()", "globals", "locals") and isinstance(key.const, str):
+        named = scope.find(key.const)
+        if named is not None:
+            return named
     if owner.name == "os.environ" and isinstance(key.const, str) and key.const in reader.exported:
         return reader.exported[key.const]
     return item(owner, key)
@@ -317,9 +339,14 @@ def _boolean(reader: Reader, node: Any, scope: Scope) -> Value:
 
 
 def _compared(reader: Reader, node: Any, scope: Scope) -> Value:
-    reader.value(node.left, scope)
-    reader.values(node.comparators, scope)
-    return NOTHING
+    left, others = reader.value(node.left, scope), reader.values(node.comparators, scope)
+    if len(others) != 1 or not known(left.const) or not known(others[0].const):
+        return NOTHING
+    compare = _COMPARISONS.get(type(node.ops[0]))
+    try:
+        return NOTHING if compare is None else Value(bool(compare(left.const, others[0].const)))
+    except TypeError:
+        return NOTHING
 
 
 def _inner(reader: Reader, node: Any, scope: Scope) -> Value:
@@ -346,6 +373,16 @@ def _yielded(reader: Reader, node: Any, scope: Scope) -> Value:
     return NOTHING
 
 
+_COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], object]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.In: lambda one, many: one in many,
+    ast.NotIn: lambda one, many: one not in many,
+}
 _HANDLERS: dict[type[ast.AST], Callable[[Reader, Any, Scope], Value]] = {
     ast.Constant: _constant,
     ast.Name: _name,

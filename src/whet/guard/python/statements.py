@@ -9,9 +9,10 @@ from whet.guard.python.access import attribute, combined, several
 from whet.guard.python.loops import bind, element, picks, without_environment
 from whet.guard.python.started import imported
 from whet.guard.python.values import Function, Klass
+from whet.guard.tables import api
 from whet.guard.taint.mark import HOLE
 from whet.guard.taint.secret import secret_name
-from whet.guard.taint.value import Scope, Value, joined
+from whet.guard.taint.value import UNKNOWN, Scope, Value, joined, known
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -184,8 +185,63 @@ def _narrowed(test: ast.expr, scope: Scope) -> dict[str, Value]:
     return names
 
 
+_PURE = api("python", "pure")
+_PLAIN = (
+    ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.If, ast.For, ast.While, ast.Pass, ast.Continue, ast.Break,
+)  # fmt: skip
+_TURNS = 20_000
+
+
+def _builds_text(body: list[ast.stmt]) -> bool:
+    """Does a loop do nothing but put constants together? Then it can be worked out turn by turn."""
+    for statement in body:
+        if not isinstance(statement, _PLAIN):
+            return False
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Call):
+                name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+                if name not in _PURE:
+                    return False
+    return True
+
+
+def _run(reader: Reader, body: list[ast.stmt], scope: Scope) -> bool:
+    """Run statements that put constants together; false when the loop around them ends here or cannot be followed."""
+    for node in body:
+        if isinstance(node, ast.If):
+            test = reader.value(node.test, scope).const
+            if test is UNKNOWN:
+                block(reader, [node], scope)
+            elif not _run(reader, node.body if test else node.orelse, scope):
+                return False
+        elif isinstance(node, ast.Continue):
+            return True
+        elif isinstance(node, ast.Break):
+            return False
+        else:
+            block(reader, [node], scope)
+    return True
+
+
+def _turn_by_turn(reader: Reader, node: Any, iterable: Value, scope: Scope) -> bool:
+    """Work out a loop over constants that only puts others together; false when it is no such loop."""
+    const = iterable.const
+    if not isinstance(const, (list, tuple, str, bytes, dict)) or not 1 < len(const) <= 4096 or not known(const):
+        return False
+    if reader.branch or reader.worked + len(const) > _TURNS or not _builds_text(node.body):
+        return False
+    for one in list(const):
+        reader.worked += 1
+        bind(reader, node.target, Value(one, marks=iterable.marks, hidden=iterable.hidden), scope)
+        if not _run(reader, node.body, scope):
+            break
+    return True
+
+
 def _for(reader: Reader, node: Any, scope: Scope) -> None:
     iterable = reader.value(node.iter, scope)
+    if _turn_by_turn(reader, node, iterable, scope):
+        return
     reader.branch += 1
     for value in _secret_names(iterable):
         bind(reader, node.target, value, scope)
@@ -205,7 +261,16 @@ def _secret_names(iterable: Value) -> list[Value]:
 
 
 def _while(reader: Reader, node: Any, scope: Scope) -> None:
-    reader.value(node.test, scope)
+    test = reader.value(node.test, scope)
+    if not reader.branch and isinstance(test.const, bool) and _builds_text(node.body):
+        turns = 0
+        while test.const is True and turns < 4096 and reader.worked < _TURNS and reader.steps > 0:
+            turns += 1
+            reader.worked += 1
+            if not _run(reader, node.body, scope):
+                break
+            test = reader.value(node.test, scope)
+        return
     reader.branch += 1
     _twice(reader, node.body, scope)
     block(reader, node.orelse, scope)

@@ -11,7 +11,9 @@ import binascii
 import codecs
 import re
 import zlib
+from html import unescape
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 from whet.guard.tables import api
 from whet.guard.taint.mark import HOLE
@@ -41,7 +43,7 @@ FAILURES = (
 
 def decoded(name: str, arguments: Sequence[Any]) -> Any:
     """What a decoder of the standard library makes of constant bytes; `UNKNOWN` when it is not known or not bounded."""
-    decoder = DECODERS.get(name)
+    decoder = DECODERS.get(name) or UNESCAPES.get(name)
     if decoder is None or not arguments or not isinstance(arguments[0], (str, bytes)) or not known(arguments[0]):
         return UNKNOWN
     if len(arguments[0]) > LONGEST:
@@ -107,8 +109,19 @@ DECODERS: dict[str, Callable[..., Any]] = {
     "lzma.decompress": _unlzma,
     "bz2.decompress": _unbzip,
     "codecs.decode": _codec,
+    "quopri.decodestring": lambda data, *_: binascii.a2b_qp(_bytes(data)),
+    "binascii.a2b_qp": lambda data, *_: binascii.a2b_qp(_bytes(data)),
 }
 """The decoders of the standard library, by name."""
+UNESCAPES: dict[str, Callable[..., Any]] = {
+    "urllib.parse.unquote": lambda data, *_: unquote(data),
+    "urllib.parse.unquote_plus": lambda data, *_: unquote(data.replace("+", " ")),
+    "urllib.parse.unquote_to_bytes": lambda data, *_: unquote(data).encode(),
+    "urllib.unquote": lambda data, *_: unquote(data),
+    "html.unescape": lambda data, *_: unescape(data),
+    "codecs.encode": lambda data, name="", *_: _codec(data, name) if str(name).lower() in _TEXT_CODECS else UNKNOWN,
+}
+"""Functions that honest programs call on texts of others all the time: they hide something only in constants."""
 
 
 def bounded(const: Any) -> Any:

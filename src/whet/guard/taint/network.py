@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from whet.guard.finding import Severity
     from whet.guard.taint.mark import Kind
+    from whet.guard.taint.value import Value
 
 _WEBHOOK = re.compile(
     r"discord(?:app)?\.com/api/webhooks/\d{6,}/[\w-]{10,}|api\.telegram\.org/bot\d{6,}:[\w-]{10,}"
@@ -76,6 +77,23 @@ def judge_request(
             if severity is not None:
                 rule = "secret-sent" if severity == "critical" else "key-sent"
                 yield Judgement(rule, severity, host.name, f"It sends {key} to {_told(host)}")
+
+
+def judge_address(url: Value, marks: frozenset[Mark]) -> Iterator[Judgement]:
+    """Judge an address that is kept from being read, by what goes there."""
+    host = host_at(url.said)
+    local = any(mark.kind in ("secret", "env", "key", "captured", "file") for mark in marks)
+    if url.hidden == "decoded" and host.name and not host.near:
+        yield Judgement("hidden-address", "critical" if local else None, host.name)
+    elif (not host.name or HOLE in host.name) and local and any(mark.kind == "decoded" for mark in url.marks):
+        yield Judgement("hidden-address", "critical", "", "It sends private data to an address that it decodes first")
+    elif len({mark.subject for mark in url.marks if mark.kind == "file" and _shipped(mark.subject)}) >= 2:
+        yield Judgement("hidden-address", None, host.name, "It puts its address together from several files")
+
+
+def _shipped(path: str) -> bool:
+    """Is this a file of the package, as far as its path tells?"""
+    return bool(path) and HOLE not in path and not path.startswith(("$", "~", "/", "<tmp"))
 
 
 def judge_key(name: str, url: str, *, in_head: bool) -> Severity | None:
