@@ -84,7 +84,7 @@ def _own(text: str, names: frozenset[str], *, secrets: bool) -> frozenset[Mark]:
         return frozenset(marks)
     if ALL_VARIABLES.search(text):
         marks.add(ENVIRONMENT)
-    marks |= {mark for name in VARIABLE.findall(text) if (mark := secret_key(name)) is not None}
+    marks |= {mark for pair in VARIABLE.findall(text) if (mark := secret_key(pair[0] or pair[1])) is not None}
     if FETCHES.search(text):
         url = URL.search(text)
         marks.add(Mark("fetched", "the network", url[0][:300] if url else ""))
@@ -380,7 +380,7 @@ CALLED_ON = re.compile(r"^[\s{}]{0,200}[$@]?([A-Za-z_]\w{0,60})(?:\.|->|::)\w")
 
 VARIABLE = re.compile(
     r"(?:\bENV|\$_ENV|\$_SERVER|\b[gG]etenv|\bLookupEnv|\benv::var(?:_os)?|\bGetEnvironmentVariable|\benvironment)"
-    r"(?:\.fetch)?\s{0,3}[(\[{]\s{0,3}[\"']?([A-Za-z]\w{1,80})"
+    r"(?:\.fetch)?\s{0,3}[(\[{]\s{0,3}[\"']?([A-Za-z]\w{1,80})|\$\{?env:([A-Za-z]\w{1,80})"
 )
 """One variable of the environment, by its name."""
 ALL_VARIABLES = _shape("all_variables")

@@ -23,6 +23,7 @@ from whet.guard.javascript.clients import (
     prepared,
     request,
     server,
+    service,
     socket,
     websocket,
     xhr,
@@ -70,6 +71,8 @@ _PARTS = frozenset({"match", "split", "exec", "find", "get", "substring", "slice
 _PICKING = frozenset({"match", "exec", "matchAll", "find", "get", "getItem"})
 """Methods that look one thing up in what they are called on."""
 _FILLING = api("javascript", "filling")
+_BASES = api("javascript", "bases")
+_TRACKING = api("javascript", "tracking")
 
 
 class Meaning(Commands):
@@ -151,6 +154,14 @@ class Meaning(Commands):
             return run(self, call)
         if name in CLIENTS or (head in CLIENTS and tail in VERBS) or name in PLAIN:
             return request(self, call)
+        if tail in ("init", "configure") and (dsn := (_arg(call, 0).props or {}).get("dsn")) is not None and dsn.text:
+            self.addresses[head] = dsn.text
+        if tail in _TRACKING and head in self.addresses:
+            self.send(self.addresses[head], call.args)
+        if name.startswith("(client)."):
+            return request(self, call)
+        if call.made and (base := _base(call)) is not None:
+            return service(self, call, base)
         if head in CLIENTS and tail in ("create", "extend", "defaults", "instance", "Client", "Pool"):
             return client(self, call)
         if call.receiver.name.startswith("(") or call.method.endswith("="):
@@ -198,6 +209,12 @@ def _worked_out(program: Program, call: Call) -> Value | None:
         return None
     found += [program.apply(function, [part, Value(at)]) for at, part in enumerate(parts[3:], 3)]
     return Value(marks=receiver.marks | union(found), items=tuple(found))
+
+
+def _base(call: Call) -> Value | None:
+    """The address that a client of a service is told to use instead of its own."""
+    props = _arg(call, 0).props or {}
+    return next((props[key] for key in _BASES if key in props and (props[key].text or "").startswith("http")), None)
 
 
 @lru_cache(maxsize=8192)

@@ -42,6 +42,12 @@ def client(_effects: Commands, call: Call) -> Value:
     return Value(name="(client)", props={"url": Value(maybe(base))})
 
 
+def service(effects: Commands, call: Call, base: Value) -> Value:
+    """A client of a service with an address of the program's own choice: is the key it gets for there?"""
+    effects.send(base.text, [], [arg for arg in (call.args[0].props or {}).values() if arg is not base])
+    return Value(name="(client)", props={"url": base})
+
+
 def request(effects: Commands, call: Call) -> Value:
     """Something is sent, and something comes back."""
     first = argument(call, 0)

@@ -16,7 +16,7 @@ from whet.guard.patterns import shorten
 from whet.guard.places import places
 from whet.guard.rules import severity_of
 from whet.guard.taint.execute import judge_started
-from whet.guard.taint.files import judge_kept
+from whet.guard.taint.files import PROJECT, PROJECT_FILES, is_project, judge_kept
 from whet.guard.taint.harm import is_ransom_note, judge_removed
 from whet.guard.taint.mark import HOLE, Mark
 from whet.guard.taint.network import judge_address, judge_lookup, judge_request
@@ -57,6 +57,8 @@ class Effects:
         """Paths that were written with something fetched or decoded."""
         self.copies: dict[str, frozenset[Mark]] = {}
         """Paths that something secret was copied to, with its marks."""
+        self.addresses: dict[str, str] = {}
+        """Where the modules send to that were told so, by their names."""
         self.did: dict[str, int] = {}
         """What happened anywhere in the file, with its line: `reads clipboard`, `walks home`, `writes encrypted`."""
         self.line = 1
@@ -245,6 +247,8 @@ class Effects:
                 if place.kind == "secret":
                     marks.add(Mark("secret", place.what, place.text, place.grave, whole=True))
                     self.fact("source", place.what, place.text, grave=place.grave)
+        if PROJECT in path.marks:
+            marks |= PROJECT_FILES
         if path.has("listing") and not any(mark.kind == "secret" for mark in marks):
             marks |= {mark for mark in path.marks if mark.kind in ("secret", "listing")}
         return frozenset(marks)
@@ -254,6 +258,8 @@ class Effects:
         for choice in path.texts:
             if _AT_HOME.match(choice):
                 self.note("walks home")
+        if path.name == "process.cwd" or any(map(is_project, path.texts)):
+            return self.read(path) | {PROJECT}
         return self.read(path) | {Mark("listing", "names of files", _path(path.text or HOLE)[:200])}
 
     def remove(self, path: Value) -> None:

@@ -165,6 +165,8 @@ def member(owner: Value, name: str) -> Value:
             marks = marks - {ENVIRONMENT} | variable(name)
     if not owner.name:
         return Value(marks=marks) if marks else NOTHING
+    if owner.name.startswith("(client)"):
+        return Value(name=f"{owner.name}.{name}"[:200], props=owner.props)
     if owner.name in _GLOBALS:
         return Value(name=name)
     if name in _DROPPED and owner.name in ("fs", "dns", "path", "timers"):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _RUNNING = api("javascript", "running")
 _TALKING = api("javascript", "talking")
 _TALKS_MARKS = (
-    "fetch(", "axios", "WebSocket(", "XMLHttpRequest", "sendBeacon", "new Image", ".src =", ".src=", ".href =",
+    "fetch(", "baseURL", "baseUrl", "dsn", "axios", "WebSocket(", "XMLHttpRequest", "sendBeacon", "new Image", ".src =", ".src=", ".href =",
     ".href=",
 )  # fmt: skip
 _TALKS = re.compile(

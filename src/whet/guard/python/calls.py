@@ -17,7 +17,7 @@ from whet.guard.python.execute import execute, unveiled
 from whet.guard.python.files import dumped, files, written
 from whet.guard.python.harm import harm
 from whet.guard.python.loops import chain, hooked, outlives, put
-from whet.guard.python.network import network
+from whet.guard.python.network import client, judge_marks, network
 from whet.guard.python.statements import block
 from whet.guard.python.tables import COPIERS, DANGEROUS, NUMBERS, ROOTS, bare
 from whet.guard.python.values import Function, Klass, Partial, words
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from whet.guard.python.reader import Reader
 
 _RUNS = 5
+_BASES = api("python", "bases")
 _CHANGERS = api("python", "changers")
 _KEEPERS = words("str list tuple textwrap.dedent dict sorted string.Template io.StringIO iter")
 _DUMPERS = words("json.dumps plistlib.dumps yaml.dump yaml.safe_dump")
@@ -135,6 +136,7 @@ def _outside(reader: Reader, this: Call) -> Value:
             return result
     if this.verb in ("__getattribute__", "__getattr__") and (result := attribute_method(reader, this)) is not None:
         return result
+    _of_service(reader, this)
     if name in DECODERS or (name in UNESCAPES and this.args and known(this.args[0].const)):
         return _decoded(reader, this)
     if name and name.partition(".")[0] in ROOTS:
@@ -155,6 +157,16 @@ def _outside(reader: Reader, this: Call) -> Value:
     if name.startswith("os.environ.") and this.verb in ("get", "pop", "setdefault"):
         return variable(this.arg(0))
     return _passed_on(reader, this)
+
+
+def _of_service(reader: Reader, this: Call) -> None:
+    """A client of a service that was told an address: when it is made, and when it is given something."""
+    if this.words and not _BASES.isdisjoint(this.words):
+        client(reader, this, next(word for word in this.words if word in _BASES))
+    elif this.callee.path.startswith("http") and not this.callee.name.startswith(("urllib.", "requests.", "open")):
+        given = union(this.every())
+        if given:
+            judge_marks(reader, this, this.callee.path, given)
 
 
 def _decoded(reader: Reader, this: Call) -> Value:
@@ -244,7 +256,8 @@ def _passed_on(reader: Reader, this: Call) -> Value:
         marks = frozenset(mark._replace(whole=False) if mark.whole and mark.kind != "env" else mark for mark in marks)
     if given:
         marks |= frozenset(mark for mark in given if mark.kind == "captured" or (mark.kind == "secret" and mark.grave))
-    return Value(UNKNOWN, f"{this.callee.name}()" if this.callee.name else "", marks, path=this.callee.path)
+    path = next((this.words[word].said for word in this.words if word in _BASES), "") or this.callee.path
+    return Value(UNKNOWN, f"{this.callee.name}()" if this.callee.name else "", marks, path=path)
 
 
 def _change(reader: Reader, this: Call) -> None:

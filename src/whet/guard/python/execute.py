@@ -13,6 +13,7 @@ from whet.guard.python.files import key_of, under
 from whet.guard.python.started import ran_file, written_before
 from whet.guard.python.tables import CODE, LOADERS, RUNNERS, SHELLS, SPAWNS
 from whet.guard.taint.mark import HOLE, NO_MARKS, Mark, comes_from, subject_of
+from whet.guard.taint.network import host_at
 from whet.guard.taint.secret import printed_by
 from whet.guard.taint.value import NOTHING, UNKNOWN, Hidden, Value, known, union
 
@@ -322,11 +323,15 @@ def _loaded(reader: Reader, this: Call) -> Value | None:
     if name.startswith("marshal.") and (comes_from(marks, "decoded") or source.hidden):
         return Value(marks=marks | {Mark("decoded", name)}, hidden="decoded")
     if comes_from(marks, "fetched"):
-        shady = any(mark.kind == "fetched" and mark.grave for mark in marks)
+        foreign = any(
+            mark.kind == "fetched" and (mark.grave or host_at(mark.subject).kind in ("other", "free", "reserved"))
+            for mark in marks
+            if host_at(mark.subject).name
+        )
         reader.hit(
             "loads-objects",
             this.node,
-            "critical" if shady or unsafe else "warn",
+            "critical" if foreign or unsafe else "warn",
             subject_of(marks, "fetched"),
             "It loads objects from data that it fetched",
         )

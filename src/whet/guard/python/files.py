@@ -10,7 +10,7 @@ from whet.guard.places import places
 from whet.guard.python.loops import named_places
 from whet.guard.python.values import words
 from whet.guard.tables import api
-from whet.guard.taint.files import judge_kept
+from whet.guard.taint.files import PROJECT, PROJECT_FILES, is_project, judge_kept
 from whet.guard.taint.formats import ini
 from whet.guard.taint.harm import is_home as is_home_path
 from whet.guard.taint.harm import judge_emptied
@@ -195,6 +195,8 @@ def _archived(reader: Reader, this: Call) -> Value:
     """A directory that is packed."""
     root = this.arg(2, "root_dir")
     marks = read(reader, root, None, this.node) | named_places([root.const])
+    if is_project(root.said or "."):
+        marks |= PROJECT_FILES
     if is_home(root):
         marks |= _HOME_FILES
     path = f"{this.arg(0).said}.{this.arg(1, 'format').said}"
@@ -261,8 +263,8 @@ def _listed(reader: Reader, this: Call) -> Value:
         marks.add(Mark("folder", "a person's folder", "~/"))
     elif _STORE.search(text):
         marks.add(Mark("place", "a directory of secrets", text, grave=True, whole=True))
-    elif text in (".", "./") and (this.name == "os.walk" or pattern.startswith("**") or this.verb == "rglob"):
-        marks.add(Mark("listing", "all files of the project", text))
+    elif is_project(text) and (this.name == "os.walk" or "**" in f"{pattern}{text}" or this.verb == "rglob"):
+        marks.add(PROJECT)
     shipped = reader.package.listing(text, pattern.lstrip("*")) if reader.package is not None and text else []
     if shipped and this.name != "os.walk":
         of_path = this.name.startswith("pathlib.")
@@ -279,6 +281,8 @@ def _handle(reader: Reader, this: Call, first: ast.expr | None) -> Value | None:
     if verb in ("write", "writelines", "writestr", "add") and owner.path:
         if owner.name.startswith(("zipfile", "tarfile")) and verb != "writestr":
             content = Value(marks=read(reader, this.arg(0), first, node))
+            if verb == "add" and is_project(this.arg(0).said):
+                content = content.marked(*PROJECT_FILES)
         else:
             content = this.arg(1) if verb == "writestr" else this.arg(0)
         written(reader, Value(path=owner.path), None, content, node, appends=owner.name == "open.append")

@@ -75,6 +75,9 @@ def network(reader: Reader, this: Call) -> Value | None:
         return _retrieved(reader, this)
     if name in LOOKUPS:
         return _lookup(reader, this)
+    if this.verb in ("init", "configure") and (dsn := this.arg(0, "dsn").said).startswith("http"):
+        reader.addresses[name.partition(".")[0]] = dsn
+        return NOTHING
     if name in SENDERS:
         return _sent(reader, this, SENDERS[name])
     if name.startswith("boto3.") and this.verb in UPLOADS:
@@ -210,10 +213,19 @@ def _sent(reader: Reader, this: Call, what: str) -> Value:
             *body,
             *(Value(marks=frozenset(mark for mark in value.marks if mark.kind == "secret")) for value in paths),
         ]
+    elif what == "an error tracker":
+        url = Value(reader.addresses.get(this.name.partition(".")[0], ""))
     if this.verb == "sendto" and isinstance(target := this.arg(1).const, (list, tuple)) and target:
         url = Value(target[0] if isinstance(target[0], str) else UNKNOWN)
     reader.fact("sink", what, this.node, url.said, host_at(url.said).shady)
     return judged(reader, this, url, body, head)
+
+
+def client(reader: Reader, this: Call, word: str) -> None:
+    """A client of a service is made that talks to an address of the program's own choice: is the key it gets for there?"""
+    url = this.words[word]
+    if url.said.startswith("http") and url.said.partition("://")[2]:
+        judge_marks(reader, this, url.said, NO_MARKS, union(value for value in this.every() if value is not url))
 
 
 def _retrieved(reader: Reader, this: Call) -> Value:

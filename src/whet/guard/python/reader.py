@@ -73,6 +73,8 @@ class Reader:
         self.environment = "environ" in text
         self.exported: dict[str, Value] = {}
         """Variables of the environment that the program sets itself."""
+        self.addresses: dict[str, str] = {}
+        """Where the modules send to that were told so, by their names."""
         self.branch = 0
         self.steps = STEPS
         self.depth = 0

@@ -10,6 +10,7 @@ from whet.guard.python.loops import bind, element, picks, without_environment
 from whet.guard.python.started import imported
 from whet.guard.python.values import Function, Klass
 from whet.guard.tables import api
+from whet.guard.taint.files import judge_gathered
 from whet.guard.taint.mark import HOLE
 from whet.guard.taint.secret import secret_name
 from whet.guard.taint.value import UNKNOWN, Scope, Value, joined, known
@@ -38,6 +39,8 @@ def _expression(reader: Reader, node: Any, scope: Scope) -> None:
 
 def _assign(reader: Reader, node: Any, scope: Scope) -> None:
     value = reader.value(node.value, scope)
+    if len(value.marks) > 1:
+        reader.report(judge_gathered(value.marks), node)
     for target in node.targets:
         bind(reader, target, value, scope)
 
@@ -313,7 +316,10 @@ def _match(reader: Reader, node: Any, scope: Scope) -> None:
 
 def _return(reader: Reader, node: Any, scope: Scope) -> None:
     if node.value is not None:
-        scope.returned = joined(scope.returned, reader.value(node.value, scope))
+        value = reader.value(node.value, scope)
+        if len(value.marks) > 1:
+            reader.report(judge_gathered(value.marks), node)
+        scope.returned = joined(scope.returned, value)
 
 
 def _assert(reader: Reader, node: Any, scope: Scope) -> None:

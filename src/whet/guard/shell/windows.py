@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from whet.guard.code import flow as code_flow
 from whet.guard.finding import Fact, Hit, Seen
 from whet.guard.hosts import URL, host_of
 from whet.guard.patterns import Pattern, search, shorten, vocabulary
@@ -110,6 +111,8 @@ PATTERNS: tuple[Pattern, ...] = (
 def check(text: str) -> Seen:
     """What a PowerShell or cmd script does that matters."""
     hits, facts = _judged(text, 1, _DEPTH)
+    if "env:" in text.lower() and code_flow.worth(text):
+        hits += code_flow.follow(text).hits
     unique = {(hit.rule, hit.line): hit for hit in reversed(hits)}
     return Seen(tuple(sorted(unique.values(), key=lambda hit: hit.line)), tuple(dict.fromkeys(facts)))
 

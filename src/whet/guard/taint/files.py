@@ -2,21 +2,49 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
+from whet.guard.taint.mark import Mark
 from whet.guard.taint.network import Judgement
 from whet.guard.taint.secret import owner
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from whet.guard.taint.mark import Mark
+
+PROJECT = Mark("listing", "all files of the project", ".")
+"""The names of all files of a project; `PROJECT_FILES` is what is in them."""
+PROJECT_FILES = frozenset((Mark("file", "all files of the project", ".", grave=True, whole=True),))
+_PROJECT = re.compile(
+    r"(?:\./|\.\./)?(?:\.|\.\.|src|app|lib|\*\*(?:/\*(?:\.\w{1,8})?)?|<here>(?:/\.\.){0,3})?/?(?:\*\*/\*(?:\.\w{1,8})?)?"
+)
+
+
+def is_project(path: str) -> bool:
+    """Is this the directory of a person's project, or all files below it?"""
+    return bool(path) and _PROJECT.fullmatch(path) is not None
+
+
+def _told(marks: frozenset[Mark]) -> str:
+    return ", ".join(sorted({mark.what for mark in marks})[:4])
+
+
+def _stores(marks: frozenset[Mark]) -> frozenset[Mark]:
+    return frozenset(mark for mark in marks if mark.kind == "secret" and mark.grave and mark.whole)
 
 
 def judge_kept(marks: frozenset[Mark], where: str) -> Iterator[Judgement]:
     """Report a value that is written or shown and holds the keys of several services or several stores of secrets."""
-    owners = {owner(mark.subject) for mark in marks if mark.kind == "key"}
-    stores = {mark.what for mark in marks if mark.kind == "secret" and mark.grave and mark.whole}
-    if len(owners) > 2 or len(stores) > 1:
-        said = ", ".join(sorted(stores or {mark.subject for mark in marks if mark.kind == "key"})[:4])
-        yield Judgement("gathers-secrets", None, where, f"It puts several secrets into one place: {said}")
+    keys, stores = frozenset(mark for mark in marks if mark.kind == "key"), _stores(marks)
+    if len({owner(mark.subject) for mark in keys}) > 2 or len({mark.what for mark in stores}) > 1:
+        yield Judgement(
+            "gathers-secrets", None, where, f"It puts several secrets into one place: {_told(stores or keys)}"
+        )
+
+
+def judge_gathered(marks: frozenset[Mark]) -> Iterator[Judgement]:
+    """Report a value of the program that holds several stores of secrets, wherever it goes."""
+    stores = _stores(marks)
+    if len({mark.what for mark in stores}) > 1:
+        yield Judgement("gathers-secrets", None, "", f"It gathers several secrets in one value: {_told(stores)}")
