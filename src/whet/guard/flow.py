@@ -135,6 +135,10 @@ def _read_together(documents: Sequence[Document]) -> Iterator[tuple[str, Hit]]:
         from whet.guard.python import package as python_package
 
         yield from ((path, _grave(hit)) for path, hit in python_package.hits(documents))
+    if any(document.kind == "javascript" for document in documents):
+        from whet.guard.javascript import package as javascript_package
+
+        yield from ((path, _grave(hit)) for path, hit in javascript_package.hits(documents))
     yield from ((path, _grave(hit)) for path, hit in _filled_in(documents))
 
 

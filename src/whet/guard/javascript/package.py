@@ -1,0 +1,136 @@
+"""The scripts of a package read together: a module that another one requires is a function that gives its exports.
+
+A flow that is cut in two by a file border is whole again here. Only what is critical and shows in no script alone is told.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from bisect import bisect_right
+from typing import TYPE_CHECKING
+
+from whet.guard.javascript.checker import check
+from whet.guard.rules import severity_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from whet.guard.documents import Document
+    from whet.guard.finding import Hit
+
+_LARGEST = 128 * 1024
+_MOST = 20
+_REQUIRED = re.compile(r"(?:\brequire|\bimport)\s{0,4}\(\s{0,4}[\"'`](\.{1,2}/[^\"'`\n]{1,200})[\"'`]\s{0,4}\)")
+_FROM = re.compile(r"^[ \t]*import\s{1,4}([^\"'`;]{1,400}?)\s{1,4}from\s{1,4}([\"'])([^\"'\n]{1,200})\2", re.MULTILINE)
+_EXPORTS: tuple[tuple[re.Pattern[str], str], ...] = (
+    (re.compile(r"^([ \t]*)export\s+default\s+", re.MULTILINE), r"\1module.exports.default = "),
+    (
+        re.compile(r"^([ \t]*)export\s+((?:async\s+)?function\s{0,4}\*?\s{0,4})([\w$]{1,80})", re.MULTILINE),
+        r"\1exports.\3 = \3; \2\3",
+    ),
+    (re.compile(r"^([ \t]*)export\s+(const|let|var)\s+([\w$]{1,80})\s{0,4}=", re.MULTILINE), r"\1\2 \3 = exports.\3 ="),
+    (re.compile(r"^([ \t]*)export\s+class\s+([\w$]{1,80})", re.MULTILINE), r"\1exports.\2 = class \2"),
+)
+_EXPORTED = re.compile(r"^[ \t]*export\s{0,4}\{([^}]{1,400})\}", re.MULTILINE)
+_ENDINGS = ("", ".js", ".mjs", ".cjs", ".ts", ".mts", ".tsx", ".jsx", "/index.js", "/index.mjs", "/index.ts")
+
+
+def hits(documents: Sequence[Document]) -> Iterator[tuple[str, Hit]]:
+    """What is critical only when the scripts are read together, each with its path."""
+    scripts = {
+        document.path: document.text
+        for document in documents
+        if document.kind == "javascript" and not document.via and len(document.text) <= _LARGEST
+    }
+    if len(scripts) < 2:
+        return
+    told: set[tuple[str, str, int]] = set()
+    for path in sorted(scripts):
+        modules = _modules(path, scripts)
+        if len(modules) < 2:
+            continue
+        text, starts = _bundle(modules, scripts)
+        grave = [hit for hit in check(text).hits if severity_of(hit) == "critical"]
+        for hit in grave:
+            at = bisect_right(starts, hit.line) - 1
+            where, line = modules[at], hit.line - starts[at] + 1
+            alone = {(one.rule, one.line) for one in check(scripts[where]).hits if severity_of(one) == "critical"}
+            if (hit.rule, line) not in alone and (where, hit.rule, line) not in told:
+                told.add((where, hit.rule, line))
+                yield where, hit._replace(line=line)
+
+
+def _wanted(path: str, name: str, scripts: dict[str, str]) -> str | None:
+    base = posixpath.normpath(posixpath.join(posixpath.dirname(path), name))
+    return next((base + ending for ending in _ENDINGS if base + ending in scripts), None)
+
+
+def _modules(path: str, scripts: dict[str, str]) -> list[str]:
+    """The scripts that one needs, those that are needed first, and itself at the end."""
+    found: list[str] = []
+
+    def visit(one: str, above: tuple[str, ...]) -> None:
+        if one in found or one in above or len(found) >= _MOST:
+            return
+        for name in _names(scripts[one]):
+            if (inner := _wanted(one, name, scripts)) is not None:
+                visit(inner, (*above, one))
+        found.append(one)
+
+    visit(path, ())
+    return found
+
+
+def _names(text: str) -> list[str]:
+    return [found[1] for found in _REQUIRED.finditer(text)] + [found[3] for found in _FROM.finditer(text)]
+
+
+def _bundle(modules: list[str], scripts: dict[str, str]) -> tuple[str, list[int]]:
+    """One script of several, and the line where each begins; lines stay lines."""
+    parts: list[str] = []
+    starts: list[int] = []
+    line = 1
+    for number, path in enumerate(modules):
+        text = _required(path, _imported(scripts[path]), modules, scripts)
+        if number < len(modules) - 1:
+            for pattern, new in _EXPORTS:
+                text = pattern.sub(new, text)
+            text = _EXPORTED.sub(lambda found: _export(found[1]), text)
+            begins = f"function __module{number}() {{ var module = {{ exports: {{}} }}, exports = module.exports; "
+            text = f"{begins}{text}\nreturn module.exports; }}"
+        starts.append(line)
+        parts.append(text)
+        line += text.count("\n") + 1
+    return "\n".join(parts), starts
+
+
+def _export(names: str) -> str:
+    pairs = [part.split(" as ") for part in names.split(",") if part.strip()]
+    return " ".join(f"exports.{pair[-1].strip()} = {pair[0].strip()};" for pair in pairs)
+
+
+def _imported(text: str) -> str:
+    """Imports of scripts as calls of `require`."""
+
+    def one(found: re.Match[str]) -> str:
+        wanted = found[1].strip()
+        if not found[3].startswith("."):
+            return found[0]
+        if wanted.startswith("* as "):
+            wanted = wanted[5:]
+        elif "{" in wanted and not wanted.startswith("{"):
+            wanted = wanted[wanted.index("{") :]
+        return f"const {wanted.replace(' as ', ': ')} = require('{found[3]}')"
+
+    return _FROM.sub(one, text)
+
+
+def _required(path: str, text: str, modules: list[str], scripts: dict[str, str]) -> str:
+    """Each call of `require` for a script of the package as a call of the function that it is now."""
+
+    def one(found: re.Match[str]) -> str:
+        inner = _wanted(path, found[1], scripts)
+        return f"__module{modules.index(inner)}()" if inner in modules else found[0]
+
+    return _REQUIRED.sub(one, text)
