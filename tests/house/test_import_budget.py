@@ -73,6 +73,15 @@ def test_the_version_loads_only_the_front_of_the_command_line(tmp_path: Path) ->
     assert modules & {*HEAVY, "argparse", "re", "typing"} == set()
 
 
+def test_the_front_screen_loads_only_the_table_of_commands(tmp_path: Path) -> None:
+    for words in ([], ["--help"]):
+        modules = loaded(command(*words), tmp_path)
+        assert {name for name in modules if name.startswith("whet")} <= {
+            *("whet", "whet.interfaces", "whet.interfaces.cli", "whet.interfaces.cli.verbs")
+        }
+        assert modules & {*HEAVY, "argparse", "collections", "re", "typing"} == set()
+
+
 def test_a_warm_list_loads_no_parser(tmp_path: Path) -> None:
     subprocess.run(
         [sys.executable, "-m", "whet", "list"],

@@ -95,7 +95,7 @@ def test_the_plan_is_shown_and_nothing_is_done_without_a_yes(machine: Machine, t
             ],
         )
     with Terminal(machine, "remove", "notes", "--yes") as terminal:
-        assert terminal.end() == (0, [f"Uninstalled notes {new}", "hint: `whet undo notes` brings it back."])
+        assert terminal.end() == (0, [f"Uninstalled notes {new}", "hint: `whet undo notes` brings notes back."])
 
 
 def test_what_the_policy_asks_about_needs_a_reason(machine: Machine, tmp_path: Path) -> None:

@@ -232,6 +232,8 @@ def find_deleted(journal: Journal, name: str) -> TreeChange:
 
 _LOOKED_BACK = 10_000
 """Entries among which the last change is looked for; what was only found belongs to no change."""
+_NAMED = 5
+"""Changes that the reason of an undo names by their numbers."""
 _UNDOES = re.compile(r"Undo of (\S+)\.")
 """How an undo that does not name its target in its run names it as its reason."""
 _LONGEST_NUMBER = 18
@@ -438,8 +440,10 @@ class History:
         if not changes:
             raise UsageError("nothing-changes", f"{what} is taken back already.", hint="Name another entry.")
         run = by.run or f"u{os.urandom(8).hex()}.{what}"
-        by = by._replace(reason=by.reason or f"Undo of {what}.", run=run)
-        return Reversal(*self._committer.commit(changes, by))
+        numbers = ", ".join(str(entry.id) for entry in entries) if len(entries) <= _NAMED else what
+        by = by._replace(reason=by.reason or f"Undo of {numbers}.", run=run)
+        written, notes = self._committer.commit(changes, by)
+        return Reversal(written, notes, tuple(entries))
 
     def verify(self) -> Proof:
         """Prove the history."""

@@ -120,6 +120,8 @@ class Reversal(NamedTuple):
 
     entries: tuple[Entry, ...]
     notes: tuple[str, ...] = ()
+    undone: tuple[Entry, ...] = ()
+    """The changes that an undo reversed."""
 
     def to_json(self) -> Json:
         """The answer as JSON carries it."""

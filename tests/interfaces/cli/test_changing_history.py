@@ -128,7 +128,11 @@ def test_a_diff_has_colours_and_no_tricks() -> None:
 
 def test_rollback_and_undo(deploy: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
     run = whet("undo", "deploy", "--to", "1", "--reason", "Better.")
-    assert (run.returncode, run.stdout, run.stderr) == (0, f"{deploy}\n", "deploy is as it was (entry 4).\n")
+    assert (run.returncode, run.stdout, run.stderr) == (
+        0,
+        f"{deploy}\n",
+        "deploy is as it was.\nhint: `whet undo 4` undoes this.\n",
+    )
     assert body(deploy) == "One.\n"
     undone = answer(whet("undo", "4", "--json"))
     assert (undone["name"], undone["path"], undone["entry"], body(deploy)) == ("deploy", str(deploy), 5, "Three.\n")
@@ -141,7 +145,7 @@ def test_undo_alone_takes_back_the_last_change(deploy: Path, whet: Callable[...,
     whet("edit", "deploy", "--body", "Four.\n")
     assert whet("undo").returncode == 0
     assert body(deploy) == "Three.\n"
-    assert answer(whet("history", "--json"))["entries"][-1]["reason"].startswith("Undo of ")
+    assert answer(whet("history", "--json"))["entries"][-1]["reason"] == "Undo of 4."
 
 
 def test_undo_alone_with_nothing_to_take_back(whet: Callable[..., CompletedProcess[str]]) -> None:
@@ -152,7 +156,11 @@ def test_undo_alone_with_nothing_to_take_back(whet: Callable[..., CompletedProce
 def test_undoing_a_creation_says_that_the_skill_is_gone(home: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
     assert whet("create", "brief", "--description", "Is brief.", "--body", "Be brief.").returncode == 0
     run = whet("undo", "1")
-    assert (run.returncode, run.stdout, run.stderr) == (0, "", "brief is gone again (entry 2).\n")
+    assert (run.returncode, run.stdout, run.stderr) == (
+        0,
+        "",
+        "Undid change 1 (create): brief is gone.\nhint: `whet undo 2` undoes this.\n",
+    )
     assert not (home / ".agents" / "skills" / "brief").exists()
 
 

@@ -64,7 +64,7 @@ def test_the_message_may_come_from_standard_input(
 
 def test_nothing_found_is_an_answer(whet: Callable[..., CompletedProcess[str]]) -> None:
     run = whet("find", "qwxyz")
-    hint = "hint: `whet list` shows every skill, `whet sources search` looks for others.\n"
+    hint = "hint: `whet list` shows every skill, `whet find --everywhere` looks for others.\n"
     assert (run.returncode, run.stdout, run.stderr) == (0, "", f"No skill fits.\n{hint}")
 
 
@@ -114,7 +114,7 @@ def test_where_nothing_fits_well_that_is_said() -> None:
     assert screen.text() == "x\t0.0300\tone\ny\t0.0100\t\n"
     assert (screen.messages, screen.hints) == (
         ["No skill fits well."],
-        ["`whet list` shows every skill, `whet sources search` looks for others, `whet learn feedback` teaches."],
+        ["`whet list` shows every skill, `whet find --everywhere` looks for others, `whet learn feedback` teaches."],
     )
 
 

@@ -69,9 +69,12 @@ def name_version(change: Change) -> str:
 
 def render_return(reversal: Reversal, screen: Screen, _options: Namespace) -> None:
     """The paths of the skills that are there again, as data; a skill that is gone again is only mentioned."""
+    undone = {entry.path: entry for entry in reversal.undone}
     for entry in reversal.entries:
         if entry.after:
             screen.line(screen.place(entry.path))
-            screen.say(f"{entry.skill} is as it was (entry {entry.id}).")
-        else:
-            screen.say(f"{entry.skill} is gone again (entry {entry.id}).")
+        state = ("is as it was" if entry.before else "is back") if entry.after else "is gone"
+        before = undone.get(entry.path)
+        what = f"Undid change {before.id} ({before.action.replace('_', ' ')}): " if before else ""
+        screen.say(f"{what}{entry.skill} {state}.")
+    screen.hint(f"`whet undo {reversal.entries[-1].id}` undoes this.")

@@ -61,7 +61,7 @@ VERBS: dict[str, Verb] = {
     "list": Verb("skills", "List your skills", "Look", also=("ls", "l"), like=("skills", "all", "dir")),
     "show": Verb(
         "skills",
-        "Show a skill's instructions, or one of its files",
+        "Show a skill, or what a source offers",
         "Look",
         also=("info", "view", "cat"),
         like=("read", "describe", "open", "get", "print", "details"),
@@ -73,9 +73,17 @@ VERBS: dict[str, Verb] = {
         old=("detect --decide",),
         like=("match", "which", "suggest", "lookup"),
     ),
-    "new": Verb("write", "Start a skill", "Write", also=("init",), like=("make", "add-skill", "generate", "start")),
-    "edit": Verb("write", "Change a skill's text, in your editor", "Write", like=("change", "modify", "vim", "write")),
-    "distill": Verb("learn", "Make a skill of a finished session", "Write", like=("record", "extract", "capture")),
+    "new": Verb(
+        "write",
+        "Start a skill from a template, or write one",
+        "Write",
+        also=("init",),
+        like=("make", "add-skill", "generate", "start"),
+    ),
+    "edit": Verb("write", "Edit a skill in your editor", "Write", like=("change", "modify", "vim", "write")),
+    "distill": Verb(
+        "learn", "Turn a session with an agent into a skill", "Write", like=("record", "extract", "capture")
+    ),
     "install": Verb(
         "install",
         "Install skills from a repository, a path or an address",
@@ -93,101 +101,109 @@ VERBS: dict[str, Verb] = {
     ),
     "remove": Verb(
         "write",
-        "Remove a skill; `whet undo` brings it back",
+        "Remove skills; `whet undo` brings them back",
         "Install",
         also=("rm", "un", "del"),
         like=("erase", "destroy", "drop", "purge", "discard", "clean", "forget"),
     ),
     "scan": Verb("guard", "Check skills for anything dangerous", "Install", like=("safety", "security", "vet", "lint")),
-    "undo": Verb("history", "Take back a change", "Go back", like=("revert", "back", "reset", "recover", "unremove")),
+    "undo": Verb(
+        "history",
+        "Undo the last change, or another one",
+        "Go back",
+        like=("revert", "back", "reset", "recover", "unremove"),
+    ),
     "history": Verb(
         "history", "Show who changed what, when and why", "Go back", also=("history list", "log"), like=("changes",)
     ),
-    "connect": Verb("connect", "Connect Whet to an agent", "Set up", like=("link", "setup", "integrate", "disconnect")),
+    "connect": Verb(
+        "connect",
+        "Connect Whet to a client such as Claude Code",
+        "Set up",
+        like=("link", "setup", "integrate", "disconnect"),
+    ),
     "doctor": Verb(
-        "doctor", "Find problems, and repair them", "Set up", like=("status", "diagnose", "repair", "fix", "health")
+        "doctor", "Find problems and repair them", "Set up", like=("status", "diagnose", "repair", "fix", "health")
     ),
     "skill validate": Verb("doctor", "Check skills against the format, or for quality", old=("validate",)),
     "skill test": Verb("evals", "Run a skill's own tests in the sandbox", old=("test",)),
-    "skill needs": Verb("doctor", "Tell what skills need that is not set up yet", old=("needs",), like=("requires",)),
+    "skill needs": Verb("doctor", "List what skills need that is not set up", old=("needs",), like=("requires",)),
     "skill patch": Verb("write", "Replace a piece of a skill's text", old=("patch",), like=("replace", "sed")),
-    "skill rename": Verb("write", "Give a skill another name", old=("rename",), also=("mv",), like=("move",)),
+    "skill rename": Verb("write", "Rename a skill", old=("rename",), also=("mv",), like=("move",)),
     "skill write-file": Verb("write", "Add or replace a file of a skill", old=("write-file",), like=("add-file",)),
     "skill remove-file": Verb("write", "Remove a file of a skill", old=("remove-file",), like=("delete-file",)),
     "skill enable": Verb("decisions", "Offer a skill again", old=("enable",), like=("on", "unhide", "activate")),
     "skill disable": Verb("decisions", "Stop offering a skill", old=("disable",), like=("off", "hide", "deactivate")),
-    "skill pin": Verb("decisions", "Leave a skill as it is: no updates, no curator", old=("pin",), like=("hold",)),
-    "skill unpin": Verb("decisions", "Let updates and the curator change a skill again", old=("unpin",)),
-    "skill pack": Verb("share", "Put a skill into one .skill file", old=("pack",), like=("zip", "archive-file")),
-    "skill unpack": Verb("share", "Take a skill out of a .skill file", old=("unpack",), like=("unzip", "extract")),
-    "history diff": Verb("history", "Show how a skill's versions differ", old=("diff",), like=("compare",)),
-    "history verify": Verb("history", "Prove that the history is whole", old=("verify-history",)),
+    "skill pin": Verb("decisions", "Keep updates and cleanup away from a skill", old=("pin",), like=("hold",)),
+    "skill unpin": Verb("decisions", "Let updates and cleanup change a skill again", old=("unpin",)),
+    "skill pack": Verb("share", "Pack a skill into one .skill file", old=("pack",), like=("zip", "archive-file")),
+    "skill unpack": Verb("share", "Unpack a skill from a .skill file", old=("unpack",), like=("unzip", "extract")),
+    "history diff": Verb("history", "Show how two versions of a skill differ", old=("diff",), like=("compare",)),
+    "history verify": Verb("history", "Prove that the history is complete and unchanged", old=("verify-history",)),
     "history backup": Verb(
-        "history", "Put the history, all state and your skills into one file", old=("backup",), like=("save",)
+        "history", "Save the history, all state and your skills in one file", old=("backup",), like=("save",)
     ),
-    "history restore": Verb("write", "Put back what a backup holds"),
-    "proposals list": Verb("proposals", "List the changes that wait for a decision", old=("pending",), like=("inbox",)),
-    "proposals show": Verb("proposals", "Show what one would change"),
-    "proposals approve": Verb("proposals", "Do what was proposed", old=("approve",), like=("accept", "merge")),
-    "proposals reject": Verb("proposals", "Leave undone what was proposed", old=("reject",), like=("decline",)),
+    "history restore": Verb("write", "Restore a backup"),
+    "proposals list": Verb("proposals", "List the changes that wait for approval", old=("pending",), like=("inbox",)),
+    "proposals show": Verb("proposals", "Show what a proposal changes"),
+    "proposals approve": Verb(
+        "proposals", "Approve a proposal and make the change", old=("approve",), like=("accept", "merge")
+    ),
+    "proposals reject": Verb("proposals", "Reject a proposal", old=("reject",), like=("decline",)),
     "guard trust": Verb("decisions", "Load the skills of this repository from now on", old=("trust",), like=("allow",)),
     "guard untrust": Verb("decisions", "Stop loading the skills of this repository", old=("untrust",)),
     "guard policy": Verb(
-        "guard", "Show and explain what is let in, and make exceptions", old=("policy",), like=("override", "block")
+        "guard", "Show and explain the policy, and make exceptions", old=("policy",), like=("override", "block")
     ),
-    "guard rules": Verb("guard", "List what the guard looks for, or explain one rule", old=("rules",)),
-    "guard log": Verb("guard", "Show what the guard decided", like=("decisions", "record")),
+    "guard rules": Verb("guard", "List what the guard looks for, or explain a rule", old=("rules",)),
+    "guard log": Verb("guard", "Show the decisions of the guard", like=("decisions", "record")),
     "guard permits": Verb(
-        "guard", "Tell whether a skill may make a tool call", old=("permits",), like=("permissions", "may")
+        "guard", "Check whether a skill may make a tool call", old=("permits",), like=("permissions", "may")
     ),
-    "learn sessions": Verb("learn", "Propose skills from sessions that were hard", old=("learn",)),
-    "learn transcript": Verb("learn", "Show what is read of a session, secrets hidden", old=("transcript",)),
+    "learn sessions": Verb("learn", "Propose skills from difficult sessions", old=("learn",)),
+    "learn transcript": Verb("learn", "Show what Whet reads from a session, secrets hidden", old=("transcript",)),
     "learn eval": Verb(
-        "evals", "Measure what a skill is worth, or how well skills come up", old=("eval",), like=("measure", "bench")
+        "evals", "Measure a skill, or how well skills come up", old=("eval",), like=("measure", "bench")
     ),
-    "learn improve": Verb(
-        "evals", "Improve a skill that fails its evals, if that is proved", old=("improve",), like=("optimize",)
-    ),
+    "learn improve": Verb("evals", "Improve a skill that fails its evals", old=("improve",), like=("optimize",)),
     "learn feedback": Verb(
-        "match", "Say whether a message was for a skill", old=("feedback",), like=("rate", "teach", "train")
+        "match", "Teach Whet which messages a skill is for", old=("feedback",), like=("rate", "teach", "train")
     ),
     "learn usage": Verb(
-        "usage", "Tell how often skills are used, and whether they help", old=("usage",), like=("stats", "count")
+        "usage", "Show how often skills are used, and whether they help", old=("usage",), like=("stats", "count")
     ),
     "learn curate": Verb("learn", "Plan what to do with skills that nobody uses", old=("curate",), like=("prune",)),
     "learn duplicates": Verb("match", "Find skills that say nearly the same", old=("duplicates",), like=("dedupe",)),
-    "sources list": Verb("sources", "List the named sources", old=("tap list", "tap"), like=("taps", "registries")),
+    "sources list": Verb(
+        "sources", "List the named sources (taps)", old=("tap list", "tap"), like=("taps", "registries")
+    ),
     "sources add": Verb("sources", "Give a source a name, to search and install from", old=("tap add",)),
-    "sources remove": Verb("sources", "Forget the name of a source", old=("tap remove",), like=("untap",)),
-    "sources search": Verb("sources", "Look for skills in the named sources", also=("search", "s")),
+    "sources remove": Verb("sources", "Remove the name of a source", old=("tap remove",), like=("untap",)),
+    "sources search": Verb("sources", "Search the named sources for skills", also=("search", "s")),
     "sources verify": Verb("install", "Compare installed skills with the lock, file by file", old=("verify",)),
     "sources why": Verb(
-        "install", "Tell where a skill comes from and who let it in", old=("why",), like=("origin", "whence", "blame")
+        "install", "Show where a skill came from and who approved it", old=("why",), like=("origin", "whence", "blame")
     ),
-    "sources adopt": Verb("install", "Take charge of skills that are there already", old=("adopt",), like=("import",)),
+    "sources adopt": Verb("install", "Start managing skills that already exist", old=("adopt",), like=("import",)),
     "sources publish": Verb(
         "share",
-        "Put skills into a git repository, a web directory or a hub",
+        "Publish skills to git, a web directory or a hub",
         old=("publish",),
         like=("push", "share", "upload", "release"),
     ),
-    "sources snapshot": Verb(
-        "share", "Put the whole library into one file, or take it out of one", old=("snapshot",), like=("export",)
-    ),
-    "sources digest": Verb(
-        "share", "Print the digest of a skill's content", old=("digest",), like=("hash", "checksum")
-    ),
-    "prompt index": Verb("prompt", "Print the list of skills that goes into a model's prompt", old=("index",)),
-    "prompt render": Verb("prompt", "Print the message with which a model gets skills", old=("render",), like=("use",)),
+    "sources snapshot": Verb("share", "Move a whole library through one file", old=("snapshot",), like=("export",)),
+    "sources digest": Verb("share", "Print the digest of a skill", old=("digest",), like=("hash", "checksum")),
+    "prompt index": Verb("prompt", "Print the list of skills for a model's prompt", old=("index",)),
+    "prompt render": Verb("prompt", "Print the message that gives a model a skill", old=("render",), like=("use",)),
     "prompt commands": Verb("prompt", "List the slash commands", old=("commands",), like=("slash",)),
     "prompt bundle": Verb(
-        "prompt", "Keep skills that are used together under one name", old=("bundle",), like=("group", "collection")
+        "prompt", "Group skills that are used together under one name", old=("bundle",), like=("group", "collection")
     ),
     "clients sync": Verb("share", "Link your skills to where other clients look", old=("sync",), like=("mirror",)),
-    "clients roots": Verb("skills", "Show where skills are looked for", old=("roots",), like=("paths", "where")),
-    "mcp": Verb("connect", "Serve the library to clients that speak MCP", "clients", like=("serve", "server")),
-    "hook": Verb("connect", "Answer the hooks of a client that is connected", "clients", like=("hooks",)),
-    "completion": Verb("shell", "Print a script that completes commands in your shell", "clients", like=("shell",)),
+    "clients roots": Verb("skills", "Show where Whet looks for skills", old=("roots",), like=("paths", "where")),
+    "mcp": Verb("connect", "Serve the library to MCP clients", "clients", like=("serve", "server")),
+    "hook": Verb("connect", "Answer a connected client's hooks", "clients", like=("hooks",)),
+    "completion": Verb("shell", "Print the completion script for your shell", "clients", like=("shell",)),
     "create": Verb("write", "Create a skill, or improve the one of that name", now="new"),
     "delete": Verb("write", "Delete a skill; it can be restored", now="remove"),
     "restore": Verb(

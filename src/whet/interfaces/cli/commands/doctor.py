@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import WhetError
+from whet.interfaces.cli.arguments import here_option
 from whet.interfaces.cli.context import Answer, Command
 from whet.interfaces.cli.output import SEVERITY_STYLES
 from whet.interfaces.cli.text import clean, plural, shorten
@@ -14,11 +16,14 @@ from whet.values import as_json
 if TYPE_CHECKING:
     from argparse import Namespace
 
+    from whet.api.guard import AuditProof
+    from whet.authoring.results import Proof
     from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Parser
     from whet.library.standalone import Checked, Validation
     from whet.prompt.needs import Needs
+    from whet.sources.install.report import Verification
     from whet.store.repair import Repaired
     from whet.values import Json
 
@@ -28,14 +33,32 @@ class Diagnosis(NamedTuple):
 
     report: tuple[Note, ...]
     repaired: Repaired | None = None
+    proofs: Proofs | None = None
 
     def to_json(self) -> Json:
         """The diagnosis as JSON carries it."""
         repaired = self.repaired.to_json() if self.repaired else {}
-        return {"success": True, "report": as_json(self.report), **repaired}
+        proofs = {name: as_json(proof) for name, proof in self.proofs._asdict().items()} if self.proofs else {}
+        return {"success": True, "report": as_json(self.report), **repaired, **proofs}
+
+
+class Proofs(NamedTuple):
+    """Whether everything is as it was installed and written."""
+
+    installed: Verification
+    history: Proof
+    record: AuditProof
+
+    @property
+    def valid(self) -> bool:
+        """Does all of it hold?"""
+        return self.installed.valid and self.history.valid and self.record.valid
 
 
 def configure_doctor(parser: Parser) -> None:
+    text = "Also compare installed skills with the lock, and prove the history and the guard's record; exit with 1"
+    parser.option("--deep", text=f"{text} when something differs.")
+    here_option(parser)
     parser.option(
         "--repair",
         text="Mend what can be mended without asking, then report. Exits as --check does; with 4 if it failed.",
@@ -64,11 +87,17 @@ def run_doctor(context: Context, options: Namespace) -> Answer:
     errors = [note for note in found if note.severity == "error"]
     state = library.workspace.place.state
     unmended = repaired and (repaired.failed or any(note.path.startswith(state) for note in errors))
-    code = 4 if unmended else 1 if errors and (options.check or options.repair) else 0
-    return Answer(Diagnosis(tuple(worst_first(found)), repaired), render_doctor, code)
+    proofs = None
+    if options.deep:
+        proofs = Proofs(
+            library.sources.verify(here=options.here), library.history.verify(), library.guard.verify_audit()
+        )
+    fails = (errors and (options.check or options.repair)) or (proofs and not proofs.valid)
+    code = 4 if unmended else 1 if fails else 0
+    return Answer(Diagnosis(tuple(worst_first(found)), repaired, proofs), render_doctor, code)
 
 
-def render_doctor(diagnosis: Diagnosis, screen: Screen, _options: Namespace) -> None:
+def render_doctor(diagnosis: Diagnosis, screen: Screen, options: Namespace) -> None:
     if done := diagnosis.repaired:
         screen.say(*done.done)
         screen.say(*(f"Lost: {sentence.removeprefix('Lost: ')}" for sentence in done.lost))
@@ -83,6 +112,20 @@ def render_doctor(diagnosis: Diagnosis, screen: Screen, _options: Namespace) -> 
         screen.line(screen.paint(title, "bold", SEVERITY_STYLES[severity]))
         for note in notes:
             _render_note(note, screen)
+
+    if proofs := diagnosis.proofs:
+        from whet.interfaces.cli.commands.guard import render_audit_proof
+        from whet.interfaces.cli.commands.history import render_verify_history
+        from whet.interfaces.cli.commands.install import render_verify
+
+        for title, render in (
+            ("Installed skills", partial(render_verify, proofs.installed)),
+            ("History", partial(render_verify_history, proofs.history)),
+            ("Record of the guard", partial(render_audit_proof, proofs.record)),
+        ):
+            screen.line()
+            screen.line(screen.paint(title, "bold"))
+            render(screen, options)
 
 
 def _render_note(note: Note, screen: Screen) -> None:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 from argparse import ArgumentTypeError
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from whet.errors import FailedError
 from whet.interfaces.cli.arguments import message_argument, misuse, read_message
 from whet.interfaces.cli.context import Answer, Command
 from whet.interfaces.cli.parser import amount
 from whet.interfaces.cli.rendering import format_time, percent, render_notes
 from whet.interfaces.cli.terminal import progress
 from whet.interfaces.cli.text import clean, pad, plural, width
+from whet.notes import Note
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     from whet.prompt.matcher import Assessment, Detection, Matches
     from whet.routing.duplicates import Duplicates
     from whet.routing.feedback import Forgotten, Noted, Remarks
+    from whet.sources.search import SearchResult
+    from whet.values import Json
 
 
 _FAINT = 0.05
@@ -41,16 +45,21 @@ def configure_find(parser: Parser) -> None:
         "come up when the message names them. On a pipe, the decision is a line of must, may or none, name, confidence "
         "from 0 to 1 and evidence; every further line is another skill that may come up, and one that begins with "
         "`about` is the skill that --skill names.\n\n"
+        "--everywhere adds skills that you can install.\n\n"
         "`whet learn feedback` tells when an answer was right or wrong; `whet learn eval triggers` measures many "
         "messages at once."
     )
     message_argument(parser)
     parser.option("-k", metavar="N", type=amount, text="At most this many (default 5).")
+    parser.option(
+        "--everywhere", text="Also look at the named sources (`whet sources list`), for skills you do not have."
+    )
     parser.option("--decide", text="Tell whether a skill should come up for the message.")
     text = "With --decide: why this skill comes up, or why it does not."
     parser.option("--skill", metavar="NAME", text=text)
     text = "With --decide: a file that is in play; skills for other files stay away. May be given more than once."
     parser.option("--file", metavar="PATH", action="append", default=[], text=text)
+    parser.exclude(("--everywhere", "--decide"))
 
 
 def run_find(context: Context, options: Namespace) -> Answer:
@@ -60,10 +69,43 @@ def run_find(context: Context, options: Namespace) -> Answer:
         raise misuse("find", "-k does not go with --decide.")
     message = read_message(options.message)
     with progress(context, options) as library:
+        if options.everywhere:
+            from whet.sources.search import SearchResult
+
+            most = options.k or 5
+            here = library.find(message, most, caller=context.caller)
+            try:
+                there = library.sources.search(message, most)
+            except FailedError as error:  # what is here is an answer, too
+                there = SearchResult(message, (), (Note.from_error(error, "warning"),), 0)
+            return Answer(Everywhere(here, there), render_everywhere)
         if not options.decide:
             return Answer(library.find(message, options.k or 5, caller=context.caller), render_find)
         caller = _caller_with_files(context, options.file)
         return Answer(library.detect(message, caller=caller, skill=options.skill), render_detect)
+
+
+class Everywhere(NamedTuple):
+    """What fits a message in the library, and at the named sources."""
+
+    here: Matches
+    there: SearchResult
+
+    def to_json(self) -> Json:
+        """The answer of `find`, and that of `sources search` under `sources`."""
+        sources = self.there.to_json()
+        sources.pop("success", None)
+        return {**self.here.to_json(), "sources": sources}
+
+
+def render_everywhere(found: Everywhere, screen: Screen, options: Namespace) -> None:
+    """The skills that are here, then those that can be installed."""
+    from whet.interfaces.cli.commands.sources import render_search
+
+    render_find(found.here, screen, options)
+    if found.there.skills:
+        screen.line()
+    render_search(found.there, screen, options)
 
 
 def render_find(matches: Matches, screen: Screen, _options: Namespace) -> None:
@@ -82,11 +124,11 @@ def render_find(matches: Matches, screen: Screen, _options: Namespace) -> None:
         screen.grid((), rows)
     if not rows:
         screen.say("No skill fits.")
-        screen.hint("`whet list` shows every skill, `whet sources search` looks for others.")
+        screen.hint("`whet list` shows every skill, `whet find --everywhere` looks for others.")
     elif shown[0].fit < _FAINT:
         screen.say("No skill fits well.")
         screen.hint(
-            "`whet list` shows every skill, `whet sources search` looks for others, `whet learn feedback` teaches."
+            "`whet list` shows every skill, `whet find --everywhere` looks for others, `whet learn feedback` teaches."
         )
     render_notes(matches.notes, screen)
 

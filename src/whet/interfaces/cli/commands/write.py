@@ -216,9 +216,9 @@ def render_removed(removed: Removed, screen: Screen, options: Namespace) -> None
     """What was done to each, and the way back."""
     for part in removed.parts:
         part.render(screen, options)
-        if not part.code and not options.dry_run:
-            names = [skill.name for skill in removed.removed if skill.how == "uninstalled"]
-            screen.hint(*(f"`whet undo {clean(name)}` brings it back." for name in names[:1]))
+    names = [skill.name for skill in removed.removed if skill.how == "uninstalled"]
+    if names and not options.dry_run and not any(part.code for part in removed.parts):
+        screen.hint(f"`whet undo {clean(names[0])}` brings {clean(names[0])} back.")
 
 
 def render_deleted(changes: Changes, screen: Screen, _options: Namespace) -> None:

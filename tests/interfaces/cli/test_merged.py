@@ -1,0 +1,156 @@
+"""One way to remove, to undo, to look and to check, wherever a skill comes from."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from subprocess import CompletedProcess
+
+
+@pytest.fixture
+def ask(whet: Callable[..., CompletedProcess[str]]) -> Callable[..., dict[str, Any]]:
+    """Run one command line with --json and return its answer."""
+
+    def answer(*words: str, code: int = 0) -> dict[str, Any]:
+        run = whet(*words, "--json")
+        assert (run.returncode, run.stderr) == (code, "")
+        loaded = json.loads(run.stdout)
+        assert isinstance(loaded, dict)
+        return loaded
+
+    return answer
+
+
+@pytest.fixture
+def own(home: Path) -> Path:
+    """The root of the person's skills."""
+    return home / ".agents" / "skills"
+
+
+@pytest.fixture
+def brought(skill: Callable[..., Path], whet: Callable[..., CompletedProcess[str]]) -> None:
+    """A skill of one's own, and two that are installed from ./source."""
+    skill("mine")
+    skill("alpha", "Fills PDF forms. Use for PDF forms.", root=Path("source"))
+    skill("beta", root=Path("source"))
+    assert whet("install", "./source", "--all", "--yes").returncode == 0
+
+
+def names(root: Path) -> list[str]:
+    return sorted(path.name for path in root.iterdir() if path.is_dir())
+
+
+@pytest.mark.usefixtures("brought")
+def test_remove_does_what_fits_the_origin_and_says_which(
+    own: Path, whet: Callable[..., CompletedProcess[str]], ask: Callable[..., dict[str, Any]]
+) -> None:
+    plan = whet("remove", "alpha", "mine", "--dry-run")
+    assert [line.split()[:3] for line in plan.stdout.splitlines()] == [
+        ["Would", "uninstall", "alpha"],
+        ["Would", "delete", "mine"],
+    ]
+    assert names(own) == ["alpha", "beta", "mine"]
+    run = whet("remove", "alpha", "mine")
+    assert (run.returncode, run.stdout.split()[:2]) == (0, ["Uninstalled", "alpha"])
+    assert run.stderr == (
+        "Deleted mine; `whet undo mine` brings it back.\nhint: `whet undo alpha` brings alpha back.\n"
+    )
+    assert names(own) == ["beta"]
+    assert [skill["name"] for skill in ask("sources", "verify")["skills"]] == ["beta"]
+    assert [whet("undo", name).returncode for name in ("mine", "alpha")] == [0, 0]
+    assert names(own) == ["alpha", "beta", "mine"]
+    assert [skill["name"] for skill in ask("sources", "verify")["skills"]] == ["alpha", "beta"]
+
+
+@pytest.mark.usefixtures("brought")
+def test_the_document_of_remove_is_that_of_what_it_did(own: Path, ask: Callable[..., dict[str, Any]]) -> None:
+    installed = ask("remove", "alpha")
+    assert ([row["action"] for row in installed["plan"]], installed["removed"]) == (
+        ["uninstall"],
+        [{"name": "alpha", "how": "uninstalled"}],
+    )
+    deleted = ask("remove", "mine")
+    assert (deleted["path"], deleted["removed"]) == (str(own / "mine"), [{"name": "mine", "how": "deleted"}])
+    archived = ask("remove", "beta", "--archive")
+    assert (archived["path"], archived["removed"]) == (str(own / "beta"), [{"name": "beta", "how": "archived"}])
+    assert ask("sources", "verify")["skills"] == []
+    assert names(own) == []
+
+
+@pytest.mark.usefixtures("brought")
+def test_nothing_is_removed_where_one_of_the_names_is_wrong(own: Path, ask: Callable[..., dict[str, Any]]) -> None:
+    assert ask("remove", "mine", "alpha", "no-such", code=1)["code"] == "skill-not-found"
+    assert names(own) == ["alpha", "beta", "mine"]
+
+
+@pytest.mark.usefixtures("brought")
+def test_install_alone_brings_back_what_the_lock_names(own: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
+    (own / "alpha" / "SKILL.md").unlink()
+    (own / "alpha").rmdir()
+    run = whet("install")
+    assert (run.returncode, [line.split()[0] for line in run.stdout.splitlines()]) == (0, ["Restored", "beta:"])
+    assert names(own) == ["alpha", "beta", "mine"]
+
+
+@pytest.mark.usefixtures("brought")
+def test_show_looks_here_and_at_a_source(ask: Callable[..., dict[str, Any]]) -> None:
+    assert ask("show", "alpha")["content"] == "Do it.\n"
+    assert [skill["name"] for skill in ask("show", "./source")["skills"]] == ["alpha", "beta"]
+    assert ask("show", "./source", "--skill", "beta") == ask("inspect", "./source", "--skill", "beta")
+    assert ask("show", "alphb", code=1)["suggestions"][0] == "alpha"
+
+
+@pytest.mark.usefixtures("brought")
+def test_find_looks_here_and_everywhere(
+    ask: Callable[..., dict[str, Any]], whet: Callable[..., CompletedProcess[str]]
+) -> None:
+    for tap in ask("sources", "list")["taps"]:
+        ask("sources", "remove", tap["name"])
+    ask("sources", "add", "near", "./source")
+    here = ask("find", "fill pdf forms")
+    found = ask("find", "fill pdf forms", "--everywhere")
+    assert {key: found[key] for key in here} == here
+    assert [skill["install"] for skill in found["sources"]["skills"]] == ["near:alpha"]
+    shown = whet("find", "fill pdf forms", "--everywhere")
+    assert shown.stdout.splitlines()[-1].split()[0] == "near:alpha"
+    ask("sources", "remove", "near")
+    alone = ask("find", "fill pdf forms", "--everywhere")
+    assert ({key: alone[key] for key in here}, alone["sources"]["skills"]) == (here, [])
+
+
+@pytest.mark.usefixtures("brought")
+def test_doctor_proves_everything_at_once(own: Path, ask: Callable[..., dict[str, Any]]) -> None:
+    plain, deep = ask("doctor"), ask("doctor", "--deep")
+    assert {key: deep[key] for key in plain} == plain
+    for part, words in (
+        ("installed", ["sources", "verify"]),
+        ("history", ["history", "verify"]),
+        ("record", ["guard", "log", "--verify"]),
+    ):
+        assert {"success": True} | deep[part] == ask(*words)
+    with open(own / "beta" / "SKILL.md", "a", encoding="utf-8") as file:
+        file.write("More.\n")
+    assert ask("doctor", "--deep", code=1)["installed"]["valid"] is False
+
+
+def test_scan_all_shows_every_skill_and_info_shows_more(
+    skill: Callable[..., Path], ask: Callable[..., dict[str, Any]], whet: Callable[..., CompletedProcess[str]]
+) -> None:
+    skill("mine")
+    ask("audit")
+    assert ask("scan", "--all") == ask("audit")
+    assert whet("scan", "mine", "--info").stdout == whet("scan", "mine", "--all").stdout
+    assert ask("scan", code=2)["error"] == "PATH|NAME is missing; --all scans every skill."
+
+
+def test_new_with_a_text_is_a_whole_skill(own: Path, ask: Callable[..., dict[str, Any]]) -> None:
+    made = ask("new", "notes", "--description", "Writes notes.", "--body", "Write.\n")
+    assert (made["created"], made["path"]) == (True, str(own / "notes"))
+    assert ask("new", "notes", "--body", "Write well.\n")["created"] is False
+    assert ask("new", "notes", code=1)["code"] == "skill-exists"
