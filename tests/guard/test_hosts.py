@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whet.guard.hosts import URL, Host, host_of, is_installer, is_unsafe, odd_top, serves_installers
+from whet.guard.hosts import URL, Host, host_of, is_installer, is_placeholder, is_unsafe, odd_top, serves_installers
 
 
 @pytest.mark.parametrize(
@@ -100,6 +100,23 @@ def test_a_host_that_only_begins_like_an_installer_is_none() -> None:
         False,
         False,
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        *(
+            (name, True)
+            for name in ("example.com", "your-host", "your-domain.com", "my-server.local", "api.yourcompany.com")
+        ),
+        *(
+            (name, False)
+            for name in ("evil.example", "get.example.com", "mydomains.io", "yourtools.dev", "hostinger.com")
+        ),
+    ],
+)
+def test_a_placeholder_stands_for_what_the_reader_has(name: str, expected: bool) -> None:
+    assert is_placeholder(name) is expected
 
 
 def test_top_levels_that_campaigns_like() -> None:

@@ -83,15 +83,16 @@ def _names(one: str, two: str, texts: Mapping[str, str]) -> bool:
 
 
 def _executed(facts: Mapping[str, Sequence[Fact]], texts: Mapping[str, str]) -> Iterator[tuple[str, Hit]]:
-    """What one file fetches and another executes, by the name of the file that is fetched."""
+    """What one file fetches and another executes, by its name; what a file fetches for itself is its own affair."""
     executes: dict[str, dict[str, Fact]] = {}
     for path, fact in _having(facts, texts, "execute"):
         for name in _FILE.findall(fact.evidence):
             executes.setdefault(name, {}).setdefault(path, fact)
+    fetched = {(path, name) for path, fact in _having(facts, texts, "fetch") for name in _FILE.findall(fact.evidence)}
     for one, fact in _having(facts, texts, "fetch"):
         for name in _FILE.findall(fact.evidence):
             for two, second in islice(executes.get(name, {}).items(), 2):
-                if one != two:
+                if one != two and (two, name) not in fetched:
                     message = f"{one} fetches what {two} executes"
                     yield two, Hit("split-execution", second.line, second.evidence, message=message)
                     return

@@ -28,6 +28,13 @@ _TOP = re.compile(
 )
 
 
+_PLACEHOLDER = re.compile(
+    r"(?:www\.)?example\.(?:com|org|net)$|(?:host|hostname|domain|server|domain\.(?:com|tld))$"
+    r"|(?:[\w-]{1,40}\.)?(?:your|my)[-_]?(?:own[-_])?(?:host|domain|server|company|org|site|app|url|instance)"
+    r"(?:[-_](?:here|name))?(?:\.(?:com|org|net|local|tld|internal))?$"
+)
+
+
 class Host(NamedTuple):
     """A host as it stands in a URL, and what is known of it."""
 
@@ -69,6 +76,11 @@ def is_installer(url: str) -> bool:
 def serves_installers(name: str) -> bool:
     """Does a well-known tool keep its installer on this host?"""
     return any(entry.partition("/")[0] == name for entry in _installers())
+
+
+def is_placeholder(name: str) -> bool:
+    """Does a name stand for whatever the reader has?"""
+    return _PLACEHOLDER.match(name) is not None
 
 
 def odd_top(name: str) -> bool:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from whet.guard import flow, rules
 from whet.guard.finding import Finding, Hit, Scan, Seen, lower, verdict
-from whet.guard.hosts import host_of, serves_installers
+from whet.guard.hosts import host_of, is_placeholder, serves_installers
 from whet.guard.manifests import checker as manifests
 from whet.guard.manifests import make
 from whet.guard.reading import reader as reading
@@ -134,7 +134,9 @@ def checkers(document: Document) -> Iterator[Callable[[], Seen]]:
 def _weight(hit: Hit, document: Document, subject: Subject) -> Severity:
     rule, steps = rules.every()[hit.rule], hit.steps
     if rule.id == "pipe-known" and _is_strange(hit.subject):
-        steps -= 0 if subject.is_at_home(hit.subject) else 1 if subject.is_about(hit.subject) else 2
+        steps -= (
+            0 if subject.is_at_home(hit.subject) else 2 - subject.is_about(hit.subject) - subject.serves(hit.subject)
+        )
     if rule.mention and subject.security and _speaks(document):
         # One word makes more of a sign that something is spoken of. Where there is none, only a text that is all about
         # the defence counts, and nothing that it orders to run.
@@ -152,7 +154,8 @@ def _speaks(document: Document) -> bool:
 
 def _is_strange(host: str) -> bool:
     """Is nothing known of this host?"""
-    return host_of(host).kind in ("other", "free", "reserved") and not serves_installers(host)
+    strange = host_of(host).kind in ("other", "free", "reserved")
+    return strange and not serves_installers(host) and not is_placeholder(host)
 
 
 def _finding(path: str, hit: Hit, severity: Severity | None = None) -> Finding:

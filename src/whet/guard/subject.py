@@ -7,6 +7,7 @@ A skill about security speaks of attacks; what it only *mentions* therefore weig
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.guard.hosts import URL, host_of
@@ -43,6 +44,8 @@ class Subject(NamedTuple):
     """Name, description and title in lower case, letters and digits only."""
     origin: str = ""
     """Where the package comes from, `host/owner/repository` or a host; "" when nobody knows."""
+    services: frozenset[str] = frozenset()
+    """The domains that the text leads to in several places."""
     defence: bool = False
     """It says that it is about security, and speaks of it all over."""
 
@@ -59,6 +62,10 @@ class Subject(NamedTuple):
         name = host_of(host).name
         return name in self.hosts or any(part in self.words for part in _owner(name))
 
+    def serves(self, host: str) -> bool:
+        """Is the package about the service of this host all over: named in its head, and several of its pages in the text?"""
+        return host_of(host).kind == "other" and self.is_about(host) and _domain(host) in self.services
+
     def is_at_home(self, host: str) -> bool:
         """Does the place where the package comes from belong to whoever owns this host?
 
@@ -67,6 +74,18 @@ class Subject(NamedTuple):
         place, _, path = self.origin.lower().partition("/")
         home = re.sub(r"[^a-z0-9]", "", path.partition("/")[0]) if path else "".join(_owner(place)[:1])
         return bool(home) and home == "".join(_owner(host)[:1])
+
+
+_SEVERAL_PAGES = 3
+
+
+def _domain(host: str) -> str:
+    return ".".join(host_of(host).name.split(".")[-2:])
+
+
+def _services(text: str) -> frozenset[str]:
+    pages = Counter(_domain(url) for url in {url.rstrip(".,:;)*_") for url in URL.findall(text[:200_000])})
+    return frozenset(domain for domain, count in pages.items() if count >= _SEVERAL_PAGES)
 
 
 def _owner(host: str) -> list[str]:
@@ -101,4 +120,4 @@ def subject_of(documents: Sequence[Document], origin: str = "") -> Subject:
     hosts = frozenset(name for name in (host_of(url).name for url in URL.findall(head)) if "." in name)
     words = re.sub(r"[^a-z0-9]", "", f"{head} {title[1] if title else ''}".lower())
     defence = topic is not None and _speaks_of_defence(main.text, _SEVERAL)
-    return Subject(spoken, hosts, frozenset(_VARIABLE.findall(head)), words, origin, defence)
+    return Subject(spoken, hosts, frozenset(_VARIABLE.findall(head)), words, origin, _services(main.text), defence)

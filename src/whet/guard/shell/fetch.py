@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from whet.guard.hosts import host_of, is_installer, odd_top
+from whet.guard.hosts import host_of, is_installer, is_placeholder, odd_top
 from whet.guard.shell.clients import fetches, programs, sends
 from whet.guard.shell.commands import INTERPRETERS, SHELLS, inner, name_of, program
 from whet.guard.shell.flow import bare_path
@@ -55,8 +55,8 @@ def severity_of(fetch: Fetch) -> tuple[str, Severity, str]:
     host = fetch.host
     if not fetch.known:
         return "pipe-to-shell", "warn", "it comes from an address that is only known when it runs"
-    if host.near:
-        return "pipe-known", "info", "it comes from this machine or its network"
+    if host.near or is_placeholder(host.name):
+        return "pipe-known", "info", "it comes from this machine, its network or a place that the reader puts in"
     if host.shady:
         return "pipe-shady", "critical", f"it comes from {_KINDS[host.kind]}"
     plain = not url.startswith("https://") and not is_installer(url) and url.startswith(("http://", "ftp://"))

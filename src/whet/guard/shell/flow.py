@@ -136,11 +136,16 @@ class Step:
 
     def passed(self) -> Iterable[Mark]:
         """The secrets in what it prints or leaves behind."""
-        if self.name in programs("stoppers") or (self.name == "openssl" and _DIGEST.match(" ".join(self.args[:1]))):
+        if self.name in programs("stoppers") or (
+            self.name == "openssl" and (_DIGEST.match(" ".join(self.args[:1])) or self.has("-noout", "-pubout"))
+        ):
             return ()
         if self.name in programs("fetchers"):
             return self.own if self.own and not sends(self.name, self.args) else ()
-        return self.marks if self.name in programs("printers") else self.fed
+        marks = self.marks if self.name in programs("printers") else self.fed
+        if self.name in ("jq", "yq") and not any(re.search(r"\.data\b|^\.$|@base64", word) for word in self.args):
+            return [mark for mark in marks if mark.what != "Kubernetes secrets"]
+        return marks
 
 
 class Scene:

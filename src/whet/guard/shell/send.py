@@ -190,12 +190,17 @@ def _judged(url: str, body: frozenset[Mark], head: frozenset[Mark]) -> Iterator[
     host = host_at(url)
     if host.near:
         return
+    secure = re.sub(r"^http:", "https:", url, flags=re.IGNORECASE)
+    body, head = (
+        frozenset(mark for mark in marks if mark.kind != "key" or not own_service(mark.subject, secure))
+        for marks in (body, head)
+    )
     strange = bool(host.name) and HOLE not in host.name and host.kind != "known"
     for one in judge_request(url, body, head):
         whole = one.rule == "file-sent" and strange and not any(mark.kind == "key" for mark in head)
         yield one._replace(severity="critical") if whole else one
     for mark in sorted(body | head):
-        key = mark.kind == "key" and not own_service(mark.subject, url)
+        key = mark.kind == "key"
         typed = mark.what == "a password that is asked for"
         bare = key and belongs(mark.subject) == "generic" and url[:5].lower() == "http:" and host.kind == "address"
         if strange and (bare or (mark in body and (key or typed))):

@@ -147,7 +147,8 @@ def _disguised(word: Word) -> str:
     name = program(word.text.split()[0] if word.text.split() else "")
     if any(sign in source for sign in "?*[") and "/" in source and not word.names and not word.substituted:
         pattern = word.text
-        return next((one for one in sorted(_dangerous()) for room in _ROOMS if fnmatchcase(room + one, pattern)), "")
+        rooms = [room for room in _ROOMS if room.count("/") == pattern.count("/")]
+        return next((one for one in sorted(_dangerous()) for room in rooms if fnmatchcase(room + one, pattern)), "")
     if not word.known:
         bare = _EMPTY.sub("", source)
         return bare if bare != source and bare in _dangerous() and _joined(source) else ""
