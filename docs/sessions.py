@@ -73,12 +73,4 @@ def run(command: str, home: Path, *, columns: int = 100, colour: bool = False) -
     shown = show(["/bin/sh", "-c", command], cwd=home / "shop", env=env).text.replace(str(home), "~")
     shown = shown.replace(str(ROOT / "src" / "whet" / "bundled"), "<whet>/bundled")
     shown = TIME.sub("2027-01-01 12:00", shown)
-    return [_settled(line) for line in shown.removesuffix("\n").split("\n")] if shown else []
-
-
-def _settled(line: str) -> str:
-    """A line as it stands in the end: what a slow command shows while it works is written over."""
-    kept = ""
-    for part in line.split("\r"):
-        kept = part + kept[len(part) :]
-    return kept.rstrip()
+    return shown.removesuffix("\n").split("\n") if shown else []

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Shown(NamedTuple):
-    """What a command printed, and how it ended."""
+    """What a command left on the screen, and how it ended."""
 
     text: str
     code: int
@@ -26,7 +26,7 @@ def show(command: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> Shown:
         run = subprocess.run(
             command, cwd=cwd, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", check=False
         )
-        return Shown(run.stdout, run.returncode)
+        return Shown(_settled(run.stdout), run.returncode)
     leader, follower = pty.openpty()
     nobody = subprocess.DEVNULL  # types, so nothing is asked
     with subprocess.Popen(command, cwd=cwd, env=env, stdin=nobody, stdout=follower, stderr=follower) as process:
@@ -36,7 +36,18 @@ def show(command: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> Shown:
             pieces.append(piece)
         os.close(leader)
         code = process.wait()
-    return Shown(b"".join(pieces).decode("utf-8", "replace").replace("\r\n", "\n"), code)
+    return Shown(_settled(b"".join(pieces).decode("utf-8", "replace").replace("\r\n", "\n")), code)
+
+
+def _settled(text: str) -> str:
+    """The lines as they stand in the end: what a slow command shows while it works is written over."""
+    lines = []
+    for line in text.split("\n"):
+        kept = ""
+        for part in line.split("\r"):
+            kept = part + kept[len(part) :]
+        lines.append(kept.rstrip())
+    return "\n".join(lines)
 
 
 def _read(leader: int) -> bytes:
