@@ -41,6 +41,7 @@ _KEEPS = re.compile(
 )
 _TOUCHING = api("javascript", "touching")
 _REMOVING = api("javascript", "removing")
+_WALKING = frozenset(("readdir", "readdirsync", "opendir", "globsync", "fastglob"))
 _TOUCHES = re.compile(
     r"\b(?:readFile|createReadStream|readdir|writeFile|appendFile|createWriteStream|outputFile|outputJson|writeJson"
     r"|copyFile|rename|opendir)(?:Sync)?\b|\.(?:copy|copySync)\s{0,4}\("
@@ -93,6 +94,8 @@ def worth(text: str, words: AbstractSet[str]) -> bool:
     if not words.isdisjoint(_TOUCHING) and _TOUCHES.search(text) and _PLACES.search(text):
         return True
     if not words.isdisjoint(_TOUCHING) and ("base64" in words or _gathers(text)):
+        return True
+    if not words.isdisjoint(_WALKING) and _sends(text):
         return True
     if not words.isdisjoint(_REMOVING) and _REMOVES.search(text) and _HOMES.search(text):
         return True

@@ -30,6 +30,7 @@ _HEADER = re.compile(r"authorization|x-api-key|-H\b|--header|--user\b|-u\b", re.
 _PRIVATE: frozenset[str] = frozenset(("secret", "env", "key", "captured"))
 _PRINTS = re.compile(r"\s{0,4}(?:cat|head|tail|less|more|type|base64|xxd|strings)\s")
 _PACKS = re.compile(r"\s{0,4}(?:tar|zip|7z|cp|mv|gzip|openssl|gpg)\s")
+_TAKES_FILES = frozenset(("crontab", "sh", "bash", "zsh", "source", ".", "python", "python3", "at"))
 _ESCAPE = re.compile(r"\b(?:chroot|nsenter)\b")
 
 
@@ -46,6 +47,21 @@ def sends(reader: Reader, this: Call, command: Value, text: str) -> None:
     marks = private | _carried(reader, this, text)
     if marks:
         _judge(reader, this, text, found[1], marks)
+
+
+def given_file(reader: Reader, this: Call, text: str) -> None:
+    """A table of timers or a script that was written before, now given to a program by its path."""
+    program, _, rest = text.strip().partition(" ")
+    if not reader.texts or program.rpartition("/")[2] not in _TAKES_FILES:
+        return
+    for word in rest.split():
+        content = reader.texts.get(word.strip("'\""))
+        if content is None:
+            continue
+        if program == "crontab":
+            judge_content(reader, "crontab", Value(content), this.node, appends=True)
+        else:
+            reader.look(this.node)(content, "python" in program)
 
 
 def fed(reader: Reader, this: Call, text: str, content: Value) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from whet.guard.hosts import URL
 from whet.guard.python.access import files_of
-from whet.guard.python.commands import container, fed, pushed, sends, shown
+from whet.guard.python.commands import container, fed, given_file, pushed, sends, shown
 from whet.guard.python.files import key_of, under
 from whet.guard.python.started import ran_file, written_before
 from whet.guard.python.tables import CODE, LOADERS, RUNNERS, SHELLS, SPAWNS
@@ -205,6 +205,7 @@ def _command(reader: Reader, this: Call, command: Value, given: list[Value], she
         if word in this.words:
             fed(reader, this, raw, this.words[word])
     pushed(reader, this, raw)
+    given_file(reader, this, raw)
     _origin(reader, this, command, raw, shell)
     if text.replace(HOLE, "").strip():
         _known_command(reader, this, command, text, shell)

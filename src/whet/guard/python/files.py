@@ -124,6 +124,8 @@ def written(
     text = path.path or path.said
     key = key_of(path, node)
     reader.files[key] = reader.files.get(key, NO_MARKS) | content.marks or NO_MARKS
+    if content.text and len(reader.texts) < 200:
+        reader.texts[key] = f"{reader.texts.get(key, '')}{content.text}"[:20_000]
     reader.report(judge_kept(content.marks, text), where)
     if not text or len(text) > 1000:
         return

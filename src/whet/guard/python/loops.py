@@ -9,7 +9,7 @@ from whet.guard.places import places
 from whet.guard.python.access import gathered, item
 from whet.guard.python.tables import SECRET_FILTER
 from whet.guard.python.values import Function, Klass
-from whet.guard.taint.mark import HOLE, NO_MARKS, Mark
+from whet.guard.taint.mark import ENVIRONMENT, HOLE, NO_MARKS, Mark
 from whet.guard.taint.value import NOTHING, UNKNOWN, Scope, Value, known, strings, union
 
 if TYPE_CHECKING:
@@ -220,6 +220,8 @@ def comprehension(reader: Reader, node: Any, scope: Scope) -> Value:
             return _worked_out(reader, node, first.target, items, iterable, inner)
     bind(reader, first.target, element(iterable), inner)
     narrow = any(picks(test) == "some" for test in first.ifs)
+    if ENVIRONMENT in iterable.marks and any(picks(test) == "secrets" and not _negates(test) for test in first.ifs):
+        reader.hit("gathers-secrets", node, None, "", "It picks the secrets out of the environment")
     for test in first.ifs:
         reader.value(test, inner)
     for generator in node.generators[1:]:
@@ -273,6 +275,10 @@ def picks(test: ast.expr) -> str:
         if isinstance(node, (ast.In, ast.NotIn)):
             found = found or "some"
     return found
+
+
+def _negates(test: ast.expr) -> bool:
+    return any(isinstance(node, (ast.Not, ast.NotIn)) for node in ast.walk(test))
 
 
 def without_environment(marks: frozenset[Mark]) -> frozenset[Mark]:

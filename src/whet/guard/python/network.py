@@ -261,6 +261,8 @@ def judge_marks(
     reader: Reader, this: Call, url: str, marks: frozenset[Mark], head: frozenset[Mark] = NO_MARKS, shape: str = ""
 ) -> None:
     """Judge what a program carries to an address."""
+    if any(mark.what == "the clipboard" for mark in marks):
+        reader.did.setdefault("sends clipboard", this.node.lineno)
     for one in judge_request(url, marks, head, shape):
         reader.hit(one.rule, this.node, *one[1:])
 

@@ -60,6 +60,8 @@ class Reader:
         """Where in the package the file lies."""
         self.files: dict[str, frozenset[Mark]] = {} if package is None else package.files
         """What was written where."""
+        self.texts: dict[str, str] = {}
+        """The constant texts that were written, by path."""
         self.module = Scope()
         self.doc: str | None = None
         """The text that the file begins with."""

@@ -264,6 +264,8 @@ def _secret_names(iterable: Value) -> list[Value]:
 
 
 def _while(reader: Reader, node: Any, scope: Scope) -> None:
+    if isinstance(node.test, ast.Constant):
+        reader.did.setdefault("repeats", node.lineno)
     test = reader.value(node.test, scope)
     if not reader.branch and isinstance(test.const, bool) and _builds_text(node.body):
         turns = 0

@@ -149,7 +149,7 @@ def _judge_mark(mark: Mark, host: Host, *, bad: bool, hook: bool, login: bool) -
             yield Judgement("secret-sent", "warn" if known and not bad else None, host.name, message)
     elif mark.kind == "file" and (hook or (host.shady and host.kind != "shortener")):
         message = f"It sends a local file to {_told(host)}"
-        yield Judgement("file-sent", "critical" if hook else None, host.name, message)
+        yield Judgement("file-sent", "critical" if hook or mark.grave else None, host.name, message)
     elif mark.kind == "file" and mark.grave and host.name and not near and host.kind != "known":
         yield Judgement("file-sent", None, host.name, message)
 
