@@ -114,10 +114,13 @@ class Hit(NamedTuple):
     """The words before it tell to run it."""
 
 
+FactKind = Literal["source", "sink", "fetch", "execute", "write", "assemble"]
+
+
 class Fact(NamedTuple):
     """Something a text does that matters together with what others do."""
 
-    kind: Literal["source", "sink", "fetch", "execute", "write", "assemble"]
+    kind: FactKind
     what: str
     """Words for a person, such as `SSH keys` or `HTTP POST`."""
     line: int

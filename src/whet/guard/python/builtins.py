@@ -52,12 +52,11 @@ def _import(reader: Reader, this: Call) -> Value | None:
     if hidden and DANGEROUS.fullmatch(bare(name.const)):
         reader.hit(
             "hidden-call",
-            this.node,
             subject=name.const,
             message=f"The module {name.const} is imported by a hidden name",
         )
     module = name.const
-    imported(reader, this.node, module)
+    imported(reader, module)
     if this.name == "__import__" and "fromlist" not in this.words and len(this.args) < 4:
         module = module.partition(".")[0]
     return Value(name=module, hidden=hidden)

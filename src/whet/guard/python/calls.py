@@ -101,10 +101,9 @@ def call(reader: Reader, node: ast.Call, scope: Scope) -> Value:
         args, words = [*callee.fn.args, *args], {**callee.fn.words, **words}
         callee = callee.fn.callee
     this = Call(node, scope, callee, owner, args, words)
+    reader.line = node.lineno
     if callee.hidden and callee.name and DANGEROUS.fullmatch(this.name):
-        reader.hit(
-            "hidden-call", node, subject=this.name, message=f"The name of {this.name} is put together from pieces"
-        )
+        reader.hit("hidden-call", subject=this.name, message=f"The name of {this.name} is put together from pieces")
     if isinstance(callee.fn, Function):
         return invoke(reader, callee.fn, args, words, owner)
     if isinstance(callee.fn, Klass):
@@ -166,14 +165,14 @@ def _of_service(reader: Reader, this: Call) -> None:
     elif this.callee.path.startswith("http") and not this.callee.name.startswith(("urllib.", "requests.", "open")):
         given = union(this.every())
         if given:
-            judge_marks(reader, this, this.callee.path, given)
+            judge_marks(reader, this.callee.path, given)
 
 
 def _decoded(reader: Reader, this: Call) -> Value:
     source = this.arg(0, "s")
     const = decoded(this.name, [value.const for value in (source, *this.args[1:2])])
     if const is not UNKNOWN:
-        unveiled(reader, this.node, const)
+        unveiled(reader, const)
     marks = source.marks | {Mark("decoded", this.name)}
     return Value(const, marks=marks, hidden="decoded")
 
@@ -320,7 +319,7 @@ def _saved(reader: Reader, this: Call) -> None:
     if isinstance(node, ast.Name) and not first.said and not first.path:
         this.scope.home(node.id).names[node.id] = first.marked(*this.owner.marks)
     else:
-        written(reader, first, node, Value(marks=this.owner.marks), this.node)
+        written(reader, first, node, Value(marks=this.owner.marks))
 
 
 def _callbacks(reader: Reader, this: Call) -> None:
@@ -367,12 +366,14 @@ def invoke(reader: Reader, function: Function, args: list[Value], words: dict[st
     branch, home.branch = home.branch, 0
     depth, home.depth = home.depth, reader.depth
     home.inside += 1
+    line = reader.line
     if isinstance(node, ast.Lambda):
         result = home.value(node.body, scope)
     else:
         block(home, node.body, scope)
         result = scope.returned
     home.inside -= 1
+    reader.line = line
     home.branch, home.depth = branch, depth
     function.runs[key] = result
     return result

@@ -80,8 +80,8 @@ def finished(reader: Reader, tree: ast.Module, source: str, text: str) -> Seen:
     """Everything that a reader sees in a file."""
     try:
         if source != text and ("!" in text or "%%" in text):
-            for line, command in magics(text):
-                reader.adopt(shell_seen(command), _at(line))
+            for reader.line, command in magics(text):
+                reader.adopt(shell_seen(command))
         run(reader, tree, source)
     except RecursionError:
         reader.hits[("python-unparsable", 1, "")] = Hit(
@@ -130,12 +130,6 @@ def _unparsed(source: str, deep: bool) -> Seen:
     elif likely(source):
         found.append(Hit("python-unparsable", 1, ""))
     return Seen(tuple(found))
-
-
-def _at(line: int) -> ast.AST:
-    node = ast.Pass()
-    node.lineno = line
-    return node
 
 
 def run(reader: Reader, tree: ast.Module, source: str) -> None:
@@ -190,7 +184,8 @@ def _installs(reader: Reader) -> None:
                 if fetches or commands:
                     grave = any(_PIPED.search(fact.subject) for fact in commands)
                     severity: Severity = "critical" if grave else "warn" if fetches else "info"
-                    reader.hit("runs-at-install", function.node, severity, klass.name)
+                    reader.line = first
+                    reader.hit("runs-at-install", severity, klass.name)
 
 
 # --- python text before it is parsed: magics and prompts taken out, and patterns for what never parses ----------------

@@ -37,7 +37,7 @@ _ESCAPE = re.compile(r"\b(?:chroot|nsenter)\b")
 def sends(reader: Reader, this: Call, command: Value, text: str) -> None:
     """A program that sends or looks up: judge what its words and the files they name carry."""
     if _LOOKER.search(text[:200]):
-        _looked_up(reader, this, command, text)
+        _looked_up(reader, command, text)
     found = _SENDER.search(text[:400])
     if found is None:
         return
@@ -46,10 +46,10 @@ def sends(reader: Reader, this: Call, command: Value, text: str) -> None:
         private = frozenset(mark for mark in private if mark.kind == "env")
     marks = private | _carried(reader, this, text)
     if marks:
-        _judge(reader, this, text, found[1], marks)
+        _judge(reader, text, found[1], marks)
 
 
-def given_file(reader: Reader, this: Call, text: str) -> None:
+def given_file(reader: Reader, text: str) -> None:
     """A table of timers or a script that was written before, now given to a program by its path."""
     program, _, rest = text.strip().partition(" ")
     if not reader.texts or program.rpartition("/")[2] not in _TAKES_FILES:
@@ -59,35 +59,35 @@ def given_file(reader: Reader, this: Call, text: str) -> None:
         if content is None:
             continue
         if program == "crontab":
-            judge_content(reader, "crontab", Value(content), this.node, appends=True)
+            judge_content(reader, "crontab", Value(content), appends=True)
         else:
-            reader.look(this.node)(content, "python" in program)
+            reader.look(content, "python" in program)
 
 
-def fed(reader: Reader, this: Call, text: str, content: Value) -> None:
+def fed(reader: Reader, text: str, content: Value) -> None:
     """What a program is given on its input."""
     found = _SENDER.search(text[:400]) or _REMOTE.match(text)
     if found is not None:
         marks = frozenset(mark for mark in content.marks if mark.kind in _PRIVATE)
         if marks:
-            _judge(reader, this, text, found[1], marks)
+            _judge(reader, text, found[1], marks)
     elif text.lstrip().startswith("crontab"):
-        judge_content(reader, "crontab", content, this.node, appends=True)
+        judge_content(reader, "crontab", content, appends=True)
     elif (interpreter := _INTERPRETER.match(text)) is not None:
         kinds = {mark.kind for mark in content.marks}
         if "fetched" in kinds:
-            reader.hit("exec-fetched", this.node, None, "", "It gives an interpreter what it fetched")
+            reader.hit("exec-fetched", None, "", "It gives an interpreter what it fetched")
         elif "decoded" in kinds:
-            reader.hit("exec-decoded", this.node, None, "", "It gives an interpreter what it decoded")
+            reader.hit("exec-decoded", None, "", "It gives an interpreter what it decoded")
         elif content.said:
-            reader.look(this.node)(content.said, bool(interpreter[2]))
+            reader.look(content.said, bool(interpreter[2]))
 
 
-def _judge(reader: Reader, this: Call, text: str, program: str, marks: frozenset[Mark]) -> None:
+def _judge(reader: Reader, text: str, program: str, marks: frozenset[Mark]) -> None:
     address = URL.search(text)
     url = address[0] if address else _host(text, program)
-    reader.fact("sink", program, this.node, url, host_of(url).shady if url else False)
-    judge_marks(reader, this, url, marks)
+    reader.fact("sink", program, url, host_of(url).shady if url else False)
+    judge_marks(reader, url, marks)
 
 
 def _host(text: str, program: str) -> str:
@@ -117,12 +117,11 @@ def _carried(reader: Reader, this: Call, text: str) -> frozenset[Mark]:
     return frozenset(mark for mark in marks if mark.kind in _PRIVATE)
 
 
-def _looked_up(reader: Reader, this: Call, command: Value, text: str) -> None:
+def _looked_up(reader: Reader, command: Value, text: str) -> None:
     carried = sorted(mark for mark in command.marks if mark.kind in ("secret", "env", "key"))
     if carried and re.search(HOLE + r"[\w.-]{0,60}\.[\w-]{1,40}\.[a-z]{2,12}", text):
         reader.hit(
             "sent-by-lookup",
-            this.node,
             None,
             text,
             f"It puts {carried[0].what} into a host name that it looks up",
@@ -138,7 +137,7 @@ def container(reader: Reader, this: Call) -> Value | None:
     words = [part if isinstance(part, str) else HOLE for part in parts]
     text = shlex.join(words) if isinstance(command.const, list) else words[0]
     for script in [text, *(word for word in words[1:] if " " in word)]:
-        reader.look(this.node)(script, False)
+        reader.look(script, False)
     mounts = [text for word in ("volumes", "mounts") if word in this.words for text in strings(this.words[word].const)]
     whole = any(mount == "/" or mount.startswith("/:") for mount in mounts)
     socket = any("docker.sock" in mount for mount in mounts)
@@ -146,11 +145,11 @@ def container(reader: Reader, this: Call) -> Value | None:
     if whole or socket:
         secret = any(place.kind == "secret" and place.grave for place in places(text))
         grave = _ESCAPE.search(text) is not None or (whole and secret)
-        reader.hit("takes-host", this.node, "critical" if grave else "warn" if powerful or whole else "info")
+        reader.hit("takes-host", "critical" if grave else "warn" if powerful or whole else "info")
     return Value(marks=NO_MARKS, const=UNKNOWN)
 
 
-def shown(reader: Reader, this: Call, text: str) -> frozenset[Mark]:
+def shown(reader: Reader, text: str) -> frozenset[Mark]:
     """The secrets that a command shows; those that it packs are left in the files it names."""
     prints, packs = _PRINTS.match(text), _PACKS.match(text)
     if not prints and not packs:
@@ -159,9 +158,7 @@ def shown(reader: Reader, this: Call, text: str) -> frozenset[Mark]:
     marks = NO_MARKS
     for word in words:
         if "/" in word or word.startswith((".", "~")):
-            marks |= {
-                mark for mark in read(reader, Value(word), None, this.node) if mark.kind == "secret" and mark.grave
-            }
+            marks |= {mark for mark in read(reader, Value(word), None) if mark.kind == "secret" and mark.grave}
     if prints:
         return marks
     for word in words if marks else ():
@@ -170,7 +167,7 @@ def shown(reader: Reader, this: Call, text: str) -> frozenset[Mark]:
     return NO_MARKS
 
 
-def pushed(reader: Reader, this: Call, text: str) -> None:
+def pushed(reader: Reader, text: str) -> None:
     """A repository that is pushed after a secret was copied into it."""
     if not text.startswith("git push"):
         return
@@ -181,5 +178,5 @@ def pushed(reader: Reader, this: Call, text: str) -> None:
             ):
                 address = URL.search(text)
                 message = f"It copies {mark.what} to {path} and pushes the repository"
-                reader.hit("secret-sent", this.node, None, address[0] if address else "", message)
+                reader.hit("secret-sent", None, address[0] if address else "", message)
                 return

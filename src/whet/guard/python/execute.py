@@ -18,8 +18,6 @@ from whet.guard.taint.secret import printed_by
 from whet.guard.taint.value import NOTHING, UNKNOWN, Hidden, Value, known, union
 
 if TYPE_CHECKING:
-    import ast
-
     from whet.guard.finding import Seen, Severity
     from whet.guard.python.calls import Call
     from whet.guard.python.reader import Reader
@@ -52,12 +50,11 @@ def execute(reader: Reader, this: Call) -> Value | None:
     if name in LOADERS:
         return _loaded(reader, this)
     if name in ("subprocess.Popen.communicate", "subprocess.Popen.stdin.write"):
-        fed(reader, this, this.owner.path, this.arg(0, "input"))
+        fed(reader, this.owner.path, this.arg(0, "input"))
         return None
     if name in ("sys.path.insert", "sys.path.append"):
         ran_file(
             reader,
-            this.node,
             frozenset(mark for mark in under(reader, this.args[-1].said) if mark.kind == "fetched")
             if this.args
             else NO_MARKS,
@@ -67,7 +64,7 @@ def execute(reader: Reader, this: Call) -> Value | None:
         return container(reader, this)
     if name.endswith((".exec_module", ".load_module")):
         path = this.owner.path or this.owner.said
-        ran_file(reader, this.node, reader.files.get(path, NO_MARKS) | this.owner.marks)
+        ran_file(reader, reader.files.get(path, NO_MARKS) | this.owner.marks)
         return NOTHING
     if name == "importlib.util.spec_from_file_location":
         location = this.arg(1, "location")
@@ -83,24 +80,24 @@ def _code(reader: Reader, this: Call) -> Value | None:
     source = this.arg(0, "source")
     if this.name in ("compile", "types.FunctionType", "types.CodeType"):
         return Value(source.const, marks=union(this.args), hidden=source.hidden)
-    reader.fact("execute", this.name, this.node)
+    reader.fact("execute", this.name)
     marks = source.marks
     if any(mark.kind == "file" and mark.what == "a picture or document" for mark in marks):
-        reader.hit("self-extracting", this.node, None, "", "It runs text that lies in a picture or document")
+        reader.hit("self-extracting", None, "", "It runs text that lies in a picture or document")
     if files_of(marks):
-        reader.fact("assemble", "code from files", this.node, ", ".join(files_of(marks)))
+        reader.fact("assemble", "code from files", ", ".join(files_of(marks)))
     if comes_from(marks, "fetched"):
-        reader.hit("exec-fetched", this.node, None, subject_of(marks, "fetched"), "It runs text that it fetched")
+        reader.hit("exec-fetched", None, subject_of(marks, "fetched"), "It runs text that it fetched")
     elif source.hidden or comes_from(marks, "decoded"):
         _decoded(reader, this, source)
     elif comes_from(marks, "served"):
-        reader.hit("exec-received", this.node, "critical" if "listens everywhere" in reader.did else None)
+        reader.hit("exec-received", "critical" if "listens everywhere" in reader.did else None)
     elif len(files_of(marks)) >= 2:
-        reader.hit("assembled-command", this.node, None, "", "It runs text put together from several files")
+        reader.hit("assembled-command", None, "", "It runs text put together from several files")
     elif isinstance(source.const, str) and known(source.const):
-        _inside(reader, this, source.const)
+        _inside(reader, source.const)
     elif this.name != "eval" or marks:
-        reader.hit("runs-dynamic-code", this.node)
+        reader.hit("runs-dynamic-code")
     return NOTHING
 
 
@@ -108,16 +105,15 @@ def _decoded(reader: Reader, this: Call, source: Value) -> None:
     """Code that was decoded or put together: judged by what it turns out to be, where that can be seen."""
     text = source.said if known(source.const) else ""
     if text and HOLE not in text:
-        bad = _inside(reader, this, text)
+        bad = _inside(reader, text)
         harmless = not bad and not _POWER.search(text) and _is_code(text)
-        reader.hit("exec-decoded", this.node, "warn" if harmless else None, "", "It runs code that is decoded first")
+        reader.hit("exec-decoded", "warn" if harmless else None, "", "It runs code that is decoded first")
         return
     own = files_of(source.marks)
     if own and comes_from(source.marks, "decoded"):
         bytecode = all(mark.what.startswith("marshal.") for mark in source.marks if mark.kind == "decoded")
         reader.hit(
             "self-extracting",
-            this.node,
             "warn" if bytecode else None,
             own[0],
             "It decodes a file and runs what comes out",
@@ -126,13 +122,12 @@ def _decoded(reader: Reader, this: Call, source: Value) -> None:
         given = source.const is UNKNOWN and not source.marks - {mark for mark in source.marks if mark.kind == "decoded"}
         reader.hit(
             "exec-decoded",
-            this.node,
             "warn" if given and not source.hidden else None,
             "",
             "It runs code that is decoded first",
         )
     elif source.hidden and this.name == "exec":
-        reader.hit("exec-decoded", this.node, "warn", "", "It runs code that is put together from pieces")
+        reader.hit("exec-decoded", "warn", "", "It runs code that is put together from pieces")
 
 
 def _is_code(text: str) -> bool:
@@ -148,11 +143,9 @@ def _is_code(text: str) -> bool:
     return True
 
 
-def _inside(reader: Reader, this: Call, text: str) -> bool:
+def _inside(reader: Reader, text: str) -> bool:
     """What constant code does when it is run; true when that is more than info."""
-    if reader.level >= _DEPTH or len(text) < 4:
-        return False
-    return reader.adopt(reader.read_inner(text, reader.level + 1), this.node)
+    return len(text) >= 4 and reader.look_inside(text)
 
 
 def _program(reader: Reader, this: Call) -> Value | None:
@@ -161,8 +154,8 @@ def _program(reader: Reader, this: Call) -> Value | None:
     shell = this.words.get("shell")
     if this.name in SPAWNS:
         if this.name == "runpy.run_path":
-            reader.fact("execute", "a file", this.node, first.said)
-            ran_file(reader, this.node, written_before(reader, this, [first]))
+            reader.fact("execute", "a file", first.said)
+            ran_file(reader, written_before(reader, this, [first]))
             return NOTHING
         offset = 1 if this.name.startswith("os.spawn") else 0
         if _LISTED.match(this.name):
@@ -177,7 +170,7 @@ def _program(reader: Reader, this: Call) -> Value | None:
         first = Value([value.const for value in this.args], marks=union(this.args))
     for word in ("stdin", "stdout", "stderr"):
         if word in this.words and this.words[word].name.startswith("socket."):
-            reader.hit("shell-handed-over", this.node)
+            reader.hit("shell-handed-over")
     if isinstance(first.const, str) or first.const is UNKNOWN:
         return _command(reader, this, first, [first], shell is not None and shell.const is not False)
     parts = first.const if isinstance(first.const, (list, tuple)) else []
@@ -195,27 +188,27 @@ def _command(reader: Reader, this: Call, command: Value, given: list[Value], she
         words = [part if isinstance(part, str) else HOLE for part in command.const]
         command = Value(words, marks=command.marks, hidden=command.hidden)
         text = shlex.join(word.replace(HOLE, "X") for word in words)
-    reader.fact("execute", "a shell command" if shell else "a program", this.node, text[:200])
+    reader.fact("execute", "a shell command" if shell else "a program", text[:200])
     if shell and files_of(command.marks):
-        reader.fact("assemble", "a command from files", this.node, ", ".join(files_of(command.marks)))
-    ran_file(reader, this.node, written_before(reader, this, given))
+        reader.fact("assemble", "a command from files", ", ".join(files_of(command.marks)))
+    ran_file(reader, written_before(reader, this, given))
     raw = " ".join(command.const) if isinstance(command.const, list) else text
     sends(reader, this, command, raw)
     for word in ("input", "stdin"):
         if word in this.words:
-            fed(reader, this, raw, this.words[word])
-    pushed(reader, this, raw)
-    given_file(reader, this, raw)
-    _origin(reader, this, command, raw, shell)
+            fed(reader, raw, this.words[word])
+    pushed(reader, raw)
+    given_file(reader, raw)
+    _origin(reader, command, raw, shell)
     if text.replace(HOLE, "").strip():
-        _known_command(reader, this, command, text, shell)
+        _known_command(reader, command, text, shell)
     printed = printed_by(text)
     for mark in printed:
         if mark.kind == "secret":
-            reader.fact("source", mark.what, this.node, mark.subject, grave=True)
+            reader.fact("source", mark.what, mark.subject, grave=True)
     if printed:
         return Value(marks=printed)
-    found = shown(reader, this, raw)
+    found = shown(reader, raw)
     if found:
         return Value(name=f"{this.name}()", marks=found)
     if _DOWNLOAD.match(text):
@@ -223,53 +216,48 @@ def _command(reader: Reader, this: Call, command: Value, given: list[Value], she
         mark = Mark("fetched", "the network", address[0] if address else "", whole=True)
         return Value(name=f"{this.name}()", marks=frozenset((mark,)), path=raw[:2000])
     if this.name == "pty.spawn":
-        reader.did.setdefault("spawns", this.node.lineno)
+        reader.note("spawns")
     return Value(name=f"{this.name}()", path=raw[:2000] if this.name == "subprocess.Popen" else "")
 
 
-def _origin(reader: Reader, this: Call, command: Value, text: str, shell: bool) -> None:
+def _origin(reader: Reader, command: Value, text: str, shell: bool) -> None:
     """Judge a command by where its words came from."""
     marks = command.marks
     whole = command.const is UNKNOWN or text.replace(HOLE, "").strip() == ""
     if shell and comes_from(marks, "fetched") and (whole or text.startswith(HOLE)):
-        reader.hit("exec-fetched", this.node, None, subject_of(marks, "fetched"), "It gives a shell what it fetched")
+        reader.hit("exec-fetched", None, subject_of(marks, "fetched"), "It gives a shell what it fetched")
     elif comes_from(marks, "fetched") and command.const is UNKNOWN and not comes_from(marks, "file"):
-        reader.hit(
-            "exec-fetched", this.node, None, subject_of(marks, "fetched"), "It starts what it fetched as a command"
-        )
+        reader.hit("exec-fetched", None, subject_of(marks, "fetched"), "It starts what it fetched as a command")
     elif shell and whole and any(mark.kind == "served" and mark.what == "a socket" for mark in marks):
         severity: Severity = "critical" if "listens everywhere" in reader.did else "warn"
-        reader.hit("shell-handed-over", this.node, severity, "", "It gives a shell what anybody sends to its port")
+        reader.hit("shell-handed-over", severity, "", "It gives a shell what anybody sends to its port")
     elif whole and comes_from(marks, "decoded") and comes_from(marks, "file"):
-        reader.hit("assembled-command", this.node, None, "", "It decodes a file and starts what comes out as a command")
+        reader.hit("assembled-command", None, "", "It decodes a file and starts what comes out as a command")
     elif shell and comes_from(marks, "decoded") and whole:
-        reader.hit("exec-decoded", this.node, None, "", "It gives a shell what it decoded")
+        reader.hit("exec-decoded", None, "", "It gives a shell what it decoded")
     elif shell and len(files_of(marks)) >= 2 and not comes_from(marks, "fetched"):
-        reader.hit(
-            "assembled-command", this.node, None, "", "It gives a shell a command put together from several files"
-        )
+        reader.hit("assembled-command", None, "", "It gives a shell a command put together from several files")
 
 
-def unveiled(reader: Reader, node: ast.AST, const: object) -> None:
+def unveiled(reader: Reader, const: object) -> None:
     """A constant that decodes to text with powerful words: judged as the code it may be."""
     text = const.decode("utf-8", "replace") if isinstance(const, bytes) else const
     if not isinstance(text, str) or len(text) < 16 or not (_POWER.search(text) or _LOUD.search(text)):
         return
-    bad = reader.look(node)(text, True) if _POWER.search(text) and _is_code(text) else False
-    if bad or (_LOUD.search(text) and reader.look(node)(text, False)):
-        reader.hit("exec-decoded", node, None, "", "It holds code in an encoded constant")
+    bad = reader.look(text, True) if _POWER.search(text) and _is_code(text) else False
+    if bad or (_LOUD.search(text) and reader.look(text, False)):
+        reader.hit("exec-decoded", None, "", "It holds code in an encoded constant")
 
 
-def _known_command(reader: Reader, this: Call, command: Value, text: str, shell: bool) -> None:
-    bad = reader.adopt(shell_seen(text.replace(HOLE, "X")), this.node)
+def _known_command(reader: Reader, command: Value, text: str, shell: bool) -> None:
+    bad = reader.adopt(shell_seen(text.replace(HOLE, "X")))
     if _WINDOWS.search(text):
         from whet.guard.shell.windows import check
 
-        bad = reader.adopt(check(text[:20_000].replace(HOLE, "X")), this.node) or bad
+        bad = reader.adopt(check(text[:20_000].replace(HOLE, "X"))) or bad
     if command.hidden == "decoded":
         reader.hit(
             "assembled-command",
-            this.node,
             None if bad or _LOUD.search(text) else "warn",
             "",
             "Its command is decoded or put together from pieces",
@@ -277,23 +265,22 @@ def _known_command(reader: Reader, this: Call, command: Value, text: str, shell:
     elif command.hidden == "split" and shell and (bad or _LOUD.search(text[:40])):
         reader.hit(
             "assembled-command",
-            this.node,
             None if bad else "warn",
             "",
             "Its command is put together from pieces of words",
         )
     for part in command.const if isinstance(command.const, list) else ():
         if isinstance(part, str) and len(part) > 8 and command.const[:1] != [part] and _runs_python(command.const):
-            _inside_python(reader, this, part)
+            _inside_python(reader, part)
 
 
 def _runs_python(parts: list[str]) -> bool:
     return len(parts) >= 3 and "python" in parts[0].rpartition("/")[2] and parts[1] == "-c"
 
 
-def _inside_python(reader: Reader, this: Call, text: str) -> None:
+def _inside_python(reader: Reader, text: str) -> None:
     if text != "-c" and HOLE not in text:
-        _inside(reader, this, text)
+        _inside(reader, text)
 
 
 def shell_seen(command: str) -> Seen:
@@ -331,11 +318,10 @@ def _loaded(reader: Reader, this: Call) -> Value | None:
         )
         reader.hit(
             "loads-objects",
-            this.node,
             "critical" if foreign or unsafe else "warn",
             subject_of(marks, "fetched"),
             "It loads objects from data that it fetched",
         )
     else:
-        reader.hit("loads-objects", this.node, "info")
+        reader.hit("loads-objects", "info")
     return Value(marks=marks | ({Mark("decoded", name)} if name.startswith("marshal.") else set()))

@@ -68,7 +68,7 @@ def is_home(value: Value) -> bool:
     )
 
 
-def read(reader: Reader, path: Value, node: ast.expr | None, where: ast.AST) -> frozenset[Mark]:
+def read(reader: Reader, path: Value, node: ast.expr | None) -> frozenset[Mark]:
     """The marks of what is in a file."""
     marks = set()
     for text in strings(path.const, 50):
@@ -89,7 +89,7 @@ def read(reader: Reader, path: Value, node: ast.expr | None, where: ast.AST) -> 
         elif mark.kind == "listing":
             marks.add(Mark("file", mark.what, mark.subject, grave=True, whole=True))
     for mark in marks:
-        reader.fact("source", mark.what, where, mark.subject, mark.grave)
+        reader.fact("source", mark.what, mark.subject, mark.grave)
     key = key_of(path, node)
     marks |= under(reader, key)
     if not any(mark.kind == "fetched" for mark in marks):
@@ -117,29 +117,27 @@ def above(reader: Reader, key: str) -> frozenset[Mark]:
     return marks
 
 
-def written(
-    reader: Reader, path: Value, node: ast.expr | None, content: Value, where: ast.AST, appends: bool = False
-) -> None:
+def written(reader: Reader, path: Value, node: ast.expr | None, content: Value, appends: bool = False) -> None:
     """Note what is written where, and judge the place."""
     text = path.path or path.said
     key = key_of(path, node)
     reader.files[key] = reader.files.get(key, NO_MARKS) | content.marks or NO_MARKS
     if content.text and len(reader.texts) < 200:
         reader.texts[key] = f"{reader.texts.get(key, '')}{content.text}"[:20_000]
-    reader.report(judge_kept(content.marks, text), where)
+    reader.report(judge_kept(content.marks, text))
     if not text or len(text) > 1000:
         return
-    judge_content(reader, text, content, where, appends)
+    judge_content(reader, text, content, appends)
     if any(mark.kind in ("fetched", "decoded") for mark in content.marks):
-        reader.fact("write", "fetched or decoded content", where, text)
+        reader.fact("write", "fetched or decoded content", text)
 
 
-def judge_content(reader: Reader, path: str, content: Value, where: ast.AST, appends: bool) -> None:
+def judge_content(reader: Reader, path: str, content: Value, appends: bool) -> None:
     """Judge what is written to a path."""
     for place in written_places(path):
-        reader.fact("write", place.what, where, path, grave=True)
+        reader.fact("write", place.what, path, grave=True)
     said = content.said or "\n".join(strings(content.const, 200))
-    reader.report(judge_written(path, said, content.marks, reader.look(where), appends=appends), where)
+    reader.report(judge_written(path, said, content.marks, reader.look, appends=appends))
 
 
 def files(reader: Reader, this: Call) -> Value | None:
@@ -151,28 +149,26 @@ def files(reader: Reader, this: Call) -> Value | None:
     if name in _HANDLES:
         return _held(reader, this, first)
     if name.startswith("pathlib.") and verb in ("read_text", "read_bytes"):
-        return Value(reader.data(this.owner), marks=read(reader, this.owner, _owner(this), node))
+        return Value(reader.data(this.owner), marks=read(reader, this.owner, _owner(this)))
     if name.startswith("pathlib.") and verb in ("write_text", "write_bytes"):
-        _overwrites(reader, this.owner, node)
+        _overwrites(reader, this.owner)
         if "overwrites" in reader.did and this.arg(0).name.startswith(("os.urandom", "secrets.token_bytes")):
-            reader.hit("wipe-home", node, None, "", "It writes noise over a person's files")
-        written(
-            reader, this.owner, _owner(this), this.arg(0, "data"), node, appends=_known_content(this.arg(0, "data"))
-        )
+            reader.hit("wipe-home", None, "", "It writes noise over a person's files")
+        written(reader, this.owner, _owner(this), this.arg(0, "data"), appends=_known_content(this.arg(0, "data")))
         return NOTHING
     if name in _LIST:
         return _listed(reader, this)
     if name in _COPY and len(this.args) >= 2:
-        marks = read(reader, this.args[0], first, node)
+        marks = read(reader, this.args[0], first)
         if is_home(this.args[0]):
             marks |= _HOME_FILES
-        written(reader, this.args[1], node.args[1], Value(marks=marks), node)
+        written(reader, this.args[1], node.args[1], Value(marks=marks))
         return Value(this.args[1].const, marks=this.args[1].marks)
     if name == "shutil.make_archive":
         return _archived(reader, this)
     if name in _MEDIA or name in _TABLES:
         what = "a picture or document" if name in _MEDIA else "a local file"
-        found = read(reader, this.arg(0), first, node)
+        found = read(reader, this.arg(0), first)
         return Value(
             name=f"{name}()",
             marks=frozenset(mark._replace(what=what) if mark.kind == "file" else mark for mark in found),
@@ -189,20 +185,20 @@ def _held(reader: Reader, this: Call, first: ast.expr | None) -> Value:
         path = this.words["fileobj"]
         first = next((word.value for word in this.node.keywords if word.arg == "fileobj"), None)
     reading = not any(letter in this.arg(1, "mode").said for letter in "wax")
-    marks = read(reader, path, first, this.node) | path.marks if reading else NO_MARKS
+    marks = read(reader, path, first) | path.marks if reading else NO_MARKS
     return Value(name=this.name, marks=marks, path=key_of(path, first))
 
 
 def _archived(reader: Reader, this: Call) -> Value:
     """A directory that is packed."""
     root = this.arg(2, "root_dir")
-    marks = read(reader, root, None, this.node) | named_places([root.const])
+    marks = read(reader, root, None) | named_places([root.const])
     if is_project(root.said or "."):
         marks |= PROJECT_FILES
     if is_home(root):
         marks |= _HOME_FILES
     path = f"{this.arg(0).said}.{this.arg(1, 'format').said}"
-    written(reader, Value(path), None, Value(marks=marks), this.node)
+    written(reader, Value(path), None, Value(marks=marks))
     return Value(path, marks=marks)
 
 
@@ -216,7 +212,7 @@ def _configured(reader: Reader, this: Call, first: ast.expr | None) -> Value | N
     if this.verb not in ("read", "read_file", "read_string") or not isinstance(target, ast.Name):
         return None
     given = this.arg(0)
-    marks = read(reader, given, first, this.node) if this.verb == "read" else given.marks
+    marks = read(reader, given, first) if this.verb == "read" else given.marks
     text = reader.data(given) if this.verb == "read" else given.const
     const = ini(text) if isinstance(text, str) else UNKNOWN
     new = Value(const, old.name, old.marks | marks, old.hidden, old.path)
@@ -241,17 +237,17 @@ def _opened(reader: Reader, this: Call) -> Value:
     mode = this.arg(0 if of_path else 1, "mode").said
     key = key_of(path, path_node)
     if any(letter in mode for letter in "wax+"):
-        _overwrites(reader, path, node)
+        _overwrites(reader, path)
         if "w" in mode:
-            reader.report(judge_emptied(strings(path.const, 5)), node)
+            reader.report(judge_emptied(strings(path.const, 5)))
         return Value(name="open.append" if "a" in mode or "+" in mode else "open", path=key)
-    return Value(reader.data(path), "open", read(reader, path, path_node, node), path=key)
+    return Value(reader.data(path), "open", read(reader, path, path_node), path=key)
 
 
-def _overwrites(reader: Reader, path: Value, node: ast.AST) -> None:
+def _overwrites(reader: Reader, path: Value) -> None:
     """Note that a file which was found by walking through somebody's directories is written to."""
     if any(mark.kind in ("place", "folder") and mark.subject in ("~", "~/") for mark in path.marks):
-        reader.did.setdefault("overwrites", getattr(node, "lineno", 1))
+        reader.note("overwrites")
 
 
 def _listed(reader: Reader, this: Call) -> Value:
@@ -282,37 +278,37 @@ def _handle(reader: Reader, this: Call, first: ast.expr | None) -> Value | None:
     verb, owner, node = this.verb, this.owner, this.node
     if verb in ("write", "writelines", "writestr", "add") and owner.path:
         if owner.name.startswith(("zipfile", "tarfile")) and verb != "writestr":
-            content = Value(marks=read(reader, this.arg(0), first, node))
+            content = Value(marks=read(reader, this.arg(0), first))
             if verb == "add" and is_project(this.arg(0).said):
                 content = content.marked(*PROJECT_FILES)
         else:
             content = this.arg(1) if verb == "writestr" else this.arg(0)
-        written(reader, Value(path=owner.path), None, content, node, appends=owner.name == "open.append")
+        written(reader, Value(path=owner.path), None, content, appends=owner.name == "open.append")
         held = this.scope.find(owner.path[1:]) if owner.path.startswith("$") else None
         if held is not None and content.marks:
             this.scope.home(owner.path[1:]).names[owner.path[1:]] = held.marked(*content.marks)
         return NOTHING
     if verb in ("extractall", "extract") and owner.marks:
-        written(reader, this.arg(0 if verb == "extractall" else 1, "path"), first, Value(marks=owner.marks), node)
+        written(reader, this.arg(0 if verb == "extractall" else 1, "path"), first, Value(marks=owner.marks))
         return NOTHING
     if this.name == "shutil.unpack_archive" and len(this.args) > 1:
-        written(reader, this.args[1], node.args[1], Value(marks=read(reader, this.args[0], first, node)), node)
+        written(reader, this.args[1], node.args[1], Value(marks=read(reader, this.args[0], first)))
         return NOTHING
     if this.name == "dotenv.dotenv_values":
-        return Value(marks=read(reader, this.args[0] if this.args else Value(".env"), first, node))
+        return Value(marks=read(reader, this.args[0] if this.args else Value(".env"), first))
     if (
         this.name in ("json.dump", "pickle.dump", "yaml.dump", "yaml.safe_dump", "toml.dump", "plistlib.dump")
         and len(this.args) >= 2
         and this.args[1].path
     ):
         content = Value(dumped(this.args[0]), marks=this.args[0].marks)
-        written(reader, this.args[1], None, content, node, appends=_known_content(content))
+        written(reader, this.args[1], None, content, appends=_known_content(content))
         return NOTHING
     if this.name == "shutil.copyfileobj" and len(this.args) >= 2:
-        written(reader, this.args[1], None, Value(marks=union(this.args[:1])), node)
+        written(reader, this.args[1], None, Value(marks=union(this.args[:1])))
         return NOTHING
     if this.name == "print" and "file" in this.words:
-        written(reader, this.words["file"], None, this.arg(0), node, appends=this.words["file"].name == "open.append")
+        written(reader, this.words["file"], None, this.arg(0), appends=this.words["file"].name == "open.append")
         return NOTHING
     return None
 

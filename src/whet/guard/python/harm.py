@@ -42,14 +42,14 @@ def harm(reader: Reader, this: Call) -> Value | None:
             isinstance(number, ast.Call) and isinstance(number.func, ast.Attribute) and number.func.attr == "fileno"
         )
         if this.arg(0).name.startswith("socket.") or (handle and "connects" in reader.did):
-            reader.hit("shell-handed-over", node)
+            reader.hit("shell-handed-over")
         return NOTHING
     if name.startswith("ctypes.") or ".windll." in name:
         return _memory(reader, this)
     if name in _ENCRYPT:
-        reader.did.setdefault("encrypts", node.lineno)
+        reader.note("encrypts")
         if any(mark.kind == "secret" and mark.subject in ("~", "~/") for value in this.every() for mark in value.marks):
-            reader.did.setdefault("encrypts home", node.lineno)
+            reader.note("encrypts home")
         return None
     if name in _CLIPBOARD:
         return _clipboard(reader, this)
@@ -59,21 +59,21 @@ def harm(reader: Reader, this: Call) -> Value | None:
     if name in ("winreg.OpenKey", "winreg.CreateKey", "winreg.CreateKeyEx", "_winreg.OpenKey", "winreg.OpenKeyEx"):
         return Value(this.arg(1, "sub_key").const, "winreg.key")
     if name in ("ssl._create_unverified_context", "urllib3.disable_warnings"):
-        reader.hit("tls-unverified", node)
+        reader.hit("tls-unverified")
         return NOTHING
     if name in ("sys.addaudithook", "sys.settrace", "sys.setprofile"):
-        reader.hit("hooks-interpreter", node, "info")
+        reader.hit("hooks-interpreter", "info")
         return NOTHING
     return None
 
 
 def _removed(reader: Reader, this: Call) -> Value:
     target = this.owner if this.name.startswith("pathlib.") else this.arg(0, "path")
-    reader.report(judge_removed(strings(target.const, 5), whole=this.name == "shutil.rmtree"), this.node)
+    reader.report(judge_removed(strings(target.const, 5), whole=this.name == "shutil.rmtree"))
     if any(mark.kind == "place" and mark.subject == "~" for mark in target.marks) and is_home(target):
-        reader.hit("wipe-home", this.node, None, target.said[:80])
+        reader.hit("wipe-home", None, target.said[:80])
     if any(mark.kind in ("place", "folder") and mark.subject in ("~", "~/") for mark in target.marks):
-        reader.did.setdefault("removes at home", this.node.lineno)
+        reader.note("removes at home")
     return NOTHING
 
 
@@ -82,9 +82,9 @@ _CLIPBOARD = words("pyperclip.copy clipboard.copy win32clipboard.SetClipboardTex
 
 def _clipboard(reader: Reader, this: Call) -> Value:
     """Something is put into the clipboard."""
-    reader.did.setdefault("copies", this.node.lineno)
+    reader.note("copies")
     if any(map(is_wallet, strings(this.arg(0).const, 20))):
-        reader.did.setdefault("wallet", this.node.lineno)
+        reader.note("wallet")
     return NOTHING
 
 
@@ -94,15 +94,16 @@ def _forks(reader: Reader, tree: ast.Module) -> None:
         if isinstance(node, ast.While) and isinstance(node.test, ast.Constant) and len(node.body) < 3:
             calls = [inner for inner in ast.walk(node) if isinstance(inner, ast.Call)]
             if calls and all(isinstance(one.func, ast.Attribute) and one.func.attr == "fork" for one in calls):
-                reader.hit("fork-bomb", node)
+                reader.line = node.lineno
+                reader.hit("fork-bomb")
 
 
 def _memory(reader: Reader, this: Call) -> Value | None:
     if _MEMORY.search(this.name):
         verb = this.verb
-        reader.did.setdefault("allocates" if "Alloc" in verb or "rotect" in verb else "starts", this.node.lineno)
+        reader.note("allocates" if "Alloc" in verb or "rotect" in verb else "starts")
         if verb in ("CreateRemoteThread", "WriteProcessMemory"):
-            reader.hit("runs-machine-code", this.node)
+            reader.hit("runs-machine-code")
     return None
 
 
@@ -112,7 +113,7 @@ def _registry(reader: Reader, this: Call) -> None:
         if place.kind == "start":
             program = next((value.said for value in reversed(this.args) if value.said), "")
             severity: Severity = "critical" if _STRAY.search(program) else "warn"
-            reader.hit("writes-start-file", this.node, severity, key.said, "It makes a program start with Windows")
+            reader.hit("writes-start-file", severity, key.said, "It makes a program start with Windows")
 
 
 def together(reader: Reader, tree: ast.Module, text: str) -> None:
@@ -120,34 +121,26 @@ def together(reader: Reader, tree: ast.Module, text: str) -> None:
     did = reader.did
     if "pastes" in did and "copies" in did and any(names_wallet(said[:400]) for _, said in _constants(tree)):
         did.setdefault("wallet", did["copies"])
-    for line, one in judge_together(did):
-        reader.report([one], _at(line))
+    for reader.line, one in judge_together(did):
+        reader.report([one])
     if "fork" in text:
         _forks(reader, tree)
     lowered = text.lower()
     if "encrypt" in lowered or "bitcoin" in lowered or "btc" in lowered or "monero" in lowered:
-        for node, said in _constants(tree):
+        for reader.line, said in _constants(tree):
             if is_ransom_note(said):
-                reader.hit("ransom-note", node, None if "encrypts" in did or "removes at home" in did else "warn")
+                reader.hit("ransom-note", None if "encrypts" in did or "removes at home" in did else "warn")
     if any(word in lowered for word in ("stratum", "miner", "xmrig", "mining.")):
-        _miners(reader, tree)
+        running = any(fact.kind in ("execute", "sink") for fact in reader.facts.values()) or "connects" in did
+        for reader.line, said in _constants(tree) if running else ():
+            if names_miner(said):
+                reader.hit("miner")
+                return
 
 
-def _miners(reader: Reader, tree: ast.Module) -> None:
-    running = any(fact.kind in ("execute", "sink") for fact in reader.facts.values()) or "connects" in reader.did
-    for node, said in _constants(tree) if running else ():
-        if names_miner(said):
-            reader.hit("miner", node)
-            return
-
-
-def _constants(tree: ast.Module) -> list[tuple[ast.expr, str]]:
+def _constants(tree: ast.Module) -> list[tuple[int, str]]:
     return [
-        (node, node.value) for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        (node.lineno, node.value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
     ]
-
-
-def _at(line: int) -> ast.AST:
-    node = ast.Pass()
-    node.lineno = line
-    return node

@@ -221,7 +221,8 @@ def comprehension(reader: Reader, node: Any, scope: Scope) -> Value:
     bind(reader, first.target, element(iterable), inner)
     narrow = any(picks(test) == "some" for test in first.ifs)
     if ENVIRONMENT in iterable.marks and any(picks(test) == "secrets" and not _negates(test) for test in first.ifs):
-        reader.hit("gathers-secrets", node, None, "", "It picks the secrets out of the environment")
+        reader.line = node.lineno
+        reader.hit("gathers-secrets", None, "", "It picks the secrets out of the environment")
     for test in first.ifs:
         reader.value(test, inner)
     for generator in node.generators[1:]:

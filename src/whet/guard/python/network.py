@@ -47,11 +47,11 @@ def network(reader: Reader, this: Call) -> Value | None:
     if name in SOURCES:
         what, grave = SOURCES[name]
         mark = Mark("captured" if what in CAPTURED else "secret", what, name, grave, whole=True)
-        reader.fact("source", what, this.node, name, grave)
+        reader.fact("source", what, name, grave)
         if what == "the clipboard":
-            reader.did.setdefault("pastes", this.node.lineno)
+            reader.note("pastes")
         if what in CAPTURED and this.args and this.args[0].said:
-            written(reader, this.args[0], this.node.args[0], Value(marks=frozenset((mark,))), this.node)
+            written(reader, this.args[0], this.node.args[0], Value(marks=frozenset((mark,))))
         return Value(marks=frozenset((mark,)))
     if name == "print":
         _shown(reader, this)
@@ -92,11 +92,11 @@ def _connections(reader: Reader, this: Call) -> Value | None:
         host = target[0] if isinstance(target, (list, tuple)) and target and isinstance(target[0], str) else HOLE
         this.owner.path = host if verb != "bind" else "<served>"
         if verb == "bind" and host in ("", "0.0.0.0", "::"):  # noqa: S104  what the scanned program binds to
-            reader.did.setdefault("listens everywhere", this.node.lineno)
-        reader.did.setdefault("listens" if verb == "bind" else "connects", this.node.lineno)
+            reader.note("listens everywhere")
+        reader.note("listens" if verb == "bind" else "connects")
         return NOTHING
     if verb == "putheader" and name.startswith("http.client."):
-        judge_marks(reader, this, this.owner.path, NO_MARKS, union(this.args))
+        judge_marks(reader, this.owner.path, NO_MARKS, union(this.args))
         return NOTHING
     if name.startswith("xmlrpc.client.ServerProxy.") and not verb.startswith("__"):
         return _sent(reader, this, "XML-RPC")
@@ -122,7 +122,7 @@ def _connections(reader: Reader, this: Call) -> Value | None:
         first = this.arg(0, "host")
         target = first.const[0] if isinstance(first.const, list) and first.const else first.const
         if name == "socket.create_connection":
-            reader.did.setdefault("connects", this.node.lineno)
+            reader.note("connects")
         return Value(name=this.callee.name, path=target if isinstance(target, str) else this.callee.path)
     return None
 
@@ -130,16 +130,16 @@ def _connections(reader: Reader, this: Call) -> Value | None:
 def _shown(reader: Reader, this: Call) -> None:
     """Output with a remote image in it: whoever renders it sends what stands in the address."""
     for one in judge_kept(union(this.args), ""):
-        reader.hit(one.rule, this.node, *one[1:])
+        reader.hit(one.rule, *one[1:])
     for value in this.args:
         text = value.said
         for mark in value.marks:
             if mark.kind == "fetched" and mark.grave:
-                reader.fact("fetch", "text that is shown", this.node, mark.subject, grave=True)
+                reader.fact("fetch", "text that is shown", mark.subject, grave=True)
         if value.marks and "](http" in text:
             for mark in sorted(value.marks):
                 if mark.grave and mark.kind in ("env", "secret"):
-                    reader.hit("secret-sent", this.node, None, "", f"It puts {mark.what} into the address of an image")
+                    reader.hit("secret-sent", None, "", f"It puts {mark.what} into the address of an image")
 
 
 _HANDLERS = ("HTTPHandler", "SMTPHandler", "SocketHandler", "DatagramHandler", "SysLogHandler")
@@ -150,21 +150,21 @@ def _logged(reader: Reader, this: Call) -> None:
     if this.verb in _HANDLERS:
         host = host_of(this.arg(0, "host").said or "unknown.host")
         if not host.near:
-            reader.did.setdefault("logs away", this.node.lineno)
+            reader.note("logs away")
     elif any(
         (mark.kind in ("env", "key") and mark.grave)
         or (mark.kind == "secret" and mark.grave)
         or (mark.kind == "key" and belongs(mark.subject) == "vendor")
         for mark in union(this.args)
     ):
-        reader.did.setdefault("logs secrets", this.node.lineno)
+        reader.note("logs secrets")
 
 
 def _listener(reader: Reader, this: Call) -> Value:
     """A function that is told of every key: what it is given is what a person types."""
     pressed = Value(marks=frozenset((Mark("captured", "pressed keys", this.name, True, whole=True),)))
-    reader.fact("source", "pressed keys", this.node, this.name, grave=True)
-    reader.hit("listens-to-keys", this.node, "info")
+    reader.fact("source", "pressed keys", this.name, grave=True)
+    reader.hit("listens-to-keys", "info")
     for value in this.every():
         if isinstance(value.fn, Function):
             reader.invoke(value.fn, [pressed], {}, NOTHING)
@@ -180,15 +180,15 @@ def _http(reader: Reader, this: Call) -> Value:
         value for word, value in this.words.items() if word not in HEADERS and word != "url"
     ]
     if this.verb in ("post", "put", "patch", "request", "send", "ws_connect"):
-        reader.fact("sink", f"HTTP {this.verb.upper()}", this.node, url.said or HOLE, host_at(url.said).shady)
+        reader.fact("sink", f"HTTP {this.verb.upper()}", url.said or HOLE, host_at(url.said).shady)
     _tls(reader, this)
-    return judged(reader, this, url, body, [value for word, value in this.words.items() if word in HEADERS])
+    return judged(reader, url, body, [value for word, value in this.words.items() if word in HEADERS])
 
 
 def _tls(reader: Reader, this: Call) -> None:
     verify = this.words.get("verify")
     if verify is not None and verify.const is False:
-        reader.hit("tls-unverified", this.node)
+        reader.hit("tls-unverified")
 
 
 def _sent(reader: Reader, this: Call, what: str) -> Value:
@@ -208,7 +208,7 @@ def _sent(reader: Reader, this: Call, what: str) -> Value:
         else:
             body, head = [this.arg(1, "data"), url], [value for word, value in this.words.items() if word in HEADERS]
     elif what in ("SFTP", "cloud storage", "FTP"):
-        paths = [Value(marks=read(reader, value, None, this.node)) for value in this.args[:1] if value.said]
+        paths = [Value(marks=read(reader, value, None)) for value in this.args[:1] if value.said]
         body = [
             *body,
             *(Value(marks=frozenset(mark for mark in value.marks if mark.kind == "secret")) for value in paths),
@@ -217,38 +217,38 @@ def _sent(reader: Reader, this: Call, what: str) -> Value:
         url = Value(reader.addresses.get(this.name.partition(".")[0], ""))
     if this.verb == "sendto" and isinstance(target := this.arg(1).const, (list, tuple)) and target:
         url = Value(target[0] if isinstance(target[0], str) else UNKNOWN)
-    reader.fact("sink", what, this.node, url.said, host_at(url.said).shady)
-    return judged(reader, this, url, body, head)
+    reader.fact("sink", what, url.said, host_at(url.said).shady)
+    return judged(reader, url, body, head)
 
 
 def client(reader: Reader, this: Call, word: str) -> None:
     """A client of a service is made that talks to an address of the program's own choice: is the key it gets for there?"""
     url = this.words[word]
     if url.said.startswith("http") and url.said.partition("://")[2]:
-        judge_marks(reader, this, url.said, NO_MARKS, union(value for value in this.every() if value is not url))
+        judge_marks(reader, url.said, NO_MARKS, union(value for value in this.every() if value is not url))
 
 
 def _retrieved(reader: Reader, this: Call) -> Value:
     url, path = this.arg(0, "url"), this.arg(1, "filename")
-    result = judged(reader, this, url, [], [])
-    written(reader, path, this.node.args[1] if len(this.node.args) > 1 else None, Value(marks=result.marks), this.node)
+    result = judged(reader, url, [], [])
+    written(reader, path, this.node.args[1] if len(this.node.args) > 1 else None, Value(marks=result.marks))
     return Value([path.const], marks=path.marks)
 
 
-def judged(reader: Reader, this: Call, url: Value, body: list[Value], head: list[Value]) -> Value:
+def judged(reader: Reader, url: Value, body: list[Value], head: list[Value]) -> Value:
     """A request: judge what it carries, and mark what it brings."""
     host = host_at(url.said)
     marks = union([*body, url])
     known = url.said
     shape = " ".join(dumped(value) for value in body if value.marks)
-    judge_marks(reader, this, known, marks, union(head), shape)
-    reader.report(judge_address(url, marks - url.marks), this.node)
+    judge_marks(reader, known, marks, union(head), shape)
+    reader.report(judge_address(url, marks - url.marks))
     if host.shady and host.kind != "address":
-        reader.fact("sink" if body else "fetch", f"a {host.kind} host", this.node, known, grave=True)
-    reader.fact("fetch", "HTTP", this.node, known)
+        reader.fact("sink" if body else "fetch", f"a {host.kind} host", known, grave=True)
+    reader.fact("fetch", "HTTP", known)
     for place in places(known) if known else ():
         if place.what == "cloud metadata":
-            reader.fact("source", place.what, this.node, known, True)
+            reader.fact("source", place.what, known, True)
             return Value(name="response", marks=frozenset((Mark("secret", place.what, known, True, whole=True),)))
     kind: Kind = "served" if host.kind == "loopback" else "fetched"
     return Value(
@@ -258,13 +258,13 @@ def judged(reader: Reader, this: Call, url: Value, body: list[Value], head: list
 
 
 def judge_marks(
-    reader: Reader, this: Call, url: str, marks: frozenset[Mark], head: frozenset[Mark] = NO_MARKS, shape: str = ""
+    reader: Reader, url: str, marks: frozenset[Mark], head: frozenset[Mark] = NO_MARKS, shape: str = ""
 ) -> None:
     """Judge what a program carries to an address."""
     if any(mark.what == "the clipboard" for mark in marks):
-        reader.did.setdefault("sends clipboard", this.node.lineno)
+        reader.note("sends clipboard")
     for one in judge_request(url, marks, head, shape):
-        reader.hit(one.rule, this.node, *one[1:])
+        reader.hit(one.rule, *one[1:])
 
 
 def _lookup(reader: Reader, this: Call) -> Value:
@@ -272,6 +272,6 @@ def _lookup(reader: Reader, this: Call) -> Value:
     name = this.arg(0, "qname")
     text = name.said
     for one in judge_lookup(text, name.marks, hidden=bool(name.hidden)):
-        reader.fact("sink", "a name lookup", this.node, text, grave=True)
-        reader.hit(one.rule, this.node, *one[1:])
+        reader.fact("sink", "a name lookup", text, grave=True)
+        reader.hit(one.rule, *one[1:])
     return NOTHING

@@ -11,24 +11,21 @@ import ast
 import operator
 from typing import TYPE_CHECKING, Any
 
-from whet.guard.finding import Fact, Hit, rank
-from whet.guard.patterns import shorten
 from whet.guard.python.access import attribute, combined, gathered, item
 from whet.guard.python.calls import call, invoke
 from whet.guard.python.loops import comprehension
 from whet.guard.python.tables import BUILTINS, MODULES
 from whet.guard.python.values import Function, Klass
-from whet.guard.rules import severity_of
+from whet.guard.taint.findings import Findings
 from whet.guard.taint.fold import as_text, bounded
-from whet.guard.taint.mark import HOLE, Mark
+from whet.guard.taint.mark import Mark
 from whet.guard.taint.value import NOTHING, UNKNOWN, Hidden, Scope, Value, either, joined, known, union
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from whet.guard.finding import Seen, Severity
     from whet.guard.python.package import Package
-    from whet.guard.taint.network import Judgement
 
 DEEPEST = 90
 """How far expressions and calls are followed into each other."""
@@ -36,7 +33,7 @@ STEPS = 400_000
 """How many expressions are looked at in one file."""
 
 
-class Reader:
+class Reader(Findings):
     """What is known so far of one file."""
 
     def __init__(
@@ -47,19 +44,14 @@ class Reader:
         package: Package | None = None,
         path: str = "",
     ) -> None:
-        self.read_inner = read_inner
-        """Reads a program that the file has as a text, so many decodings deep."""
+        super().__init__(level, read_inner)
         self.lines = text.split("\n")
-        self.level = level
-        """How many decodings lie between the file and this text."""
-        self.hits: dict[tuple[str, int, str], Hit] = {}
-        self.facts: dict[tuple[str, str, int], Fact] = {}
         self.package = package
         """The other files of the package, when they are at hand."""
         self.path = path
         """Where in the package the file lies."""
-        self.files: dict[str, frozenset[Mark]] = {} if package is None else package.files
-        """What was written where."""
+        if package is not None:
+            self.files = package.files
         self.texts: dict[str, str] = {}
         """The constant texts that were written, by path."""
         self.module = Scope()
@@ -75,8 +67,6 @@ class Reader:
         self.environment = "environ" in text
         self.exported: dict[str, Value] = {}
         """Variables of the environment that the program sets itself."""
-        self.addresses: dict[str, str] = {}
-        """Where the modules send to that were told so, by their names."""
         self.branch = 0
         self.steps = STEPS
         self.depth = 0
@@ -88,61 +78,15 @@ class Reader:
         """How many functions are being read inside each other."""
         self.outlived = False
         """Whether a function marked a name of the module or a field, which others may have read before."""
-        self.did: dict[str, int] = {}
-        """Things the file does that mean something only together, with the line."""
 
     def hit(
-        self, rule: str, node: ast.AST, severity: Severity | None = None, subject: str = "", message: str = ""
+        self, rule: str, severity: Severity | None = None, subject: str = "", message: str = "", evidence: str = ""
     ) -> None:
-        """Note a danger at the line of a node; the worst of one kind on one line is kept."""
-        line = getattr(node, "lineno", 1)
-        for test in reversed(self.gates):
-            if gate := condition(test):
-                message = f"{message + ', and' if message else 'It'} runs only under a condition: {gate}"
-                break
-        new = Hit(rule, line, self.evidence(line), severity, subject.replace(HOLE, "..."), message)
-        key = (rule, line, "")
-        old = self.hits.get(key)
-        if old is None or rank(new.severity) > rank(old.severity):
-            self.hits[key] = new
-
-    def report(self, found: Iterable[Judgement], node: ast.AST) -> None:
-        """Note what a judge found at the line of a node."""
-        for one in found:
-            self.hit(one.rule, node, *one[1:])
-
-    def look(self, node: ast.AST) -> Callable[[str, bool], bool]:
-        """Reads a script inside the program, of Python or of a shell; true when that is more than info."""
-
-        def look(text: str, python: bool) -> bool:
-            if self.level >= 3:
-                return False
-            text = text[:100_000].replace(HOLE, "X")
-            if python:
-                return self.adopt(self.read_inner(text, self.level + 1), node)
-            from whet.guard.shell.checker import check
-
-            return self.adopt(check(text), node)
-
-        return look
-
-    def fact(self, kind: Any, what: str, node: ast.AST, subject: str = "", grave: bool = False) -> None:
-        """Note something that matters together with what other files do."""
-        line = getattr(node, "lineno", 1)
-        key = (kind, what, line)
-        if key not in self.facts and len(self.facts) < 500:
-            self.facts[key] = Fact(kind, what, line, self.evidence(line), subject.replace(HOLE, "..."), grave)
-
-    def adopt(self, seen: Seen, node: ast.AST) -> bool:
-        """Report at a line what was seen in text that this line hands on; true when any of it is more than info."""
-        line = getattr(node, "lineno", 1)
-        bad = False
-        for hit in seen.hits:
-            self.hits.setdefault((hit.rule, line, hit.evidence), hit._replace(line=line))
-            bad = bad or severity_of(hit) != "info"
-        for fact in seen.facts:
-            self.facts.setdefault((fact.kind, fact.what, line), fact._replace(line=line))
-        return bad
+        """Note a danger, and the condition that it waits for."""
+        gate = next((said for test in reversed(self.gates) if (said := condition(test))), "")
+        if gate:
+            message = f"{message + ', and' if message else 'It'} runs only under a condition: {gate}"
+        super().hit(rule, severity, subject, message, evidence)
 
     def data(self, path: Value) -> Any:
         """What stands in a file that is shipped with this one, when that is known."""
@@ -150,9 +94,9 @@ class Reader:
             return UNKNOWN
         return self.package.text(path.const)
 
-    def evidence(self, line: int) -> str:
-        """The source at a line."""
-        return shorten(self.lines[line - 1][:400]) if 0 < line <= len(self.lines) else ""
+    def evidence(self) -> str:
+        """The source at the line that is read."""
+        return self.lines[self.line - 1][:400] if 0 < self.line <= len(self.lines) else ""
 
     def value(self, node: ast.expr | None, scope: Scope) -> Value:
         """What is known of an expression."""

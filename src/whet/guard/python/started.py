@@ -12,8 +12,6 @@ from whet.guard.taint.mark import HOLE, NO_MARKS, Mark
 from whet.guard.taint.value import NOTHING, UNKNOWN, Value
 
 if TYPE_CHECKING:
-    import ast
-
     from whet.guard.python.calls import Call
     from whet.guard.python.reader import Reader
 
@@ -59,18 +57,18 @@ def _run_words(words: list[str]) -> list[int]:
     return [0, later] if later else [0]
 
 
-def ran_file(reader: Reader, node: ast.AST, marks: frozenset[Mark]) -> None:
+def ran_file(reader: Reader, marks: frozenset[Mark]) -> None:
     """A file of the program's own making is run: judged by where its content came from."""
     for mark in sorted(marks):
         if mark.kind in ("fetched", "decoded"):
             one = judge_started(mark)
             own = files_of(marks) if mark.kind == "decoded" else []
-            reader.hit(one.rule, node, one.severity, own[0] if own else one.subject, one.message)
+            reader.hit(one.rule, one.severity, own[0] if own else one.subject, one.message)
 
 
-def imported(reader: Reader, node: ast.AST, module: str) -> None:
+def imported(reader: Reader, module: str) -> None:
     """A module by the name of a file that was written before is that file."""
     name = f"{module.partition('.')[0]}.py"
     for path, marks in reader.files.items():
         if marks and path.rpartition("/")[2] == name:
-            ran_file(reader, node, marks)
+            ran_file(reader, marks)

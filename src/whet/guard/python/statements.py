@@ -40,7 +40,8 @@ def _expression(reader: Reader, node: Any, scope: Scope) -> None:
 def _assign(reader: Reader, node: Any, scope: Scope) -> None:
     value = reader.value(node.value, scope)
     if len(value.marks) > 1:
-        reader.report(judge_gathered(value.marks), node)
+        reader.line = node.lineno
+        reader.report(judge_gathered(value.marks))
     for target in node.targets:
         bind(reader, target, value, scope)
 
@@ -62,9 +63,10 @@ def _augmented(reader: Reader, node: Any, scope: Scope) -> None:
 
 
 def _import(reader: Reader, node: Any, scope: Scope) -> None:
+    reader.line = node.lineno
     for alias in node.names:
         if reader.files:
-            imported(reader, node, alias.name)
+            imported(reader, alias.name)
         if reader.package is not None and (module := reader.package.module(reader, alias.name, 0)) is not None:
             scope.names[alias.asname or alias.name.partition(".")[0]] = Value(fn=module)
             continue
@@ -76,8 +78,9 @@ def _import(reader: Reader, node: Any, scope: Scope) -> None:
 
 
 def _import_from(reader: Reader, node: Any, scope: Scope) -> None:
+    reader.line = node.lineno
     if reader.files and node.module:
-        imported(reader, node, node.module)
+        imported(reader, node.module)
     if reader.package is not None and _from_package(reader, node, scope):
         return
     for alias in node.names:
@@ -265,7 +268,8 @@ def _secret_names(iterable: Value) -> list[Value]:
 
 def _while(reader: Reader, node: Any, scope: Scope) -> None:
     if isinstance(node.test, ast.Constant):
-        reader.did.setdefault("repeats", node.lineno)
+        reader.line = node.lineno
+        reader.note("repeats")
     test = reader.value(node.test, scope)
     if not reader.branch and isinstance(test.const, bool) and _builds_text(node.body):
         turns = 0
@@ -320,7 +324,8 @@ def _return(reader: Reader, node: Any, scope: Scope) -> None:
     if node.value is not None:
         value = reader.value(node.value, scope)
         if len(value.marks) > 1:
-            reader.report(judge_gathered(value.marks), node)
+            reader.line = node.lineno
+            reader.report(judge_gathered(value.marks))
         scope.returned = joined(scope.returned, value)
 
 
