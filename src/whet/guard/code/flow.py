@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from whet.guard import patterns
-from whet.guard.finding import Hit, Seen, rank
+from whet.guard.finding import Seen
 from whet.guard.hosts import URL, host_of
 from whet.guard.places import places
 from whet.guard.tables import api
 from whet.guard.taint.execute import judge_started
+from whet.guard.taint.findings import Findings
 from whet.guard.taint.mark import ENVIRONMENT, NO_MARKS, Mark
 from whet.guard.taint.network import Judgement, judge_request
 from whet.guard.taint.secret import secret_key
@@ -129,11 +129,13 @@ def _statements(text: str) -> list[Statement]:
     return found
 
 
-class _Flow:
+class _Flow(Findings):
     """One program."""
 
     def __init__(self, text: str) -> None:
+        super().__init__(0, lambda _text, _level: Seen())
         self.rows = _statements(text)
+        self.row = Statement(1, "", "", frozenset(), NO_MARKS, sends=False, writes=False, runs=False)
         self.names: dict[tuple[str, str], frozenset[Mark]] = {}
         """What each name of each function holds; the names of no function are seen by all."""
         self.paths: dict[str, Mark] = {}
@@ -141,9 +143,6 @@ class _Flow:
         self.opened: dict[str, frozenset[str]] = {}
         """What a handle was opened with."""
         self.parameters: dict[str, list[str]] = {}
-        self.addresses: dict[str, str] = {}
-        """Names that stand for an address."""
-        self.hits: dict[tuple[str, int], Hit] = {}
         self.changed = False
 
     def run(self) -> Seen:
@@ -283,11 +282,13 @@ class _Flow:
         if not _near(mark.subject):
             self._hit(row, judge_started(mark))
 
+    def evidence(self) -> str:
+        """The statement that is judged."""
+        return self.row.text
+
     def _hit(self, row: Statement, one: Judgement) -> None:
-        old = self.hits.get((one.rule, row.line))
-        if old is None or rank(one.severity) > rank(old.severity):
-            evidence = patterns.shorten(row.text)
-            self.hits[one.rule, row.line] = Hit(one.rule, row.line, evidence, one.severity, one.subject, one.message)
+        self.line, self.row = row.line, row
+        self.report([one])
 
 
 _COMMON = api("code", "common")

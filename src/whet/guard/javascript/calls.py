@@ -50,7 +50,7 @@ from whet.guard.javascript.values import (
 from whet.guard.javascript.whole_file import hooks_keys, listening
 from whet.guard.tables import api
 from whet.guard.taint.formats import parsed
-from whet.guard.taint.mark import ENVIRONMENT, HOLE, Mark
+from whet.guard.taint.mark import ENVIRONMENT, HOLE, NO_MARKS, Mark
 from whet.guard.taint.value import NOTHING, UNKNOWN, Value, union
 
 if TYPE_CHECKING:
@@ -334,10 +334,10 @@ def _moved(effects: Meaning, call: Call) -> Value:
     marks = effects.read(_arg(call, 0))
     if secret := frozenset(mark for mark in marks if mark.kind in PRIVATE):
         for text in _arg(call, 1).texts:
-            effects.copies[text] = secret
+            effects.files[text] = effects.files.get(text, NO_MARKS) | secret
     source = (_arg(call, 0).text or "").strip()
     if source in effects.files:
-        effects.write(_arg(call, 1), Value(marks=frozenset({effects.files[source]})))
+        effects.write(_arg(call, 1), Value(marks=effects.files[source]))
     return NOTHING
 
 

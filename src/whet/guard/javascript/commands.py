@@ -10,8 +10,9 @@ import posixpath
 import re
 from typing import TYPE_CHECKING
 
-from whet.guard.javascript.effects import DEEPEST, PRIVATE, Effects, url_of
+from whet.guard.javascript.effects import PRIVATE, Effects, url_of
 from whet.guard.places import places
+from whet.guard.taint.findings import DEEPEST
 from whet.guard.taint.harm import names_miner, names_wallet
 from whet.guard.taint.mark import ENVIRONMENT, HOLE, NO_MARKS, Mark
 from whet.guard.taint.secret import printed_by
@@ -54,8 +55,8 @@ _MOST = 50
 class Commands(Effects):
     """What comes of the commands of one file."""
 
-    def __init__(self, depth: int, look: Callable[[str, int], Seen]) -> None:
-        super().__init__(depth, look)
+    def __init__(self, level: int, read_inner: Callable[[str, int], Seen]) -> None:
+        super().__init__(level, read_inner)
         self.commands: dict[str, int] = {}
         """Every command with the line it stands on."""
 
@@ -146,7 +147,7 @@ class Commands(Effects):
             self.send(url_of(command), [Value(marks=frozenset(marks))])
 
     def _run(self, text: str, *, windows: bool = False) -> None:
-        if self.depth >= DEEPEST or len(self.commands) >= _MOST:
+        if self.level >= DEEPEST or len(self.commands) >= _MOST:
             return
         if names_miner(text):
             self.hit("miner")
@@ -158,7 +159,7 @@ class Commands(Effects):
         from whet.guard.shell import windows as windows_
 
         filled = text.replace(HOLE, "value")[:20_000]
-        self.nested((windows_ if windows else shell).check(filled))
+        self.adopt((windows_ if windows else shell).check(filled))
 
     def all_commands(self) -> None:
         """The commands of the file, one after the other."""
@@ -175,7 +176,7 @@ class Commands(Effects):
         seen = shell.check("\n".join(rows))
         for hit in seen.hits:
             self.line = lines[min(hit.line, len(lines)) - 1]
-            self.nested(seen._replace(hits=(hit,), facts=()))
+            self.adopt(seen._replace(hits=(hit,), facts=()))
 
 
 def _quoted(text: str | None) -> str:

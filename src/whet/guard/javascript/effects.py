@@ -9,16 +9,14 @@ import posixpath
 import re
 from typing import TYPE_CHECKING
 
-from whet.guard.finding import Fact, Hit, rank
 from whet.guard.hosts import host_of, is_unsafe
 from whet.guard.javascript.values import everything, written
-from whet.guard.patterns import shorten
 from whet.guard.places import places
-from whet.guard.rules import severity_of
 from whet.guard.taint.execute import judge_started
 from whet.guard.taint.files import PROJECT, PROJECT_FILES, is_project, judge_kept
+from whet.guard.taint.findings import Findings
 from whet.guard.taint.harm import is_ransom_note, judge_removed
-from whet.guard.taint.mark import HOLE, Mark
+from whet.guard.taint.mark import HOLE, NO_MARKS, Mark
 from whet.guard.taint.network import judge_address, judge_lookup, judge_request
 from whet.guard.taint.persist import judge_written, written_places
 from whet.guard.taint.value import Value, union
@@ -31,11 +29,7 @@ if TYPE_CHECKING:
     from whet.guard.finding import Seen, Severity
     from whet.guard.javascript.program import Program
     from whet.guard.taint.mark import Kind
-    from whet.guard.taint.network import Judgement
 
-DEEPEST = 3
-"""How often decoded code may hold decoded code."""
-_MOST = 200
 _URL = re.compile(r"(?:https?|wss?|ftp|dns|tcp|udp|smtp)://", re.IGNORECASE)
 PRIVATE: tuple[Kind, ...] = ("secret", "env", "key", "captured")
 """Marks of what nobody wants to leave the machine."""
@@ -44,63 +38,20 @@ _CODE = re.compile(r"[(=;]|=>|\brequire\b|\bimport\b")
 _IDLE = frozenset({"return this", "return this;", "return this()", "this", "require", "module", "return import(s)"})
 
 
-class Effects:
-    """Hits and facts of one file, each once."""
+class Effects(Findings):
+    """What the calls of one file do."""
 
-    def __init__(self, depth: int, look: Callable[[str, int], Seen]) -> None:
-        """`look` reads a program that the file has as a text, so many layers deep."""
-        self.depth = depth
-        self._look = look
-        self.hits: dict[tuple[str, int], Hit] = {}
-        self.facts: dict[tuple[str, str, int], Fact] = {}
-        self.files: dict[str, Mark] = {}
-        """Paths that were written with something fetched or decoded."""
-        self.copies: dict[str, frozenset[Mark]] = {}
-        """Paths that something secret was copied to, with its marks."""
-        self.addresses: dict[str, str] = {}
-        """Where the modules send to that were told so, by their names."""
-        self.did: dict[str, int] = {}
-        """What happened anywhere in the file, with its line: `reads clipboard`, `walks home`, `writes encrypted`."""
-        self.line = 1
+    def __init__(self, level: int, read_inner: Callable[[str, int], Seen]) -> None:
+        super().__init__(level, read_inner)
         self.program: Program | None = None
         self.node: Node | None = None
 
-    @property
     def evidence(self) -> str:
         """The source of what is looked at."""
         if self.node is None or self.program is None:
             return ""
         start = self.node.start_byte
         return self.program.source[start : min(self.node.end_byte, start + 400)].decode("utf-8", "replace")
-
-    def hit(
-        self, rule: str, severity: Severity | None = None, subject: str = "", evidence: str = "", message: str = ""
-    ) -> None:
-        """A rule matched at the call that is looked at."""
-        key = (rule, self.line)
-        old = self.hits.get(key)
-        if len(self.hits) < _MOST and (old is None or rank(severity) > rank(old.severity)):
-            self.hits[key] = Hit(rule, self.line, shorten(evidence or self.evidence), severity, subject[:200], message)
-
-    def note(self, what: str) -> None:
-        """Remember that something happened here."""
-        self.did.setdefault(what, self.line)
-
-    def fact(self, kind: str, what: str, subject: str = "", *, grave: bool = False) -> None:
-        """Something done here that matters together with the rest."""
-        if len(self.facts) < _MOST:
-            clean = subject.replace(HOLE, "*")[:200]
-            self.facts.setdefault(
-                (kind, clean, self.line),
-                Fact(kind, what, self.line, shorten(self.evidence), clean, grave),  # type: ignore[arg-type]  # literals of the callers
-            )
-
-    def nested(self, seen: Seen) -> None:
-        """What another checker saw in a text that stands here, reported here."""
-        for hit in seen.hits:
-            self.hits.setdefault((hit.rule, self.line), hit._replace(line=self.line))
-        for fact in seen.facts:
-            self.facts.setdefault((fact.kind, fact.subject, self.line), fact._replace(line=self.line))
 
     # -- sending -----------------------------------------------------------------------------------------------------
 
@@ -110,7 +61,7 @@ class Effects:
         """Something goes to a URL: the payload (also what is in the URL), and headers, where a key is in its place."""
         if address is not None:
             carried = union([Value(marks=everything(value)) for value in (*payload, *headers)])
-            self._judged(judge_address(address, carried - address.marks))
+            self.report(judge_address(address, carried - address.marks))
         known = url is not None and _URL.match(url) is not None and not url.partition("://")[2].startswith(HOLE)
         host = host_of(url) if known and url is not None else None
         if host is not None and host.near:
@@ -125,21 +76,17 @@ class Effects:
             self.note("sends clipboard")
         head = union([Value(marks=everything(value)) for value in headers])
         shape = " ".join(written(value) for value in payload if sent)
-        self._judged(judge_request(url if known and url else "", sent, head, shape))
-
-    def _judged(self, found: Iterable[Judgement]) -> None:
-        for one in found:
-            self.hit(one.rule, one.severity, one.subject.replace(HOLE, "*"), message=one.message)
+        self.report(judge_request(url if known and url else "", sent, head, shape))
 
     def looked_up(self, name: Value) -> None:
         """A name is looked up: what is in it reaches whoever answers for the name."""
-        self._judged(judge_lookup(name.text or "", name.marks))
+        self.report(judge_lookup(name.text or "", name.marks))
 
     def handed(self, payload: Sequence[Value]) -> None:
         """Something is given to a client of a service, whose address is not known here."""
         marks = union([Value(marks=everything(value)) for value in payload])
         grave = frozenset(mark for mark in marks if mark.kind == "secret" and mark.grave)
-        self._judged(judge_request("", grave))
+        self.report(judge_request("", grave))
 
     def fetched(self, url: str | None) -> frozenset[Mark]:
         """The marks of what comes back from a URL."""
@@ -158,8 +105,8 @@ class Effects:
     def evaluate(self, code: Value) -> None:
         """A text is run as JavaScript."""
         rule = self.foreign(code)
-        if code.exact is not None and self.depth < DEEPEST and len(code.exact) > 20 and _CODE.search(code.exact):
-            self.nested(self._look(code.exact, self.depth + 1))
+        if code.exact is not None and len(code.exact) > 20 and _CODE.search(code.exact):
+            self.look_inside(code.exact)
         if rule:
             self.hit(*rule)
             return
@@ -192,11 +139,9 @@ class Effects:
             return
         if ("/" in path or "." in path) and not path.startswith(_SYSTEM) and "://" not in path:
             self.fact("execute", "starts a file", path)
-        mark = self.files.get(path)
-        if mark is None:
-            return
-        if mark.kind == "decoded" or not near([mark]):
-            self._judged([judge_started(mark)._replace(subject=path)])
+        for mark in sorted(self.files.get(path, NO_MARKS)):
+            if mark.kind == "decoded" or (mark.kind == "fetched" and not near([mark])):
+                self.report([judge_started(mark)._replace(subject=path)])
 
     # -- files -------------------------------------------------------------------------------------------------------
 
@@ -209,31 +154,18 @@ class Effects:
             self.note("writes a note")
         if any(mark.what == "pressed keys" for mark in content.marks):
             self.hit("records-keys", "warn")
-        self._judged(judge_kept(everything(content), (path.text or "").replace(HOLE, "*")))
+        self.report(judge_kept(everything(content), (path.text or "").replace(HOLE, "*")))
         for number, choice in enumerate(path.texts):
             text = _path(choice)
             if not text.strip(HOLE):
                 continue
-            if foreign:
-                self.files[text] = foreign[-1]
-            if secret := content.has(*PRIVATE):
-                self.copies[text] = frozenset(secret)
+            if kept := content.has("fetched", "decoded", *PRIVATE):
+                self.files[text] = self.files.get(text, NO_MARKS).union(kept)
             if number == 0:
                 self.fact("write", "writes a file", text, grave=bool(foreign))
             for place in written_places(text):
                 self.fact("write", place.what, text, grave=True)
-            self._judged(judge_written(text, written(content), content.marks, self._script, appends=appends))
-
-    def _script(self, text: str, python: bool) -> bool:
-        """Read a script that is written; whether it does more than harmless things."""
-        from whet.guard.python import checker as python_checker
-        from whet.guard.shell import checker as shell_checker
-
-        if self.depth >= DEEPEST:
-            return False
-        seen = (python_checker if python else shell_checker).check(text.replace(HOLE, "x"))
-        self.nested(seen)
-        return any(severity_of(hit) != "info" for hit in seen.hits)
+            self.report(judge_written(text, written(content), content.marks, self.look, appends=appends))
 
     def read(self, path: Value) -> frozenset[Mark]:
         """The marks of what a file holds."""
@@ -242,7 +174,7 @@ class Effects:
             text = _path(choice)
             if text.strip(HOLE) and not marks:
                 marks.add(Mark("file", "a local file", text[:200]))
-            marks |= self.copies.get(text, frozenset())
+            marks.update(mark for mark in self.files.get(text, NO_MARKS) if mark.kind in PRIVATE)
             for place in places(text):
                 if place.kind == "secret":
                     marks.add(Mark("secret", place.what, place.text, place.grave, whole=True))
@@ -269,7 +201,7 @@ class Effects:
             base, _, last = text.rpartition("/")
             if last == HOLE and any(mark.subject == base for mark in path.has("listing")):
                 text = base
-            self._judged(judge_removed([text], whole=True))
+            self.report(judge_removed([text], whole=True))
 
 
 _SYSTEM = ("/bin/", "/usr/", "/sbin/", "/opt/")

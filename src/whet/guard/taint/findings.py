@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from whet.guard.finding import Fact, Hit, rank
@@ -86,12 +87,10 @@ class Findings:
             return False
         text = text[:100_000].replace(HOLE, "X")
         if python:
-            from whet.guard.python.checker import read_text
-
-            return self.adopt(read_text(text, self.level + 1))
-        from whet.guard.shell.checker import check
-
-        return self.adopt(check(text))
+            seen: Seen = import_module("whet.guard.python.checker").read_text(text, self.level + 1)
+        else:  # by their names: a program of one language may hold one of another, and that one of the first
+            seen = import_module("whet.guard.shell.checker").check(text)
+        return self.adopt(seen)
 
     def look_inside(self, text: str) -> bool:
         """Read a program in the same language that is run here; true when that is more than info."""
