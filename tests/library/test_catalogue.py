@@ -261,7 +261,9 @@ def test_skills_of_an_untrusted_repository_wait(
     skill(places["user"], "other")
     library = opened()
     answer = library.skills(include_hidden=True).to_json()
-    assert ([item["name"] for item in answer["skills"]], answer["waiting"]) == (["other"], 1)
+    listed = [(item["name"], item.get("hidden", "")) for item in answer["skills"]]
+    assert (listed, answer["waiting"]) == ([("deploy", "untrusted"), ("other", "")], 1)
+    assert [card.name for card in library.skills()] == ["other"]
     assert [card.name for card in library.catalogue.waiting] == ["deploy"]
     location = os.path.dirname(path)
     for name in ("deploy", "Deploy", "project:deploy", "web/deploy", location, path):

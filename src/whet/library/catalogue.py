@@ -50,7 +50,7 @@ class Catalogue(NamedTuple):
         for card in self.cards:
             entries.extend(note.at(card.full_name, card.path) for note in card.notes)
         entries.extend(_shadowed(loser, winner) for loser, winner in self.shadowed)
-        entries.extend(_untrusted(card) for card in self.waiting)
+        entries.extend(untrusted(card) for card in self.waiting)
         return tuple(entries)
 
 
@@ -226,7 +226,8 @@ def _shadowed(loser: Card, winner: Card) -> Note:
     )
 
 
-def _untrusted(card: Card) -> Note:
+def untrusted(card: Card) -> Note:
+    """Why a skill of a repository that is not trusted is not loaded."""
     return Note(
         "untrusted",
         "warning",

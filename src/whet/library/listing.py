@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import UsageError
 from whet.library.card import Card
-from whet.library.catalogue import left_out
+from whet.library.catalogue import left_out, untrusted
 from whet.library.readiness import missing
 from whet.library.visibility import hidden
 from whet.skill.gates import OPEN
@@ -125,7 +125,10 @@ def list_skills(
         and (reason := hidden(card, caller, disabled, probe))
     }
     cards = [*catalogue.cards]
-    if reasons and not include_hidden:
+    if include_hidden and catalogue.waiting:
+        reasons |= {card.path: untrusted(card) for card in catalogue.waiting}
+        cards = sorted((*cards, *catalogue.waiting), key=lambda card: card.key)
+    elif reasons and not include_hidden:
         cards = [card for card in cards if card.path not in reasons]
     counts = Counter(map(_category, cards))
     among = cards if category is None else [card for card in cards if _in_category(card.category, category)]
@@ -153,7 +156,7 @@ def list_skills(
         _list_hint(len(chosen), len(page), further, category, query),
         Aside(
             len(catalogue.waiting),
-            len(catalogue.cards) - len(cards),
+            0 if include_hidden else len(catalogue.cards) - len(cards),
             len(catalogue.shadowed),
             len(left_out(catalogue)),
             tuple(root.path for root in catalogue.roots if not os.path.isdir(root.real)),
