@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -36,7 +37,8 @@ def show(command: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> Shown:
             pieces.append(piece)
         os.close(leader)
         code = process.wait()
-    return Shown(_settled(b"".join(pieces).decode("utf-8", "replace").replace("\r\n", "\n")), code)
+    text = b"".join(pieces).decode("utf-8", "replace").replace("\r\n", "\n")
+    return Shown(_settled(re.sub(r"\r[^\r\n]*?\x1b\[K", "", text)), code)
 
 
 def _settled(text: str) -> str:

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from golden.screens import furnish, screens
 from golden.world import Machine, answers, help_pages, speak
+from whet.interfaces.cli.text import width
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -68,3 +70,13 @@ def test_tools_for_models(writes: str, machine: Machine) -> None:
         (part, f"{json.dumps(what, indent=1, sort_keys=True, ensure_ascii=False)}\n") for part, what in offered.items()
     )
     compare(f"mcp-{writes.strip('-')}.txt", sections)
+
+
+@pytest.mark.deep
+@pytest.mark.skipif(os.name != "posix", reason="terminals of POSIX")
+@pytest.mark.parametrize("columns", [80, 120])
+def test_screens(columns: int, tmp_path: Path) -> None:
+    shown = list(screens(furnish(tmp_path / "machine"), columns))
+    compare(f"screens-{columns}.txt", shown)
+    long = [line for _, text in shown for line in text.split("\n") if width(line) > columns and " " in line.strip()]
+    assert long == []

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from journeys.machines import Machine
 
 UP, DOWN, ESC, ENTER = "\x1b[A", "\x1b[B", "\x1b", "\r"
-_MOVES = r"\x1b\[(?:\?25[lh]|(\d*)([AJ]))|\x1b\[[\d;]*m"
+_MOVES = r"\x1b\[(?:\?25[lh]|(\d*)([AJK]))|\x1b\[[\d;]*m"
 """What the picker sends: the cursor hidden or shown, up, erase below; and colours."""
 
 
@@ -53,9 +53,9 @@ class Terminal:
         self.raw += piece.decode()
         return bool(piece)
 
-    def until(self, text: str) -> Self:
-        """Wait until the command has shown this."""
-        while text not in self.raw:
+    def until(self, text: str, times: int = 1) -> Self:
+        """Wait until the command has shown this, so many times."""
+        while self.raw.count(text) < times:
             assert self._read(), f"{text!r} never came: {self.raw!r}"
         return self
 
@@ -92,18 +92,23 @@ class Terminal:
 
 def screen(raw: str) -> list[str]:
     """The lines that a terminal has at the end of this: with the cursor going back and up, and what is erased."""
-    lines, row = [""], 0
+    lines, row, column = [""], 0, 0
     for text, amount, move in _pieces(raw):
         if move == "A":
             row = max(row - int(amount or 1), 0)
         elif move == "J":
-            lines[row:] = [""]
-        for number, line in enumerate(text.replace("\r\n", "\n").split("\n")):
-            if number:
+            lines[row:] = [lines[row][:column]]
+        elif move == "K":
+            lines[row] = lines[row][:column]
+        for piece in re.split(r"(\r|\n)", text):
+            if piece == "\r":
+                column = 0
+            elif piece == "\n":
                 row += 1
                 lines += [""] * (row + 1 - len(lines))
-            for piece in line.split("\r") if line else ():
-                lines[row] = piece + lines[row][len(piece) :]
+            else:
+                lines[row] = lines[row][:column].ljust(column) + piece + lines[row][column + len(piece) :]
+                column += len(piece)
     return [line.rstrip() for line in lines[: -1 if lines[-1] == "" else None]]
 
 

@@ -58,8 +58,10 @@ def tar(files: Mapping[str, str]) -> bytes:
 def test_the_plan_is_shown_and_nothing_is_done_without_a_yes(machine: Machine, team: Repository) -> None:
     head = team.git("rev-parse", "main")[:10]
     shown = [
-        f"  install notes {head}, safe from a community source",
-        f"  install review {head}, safe from a community source",
+        f"install notes {head}  safe, from a community source",
+        "  into ~/.agents/skills/notes",
+        f"install review {head}  safe, from a community source",
+        "  into ~/.agents/skills/review",
     ]
     words = ("install", team.url, "--all")
     with Terminal(machine, *words) as terminal:
@@ -82,15 +84,30 @@ def test_the_plan_is_shown_and_nothing_is_done_without_a_yes(machine: Machine, t
     )
     new = team.git("rev-parse", "main")[:10]
     with Terminal(machine, "update") as terminal:
-        assert terminal.until("[Y/n] ").types("y").end() == (
+        review = [
+            f"update notes {head} -> {new}  safe, from a community source",
+            "  in ~/.agents/skills/notes",
+            "  new: asks for the tool Bash(git:*)",
+            "  changed SKILL.md",
+        ]
+        question = "Update 1 skill? [Y/n, d shows the difference]"
+        assert terminal.until("difference] ").types("d").until("difference] ", 2).types("y").end() == (
             0,
             [
-                f"  update notes {head} -> {new}, safe from a community source, 1 file changed",
-                "      new: asks for the tool Bash(git:*)",
-                "Update 1 skill? [Y/n] y",
+                *review,
+                f"{question} d",
+                "--- notes now/SKILL.md",
+                "+++ notes then/SKILL.md",
+                "@@ -1,6 +1,7 @@",
+                " ---",
+                " name: notes",
+                " description: Does one thing.",
+                "+allowed-tools: Bash(git:*)",
+                " ---",
+                "",
+                " Do it.",
+                f"{question} y",
                 f"Updated notes {head} -> {new}  safe",
-                "  changed SKILL.md",
-                "  new     asks for the tool Bash(git:*)",
                 "review: Up to date.",
             ],
         )
@@ -102,14 +119,19 @@ def test_what_the_policy_asks_about_needs_a_reason(machine: Machine, tmp_path: P
     machine.settings('[policy.community]\ncaution = "ask"\n')
     shop = Repository.new(tmp_path / "shop.git")
     head = shop.commit({"ports/SKILL.md": PORTS})[:10]
-    shown = [f"  install ports {head}, caution from a community source", f"      {ASKED}"]
-    shown.append("      warn SKILL.md:9: A protection of the machine is switched off.")
-    question = "The policy wants your word for ports. Say why it may come in (empty: it stays out): "
+    shown = [
+        f"install ports {head}  caution, from a community source",
+        "  into ~/.agents/skills/ports",
+        "  warn      SKILL.md:9",
+        "    A protection of the machine is switched off. [protection-off]",
+        "    > sudo ufw disable",
+    ]
+    question = "The policy needs your approval for ports. Reason (empty keeps it out): "
     with Terminal(machine, "install", shop.url) as terminal:
-        code, lines = terminal.until("stays out): ").types("").end()
-    assert (code, lines[:4], machine.names()) == (3, [*shown, question.rstrip()], [])
+        code, lines = terminal.until("keeps it out): ").types("").end()
+    assert (code, lines[:6], machine.names()) == (3, [*shown, question.rstrip()], [])
     with Terminal(machine, "install", shop.url) as terminal:
-        terminal.until("stays out): ").types("Read it.").until("[Y/n] ").types("y")
+        terminal.until("keeps it out): ").types("Read it.").until("[Y/n] ").types("y")
         assert terminal.end() == (
             0,
             [
@@ -135,7 +157,9 @@ def test_progress_is_a_line_that_goes_away(machine: Machine) -> None:
         with Terminal(machine, "install", f"{server.url}/notes.tar.gz", "--yes") as terminal:
             code, lines = terminal.end()
         assert (code, len(lines), lines[0].split()[:2]) == (0, 1, ["Installed", "notes"])
-        drawn = re.findall(r"\r(\[#+ *\] +\d+ %  http://127\.0\.0\.1:\d+/notes\.tar\.gz: \d+ kB) *\r", terminal.raw)
+        drawn = re.findall(
+            r"\r(\[#+ *\] +\d+ %  http://127\.0\.0\.1:\d+/notes\.tar\.gz: \d+ kB of \d+ kB)", terminal.raw
+        )
         assert drawn
         with Terminal(machine, "outdated", "--quiet") as terminal:
             assert terminal.end() == (0, [])

@@ -161,13 +161,13 @@ class SkillGuard:
         recursive: bool = False,
         around: bool = False,
         known: Sequence[Known] = (),
-        progress: Callable[[int], None] | None = None,
+        progress: Callable[[int, int], None] | None = None,
     ) -> ScanReport:
         """What is dangerous about packages: directories, files or archives; with `recursive`, all skills below.
 
         Nothing of a package is run, and the library need not know the packages. With `around`, the packages that the
         paths lie in are scanned. `known` are findings that a baseline accepts; `progress` is told how many packages
-        are done.
+        are done, and how many there are.
         """
         import time
 
@@ -179,7 +179,8 @@ class SkillGuard:
 
         today = iso(self._workspace.clock())[:10]
         results: list[ScanResult] = []
-        for path in list_packages([os.fspath(path) for path in paths], recursive=recursive, around=around):
+        packages = tuple(list_packages([os.fspath(path) for path in paths], recursive=recursive, around=around))
+        for path in packages:
             began = time.perf_counter()
             place, package = skill_place(path), read_path(path)
             found = self._workspace.gate.scan_package(package)
@@ -189,7 +190,7 @@ class SkillGuard:
             archive = not os.path.isdir(os.path.expanduser(place))
             results.append(ScanResult(place, package.name, label, found.digest, left, seconds, accepted, archive))
             if progress is not None:
-                progress(len(results))
+                progress(len(results), len(packages))
         return ScanReport(tuple(results))
 
     def audit(self) -> AuditReport:

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from whet.api import Library
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Parser
+    from whet.interfaces.cli.terminal import Bar
     from whet.library.visibility import Caller
+    from whet.sources.model import Progress
     from whet.values import Json
 
 
@@ -57,6 +59,7 @@ class Context:
         self.env = env
         self._options = options
         self._library: Library | None = None
+        self._bar: Bar | None = None
 
     @property
     def caller(self) -> Caller:
@@ -78,7 +81,22 @@ class Context:
         from whet.interfaces.clients import settle_connections
 
         roots = [os.path.abspath(os.path.expanduser(root)) for root in self._options.root]
-        return settle_connections(Library.open(roots or None, project=project or self._options.project, env=self.env))
+        library = Library.open(roots or None, project=project or self._options.project, env=self.env)
+        library.progress = self._report
+        return settle_connections(library)
+
+    def _report(self, progress: Progress) -> None:
+        """Show how far a library has come; what shows it is imported when there is something to show."""
+        if self._bar is None:
+            from whet.interfaces.cli.terminal import Bar
+
+            self._bar = Bar(self._options)
+        self._bar(progress)
+
+    def end_progress(self) -> None:
+        """Take the progress off the screen, before the answer comes."""
+        if self._bar is not None:
+            self._bar.end()
 
     def locate(self, text: str) -> str:
         """The path of a skill that is given by its path, or by its name in the library; a skill on disk wins."""
@@ -96,5 +114,6 @@ class Context:
 
     def close(self) -> None:
         """Let the library go."""
+        self.end_progress()
         if self._library is not None:
             self._library.close()

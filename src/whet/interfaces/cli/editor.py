@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from whet.errors import ConflictError, FailedError, InvalidError, NotFoundError, RefusedError, UsageError, WhetError
 from whet.interfaces.cli.changes import change
-from whet.interfaces.cli.terminal import agree
+from whet.interfaces.cli.terminal import agree, end_progress
 from whet.store.failures import os_failures
 
 if TYPE_CHECKING:
@@ -130,6 +130,7 @@ def _run_editor(command: list[str], path: str, context: Context, *, json: bool) 
     import signal
     import subprocess
 
+    end_progress()
     terminal = sys.stdout is not None and sys.stdout.isatty() and not json
     # An interrupt is for the editor; unlike SIG_IGN, a handler is not inherited.
     before = signal.signal(signal.SIGINT, lambda *_: None)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from whet.errors import FailedError, InvalidError, NotFoundError, RefusedError, UsageError, WhetError
 from whet.interfaces.cli.output import screen_for
+from whet.interfaces.cli.terminal import end_progress
 from whet.interfaces.cli.text import clean, clean_block, plural, wrap
 from whet.learning.distill.operations import session_label
 
@@ -238,6 +239,7 @@ def _ask_agreement(context: Context, distillation: Distillation) -> None:
 
 
 def _read(question: str) -> str:
+    end_progress()
     sys.stderr.write(question)
     sys.stderr.flush()
     line = sys.stdin.readline()

@@ -33,6 +33,8 @@ class Screen:
         self.tty = tty
         """Laid out for a terminal; otherwise nothing is shortened or wrapped, because a program may read it."""
         self.columns = columns
+        self.verbose = False
+        """Asked to show more."""
         self._colour = colour
         self._home = home
         self._lines: list[str] = []

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import RefusedError
 from whet.interfaces.cli.output import screen_for
-from whet.interfaces.cli.terminal import ask, can_ask
+from whet.interfaces.cli.terminal import ask, can_ask, end_progress
 from whet.interfaces.cli.text import clean, pad, width
 
 if TYPE_CHECKING:
@@ -108,6 +108,7 @@ def pick(title: str, choices: Sequence[Choice], env: Mapping[str, str], *, many:
     """The numbers of what a person chooses, from 0; none when they press Esc. Something must be there to choose."""
     if env.get("TERM") == "dumb":
         return _pick_by_number(title, choices, env, many=many)
+    end_progress()
     state, drawn = _List(choices, many=many), 0
     with _keys() as read:
         try:

@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, NamedTuple
 from whet.errors import RefusedError
 from whet.interfaces.cli.arguments import here_option, nonempty
 from whet.interfaces.cli.context import Answer
-from whet.interfaces.cli.rendering import VERDICTS, format_place, render_findings
-from whet.interfaces.cli.terminal import ask, can_ask, progress
+from whet.interfaces.cli.output import screen_for
+from whet.interfaces.cli.rendering import VERDICTS, paint_diff, render_findings
+from whet.interfaces.cli.terminal import agree, ask, can_ask, progress
 from whet.interfaces.cli.text import clean, plural, short_revision
 from whet.notes import Note
 from whet.values import failure_json
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Mapping
 
     from whet.api.sources import SkillSources
     from whet.interfaces.cli.context import Context
@@ -42,6 +43,7 @@ _DECIDED = ("ask", "blocked")
 """States of steps that the policy stands in the way of, and their codes."""
 _DECIDED_CODES = ("policy-blocks", "policy-asks")
 _SHOWN_FILES = 8
+_SHOWN_SCRIPTS = 3
 
 
 def plan_options(parser: Parser, *, override: bool = True) -> None:
@@ -96,7 +98,7 @@ def run_plan(
         plan = make(library.sources)
     override = getattr(options, "override", None) or ""
     if asked := not options.dry_run and can_ask(options):
-        override = _ask_agreement(plan, verb, override)
+        override = _ask_agreement(plan, verb, override, context.env)
     left = [step for step in plan.steps if not (override and step.state in _DECIDED)]
     worst = max(left, key=_exit_code, default=None)
     code, problem = 0, None
@@ -124,33 +126,69 @@ def _exit_code(step: Step) -> int:
     return step.exit_code if step.state == "failed" else _CODES.get(step.state, 0)
 
 
-def _ask_agreement(plan: Plan, verb: str, override: str) -> str:
-    """Ask; the reason for which the policy is not obeyed, if the person gives one. Raises RefusedError for a no."""
+def _ask_agreement(plan: Plan, verb: str, override: str, env: Mapping[str, str]) -> str:
+    """Show what is about to happen, and ask; the reason to override the policy, if the person gives one.
+
+    Raises RefusedError for a no.
+    """
     doing = [step for step in plan.steps if step.state == "ready" or (override and step.state in _DECIDED)]
     waiting = [step for step in plan.steps if step.state == "ask"] if not override else []
+    screen = screen_for(sys.stderr, env)
     for step in (*doing, *waiting):
-        sys.stderr.write(f"  {clean(_describe_step(step))}\n")
-        if step.reason:
-            sys.stderr.write(f"      {clean(step.reason)}\n")
-        for finding in step.findings:
-            place = clean(format_place(finding))
-            sys.stderr.write(f"      {finding.severity} {place}: {clean(finding.message)}\n")
-        for power in step.powers:
-            sys.stderr.write(f"      new: {clean(power)}\n")
+        _render_review(plan, step, screen)
+    review = screen.text() if doing or waiting else ""
     if waiting:
         names = ", ".join(clean(step.name) for step in waiting)
-        override = ask(f"The policy wants your word for {names}. Say why it may come in (empty: it stays out): ")
-        doing += waiting if override else []
-    if doing and ask(f"{verb} {plural(len(doing), 'skill')}? [Y/n] ").lower() not in ("", "y", "yes"):
+        override = ask(f"{review}The policy needs your approval for {names}. Reason (empty keeps it out): ")
+        doing, review = doing + (waiting if override else []), ""
+    changed = [step for step in doing if step.before and step.after]
+
+    def show() -> str:
+        unfolded = screen_for(sys.stderr, env)
+        for step in changed:
+            paint_diff(unfolded, _difference(plan, step))
+        return unfolded.text()
+
+    question = f"{review}{verb} {plural(len(doing), 'skill')}?"
+    if doing and not agree(question, show=show if changed else None):
         raise RefusedError("not-agreed", "It was not agreed to.", hint="Nothing was changed.")
     return override
 
 
-def _describe_step(step: Step) -> str:
-    amount = f", {plural(len(step.files), 'file')} changed" if step.before and step.files else ""
+def _difference(plan: Plan, step: Step) -> str:
+    from whet.authoring.history import difference
+    from whet.library.package import read_tree
+
+    names = (f"{step.name} now", f"{step.name} then")
+    return difference(read_tree(plan.directory(step)), plan.trees.get(step.after), names)
+
+
+def _render_review(plan: Plan, step: Step, screen: Screen) -> None:
+    """What happens to a skill: where, what it may do, what the guard found, a line for each file that changes."""
     decision = step.judgement and step.judgement.decision
-    trust = f", {decision.verdict} from a {decision.trust} source" if decision else ""
-    return f"{step.action} {_name_step(step)}{trust}{amount}"
+    verdict = f"  {screen.paint(decision.verdict, VERDICTS[decision.verdict])}" if decision else ""
+    trust = f", from a {decision.trust} source" if decision else ""
+    screen.line(f"{step.action} {screen.paint(clean(_name_step(step)), 'bold')}{verdict}{trust}")
+    screen.paragraph(f"{'in' if step.before else 'into'} {screen.place(plan.directory(step))}", 2)
+    for power in step.powers if step.before else _describe_powers(plan, step):
+        screen.paragraph(f"{'new: ' if step.before else ''}{power}", 2)
+    if step.reason and not (step.state in _DECIDED and step.findings):  # the findings say the same
+        screen.paragraph(step.reason, 2)
+    if step.before and step.after:
+        _render_files(step, screen)
+    render_findings(step.findings, step.name, screen)
+
+
+def _describe_powers(plan: Plan, step: Step) -> Iterator[str]:
+    """What a new skill may do."""
+    from whet.sources.install.plan import tools_of
+
+    if tools := tools_of(plan.trees.get(step.after, {})):
+        yield f"may use {', '.join(tools)}"
+    scripts = [file.path for file in step.files if file.path.startswith("scripts/")]
+    if scripts:
+        more = ", …" if len(scripts) > _SHOWN_SCRIPTS else ""
+        yield f"brings {plural(len(scripts), 'script')}: {', '.join(scripts[:_SHOWN_SCRIPTS])}{more}"
 
 
 def _name_step(step: Step) -> str:
@@ -196,16 +234,21 @@ def _render_ready(step: Step, screen: Screen, result: PlanResult) -> None:
         screen.line(f"  Let in against the policy: {clean(result.override)}")
     elif step.reason:
         screen.line(f"  {clean(step.reason)}")
-    if step.before:
-        for file in step.files[:_SHOWN_FILES]:
-            screen.line(f"  {file.change:<8}{clean(file.path)}")
-        if len(step.files) > _SHOWN_FILES:
-            screen.line(f"  and {plural(len(step.files) - _SHOWN_FILES, 'file')} more")
-    for power in step.powers:
-        screen.line(f"  {screen.paint('new', 'yellow')}     {clean(power)}")
-    if not result.asked:
+    if not result.asked:  # otherwise the review had it
+        if step.before:
+            _render_files(step, screen)
+        for power in step.powers:
+            screen.line(f"  {screen.paint('new', 'yellow')}     {clean(power)}")
         render_findings(step.findings, step.name, screen)
     screen.say(*(f"{step.name}: {note.message}" for note in step.notes))
+
+
+def _render_files(step: Step, screen: Screen) -> None:
+    shown = step.files if screen.verbose else step.files[:_SHOWN_FILES]
+    for file in shown:
+        screen.line(f"  {file.change:<8}{clean(file.path)}")
+    if len(step.files) > len(shown):
+        screen.line(f"  and {plural(len(step.files) - len(shown), 'file')} more")
 
 
 def _render_clashes(step: Step, screen: Screen) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from whet.interfaces.cli.text import clean, clean_block, plural
@@ -31,6 +32,24 @@ def format_time(screen: Screen, time: int) -> str:
         return "never" if screen.tty else ""
     text = iso(time)
     return f"{text[:10]} {text[11:16]}" if screen.tty else text
+
+
+_LONG_DIFF = 60
+"""Lines of one file's difference; a longer one is folded on a terminal that was not asked for more."""
+
+
+def fold_diff(screen: Screen, text: str) -> bool:
+    """Add a difference, with a line for each file that changes much; whether something is folded."""
+    files = re.split(r"(?m)^(?=--- )", text) if screen.tty and not screen.verbose else [text]
+    folded = False
+    for part in filter(None, files):
+        if part.count("\n") <= _LONG_DIFF:
+            paint_diff(screen, part)
+            continue
+        folded, lines = True, part.split("\n", 2)
+        name = lines[1].removeprefix("+++ ") if len(lines) > 1 else lines[0]
+        screen.line(f"{screen.paint(clean(name), 'bold')}  {count_lines(part)}")
+    return folded
 
 
 def paint_diff(screen: Screen, text: str) -> None:
@@ -88,7 +107,8 @@ def _render_block(finding: Finding, _path: str, screen: Screen) -> None:
     if finding.evidence:
         evidence = screen.paint(f"> {screen.fit(finding.evidence, _FINDING_INDENT + 2)}", "dim")
         screen.line(" " * _FINDING_INDENT + evidence)
-    screen.paragraph(finding.remedy, _FINDING_INDENT)
+    if screen.verbose:
+        screen.paragraph(finding.remedy, _FINDING_INDENT)
 
 
 def format_place(finding: Finding) -> str:

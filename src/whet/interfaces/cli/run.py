@@ -82,10 +82,12 @@ def _command(arguments: list[str], console: Console, env: Mapping[str, str]) -> 
     context = Context(options, env)
     try:
         answer = _ask(command, context, options)
+        context.end_progress()
         if console.json:
             console.document(answer.to_json())
             return answer.code
         screen = screen_for(sys.stdout, env)
+        screen.verbose = options.verbose
         answer.render(screen, options)
         console.data(screen.text())
         for sentence in screen.messages:

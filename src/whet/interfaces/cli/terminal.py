@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from contextlib import contextmanager
+import time
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Self
 
 from whet.errors import RefusedError
-from whet.interfaces.cli.text import clean, pad, shorten
+from whet.interfaces.cli.text import clean, plural, shorten
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -19,74 +20,122 @@ if TYPE_CHECKING:
     from whet.interfaces.cli.context import Context
     from whet.sources.model import Progress
 
-_COLUMNS = 72
 _BAR = 20
 _PAUSE = 0.1
 _PATIENCE = 0.5
 """Seconds before anything is shown: what is done by then needs no telling."""
 _KILOBYTE = 1_000
 _MEGABYTE = 1_000_000
+_showing: list[Bar] = []
+"""The bar on the screen, if there is one."""
 
 
 class Bar:
-    """Shows the last progress it was called with, at most ten times a second; before the first, that it is working."""
+    """Shows the last progress it was called with, at most ten times a second, until it is ended; then nothing is left.
+
+    As a context manager it shows from the beginning that something is going on.
+    """
 
     def __init__(self, options: Namespace) -> None:
-        tty = sys.stderr is not None and sys.stderr.isatty()
+        self._shows = (
+            sys.stderr is not None
+            and sys.stderr.isatty()
+            and os.environ.get("TERM") != "dumb"
+            and not (getattr(options, "quiet", False) or getattr(options, "json", False))
+        )
         self._last: Progress | None = None
-        self._drawn = ""
+        self._since = 0.0
         self._ended = threading.Event()
-        shows = tty and not (options.quiet or options.json)
-        self._drawing = threading.Thread(target=self._draw, daemon=True) if shows else None
+        self._thread: threading.Thread | None = None
 
     def __enter__(self) -> Self:
-        if self._drawing:
-            self._drawing.start()
+        self.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._ended.set()
-        if self._drawing:
-            self._drawing.join()
-        if self._drawn:
-            self._write(" " * _COLUMNS + "\r")
+        self.end()
 
     def __call__(self, progress: Progress) -> None:
+        if self._last is None or self._last.what != progress.what:
+            self._since = time.monotonic()
         self._last = progress
+        self.start()
+
+    def start(self) -> None:
+        """Show it from now on."""
+        if self._shows and self._thread is None:
+            end_progress()
+            _showing.append(self)
+            self._ended.clear()
+            self._thread = threading.Thread(target=self._draw, daemon=True)
+            self._thread.start()
+
+    def end(self) -> None:
+        """Take it off the screen; another call puts it there again."""
+        if self._thread:
+            self._ended.set()
+            self._thread.join()
+            self._thread = None
+            _showing.remove(self)
 
     def _draw(self) -> None:
-        pause = _PATIENCE
+        pause, drawn = _PATIENCE, ""
         while not self._ended.wait(pause):
             pause = _PAUSE
-            text = format_progress(self._last) if self._last else "Working…"
-            if text != self._drawn:
-                self._drawn = text
-                self._write(pad(shorten(text, _COLUMNS), _COLUMNS) + "\r")
+            text = format_progress(self._last, time.monotonic() - self._since) if self._last else "Working…"
+            if text != drawn:
+                drawn = text
+                _write(f"\r{shorten(text, _columns() - 1)}\x1b[K")
+        if drawn:
+            _write("\r\x1b[K")
 
-    def _write(self, text: str) -> None:
-        sys.stderr.write(f"\r{text}")
-        sys.stderr.flush()
+
+def end_progress() -> None:
+    """Take a progress line off the screen, before anything else is written there."""
+    for bar in _showing[:]:
+        bar.end()
+
+
+def _write(text: str) -> None:
+    sys.stderr.write(text)
+    sys.stderr.flush()
+
+
+def _columns() -> int:
+    columns = os.environ.get("COLUMNS", "")
+    with suppress(OSError, ValueError):
+        return int(columns) if columns.isdecimal() else os.get_terminal_size(sys.stderr.fileno()).columns or 80
+    return 80
 
 
 @contextmanager
 def progress(context: Context, options: Namespace) -> Iterator[Library]:
     """The library, with a progress line for as long as the block runs."""
+    library = context.library
+    before = library.progress
     with Bar(options) as bar:
-        context.library.progress = bar
-        yield context.library
+        library.progress = bar
+        try:
+            yield library
+        finally:
+            library.progress = before
 
 
-def format_progress(done_so_far: Progress) -> str:
-    """The progress in one line: a bar where the end is known, else what has come so far."""
+def format_progress(done_so_far: Progress, seconds: float = 0.0) -> str:
+    """The progress in one line: a bar where the end is known, else what has come so far; with the rate."""
     what, done, total, unit = done_so_far
-    amount = _size(done) if unit == "bytes" else f"{done:,} {unit}"
+    amount = _amount(done, unit)
+    rate = f", {_amount(int(done / seconds), unit)}/s" if seconds >= 1 and done >= seconds else ""
     if total <= 0:
-        return f"{clean(what)}: {amount}"
+        return f"{clean(what)}: {amount}{rate}"
     filled = min(_BAR, done * _BAR // total)
-    return f"[{'#' * filled}{' ' * (_BAR - filled)}] {min(100, done * 100 // total):>3} %  {clean(what)}: {amount}"
+    shown = f"{amount} of {_amount(total, unit)}{rate}"
+    return f"[{'#' * filled}{' ' * (_BAR - filled)}] {min(100, done * 100 // total):>3} %  {clean(what)}: {shown}"
 
 
-def _size(count: int) -> str:
+def _amount(count: int, unit: str) -> str:
+    if unit != "bytes":
+        return plural(count, unit.removesuffix("s"))
     return f"{count / _MEGABYTE:.1f} MB" if count >= _MEGABYTE else f"{count / _KILOBYTE:.0f} kB"
 
 
@@ -101,7 +150,10 @@ def can_ask(options: Namespace) -> bool:
 
 def agree(question: str, *, default: bool = True, show: Callable[[], str] | None = None) -> bool:
     """Whether a person says yes; nobody there is a no. Where something is to `show`, `d` shows it."""
+    end_progress()
     choices = "Y/n" if default else "y/N"
+    above, line_end, question = question.rpartition("\n")
+    _write(above + line_end)
     while True:
         sys.stderr.write(f"{question} [{choices}{', d shows the difference' if show else ''}] ")
         sys.stderr.flush()
@@ -113,6 +165,7 @@ def agree(question: str, *, default: bool = True, show: Callable[[], str] | None
 
 def ask(question: str) -> str:
     """What a person answers. Raises RefusedError when there is nobody."""
+    end_progress()
     sys.stderr.write(question)
     sys.stderr.flush()
     line = sys.stdin.readline()

@@ -430,8 +430,8 @@ class Planner:
         known = {finding.rule for finding in self.installer.workspace.gate.scan(old).findings}
         worst = sorted(judgement.scan.findings, key=lambda finding: -SEVERITIES.index(finding.severity))
         seen = dict.fromkeys(finding.rule for finding in worst if finding.rule not in known)
-        had = _tools(old)
-        return (*(f"asks for the tool {tool}" for tool in _tools(new) if tool not in had), *seen)
+        had = tools_of(old)
+        return (*(f"asks for the tool {tool}" for tool in tools_of(new) if tool not in had), *seen)
 
     def entry(self, package: Fetched, path: str, judgement: Judgement) -> Installed:
         """What the lock says of a package that lies, or will lie, at a path."""
@@ -470,7 +470,7 @@ def files_of(tree: Tree) -> tuple[tuple[str, str], ...]:
     return tuple((item.path, item.sha256) for item in sorted(entries(tree)))
 
 
-def _tools(tree: Tree) -> Sequence[str]:
+def tools_of(tree: Tree) -> Sequence[str]:
     """The tools a skill asks for, as it writes them; none where its main file was taken away or cannot be read."""
     from whet.guard.permissions.decision import declared_tools
     from whet.skill.dialects import read_skill

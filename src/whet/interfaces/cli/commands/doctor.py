@@ -9,6 +9,7 @@ from whet.errors import WhetError
 from whet.interfaces.cli.arguments import here_option
 from whet.interfaces.cli.context import Answer, Command
 from whet.interfaces.cli.output import SEVERITY_STYLES
+from whet.interfaces.cli.terminal import progress
 from whet.interfaces.cli.text import clean, plural, shorten
 from whet.notes import Note
 from whet.values import as_json
@@ -78,12 +79,13 @@ def run_doctor(context: Context, options: Namespace) -> Answer:
     except WhetError as error:  # no home, no working directory: that is what is wrong
         report = (Note.from_error(error, "error"), examine_sandbox(level))
         return Answer(Diagnosis(report), render_doctor, 4 if options.repair else 1 if options.check else 0)
-    repaired = library.repair() if options.repair else None
-    found = (
-        *library.doctor(),
-        *examine_connections(library.workspace.place, Connections(library.workspace.state)),
-        examine_sandbox(level),
-    )
+    with progress(context, options):
+        repaired = library.repair() if options.repair else None
+        found = (
+            *library.doctor(),
+            *examine_connections(library.workspace.place, Connections(library.workspace.state)),
+            examine_sandbox(level),
+        )
     errors = [note for note in found if note.severity == "error"]
     state = library.workspace.place.state
     unmended = repaired and (repaired.failed or any(note.path.startswith(state) for note in errors))
@@ -112,6 +114,8 @@ def render_doctor(diagnosis: Diagnosis, screen: Screen, options: Namespace) -> N
         screen.line(screen.paint(title, "bold", SEVERITY_STYLES[severity]))
         for note in notes:
             _render_note(note, screen)
+    if screen.tty and not screen.verbose and any(note.hint for note in by_severity.get("info", ())):
+        screen.hint("-v shows where, and what you can do.")
 
     if proofs := diagnosis.proofs:
         from whet.interfaces.cli.commands.guard import render_audit_proof
@@ -129,6 +133,9 @@ def render_doctor(diagnosis: Diagnosis, screen: Screen, options: Namespace) -> N
 
 
 def _render_note(note: Note, screen: Screen) -> None:
+    if screen.tty and not screen.verbose and note.severity == "info":
+        screen.paragraph(f"{f'{note.skill}: ' if note.skill else ''}{note.message} [{note.code}]", 2)
+        return
     code = screen.paint(note.code, SEVERITY_STYLES[note.severity])
     place = screen.place(note.path) + (f":{note.line}" if note.line else "")
     skill = f"{clean(note.skill)}  " if note.skill else ""

@@ -102,7 +102,7 @@ def run_scan(context: Context, options: Namespace) -> Answer:
             recursive=options.recursive,
             around=options.enclosing,
             known=known,
-            progress=lambda done: bar(Progress("Scanned", done, unit="packages")),
+            progress=lambda done, total: bar(Progress("Scanning", done, total, "packages")),
         )
     scanned = Scanned(
         report,
@@ -211,7 +211,7 @@ def _render_results(report: ScanReport, screen: Screen, options: Namespace) -> N
         heading = f"{screen.place(result.path)}: {screen.paint(result.verdict, VERDICTS[result.verdict])}"
         if screen.tty:
             screen.line(heading)
-        render_findings(result.findings, result.path, screen, every=options.info)
+        render_findings(result.findings, result.path, screen, every=options.info or screen.verbose)
         if not screen.tty:
             screen.line(heading)
 
@@ -233,7 +233,11 @@ def _render_summary(scanned: Scanned, screen: Screen, options: Namespace) -> Non
             screen.say(f"The baseline lies in the package {path}: whoever wrote the skill may have written it.")
     if written := scanned.baseline_written:
         screen.say(f"{clean(written.file)} accepts {plural(written.entries, 'finding')}.")
-    if (info := _count_findings(report.results, "info")) and not options.info and options.format == "text":
+    if (
+        (info := _count_findings(report.results, "info"))
+        and not (options.info or options.verbose)
+        and options.format == "text"
+    ):
         screen.hint(f"{info} for information only; --info shows them.")
 
 

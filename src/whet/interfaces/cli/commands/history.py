@@ -13,7 +13,7 @@ from whet.interfaces.cli.arguments import misuse, read_number, reason_option
 from whet.interfaces.cli.changes import name_version, render_return, telling
 from whet.interfaces.cli.context import Answer, Command
 from whet.interfaces.cli.parser import amount
-from whet.interfaces.cli.rendering import format_time, paint_diff, render_proof
+from whet.interfaces.cli.rendering import fold_diff, format_time, paint_diff, render_proof
 from whet.interfaces.cli.terminal import can_ask
 from whet.interfaces.cli.text import clean, clean_json, join_unique, plural
 
@@ -106,7 +106,8 @@ def run_diff(context: Context, options: Namespace) -> Answer:
 
 
 def render_diff(difference: Difference, screen: Screen, _options: Namespace) -> None:
-    paint_diff(screen, difference.text)
+    if fold_diff(screen, difference.text):
+        screen.hint("-v shows the long ones in full.")
     if not difference.text:
         screen.say("There is no difference.")
 

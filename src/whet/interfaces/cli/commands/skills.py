@@ -54,7 +54,9 @@ def run_list(context: Context, options: Namespace) -> Answer:
 
 def render_list(skills: Skills, screen: Screen, options: Namespace) -> None:
     """A table for a terminal, lines for a program."""
-    if screen.tty:
+    if screen.tty and screen.verbose:
+        _render_entries(skills, screen)
+    elif screen.tty:
         _render_table(skills, screen, grouped=not options.query)
     else:
         for at in range(0, len(skills), _AT_ONCE):
@@ -77,6 +79,27 @@ def _format_line(card: Card) -> str:
     return f"{clean(card.full_name)}\t{clean(card.description)}{reason}"
 
 
+def _render_entries(skills: Skills, screen: Screen) -> None:
+    """Everything about each skill, one after the other."""
+    for number_, card in enumerate(skills):
+        if number_:
+            screen.line()
+        states = [card.hidden or "", "" if card.ready else "not ready"]
+        about = ", ".join(filter(None, (_origin(card), *states)))
+        screen.line(f"{screen.paint(clean(card.full_name), 'bold', 'cyan')}  {screen.paint(clean(about), 'dim')}")
+        if card.root.scope != "bundled":
+            screen.line(f"  {screen.place(card.location)}")
+        screen.paragraph(card.description, 2)
+
+
+def _origin(card: Card) -> str:
+    """Whose directory the skill lies in: a client's, a plugin's, or that of a scope."""
+    root = card.root
+    if root.namespace:
+        return f"plugin {root.namespace}"
+    return root.scope if root.client in ("", "agents") else root.client
+
+
 def _render_table(skills: Skills, screen: Screen, *, grouped: bool) -> None:
     """By category, or in the order they come."""
     by_category: dict[str, list[Card]] = {}
@@ -88,6 +111,8 @@ def _render_table(skills: Skills, screen: Screen, *, grouped: bool) -> None:
     names = [width(clean(card.full_name)) for card in skills]
     most = int(screen.columns * _NAME_SHARE)
     column = max((columns for columns in names if columns <= most), default=0)
+    origins = {_origin(card) for card in skills}
+    second = max(map(width, origins)) if len(origins) > 1 else 0
     for number_, category in enumerate(sorted(by_category)):
         if grouped and number_:
             screen.line()
@@ -97,14 +122,15 @@ def _render_table(skills: Skills, screen: Screen, *, grouped: bool) -> None:
             about = f"  {screen.fit(about, width(title) + 2)}" if about else ""
             screen.line(screen.paint(title, "bold") + screen.paint(about, "dim"))
         for card in by_category[category]:
-            screen.line(indent + _format_row(card, column, len(indent), screen))
+            screen.line(indent + _format_row(card, (column, second), len(indent), screen))
 
 
-def _format_row(card: Card, column: int, indent: int, screen: Screen) -> str:
-    name = pad(clean(card.full_name), column)
+def _format_row(card: Card, columns: tuple[int, int], indent: int, screen: Screen) -> str:
+    name = pad(clean(card.full_name), columns[0])
+    origin = f"{pad(clean(_origin(card)), columns[1])}  " if columns[1] else ""
     mark = f"[{card.hidden}] " if card.hidden else "" if card.ready else "[not ready] "
-    description = screen.fit(card.description, indent + width(name) + 2 + len(mark))
-    marked = screen.paint(mark, "dim" if card.hidden else "yellow")
+    description = screen.fit(card.description, indent + width(name) + 2 + width(origin) + len(mark))
+    marked = screen.paint(origin, "dim") + screen.paint(mark, "dim" if card.hidden else "yellow")
     return f"{screen.paint(name, 'cyan')}  {marked}{description}".rstrip()
 
 
@@ -214,7 +240,8 @@ def _facts(view: SkillView, screen: Screen) -> Iterator[tuple[str, str]]:
     card, skill = view.card, view.skill
     yield "scope", f"{card.scope} ({card.root.client})" if card.root.client else card.scope
     yield "path", screen.place(card.location)
-    yield "digest", view.digest
+    if screen.verbose or not screen.tty:
+        yield "digest", view.digest
     said = {
         "version": skill.version,
         "category": skill.category,
