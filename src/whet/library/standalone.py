@@ -37,7 +37,7 @@ from whet.store.locks import FileLock, lock_path
 from whet.values import Json, answer_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from whet.library.card import Card
     from whet.skill.validate.input import Profile
@@ -425,8 +425,15 @@ def _declared_name(package: Package) -> str:
     return name if isinstance(name, str) and is_ascii_name(name) else ""
 
 
-def begin(root: str, name: str, description: str | None = None, *, state: str) -> Begun:
-    """Make a skill from the template in a directory of skills."""
+def begin(
+    root: str,
+    name: str,
+    description: str | None = None,
+    *,
+    state: str,
+    write: Callable[[str, Mapping[str, Item]], object] | None = None,
+) -> Begun:
+    """Make a skill from the template in a directory of skills; `write` writes it where its history is kept."""
     from whet.skill.edit import set_value
 
     if not is_ascii_name(name):
@@ -442,7 +449,11 @@ def begin(root: str, name: str, description: str | None = None, *, state: str) -
         hint = "Give a description of 1 to 1,024 characters."
         raise UsageError("bad-description", next(f.message for f in findings if f.severity == "error"), hint=hint)
     target = os.path.join(root, name)
-    _put(target, {MAIN_FILE: Item(text.encode())}, replace=False, state=state)
+    tree = {MAIN_FILE: Item(text.encode())}
+    if write is None or os.path.lexists(target):
+        _put(target, tree, replace=False, state=state)
+    else:
+        write(target, tree)
     return Begun(name, target, os.path.join(target, MAIN_FILE))
 
 

@@ -230,7 +230,7 @@ BAD: dict[str, list[list[str]]] = {
         ["thing", "--import", "x"],
         ["--import"],
     ],
-    "sources search": [[], ["x", "--source", "nowhere"], ["x", "--limit", "0"], ["x", "--offline"]],
+    "sources search": [["x", "--source", "nowhere"], ["x", "--limit", "0"], ["x", "--offline"]],
     "inspect": [[], ["no-such"], ["./no-such"], ["./source", "--skill", "x"], ["./empty"], ["a", "b"]],
     "install": [
         *(["--all"], ["no-such"], ["./no-such"], ["./plain.txt"], ["./empty"], ["./source", "--skill", "x"]),

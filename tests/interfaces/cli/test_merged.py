@@ -117,6 +117,7 @@ def test_find_looks_here_and_everywhere(
     found = ask("find", "fill pdf forms", "--everywhere")
     assert {key: found[key] for key in here} == here
     assert [skill["install"] for skill in found["sources"]["skills"]] == ["near:alpha"]
+    assert [skill["install"] for skill in ask("browse")["skills"]] == ["near:alpha", "near:beta"]
     shown = whet("find", "fill pdf forms", "--everywhere")
     assert shown.stdout.splitlines()[-1].split()[0] == "near:alpha"
     ask("sources", "remove", "near")
@@ -154,3 +155,11 @@ def test_new_with_a_text_is_a_whole_skill(own: Path, ask: Callable[..., dict[str
     assert (made["created"], made["path"]) == (True, str(own / "notes"))
     assert ask("new", "notes", "--body", "Write well.\n")["created"] is False
     assert ask("new", "notes", code=1)["code"] == "skill-exists"
+
+
+def test_a_template_can_be_undone(own: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
+    assert whet("new", "notes", "--description", "Writes notes.").stdout == f"{own / 'notes' / 'SKILL.md'}\n"
+    run = whet("undo")
+    said = "Undid change 1 (create): notes is gone.\nhint: `whet undo 2` undoes this.\n"
+    assert (run.returncode, run.stdout, run.stderr) == (0, "", said)
+    assert names(own) == []

@@ -96,7 +96,9 @@ def test_a_command_imports_no_other() -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [["--version"], ["--quiet", "--version"], ["list", "--version"], ["--version", "show"]], ids=" ".join
+    "words",
+    [["--version"], ["version"], ["--quiet", "--version"], ["list", "--version"], ["--version", "show"]],
+    ids=" ".join,
 )
 def test_the_version_is_printed_wherever_it_is_asked_for(
     words: list[str], whet: Callable[..., CompletedProcess[str]]

@@ -19,7 +19,7 @@ def main(argv: Sequence[str] | None = None, env: Mapping[str, str] | None = None
     """Run one command and return its exit code; `argv` is without the program's name."""
     arguments = sys.argv[1:] if argv is None else list(argv)
     text = ""
-    if arguments == ["--version"]:
+    if arguments in (["--version"], ["version"]):
         from whet import __version__
 
         text = f"whet {__version__}\n"

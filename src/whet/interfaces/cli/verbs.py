@@ -47,10 +47,10 @@ class Verb:
 FRONT = ("Look", "Write", "Install", "Go back", "Set up")
 """The headings of the front screen."""
 GROUPS = {
-    "skill": "Change, check and switch single skills",
+    "skill": "Change, check, disable and pack single skills",
     "history": "See what changed, and keep backups",
     "proposals": "Decide on changes that wait for you",
-    "guard": "See and decide what is let in",
+    "guard": "Decide what is trusted and allowed",
     "learn": "Learn from sessions, and measure skills",
     "sources": "Where skills come from, and sharing yours",
     "prompt": "See what a model gets",
@@ -58,7 +58,7 @@ GROUPS = {
 }
 """The first word of commands of two words."""
 VERBS: dict[str, Verb] = {
-    "list": Verb("skills", "List your skills", "Look", also=("ls", "l"), like=("skills", "all", "dir")),
+    "list": Verb("skills", "List your skills", "Look", also=("ls",), like=("skills", "all", "dir")),
     "show": Verb(
         "skills",
         "Show a skill, or what a source offers",
@@ -96,14 +96,14 @@ VERBS: dict[str, Verb] = {
         "Update installed skills and keep your edits",
         "Install",
         old=("outdated --check",),
-        also=("upgrade", "up", "check --check"),
+        also=("upgrade", "check --check"),
         like=("refresh",),
     ),
     "remove": Verb(
         "write",
         "Remove skills; `whet undo` brings them back",
         "Install",
-        also=("rm", "un", "del"),
+        also=("rm",),
         like=("erase", "destroy", "drop", "purge", "discard", "clean", "forget"),
     ),
     "scan": Verb("guard", "Check skills for anything dangerous", "Install", like=("safety", "security", "vet", "lint")),
@@ -179,7 +179,7 @@ VERBS: dict[str, Verb] = {
     ),
     "sources add": Verb("sources", "Give a source a name, to search and install from", old=("tap add",)),
     "sources remove": Verb("sources", "Remove the name of a source", old=("tap remove",), like=("untap",)),
-    "sources search": Verb("sources", "Search the named sources for skills", also=("search", "s")),
+    "sources search": Verb("sources", "Search the named sources for skills", also=("search", "browse")),
     "sources verify": Verb("install", "Compare installed skills with the lock, file by file", old=("verify",)),
     "sources why": Verb(
         "install", "Show where a skill came from and who approved it", old=("why",), like=("origin", "whence", "blame")
@@ -215,7 +215,7 @@ VERBS: dict[str, Verb] = {
     "rollback": Verb("history", "Go back to an earlier version of a skill", now="undo NAME --to VERSION"),
     "inspect": Verb("skills", "Show what a source has, before anything is taken in", now="show"),
     "uninstall": Verb("install", "Take installed skills away; they can be restored", now="remove"),
-    "audit": Verb("guard", "Scan every skill of the library again", now="scan --all"),
+    "audit": Verb("guard", "Scan every skill of the library again", now="scan --all`, and its record `whet guard log"),
 }
 COMMANDS = {name: verb for name, verb in VERBS.items() if not verb.now}
 """Every command that is not replaced by another."""

@@ -25,7 +25,8 @@ def configure_search(parser: Parser) -> None:
         "Asks all taps at once (`whet sources list`), or one source. What a source has is remembered for an hour. To "
         "look for skills you have, use `whet list --query`."
     )
-    parser.positional("query", "QUERY", "What to look for.", many=True)
+    text = "What to look for; without it, everything that the sources list."
+    parser.positional("query", "QUERY", text, many=True, optional=True)
     parser.option("--source", metavar="SOURCE", default="", text="Look in this tap or source only.")
     parser.option("--limit", metavar="N", type=amount, default=20, text="Show at most so many (default 20).")
     parser.option("--offline", text="Look only at what is remembered.")

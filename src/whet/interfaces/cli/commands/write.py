@@ -6,7 +6,7 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from whet.authoring.writer import Provenance
+from whet.authoring.writer import USER, Provenance, TreeChange
 from whet.errors import NotFoundError, UsageError
 from whet.interfaces.cli.arguments import misuse, read_data, read_text, reason_option, require, skill_argument
 from whet.interfaces.cli.changes import change, change_options, name_version, render_change, telling
@@ -16,6 +16,7 @@ from whet.interfaces.cli.text import clean, plural
 
 if TYPE_CHECKING:
     from argparse import Namespace
+    from collections.abc import Mapping
 
     from whet.authoring.backup import Restored
     from whet.authoring.results import Change, Changes
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from whet.interfaces.cli.parser import Parser
     from whet.learning.curator import Archived
     from whet.library.standalone import Begun
+    from whet.skill.tree import Item
     from whet.values import Json
 
 
@@ -53,7 +55,13 @@ def run_new(context: Context, options: Namespace) -> Answer:
         raise misuse("new", f"--{given.replace('_', '-')} needs --body or --body-file.")
     library = context.library
     root = os.path.abspath(options.dir) if options.dir else library.workspace.new_root(project=options.here)
-    return Answer(begin(root, options.name, options.description, state=library.workspace.place.state), render_new)
+
+    def write(target: str, tree: Mapping[str, Item]) -> None:
+        library.edit.committer.commit([TreeChange("create", options.name, target, tree, expected="")], USER)
+
+    state = library.workspace.place.state
+    begun = begin(root, options.name, options.description, state=state, write=None if options.dir else write)
+    return Answer(begun, render_new)
 
 
 def render_new(begun: Begun, screen: Screen, options: Namespace) -> None:
