@@ -28,8 +28,7 @@ from whet.guard.javascript.clients import (
     websocket,
     xhr,
 )
-from whet.guard.javascript.commands import SHELLS, Commands
-from whet.guard.javascript.effects import PRIVATE
+from whet.guard.javascript.effects import PRIVATE, SHELLS, Effects
 from whet.guard.javascript.values import (
     constant,
     decoded,
@@ -56,7 +55,6 @@ from whet.guard.taint.value import NOTHING, UNKNOWN, Value, union
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from whet.guard.javascript.effects import Effects
     from whet.guard.javascript.expressions import Call
     from whet.guard.javascript.program import Program
 
@@ -75,7 +73,7 @@ _BASES = api("javascript", "bases")
 _TRACKING = api("javascript", "tracking")
 
 
-class Meaning(Commands):
+class Meaning(Effects):
     """The calls of one file, understood."""
 
     @property
@@ -381,11 +379,11 @@ def _worker(effects: Meaning, call: Call) -> Value:
 
 
 def _paste(effects: Meaning, _call: Call) -> Value:
-    return Value(marks=effects.pasted())
+    return Value(marks=effects.paste())
 
 
 def _copy(effects: Meaning, call: Call) -> Value:
-    effects.copied(" ".join(_arg(call, 0).texts))
+    effects.copy(" ".join(_arg(call, 0).texts))
     return NOTHING
 
 

@@ -52,7 +52,7 @@ def look(text: str, depth: int) -> Seen:
     meaning = Meaning(depth, look)
     program = Program(text[:LARGEST], meaning, _MOST_NODES)
     program.run()
-    meaning.all_commands()
+    meaning.check_together()
     conclude(meaning, program.source)
     if program.partial or len(text) > LARGEST:
         hits.append(Hit("js-partly-analysed", 1, f"{len(text)} characters"))

@@ -10,7 +10,7 @@ from whet.guard.taint.mark import HOLE, Mark
 from whet.guard.taint.value import NOTHING, Value
 
 if TYPE_CHECKING:
-    from whet.guard.javascript.commands import Commands
+    from whet.guard.javascript.effects import Effects
     from whet.guard.javascript.expressions import Call
 
 CLIENTS = api("javascript", "clients")
@@ -32,7 +32,7 @@ def argument(call: Call, number: int) -> Value:
     return call.args[number] if number < len(call.args) else NOTHING
 
 
-def client(_effects: Commands, call: Call) -> Value:
+def client(_effects: Effects, call: Call) -> Value:
     """A client with an address of its own."""
     first = argument(call, 0)
     base = first.text
@@ -42,13 +42,13 @@ def client(_effects: Commands, call: Call) -> Value:
     return Value(name="(client)", props={"url": Value(maybe(base))})
 
 
-def service(effects: Commands, call: Call, base: Value) -> Value:
+def service(effects: Effects, call: Call, base: Value) -> Value:
     """A client of a service with an address of the program's own choice: is the key it gets for there?"""
     effects.send(base.text, [], [arg for arg in (call.args[0].props or {}).values() if arg is not base])
     return Value(name="(client)", props={"url": base})
 
 
-def request(effects: Commands, call: Call) -> Value:
+def request(effects: Effects, call: Call) -> Value:
     """Something is sent, and something comes back."""
     first = argument(call, 0)
     options = [arg.props for arg in call.args if arg.props is not None]
@@ -82,24 +82,24 @@ def _url(call: Call, first: Value) -> str | None:
     return f"{'https' if 'https' in call.name else 'http'}://{host.text}{path.text or '/'}"
 
 
-def beacon(effects: Commands, call: Call) -> Value:
+def beacon(effects: Effects, call: Call) -> Value:
     """`navigator.sendBeacon`."""
     effects.send(argument(call, 0).text, call.args)
     return NOTHING
 
 
-def websocket(effects: Commands, call: Call) -> Value:
+def websocket(effects: Effects, call: Call) -> Value:
     """A connection that is kept."""
     url = argument(call, 0).text
     return Value(name="(websocket)", marks=effects.fetched(url), props={"url": Value(maybe(url))})
 
 
-def server(_effects: Commands, _call: Call) -> Value:
+def server(_effects: Effects, _call: Call) -> Value:
     """A port that others connect to."""
     return Value(name="(server)", marks=frozenset({Mark("socket", "a socket", "tcp://0.0.0.0.served")}))
 
 
-def socket(_effects: Commands, call: Call) -> Value:
+def socket(_effects: Effects, call: Call) -> Value:
     """A connection without a protocol."""
     return _connected(call)
 
@@ -111,41 +111,41 @@ def _connected(call: Call) -> Value:
     return Value(name="(socket)", marks=frozenset({Mark("socket", "a socket", text)}), props={"url": Value(text)})
 
 
-def datagrams(_effects: Commands, _call: Call) -> Value:
+def datagrams(_effects: Effects, _call: Call) -> Value:
     """`dgram.createSocket`."""
     return Value(name="(udp)", props={})
 
 
-def lookup(effects: Commands, call: Call) -> Value:
+def lookup(effects: Effects, call: Call) -> Value:
     """A name is looked up: what is in it reaches whoever answers for the name."""
     name = argument(call, 0)
     effects.looked_up(name)
     return NOTHING
 
 
-def xhr(_effects: Commands, _call: Call) -> Value:
+def xhr(_effects: Effects, _call: Call) -> Value:
     """A request that is filled later."""
     return Value(name="(xhr)", marks=frozenset({Mark("fetched", "the network")}), props={})
 
 
-def mailer(_effects: Commands, call: Call) -> Value:
+def mailer(_effects: Effects, call: Call) -> Value:
     """What sends mail through a server."""
     first = argument(call, 0)
     host = (first.props or {}).get("host", NOTHING).text
     return Value(name="(mailer)", props={"url": Value(maybe(f"smtp://{host}" if host else first.text))})
 
 
-def prepared(_effects: Commands, call: Call) -> Value:
+def prepared(_effects: Effects, call: Call) -> Value:
     """`new Request`: an address with what is to go there."""
     return Value(props={**(argument(call, 1).props or {}), "url": argument(call, 0)})
 
 
-def image(_effects: Commands, _call: Call) -> Value:
+def image(_effects: Effects, _call: Call) -> Value:
     """A picture, whose address may carry something."""
     return Value(name="(image)", props={})
 
 
-def on_object(effects: Commands, call: Call) -> Value | None:
+def on_object(effects: Effects, call: Call) -> Value | None:
     """A method of a request, socket, process or image that was made in the file."""
     owner, method, first = call.receiver.name, call.method.rpartition(".")[2], argument(call, 0)
     props = call.receiver.props or {}
@@ -186,7 +186,7 @@ def on_object(effects: Commands, call: Call) -> Value | None:
     return None
 
 
-def handed(effects: Commands, call: Call, method: str) -> None:
+def handed(effects: Effects, call: Call, method: str) -> None:
     """A client of a service that is not known here is given something: keys of others have no business in it."""
     if method in _PUTTING and (secret := effects.read(argument(call, 0))):
         effects.handed([Value(marks=secret)])

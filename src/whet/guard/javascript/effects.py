@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING
 from whet.guard.hosts import host_of, is_unsafe
 from whet.guard.javascript.values import everything, written
 from whet.guard.places import places
+from whet.guard.taint.commands import Commands, run_words
 from whet.guard.taint.execute import judge_started
 from whet.guard.taint.files import PROJECT, PROJECT_FILES, is_project, judge_kept
-from whet.guard.taint.findings import Findings
 from whet.guard.taint.harm import is_ransom_note, judge_removed
 from whet.guard.taint.mark import HOLE, NO_MARKS, Mark
 from whet.guard.taint.network import judge_address, judge_lookup, judge_request
-from whet.guard.taint.persist import judge_written, written_places
-from whet.guard.taint.value import Value, union
+from whet.guard.taint.value import NOTHING, Value, union
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -38,7 +37,21 @@ _CODE = re.compile(r"[(=;]|=>|\brequire\b|\bimport\b")
 _IDLE = frozenset({"return this", "return this;", "return this()", "this", "require", "module", "return import(s)"})
 
 
-class Effects(Findings):
+SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ksh", "cmd", "powershell", "pwsh"})
+_WINDOWS = frozenset({"powershell", "pwsh", "cmd"})
+_INTERPRETERS = SHELLS | {"node", "python", "python3", "deno", "bun", "ruby", "perl", "php", "open", "chmod", "sudo"}
+_COMMAND_FLAGS = frozenset({"-c", "-lc", "-ic", "/c", "/k", "-command", "-ec", "-xc"})
+_CODE_FLAGS = {
+    "node": ("-e", "-p", "--eval", "-pe"), "bun": ("-e", "--eval"), "deno": ("eval",), "python": ("-c",),
+    "python3": ("-c",), "ruby": ("-e",), "perl": ("-e",), "php": ("-r",),
+}  # fmt: skip
+_SHELL_IN = re.compile(
+    r"\s{0,9}(?:(?:ba|z|da|k)?sh\s{1,9}-\w{0,40}c|eval|node\s{1,9}-[ep]|python3?\s{1,9}-c"
+    r"|powershell\b[^\n]{0,80}-c\w{0,40}|cmd\s{1,9}/c)\s{1,9}[\"']?$"
+)
+
+
+class Effects(Commands):
     """What the calls of one file do."""
 
     def __init__(self, level: int, read_inner: Callable[[str, int], Seen]) -> None:
@@ -143,6 +156,58 @@ class Effects(Findings):
             if mark.kind == "decoded" or (mark.kind == "fetched" and not near([mark])):
                 self.report([judge_started(mark)._replace(subject=path)])
 
+    # -- commands ----------------------------------------------------------------------------------------------------
+
+    def shell(self, command: Value, given: Value = NOTHING) -> frozenset[Mark]:
+        """A text is run by a shell, with something on its input; the marks of what it prints."""
+        words = [word.strip("\"'") for word in command.said.split()[:3]]
+        for index in run_words(words):
+            self.started(words[index])
+        plain = command.but(hidden="decoded" if command.hidden == "decoded" else "")
+        return self.run_command(plain, in_shell=True, given=given).marks
+
+    def judge_origin(self, command: Value, text: str, *, shell: bool) -> None:
+        """Judge a command by where its words came from."""
+        rule = self.foreign(command.but(const=text))
+        if shell and rule is None and command.has("fetched", "socket") and _SHELL_IN.match(text.partition(HOLE)[0]):
+            rule = ("exec-fetched", None)
+        if rule:
+            self.hit(*rule)
+
+    def program_started(self, program: Value, args: Sequence[Value], given: Value = NOTHING) -> frozenset[Mark]:
+        """A program is started with arguments, without a shell; the marks of what it prints."""
+        name = posixpath.basename(program.said.replace("\\", "/")).lower().removesuffix(".exe")
+        texts = [arg.text for arg in args]
+        for flag, code in zip(texts, args[1:], strict=False):
+            if flag in _CODE_FLAGS.get(name, ()):
+                self._code(name, code)
+        if name in SHELLS and any((text or "").lower() in _COMMAND_FLAGS for text in texts):
+            at = next(number for number, text in enumerate(texts) if (text or "").lower() in _COMMAND_FLAGS)
+            printed = self.shell(args[at + 1], given) if at + 1 < len(args) else NO_MARKS
+            if name not in _WINDOWS:
+                return printed
+        self.started(program.said)
+        if name in _INTERPRETERS:
+            for text in texts[:2]:
+                self.started(text or "")
+        if program.text is None:
+            if rule := self.foreign(program):
+                self.hit(*rule)
+            return NO_MARKS
+        words = [program.text, *(HOLE if text is None else text for text in texts)]
+        return self.run_command(Value(words, marks=union((program, *args))), in_shell=False, given=given).marks
+
+    def _code(self, name: str, code: Value) -> None:
+        """A text is run by another interpreter."""
+        if name in ("node", "bun", "deno"):
+            self.evaluate(code)
+        elif rule := self.foreign(code):
+            self.hit(*rule)
+
+    def read_path(self, path: str) -> frozenset[Mark]:
+        """The marks of what is in the file at a path."""
+        return self.read(Value(path))
+
     # -- files -------------------------------------------------------------------------------------------------------
 
     def write(self, path: Value, content: Value, *, appends: bool = False) -> None:
@@ -163,9 +228,9 @@ class Effects(Findings):
                 self.files[text] = self.files.get(text, NO_MARKS).union(kept)
             if number == 0:
                 self.fact("write", "writes a file", text, grave=bool(foreign))
-            for place in written_places(text):
-                self.fact("write", place.what, text, grave=True)
-            self.report(judge_written(text, written(content), content.marks, self.look, appends=appends))
+            if content.text:
+                self.texts[text] = content.text[:20_000]
+            self.judge_file(text, content.text or written(content), content.marks, appends=appends)
 
     def read(self, path: Value) -> frozenset[Mark]:
         """The marks of what a file holds."""
@@ -213,12 +278,6 @@ def near(marks: Iterable[Mark]) -> bool:
         host_of(mark.subject).near if _URL.match(mark.subject) else mark.subject.startswith(("/", "./", "../"))
         for mark in marks
     )
-
-
-def url_of(text: str) -> str | None:
-    """The first URL of a command."""
-    found = _URL.search(text)
-    return text[found.start() :].split(maxsplit=1)[0].strip("\"'") if found else None
 
 
 def _grave(url: str) -> bool:

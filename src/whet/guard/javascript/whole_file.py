@@ -10,7 +10,7 @@ from whet.guard.taint.mark import Mark
 from whet.guard.taint.value import NOTHING, Value
 
 if TYPE_CHECKING:
-    from whet.guard.javascript.commands import Commands
+    from whet.guard.javascript.effects import Effects
     from whet.guard.javascript.expressions import Call
 
 _AGAIN = re.compile(
@@ -21,7 +21,7 @@ _TYPING = frozenset({"keydown", "keypress", "keyup"})
 _ALL_KEYS = frozenset({Mark("captured", "pressed keys", whole=True)})
 
 
-def conclude(effects: Commands, source: bytes) -> None:
+def conclude(effects: Effects, source: bytes) -> None:
     """What follows from all that a file does."""
     did = effects.did
     if "pastes" in did and "copies" in did and names_wallet(source.decode("utf-8", "replace")):

@@ -116,16 +116,3 @@ def variable(key: Value) -> Value:
         return Value("~")
     mark = secret_key(name)
     return NOTHING if mark is None else Value(marks=frozenset((mark,)))
-
-
-def files_of(marks: frozenset[Mark]) -> list[str]:
-    """The files that a value was put together from."""
-    return sorted(
-        {
-            mark.subject
-            for mark in marks
-            if mark.kind == "file"
-            and mark.subject
-            and (not mark.subject.startswith("$") or " and more" in mark.subject)
-        }
-    )

@@ -7,7 +7,7 @@ from itertools import chain, islice, zip_longest
 from typing import TYPE_CHECKING, Any
 
 from whet.guard.python.access import attribute, combined, gathered, variable
-from whet.guard.python.started import imported
+from whet.guard.python.files import imported
 from whet.guard.python.tables import DANGEROUS, bare
 from whet.guard.python.values import Function, Klass, Partial
 from whet.guard.taint.fold import FAILURES, bounded

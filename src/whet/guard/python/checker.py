@@ -15,7 +15,6 @@ from whet.guard.finding import Fact, Hit, Seen
 from whet.guard.patterns import Pattern
 from whet.guard.patterns import hits as pattern_hits
 from whet.guard.python.calls import invoke
-from whet.guard.python.execute import shell_seen
 from whet.guard.python.harm import together
 from whet.guard.python.reader import STEPS, Reader
 from whet.guard.python.statements import block
@@ -81,7 +80,7 @@ def finished(reader: Reader, tree: ast.Module, source: str, text: str) -> Seen:
     try:
         if source != text and ("!" in text or "%%" in text):
             for reader.line, command in magics(text):
-                reader.adopt(shell_seen(command))
+                reader.look(command, False)
         run(reader, tree, source)
     except RecursionError:
         reader.hits[("python-unparsable", 1, "")] = Hit(
@@ -145,6 +144,7 @@ def run(reader: Reader, tree: ast.Module, source: str) -> None:
             function.runs.clear()
         _functions(reader, 0)
     _installs(reader)
+    reader.check_together()
     together(reader, tree, source)
 
 

@@ -2,39 +2,30 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import shlex
 from typing import TYPE_CHECKING
 
-from whet.guard.hosts import URL
-from whet.guard.python.access import files_of
-from whet.guard.python.commands import container, fed, given_file, pushed, sends, shown
-from whet.guard.python.files import key_of, under
-from whet.guard.python.started import ran_file, written_before
+from whet.guard.places import places
+from whet.guard.python.files import key_of
 from whet.guard.python.tables import CODE, LOADERS, RUNNERS, SHELLS, SPAWNS
+from whet.guard.taint.commands import LOUD, files_of, run_words
 from whet.guard.taint.mark import HOLE, NO_MARKS, Mark, comes_from, subject_of
 from whet.guard.taint.network import host_at
-from whet.guard.taint.secret import printed_by
-from whet.guard.taint.value import NOTHING, UNKNOWN, Hidden, Value, known, union
+from whet.guard.taint.value import NOTHING, UNKNOWN, Hidden, Value, known, strings, union
 
 if TYPE_CHECKING:
-    from whet.guard.finding import Seen, Severity
     from whet.guard.python.calls import Call
     from whet.guard.python.reader import Reader
 
-_DEPTH = 3
-_WINDOWS = re.compile(
-    r"\b(?:powershell|pwsh|schtasks|vssadmin|wbadmin|bcdedit|wevtutil|certutil|bitsadmin|mshta|reg\s{1,4}add|netsh)\b",
-    re.IGNORECASE,
-)
 _LISTED = re.compile(r"os\.(?:exec|spawn)l")
 _POWER = re.compile(
     r"\b(?:subprocess|socket|urllib|requests|httpx|os\.(?:system|popen|environ|exec)|ctypes|__import__|exec|eval|shutil)\b"
 )
 _SHELL_NAMES = re.compile(r"(?:^|[\\/])(?:ba|z|da|k)?sh$|(?:^|[\\/])(?:cmd|powershell|pwsh)(?:\.exe)?$", re.IGNORECASE)
-_DOWNLOAD = re.compile(r"\s{0,9}(?:curl|wget)\s")
+_ESCAPE = re.compile(r"\b(?:chroot|nsenter)\b")
 _FLAGS = re.compile(r"^-[a-z]{0,4}c$|^/c$|^-(?:command|encodedcommand|enc)$", re.IGNORECASE)
-_LOUD = re.compile(r"\b(?:curl|wget|nc|ncat|bash|sh|powershell|chmod|base64|rm|crontab|eval|python3?)\b", re.IGNORECASE)
 
 
 def execute(reader: Reader, this: Call) -> Value | None:
@@ -44,18 +35,17 @@ def execute(reader: Reader, this: Call) -> Value | None:
         return _code(reader, this)
     if name in SHELLS:
         command = this.arg(0, "cmd")
-        return _command(reader, this, command, [command], True)
+        return _command(reader, this, command, True)
     if name in RUNNERS or name in SPAWNS:
         return _program(reader, this)
     if name in LOADERS:
         return _loaded(reader, this)
     if name in ("subprocess.Popen.communicate", "subprocess.Popen.stdin.write"):
-        fed(reader, this.owner.path, this.arg(0, "input"))
+        reader.feed(this.owner.path, this.arg(0, "input"))
         return None
     if name in ("sys.path.insert", "sys.path.append"):
-        ran_file(
-            reader,
-            frozenset(mark for mark in under(reader, this.args[-1].said) if mark.kind == "fetched")
+        reader.run_files(
+            frozenset(mark for mark in reader.under(this.args[-1].said) if mark.kind == "fetched")
             if this.args
             else NO_MARKS,
         )
@@ -64,7 +54,7 @@ def execute(reader: Reader, this: Call) -> Value | None:
         return container(reader, this)
     if name.endswith((".exec_module", ".load_module")):
         path = this.owner.path or this.owner.said
-        ran_file(reader, reader.files.get(path, NO_MARKS) | this.owner.marks)
+        reader.run_files(reader.files.get(path, NO_MARKS) | this.owner.marks)
         return NOTHING
     if name == "importlib.util.spec_from_file_location":
         location = this.arg(1, "location")
@@ -131,7 +121,6 @@ def _decoded(reader: Reader, this: Call, source: Value) -> None:
 
 
 def _is_code(text: str) -> bool:
-    import ast
     import warnings
 
     try:
@@ -155,7 +144,7 @@ def _program(reader: Reader, this: Call) -> Value | None:
     if this.name in SPAWNS:
         if this.name == "runpy.run_path":
             reader.fact("execute", "a file", first.said)
-            ran_file(reader, written_before(reader, this, [first]))
+            reader.run_files(reader.above(key_of(first, this.node.args[0] if this.node.args else None)))
             return NOTHING
         offset = 1 if this.name.startswith("os.spawn") else 0
         if _LISTED.match(this.name):
@@ -172,122 +161,65 @@ def _program(reader: Reader, this: Call) -> Value | None:
         if word in this.words and this.words[word].name.startswith("socket."):
             reader.hit("shell-handed-over")
     if isinstance(first.const, str) or first.const is UNKNOWN:
-        return _command(reader, this, first, [first], shell is not None and shell.const is not False)
+        return _command(reader, this, first, shell is not None and shell.const is not False)
     parts = first.const if isinstance(first.const, (list, tuple)) else []
     texts = [part if isinstance(part, str) else HOLE for part in parts]
     if len(texts) > 2 and _SHELL_NAMES.search(texts[0]) and _FLAGS.match(texts[1]):
         command = Value(texts[2], marks=first.marks, hidden=first.hidden)
-        return _command(reader, this, command, [first], True)
-    return _command(reader, this, Value(texts, marks=first.marks, hidden=first.hidden), [first], False)
+        return _command(reader, this, command, True)
+    return _command(reader, this, Value(texts, marks=first.marks, hidden=first.hidden), False)
 
 
-def _command(reader: Reader, this: Call, command: Value, given: list[Value], shell: bool) -> Value:
+def _command(reader: Reader, this: Call, command: Value, shell: bool) -> Value:
     """A command, as text for a shell or as a list of words."""
-    text = command.said
-    if isinstance(command.const, list):
-        words = [part if isinstance(part, str) else HOLE for part in command.const]
-        command = Value(words, marks=command.marks, hidden=command.hidden)
-        text = shlex.join(word.replace(HOLE, "X") for word in words)
-    reader.fact("execute", "a shell command" if shell else "a program", text[:200])
-    if shell and files_of(command.marks):
-        reader.fact("assemble", "a command from files", ", ".join(files_of(command.marks)))
-    ran_file(reader, written_before(reader, this, given))
-    raw = " ".join(command.const) if isinstance(command.const, list) else text
-    sends(reader, this, command, raw)
-    for word in ("input", "stdin"):
-        if word in this.words:
-            fed(reader, raw, this.words[word])
-    pushed(reader, raw)
-    given_file(reader, raw)
-    _origin(reader, command, raw, shell)
-    if text.replace(HOLE, "").strip():
-        _known_command(reader, command, text, shell)
-    printed = printed_by(text)
-    for mark in printed:
-        if mark.kind == "secret":
-            reader.fact("source", mark.what, mark.subject, grave=True)
-    if printed:
-        return Value(marks=printed)
-    found = shown(reader, raw)
-    if found:
-        return Value(name=f"{this.name}()", marks=found)
-    if _DOWNLOAD.match(text):
-        address = URL.search(text)
-        mark = Mark("fetched", "the network", address[0] if address else "", whole=True)
-        return Value(name=f"{this.name}()", marks=frozenset((mark,)), path=raw[:2000])
+    first = this.node.args[0] if this.node.args else None
+    parts = getattr(first, "elts", None) or getattr(first, "values", None) or ()
+    parts = [getattr(part, "value", part) if isinstance(part, ast.FormattedValue) else part for part in parts]
+    words = [one if isinstance(one, str) else HOLE for one in command.const] if isinstance(command.const, list) else []
+    run = [key_of(NOTHING, parts[index]) for index in run_words(words) if index < len(parts)]
+    if command.const is UNKNOWN and first is not None:
+        run = [key_of(NOTHING, first)]
+    for key in run:
+        reader.run_files(reader.files.get(key, NO_MARKS))
+    given = this.words.get("input") or this.words.get("stdin") or NOTHING
+    found = reader.run_command(command, in_shell=shell, given=given, keys=[key_of(NOTHING, part) for part in parts])
+    if len(words) >= 3 and "python" in words[0].rpartition("/")[2] and words[1] == "-c" and HOLE not in words[2]:
+        reader.look_inside(words[2])
     if this.name == "pty.spawn":
         reader.note("spawns")
-    return Value(name=f"{this.name}()", path=raw[:2000] if this.name == "subprocess.Popen" else "")
-
-
-def _origin(reader: Reader, command: Value, text: str, shell: bool) -> None:
-    """Judge a command by where its words came from."""
-    marks = command.marks
-    whole = command.const is UNKNOWN or text.replace(HOLE, "").strip() == ""
-    if shell and comes_from(marks, "fetched") and (whole or text.startswith(HOLE)):
-        reader.hit("exec-fetched", None, subject_of(marks, "fetched"), "It gives a shell what it fetched")
-    elif comes_from(marks, "fetched") and command.const is UNKNOWN and not comes_from(marks, "file"):
-        reader.hit("exec-fetched", None, subject_of(marks, "fetched"), "It starts what it fetched as a command")
-    elif shell and whole and any(mark.kind == "served" and mark.what == "a socket" for mark in marks):
-        severity: Severity = "critical" if "listens everywhere" in reader.did else "warn"
-        reader.hit("shell-handed-over", severity, "", "It gives a shell what anybody sends to its port")
-    elif whole and comes_from(marks, "decoded") and comes_from(marks, "file"):
-        reader.hit("assembled-command", None, "", "It decodes a file and starts what comes out as a command")
-    elif shell and comes_from(marks, "decoded") and whole:
-        reader.hit("exec-decoded", None, "", "It gives a shell what it decoded")
-    elif shell and len(files_of(marks)) >= 2 and not comes_from(marks, "fetched"):
-        reader.hit("assembled-command", None, "", "It gives a shell a command put together from several files")
+    kept = found.path if this.name == "subprocess.Popen" or found.has("fetched") else ""
+    return Value(name="" if found.has("env", "key") else f"{this.name}()", marks=found.marks, path=kept)
 
 
 def unveiled(reader: Reader, const: object) -> None:
     """A constant that decodes to text with powerful words: judged as the code it may be."""
     text = const.decode("utf-8", "replace") if isinstance(const, bytes) else const
-    if not isinstance(text, str) or len(text) < 16 or not (_POWER.search(text) or _LOUD.search(text)):
+    if not isinstance(text, str) or len(text) < 16 or not (_POWER.search(text) or LOUD.search(text)):
         return
     bad = reader.look(text, True) if _POWER.search(text) and _is_code(text) else False
-    if bad or (_LOUD.search(text) and reader.look(text, False)):
+    if bad or (LOUD.search(text) and reader.look(text, False)):
         reader.hit("exec-decoded", None, "", "It holds code in an encoded constant")
 
 
-def _known_command(reader: Reader, command: Value, text: str, shell: bool) -> None:
-    bad = reader.adopt(shell_seen(text.replace(HOLE, "X")))
-    if _WINDOWS.search(text):
-        from whet.guard.shell.windows import check
-
-        bad = reader.adopt(check(text[:20_000].replace(HOLE, "X"))) or bad
-    if command.hidden == "decoded":
-        reader.hit(
-            "assembled-command",
-            None if bad or _LOUD.search(text) else "warn",
-            "",
-            "Its command is decoded or put together from pieces",
-        )
-    elif command.hidden == "split" and shell and (bad or _LOUD.search(text[:40])):
-        reader.hit(
-            "assembled-command",
-            None if bad else "warn",
-            "",
-            "Its command is put together from pieces of words",
-        )
-    for part in command.const if isinstance(command.const, list) else ():
-        if isinstance(part, str) and len(part) > 8 and command.const[:1] != [part] and _runs_python(command.const):
-            _inside_python(reader, part)
-
-
-def _runs_python(parts: list[str]) -> bool:
-    return len(parts) >= 3 and "python" in parts[0].rpartition("/")[2] and parts[1] == "-c"
-
-
-def _inside_python(reader: Reader, text: str) -> None:
-    if text != "-c" and HOLE not in text:
-        _inside(reader, text)
-
-
-def shell_seen(command: str) -> Seen:
-    """What the checker for shells sees in a command."""
-    from whet.guard.shell.checker import check
-
-    return check(command[:100_000])
+def container(reader: Reader, this: Call) -> Value | None:
+    """A container that is started: its command, and how much of the machine it is given."""
+    if this.verb not in ("run", "create") or ".containers." not in this.name:
+        return None
+    command = this.arg(1, "command")
+    parts = command.const if isinstance(command.const, list) else [command.const]
+    words = [part if isinstance(part, str) else HOLE for part in parts]
+    text = shlex.join(words) if isinstance(command.const, list) else words[0]
+    for script in [text, *(word for word in words[1:] if " " in word)]:
+        reader.look(script, False)
+    mounts = [text for word in ("volumes", "mounts") if word in this.words for text in strings(this.words[word].const)]
+    whole = any(mount == "/" or mount.startswith("/:") for mount in mounts)
+    socket = any("docker.sock" in mount for mount in mounts)
+    powerful = this.words.get("privileged", Value()).const is True or this.words.get("pid_mode", Value()).said == "host"
+    if whole or socket:
+        secret = any(place.kind == "secret" and place.grave for place in places(text))
+        grave = _ESCAPE.search(text) is not None or (whole and secret)
+        reader.hit("takes-host", "critical" if grave else "warn" if powerful or whole else "info")
+    return Value(marks=NO_MARKS, const=UNKNOWN)
 
 
 def _loaded(reader: Reader, this: Call) -> Value | None:

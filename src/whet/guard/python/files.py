@@ -15,7 +15,6 @@ from whet.guard.taint.formats import ini
 from whet.guard.taint.harm import is_home as is_home_path
 from whet.guard.taint.harm import judge_emptied
 from whet.guard.taint.mark import HOLE, NO_MARKS, Mark
-from whet.guard.taint.persist import judge_written, written_places
 from whet.guard.taint.value import NOTHING, UNKNOWN, Value, limited, strings, union
 
 if TYPE_CHECKING:
@@ -91,30 +90,10 @@ def read(reader: Reader, path: Value, node: ast.expr | None) -> frozenset[Mark]:
     for mark in marks:
         reader.fact("source", mark.what, mark.subject, mark.grave)
     key = key_of(path, node)
-    marks |= under(reader, key)
+    marks |= reader.under(key)
     if not any(mark.kind == "fetched" for mark in marks):
         marks.add(Mark("file", "a local file", key, whole=True))
     return frozenset(marks)
-
-
-def under(reader: Reader, key: str) -> frozenset[Mark]:
-    """The marks of what was written to a path, and below it."""
-    marks = reader.files.get(key, NO_MARKS)
-    if len(reader.files) < 200 and len(key) > 3:
-        for other, more in reader.files.items():
-            if more and other.startswith(key) and other[len(key) :].startswith("/"):
-                marks |= more
-    return marks
-
-
-def above(reader: Reader, key: str) -> frozenset[Mark]:
-    """The marks of what was written to a path, or unpacked into a directory over it."""
-    marks = reader.files.get(key, NO_MARKS)
-    folder = key.rpartition("/")[0]
-    while len(folder) > 3 and not marks:
-        marks = reader.files.get(folder, NO_MARKS)
-        folder = folder.rpartition("/")[0]
-    return marks
 
 
 def written(reader: Reader, path: Value, node: ast.expr | None, content: Value, appends: bool = False) -> None:
@@ -127,17 +106,18 @@ def written(reader: Reader, path: Value, node: ast.expr | None, content: Value, 
     reader.report(judge_kept(content.marks, text))
     if not text or len(text) > 1000:
         return
-    judge_content(reader, text, content, appends)
+    said = content.said or "\n".join(strings(content.const, 200))
+    reader.judge_file(text, said, content.marks, appends=appends)
     if any(mark.kind in ("fetched", "decoded") for mark in content.marks):
         reader.fact("write", "fetched or decoded content", text)
 
 
-def judge_content(reader: Reader, path: str, content: Value, appends: bool) -> None:
-    """Judge what is written to a path."""
-    for place in written_places(path):
-        reader.fact("write", place.what, path, grave=True)
-    said = content.said or "\n".join(strings(content.const, 200))
-    reader.report(judge_written(path, said, content.marks, reader.look, appends=appends))
+def imported(reader: Reader, module: str) -> None:
+    """A module by the name of a file that was written before is that file."""
+    name = f"{module.partition('.')[0]}.py"
+    for path, marks in reader.files.items():
+        if marks and path.rpartition("/")[2] == name:
+            reader.run_files(marks)
 
 
 def files(reader: Reader, this: Call) -> Value | None:

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from whet.guard.python.access import attribute, combined, gathered, item
 from whet.guard.python.calls import call, invoke
+from whet.guard.python.files import read
 from whet.guard.python.loops import comprehension
 from whet.guard.python.tables import BUILTINS, MODULES
 from whet.guard.python.values import Function, Klass
-from whet.guard.taint.findings import Findings
+from whet.guard.taint.commands import Commands
 from whet.guard.taint.fold import as_text, bounded
 from whet.guard.taint.mark import Mark
 from whet.guard.taint.value import NOTHING, UNKNOWN, Hidden, Scope, Value, either, joined, known, union
@@ -33,7 +34,7 @@ STEPS = 400_000
 """How many expressions are looked at in one file."""
 
 
-class Reader(Findings):
+class Reader(Commands):
     """What is known so far of one file."""
 
     def __init__(
@@ -52,8 +53,6 @@ class Reader(Findings):
         """Where in the package the file lies."""
         if package is not None:
             self.files = package.files
-        self.texts: dict[str, str] = {}
-        """The constant texts that were written, by path."""
         self.module = Scope()
         self.doc: str | None = None
         """The text that the file begins with."""
@@ -87,6 +86,10 @@ class Reader(Findings):
         if gate:
             message = f"{message + ', and' if message else 'It'} runs only under a condition: {gate}"
         super().hit(rule, severity, subject, message, evidence)
+
+    def read_path(self, path: str) -> frozenset[Mark]:
+        """The marks of what is in the file at a path."""
+        return read(self, Value(path), None)
 
     def data(self, path: Value) -> Any:
         """What stands in a file that is shipped with this one, when that is known."""

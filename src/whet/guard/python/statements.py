@@ -6,8 +6,8 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from whet.guard.python.access import attribute, combined, several
+from whet.guard.python.files import imported
 from whet.guard.python.loops import bind, element, picks, without_environment
-from whet.guard.python.started import imported
 from whet.guard.python.values import Function, Klass
 from whet.guard.tables import api
 from whet.guard.taint.files import judge_gathered
