@@ -114,6 +114,7 @@ def test_facts_tell_what_other_files_must_know() -> None:
         ("source", ".aws/credentials", 2, True),
         ("write", "out/state.txt", 3, False),
         ("execute", "out/run.sh", 4, False),
+        ("execute", "./out/run.sh", 4, False),
         ("sink", "a.invalid", 5, False),
         ("fetch", "a.invalid", 5, False),
         ("assemble", "assets/t.dat", 6, False),

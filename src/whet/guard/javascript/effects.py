@@ -18,7 +18,7 @@ from whet.guard.taint.files import PROJECT, PROJECT_FILES, is_project, judge_kep
 from whet.guard.taint.harm import is_ransom_note, judge_removed
 from whet.guard.taint.mark import HOLE, NO_MARKS, Mark
 from whet.guard.taint.network import judge_address, judge_lookup, judge_request
-from whet.guard.taint.value import NOTHING, Value, union
+from whet.guard.taint.value import NOTHING, UNKNOWN, Value, union
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -168,7 +168,7 @@ class Effects(Commands):
 
     def judge_origin(self, command: Value, text: str, *, shell: bool) -> None:
         """Judge a command by where its words came from."""
-        rule = self.foreign(command.but(const=text))
+        rule = self.foreign(command if command.const is UNKNOWN else command.but(const=text))
         if shell and rule is None and command.has("fetched", "socket") and _SHELL_IN.match(text.partition(HOLE)[0]):
             rule = ("exec-fetched", None)
         if rule:
