@@ -20,7 +20,7 @@ from whet.guard.shell import persist as shell_persist
 from whet.guard.shell import power as shell_power
 from whet.guard.shell import send as shell_send
 from whet.guard.shell import supply as shell_supply
-from whet.guard.shell.commands import INTERPRETERS, Inner, from_console, inner
+from whet.guard.shell.commands import INTERPRETERS, Inner, from_console
 from whet.guard.shell.constant import printed, unescape
 from whet.guard.shell.flow import Scene
 from whet.guard.tables import word_list
@@ -166,7 +166,7 @@ _SCRIPT_FILE = re.compile(r"\.(?:sh|bash|zsh|command)$")
 
 def _scripts(scene: Scene, step: Step) -> Iterator[Inner]:
     """The scripts that a step carries, is fed or writes."""
-    for one in inner(step.command):
+    for one in step.inner:
         if one.text.strip() and (one.known or one.language == "shell") and not step.command.spliced:
             yield one
     for word in (*step.argv[:1], *(step.words if step.name == "eval" else ())):

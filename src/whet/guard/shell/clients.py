@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.guard.hosts import Host, host_of
@@ -58,6 +58,12 @@ def programs(kind: str) -> frozenset[str]:
     return frozenset(table()["programs"][kind])
 
 
+@lru_cache(maxsize=1024)
+def printing(name: str) -> tuple[dict[str, Any], ...]:
+    """The rows about what a program prints that is private."""
+    return tuple(row for row in table()["prints"] if row["program"] == name)
+
+
 @cache
 def _options(name: str) -> dict[str, str]:
     """Each option of a client that has a value, with what the value is."""
@@ -75,8 +81,17 @@ def _option(name: str, word: str) -> str:
     return next((place for option, place in options.items() if option.startswith(word)), "")
 
 
-def parts(name: str, args: Sequence[str]) -> Iterator[Part]:
+def parts(name: str, args: Sequence[str]) -> tuple[Part, ...]:
     """The words of a command, by what they are."""
+    return _parts(name, tuple(args))
+
+
+@lru_cache(maxsize=512)
+def _parts(name: str, args: tuple[str, ...]) -> tuple[Part, ...]:
+    return tuple(_read(name, args))
+
+
+def _read(name: str, args: tuple[str, ...]) -> Iterator[Part]:
     options = _options(name)
     at = 0
     while at < len(args):

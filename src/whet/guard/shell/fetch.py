@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from whet.guard.hosts import host_of, is_installer, is_placeholder, odd_top
 from whet.guard.shell.clients import fetches, programs, sends
-from whet.guard.shell.commands import INTERPRETERS, SHELLS, inner, name_of, program
+from whet.guard.shell.commands import INTERPRETERS, SHELLS, name_of, program
 from whet.guard.shell.flow import bare_path
 
 if TYPE_CHECKING:
@@ -204,7 +204,7 @@ def _shells(scene: Scene, step: Step) -> None:
         re.match(r"(?:EXEC|SYSTEM):", word, re.IGNORECASE) and _is_shell_word(word) for word in step.args
     ):
         scene.hit("shell-handed-over", step)
-    for one in inner(step.command):
+    for one in step.inner:
         if one.language != "shell" and _SOCKET.search(one.text) and _GIVES_SHELL.search(one.text):
             scene.hit("shell-handed-over", step)
     if name in ("awk", "gawk") and any("/inet/tcp/" in word and "getline" in word for word in step.args):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from whet.guard.finding import Fact, Hit
 from whet.guard.patterns import shorten
 from whet.guard.places import places
-from whet.guard.shell.clients import Fetch, fetches, parts, programs, sends, table
+from whet.guard.shell.clients import Fetch, fetches, parts, printing, programs, sends, table
 from whet.guard.shell.commands import inner, name_of, parse, unwrapped
 from whet.guard.shell.constant import decodes, unescape
 from whet.guard.taint.mark import ENVIRONMENT, Mark
@@ -59,10 +59,14 @@ class Step:
         "feeders",
         "fetched",
         "folder",
+        "inner",
+        "leaves",
         "marks",
         "name",
+        "named",
         "number",
         "own",
+        "visited",
         "words",
     )
 
@@ -73,6 +77,8 @@ class Step:
         self.name = name_of(self.argv)
         self.words: tuple[Word, ...] = self.argv[1:]
         self.args = [word.text for word in self.words]
+        self.inner = inner(command)
+        """The scripts in its arguments."""
         self.before: list[Step] = []
         """Everything before it in its pipelines."""
         self.feeders: list[Step] = []
@@ -91,6 +97,12 @@ class Step:
         """Text that was encoded passes through it."""
         self.folder = ""
         """Where it runs, if the script says so."""
+        words = (*command.argv, *(word for _, word in command.assignments))
+        self.named = [word for word in (*words, *(one.target for one in command.redirections)) if word.names]
+        """Its words that have variables in them."""
+        self.visited = False
+        self.leaves: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+        """The variables and the files that it writes."""
 
     def has(self, *options: str) -> bool:
         """Is one of these words among its arguments?"""
@@ -152,10 +164,12 @@ class Scene:
     """A script being judged: its steps, and what is found."""
 
     __slots__ = (
+        "_again",
+        "_asked",
         "_bodies",
         "_calls",
-        "_folder",
         "_outer",
+        "_writes",
         "facts",
         "files",
         "hits",
@@ -177,8 +191,10 @@ class Scene:
         """The steps that wrote each file."""
         self.steps = [Step(number, command) for number, command in enumerate(self.script.commands)]
         self._outer = frozenset(constants)
-        self._folder = ""
-        """Where the script is by now."""
+        self._asked: set[str] = set()
+        """The variables and files that steps have asked for so far."""
+        self._again = False
+        """Something came to a variable, a file or a function after a step had asked for it."""
         self._bodies: dict[str, list[Step]] = {}
         """The steps of each function that print what it prints."""
         self._calls: dict[str, list[Step]] = {}
@@ -187,9 +203,14 @@ class Scene:
             self.files.update((name, list(steps)) for name, steps in outer.files.items())
         self._connect()
         order = list(self._ordered())
+        for step in order:
+            self._prepare(step)
+        self._writes = bool(self.files) or any(step.leaves[1] for step in order)
         for _ in range(_ROUNDS):
-            changed = [self._visit(step) for step in order]
-            if not any(changed):
+            self._again = False
+            for step in order:
+                self._visit(step)
+            if not self._again:
                 break
 
     def hit(
@@ -220,9 +241,11 @@ class Scene:
     def written(self, path: str) -> list[Step]:
         """The steps that wrote a file, or something in a folder."""
         bare = bare_path(path).rstrip("/*")
+        self._asked.add(bare)
         found = self.files.get(bare, [])
         if not found and "/" in bare:
             folder, _, name = bare.rpartition("/")
+            self._asked.update((folder, name))
             found = self.files.get(folder, []) if folder not in _COMMON_FOLDERS else []
             return found or (self.files.get(name, []) if "." in name else [])
         return found
@@ -265,6 +288,7 @@ class Scene:
         return found
 
     def _in_variable(self, step: Step, name: str) -> Iterator[Mark]:
+        self._asked.add(name)
         origins = self.variables.get(name, ())
         for origin in origins:
             if origin is not step and origin.carries():
@@ -292,8 +316,12 @@ class Scene:
 
     def _connect(self) -> None:
         stages: dict[int, list[tuple[int, Step]]] = {}
+        folder = ""
         for step in self.steps:
             command = step.command
+            if step.name in ("cd", "pushd"):
+                folder = next((word for word in step.args if not word.startswith("-")), "~")
+            step.folder = folder
             for number, position in command.pipes:
                 stages.setdefault(number, []).append((position, step))
             if step.name in self.script.functions:
@@ -326,21 +354,35 @@ class Scene:
             stack = [first]
             while stack:
                 step = stack[-1]
-                waiting = [one for one in step.below if not done[one.number]]
-                if waiting and not done[step.number] and len(stack) < _DEEPEST:
-                    stack.append(waiting[0])
+                waiting = next((one for one in (*step.below, *step.feeders) if not done[one.number]), None)
+                if waiting is not None and not done[step.number] and len(stack) < _DEEPEST:
+                    stack.append(waiting)
                     continue
                 stack.pop()
                 if not done[step.number]:
                     done[step.number] = True
                     yield step
 
-    def _visit(self, step: Step) -> bool:
-        """Take in what reaches a step; whether that was more than before."""
-        if step.name in ("cd", "pushd"):
-            self._folder = next((word for word in step.args if not word.startswith("-")), "~")
-        step.folder = self._folder
-        before = (len(step.marks), len(step.fed), step.fetched, step.decoded, len(self.variables), len(self.files))
+    def _prepare(self, step: Step) -> None:
+        """Take in what a step has by itself."""
+        if step.name in programs("fetchers"):
+            step.fetched = fetch_of(step)
+        step.decoded = bool(step.argv) and (decodes([step.name, *step.args]) or _decodes_in_code(step))
+        self._read(step)
+        lists = step.name in programs("listers")
+        if lists or not step.argv or step.name in _DECLARATIONS:
+            words = (*step.argv, *(word for _, word in step.command.assignments))
+            for word in (*words, *(one.target for one in step.command.redirections)):
+                step.marks.update(dict.fromkeys(_paths(word.text)))
+        if lists and step.name not in programs("printers"):
+            step.marks.update(dict.fromkeys(_searched(step)))
+        step.leaves = tuple(dict.fromkeys(_variables(step))), tuple(dict.fromkeys(_files(step)))
+
+    def _visit(self, step: Step) -> None:
+        """Take in what reaches a step from others."""
+        before = (len(step.marks), len(step.fed), step.fetched, step.decoded)
+        step.visited = True
+        self._again = self._again or not all(one.visited for one in (*step.before, *step.below))
         named = {} if step.name in programs("stoppers") else dict.fromkeys(self._from_variables(step))
         shown = named if not step.argv or step.name in programs("printers") or step.name in programs("readers") else {}
         elsewhere = dict.fromkeys(self._from_elsewhere(step))
@@ -350,52 +392,26 @@ class Scene:
         for origin in (*step.before, *step.below, *elsewhere, *named):
             step.fetched = step.fetched or origin.fetched
             step.decoded = step.decoded or origin.decoded
-        if step.name in programs("fetchers"):
-            step.fetched = fetch_of(step) or step.fetched
-        if step.argv and (decodes([step.name, *step.args]) or _decodes_in_code(step)):
-            step.decoded = True
-        self._read(step)
-        step.marks.update(step.fed)
         self._names(step)
-        self._leave(step)
-        return before != (
-            len(step.marks),
-            len(step.fed),
-            step.fetched,
-            step.decoded,
-            len(self.variables),
-            len(self.files),
-        )
-
-    def _leave(self, step: Step) -> None:
-        """Remember a step as the origin of the variables and files that it writes."""
-        for name, _ in step.command.assignments:
-            if not step.argv or step.name in _DECLARATIONS:
-                _add(self.variables, name.partition("[")[0], step)
-        if step.name in ("read", "mapfile", "readarray"):
-            for word in step.args:
-                if not word.startswith("-"):
-                    _add(self.variables, word, step)
-        elif step.name == "printf" and step.args[:1] == ["-v"] and len(step.args) > 1:
-            _add(self.variables, step.args[1], step)
-        for target, _ in self._written(step):
-            if target and target[0] != "-" and target != "/dev/null":
-                bare = bare_path(target).rstrip("/")
-                folder, _, name = bare.rpartition("/")
-                for known in (bare, name, folder if folder not in _COMMON_FOLDERS else ""):
-                    if known:
-                        _add(self.files, known, step)
+        step.marks.update(step.fed)
+        grew = before != (len(step.marks), len(step.fed), step.fetched, step.decoded)
+        if grew and (step.command.function or step.name in self._bodies):
+            self._again = True
+        for room, names in zip((self.variables, self.files), step.leaves, strict=True):
+            for name in names:
+                if (_add(room, name, step) or grew) and name in self._asked and _matters(step):
+                    self._again = True
 
     def _from_variables(self, step: Step) -> Iterator[Step]:
         """The steps whose output the variables in a step may hold."""
-        words = (*step.argv, *(word for _, word in step.command.assignments))
-        for word in (*words, *(one.target for one in step.command.redirections)):
+        for word in step.named:
             for name in word.names:
+                self._asked.add(name)
                 yield from (one for one in self.variables.get(name, ()) if one is not step)
 
     def _from_elsewhere(self, step: Step) -> Iterator[Step]:
         """The steps whose output reaches a step through files and functions."""
-        if self.files:
+        if self._writes:
             for text in (*step.args, step.argv[0].text if step.argv else ""):
                 name = _FILE_MARK.sub("", text).partition(";")[0] if "@" in text else text
                 yield from (one for one in self.written(name.removeprefix("if=")) if one is not step)
@@ -410,13 +426,12 @@ class Scene:
 
     def _names(self, step: Step) -> None:
         """The secrets that its words name: variables, and files by their names."""
-        words = (*step.argv, *(word for _, word in step.command.assignments))
-        for word in (*words, *(one.target for one in step.command.redirections)):
+        for word in step.named:
             step.marks.update(self.in_word(step, word, -1))
-            if step.name in programs("listers") or not step.argv or step.name in _DECLARATIONS:
-                step.marks.update(dict.fromkeys(_paths(word.text)))
+        if step.name in programs("readers") or step.name in programs("fetchers"):
+            listed = name_of(step.command.argv) in ("xargs", "parallel")
+            step.fed.update(dict.fromkeys(self._opened(step, listed=listed)))
         if step.name in programs("listers") and step.name not in programs("printers"):
-            step.marks.update(dict.fromkeys(_searched(step)))
             step.fed.update((mark, None) for mark in step.marks if mark.kind == "place")
         if step.command.heredoc and "$" in step.command.heredoc:
             for found in _VARIABLE.finditer(step.command.heredoc[:20_000]):
@@ -473,10 +488,6 @@ class Scene:
         if (dumped := _dump(step)) is not None:
             step.own[dumped] = None
         step.fed.update(step.own)
-        if name in programs("readers") or name in programs("fetchers"):
-            step.fed.update(
-                dict.fromkeys(self._opened(step, listed=name_of(step.command.argv) in ("xargs", "parallel")))
-            )
         if name == "printenv":
             step.fed.update((key, None) for word in step.args if (key := secret_key(word)) is not None)
         if (taken := _source_code(step)) is not None:
@@ -484,31 +495,11 @@ class Scene:
 
     def _opened(self, step: Step, *, listed: bool) -> Iterator[Mark]:
         """The names of files with secrets whose content a step reads: in its words, or listed to `xargs`."""
-        words = (*step.words, *(one.target for one in step.command.redirections if one.operator == "<"))
-        marks = [mark for word in words for mark in self.in_word(step, word, -1)]
+        skipped = {one.target for one in step.command.redirections if one.operator != "<"}
+        marks = [mark for word in step.named if word not in skipped for mark in self.in_word(step, word, -1)]
         if listed:
             marks += [mark for one in step.feeders for mark in one.passed()]
         yield from (_opened(mark) for mark in marks if mark.kind == "place")
-
-    def _written(self, step: Step) -> Iterator[tuple[str, bool]]:
-        yield from step.targets()
-        if step.name in programs("fetchers"):
-            output = next((part.text for part in parts(step.name, step.args) if part.place == "output"), "")
-        else:
-            output = step.value("-out") or step.value("-o") or "" if step.name == "openssl" else ""
-            output = output or (step.value("-o", "--output") or "" if step.name in ("gpg", "sort") else "")
-        if output and output != "-":
-            yield output, False
-        elif (
-            step.fetched is not None
-            and step.name in programs("fetchers")
-            and (step.name == "wget" or _remote_name(step))
-        ):
-            yield step.fetched.url.partition("?")[0].rstrip("/").rpartition("/")[2], False
-        if step.name in programs("archivers") and (archive := _archive(step)):
-            yield archive, False
-        if step.name in ("gzip", "bzip2", "xz", "zstd", "gpg") and step.args and not step.args[-1].startswith("-"):
-            yield f"{step.args[-1]}{_SUFFIXES[step.name]}", False
 
 
 _SUFFIXES = {"gzip": ".gz", "bzip2": ".bz2", "xz": ".xz", "zstd": ".zst", "gpg": ".gpg"}
@@ -525,11 +516,54 @@ def bare_path(path: str) -> str:
     return (_BRACED.sub(r"$\1", path) if "${" in path else path).removeprefix("./")
 
 
-def _add(room: dict[str, list[Step]], name: str, step: Step) -> None:
+def _variables(step: Step) -> Iterator[str]:
+    """The variables that a step sets."""
+    if not step.argv or step.name in _DECLARATIONS:
+        yield from (name.partition("[")[0] for name, _ in step.command.assignments)
+    if step.name in ("read", "mapfile", "readarray"):
+        yield from (word for word in step.args if not word.startswith("-"))
+    elif step.name == "printf" and step.args[:1] == ["-v"] and len(step.args) > 1:
+        yield step.args[1]
+
+
+def _files(step: Step) -> Iterator[str]:
+    """The names by which the files that a step writes are looked up: the path, the name, and the folder."""
+    for target, _ in _written(step):
+        if target and target[0] != "-" and target != "/dev/null":
+            bare = bare_path(target).rstrip("/")
+            folder, _, name = bare.rpartition("/")
+            yield from (one for one in (bare, name, folder if folder not in _COMMON_FOLDERS else "") if one)
+
+
+def _written(step: Step) -> Iterator[tuple[str, bool]]:
+    """The files that a step writes, each with whether it is appended to."""
+    yield from step.targets()
+    if step.name in programs("fetchers"):
+        output = next((part.text for part in parts(step.name, step.args) if part.place == "output"), "")
+    else:
+        output = step.value("-out") or step.value("-o") or "" if step.name == "openssl" else ""
+        output = output or (step.value("-o", "--output") or "" if step.name in ("gpg", "sort") else "")
+    if output and output != "-":
+        yield output, False
+    elif step.fetched is not None and step.name in programs("fetchers") and (step.name == "wget" or _remote_name(step)):
+        yield step.fetched.url.partition("?")[0].rstrip("/").rpartition("/")[2], False
+    if step.name in programs("archivers") and (archive := _archive(step)):
+        yield archive, False
+    if step.name in ("gzip", "bzip2", "xz", "zstd", "gpg") and step.args and not step.args[-1].startswith("-"):
+        yield f"{step.args[-1]}{_SUFFIXES[step.name]}", False
+
+
+def _matters(step: Step) -> bool:
+    return bool(step.marks or step.fed or step.own) or step.fetched is not None or step.decoded
+
+
+def _add(room: dict[str, list[Step]], name: str, step: Step) -> bool:
+    """Remember a step as an origin of a variable or file; whether it is a new one."""
     steps = room.setdefault(name, [])
-    matters = step.marks or step.fetched is not None or step.decoded
-    if step not in steps and len(steps) < (_DEEPEST if matters else _ORIGINS):
+    if step not in steps and len(steps) < (_DEEPEST if _matters(step) else _ORIGINS):
         steps.append(step)
+        return True
+    return False
 
 
 @lru_cache(maxsize=4096)
@@ -543,7 +577,7 @@ def _secrets(text: str) -> tuple[Place, ...]:
 
 def _decodes_in_code(step: Step) -> bool:
     """Does a line of Python, Perl or the like print something decoded?"""
-    return any(one.language != "shell" and _DECODING.search(one.text) is not None for one in inner(step.command))
+    return any(one.language != "shell" and _DECODING.search(one.text) is not None for one in step.inner)
 
 
 def _opened(mark: Mark) -> Mark:
@@ -627,9 +661,8 @@ def _dump(step: Step) -> Mark | None:
         return ENVIRONMENT
     if name == "read" and any(re.fullmatch(r"-[a-zA-Z]{0,4}s[a-zA-Z]{0,2}", word) for word in args):
         return Mark("secret", "a password that is asked for")
-    line = " ".join(args)
-    for row in table()["prints"]:
-        if row["program"] == name and re.match(row["arguments"], line):
+    for row in printing(name):
+        if re.match(row["arguments"], " ".join(args)):
             what, grave = row["what"], row.get("grave", False)
             return secret_key(what) or Mark(row.get("kind", "secret"), what, "", grave, whole=grave)
     return None

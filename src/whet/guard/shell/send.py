@@ -77,6 +77,8 @@ _DEVICE = re.compile(r"/dev/(?:tcp|udp)/([^/\s]{1,200})")
 
 def _device(scene: Scene, step: Step) -> str:
     """The host that a step writes to through a device of the shell, or through a descriptor that was opened on one."""
+    if not step.command.redirections:
+        return ""
     targets = [one.target.text for one in step.command.redirections]
     if found := next((match for text in targets if (match := _DEVICE.match(text))), None):
         return found[1]

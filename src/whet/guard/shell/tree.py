@@ -203,6 +203,8 @@ class Walk:
 
     def _script(self, argv: Sequence[Word]) -> str:
         """The constant script that `eval` or `sh -c` is given."""
+        if not any(word.text == "eval" or word.text.rpartition("/")[2] in SHELLS for word in argv[:8]):
+            return ""
         words = unwrapped(argv)
         name = name_of(words)
         if name == "eval":

@@ -24,6 +24,8 @@ _IN_QUOTES = re.compile(r"\\([$`\"\\\n])")
 _GLOB = re.compile(r"(?<!\\)[*?\[]")
 _BRACES = re.compile(r"\{([^{}\s]{0,400},[^{}\s]{0,400})\}")
 _RANGE = re.compile(r"^\s*(-?\d{1,4})(?:\s*:\s*(-?\d{1,4}))?\s*$")
+_SPECIAL = frozenset("\\{}")
+"""What makes a bare word something else than it is written."""
 _WHOLE_ARRAY = re.compile(r"^\"?\$\{(\w{1,60})\[[@*]\]\}\"?$")
 _MOST_LISTED = 100
 _SYMBOLS = frozenset(("HOME", "USER", "PWD", "TMPDIR", "XDG_CONFIG_HOME"))
@@ -85,11 +87,13 @@ class Resolver:
 
     def words(self, node: Node) -> list[Word]:
         """The words that a node becomes: mostly one, several where an expansion parts it or an array is put in."""
-        if self.lists and (found := _WHOLE_ARRAY.match(self.source(node))) and found[1] in self.lists:
+        source = self.source(node)
+        if node.type == "word" and _SPECIAL.isdisjoint(source):
+            return [Word(source, True, source)]
+        if self.lists and (found := _WHOLE_ARRAY.match(source)) and found[1] in self.lists:
             return list(self.lists[found[1]])
         parts = _Parts()
         self._add(node, parts, _DEPTH, quoted=False)
-        source = self.source(node)
         text = parts.text[:_LONGEST]
         texts = [piece for piece in text.split(_CUT) if piece] if _CUT in text else [text]
         if parts.braces:

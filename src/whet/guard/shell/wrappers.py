@@ -7,6 +7,7 @@ before anything is judged. Options are read by a small table for each wrapper; a
 from __future__ import annotations
 
 import re
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
@@ -94,17 +95,9 @@ _WRAPPERS: dict[str, tuple[str, int]] = {
 }
 """Each wrapper: its options that take a value, and how many words stand before the command."""
 _TWO_WORDS = {("uv", "run"), ("poetry", "run"), ("pipenv", "run"), ("pdm", "run"), ("hatch", "run"), ("op", "run")}
-_TWO_WORD_VALUES = {
-    "--with",
-    "--python",
-    "-p",
-    "--from",
-    "--extra",
-    "--group",
-    "--env-file",
-    "--directory",
-    "--project",
-}
+_TWO_WORD_VALUES = frozenset(
+    ["--with", "--python", "-p", "--from", "--extra", "--group", "--env-file", "--directory", "--project"]
+)
 _ASSIGNMENT = re.compile(r"^[A-Za-z_]\w*\+?=")
 _VERSIONED = re.compile(r"^(python|pypy|ruby|php|perl)(\d?)[\d.]*$")
 _DEPTH = 8
@@ -115,6 +108,7 @@ def name_of(argv: Sequence[Word]) -> str:
     return program(argv[0].text) if argv else ""
 
 
+@lru_cache(maxsize=4096)
 def program(path: str) -> str:
     """The bare name of a program by its path."""
     name = path.rpartition("/")[2].rpartition("\\")[2].lower().removesuffix(".exe")
@@ -138,16 +132,23 @@ def _peeled(words: tuple[Word, ...]) -> tuple[Word, ...] | None:
         return _find_exec(words)
     if len(words) > 2 and (name, words[1].text) in _TWO_WORDS:
         return _after_options(words[2:], _TWO_WORD_VALUES, 0)
-    entry = _WRAPPERS.get(name)
-    if entry is None:
+    if (values := _values(name)) is None:
         return None
     if name == "command" and len(words) > 1 and words[1].text in ("-v", "-V"):
         return None
-    values = {"-" + option if len(option) == 1 else "--" + option for option in entry[0].split()}
-    return _after_options(words[1:], values, entry[1])
+    return _after_options(words[1:], values, _WRAPPERS[name][1])
 
 
-def _after_options(words: tuple[Word, ...], values: set[str], skip: int) -> tuple[Word, ...] | None:
+@cache
+def _values(name: str) -> frozenset[str] | None:
+    """The options of a wrapper that take a value; nothing for another program."""
+    if name not in _WRAPPERS:
+        return None
+    options = _WRAPPERS[name][0].split()
+    return frozenset("-" + option if len(option) == 1 else "--" + option for option in options)
+
+
+def _after_options(words: tuple[Word, ...], values: frozenset[str], skip: int) -> tuple[Word, ...] | None:
     at = 0
     while at < len(words):
         text = words[at].text
@@ -179,6 +180,8 @@ def inner(command: Command) -> tuple[Inner, ...]:
     """The scripts in a command: `bash -c`, `eval`, `ssh host`, `python -c`, a here-document to an interpreter."""
     argv = unwrapped(command.argv)
     name = name_of(argv)
+    if name not in _CARRIERS and name_of(command.argv) not in _CARRIERS:
+        return ()
     found: list[Inner] = []
     words = argv[1:]
     if name in INTERPRETERS:
@@ -208,6 +211,10 @@ def inner(command: Command) -> tuple[Inner, ...]:
 
 
 _CONTAINERS = frozenset(("docker", "podman", "nerdctl", "kubectl", "lxc", "nsenter", "chroot", "vagrant"))
+_CARRIERS = frozenset(
+    (*INTERPRETERS, *_CONTAINERS, "eval", "ssh", "su", "script", "flock", "trap", "watch", "alias", "env")
+)
+"""Programs that take a script among their arguments."""
 _CODE_OPTIONS: dict[Language, tuple[str, ...]] = {
     "shell": ("-c",),
     "python": ("-c",),
