@@ -18,7 +18,7 @@ from zlib import crc32
 from whet.guard.tables import load_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
 Needs = tuple[tuple[frozenset[str], ...], ...]
 """The ways to match an expression, each with what it needs."""
@@ -50,8 +50,9 @@ def beginnings(text: str) -> set[str]:
 
 
 class Way(NamedTuple):
-    """One way to match: the number of the need that the fewest texts meet, and all needs as bits."""
+    """One way to match an expression: the need that the fewest texts meet, as a number, and all needs as bits."""
 
+    regex: str
     rarest: int
     mask: int
 
@@ -59,52 +60,80 @@ class Way(NamedTuple):
 class Literals:
     """The needs of several expressions, each a bit, so that what a text meets is one number."""
 
-    __slots__ = ("_known", "_rarest", "_whole", "_within", "ways")
+    __slots__ = ("_always", "_known", "_ways", "_whole", "_within")
 
     def __init__(self, expressions: Iterable[str]) -> None:
-        bits: dict[frozenset[str], int] = {}
-        self.ways: dict[str, tuple[Way, ...]] = {}
-        """For each expression its ways; one of no needs has the number -1."""
+        numbers: dict[frozenset[str], int] = {}
+        self._always: list[str] = []
+        self._ways: dict[int, list[Way]] = {}
         for regex in expressions:
-            numbered = [[bits.setdefault(need, len(bits)) for need in way] for way in needs(regex)]
-            self.ways[regex] = tuple(Way(way[0] if way else -1, sum(1 << bit for bit in way)) for way in numbered)
-        self._rarest = {way.rarest for ways in self.ways.values() for way in ways}
+            for way in needs(regex):
+                if not way:
+                    self._always.append(regex)
+                    continue
+                bits = [numbers.setdefault(need, len(numbers)) for need in way]
+                self._ways.setdefault(bits[0], []).append(Way(regex, bits[0], sum(1 << bit for bit in bits)))
         self._whole: dict[str, list[int]] = {}
         self._within: dict[str, list[int]] = {}
-        for need, bit in bits.items():
+        for need, number in numbers.items():
             for key in need:
                 table = self._within if key.endswith("*") else self._whole
-                table.setdefault(key.rstrip("*"), []).append(bit)
+                table.setdefault(key.rstrip("*"), []).append(number)
         self._known: dict[str, tuple[int, tuple[int, ...]]] = {}
 
-    def met(self, text: str) -> int:
-        """The needs that the words of a text meet."""
-        mask = 0
-        for word in beginnings(text):
-            mask |= (self._known.get(word) or self._learn(word))[0]
-        return mask
+    def met(self, text: str) -> set[str]:
+        """The expressions that the words of a text may match."""
+        return {*self._always, *(way.regex for way in self._live(beginnings(text)))}
 
-    def rows(self, rows: Sequence[str]) -> tuple[list[int], dict[int, list[int]]]:
-        """What each row meets, and the rows that meet each need that is the rarest of a way."""
-        known = self._known
-        masks: list[int] = []
-        where: dict[int, list[int]] = {}
-        for number, row in enumerate(rows):
+    def rows(self, rows: Sequence[str]) -> dict[str, Collection[int]]:
+        """The expressions that rows of a text may match, each with the numbers of these rows."""
+        found: dict[str, Collection[int]] = {regex: range(len(rows)) for regex in self._always}
+        words = [beginnings(row) for row in rows]
+        live = self._live(set().union(*words))
+        if not live:
+            return found
+        where: dict[int, list[int]] = {way.rarest: [] for way in live}
+        wanted = 0
+        for way in live:
+            wanted |= way.mask
+        telling: dict[str, tuple[int, tuple[int, ...]]] = {}
+        for word in set().union(*words):
+            bits, rarest = self._known[word]
+            if bits & wanted:
+                telling[word] = bits, tuple(one for one in rarest if one in where)
+        met: list[int] = []
+        for number, row in enumerate(words):
             mask = 0
-            for word in beginnings(row):
-                bits, rarest = known.get(word) or self._learn(word)
-                if bits:
-                    mask |= bits
-                    for bit in rarest:
-                        where.setdefault(bit, []).append(number)
-            masks.append(mask)
-        return masks, where
+            for word in telling.keys() & row:
+                bits, rarest = telling[word]
+                mask |= bits
+                for one in rarest:
+                    where[one].append(number)
+            met.append(mask)
+        chosen: dict[str, set[int]] = {}
+        for regex, rarest_, mask in live:
+            if numbers := [number for number in where[rarest_] if met[number] & mask == mask]:
+                chosen.setdefault(regex, set()).update(numbers)
+        found.update((regex, sorted(numbers)) for regex, numbers in chosen.items())
+        return found
+
+    def _live(self, words: set[str]) -> list[Way]:
+        """The ways whose needs words meet."""
+        if len(self._known) > _KNOWN:
+            self._known.clear()
+        mask = 0
+        rarest: set[int] = set()
+        for word in words:
+            bits, rare = self._known.get(word) or self._learn(word)
+            if bits:
+                mask |= bits
+                rarest.update(rare)
+        return [way for one in rarest for way in self._ways[one] if mask & way.mask == way.mask]
 
     def _learn(self, word: str) -> tuple[int, tuple[int, ...]]:
-        if len(self._known) >= _KNOWN:
-            self._known.clear()
-        bits = {*self._whole.get(word, ())}.union(*(self._within.get(word[:end], ()) for end in range(1, LENGTH)))
-        found = self._known[word] = sum(1 << bit for bit in bits), tuple(bits & self._rarest)
+        numbers = {*self._whole.get(word, ())}.union(*(self._within.get(word[:end], ()) for end in range(1, LENGTH)))
+        rarest = tuple(number for number in numbers if number in self._ways)
+        found = self._known[word] = sum(1 << number for number in numbers), rarest
         return found
 
 

@@ -15,7 +15,7 @@ from whet.guard.finding import Hit
 from whet.guard.literals import FLAGS, Literals
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from whet.guard.finding import Severity
 
@@ -43,10 +43,9 @@ def vocabulary(text: str) -> frozenset[str]:
 
 def search(patterns: tuple[Pattern, ...], text: str) -> Iterator[tuple[Pattern, re.Match[str]]]:
     """Every match of every pattern; at most a few for each pattern."""
-    literals = _literals(patterns)
-    met = literals.met(text)
+    met = _literals(patterns).met(text)
     for pattern in patterns:
-        if any(met & way.mask == way.mask for way in literals.ways[pattern.regex]):
+        if pattern.regex in met:
             yield from _matches(pattern, text)
 
 
@@ -62,25 +61,17 @@ def _literals(patterns: tuple[Pattern, ...]) -> Literals:
 
 
 class Rows:
-    """A text by its rows, and what each row meets of the needs of some expressions: most of them look at few rows only."""
+    """A text by its rows, and the rows that each of some expressions may match: most of them look at few rows only."""
 
-    __slots__ = ("_met", "_ways", "_where", "rows")
+    __slots__ = ("_having", "rows")
 
     def __init__(self, rows: Sequence[str], literals: Literals) -> None:
         self.rows = rows
-        self._ways = literals.ways
-        self._met, self._where = literals.rows(rows)
+        self._having = literals.rows(rows)
 
-    def having(self, regex: str) -> Sequence[int]:
+    def having(self, regex: str) -> Collection[int]:
         """The rows that have what one of the expressions needs, in order."""
-        found: list[int] = []
-        for rarest, mask in self._ways[regex]:
-            if rarest < 0:
-                return range(len(self.rows))
-            if rows := self._where.get(rarest):
-                met = self._met
-                found += [number for number in rows if met[number] & mask == mask]
-        return sorted(set(found)) if found else found
+        return self._having.get(regex, ())
 
     def search(self, patterns: Sequence[Pattern]) -> Iterator[tuple[Pattern, int, re.Match[str]]]:
         """Every match of every pattern, with the number of its row; one for a pattern and row, and a few in all."""

@@ -18,6 +18,8 @@ class Shape(NamedTuple):
     regex: str
     bits: float | None = None
     """The least number of bits in a character of the varying part; without it, the shape accuses no package."""
+    apart: bool = False
+    """Other signs may stand between the mark and the token."""
 
 
 class Place(NamedTuple):

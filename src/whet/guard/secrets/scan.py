@@ -39,6 +39,10 @@ _LEET = re.compile(r"p[a4@][s5$]{2}|s3cr3t|^\W*(?:user|admin|root|db)", re.IGNOR
 _MOST = 20
 _SHORTEST = 16
 """Characters of the varying part of a token."""
+RUNS = bytes(
+    code if chr(code).isascii() and (chr(code).isalnum() or chr(code) in "+/=_.~:-") else 32 for code in range(256)
+)
+"""What tokens are made of, from their mark to their end; everything else parts."""
 _KEY_LENGTH = 56
 """Characters between the lines of the shortest private key."""
 
@@ -47,8 +51,9 @@ def find_secrets(text: str) -> Seen:
     """The secrets of a text that look real."""
     hits: list[Hit] = []
     told: set[int] = set()
+    runs = _long_runs(text)
     for shape, bits in accusing():
-        if shape.mark not in text:
+        if shape.mark not in (text if shape.apart else runs):
             continue
         for found in exact(shape.regex).finditer(text):
             real = len(hits) < _MOST and found.start() not in told and _is_real(found[1], bits)
@@ -75,6 +80,12 @@ def find_secrets(text: str) -> Seen:
             if not found[1].lower().startswith(words("known_mnemonics")) and len(set(found[1].lower().split())) > 9
         ]
     return Seen(tuple(hits[:_MOST]))
+
+
+def _long_runs(text: str) -> str:
+    """What could be tokens, by its length: most texts have few of them, and marks are looked for in nothing else."""
+    parts = text.encode("latin-1", "replace").translate(RUNS).split()
+    return b" ".join([part for part in parts if len(part) >= _SHORTEST]).decode("latin-1")
 
 
 def _is_real(varying: str, least: float) -> bool:
