@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from guard.expressions import searched
 from whet.guard import literals
-from whet.guard.literals import Literals, beginnings, derive, key_of, needs
+from whet.guard.literals import Literals, derive, key_of, needs, vocabulary
 from whet.guard.patterns import compiled
 from whet.guard.tables import load_table
 
@@ -44,8 +44,9 @@ def test_each_way_of_a_choice_has_its_own_needs() -> None:
 
 
 def test_words_are_known_by_four_letters_in_lower_case() -> None:
-    assert beginnings("Ignoring_ALL the 2x2 re-runs!") == {"igno", "all", "the", "2x2", "re", "runs"}
-    assert beginnings("Führe Ignorieren AUS…") == {"führ", "igno", "aus"}
+    assert vocabulary("Ignoring_ALL the 2x2 re-runs!") == {"ignoring", "all", "the", "2x2", "re", "runs"}
+    assert vocabulary("Curl_me-now/2x Über…") == {"curl", "me", "now", "2x", "über"}
+    assert Literals([r"\bignore\b"]).met("IGNORING") == {r"\bignore\b"}
 
 
 def test_every_shipped_expression_is_prepared() -> None:

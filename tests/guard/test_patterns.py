@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from guard.expressions import searched
 from whet.guard.finding import Hit
 from whet.guard.literals import Literals, needs
-from whet.guard.patterns import EVIDENCE, Pattern, Rows, compiled, hits, line_of, search, shorten, vocabulary
+from whet.guard.patterns import EVIDENCE, Pattern, Rows, compiled, hits, line_of, search, shorten
 from whet.guard.prose.markdown import blocks, rows
 from whet.guard.prose.orders import _asked
 
@@ -67,10 +67,6 @@ def test_a_pattern_whose_needs_are_not_met_is_not_even_compiled() -> None:
     assert list(search((PIPE,), "other")) == []
     assert compiled.cache_info().currsize == 0
     assert len(list(search((PIPE,), LINES[0]))) == compiled.cache_info().currsize == 1
-
-
-def test_words_are_letters_and_digits_in_lower_case() -> None:
-    assert vocabulary("Curl_me-now/2x Über") == {"curl", "me", "now", "2x", "über"}
 
 
 def test_evidence_is_one_line_and_short() -> None:

@@ -32,7 +32,7 @@ _VAGUE = 80
 """What costs so much says nothing."""
 _WAYS = 400
 """Different words that one place of an expression can hold, before it counts as anything."""
-_BEGINNING = re.compile(rf"([^\W_]{{1,{LENGTH}}})[^\W_]*")
+_WORD = re.compile(r"[^\W_]+")
 _LETTERS = bytes(code if chr(code).isascii() and chr(code).isalnum() else 32 for code in range(256)).lower()
 _COMMON = frozenset(
     (
@@ -42,11 +42,11 @@ _COMMON = frozenset(
 )
 
 
-def beginnings(text: str) -> set[str]:
-    """How the words of a text begin, in lower case; `_` and every sign part them."""
+def vocabulary(text: str) -> set[str]:
+    """The words of a text in lower case; `_` and every sign part them."""
     if text.isascii():
-        return {word[:LENGTH] for word in text.encode().translate(_LETTERS).decode().split()}
-    return set(_BEGINNING.findall(text.lower()))
+        return set(text.encode().translate(_LETTERS).decode().split())
+    return set(_WORD.findall(text.lower()))
 
 
 class Way(NamedTuple):
@@ -83,12 +83,12 @@ class Literals:
 
     def met(self, text: str) -> set[str]:
         """The expressions that the words of a text may match."""
-        return {*self._always, *(way.regex for way in self._live(beginnings(text)))}
+        return {*self._always, *(way.regex for way in self._live(vocabulary(text)))}
 
     def rows(self, rows: Sequence[str]) -> dict[str, Collection[int]]:
         """The expressions that rows of a text may match, each with the numbers of these rows."""
         found: dict[str, Collection[int]] = {regex: range(len(rows)) for regex in self._always}
-        words = [beginnings(row) for row in rows]
+        words = [vocabulary(row) for row in rows]
         live = self._live(set().union(*words))
         if not live:
             return found
@@ -131,7 +131,9 @@ class Literals:
         return [way for one in rarest for way in self._ways[one] if mask & way.mask == way.mask]
 
     def _learn(self, word: str) -> tuple[int, tuple[int, ...]]:
-        numbers = {*self._whole.get(word, ())}.union(*(self._within.get(word[:end], ()) for end in range(1, LENGTH)))
+        numbers = {*self._whole.get(word[:LENGTH], ())}.union(
+            *(self._within.get(word[:end], ()) for end in range(1, LENGTH))
+        )
         rarest = tuple(number for number in numbers if number in self._ways)
         found = self._known[word] = sum(1 << number for number in numbers), rarest
         return found
@@ -153,6 +155,13 @@ def key_of(regex: str) -> str:
 def _prepared() -> dict[str, list[list[list[str]]]]:
     table: dict[str, list[list[list[str]]]] = load_table("literals")
     return table
+
+
+@cache
+def all_keys() -> frozenset[str]:
+    """How the words begin that any shipped expression looks for, except those that may go on after fewer letters."""
+    keys = (key for ways in _prepared().values() for way in ways for need in way for key in need)
+    return frozenset(key for key in keys if key[-1] != "*")
 
 
 def derive(regex: str) -> Needs:

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from whet.guard.finding import Severity
 
-WORD = re.compile(r"[^\W_]+")
-"""Words: letters and digits; `_`, `-`, `.` and `/` part them."""
 EVIDENCE = 200
 """Characters of evidence that a finding shows."""
 _MOST = 5
@@ -34,11 +32,6 @@ class Pattern(NamedTuple):
     unless: str = ""
     """An expression that, found on the same line, says it is something else."""
     severity: Severity | None = None
-
-
-def vocabulary(text: str) -> frozenset[str]:
-    """The words of a text, in lower case."""
-    return frozenset(WORD.findall(text.lower()))
 
 
 def search(patterns: tuple[Pattern, ...], text: str) -> Iterator[tuple[Pattern, re.Match[str]]]:

@@ -9,6 +9,7 @@ import re
 from whet.guard import patterns
 from whet.guard.code import flow as code_flow
 from whet.guard.finding import Fact, Hit, Seen
+from whet.guard.literals import vocabulary
 from whet.guard.patterns import Pattern
 from whet.guard.places import places
 from whet.guard.tables import api
@@ -94,7 +95,7 @@ _PATTERNS: tuple[Pattern, ...] = (
 
 def check(text: str) -> Seen:
     """What a program of another language does."""
-    words = patterns.vocabulary(text)
+    words = vocabulary(text)
     hits = list(patterns.hits(_PATTERNS, text))
     facts: list[Fact] = []
     for found in _READING.finditer(text) if code_flow.secret_looking(text) else ():
@@ -124,7 +125,7 @@ def _commands(text: str) -> list[Hit]:
     for found in _COMMAND.finditer(text):
         given = [found[2]] if found[2] else [first or second for first, second in _STRING.findall(found[1])]
         for command in given:
-            if count < _MOST and not patterns.vocabulary(command).isdisjoint(_BUSY) and " " in command:
+            if count < _MOST and not vocabulary(command).isdisjoint(_BUSY) and " " in command:
                 count += 1
                 line = patterns.line_of(text, found.start())
                 plain = re.sub(r"\\([\"'$`\\])", r"\1", command)

@@ -12,6 +12,7 @@ import re
 from whet.guard import patterns
 from whet.guard.finding import Hit, Seen
 from whet.guard.javascript.words import talks, worth
+from whet.guard.literals import vocabulary
 from whet.guard.patterns import Pattern
 
 LARGEST = 2_000_000
@@ -41,7 +42,7 @@ def check(text: str) -> Seen:
 
 def look(text: str, depth: int) -> Seen:
     """What a script does that was found under some layers of decoding."""
-    words = patterns.vocabulary(text)
+    words = vocabulary(text)
     hits = [*patterns.hits(_PATTERNS, text), *_shape(text)]
     if not worth(text, words):
         return Seen(tuple(hits), tuple(talks(text, words)))

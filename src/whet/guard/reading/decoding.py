@@ -9,9 +9,12 @@ text, which a probe of the first bytes tells.
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from whet.guard.literals import LENGTH, all_keys, vocabulary
 from whet.guard.reading import encodings, kinds
+from whet.guard.tables import word_list
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -482,9 +485,29 @@ def _turned(given: _Given) -> Iterator[_Piece]:
 
         for start, literal in (*_literals(text, SHORTEST), *_alone(text)):
             yield _Piece("rot13", start, codecs.decode(literal, "rot13"))
-    if any(sign in text for sign in _REVERSALS) or _REVERSED.search(text):
+    if any(sign in text for sign in _REVERSALS) or (
+        any(sign in given.lowered for sign in (b"revers", b"backward", b"right")) and _REVERSED.search(text)
+    ):
         for start, literal in (*_literals(text, SHORTEST), *_alone(text)):
-            yield _Piece("reversal", start, literal[::-1])
+            if _says_something(literal[::-1]):
+                yield _Piece("reversal", start, literal[::-1])
+
+
+def _says_something(turned: str) -> bool:
+    """Is there a word in it that any expression or any rule of the shell looks for, or a run that may be encoded?
+
+    An honest string has none when it is read backwards.
+    """
+    if not any(word in _telling() or word[:LENGTH] in _telling() for word in vocabulary(turned)):
+        return b"a" * _LEAST in turned.encode("latin-1", "replace").translate(_CLASS)
+    return True
+
+
+@cache
+def _telling() -> frozenset[str]:
+    lists = ("shell_alarms", "shell_in_company", "english", "function", "addresses")
+    words = all_keys().union(*(word_list(name) for name in lists))
+    return frozenset(word for word in words if len(word) > 2)
 
 
 _REVERSED = re.compile(r"\b(?:revers(?:e|ed|ing)|backwards?|right[ -]to[ -]left)\b", re.IGNORECASE)

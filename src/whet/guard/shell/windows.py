@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from whet.guard.code import flow as code_flow
 from whet.guard.finding import Fact, Hit, Seen
 from whet.guard.hosts import URL, host_of
-from whet.guard.patterns import Pattern, search, shorten, vocabulary
+from whet.guard.literals import vocabulary
+from whet.guard.patterns import Pattern, search, shorten
 from whet.guard.places import places
 from whet.guard.shell.clients import Fetch
 from whet.guard.shell.fetch import severity_of
