@@ -19,10 +19,10 @@ from whet.guard.tables import load_table
         (r"\bsend\b", [["send"]]),
         (r"\b(?:send|post)\b[^\n]{0,40}\bkeys?\b", [["key", "keys"], ["post", "send"]]),
         (r"\bdo\s+not\b", [["do"], ["not"]]),
-        (r"\bdon['’]?t\s+tell", [["tell"], ["dont", "t"], ["don*"]]),
-        (r"\bre(?:ad|write)\w*", [["read", "rewr"]]),
+        (r"\bdon['’]?t\s+tell", [["tell*"], ["dont", "t"], ["don*"]]),
+        (r"\bre(?:ad|write)\w*", [["read*", "rewrite*"]]),
         (r"(?<![\w-])\.env\b", [["env"]]),
-        (r"\b(?:the\s+)?user", [["user"]]),
+        (r"\b(?:the\s+)?user", [["user*"]]),
         (r"send", []),
         (r"\b\w+ing\b", []),
         (r"\b(?:send|[a-z]{2,9})\b", []),
@@ -43,10 +43,10 @@ def test_each_way_of_a_choice_has_its_own_needs() -> None:
     assert derive(r"\bsend\b|\w+") == ((),), "a way that anything may go"
 
 
-def test_words_are_known_by_four_letters_in_lower_case() -> None:
+def test_words_are_known_by_their_beginnings_in_lower_case() -> None:
     assert vocabulary("Ignoring_ALL the 2x2 re-runs!") == {"ignoring", "all", "the", "2x2", "re", "runs"}
     assert vocabulary("Curl_me-now/2x Über…") == {"curl", "me", "now", "2x", "über"}
-    assert Literals([r"\bignore\b"]).met("IGNORING") == {r"\bignore\b"}
+    assert Literals([r"\bignor\w*", r"\bignore\b"]).met("IGNORING") == {r"\bignor\w*"}
 
 
 def test_every_shipped_expression_is_prepared() -> None:
@@ -56,7 +56,7 @@ def test_every_shipped_expression_is_prepared() -> None:
 
 
 def test_an_expression_that_is_not_prepared_is_derived() -> None:
-    assert needs(r"\bzanzibar\b") == ((frozenset({"zanz"}),),)
+    assert needs(r"\bzanzibar\b") == ((frozenset({"zanzibar"}),),)
 
 
 def test_what_is_known_of_words_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

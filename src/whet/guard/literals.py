@@ -1,8 +1,8 @@
 """What must stand in a text for an expression to match it, derived from the expression itself.
 
 A need is a set of beginnings of words, one of which must be there: `\\b(?:send|post)\\b.{0,40}\\bkeys?\\b` needs `send` or `post`,
-and `key`. An expression that is a choice has several ways, each with needs of its own. A text is parted into words once, and only the expressions whose needs its words meet are compiled and tried. Words
-are known by their first four letters; a shorter beginning after which the word may go on ends in `*`.
+and `key` or `keys`. An expression that is a choice has several ways, each with needs of its own. A text is parted into words once, and only the expressions whose needs its words meet are compiled and tried. Words
+are known by their first eight letters; a shorter beginning after which the word may go on ends in `*`.
 
 Deriving takes longer than matching: what every shipped expression needs is prepared in `data/literals.json`, which
 `benchmarks/literals.py` writes and a test compares. An expression that is not in there is derived when it is first used.
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Needs = tuple[tuple[frozenset[str], ...], ...]
 """The ways to match an expression, each with what it needs."""
 FLAGS = re.IGNORECASE | re.MULTILINE
-LENGTH = 4
+LENGTH = 8
 """Letters of a word that are looked at."""
 _KNOWN = 100_000
 _NEEDS = 3
@@ -101,15 +101,18 @@ class Literals:
             bits, rarest = self._known[word]
             if bits & wanted:
                 telling[word] = bits, tuple(one for one in rarest if one in where)
-        met: list[int] = []
+        rare = {word for word, (_, rarest) in telling.items() if rarest}
+        met = [0] * len(rows)
         for number, row in enumerate(words):
+            if rare.isdisjoint(row):
+                continue
             mask = 0
             for word in telling.keys() & row:
                 bits, rarest = telling[word]
                 mask |= bits
                 for one in rarest:
                     where[one].append(number)
-            met.append(mask)
+            met[number] = mask
         chosen: dict[str, set[int]] = {}
         for regex, rarest_, mask in live:
             if numbers := [number for number in where[rarest_] if met[number] & mask == mask]:
@@ -158,10 +161,10 @@ def _prepared() -> dict[str, list[list[list[str]]]]:
 
 
 @cache
-def all_keys() -> frozenset[str]:
-    """How the words begin that any shipped expression looks for, except those that may go on after fewer letters."""
+def all_beginnings() -> frozenset[str]:
+    """The first four letters of the words that any shipped expression looks for; words of fewer letters are whole."""
     keys = (key for ways in _prepared().values() for way in ways for need in way for key in need)
-    return frozenset(key for key in keys if key[-1] != "*")
+    return frozenset(key[:4] for key in keys if "*" not in key[:4])
 
 
 def derive(regex: str) -> Needs:
@@ -189,7 +192,7 @@ def _implies(one: frozenset[str], other: frozenset[str]) -> bool:
 
 def _cost(need: frozenset[str]) -> int:
     """How many texts may meet a need, roughly."""
-    return sum(8 if key in _COMMON or (key[-1] == "*" and len(key) < 3) else 1 + 2 * (key[-1] == "*") for key in need)
+    return sum(8 if key in _COMMON or (key[-1] == "*" and len(key) < 3) else 3 if key[3:] == "*" else 1 for key in need)
 
 
 _Open = frozenset[str] | None

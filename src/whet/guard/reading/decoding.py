@@ -12,7 +12,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from whet.guard.literals import LENGTH, all_keys, vocabulary
+from whet.guard.literals import all_beginnings, vocabulary
 from whet.guard.reading import encodings, kinds
 from whet.guard.tables import word_list
 
@@ -498,7 +498,7 @@ def _says_something(turned: str) -> bool:
 
     An honest string has none when it is read backwards.
     """
-    if not any(word in _telling() or word[:LENGTH] in _telling() for word in vocabulary(turned)):
+    if not any(word in _telling() or word[:4] in _telling() for word in vocabulary(turned)):
         return b"a" * _LEAST in turned.encode("latin-1", "replace").translate(_CLASS)
     return True
 
@@ -506,7 +506,7 @@ def _says_something(turned: str) -> bool:
 @cache
 def _telling() -> frozenset[str]:
     lists = ("shell_alarms", "shell_in_company", "english", "function", "addresses")
-    words = all_keys().union(*(word_list(name) for name in lists))
+    words = all_beginnings().union(*(word_list(name) for name in lists))
     return frozenset(word for word in words if len(word) > 2)
 
 
