@@ -21,7 +21,7 @@ SKILLS = {
     ".agents/skills/api-errors": (
         "Shape the errors of an HTTP API: status, code, message, and what the caller can do. Use when a call fails.",
         "required_environment_variables:\n  - name: NO_SUCH_KEY\n    prompt: The key of the staging API\n",
-        "Say which field is wrong.\n",
+        "Say which field is wrong:\n\n- name it by its path in the body, and say what would have been right there\n",
     ),
     ".claude/skills/flaky-tests": ("Find out why a test fails only sometimes.", "", "Run it a hundred times.\n"),
 }
@@ -98,5 +98,6 @@ def screens(machine: Machine, columns: int) -> Iterator[tuple[str, str]]:
 def _text(lines: list[str], machine: Machine) -> str:
     """The screen, with what differs from run to run made equal, in as many columns."""
     text = "\n".join([*lines, ""]).replace(str(machine.home), "~")
+    text = re.sub(r"(?s)  Programs of skills run [^]]*\[sandbox\]", "  (the sandbox of this machine) [sandbox]", text)
     text = re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d", "2026-01-02 03:04", text)
     return re.sub(r"\b[0-9a-f]{10}\b", "0123456789", text)

@@ -128,15 +128,17 @@ def test_what_the_policy_asks_about_needs_a_reason(machine: Machine, tmp_path: P
     ]
     question = "The policy needs your approval for ports. Reason (empty keeps it out): "
     with Terminal(machine, "install", shop.url) as terminal:
-        code, lines = terminal.until("keeps it out): ").types("").end()
-    assert (code, lines[:6], machine.names()) == (3, [*shown, question.rstrip()], [])
+        code, lines = terminal.until("keeps it out): ").types("n").end()
+    assert (code, lines[:6], machine.names()) == (3, [*shown, f"{question}n"], [])
     with Terminal(machine, "install", shop.url) as terminal:
-        terminal.until("keeps it out): ").types("Read it.").until("[Y/n] ").types("y")
+        terminal.until("keeps it out): ").types("y").until("keeps it out): ", 2).types("Read it.")
+        terminal.until("[Y/n] ").types("y")
         assert terminal.end() == (
             0,
             [
                 *shown,
-                f"{question}Read it.",
+                f"{question}y",
+                "Reason (empty keeps it out): Read it.",
                 "Install 1 skill? [Y/n] y",
                 f"Installed ports {head}  caution",
                 "  Let in against the policy: Read it.",

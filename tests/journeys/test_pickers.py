@@ -38,17 +38,17 @@ def test_several_skills_of_a_repository_are_chosen(machine: Machine, shop: str) 
     with Terminal(machine, "install", shop) as terminal:
         terminal.until("Esc leaves")
         assert terminal.now() == [
-            "Which skills?  0 of 4 chosen",
+            "Which skills?",
             "> [ ] docx    Works with docx files.",
             "  [ ] notes   Works with notes files.",
             "  [ ] pdf     Works with pdf files.",
             "  [ ] review  Works with review files.",
             "arrows move, type to filter, space marks, Enter chooses, Esc leaves",
         ]
-        terminal.press(DOWN, " ", DOWN, " ").until("2 of 4 chosen").press(ENTER).until("[Y/n] ").types("y")
+        terminal.press(DOWN, " ", DOWN, " ").until("2 of 4 marked").press(ENTER).until("[Y/n] ").types("y")
         code, lines = terminal.end()
     assert (code, machine.names()) == (0, ["notes", "pdf"])
-    assert not [line for line in lines if "chosen" in line]
+    assert not [line for line in lines if "marked" in line]
 
 
 def test_what_is_typed_filters_and_the_cursor_is_enough(machine: Machine, shop: str) -> None:

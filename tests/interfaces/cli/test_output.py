@@ -62,6 +62,18 @@ def test_a_table_fits_the_terminal() -> None:
     assert max(map(width, screen.text().splitlines())) <= 24
 
 
+def test_wide_columns_of_a_table_make_room_for_the_last() -> None:
+    screen = terminal(40)
+    screen.table(("A", "B", "C"), [("a" * 30, "b" * 12, "the last column")])
+    assert screen.text() == "A         B         C\naaaaaaa…  bbbbbbb…  the last column\n"
+
+
+def test_facts_are_wrapped_below_themselves() -> None:
+    screen = terminal(26)
+    screen.facts([("label", "one two three four five six"), ("none", "")], 6)
+    assert screen.text() == "label one two three four\n      five six\nnone  \n"
+
+
 def test_a_table_on_a_pipe_is_not_cut() -> None:
     screen = Screen(tty=False, colour=False, columns=10)
     screen.table(("A", "B"), [("x", "words that go on and on")])

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whet.interfaces.cli.text import clean, clean_block, clean_json, pad, plural, shorten, width, wrap
+from whet.interfaces.cli.text import clean, clean_block, clean_json, pad, plural, shorten, width, wrap, wrap_markdown
 
 TEXT = st.text(st.characters(codec=None), max_size=60)
 ONE_WAY = st.text(
@@ -114,3 +114,23 @@ def test_wrapping_keeps_every_word(text: str, limit: int) -> None:
 
 def test_plural_counts() -> None:
     assert [plural(count, "skill") for count in (0, 1, 2, 1234)] == ["0 skills", "1 skill", "2 skills", "1,234 skills"]
+
+
+def test_long_lines_of_markdown_are_wrapped_but_not_code_and_tables() -> None:
+    text = (
+        "one two three four five\n- one two three four five\n> one two three four five\n"
+        "```\none two three four five\n```\n"
+        "| one two three four five |\n    one two three four five\nshort\n"
+    )
+    assert wrap_markdown(text, 22) == (
+        "one two three four\nfive\n- one two three four\n  five\n> one two three four\n> five\n```\n"
+        "one two three four five\n```\n| one two three four five |\n    one two three four five\nshort\n"
+    )
+
+
+def test_a_command_in_a_sentence_stays_whole() -> None:
+    assert wrap("Run `whet guard trust --yes` (or `x y`) now.", 20) == [
+        "Run",
+        "`whet guard trust --yes`",
+        "(or `x y`) now.",
+    ]

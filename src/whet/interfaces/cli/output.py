@@ -22,6 +22,10 @@ Style = Literal["bold", "dim", "red", "green", "yellow", "cyan"]
 _CODES: dict[str, str] = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 SEVERITY_STYLES: dict[str, Style] = {"error": "red", "warning": "yellow", "info": "cyan"}
 
+_LAST = 20
+"""Columns of a terminal that the last column of a table gets at least, as long as the others have `_NARROW`."""
+_NARROW = 8
+
 PIPE_GONE = 141
 """What a shell reports of a program that ended because nobody read its output any more."""
 
@@ -87,15 +91,21 @@ class Screen:
         """Add columns under their headings; the last one is as long as it is, or as the terminal allows."""
         rows = [[clean(cell) for cell in row] for row in rows]
         widths = [max(width(row[at]) for row in (heads, *rows)) for at in range(len(heads) - 1)]
+        while self.tty and sum(widths) + 2 * len(widths) > self.columns - _LAST and max(widths) > _NARROW:
+            widths[widths.index(max(widths))] -= 1
         used = sum(widths) + 2 * len(widths)
         for number, row in enumerate((heads, *rows)):
-            cells = [*map(pad, row, widths), self.fit(row[-1], used)]
+            cells = [*map(pad, map(shorten, row, widths), widths), self.fit(row[-1], used)]
             self.line("  ".join(self.paint(cell, "bold") if number == 0 else cell for cell in cells).rstrip())
 
     def facts(self, facts: Iterable[tuple[str, str]], column: int) -> None:
         """Add a line for each label and what stands behind it."""
         for label, text in facts:
-            self.line(f"{self.paint(label.ljust(column), 'dim')}{text}")
+            lead = self.paint(label.ljust(column), "dim")
+            if "\x1b" in text or not text:  # painted, and short
+                self.line(f"{lead}{text}")
+            else:
+                self.paragraph(text, column, lead)
 
     def grid(self, heads: Sequence[str], rows: Sequence[Sequence[str]], empty: str = "") -> None:
         """Add a table for a terminal; for a program a line for each row, with tabs between its cells.

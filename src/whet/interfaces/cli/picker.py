@@ -149,7 +149,7 @@ def _draw(title: str, state: _List, env: Mapping[str, str]) -> str:
     shown = state.shown
     room = max(min(_ROWS, _terminal_rows() - 5), 3)
     first = min(max(state.at - room // 2, 0), max(len(shown) - room, 0))
-    marked = f"  {len(state.marked)} of {len(state.choices)} chosen" if state.many else ""
+    marked = f"  {len(state.marked)} of {len(state.choices)} marked" if state.marked else ""
     screen.line(f"{screen.paint(screen.fit(title, 24), 'bold')}{screen.paint(marked, 'dim')}")
     if state.typing:
         screen.line(f"filter: {screen.fit(state.filter, 9)}")

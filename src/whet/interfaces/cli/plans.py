@@ -139,7 +139,7 @@ def _ask_agreement(plan: Plan, verb: str, override: str, env: Mapping[str, str])
     review = screen.text() if doing or waiting else ""
     if waiting:
         names = ", ".join(clean(step.name) for step in waiting)
-        override = ask(f"{review}The policy needs your approval for {names}. Reason (empty keeps it out): ")
+        override = _ask_reason(f"{review}The policy needs your approval for {names}. Reason (empty keeps it out): ")
         doing, review = doing + (waiting if override else []), ""
     changed = [step for step in doing if step.before and step.after]
 
@@ -153,6 +153,13 @@ def _ask_agreement(plan: Plan, verb: str, override: str, env: Mapping[str, str])
     if doing and not agree(question, show=show if changed else None):
         raise RefusedError("not-agreed", "It was not agreed to.", hint="Nothing was changed.")
     return override
+
+
+def _ask_reason(question: str) -> str:
+    """Why something may come in; "" for a no. A bare yes is no reason."""
+    while (said := ask(question)).lower() in ("y", "yes"):
+        question = "Reason (empty keeps it out): "
+    return "" if said.lower() in ("n", "no") else said
 
 
 def _difference(plan: Plan, step: Step) -> str:

@@ -124,18 +124,17 @@ def progress(context: Context, options: Namespace) -> Iterator[Library]:
 def format_progress(done_so_far: Progress, seconds: float = 0.0) -> str:
     """The progress in one line: a bar where the end is known, else what has come so far; with the rate."""
     what, done, total, unit = done_so_far
-    amount = _amount(done, unit)
-    rate = f", {_amount(int(done / seconds), unit)}/s" if seconds >= 1 and done >= seconds else ""
+    speed = int(done / seconds) if seconds >= 1 else 0
+    rate = f", {_size(speed) if unit == 'bytes' else f'{speed:,}'}/s" if speed else ""
     if total <= 0:
-        return f"{clean(what)}: {amount}{rate}"
+        return f"{clean(what)}: {_size(done) if unit == 'bytes' else plural(done, unit.removesuffix('s'))}{rate}"
     filled = min(_BAR, done * _BAR // total)
-    shown = f"{amount} of {_amount(total, unit)}{rate}"
+    sizes = (_size(done), _size(total)) if unit == "bytes" else (f"{done:,}", plural(total, unit.removesuffix("s")))
+    shown = f"{' of '.join(sizes)}{rate}"
     return f"[{'#' * filled}{' ' * (_BAR - filled)}] {min(100, done * 100 // total):>3} %  {clean(what)}: {shown}"
 
 
-def _amount(count: int, unit: str) -> str:
-    if unit != "bytes":
-        return plural(count, unit.removesuffix("s"))
+def _size(count: int) -> str:
     return f"{count / _MEGABYTE:.1f} MB" if count >= _MEGABYTE else f"{count / _KILOBYTE:.0f} kB"
 
 

@@ -94,6 +94,24 @@ def wrap(text: str, limit: int) -> list[str]:
     return [*lines, line] if line else lines
 
 
+def wrap_markdown(text: str, limit: int) -> str:
+    """The text with its long lines wrapped, but for code and tables; what follows a mark of a list stays below it."""
+    lines, fence = [], ""
+    for line in text.split("\n"):
+        mark = line.strip()[:3]
+        if mark in ("```", "~~~") and fence in ("", mark):
+            fence = "" if fence else mark
+        found = re.match(r" {0,8}(?:[-*+] |\d+[.)] |> )?", line)
+        indent = len(found[0]) if found else 0
+        if fence or width(line) <= limit or line.lstrip().startswith("|") or line.startswith("    "):
+            lines.append(line)
+            continue
+        first, *others = wrap(line[indent:], max(limit - indent, 20)) or [""]
+        quote = line[:indent] if line[:indent].strip() == ">" else " " * indent
+        lines += [line[:indent] + first, *(quote + other for other in others)]
+    return "\n".join(lines)
+
+
 def plural(count: int, noun: str) -> str:
     """`1 skill`, `2 skills`, `2 entries`."""
     many = f"{noun[:-1]}ies" if noun.endswith("ry") else f"{noun}s"

@@ -9,7 +9,7 @@ from whet.errors import NotFoundError
 from whet.interfaces.cli.context import Answer, Command
 from whet.interfaces.cli.parser import number
 from whet.interfaces.cli.rendering import DECISIONS, VERDICTS, render_findings, render_report
-from whet.interfaces.cli.text import clean, clean_block, is_printable, pad, plural, short_revision, width
+from whet.interfaces.cli.text import clean, clean_block, is_printable, pad, plural, short_revision, width, wrap_markdown
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -226,7 +226,8 @@ def render_show(view: SkillView, screen: Screen, _options: Namespace) -> None:
     screen.line()
     screen.facts(_facts(view, screen), _LABEL)
     _render_rule(screen)
-    screen.line(clean_block(view.content).strip("\n"))
+    text = clean_block(view.content).strip("\n")
+    screen.line(wrap_markdown(text, screen.columns) if screen.tty else text)
     _render_foot(view, screen)
     _render_pages(view, screen)
 
