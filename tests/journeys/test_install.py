@@ -356,13 +356,13 @@ def taken_back(team: Team, second: str) -> None:
     """What is uninstalled is gone from the lock, and comes back with it."""
     machine = team.mine
     locked = machine.locked()
-    assert machine.says("uninstall", "pdf")[:2] == (0, f"Uninstalled pdf {team.first[:10]}\n")
+    assert machine.says("uninstall", "pdf")[:2] == (0, f"Removed pdf {team.first[:10]}\n")
     assert ("pdf" in machine.names(), "skills/pdf" in machine.locked()) == (False, False)
     number = machine.ask("history", "pdf")["entries"][-1]["id"]
     assert machine.ask("undo", str(number))["success"]
     assert (machine.text("pdf"), machine.locked()) == (skill("pdf", BODIES)["SKILL.md"], locked)
     code, out, _ = machine.says("uninstall", "deploy", "review")
-    gone = [f"Uninstalled {name} {second[:10]}\n  Your edits go with it.\n" for name in ("deploy", "review")]
+    gone = [f"Removed {name} {second[:10]}\n  Your edits go with it.\n" for name in ("deploy", "review")]
     assert (code, out) == (0, "".join(gone))
     assert machine.ask("uninstall", "deploy", code=1)["code"] == "not-installed"
     assert [record["action"] for record in machine.ask("audit", "--log")["records"]].count("uninstall") == 3

@@ -112,7 +112,21 @@ def test_the_plan_is_shown_and_nothing_is_done_without_a_yes(machine: Machine, t
             ],
         )
     with Terminal(machine, "remove", "notes", "--yes") as terminal:
-        assert terminal.end() == (0, [f"Uninstalled notes {new}", "hint: `whet undo notes` brings notes back."])
+        assert terminal.end() == (0, [f"Removed notes {new}", "hint: `whet undo notes` brings notes back."])
+
+
+def test_a_skill_that_is_not_installed_is_removed_with_a_question_too(machine: Machine) -> None:
+    path = machine.root / "mine"
+    path.mkdir(parents=True)
+    (path / "SKILL.md").write_text(main("mine"), encoding="utf-8")
+    asked = [f"  mine, not installed: {path}", "Remove 1 skill? [Y/n]"]
+    with Terminal(machine, "remove", "mine") as terminal:
+        code, lines = terminal.until("[Y/n] ").types("n").end()
+    assert (code, lines[:2], path.exists()) == (3, [asked[0], f"{asked[1]} n"], True)
+    with Terminal(machine, "remove", "mine") as terminal:
+        code, lines = terminal.until("[Y/n] ").types("y").end()
+    removed = "Removed mine; `whet undo mine` brings it back."
+    assert (code, lines, path.exists()) == (0, [asked[0], f"{asked[1]} y", removed], False)
 
 
 def test_what_the_policy_asks_about_needs_a_reason(machine: Machine, tmp_path: Path) -> None:

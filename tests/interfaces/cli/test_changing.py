@@ -135,7 +135,7 @@ def test_rename_remove_and_undo(deploy: Path, whet: Callable[..., CompletedProce
     ship = deploy.with_name("ship")
     assert printed(whet("skill", "rename", "deploy", "ship")) == (0, f"{ship}\n", "deploy is now ship, version 2.\n")
     assert os.listdir(deploy.parent) == ["ship"]
-    gone = "Deleted ship; `whet undo ship` brings it back.\n"
+    gone = "Removed ship; `whet undo ship` brings it back.\n"
     assert printed(whet("remove", "ship", "--reason", "Not needed.")) == (0, "", gone)
     assert os.listdir(deploy.parent) == []
     back = "Undid change 4 (delete): ship is back.\nhint: `whet undo 5` undoes this.\n"

@@ -57,9 +57,9 @@ def test_remove_does_what_fits_the_origin_and_says_which(
     ]
     assert names(own) == ["alpha", "beta", "mine"]
     run = whet("remove", "alpha", "mine")
-    assert (run.returncode, run.stdout.split()[:2]) == (0, ["Uninstalled", "alpha"])
+    assert (run.returncode, run.stdout.split()[:2]) == (0, ["Removed", "alpha"])
     assert run.stderr == (
-        "Deleted mine; `whet undo mine` brings it back.\nhint: `whet undo alpha` brings alpha back.\n"
+        "Removed mine; `whet undo mine` brings it back.\nhint: `whet undo alpha` brings alpha back.\n"
     )
     assert names(own) == ["beta"]
     assert [skill["name"] for skill in ask("sources", "verify")["skills"]] == ["beta"]

@@ -34,7 +34,7 @@ _DONE = {
     "merge": "Merged",
     "adopt": "Adopted",
     "restore": "Restored",
-    "uninstall": "Uninstalled",
+    "uninstall": "Removed",
     "keep": "Kept",
 }
 _CODES = {"blocked": 3, "ask": 3, "conflict": 1}

@@ -189,9 +189,7 @@ def render_why(origin: Origin, screen: Screen, _options: Namespace) -> None:
 COMMANDS = {
     "install": Command(configure_install, run_install),
     "update": Command(configure_update, run_update),
-    "uninstall": Command(
-        configure_uninstall, planned("Uninstall", lambda s, o: s.plan_uninstall(*o.names, here=o.here))
-    ),
+    "uninstall": Command(configure_uninstall, planned("Remove", lambda s, o: s.plan_uninstall(*o.names, here=o.here))),
     "sources adopt": Command(
         configure_adopt,
         planned(

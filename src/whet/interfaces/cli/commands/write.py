@@ -7,11 +7,12 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.authoring.writer import USER, Provenance, TreeChange
-from whet.errors import NotFoundError, UsageError
+from whet.errors import NotFoundError, RefusedError, UsageError
 from whet.interfaces.cli.arguments import misuse, read_data, read_text, reason_option, require, skill_argument
 from whet.interfaces.cli.changes import change, change_options, name_version, render_change, telling
 from whet.interfaces.cli.context import Answer, Command
 from whet.interfaces.cli.plans import plan_options, run_plan
+from whet.interfaces.cli.terminal import agree, can_ask
 from whet.interfaces.cli.text import clean, plural
 
 if TYPE_CHECKING:
@@ -165,8 +166,8 @@ class RemovedSkill(NamedTuple):
 
 def configure_remove(parser: Parser) -> None:
     parser.details = (
-        "An installed skill is uninstalled: its files and its entry in the lock go. A skill of your own is deleted. "
-        "Either way the history keeps everything it held, edits too, and `whet undo NAME` brings it back."
+        "Of an installed skill, the files and the entry in the lock go; of any other skill, the files. "
+        "The history keeps everything it held, edits too, and `whet undo NAME` brings it back."
     )
     parser.positional("names", "NAME", "The skills.", many=True)
     parser.option("--archive", text="Put it away as the curator does; a pinned skill is refused.")
@@ -204,9 +205,13 @@ def _remove(context: Context, options: Namespace, how: str, names: list[str], *,
     library = context.library
     if how == "uninstalled":
         options.here = here
-        return [run_plan(context, options, lambda sources: sources.plan_uninstall(*names, here=here), "Uninstall")]
+        return [run_plan(context, options, lambda sources: sources.plan_uninstall(*names, here=here), "Remove")]
     if options.dry_run:
         return [Answer(names, partial(_render_planned, how=how), key=f"would_be_{how}")]
+    if can_ask(options):
+        rows = "".join(f"  {clean(name)}, not installed: {clean(library.card(name).location)}\n" for name in names)
+        if not agree(f"{rows}Remove {plural(len(names), 'skill')}?"):
+            raise RefusedError("not-agreed", "You said no.", hint="Nothing was changed.")
     if how == "archived":
         return [Answer(library.learning.archive(name, options.reason), render_archive) for name in names]
     operations = [{"action": "delete", "name": name} for name in names]
@@ -232,7 +237,7 @@ def render_removed(removed: Removed, screen: Screen, options: Namespace) -> None
 def render_deleted(changes: Changes, screen: Screen, _options: Namespace) -> None:
     names = [change.skill for change in changes.changes]
     back = f"`whet undo {names[0]}` brings it back" if len(names) == 1 else "`whet undo` brings them back"
-    render_change(changes, screen, f"Deleted {', '.join(names)}; {back}.", path=False)
+    render_change(changes, screen, f"Removed {', '.join(names)}; {back}.", path=False)
 
 
 def configure_delete(parser: Parser) -> None:
