@@ -1,0 +1,35 @@
+"""Scripts in many styles and languages that steal, stay, dig, destroy or open a door: none of them passes."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from tiers import thinned
+
+from whet.guard.finding import LABELS
+from whet.guard.scan import scan
+from whet.skill.tree import Item
+
+PARTS = 10
+SKILL = b"---\nname: demo\ndescription: Helps with everyday project chores. Use when asked.\n---\nRun the script.\n"
+
+
+@cache
+def scripts() -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("programs.yaml").read_text("utf-8"))
+    return found
+
+
+@pytest.mark.parametrize("part", thinned(range(PARTS), 3))
+def test_a_script_that_harms_is_found(part: int) -> None:
+    chosen = list(scripts().items())[part::PARTS]
+    verdicts = {
+        name: scan({"SKILL.md": Item(SKILL), f"scripts/{name}": Item(row["text"].encode())}).verdict
+        for name, row in chosen
+    }
+    weaker = [name for name, row in chosen if LABELS.index(verdicts[name]) < LABELS.index(row["expect"])]
+    assert weaker == []
