@@ -37,10 +37,11 @@ def _stores(marks: frozenset[Mark]) -> frozenset[Mark]:
 def judge_kept(marks: frozenset[Mark], where: str) -> Iterator[Judgement]:
     """Report a value that is written or shown and holds the keys of several services or several stores of secrets."""
     keys, stores = frozenset(mark for mark in marks if mark.kind == "key"), _stores(marks)
-    if len({owner(mark.subject) for mark in keys}) > 2 or len({mark.what for mark in stores}) > 1:
-        yield Judgement(
-            "gathers-secrets", None, where, f"It puts several secrets into one place: {_told(stores or keys)}"
-        )
+    several = len({mark.what for mark in stores}) > 1
+    if several or len({owner(mark.subject) for mark in keys}) > 2:
+        hidden = several and where.startswith(("/tmp/.", "/var/tmp/", "/dev/shm/"))  # noqa: S108  of the scanned program
+        message = f"It puts several secrets into one place: {_told(stores or keys)}"
+        yield Judgement("gathers-secrets", "critical" if hidden else None, where, message)
 
 
 def judge_gathered(marks: frozenset[Mark]) -> Iterator[Judgement]:
