@@ -105,7 +105,7 @@ class Pool:
 
     @cached_property
     def vectors(self) -> Floats:
-        """One row for each skill: read from the file given, or computed and kept there when it is not there yet."""
+        """One row for each skill: read from the file given, or computed and kept there when it does not exist yet."""
         if self._vectors and os.path.exists(self._vectors):
             read = np.load(self._vectors).astype(np.float32)
             if read.shape != (len(self.skills), SIZE):

@@ -122,7 +122,7 @@ def _change(pair: Mapping[str, Any], path: str) -> Change:
 
 
 def _lines(value: Any) -> list[str]:
-    """A file of the corpus as lines; none for what is no text."""
+    """A file of the corpus as lines; none for what is not text."""
     match value:
         case str():
             return value.splitlines()

@@ -45,7 +45,7 @@ def read_value(kind: Any, value: Any, where: str) -> Any:
     """
     if hasattr(kind, "_fields"):
         if not isinstance(value, dict) or set(value) != set(kind._fields):
-            raise ValueError(f"{where} does not have the fields it should have")
+            raise ValueError(f"{where} does not have the expected fields")
         hints = get_type_hints(kind)
         return kind(**{name: read_value(hints[name], value[name], f"{where}.{name}") for name in kind._fields})
     if get_origin(kind) is Literal:
@@ -59,7 +59,7 @@ def read_value(kind: Any, value: Any, where: str) -> Any:
     else:
         good = type(value) is kind
     if not good:
-        raise ValueError(f"{where} is not what it should be")
+        raise ValueError(f"{where} does not have the expected form")
     return value
 
 

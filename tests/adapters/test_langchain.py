@@ -272,7 +272,7 @@ def test_the_agent_goes_on_when_the_skills_cannot_be_listed(world: World) -> Non
     assert bot.say(MESSAGE)[-1].text == "Done."
     assert [message.content for message in bot.seen[0][0]] == [
         f"You keep a shop.\n\nThe skills cannot be listed now. {why}",
-        f"{MESSAGE}\n\nNo skill could be looked for. {why}",
+        f"{MESSAGE}\n\nWhet could not search for skills. {why}",
     ]
 
 

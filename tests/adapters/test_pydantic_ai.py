@@ -210,7 +210,7 @@ def test_the_agent_goes_on_when_the_skills_cannot_be_listed(world: World) -> Non
 
     assert ran(agent(toolset, model), MESSAGE).output == "Done."
     assert seen == [
-        f"You keep a shop.\n\nThe skills cannot be listed now. {why}\n\nNo skill could be looked for. {why}",
+        f"You keep a shop.\n\nThe skills cannot be listed now. {why}\n\nWhet could not search for skills. {why}",
     ]
 
 

@@ -113,7 +113,7 @@ class World:
                 "count": 1,
                 "total": 1,
                 "next": None,
-                "hint": "Open one with its name to read its instructions.",
+                "hint": "Open a skill by name to read its instructions.",
             },
             {"success": True, **known, **scope, **view},
             {

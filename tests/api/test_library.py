@@ -346,7 +346,7 @@ def test_what_a_file_switches_off_a_command_cannot_switch_on(world: World) -> No
     world.skill("home/.agents/skills/one")
     world.config('disabled = ["one"]')
     answer = world.library().settings.enable("one").to_json()
-    assert (answer["enabled"], answer["hint"]) == (False, "It is still switched off by config.toml.")
+    assert (answer["enabled"], answer["hint"]) == (False, "It is still disabled by config.toml.")
 
 
 def test_a_skill_that_is_gone_can_still_be_switched_on(world: World) -> None:

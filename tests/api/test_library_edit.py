@@ -118,10 +118,10 @@ def test_a_conversation_is_warned_when_it_changes_what_it_has_not_seen(library: 
     library.edit.apply([DEPLOY])
     session = library.session()
     change = {"action": "patch", "name": "deploy", "find": "then ship", "replace": "then ship it"}
-    assert "deploy was changed without having been viewed." in session.manage(change).notes
+    assert "deploy was changed without being viewed first." in session.manage(change).notes
     session.view("deploy")
     back = {"action": "patch", "name": "deploy", "find": "then ship it", "replace": "then ship"}
-    assert "deploy was changed without having been viewed." not in session.manage(back).notes
+    assert "deploy was changed without being viewed first." not in session.manage(back).notes
 
 
 def test_a_conversation_counts_what_it_uses(library: Library) -> None:
@@ -151,7 +151,7 @@ def test_the_doctor_tells_of_an_interrupted_change_and_settles_it(library: Libra
     with FileLock(lock_path(library.workspace.place.state, "skill", path), timeout=1):  # as if its writer were alive
         assert "interrupted-change" in [entry.code for entry in library.doctor()]
         assert library.settle() == ()
-    assert library.repair().to_json()["repaired"] == ["A change of deploy was not complete and was taken back."]
+    assert library.repair().to_json()["repaired"] == ["A change to deploy was incomplete; it is undone."]
     assert "interrupted-change" not in [entry.code for entry in library.doctor()]
     assert library.skills().total == 1
 

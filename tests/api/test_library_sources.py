@@ -308,7 +308,7 @@ def test_who_names_a_directory_like_a_repository_is_told_how_to_write_it(machine
     for ask in (library.sources.plan_install, library.sources.inspect):
         with pytest.raises(WhetError) as caught:
             ask("acme/skills")
-        assert (caught.value.code, caught.value.hint.endswith(" Write ./acme/skills for the directory.")) == (
+        assert (caught.value.code, caught.value.hint.endswith(" Write ./acme/skills to use the directory.")) == (
             "no-git",
             True,
         )

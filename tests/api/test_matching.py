@@ -229,14 +229,14 @@ def test_a_skill_that_fits_and_is_hidden_is_told_of(world: World) -> None:
     ship = ("fits-but-hidden", "ship-it fits, but only a person may invoke it.", "Type /ship-it.")
     assert notes("ship the shop to production") == [ship]
     assert library.find("ship the shop to production", caller=PERSON).to_json()["notes"] == []
-    rust = "rust-tides fits, but is not offered: It is for files matching *.rs."
+    rust = "rust-tides fits but is not offered: It is for files matching *.rs."
     python = Caller(model=True, files=("main.py",))
-    assert notes("tell the tides with rust", python) == [("fits-but-hidden", rust, "Open such a file.")]
+    assert notes("tell the tides with rust", python) == [("fits-but-hidden", rust, "Open a matching file.")]
     assert notes("tell the tides with rust") == []
     library.settings.disable("rust-tides")
-    off = "rust-tides fits, but is not offered: Switched off by whet skill disable."
+    off = "rust-tides fits but is not offered: Disabled by whet skill disable."
     assert notes("tell the tides with rust") == [
-        ("fits-but-hidden", off, "Run `whet skill enable rust-tides` to have it back.")
+        ("fits-but-hidden", off, "Run `whet skill enable rust-tides` to enable it.")
     ]
     assert library.detect("tell the tides with rust").to_json()["notes"][0]["path"] == f"{path}/SKILL.md"
     assert notes("fill in this pdf form") == []
@@ -337,8 +337,8 @@ def test_why_a_skill_comes_up_or_does_not(world: World) -> None:
     assert (about["rank"], about["decision"], about["instead"]) == (1, "none", None)
     assert about["hidden"] == {
         "code": "explicit-only",
-        "message": "It says that only a person may invoke it.",
-        "hint": "Ask for it: /ship-it.",
+        "message": "Only a person may invoke it.",
+        "hint": "Type /ship-it.",
     }
     about = library.detect("/ship-it now", skill="ship-it").to_json()["about"]
     assert (about["decision"], about["for"], about["hidden"]) == ("must", ["the message names it"], None)
@@ -539,7 +539,7 @@ def test_a_skill_that_cannot_be_read_is_a_note(world: World, monkeypatch: pytest
     monkeypatch.setattr(Workspace, "read", broken)
     answer = world.library().find("fill in this pdf form and draw a chart").to_json()
     assert (answer["results"][0]["name"], codes(answer)) == ("pdf-forms", ["not-indexed"])
-    assert answer["notes"][0]["message"] == "charts is not found by what it says: It cannot be read."
+    assert answer["notes"][0]["message"] == "charts is not searchable: It cannot be read."
 
 
 def test_libraries_of_other_roots_have_an_index_of_their_own(world: World) -> None:
@@ -736,7 +736,7 @@ def test_a_message_that_no_skill_should_come_up_for(world: World) -> None:
         assert (answer["results"][0]["name"], codes(answer)) == ("backport", ["no-skill-wanted"])
         assert library.session().offer(alike).to_json()["skills"] == []
     about = library.detect(message, skill="backport").to_json()["about"]
-    assert (about["decision"], about["against"]) == ("none", ["much like a message that no skill should come up for"])
+    assert (about["decision"], about["against"]) == ("none", ["similar to a message that needs no skill"])
     assert library.detect("fill in this pdf form").skill == "pdf-forms"
     assert library.detect(f"/backport {message}").skill == "backport"
     assert [(item["skill"], item["message"]) for item in library.learning.list_feedback("").to_json()["feedback"]] == [

@@ -340,8 +340,8 @@ def test_an_open_change_that_is_damaged_is_told_of_and_stops_nobody(world: World
         library.edit.rename("one", "other")
         assert names(library) == {"other", "two"}
         told = [note.message for note in library.doctor() if note.code == "interrupted-change"]
-        assert told == ["A change was interrupted, and what it was about cannot be read: damaged."]
-        assert library.settle() == ("What was begun as damaged cannot be read, and stays as it is.",)
+        assert told == ["A change was interrupted, and its record cannot be read: damaged."]
+        assert library.settle() == ("The interrupted operation damaged cannot be read; it stays as it is.",)
 
 
 SYNCED = (

@@ -26,11 +26,11 @@ NAMES = ["skills_list", "skill_view", "skills_search", "skill_manage", "skill_fe
 BODY = "# Deploy\n\nRun the tests, then ship. See references/checklist.md.\n"
 USAGE = (
     "skills_search finds skills that are not listed here. skill_view with file_path reads a file that a skill "
-    "mentions. When a skill turned out wrong or incomplete, mend it with skill_manage. Tell with skill_feedback "
-    "whether a skill helped. Keep what was worked out as a skill with skill_distill."
+    "mentions. When a skill turns out to be wrong or incomplete, fix it with skill_manage. Report with "
+    "skill_feedback whether a skill helped. Save what you worked out as a skill with skill_distill."
 )
 SHORTENED = 1_024
-OBJECT = 'Give one JSON object, such as {"name": "..."}.'
+OBJECT = 'Pass one JSON object, such as {"name": "..."}.'
 NAME = "The skill's name, as skills_list or skills_search gave it."
 
 
@@ -111,7 +111,7 @@ def test_writes_are_made_or_wait_or_are_not_offered(library: Library, world: Pat
     assert none.call("skill_manage", patch)["code"] == none.call("skill_distill")["code"] == "no-such-tool"
 
     propose = library.tools(writes="propose")
-    assert propose.definitions()[3].description.endswith("A change waits until a person approves it.")
+    assert propose.definitions()[3].description.endswith("A change waits for a person's approval.")
     answer = propose.call("skill_manage", patch)
     assert (answer["success"], answer["staged"], main.read_text()) == (True, True, before)
     (proposal,) = library.proposals.pending().to_json()["proposals"]
@@ -132,7 +132,7 @@ def test_instructions_tell_of_the_skills_and_of_the_tools_that_are_there(library
         "",
         USAGE,
     ]
-    assert library.tools(only=["skills_list"]).instructions() == index, "a tool that is not there is not mentioned"
+    assert library.tools(only=["skills_list"]).instructions() == index, "a tool that does not exist is not mentioned"
 
 
 def test_an_offer_is_made_once_and_only_where_something_fits(library: Library) -> None:
@@ -218,13 +218,18 @@ def test_what_is_nested_too_deep_is_answered(library: Library, levels: int) -> N
     ("name", "arguments", "error", "hint"),
     [
         ("skill_view", "nonsense", "The arguments are not JSON.", OBJECT),
-        ("skill_view", [1], "The arguments are not an object but [1].", OBJECT),
+        ("skill_view", [1], "The arguments must be an object, not [1].", OBJECT),
         ("skill_view", {}, "name is missing.", NAME),
         ("skill_view", {"name": 1}, "name is 1, not text.", NAME),
         ("skill_view", {"nmae": "x"}, "There is no argument 'nmae'.", "Arguments are name, file_path, page."),
-        ("skill_view", {"name": "x", "page": 0}, "page is 0, not a number from 1 on.", "Which page; 1 when left out."),
-        ("skills_list", {"limit": True}, "limit is True, not a number from 1 on.", f"At most; {LISTED}."),
-        ("skills_list", {"limit": 1.5}, "limit is 1.5, not a number from 1 on.", f"At most; {LISTED}."),
+        (
+            "skill_view",
+            {"name": "x", "page": 0},
+            "page is 0, not a number of at least 1.",
+            "The page to read (default 1).",
+        ),
+        ("skills_list", {"limit": True}, "limit is True, not a number of at least 1.", f"At most; {LISTED}."),
+        ("skills_list", {"limit": 1.5}, "limit is 1.5, not a number of at least 1.", f"At most; {LISTED}."),
         (
             "skill_feedback",
             {"name": "x", "outcome": "good"},
@@ -235,13 +240,13 @@ def test_what_is_nested_too_deep_is_answered(library: Library, levels: int) -> N
             "skill_feedback",
             {"name": "deploy", "message": "ship"},
             "fits is missing.",
-            "Say with fits whether the message is for that skill.",
+            "Set fits to say whether the message is for that skill.",
         ),
         (
             "skill_feedback",
             {"fits": True},
-            "It is not said what the feedback is about.",
-            "Give name and outcome, or message and fits, or all of them.",
+            "The feedback does not say what it is about.",
+            "Pass name and outcome, or message and fits, or all of them.",
         ),
     ],
 )
@@ -271,7 +276,7 @@ def test_a_tool_that_breaks_is_an_answer(library: Library, monkeypatch: pytest.M
     assert library.tools().call("skill_view", {"name": "deploy"}) == failure(
         "tool-failed",
         "skill_view failed: MemoryError: no room",
-        "Try again with other arguments; `whet doctor` looks for what is wrong with the library.",
+        "Try again with other arguments; `whet doctor` checks the library for problems.",
     )
 
 

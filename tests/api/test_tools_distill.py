@@ -31,7 +31,7 @@ STEPS = (
 THANKS = "Thanks, that worked."
 TOKENS = 270
 """What the definition may cost, by the estimate, which is a little high: it is paid for in every conversation."""
-HERE = 'Give what was done as messages or as transcript ("## User", "## Assistant", "## Tool: Bash", "## Result").'
+HERE = 'Pass the session as messages or as transcript ("## User", "## Assistant", "## Tool: Bash", "## Result").'
 FIELDS = [("goal", "name"), ("triggers", "description"), ("tools",), ("fork",)]
 
 
@@ -256,13 +256,13 @@ def test_answers_and_messages_may_be_text_as_small_models_write_them(world: Worl
         (
             {"session": "a:b", "transcript": "x"},
             "bad-arguments",
-            "session and transcript are both given.",
-            "Give one of them.",
+            "session and transcript exclude each other.",
+            "Use one of them.",
         ),
         (
             {"distillation": "abcdef012345", "back": True, "answers": {}},
             "bad-arguments",
-            "back is given with something else.",
+            "back cannot be combined with other arguments.",
             "Go back first, then answer.",
         ),
         ({"messages": {}}, "bad-arguments", "messages is {}, not a list.", "The session as API messages."),
@@ -272,17 +272,17 @@ def test_answers_and_messages_may_be_text_as_small_models_write_them(world: Worl
             "There is no argument 'path'.",
             "Arguments are session, messages, transcript, distillation, answers, back, finish, ask.",
         ),
-        ({}, "no-session-waits", "No session waits to be learned from.", HERE),
-        ({"session": "claude-code:nope"}, "no-such-session", "No session 'claude-code:nope' is known.", HERE),
-        ({"session": "current"}, "no-such-session", "Hooks told of no session that goes on here.", HERE),
-        ({"transcript": "Hello."}, "not-a-transcript", "The text is not a transcript: nobody speaks in it.", HERE),
+        ({}, "no-session-waits", "No session is waiting.", HERE),
+        ({"session": "claude-code:nope"}, "no-such-session", "There is no session 'claude-code:nope'.", HERE),
+        ({"session": "current"}, "no-such-session", "Hooks have not reported a current session here.", HERE),
+        ({"transcript": "Hello."}, "not-a-transcript", "The text is not a transcript: it has no speakers.", HERE),
         ({"transcript": ""}, "not-a-transcript", "The text is not a transcript: it is empty.", HERE),
-        ({"transcript": "/etc/passwd"}, "not-a-transcript", "The text is not a transcript: nobody speaks in it.", HERE),
+        ({"transcript": "/etc/passwd"}, "not-a-transcript", "The text is not a transcript: it has no speakers.", HERE),
         (
             {"messages": [1, None, "x", [], {"role": "user", "content": "Hi."}]},
             "nothing-to-distill",
-            "Nothing was done in this session that could be repeated.",
-            "A session is worth a skill when something was done in it that worked.",
+            "Nothing in this session can be repeated.",
+            "A session can become a skill when something in it worked.",
         ),
     ],
 )
@@ -331,7 +331,7 @@ def test_the_newest_that_waits_is_taken(world: World) -> None:
     assert distill(tools, session="")["session"] == "codex:two"
     assert distill(tools, session="codex:one")["session"] == "codex:one"
     hint = refused(tools, session=str(world.project / "one.md"))["hint"]
-    assert hint == "These wait: codex:two, codex:one.", "a path names no session"
+    assert hint == "Waiting sessions: codex:two, codex:one.", "a path names no session"
     distill(tools, distillation=begun["distillation"], finish=True)
     assert world.waiting() == ["one"]
     distill(world.library.tools(writes="propose"), finish=True, answers={"name": "other"})

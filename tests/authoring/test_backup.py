@@ -324,9 +324,9 @@ def test_a_skill_that_no_backup_takes_in_is_damage(tmp_path: Path, monkeypatch: 
         "skills/2/x is a link that leaves its skill.",
         "skills/2/a/x is a link that leaves its skill.",
         "skills/2/x is a file and cannot hold skills/2/x/y.",
-        "skills/2/../x is no path.",
-        "skills/2//x is no path.",
-        "skills/2/a//x is no path.",
+        "skills/2/../x is not a valid path.",
+        "skills/2//x is not a valid path.",
+        "skills/2/a//x is not a valid path.",
         "the skill ~/.agents/skills/evil is too large.",
         "the skill ~/.agents/skills/evil is too large.",
         "the skill ~/.agents/skills/evil is too large.",
@@ -362,13 +362,13 @@ def test_members_that_are_there_twice_belong_nowhere_or_are_packed_oddly_are_dam
         relist(version="1"),
     )
     assert said == [
-        "it does not hold exactly what it lists.",
-        "it does not hold exactly what it lists.",
-        "it is compressed in a way that no backup is.",
-        "files/0 belongs nowhere.",
-        "it does not hold exactly what it lists.",
-        "skills does not have the fields it should have.",
-        "files/0 is not what it should be.",
+        "its content does not match its manifest.",
+        "its content does not match its manifest.",
+        "it uses a compression that Whet does not write.",
+        "files/0 does not belong in a backup.",
+        "its content does not match its manifest.",
+        "skills does not have the expected fields.",
+        "files/0 does not have the expected form.",
         "'list' object has no attribute 'items'.",
         "'>' not supported between instances of 'str' and 'int'.",
     ]
@@ -401,7 +401,7 @@ def test_a_pipe_is_no_backup_and_a_file_whose_name_is_no_text_is_left_out(tmp_pa
         backup.unlink()
         made = library.sources.backup(str(backup))
     assert made.skills == ("review",)
-    assert made.left_out == ("deploy is left out. A file in it has a name that is not text.",)
+    assert made.left_out == ("deploy is left out: one of its file names is not text.",)
 
 
 WRITER = (

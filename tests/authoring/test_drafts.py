@@ -41,7 +41,7 @@ Read the commits.
 
 Write the notes.
 """
-NOTHING = "Nothing changes: the skill is so already."
+NOTHING = "No change: the skill already says this."
 
 
 def tree(text: str | bytes = SKILL, /, **files: bytes) -> Tree:
@@ -82,9 +82,7 @@ def test_a_bare_body_gets_frontmatter() -> None:
 def test_a_new_skill_is_called_by_its_slug_and_says_so() -> None:
     draft = create("Release Notes!", description=ABOUT, body="Read.")
     assert text(draft).startswith("---\nname: release-notes\n")
-    assert draft.warnings == (
-        "The skill is called release-notes, because 'Release Notes!' cannot be the name of a skill.",
-    )
+    assert draft.warnings == ("The skill is named release-notes, because 'Release Notes!' is not a valid skill name.",)
 
 
 def test_a_whole_document_keeps_its_keys() -> None:
@@ -106,8 +104,8 @@ def test_the_given_name_and_description_win_over_those_of_the_document() -> None
         ["name: other", "description: Use when B."],
     )
     assert draft.warnings[:2] == (
-        "The document says 'notes'; the skill is called other.",
-        "The description that was given replaces the one of the document.",
+        "The document has the name 'notes'; the skill is named other.",
+        "The description you passed replaces the one in the document.",
     )
 
 
@@ -115,7 +113,7 @@ def test_values_that_are_not_yaml_are_put_in_quotes() -> None:
     body = "---\nname: notes\ndescription: Use when: notes are due\nlicense: 'MIT'\n---\nRead.\n"
     draft = create("notes", description="", body=body)
     assert rows(draft, body)[1][0] == 'description: "Use when: notes are due"'
-    assert draft.warnings[0] == "Values of the frontmatter were put in quotes; without them it is not YAML."
+    assert draft.warnings[0] == "Frontmatter values were quoted to make them valid YAML."
 
 
 def test_values_below_metadata_are_put_in_quotes_too() -> None:
@@ -133,7 +131,7 @@ def test_a_document_that_cannot_be_read_is_refused() -> None:
         lambda: create("notes", description=ABOUT, body="---\nname: x\n\nRead."), InvalidError, "would-break"
     )
     assert error.hint == (
-        "Nothing was changed. See line 1 of the result. Add a line --- below the last key of the frontmatter."
+        "Nothing was changed. See line 1 of the result. Add a --- line after the last frontmatter key."
     )
 
 
@@ -185,7 +183,7 @@ def test_improving_with_a_whole_document_takes_its_body_and_description() -> Non
     document = "---\nname: other\ndescription: Use when B.\nlicense: MIT\n---\nDo it.\n"
     draft = improve(tree(), body=document)
     assert rows(draft)[1] == ["description: Use when B.", "    version: 1.2.10", "Do it."]
-    assert draft.warnings[0] == "Not used: name of the given frontmatter. Use edit to replace it."
+    assert draft.warnings[0] == "Ignored frontmatter keys: name. Use edit to replace the frontmatter."
 
 
 def test_improving_a_skill_without_frontmatter_begins_one() -> None:
@@ -219,8 +217,8 @@ def test_a_document_replaces_the_old_one_and_inherits_what_it_lacks() -> None:
         f"---\nlicense: Apache-2.0\nname: notes\ndescription: {ABOUT}\nmetadata:\n  version: 1.2.10\n---\n\nDo it.\n"
     )
     assert draft.warnings[:3] == (
-        "The new document has no name; the old one stays.",
-        "The new document has no description; the old one stays.",
+        "The new document has no name; the old one is kept.",
+        "The new document has no description; the old one is kept.",
         "The frontmatter no longer has metadata.author.",
     )
 
@@ -262,7 +260,7 @@ def test_renaming_changes_name_and_version() -> None:
         ["name: notes", "    version: 1.2.9"],
         ["name: news", "    version: 1.2.10"],
     )
-    assert draft.warnings == ("The skill is called news, because 'News' cannot be the name of a skill.",)
+    assert draft.warnings == ("The skill is named news, because 'News' is not a valid skill name.",)
     assert rename(draft.tree, "news") == Draft(draft.tree, "1.2.10", 0, (NOTHING,))
 
 
@@ -290,7 +288,7 @@ def test_the_main_file_can_be_named() -> None:
 
 def test_tolerance_is_reported() -> None:
     draft = patch(tree(), "Read  the commits.", "See the commits.", tolerant=True)
-    assert draft.warnings == ("The text to find was there only with other white space.",)
+    assert draft.warnings == ("The text to find matched only when ignoring white space.",)
 
 
 def test_a_patch_that_is_not_found_changes_nothing() -> None:
@@ -301,17 +299,17 @@ def test_a_patch_that_is_not_found_changes_nothing() -> None:
 @pytest.mark.parametrize(
     ("find", "replace", "said"),
     [
-        ("---\n\n# Notes", "\n# Notes", "The frontmatter is opened with --- and never closed."),
+        ("---\n\n# Notes", "\n# Notes", "The frontmatter starts with --- but is never closed."),
         ("name: notes\n", "", "There is no name."),
         (ABOUT, "''", "There is no description."),
-        (ABOUT, "a" * 1100, "The description has 1,100 characters; at most 1,024 are allowed."),
-        ("license: 'MIT'  # free", "---", "metadata, metadata.author, metadata.version would no longer be read."),
-        ("license: 'MIT'  # free", "name: notes", "The key name is given twice; the later one counts."),
+        (ABOUT, "a" * 1100, "The description has 1,100 characters; the limit is 1,024."),
+        ("license: 'MIT'  # free", "---", "metadata, metadata.author, metadata.version would become unreadable."),
+        ("license: 'MIT'  # free", "name: notes", "The key name appears twice; the last one is used."),
         ("# kept\n", "{\n", None),
         (
             "---\n# kept",
             "# kept",
-            "The file does not begin with a --- line, so it has no name or description of its own.",
+            "The file does not start with a --- line, so it has no name or description.",
         ),
     ],
 )
@@ -324,13 +322,13 @@ def test_a_patch_never_breaks_the_frontmatter(find: str, replace: str, said: str
 def test_a_patch_does_not_swallow_the_next_key() -> None:
     before = SKILL.replace("license: 'MIT'  # free", "license: that of the authors'")
     error = refused(lambda: patch(tree(before), "Writes release", "'Writes release"), InvalidError, "would-break")
-    assert (error.message[-33:], error.details["keys"]) == (" license would no longer be read.", ["license"])
+    assert (error.message[-33:], error.details["keys"]) == (" license would become unreadable.", ["license"])
 
 
 def test_a_patch_does_not_make_body_into_frontmatter() -> None:
     before = SKILL.replace("# Notes\n", "# Notes\n---\n")
     error = refused(lambda: patch(tree(before), "---\n\n# Notes", "# Notes"), InvalidError, "would-break")
-    assert error.message.endswith("The frontmatter would begin or end elsewhere.")
+    assert error.message.endswith("The change would move the start or end of the frontmatter.")
 
 
 def test_a_patch_may_drop_and_add_keys() -> None:
@@ -340,7 +338,7 @@ def test_a_patch_may_drop_and_add_keys() -> None:
     listed = SKILL.replace("---\n\n", "tags:\n- a\n- b\n---\n\n")
     assert rows(patch(tree(listed), "- b\n", ""), listed)[0] == ["    version: 1.2.9", "- b"]
     draft = patch(tree(), "  # free", "\nplatforms: [linux]")
-    assert draft.warnings[0].startswith("The key 'platforms' is not one of the specification's")
+    assert draft.warnings[0].startswith("The key 'platforms' is not in the specification")
     both = patch(tree(), "1.2.9\n---\n\n# Notes", '"7"\n---\n\n# News')
     assert (both.version, rows(both)[1]) == ("7", ['    version: "7"', "# News"])
 

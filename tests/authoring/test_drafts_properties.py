@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 ABOUT = 'Writes release notes from commits. Use when the user says "release notes" or "what changed".'
-NOTHING = "Nothing changes: the skill is so already."
+NOTHING = "No change: the skill already says this."
 
 
 def tree(main: str | bytes) -> Tree:

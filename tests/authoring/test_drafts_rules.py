@@ -41,7 +41,7 @@ Read the commits.
 
 Write the notes.
 """
-BROKEN = "the frontmatter cannot be edited: its YAML is too broken to tell the entries apart"
+BROKEN = "the frontmatter cannot be edited: its YAML is too damaged to tell the entries apart"
 
 
 def tree(text: str | bytes = SKILL, /, **files: bytes) -> Tree:
@@ -94,14 +94,14 @@ def test_the_version_goes_up_where_the_skill_keeps_it(frontmatter: str, version:
 def test_the_caller_decides_on_the_version() -> None:
     for told, version in (("major", "2.0.0"), ("minor", "1.3.0"), ("patch", "1.2.10"), ("7", "7"), ("keep", "1.2.9")):
         assert edit(tree(), "Other.", version=told).version == version
-    assert edit(tree(), "Other.", version="keep").warnings == ("The version stays '1.2.9': that was asked for.",)
+    assert edit(tree(), "Other.", version="keep").warnings == ("The version stays '1.2.9': you asked for.",)
     refused(lambda: edit(tree(), "Other.", version="a b"), UsageError, "bad-version")
 
 
 @pytest.mark.parametrize(
     ("before", "version", "warning"),
     [
-        ("Read.\n", "", "The skill stays without a version: it has no frontmatter to say one in."),
+        ("Read.\n", "", "The skill stays without a version: it has no frontmatter."),
         (
             "---\nname: a\ndescription: b\nmetadata:\n  ? version\n  : '1'\n---\nRead.\n",
             "1",

@@ -91,7 +91,7 @@ def test_what_changes_nothing_is_not_entered(world: World) -> None:
     library = world.library()
     library.edit.apply([created("deploy")])
     answer = library.edit.apply([{"action": "edit", "name": "deploy", "body": "Do this.\n"}]).to_json()
-    assert answer["entries"] == [] and any("Nothing changes" in warning for warning in answer["warnings"])
+    assert answer["entries"] == [] and any("No change" in warning for warning in answer["warnings"])
     library.edit.apply([created("new"), {"action": "delete", "name": "new"}])
     assert len(library.edit.history.entries().to_json()["entries"]) == 1
 
@@ -336,10 +336,10 @@ def test_a_missing_field_is_named_with_the_shape_of_the_operation(action: str) -
         ({"action": "patch", "name": "a", "find": "x", "replace": "y", "all": "yes"}, "patch: all has the wrong type."),
         ({"action": "patch", "name": "a", "find": "x", "old_string": "z"}, "find and old_string are the same field."),
         ({"action": "create", "name": "a", "body": "x", "content": "y"}, "body and content are the same field."),
-        ({"action": "destroy", "name": "a"}, "'destroy' is no action."),
-        ({"name": "a"}, "None is no action."),
-        ("delete everything", "None is no action."),
-        (None, "None is no action."),
+        ({"action": "destroy", "name": "a"}, "'destroy' is not an action."),
+        ({"name": "a"}, "None is not an action."),
+        ("delete everything", "None is not an action."),
+        (None, "None is not an action."),
     ],
 )  # fmt: skip
 def test_an_operation_that_is_wrong_is_told_what_is_wrong(operation: Any, message: str) -> None:
@@ -381,7 +381,7 @@ def test_foreground_work_gets_a_warning(world: World) -> None:
     library = world.library()
     library.edit.apply([created("deploy")])
     answer = library.edit.apply([patched("deploy", "this", "that")], viewed=lambda *_: False).to_json()
-    assert "deploy was changed without having been viewed." in answer["warnings"]
+    assert "deploy was changed without being viewed first." in answer["warnings"]
     answer = library.edit.apply([patched("deploy", "that", "it")], viewed=lambda *_: True).to_json()
     assert not any("viewed" in warning for warning in answer["warnings"])
 
@@ -430,7 +430,7 @@ def test_a_check_that_fails_is_no_check_that_passed(world: World) -> None:
 def test_what_a_check_asks_about_waits_for_a_person(world: World, reason: str) -> None:
     library = world.library(check=lambda *_: Decision("ask", reason, verdict="dangerous"))
     answer = library.edit.apply([created("deploy")]).to_json()
-    assert answer["staged"] and answer["reason"] == (reason or "A person must see deploy first.")
+    assert answer["staged"] and answer["reason"] == (reason or "A person must review deploy first.")
     assert os.listdir(world.root) == []
 
 

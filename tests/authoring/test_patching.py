@@ -233,7 +233,7 @@ def test_nothing_to_find_is_refused_with_the_way_out(find: str, message: str) ->
     error = failure("a", find)
     assert isinstance(error, UsageError)
     hint = (
-        "Give a line of the file in `find`, copied exactly. To add text, find the line before it and repeat that line "
+        "Put a line of the file in `find`, copied exactly. To add text, find the line before it and repeat that line "
         "in `replace`. To rewrite the whole body, use edit instead of patch."
     )
     answer(error, "patch-empty", message, hint)
@@ -243,8 +243,8 @@ def test_nothing_to_find_is_refused_with_the_way_out(find: str, message: str) ->
     ("text", "find", "replace", "tolerant", "message"),
     [
         ("a", "b", "b", False, "`find` and `replace` are the same text."),
-        ("a\r\nb", "a\r\nb", "a\nb", False, "The text says already what `replace` says."),
-        ("a\nb\n", "a \nb ", "a\nb", True, "The text says already what `replace` says."),
+        ("a\r\nb", "a\r\nb", "a\nb", False, "The text already says what `replace` says."),
+        ("a\nb\n", "a \nb ", "a\nb", True, "The text already says what `replace` says."),
     ],
 )
 def test_a_patch_that_changes_nothing_is_refused(
@@ -252,7 +252,7 @@ def test_a_patch_that_changes_nothing_is_refused(
 ) -> None:
     error = failure(text, find, replace, tolerant=tolerant)
     assert isinstance(error, UsageError)
-    hint = "Give in `replace` what the text should say instead. If it says that already, nothing is left to do."
+    hint = "Put the new text in `replace`. If the file already says that, there is nothing to do."
     answer(error, "patch-same", message, hint)
 
 
@@ -260,7 +260,7 @@ def test_all_and_tolerant_exclude_each_other() -> None:
     error = failure("a", "a", every=True, tolerant=True)
     assert isinstance(error, UsageError)
     hint = "Leave out `tolerant` and copy the text to find exactly, or leave out `all` and patch one by one."
-    answer(error, "patch-all-tolerant", "A tolerant patch replaces one place, never all of them.", hint)
+    answer(error, "patch-all-tolerant", "A tolerant patch replaces one match, never all of them.", hint)
 
 
 def test_several_matches_are_listed() -> None:
@@ -270,7 +270,7 @@ def test_several_matches_are_listed() -> None:
         error,
         "patch-ambiguous",
         "The text to find occurs 2 times: on lines 18 and 19.",
-        "Add the line before or after it to `find`, and to `replace`, so that it occurs once, or use `all` to replace "
+        "Add the line before or after it to `find`, and to `replace`, to make it unique, or use `all` to replace "
         "every one.",
         matches=[
             {"line": 18, "text": "Do not deploy on Friday."},
@@ -287,8 +287,7 @@ def test_several_tolerant_matches_are_listed_and_none_is_chosen() -> None:
         error,
         "patch-ambiguous",
         "The text to find occurs 2 times when white space may differ: on lines 18 and 19.",
-        "Add the line before or after it to `find`, and to `replace`, so that it occurs once. "
-        "`matches` shows the places.",
+        "Add the line before or after it to `find`, and to `replace`, to make it unique. `matches` shows the places.",
         matches=[
             {"line": 18, "text": "Do not deploy on Friday."},
             {"line": 19, "text": "Do not deploy on  Sunday."},
@@ -363,8 +362,8 @@ def test_a_text_that_would_match_tolerantly_is_told_so(find: str, line: int, dif
 
 def test_a_change_that_is_made_already_is_told_so() -> None:
     error = failure(SKILL, "Do not deploy on Monday.", "Do not deploy on Friday.")
-    done = "Line 18 says already what `replace` says. If that is the change, nothing is left to do"
-    assert error.hint == f"{done}; else {COPY}"
+    done = "Line 18 already says what `replace` says. If that is the change, there is nothing to do"
+    assert error.hint == f"{done}; otherwise {COPY}"
 
 
 @pytest.mark.parametrize("find", ["make check\\nif [ -f report ]; then", "# Deploying\\n\\n1. Run", '\\"service\\"'])
@@ -379,7 +378,7 @@ def test_nothing_alike_sends_the_caller_to_the_file() -> None:
         failure(SKILL, "kubectl rollout restart", every=True),
         "patch-not-found",
         "The text to find is not there: 'kubectl rollout restart'.",
-        "Nothing in the file is like it. View the file first, then copy the text to find from it.",
+        "Nothing in the file is similar. View the file first, then copy the text to find from it.",
         closest=[],
     )
 

@@ -184,7 +184,7 @@ def test_a_copy_never_takes_the_place_of_something_else(world: World) -> None:
 def test_an_administrators_skill_is_staged(world: World) -> None:
     world.skill("policy", where=world.top / "org")
     answer = world.machine().edit.apply([patched("policy", "Body", "Text")]).to_json()
-    assert (answer["staged"], answer["reason"]) == (True, "An administrator put it there.")
+    assert (answer["staged"], answer["reason"]) == (True, "An administrator installed it.")
     assert content(world.top / "org")["policy/SKILL.md"].endswith(b"Body.\n")
 
 

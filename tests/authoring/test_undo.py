@@ -249,7 +249,7 @@ def test_undo_again_and_again_goes_back_change_by_change(world: World) -> None:
         library.history.undo()
         assert content(world.root) == expected
     error = refused(library.history.undo, "nothing-changes")
-    assert error.message == "Every change is taken back already."
+    assert error.message == "Every change is already undone."
     entries = library.history.entries().entries
     assert [entry.action for entry in entries].count("undo") == 2 + 1 + 1 + 2
     assert not [entry for entry in entries if entry.before == entry.after]
@@ -280,5 +280,5 @@ def test_what_is_taken_back_already_adds_no_entry(world: World) -> None:
     library.history.undo(2)
     before = library.history.entries()
     error = refused(lambda: library.history.undo(2), "nothing-changes")
-    assert error.message == "2 is taken back already."
+    assert error.message == "2 is already undone."
     assert library.history.entries() == before

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from whet.authoring.versions import MAX_LENGTH, PARTS, next_version
 from whet.errors import UsageError
 
-EXAMPLES = "Give major, minor or patch, or the version itself, such as 1.2.0."
+EXAMPLES = "Use major, minor, patch, or a version such as 1.2.0."
 
 
 @pytest.mark.parametrize(
@@ -112,11 +112,11 @@ def test_the_caller_may_name_the_part_or_the_version(current: str, told: str, fo
 @pytest.mark.parametrize(
     ("current", "told", "message"),
     [
-        ("1", " ", "' ' is no version: it needs 1 to 64 printable characters without spaces."),
-        ("1", "1.0 beta", "'1.0 beta' is no version: it needs 1 to 64 printable characters without spaces."),
-        ("1", "2\n", r"'2\n' is no version: it needs 1 to 64 printable characters without spaces."),
-        ("1", "x" * 65, f"'{'x' * 64}' is no version: it needs 1 to 64 printable characters without spaces."),
-        ("1.2.3", "1.2.3", "'1.2.3' is the version the skill has already."),
+        ("1", " ", "' ' is not a version: use 1 to 64 printable characters without spaces."),
+        ("1", "1.0 beta", "'1.0 beta' is not a version: use 1 to 64 printable characters without spaces."),
+        ("1", "2\n", r"'2\n' is not a version: use 1 to 64 printable characters without spaces."),
+        ("1", "x" * 65, f"'{'x' * 64}' is not a version: use 1 to 64 printable characters without spaces."),
+        ("1.2.3", "1.2.3", "The skill already has version '1.2.3'."),
         ("beta", "minor", "The version 'beta' has no minor part to raise."),
         ("2024-05-01", "Major", "The version '2024-05-01' has no major part to raise."),
     ],

@@ -156,7 +156,7 @@ def test_an_interruption_after_the_entry_does_not_take_the_change_back(
 
 @pytest.mark.parametrize(
     ("after", "said", "expected"),
-    [(0, "not complete and was taken back.", OLD), (1, "not complete and was taken back.", OLD), (2, "complete", NEW)],
+    [(0, "incomplete; it is undone.", OLD), (1, "incomplete; it is undone.", OLD), (2, "complete", NEW)],
 )
 def test_whoever_comes_next_settles_what_a_killed_writer_left(
     world: World, writer: Writer, monkeypatch: pytest.MonkeyPatch, after: int, said: str, expected: Tree
@@ -164,7 +164,7 @@ def test_whoever_comes_next_settles_what_a_killed_writer_left(
     writer.write([change(world, "a", OLD), change(world, "b", OLD)], BY)
     crash(writer, monkeypatch, [change(world, "a", NEW), change(world, "b", NEW)], after)
     (told,) = writer.recover()
-    assert told.startswith("A change of a, b was ") and said in told
+    assert told.startswith("A change to a, b was ") and said in told
     assert [read_tree(str(world.root / name)) for name in "ab"] == [expected, expected]
     assert writer.recover() == ()
     check_whole(world.state, world.root)
@@ -211,7 +211,7 @@ def test_one_change_that_cannot_be_settled_stops_no_other_skill(
     crash(writer, monkeypatch, [change(world, "a", NEW)], 0)
     os.mkfifo(world.root / "a/pipe")
     (told,) = writer.recover()
-    assert told.startswith("A change of a could not be settled: ") and "pipe" in told
+    assert told.startswith("A change to a could not be finished or undone: ") and "pipe" in told
     writer.write([change(world, "b", OLD)], BY)
     error = refused(lambda: writer.write([change(world, "a", NEW)], BY), "unsettled-change")
     assert "pipe" in error.message

@@ -178,7 +178,7 @@ def test_when_even_putting_back_fails_the_next_writer_does_it(world: World, monk
     with monkeypatch.context() as patch:
         patch.setattr(atomic, "trade", failing)
         error = refused(lambda: library.edit.apply(operations).to_json(), "disk-full")
-    assert error.details["changed"] and "could not be taken back" in error.message
+    assert error.details["changed"] and "could not be undone" in error.message
     assert len(list(library.edit.history.recover())) == 1
     assert library.workspace.digest() == before
     library.edit.apply(operations)

@@ -178,7 +178,7 @@ def test_a_writer_killed_at_any_step_leaves_every_skill_old_or_new(
     if change != "compact":
         assert before != after
         assert done[-1] and (quick or {*done[:-1]} == {True, False}), "it is killed before it is done and afterwards"
-        ways = {"complete and is now in the history.", "not complete and was taken back."}
+        ways = {"complete; it is now in the history.", "incomplete; it is undone."}
         assert told <= ways if quick else told == ways
 
 

@@ -96,7 +96,7 @@ class Model:
             self.verdict.expect(not self.text(name, path), "lost", f"{path} is still there")
         else:
             self.ask("write-file", name, path, "--content", f"{self.number}\n", changes=name)
-            self.verdict.expect(self.text(name, path) == f"{self.number}\n", "lost", f"{path} is not what was written")
+            self.verdict.expect(self.text(name, path) == f"{self.number}\n", "lost", f"{path} has been altered")
 
     def rename(self) -> None:
         name, new = self.some(), f"named-{self.number}"

@@ -1,4 +1,4 @@
-"""Skills that are there already: installed by another tool, or simply lying there; Whet takes charge of them."""
+"""Skills that are there already: installed by another tool, or simply lying there; Whet starts managing them."""
 
 from __future__ import annotations
 
@@ -143,24 +143,22 @@ def test_skills_that_simply_lie_there(machine: Machine, tmp_path: Path) -> None:
     code, out, said = machine.says("sources", "verify")
     assert (code, out) == (0, "")
     assert said == (
-        "Nothing is installed.\nhint: 2 skills here are not in the lock; `whet sources adopt` takes charge of them.\n"
+        "Nothing is installed.\nhint: 2 skills here are not in the lock; `whet sources adopt` starts managing them.\n"
     )
     shared = tmp_path / "shared"
     put(shared / "review", BETTER)
     assert machine.ask("sources", "adopt", "nots", code=1)["suggestions"] == ["notes"]
-    assert (
-        machine.says("sources", "adopt", "notes")[1] == "Adopted notes\n  It has no source; updates leave it alone.\n"
-    )
+    assert machine.says("sources", "adopt", "notes")[1] == "Adopted notes\n  It has no source; updates skip it.\n"
     assert machine.says("sources", "adopt", "review", "--from", str(shared))[1] == (
         f"Adopted review {content(BETTER)[7:17]}  safe\n"
-        f"  It comes from path:{shared}#path=review. What differs from it are your edits.\n"
+        f"  It comes from path:{shared}#path=review. The differences are your edits.\n"
     )
     assert machine.text("review") == REVIEW["SKILL.md"], "nothing was changed"
     assert [(skill["name"], skill["status"]) for skill in machine.ask("sources", "verify", code=1)["skills"]] == [
         ("notes", "ok"),
         ("review", "edited"),
     ]
-    assert machine.says("update")[1] == "notes: It has no source.\nreview: Up to date; your edits stay.\n"
+    assert machine.says("update")[1] == "notes: It has no source.\nreview: Up to date; your edits are kept.\n"
     machine.ask("uninstall", "notes")
     assert machine.names() == ["review"]
 

@@ -27,7 +27,7 @@ def test_from_an_idea_to_another_machine(
 
     checked = whet("skill", "validate", "tide-tables")
     assert checked.returncode == 1 and "[yaml-repaired]" in checked.stdout and "[unknown-key]" in checked.stdout
-    assert "hint: 2 can be fixed with --fix.\n" in checked.stderr
+    assert "hint: 2 can be fixed with `--fix`.\n" in checked.stderr
     fixed = whet("skill", "validate", "tide-tables", "--fix")
     assert (fixed.returncode, fixed.stdout) == (0, f"{file.parent}: valid\n")
     assert fixed.stderr.splitlines()[-1] == "1 skill: 0 errors, 0 warnings, 0 info, 2 fixed."

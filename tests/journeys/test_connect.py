@@ -130,12 +130,12 @@ def test_hooks_that_were_turned_off_stay_off(home: Path, whet: Callable[..., Com
     assert whet("connect", "codex", "--no-hooks", "--yes").returncode == 0
     before = contents(home)
     again = whet("connect", "codex", "--yes")
-    assert contents(home) == before and again.stderr.endswith("--hooks adds them.\nCodex is already connected.\n")
+    assert contents(home) == before and again.stderr.endswith("`--hooks` adds them.\nCodex is already connected.\n")
     changed = answer(whet("connect", "codex", "--writes", "allow", "--yes", "--json"))
     assert (changed["hooks"], sorted(contents(home))) == (False, sorted(before))
     assert answer(whet("connect", "codex", "--hooks", "--yes", "--json"))["hooks"] is True
     both = answer(whet("connect", "codex", "--hooks", "--no-hooks", "--json"), 2)
-    assert both["error"] == "--hooks and --no-hooks do not go together."
+    assert both["error"] == "--hooks and --no-hooks exclude each other."
 
 
 def test_an_entry_that_somebody_changed_keeps_the_client_connected(
@@ -144,7 +144,7 @@ def test_an_entry_that_somebody_changed_keeps_the_client_connected(
     assert whet("connect", "cursor", "--no-hooks", "--yes").returncode == 0
     path = home / ".cursor" / "mcp.json"
     path.write_text(path.read_text().replace('"stdio",', '"stdio", "env": {},'))
-    left = f"{path}: mcpServers.whet stays: it was changed since, or was there before. Remove it there by hand."
+    left = f"{path}: mcpServers.whet stays: it has changed since, or was there before. Remove it by hand."
     for _ in range(2):
         undone = whet("connect", "cursor", "--undo", "--yes")
         assert (undone.returncode, undone.stdout, undone.stderr) == (0, "", f"{left}\nCursor is still connected.\n")
@@ -268,5 +268,5 @@ def test_no_input_and_dry_run_only_show(home: Path, whet: Callable[..., Complete
         assert contents(home) == {}
     shown = answer(whet("connect", "gemini", "--json"))
     assert (shown["applied"], shown["connected"], shown["hooks"], shown["backups"]) == (False, False, False, [])
-    assert shown["notes"][0] == "Gemini CLI does not look installed here."
+    assert shown["notes"][0] == "Gemini CLI does not seem to be installed here."
     assert shown["next"] == "Start Gemini CLI again; `/mcp` shows whet."

@@ -174,16 +174,16 @@ def test_four_rounds_at_a_terminal_with_edits_and_steps_back(machine: Machine, t
         terminal.until("1/4  What was done").until("What it does:").until("> ").types("Write notes of a release.")
         terminal.until("write-notes-release").until("> ").types("---")
         terminal.until("cannot be a name").types("notes")
-        terminal.until("2/4  When to use it").until("Words that call for it:").types("e")
+        terminal.until("2/4  When to use it").until("Words that trigger it:").types("e")
         terminal.until("Description:").until('"changelog", "what is').types("b")
         terminal.until("changelog, what is new").types("").types("")
         terminal.until("3/4  Which tools").types("-Bash(npx markdown-link-check:*), +Read")
         terminal.until("4/4  Where it runs").types("b")
         terminal.until("Write, Bash(git tag:*), Read").types("-Nothing")
-        terminal.until("is not among them").types("")
+        terminal.until("is not in the list").types("")
         terminal.types("yes").until("Write it? [Y/n/b/s] ").types("s").until("\r\n# Write notes of a release\r\n")
         terminal.until("Write it? [Y/n/b/s] ").types("b")
-        terminal.until("Run apart (fork):\r\n    yes").types("no").types("y")
+        terminal.until("Run separately (fork):\r\n    yes").types("no").types("y")
         code, lines = terminal.end()
     assert (code, lines[-1].startswith("Created notes, version 1.") or "Created notes, version 1." in lines) == (
         0,
@@ -207,9 +207,9 @@ def test_an_interrupt_keeps_the_answers(machine: Machine, tmp_path: Path) -> Non
     file = str(claude_code(tmp_path / "a.jsonl", release_notes()))
     with Terminal(machine, "distill", file) as terminal:
         terminal.until("What it does:").types("").until("Name:").types("notes").until("2/4").until("> ")
-        terminal.until("Words that call for it:")
+        terminal.until("Words that trigger it:")
         code, lines = terminal.interrupt()
-    assert (code, "Your answers are kept; `whet distill --resume` goes on." in lines) == (130, True)
+    assert (code, "Your answers are kept; `whet distill --resume` continues." in lines) == (130, True)
     assert machine.names() == []
     assert len(waiting(machine)) == 1 and (machine.state / "state.db").stat().st_mode & 0o077 == 0
     with Terminal(machine, "distill", "--resume") as terminal:
@@ -227,12 +227,12 @@ def test_a_wizard_that_was_killed_goes_on_where_it_was(machine: Machine, tmp_pat
     file = str(claude_code(tmp_path / "a.jsonl", release_notes()))
     with Terminal(machine, "distill", file) as terminal:
         terminal.until("What it does:").types("").until("Name:").types("notes")
-        terminal.until("Words that call for it:").types("changelog").until("Description:")
+        terminal.until("Words that trigger it:").types("changelog").until("Description:")
         terminal.process.send_signal(signal.SIGKILL)
         assert terminal.process.wait() == -signal.SIGKILL
     assert machine.names() == []
     with Terminal(machine, "distill", "--resume") as terminal:
-        terminal.until("2/4  When to use it").until("Words that call for it:")
+        terminal.until("2/4  When to use it").until("Words that trigger it:")
         for _ in range(5):
             terminal.types("")
         assert terminal.end()[0] == 0
@@ -299,7 +299,7 @@ def test_a_no_writes_nothing_and_yes_goes_on_later(machine: Machine, tmp_path: P
         code, lines = terminal.until("Write it?").types("n").end()
     assert (code, lines[-2:], machine.names()) == (
         3,
-        ["error: It was not agreed to.", "hint: Your answers are kept; `whet distill --resume` goes on."],
+        ["error: You did not confirm.", "hint: Your answers are kept; `whet distill --resume` continues."],
         [],
     )
     assert machine.ask("distill", "--resume", "--yes")["skill"] == "notes"
@@ -313,7 +313,7 @@ def test_the_sessions_that_wait_are_offered(machine: Machine, tmp_path: Path) ->
             name = transcript.session
             library.learning.sessions.note("claude-code", name, transcript=str(path), tools=8, prompts=1, ended=True)
     with Terminal(machine, "distill") as terminal:
-        terminal.until("Which one? [1] ").types("7").until("Give a number from 1 to 2.").types("2")
+        terminal.until("Which one? [1] ").types("7").until("Enter a number from 1 to 2.").types("2")
         for _ in range(7):
             terminal.types("")
         assert terminal.end()[0] == 0
@@ -332,7 +332,7 @@ def test_of_two_that_were_interrupted_each_can_be_gone_on_with(machine: Machine,
             terminal.until("What it does:").types("").until("Name:").types(name).until("2/4").until("> ")
             assert terminal.interrupt()[0] == 130
     with Terminal(machine, "distill", files[0]) as terminal:
-        terminal.until("There are answers for this session from before").until("> ")
+        terminal.until("You have earlier answers for this session").until("> ")
         terminal.process.send_signal(signal.SIGKILL)
         assert terminal.process.wait() == -signal.SIGKILL
     assert machine.ask("distill", files[1], "--resume", "--yes")["skill"] == "rollback"

@@ -32,7 +32,7 @@ ANSWER: dict[str, Any] = {
     "triggers": ["changelog"],
     "steps": [{"number": 1, "title": "Write the notes, grouped by kind"}, {"number": 2, "title": "Run `rm -rf /`"}],
 }
-HELPED = "helped with the words, for 18 tokens; 1 thing it said did not hold."
+HELPED = "worded the proposals, for 18 tokens; 1 answer rejected."
 posix = pytest.mark.skipif(os.name != "posix", reason="terminals of POSIX")
 
 
@@ -77,7 +77,7 @@ def test_the_settings_name_it_and_a_flag_keeps_everything_here(machine: Machine,
         {
             "name": f"openai-compatible:{server.url}/v1#tiny",
             "tokens": 18,
-            "refused": ["The title of step 2 was not taken: 'rm -rf /' is not in the session."],
+            "refused": ["The title of step 2 was not used: 'rm -rf /' is not in the session."],
         },
     )
 
@@ -105,7 +105,7 @@ def test_rounds_show_what_the_model_proposes_and_go_on_without_it(machine: Machi
         code, lines = terminal.interrupt()
     assert (code, lines[-2:]) == (
         130,
-        ["Your answers are kept; `whet distill --resume` goes on.", "error: Interrupted."],
+        ["Your answers are kept; `whet distill --resume` continues.", "error: Interrupted."],
     )
     cassette.unlink()
     with Terminal(machine, "distill", "--resume") as terminal:
@@ -114,7 +114,7 @@ def test_rounds_show_what_the_model_proposes_and_go_on_without_it(machine: Machi
             terminal.types("")
         code, lines = terminal.end()
     assert (code, "Created mine, version 1." in lines) == (0, True)
-    assert any(line.startswith(f"recorded:{cassette} helped with the words") for line in lines)
+    assert any(line.startswith(f"recorded:{cassette} worded the proposals") for line in lines)
     assert "1. Write the notes, grouped by kind." in machine.text("mine")
 
 

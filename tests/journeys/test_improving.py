@@ -165,7 +165,7 @@ def test_what_ships_with_whet_is_changed_with_consent_only(
     words = ("skill", "patch", "commit-messages", "--find", "# Commit messages", "--replace", "# Our commit messages")
     run = whet(*words, "--reason", "House style.")
     assert (run.returncode, run.stdout, os.listdir(own)) == (0, "", [])
-    assert run.stderr.startswith("Proposal 1 waits: It ships with Whet. `whet proposals approve 1` does it.\n")
+    assert run.stderr.startswith("Proposal 1 is waiting: It ships with Whet. `whet proposals approve 1` applies it.\n")
     waiting = ask("proposals", "list")
     assert (waiting["count"], waiting["proposals"][0]["reason"]) == (1, "House style.")
     assert "+# Our commit messages\n" in whet("proposals", "list", "1").stdout

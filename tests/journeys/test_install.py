@@ -136,7 +136,7 @@ def looked_at(team: Team) -> None:
     unsaid = machine.ask("install", team.url, code=1)
     assert (unsaid["code"], unsaid["hint"]) == (
         "several-skills",
-        "Name some of them with --skill, or take all of them with --all.",
+        "Choose some with `--skill`, or use `--all`.",
     )
     assert machine.names() == [] and not machine.lock.exists()
 
@@ -213,7 +213,7 @@ def newer(team: Team, second: str) -> None:
     assert machine.ask("update", "--check", code=1) == answer
     machine.ask("skill", "pin", "notes", "--reason", "Good as they are.")
     code, table, said = machine.says("update", "--check")
-    hint = "`whet update` brings them in, except what is pinned; `whet update --dry-run` shows what would change."
+    hint = "`whet update` updates them, except pinned skills; `whet update --dry-run` shows what would change."
     assert (code, said) == (1, f"4 skills outdated, 1 current.\nhint: {hint}\n")
     assert table == (
         "NAME    STATUS  NOW         LATEST      NOTE\n"
@@ -243,7 +243,7 @@ def clashing(team: Team, name: str, second: str, text: str) -> dict[str, Any]:
         "merge",
         "conflict",
         name,
-        reason="Your edits and the source's changes clash in SKILL.md.",
+        reason="Your edits conflict with the source's changes in SKILL.md.",
         code="update-conflict",
         before=now,
         after=now,
@@ -277,7 +277,7 @@ def updated(team: Team, second: str) -> None:
         **{"from": {"revision": first, "version": ""}},
         **judged(),
     )
-    held = "It is pinned. `whet skill unpin notes` lets it follow its source again."
+    held = "It is pinned. `whet skill unpin notes` lets updates change it again."
     expected = plan(
         machine,
         deploy,
@@ -286,8 +286,8 @@ def updated(team: Team, second: str) -> None:
         clashing(team, "review", second, REVIEW),
         clashing(team, "triage", second, TRIAGE),
     )
-    error = "review: Your edits and the source's changes clash in SKILL.md."
-    failure = {"error": error, "code": "update-conflict", "hint": "The plan has what stands in its way."}
+    error = "review: Your edits conflict with the source's changes in SKILL.md."
+    failure = {"error": error, "code": "update-conflict", "hint": "Resolve the problems in the plan first."}
     assert machine.ask("update", code=1) == {**expected, "success": False, **failure}
     assert {name: machine.text(name) for name in BODIES} == {**before, "deploy": merged["SKILL.md"]}
     now = machine.locked()
@@ -307,18 +307,18 @@ def decided(team: Team, second: str) -> None:
     assert code == 1
     assert out == "review: SKILL.md (both-changed)\n" + "".join(f"  {line}\n" for line in REVIEW.splitlines())
     assert said == (
-        "review: Your edits and the source's changes clash in SKILL.md.\n"
-        "hint: Nothing of review was changed. `whet update review --prefer ours` keeps your lines where they clash, "
-        "`--prefer theirs` takes the source's; what that replaces stays in the history.\n"
+        "review: Your edits conflict with the source's changes in SKILL.md.\n"
+        "hint: Nothing of review was changed. `whet update review --prefer ours` keeps your lines where they conflict, "
+        "`--prefer theirs` takes the source's; the history keeps what that replaces.\n"
     )
     revisions = f"{team.first[:10]} -> {second[:10]}"
     code, out, _ = machine.says("update", "review", "--prefer", "ours")
-    assert (code, out) == (0, f"Merged review {revisions}  safe\n  {MERGED} yours stay.\n")
+    assert (code, out) == (0, f"Merged review {revisions}  safe\n  {MERGED} yours win.\n")
     assert machine.text("review") == mine
     code, out, _ = machine.says("update", "triage", "--prefer", "theirs")
     assert (code, out) == (
         0,
-        f"Merged triage {revisions}  safe\n  {MERGED} the source's are taken.\n  changed SKILL.md\n",
+        f"Merged triage {revisions}  safe\n  {MERGED} the source wins.\n  changed SKILL.md\n",
     )
     assert machine.text("triage") == skill("triage", MOVED)["SKILL.md"]
     statuses = {
@@ -376,7 +376,7 @@ def brought_back(team: Team) -> None:
     shutil.copy(machine.lock, other.lock)
     assert other.says("sources", "verify")[::2] == (
         1,
-        "3 of 3 skills not as installed.\nhint: `whet install` brings back what is missing.\n",
+        "3 of 3 skills not as installed.\nhint: `whet install` restores what is missing.\n",
     )
     code, out, _ = other.says("restore")
     revisions = {name: entry["revision"][:10] for name, entry in machine.locked().items()}
@@ -424,7 +424,7 @@ def test_what_is_missing_is_told_and_brought_back(team: Team) -> None:
     shutil.rmtree(machine.root / "notes")
     assert machine.says("sources", "verify", "notes")[::2] == (
         1,
-        "1 of 1 skill not as installed.\nhint: `whet install` brings back what is missing.\n",
+        "1 of 1 skill not as installed.\nhint: `whet install` restores what is missing.\n",
     )
     told = machine.ask("update", "notes", code=1)["plan"][0]
     assert (told["code"], told["state"]) == ("locked-missing", "conflict")
@@ -457,5 +457,5 @@ def test_what_is_called_the_same_comes_from_one_source_only(team: Team) -> None:
     assert machine.lock.read_bytes() == lock
     machine.ask("uninstall", "pdf")
     code, out, said = machine.says("install", "./one", "./two")
-    assert (code, said) == (1, "pdf: Another skill of this plan goes to skills/pdf already.\n")
+    assert (code, said) == (1, "pdf: Another skill in this plan already goes to skills/pdf.\n")
     assert (out.count("Installed pdf"), machine.text("pdf")) == (1, main("pdf", "Of shelf one."))

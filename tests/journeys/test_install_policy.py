@@ -67,7 +67,7 @@ def test_what_is_grave_stays_out_and_the_record_has_it(shop: Shop) -> None:
     assert (code, out) == (3, FOUND)
     assert said == (
         f"ports: {WARNED}\nsetup: {DANGEROUS}\n"
-        f"hint: `whet show '{shop.source('ports')}'` shows it in full. --override REASON takes it in all the same.\n"
+        f"hint: `whet show '{shop.source('ports')}'` shows it in full. `--override REASON` installs it anyway.\n"
     )
     assert (machine.names(), machine.lock.exists(), machine.left()) == ([], False, [])
     assert shop.log() == [
@@ -102,7 +102,7 @@ def test_a_reason_lets_it_in_and_is_kept(shop: Shop) -> None:
     assert (code, said) == (0, "")
     assert out == (
         f"Installed ports {shop.first[:10]}  caution\n"
-        "  Let in against the policy: It is for a machine without a network.\n"
+        "  Allowed by override: It is for a machine without a network.\n"
         f"{FOUND.splitlines()[0]}\n"
     )
     assert machine.text("ports") == PORTS["SKILL.md"]
@@ -125,7 +125,7 @@ def test_a_policy_can_ask_instead(shop: Shop) -> None:
     assert (code, out) == (3, FOUND.splitlines()[0] + "\n")
     assert said == (
         f"ports: {reason}\n"
-        f"hint: `whet show '{shop.source('ports')}'` shows it in full. --override REASON takes it in all the same.\n"
+        f"hint: `whet show '{shop.source('ports')}'` shows it in full. `--override REASON` installs it anyway.\n"
     )
     assert (machine.names(), machine.lock.exists()) == ([], False)
     assert shop.log() == [("install", "ports", "caution", "ask", reason)]
@@ -155,7 +155,7 @@ def test_an_update_that_turns_dangerous_stays_out_and_the_old_one_stays(shop: Sh
     assert code == 0
     assert out == (
         f"Updated good {shop.first[:10]} -> {second[:10]}  dangerous\n"
-        "  Let in against the policy: Our own machine.\n"
+        "  Allowed by override: Our own machine.\n"
         "  added   setup.sh\n"
         "  new     pipe-shady\n"
         f"{FOUND.splitlines()[1].replace('setup/SKILL.md:7', 'good/setup.sh:1')}\n"

@@ -67,7 +67,7 @@ def test_the_plan_is_shown_and_nothing_is_done_without_a_yes(machine: Machine, t
     with Terminal(machine, *words) as terminal:
         assert terminal.until("[Y/n] ").types("n").end() == (
             3,
-            [*shown, "Install 2 skills? [Y/n] n", "error: It was not agreed to.", "hint: Nothing was changed."],
+            [*shown, "Install 2 skills? [Y/n] n", "error: You did not confirm.", "hint: Nothing was changed."],
         )
     assert (machine.names(), machine.lock.exists(), machine.left()) == ([], False, [])
     assert machine.ask("audit", "--log")["records"] == []
@@ -155,7 +155,7 @@ def test_what_the_policy_asks_about_needs_a_reason(machine: Machine, tmp_path: P
                 "Reason (empty keeps it out): Read it.",
                 "Install 1 skill? [Y/n] y",
                 f"Installed ports {head}  caution",
-                "  Let in against the policy: Read it.",
+                "  Allowed by override: Read it.",
             ],
         )
     records = machine.ask("audit", "--log")["records"]

@@ -183,7 +183,7 @@ def test_by_hand_it_is_the_same_and_quiet(machine: Machine) -> None:
     assert machine.says("learn", "sessions", "--waiting") == (0, "", "0 sessions looked at.\n")
     assert (
         machine.ask("learn", "sessions", "--waiting", "--write", code=2)["error"]
-        == "Give --waiting or anything else, not both."
+        == "`--waiting` takes no other options."
     )
 
 

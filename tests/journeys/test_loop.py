@@ -100,8 +100,8 @@ def test_a_session_becomes_a_skill_that_gets_better_by_its_evals(
     assert out.split("\n")[0].split("\t")[:4] == ["1", "accepted", "0.50", "1.00"]
     assert f"+{BETTER['text']}\n" in out
     assert said.split("\n")[1:] == [
-        "Every expectation that can be learnt from is met. [all-met]",
-        f"It is written; {NAME} is at version 2.",
+        "Every expectation is met. [all-met]",
+        f"Written; {NAME} is now at version 2.",
         "",
     ]
     assert machine.ask(*measure)["summary"]["with_skill"]["pass_rate"]["mean"] == 1.0
@@ -123,7 +123,7 @@ def test_a_session_becomes_a_skill_that_gets_better_by_its_evals(
         ("not-improved", "known"),
     ]
     assert rejected["error"] == (
-        f"{NAME} stays as it is: no candidate is better. The last one: Worse than before: login from 0.67 to 0.33."
+        f"{NAME} is unchanged: no candidate is better. The last one: Worse than before: login from 0.67 to 0.33."
     )
     assert again["rounds"][0]["tokens"] < rejected["rounds"][0]["tokens"]
     assert (machine.text(NAME), machine.ask("pending")["proposals"]) == (kept, [])

@@ -79,7 +79,7 @@ def test_nothing_is_asked_where_nobody_is(machine: Machine, shop: str) -> None:
             1,
             [
                 "error: There are 4 skills: docx, notes, pdf, review.",
-                "hint: Name some of them with --skill, or take all of them with --all.",
+                "hint: Choose some with `--skill`, or use `--all`.",
             ],
         )
 
@@ -158,7 +158,7 @@ def test_proposals_are_decided_one_by_one(machine: Machine) -> None:
     with Terminal(machine, "proposals", "approve") as terminal:
         terminal.until("Esc leaves").press(DOWN, "d").until("+Do two.").until("Esc leaves").press(ENTER)
         code, lines = terminal.end()
-    assert (code, lines[-1], machine.names()) == (0, "Proposal 2 is done (entry 1).", ["two"])
+    assert (code, lines[-1], machine.names()) == (0, "Applied proposal 2 (entry 1).", ["two"])
     with Terminal(machine, "proposals", "reject") as terminal:
         assert terminal.until("Reject which proposal?").press(ESC).end() == LEFT
     missing = machine.run("proposals", "reject")

@@ -97,7 +97,7 @@ def test_doctor_names_what_others_can_read_and_repairs_it(
     blob.chmod(0o644)  # nobody reaches it
     assert "state-readable-by-others" not in whet("doctor").stdout
     state.chmod(0o755)
-    told = f"state-readable-by-others  {state}\n      Other users may look into it; they have rights to 1 of the files"
+    told = f"state-readable-by-others  {state}\n      Other users can access it, including 1 of its files"
     assert told in whet("doctor").stdout
     assert whet("doctor", "--repair").returncode == 0
     assert open_to_others(state) == []

@@ -65,7 +65,7 @@ def test_what_one_installs_for_the_repository_the_other_restores_from_its_lock(s
     assert alice.says("install", shop.url, "--all", "--here", cwd=repo / "src") == (
         0,
         f"Installed deploy {shop.first[:10]}  safe\nInstalled notes {shop.first[:10]}  safe\n",
-        "hint: 2 project skills waiting for trust; `whet guard trust` loads the skills of this repository.\n",
+        "hint: 2 project skills waiting for trust; `whet guard trust` loads them.\n",
     )
     alice.ask("install", "./vendor/review", "--here", cwd=repo)
     assert sorted(os.listdir(repo / ".agents")) == ["skills", "whet-lock.json"]

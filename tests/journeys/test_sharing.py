@@ -75,7 +75,7 @@ def test_other_clients_get_the_skills_and_lose_them_without_a_trace(alice: Machi
     before = shape(home)
     options = ["--copy"] if how == "copy" else []
     made = [f"{home}/.claude/skills/notes", f"{home}/.claude/skills/review", f"{home}/.cursor/skills/notes"]
-    told = "cursor: review: Something else is there; it is left alone.\ngemini: It reads .agents/skills itself.\n"
+    told = "cursor: review: Something else is there; Whet leaves it alone.\ngemini: It reads .agents/skills itself.\n"
 
     def lines(word: str) -> str:
         return "".join(f"{path.split('/.')[-1].split('/')[0]:<10}{word:<10}{path}\n" for path in made)
@@ -99,7 +99,7 @@ def test_other_clients_get_the_skills_and_lose_them_without_a_trace(alice: Machi
 
     assert alice.says("clients", "sync", "--undo") == (0, lines("removed"), "3 changes made.\n")
     assert shape(home) == before
-    assert alice.says("clients", "sync", "--list") == (0, "", "Sync has made nothing.\n")
+    assert alice.says("clients", "sync", "--list") == (0, "", "Sync has not made anything.\n")
 
 
 @posix
@@ -139,7 +139,7 @@ def test_published_to_a_repository_and_installed_from_there(alice: Machine, bob:
 
     put(alice, "review", BETTER)
     assert alice.says(*words)[1] == "unchanged notes 1.0.0  skills/notes\nupdated   review 1.1.0  skills/review\n"
-    assert alice.says(*words)[2] == f"{remote.url} has all of it already.\n"
+    assert alice.says(*words)[2] == f"{remote.url} is already up to date.\n"
     assert bob.says("update")[1] == ("notes: Up to date.\nUpdated review 1.0.0 -> 1.1.0  safe\n  changed SKILL.md\n")
     assert contents(bob) == contents(alice)
 
@@ -148,7 +148,7 @@ def test_published_as_a_site_and_installed_from_there(alice: Machine, bob: Machi
     site = tmp_path / "site"
     code, out, said = alice.says("sources", "publish", "notes", "review", "--index", str(site))
     assert (code, out) == (0, "added     notes 1.0.0\nadded     review 1.0.0\n")
-    hint = "Let a web server serve that directory; `whet install https://HOST` takes skills from it."
+    hint = "Serve that directory with any web server; `whet install https://HOST` installs from it."
     assert said == f"Published to {site}.\nhint: {hint}\n"
     with served(site) as host:
         assert [skill["name"] for skill in bob.ask("show", f"http://{host}")["skills"]] == ["notes", "review"]
@@ -169,7 +169,7 @@ def test_published_to_a_hub_and_installed_from_there(alice: Machine, bob: Machin
         assert "authorization" not in hub.requests[-1].headers, "nobody said that the token is for this hub"
         alice.env["WHET_HUB"] = server.url
         assert alice.says(*words) == (0, "added     notes 1.0.0\n", f"Published to {server.url}.\n")
-        assert alice.says(*words) == (0, "unchanged notes 1.0.0\n", f"{server.url} has all of it already.\n")
+        assert alice.says(*words) == (0, "unchanged notes 1.0.0\n", f"{server.url} is already up to date.\n")
         put(alice, "notes", {**NOTES, "references/more.md": "More.\n"})
         assert alice.ask(*words, code=1)["code"] == "version-exists"
         assert bob.says("install", f"hub:{server.url}/acme/notes")[1] == "Installed notes 1.0.0  safe\n"
@@ -205,7 +205,7 @@ def test_a_snapshot_takes_everything_along(alice: Machine, bob: Machine, tmp_pat
     words = ("sources", "snapshot", "import", str(file))
     code, out, said = bob.says(*words)
     assert (code, out) == (1, f"Installed deploy {first[:10]}  safe\nInstalled notes 1.0.0  safe\n")
-    kept = "skills/review exists already, with another content. Rename or delete it, or `whet sources adopt` it."
+    kept = "skills/review already exists with different content. Rename or delete it, or `whet sources adopt` it."
     assert said == f"review: {kept}\n"
     assert contents(bob) == {**contents(alice), "review": content(BETTER)}
     assert (bob.root / "notes" / "scripts" / "note.sh").stat().st_mode & 0o111

@@ -128,13 +128,13 @@ def test_what_was_left_out_is_counted_and_explained(
     assert whet("list").stderr.endswith("1 left out (`whet doctor`).\n")
     shown = whet("show", "dotted", "--json")
     assert (shown.returncode, answer(shown)["code"]) == (3, "link-escape")
-    assert answer(shown)["error"].startswith("'dotted' was left out: The link leads to ")
+    assert answer(shown)["error"].startswith("'dotted' is left out: The link points to ")
 
 
 def test_enabling_without_a_surface_undoes_every_surface(whet: Whet, skill: Callable[..., Path]) -> None:
     skill("quiet")
     assert whet("skill", "disable", "quiet", "--surface", "cli").stderr.endswith(
-        "`whet skill enable quiet --surface cli` takes it back.\n"
+        "`whet skill enable quiet --surface cli` enables it again.\n"
     )
     assert "quiet" not in [item["name"] for item in answer(whet("list", "--query", "quiet", "--json"))["skills"]]
     assert answer(whet("skill", "enable", "quiet", "--json"))["changed"] is True

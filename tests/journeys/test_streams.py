@@ -82,7 +82,7 @@ def test_a_full_disk_is_a_failure(words: list[str], env: dict[str, str], work: P
     assert run.returncode == 4
     assert run.stderr == (
         "error: Standard output cannot be written: No space left on device.\n"
-        "hint: Free some space, or write the output somewhere else.\n"
+        "hint: Free some space, or write the output elsewhere.\n"
     )
 
 

@@ -52,7 +52,7 @@ def test_waiting_trusted_in_every_worktree_and_taken_back(
     assert (shown.returncode, json.loads(shown.stdout)["code"]) == (3, "untrusted")
 
     trusted = whet("guard", "trust", cwd=repo / "src")
-    assert trusted.stderr == f"{repo} is trusted now: 1 skill (deploy).\n"
+    assert trusted.stderr == f"{repo} is now trusted: 1 skill (deploy).\n"
     assert names(whet("list", "--json", cwd=repo)) == ["deploy"]
     assert whet("show", "deploy", cwd=repo).returncode == 0
 

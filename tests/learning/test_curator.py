@@ -156,7 +156,7 @@ def test_a_skill_is_left_alone_for_a_reason() -> None:
             Kept("new", "new"),
             Kept("pinned", "pinned"),
             Kept("pinned-stale", "pinned"),
-            Kept("tomorrow", "last active in the future, if the clock is right"),
+            Kept("tomorrow", "last active in the future; check the clock"),
             Kept("unknown", "its age is not known"),
         )
     )
@@ -185,13 +185,13 @@ def test_the_first_run_only_remembers_the_time() -> None:
         (),
         due=False,
         start_over=True,
-        notes=("The curator has not run yet. By itself it changes nothing for 7 days.",),
+        notes=("The curator has not run yet. It changes nothing automatically for 7 days.",),
     )
 
 
 def test_a_plan_is_due_once_the_interval_is_over() -> None:
     early = plan(last_run=WEEK_AGO + 1)
-    note = "The last run was 2027-01-08T08:00:00Z. By itself the curator changes nothing for 7 days after it."
+    note = "The last run was 2027-01-08T08:00:00Z. The curator changes nothing automatically for 7 days after it."
     assert early == Plan(NOW, (), (), (), due=False, notes=(note,))
     assert plan(last_run=WEEK_AGO) == due()
 
@@ -199,7 +199,7 @@ def test_a_plan_is_due_once_the_interval_is_over() -> None:
 @pytest.mark.parametrize(
     ("last_run", "note"),
     [
-        (NOW + 1, "The clock stands before the last run (2027-01-15T08:00:00Z). Nothing changes."),
+        (NOW + 1, "The clock is earlier than the last run (2027-01-15T08:00:00Z). Nothing changes."),
         (
             NOW - 366 * DAY,
             "The last run (2026-01-14T08:00:00Z) is more than a year ago, or the clock is wrong. Nothing changes.",
@@ -248,7 +248,7 @@ def test_near_duplicates_are_proposed_for_merging_into_the_most_used() -> None:
             "b",
             "the one to keep is the oldest of those used most.",
         ),
-        ((skill("a"), skill("b")), "a", "nothing but the name tells which one to keep."),
+        ((skill("a"), skill("b")), "a", "only the name decides which one to keep."),
         ((skill("a", uses=2), skill("b", uses=1, created=900)), "a", "the one to keep is used most."),
     ],
 )

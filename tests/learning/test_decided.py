@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from whet.learning.transcripts.events import Transcript
 
-EDITED = "Somebody edited its text: it only gains, and nothing in it is replaced."
-BEFORE = "It has learned from this session before."
-SAME = "Nothing changes: the skill is so already."
+EDITED = "A person edited its text; Whet only adds to it."
+BEFORE = "It has already learned from this session."
+SAME = "No change: the skill already says this."
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ def test_answers_stay_when_the_next_session_comes(library: Library) -> None:
     answer = library.learning.distill(packing("second", ("pip download x", "Saved"))).to_json()
     assert (answer["skill"], answer["version"], frame(library, name)) == (name, "2", CHOSEN)
     assert answer["warnings"][0] == (
-        "Somebody decided its description, allowed tools and place where it runs: that stays."
+        "A person set its description, allowed tools and place where it runs; Whet keeps that."
     )
     assert (answer["description"], answer["allowed_tools"], answer["fork"]) == (CHOSEN[0], [*CHOSEN[1]], True)
     assert "pip download" in text(library, name)
@@ -93,7 +93,7 @@ def test_answers_stay_when_nobody_looks(library: Library) -> None:
     report = library.learning.learn(packing("second", ("pip download x", "Saved"), ("pip check", "ok"))).to_json()[
         "sessions"
     ][0]
-    assert report["warnings"][0].startswith("Somebody decided its description")
+    assert report["warnings"][0].startswith("A person set its description")
     library.edit.proposals.approve(report["proposal"])
     assert frame(library, name) == CHOSEN
 
@@ -148,7 +148,7 @@ def test_what_was_edited_by_hand_is_not_taken_back(library: Library) -> None:
     change(library, name, "description: ", "description: Ours. ")
     answer = library.learning.distill(packing("second", said="No, always sign the wheel first.")).to_json()
     new = text(library, name)
-    assert answer["warnings"][:2] == ["Somebody decided its description: that stays.", EDITED]
+    assert answer["warnings"][:2] == ["A person set its description; Whet keeps that.", EDITED]
     assert ("rm -rf dist && uv build" in new, pitfall in new, "- Always sign the wheel" in new) == (True, False, True)
     assert frame(library, name)[3] == "body description"
     third = library.learning.distill(packing("third", ("pip download x", "Saved"))).to_json()

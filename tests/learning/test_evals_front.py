@@ -154,22 +154,22 @@ def test_the_command_line_improves(tmp_path: Path, run: Callable[..., tuple[int,
     first, *rest = said.split("\n")
     assert first.startswith(f"{NAME}: the score from 0.50 to 1.00 on 1 eval; ")
     assert rest == [
-        "Every expectation that can be learnt from is met. [all-met]",
-        "hint: Run it without --dry-run to keep it.",
+        "Every expectation is met. [all-met]",
+        "hint: Run it again without `--dry-run` to keep it.",
         "",
     ]
     code, _, said = run(*words)
     assert (code, said.split("\n")[2:]) == (
         0,
         [
-            "It waits as proposal 1. Nobody has looked at it yet.",
+            "Saved as proposal 1. It has not been reviewed yet.",
             f"hint: {Changes((), proposal=1).hint}",
             "",
         ],
     )
     (tmp_path / "skills" / NAME / "evals" / "evals.json").write_text(json.dumps({"evals": []}), encoding="utf-8")
     code, out, said = run(*words)
-    assert (code, out, said.split("\n")[0].endswith("holds no task with a prompt and expectations.")) == (1, "", True)
+    assert (code, out, said.split("\n")[0].endswith("has no task with a prompt and expectations.")) == (1, "", True)
 
 
 def test_a_no_is_said_with_what_was_tried(tmp_path: Path, run: Callable[..., tuple[int, str, str]]) -> None:
@@ -185,10 +185,10 @@ def test_a_no_is_said_with_what_was_tried(tmp_path: Path, run: Callable[..., tup
     assert told[0].endswith("evals[1] has no expectations. [eval-without-expectations]")
     assert told[1].startswith(f"{NAME}: the score stays 0.50 on 1 eval; ")
     assert told[2] == (
-        f"{NAME} stays as it is: no candidate is better. The last one: Worse than before: signed from 0.50 to 0.00. "
+        f"{NAME} is unchanged: no candidate is better. The last one: Worse than before: signed from 0.50 to 0.00. "
         "[not-improved]"
     )
-    assert told[3].startswith("hint: `rounds` tells what was tried.")
+    assert told[3].startswith("hint: `rounds` lists what was tried.")
 
 
 @pytest.mark.parametrize(

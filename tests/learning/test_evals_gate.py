@@ -59,9 +59,9 @@ def test_a_worse_verdict_of_the_guard_refuses() -> None:
 @pytest.mark.parametrize(
     ("before", "after", "told"),
     [
-        ("Read", "Read Bash(rm:*)", ["It asks for tools that it did not have before: Bash(rm:*)."]),
-        ("", "Bash(git log:*)", ["It asks for tools that it did not have before: Bash(git log:*)."]),
-        ("Bash(git log:*)", "Bash(git:*)", ["It asks for tools that it did not have before: Bash(git:*)."]),
+        ("Read", "Read Bash(rm:*)", ["It asks for new tools: Bash(rm:*)."]),
+        ("", "Bash(git log:*)", ["It asks for new tools: Bash(git log:*)."]),
+        ("Bash(git log:*)", "Bash(git:*)", ["It asks for new tools: Bash(git:*)."]),
         ("Read, Bash(git log:*)", "Bash(git log:*) Read", []),
         ("Read Bash", "Read", []),
         ("Read", "", []),

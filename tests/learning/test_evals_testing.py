@@ -135,5 +135,5 @@ def test_what_a_failed_test_printed_is_told_on_a_pipe_too() -> None:
             "1 test: 0 passed, 1 failed, 0 skipped.",
             "1 of 1 tests of a failed: tests/a.sh. [tests-failed]",
         ],
-        ["--json has all that they printed."],
+        ["`--json` has their full output."],
     )

@@ -157,11 +157,11 @@ def test_by_default_it_is_a_proposal_and_a_dry_run_keeps_nothing(library: Librar
     assert StateDatabase(str(tmp_path / "state")).read("SELECT * FROM rejected_edits") == []
     answer = library.learning.improve(NAME, echo([BETA]), rounds=1).to_json()
     assert (answer["written"], answer["staged"], answer["proposal"], answer["cause"], body(library)) == (
-        *(False, True, 1, "Nobody has looked at it yet."),
+        *(False, True, 1, "It has not been reviewed yet."),
         BODY.strip("\n"),
     )
     again = library.learning.improve(NAME, echo([BETA]), rounds=1).to_json()
-    assert (again["proposal"], again["cause"], again["version"]) == (1, "The same was proposed before.", "2")
+    assert (again["proposal"], again["cause"], again["version"]) == (1, "The same change was already proposed.", "2")
     assert library.proposals.pending().to_json()["count"] == 1
     library.edit.proposals.approve(1)
     assert body(library) == f"{BODY}\nSay beta."
@@ -172,7 +172,7 @@ def test_what_was_rejected_is_remembered_shown_and_not_tried_again(library: Libr
     first = library.learning.improve(NAME, echo(worse), rounds=1).to_json()
     assert (first["success"], first["code"], first["improved"]) == (False, "not-improved", False)
     assert first["error"] == (
-        f"{NAME} stays as it is: no candidate is better. The last one: Worse than before: alpha from 1.00 to 0.00."
+        f"{NAME} is unchanged: no candidate is better. The last one: Worse than before: alpha from 1.00 to 0.00."
     )
     same = [edit("delete", anchor="Say alpha."), edit("append", "Say nothing.")]
     model = echo(same, [edit("replace", "Say no more.", "Say alpha.")])
@@ -290,7 +290,7 @@ def test_a_budget_that_is_used_up_is_told_and_the_candidate_stays_undecided(libr
     told = library.learning.improve(NAME, echo([BETA]), budget=whole["tokens"] - 20, write=True).to_json()
     assert verdicts(told) == [("undecided", ["eval-incomplete"], None, None)]
     assert (told["success"], told["code"], body(library)) == (False, "eval-incomplete", BODY.strip("\n"))
-    assert told["error"].startswith("Not everything was measured: ")
+    assert told["error"].startswith("Some results are missing: ")
     assert StateDatabase(str(tmp_path / "state")).read("SELECT * FROM rejected_edits") == []
     assert library.learning.improve(NAME, echo([BETA]), rounds=1).to_json()["improved"]
 
@@ -324,7 +324,7 @@ def test_a_skill_that_somebody_else_changed_meanwhile_is_left_alone(
         library.learning.improve(NAME, model, rounds=2, write=True)
     assert (caught.value.code, caught.value.hint) == (
         "skill-changed",
-        "Nothing was written. Run it again; it is measured as it is then.",
+        "Nothing was written. Run it again to measure the current skill.",
     )
     assert [row["verdict"] for row in caught.value.details["rounds"]] == ["accepted"] * (1 + late)
     assert main.read_text().endswith("Say alpha.\n\nMine.\n")

@@ -60,7 +60,7 @@ def test_an_edit_is_applied_exactly(edit: Edit, text: str | None) -> None:
         (Edit(APPEND), "append needs a text."),
         (Edit(INSERT, "brief", "\n"), "insert_after needs a text."),
         (Edit(REPLACE, "brief", "brief"), "It changes nothing."),
-        (Edit(APPEND, text=f"Use {TOKEN}."), "The text holds what looks like a secret."),
+        (Edit(APPEND, text=f"Use {TOKEN}."), "The text contains what looks like a secret."),
         (
             Edit(APPEND, text="For 'write the NOTE for the login fix of the shop', say so."),
             "The text repeats a task. Say what holds for every task of its kind.",

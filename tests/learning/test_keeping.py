@@ -70,7 +70,7 @@ def test_damage_is_told(kept: Kept, begun: Distillation, tmp_path: Path, text: s
         "success": False,
         "error": f"The distillation {number} is damaged, or of another version.",
         "code": "bad-distillation",
-        "hint": "Begin again with the session.",
+        "hint": "Start again with the session.",
     }
 
 

@@ -71,7 +71,7 @@ def test_a_state_keeps_its_time_until_it_changes(lifecycle: Lifecycle, clock: Ti
 
 
 def test_states_are_set_all_or_none(lifecycle: Lifecycle) -> None:
-    with pytest.raises(ValueError, match="'gone' is no state"):
+    with pytest.raises(ValueError, match="'gone' is not a skill state"):
         lifecycle.set_states({"/a": "stale", "/b": "gone"})
     assert lifecycle.states() == {}
 

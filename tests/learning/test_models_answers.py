@@ -75,14 +75,14 @@ def test_the_last_object_that_fits_is_the_answer() -> None:
 @pytest.mark.parametrize(
     ("schema", "problem"),
     [
-        ({"type": "array"}, "is not of the type object"),
-        ({}, "is not of the type object"),
-        ({"type": "object", "oneOf": []}, "uses oneOf at $, which is not understood"),
-        ({"type": "object", "properties": {"a": {"pattern": "x"}}}, "uses pattern at $.a, which is not understood"),
+        ({"type": "array"}, "does not have the type object"),
+        ({}, "does not have the type object"),
+        ({"type": "object", "oneOf": []}, "uses the unsupported keyword oneOf at $"),
+        ({"type": "object", "properties": {"a": {"pattern": "x"}}}, "uses the unsupported keyword pattern at $.a"),
         ({"type": "object", "properties": {"a": 5}}, "has no schema at $.a"),
         ({"type": "object", "properties": {"a": {"type": "text"}}}, "names the type 'text' at $.a"),
         ({"type": "object", "required": "a"}, "has no list at $.required"),
-        ({"type": "object", "items": {"minimum": "1"}}, "has a limit at $.items.minimum that is no number"),
+        ({"type": "object", "items": {"minimum": "1"}}, "has a limit at $.items.minimum that is not a number"),
     ],
 )
 def test_a_schema_that_is_not_understood_is_refused_before_anything_is_asked(
@@ -91,21 +91,24 @@ def test_a_schema_that_is_not_understood_is_refused_before_anything_is_asked(
     model = Scripted(lambda _: "{}")
     with pytest.raises(UsageError) as raised:
         model.complete([Message("user", "?")], schema=schema)
-    assert (raised.value.code, raised.value.message) == ("bad-schema", f"The schema of an answer {problem}.")
+    assert (raised.value.code, raised.value.message) == ("bad-schema", f"The answer schema {problem}.")
     assert model.requests == []
 
 
 @pytest.mark.parametrize(
     ("messages", "problem"),
     [
-        ([], "There is nothing to answer: no user asks."),
-        ([Message("system", "a")], "There is nothing to answer: no user asks."),
-        ([Message("user", "a"), Message("assistant", "b")], "There is nothing to answer: the model had the last word."),
-        ([Message("user", "a"), Message("tool", "b", call="1")], "Message 2 answers no call: '1'."),
+        ([], "There is nothing to answer: there is no user message."),
+        ([Message("system", "a")], "There is nothing to answer: there is no user message."),
+        (
+            [Message("user", "a"), Message("assistant", "b")],
+            "There is nothing to answer: the last message is the model's.",
+        ),
+        ([Message("user", "a"), Message("tool", "b", call="1")], "Message 2 answers an unknown call: '1'."),
         ([Message("robot", "a")], "Message 1 has the role 'robot'."),  # type: ignore[arg-type]  # what is refused
         (
             [Message("user"), Message("assistant", "", (Call("1", "x", {}),)), Message("user")],
-            "There is nothing to answer: calls are open.",
+            "There is nothing to answer: tool calls are unanswered.",
         ),
     ],
 )

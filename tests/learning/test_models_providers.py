@@ -73,7 +73,7 @@ def test_a_missing_library_is_told_with_the_command_that_brings_it(
 )  # fmt: skip
 def test_a_name_that_names_no_model_is_told_without_what_may_be_a_key(spec: str) -> None:
     error = refused(spec, {"OPENAI_API_KEY": SECRET})
-    assert (error.code, error.message.endswith(" names no model.")) == ("bad-model", True)
+    assert (error.code, error.message.endswith(" is not a model.")) == ("bad-model", True)
     assert SECRET not in error.message or spec.startswith(SECRET)
 
 

@@ -80,7 +80,7 @@ def test_a_question_that_was_not_recorded_is_told_with_the_nearest(path: str) ->
     digest, nearest = error.details["digest"], error.details["nearest"]
     assert error.code == "model-not-recorded"
     assert error.message == (
-        f"{path} has no answer to the request {digest[:12]}. The nearest is {nearest[:12]}; "
+        f"{path} has no recorded answer to the request {digest[:12]}. The nearest is {nearest[:12]}; "
         "`difference` has where they differ."
     )
     lines = content(path).splitlines()
@@ -126,9 +126,9 @@ def change(path: str, *keys: Any, to: Any) -> None:
         (("answer", "value"), {"name": "mine"}, "was changed after it was recorded"),
         (("answer", "tokens_in"), 0, "was changed after it was recorded"),
         (("seal",), "0" * 64, "was changed after it was recorded"),
-        (("request", "messages", 1, "text"), "x", "has a question that is not the one it was recorded for"),
-        (("digest",), "0" * 64, "has a question that is not the one it was recorded for"),
-        (("more",), 1, "is no recording"),
+        (("request", "messages", 1, "text"), "x", "has a request that differs from the recorded one"),
+        (("digest",), "0" * 64, "has a request that differs from the recorded one"),
+        (("more",), 1, "is not a recording"),
     ],
 )
 def test_a_cassette_that_was_changed_is_not_believed(path: str, keys: tuple[Any, ...], to: Any, problem: str) -> None:

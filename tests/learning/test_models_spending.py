@@ -65,7 +65,7 @@ def test_a_call_that_cannot_be_paid_for_is_not_made() -> None:
         "success": False,
         "error": f"The budget of {100 + IN} tokens for models is used up.",
         "code": "model-budget",
-        "hint": "Give a larger budget, or go on without a model.",
+        "hint": "Use a larger budget, or continue without a model.",
         "budget": "tokens",
         "limit": 100 + IN,
     }

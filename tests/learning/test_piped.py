@@ -35,6 +35,6 @@ def test_an_error_names_what_the_caller_knows(tmp_path: Path) -> None:
         read_piped(str(tmp_path), [b"nothing"], "Standard input")
     assert (caught.value.code, caught.value.message) == (
         "not-a-transcript",
-        "Standard input is not a transcript: nobody speaks in it.",
+        "Standard input is not a transcript: it has no speakers.",
     )
     assert os.listdir(tmp_path / DIRECTORY) == []

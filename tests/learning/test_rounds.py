@@ -26,7 +26,7 @@ HELPED = BEGUN._replace(
             steps=(BEGUN.facts.steps[0]._replace(title="Write the notes"), *BEGUN.facts.steps[1:]),
         ),
         {"name": "tag-and-tell", "description": OFFERED, "triggers": ("changelog", "release notes")},
-        ("The goal was not taken: it is empty.",),
+        ("The goal was not used: it is empty.",),
         77,
     ),
     warnings=("Something to know.",),
@@ -134,7 +134,7 @@ def test_no_tool_at_all_is_an_answer() -> None:
 def test_a_skill_for_the_same_job_lends_its_name() -> None:
     state = BEGUN._replace(known="release-notes")
     assert state.question().fields[1].value == "release-notes"
-    assert "The skill release-notes is for the same" in state.question().text
+    assert "The skill release-notes covers the same" in state.question().text
     assert state.answer_all({"name": "mine"}).draft().name == "mine"
 
 
@@ -227,18 +227,18 @@ def test_the_words_of_a_model_are_the_proposals() -> None:
     first = HELPED.question()
     assert [field.value for field in first.fields] == ["Write release notes.", "tag-and-tell"]
     assert first.text.startswith("1. Write the notes\n2. ")
-    assert first.text.endswith("\nThe words are from scripted.")
+    assert first.text.endswith("\nWritten by scripted.")
     second = HELPED.answer().question()
     assert [field.value for field in second.fields] == [
         ("changelog", "release notes"),
-        f'{OFFERED} Also when somebody mentions "changelog".',
+        f'{OFFERED} Also when the user mentions "changelog".',
     ]
     assert (HELPED.answer_all({}).edits, HELPED.worded.goal, BEGUN.worded) == ({}, "Write release notes.", BEGUN.facts)
 
 
 def test_answers_count_more_than_the_words_of_a_model() -> None:
     made = HELPED.answer_all({"name": "mine", "triggers": ["news"]}).draft()
-    assert (made.name, made.description) == ("mine", f'{OFFERED} Also when somebody mentions "news".')
+    assert (made.name, made.description) == ("mine", f'{OFFERED} Also when the user mentions "news".')
     assert (
         HELPED.answer_all({"description": "Does it. Use when told."}).draft().description == "Does it. Use when told."
     )

@@ -225,7 +225,7 @@ def test_failures_are_told_together_and_not_for_ever(sessions: Sessions, clock: 
         clock.now += SECOND
         sessions.failed("codex", "prompt", "state-busy", f"Busy {number}.")
     sessions.failed("", "", "usage", "EVENT is missing.")
-    hint = "The client was not disturbed. `whet doctor --repair` forgets it."
+    hint = "The client was not affected. `whet doctor --repair` clears this."
     first = "The hook `?` of a client failed once, last at 2027-01-15T08:00:03Z: EVENT is missing (usage)."
     second = "The hook `prompt` of codex failed 3 times, last at 2027-01-15T08:00:03Z: Busy 2 (state-busy)."
     expected = tuple(Note("hook-failed", "warning", message, hint) for message in (first, second))
@@ -238,7 +238,7 @@ def test_failures_are_told_together_and_not_for_ever(sessions: Sessions, clock: 
 def test_failures_that_were_told_are_forgotten_when_asked(sessions: Sessions, tmp_path: Path) -> None:
     sessions.failed("codex", "prompt", "state-busy", "Busy.")
     hook_log.append(str(tmp_path / "state"), "codex", "tool", "too-slow", "Slow.")
-    assert sessions.repair() == Repaired(("Forgot 2 failures of hooks.",))
+    assert sessions.repair() == Repaired(("Cleared 2 hook failures.",))
     assert (sessions.failures(), sessions.repair()) == ((), Repaired())
 
 
@@ -260,9 +260,9 @@ def test_a_damaged_file_is_told_of_and_set_aside(sessions: Sessions, tmp_path: P
     assert codes == ["hook-failed"] and check_state(str(tmp_path / "state"))
     assert len([*hook_log.read(str(tmp_path / "state"))]) == 1
     repaired = repair_state(str(tmp_path / "state"))
-    assert repaired.done[0].startswith("Set the damaged state database aside as ")
+    assert repaired.done[0].startswith("Moved the damaged state database to ")
     assert sessions.note("codex", "s")
-    assert sessions.repair() == Repaired(("Forgot 1 failures of hooks.",))
+    assert sessions.repair() == Repaired(("Cleared 1 hook failures.",))
 
 
 def test_a_file_of_another_program_is_left_alone(tmp_path: Path, clock: Clock) -> None:

@@ -241,7 +241,7 @@ def test_rejections_stop_what_waits_but_not_what_is_named(library: Library, tmp_
     waits(library, path, "s")
     answer = learn_from(library.learning.context).to_json()
     assert (answer["sessions"], answer["stopped"], answer["left"]) == ([], "breaker", 1)
-    assert answer["stopped_why"].startswith("3 proposals in a row were rejected. Learning goes on at 20")
+    assert answer["stopped_why"].startswith("3 proposals in a row were rejected. Learning continues at 20")
     assert learn_from(library.learning.context, [path]).to_json()["sessions"][0]["session"] == "claude-code:s"
 
 
@@ -295,9 +295,7 @@ def test_a_version_that_asks_for_more_tools_is_not_written_unseen(library: Libra
     wider = plain._replace(events=(*plain.events[:-1], *bash("mypy src", "Success: no issues found"), plain.events[-1]))
     report = learn(library.learning.context, wider, WRITE).to_json()
     assert (report["skill"], report["staged"]) == (made["skill"], True)
-    assert report["gate"]["reasons"] == [
-        {"code": "gate-tools", "message": "It asks for tools that it did not have before: Bash(mypy:*)."}
-    ]
+    assert report["gate"]["reasons"] == [{"code": "gate-tools", "message": "It asks for new tools: Bash(mypy:*)."}]
 
 
 def noted(library: Library, tmp_path: Path) -> Path:
@@ -311,7 +309,7 @@ def test_a_session_that_does_not_wait_any_more_is_no_error(library: Library, tmp
     noted(library, tmp_path)
     (seen,) = library.learning.sessions.waiting()
     assert library.learning.finish(seen).to_json()["captured"]
-    why = ["It goes on, or somebody has learned from it already."]
+    why = ["It is still running, or a skill has already been made from it."]
     assert library.learning.finish(seen).to_json() == {
         "captured": False,
         "evidence": [],
@@ -333,7 +331,7 @@ def test_a_model_that_cannot_be_opened_is_a_warning_in_the_report(library: Libra
     report = library.learning.finish(migration()).to_json()
     assert (report["captured"], [text.partition(":")[0] for text in report["warnings"]]) == (
         True,
-        ["The skill was made without the model of the settings (bad-model)"],
+        ["The skill was made without the configured model (bad-model)"],
     )
 
 

@@ -83,7 +83,7 @@ def test_a_model_of_the_settings_that_cannot_be_opened_is_a_warning(library: Lib
     (tmp_path / "home" / "state" / "config.toml").write_text('model = "nobody:none"\n')
     answer = library.learning.learn(migration()).to_json()
     assert (answer["captured"], len(answer["warnings"])) == (1, 1)
-    assert answer["warnings"][0].startswith("The skill was made without the model of the settings (")
+    assert answer["warnings"][0].startswith("The skill was made without the configured model (")
 
 
 def test_when_the_tokens_of_the_day_are_used_up_no_model_is_asked(library: Library) -> None:
@@ -128,7 +128,7 @@ def test_evals_that_cannot_be_done_make_it_a_proposal_that_says_why(library: Lib
         "sessions"
     ][0]
     assert (report["staged"], [reason["code"] for reason in report["gate"]["reasons"]]) == (True, ["gate-no-score"])
-    assert " The gate says no: " in library.proposals.show(report["proposal"]).to_json()["reason"]
+    assert " It fails a check: " in library.proposals.show(report["proposal"]).to_json()["reason"]
 
 
 def test_a_skill_that_grows_too_much_is_proposed_with_what_the_gate_said(library: Library) -> None:

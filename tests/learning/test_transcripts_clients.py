@@ -221,7 +221,7 @@ def test_a_session_of_codex(tmp_path: Path) -> None:
     read = read_transcript(path)
     assert read[:3] == ("codex", "019", "/srv/etl")
     assert [entry.message for entry in read.report] == [
-        "Records left out because their kind is not known: 1 (brand_new_kind)."
+        "Records left out because their kind is unknown: 1 (brand_new_kind)."
     ]
     assert [event._replace(time=(event.time - NOON) // SECOND) for event in read.events] == [
         Event("note", "<permissions instructions>ask</permissions instructions>", 0, about="system"),

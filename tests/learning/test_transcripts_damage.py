@@ -52,7 +52,7 @@ def test_damaged_lines_and_a_cut_off_end_are_left_out_and_told(tmp_path: Path) -
     assert texts(found) == ["first", "second"]
     assert told(found) == [
         ("transcript-line-damaged", "Lines or messages left out because they are not JSON: 4."),
-        ("transcript-truncated", "The end is cut off; what it belongs to was left out."),
+        ("transcript-truncated", "The end is truncated; the last record was left out."),
     ]
     assert {entry.path for entry in found.report} == {str(tmp_path / "a.jsonl")}
 
@@ -69,7 +69,7 @@ def test_unknown_kinds_and_versions_are_named(tmp_path: Path) -> None:
     assert told(found) == [
         (
             "transcript-record-unknown",
-            f"Records left out because their kind is not known: 11 ({', '.join(f'kind-{n}' for n in range(8))}, ...).",
+            f"Records left out because their kind is unknown: 11 ({', '.join(f'kind-{n}' for n in range(8))}, ...).",
         )
     ]
 
@@ -139,12 +139,12 @@ def test_other_encodings(tmp_path: Path) -> None:
         (b" \n\t\n", "it is empty"),
         (b"SQLite format 3\0", "it is a database; `hermes sessions export` writes its sessions to a file"),
         (b"\x7fELF\0\0\0", "it is a binary file"),
-        (b"# A page\n\nUser interface\n", "nobody speaks in it"),
-        (b"User: is somebody there?\n", "nobody speaks in it"),
-        (b'{"name": "x", "version": 1}\n', "its JSON holds no messages"),
-        (b"[1, 2, 3]", "its JSON holds no messages"),
-        (b'{"messages": [', "its JSON is damaged or of no known form"),
-        (b"[" * 100_000, "its JSON is damaged or of no known form"),
+        (b"# A page\n\nUser interface\n", "it has no speakers"),
+        (b"User: is somebody there?\n", "it has no speakers"),
+        (b'{"name": "x", "version": 1}\n', "its JSON has no messages"),
+        (b"[1, 2, 3]", "its JSON has no messages"),
+        (b'{"messages": [', "its JSON is damaged or has an unknown form"),
+        (b"[" * 100_000, "its JSON is damaged or has an unknown form"),
         (b'{"messages": []}', ""),
     ],
 )
@@ -162,7 +162,7 @@ def test_what_is_no_transcript_is_said_with_the_formats_that_are(tmp_path: Path,
         "success": False,
         "code": "not-a-transcript",
         "error": f"{path} is not a transcript: {why}.",
-        "hint": f"Known are {KNOWN}.",
+        "hint": f"Known clients: {KNOWN}.",
         "path": str(path),
     }
 
@@ -170,7 +170,7 @@ def test_what_is_no_transcript_is_said_with_the_formats_that_are(tmp_path: Path,
 def test_directories_and_missing_files(tmp_path: Path) -> None:
     with pytest.raises(InvalidError, match="it is a directory"):
         read_transcript(str(tmp_path))
-    with pytest.raises(InvalidError, match="no file can be called so"):
+    with pytest.raises(InvalidError, match="a file cannot have that name"):
         read_transcript("a\0b")
     with pytest.raises(NotFoundError, match="There is no file") as caught:
         read_transcript(str(tmp_path / "no"))

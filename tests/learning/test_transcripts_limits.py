@@ -83,7 +83,7 @@ def test_a_document_that_is_cut_off_gives_its_messages_and_says_so(tmp_path: Pat
         path.write_text(text[: text.index("3 a")])
         read = read_transcript(str(path))
         assert (read.client, said(read)[-1]) == (client, ("call", "wc -l a"))
-        assert told(read) == {"transcript-truncated": "The end is cut off; what it belongs to was left out."}
+        assert told(read) == {"transcript-truncated": "The end is truncated; the last record was left out."}
 
 
 def test_a_document_with_a_message_that_is_too_long_or_damaged_gives_the_others(tmp_path: Path) -> None:
@@ -166,7 +166,7 @@ def test_of_recordings_put_together_the_first_is_read(tmp_path: Path) -> None:
     read = read_transcript(str(path))
     assert (read.session, said(read)) == ("first", [("user", "do the first"), ("assistant", "done")] * 2)
     assert told(read) == {
-        "transcript-record-unknown": "Records left out because their kind is not known: 1 (version 9).",
+        "transcript-record-unknown": "Records left out because their kind is unknown: 1 (version 9).",
         "transcript-other-session": "Records of other sessions in the file left out: 2.",
     }
 
@@ -207,7 +207,7 @@ def test_compressed_files_pipes_and_unreadable_files_are_refused(tmp_path: Path)
     if os.name != "posix":
         return
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(InvalidError, match="it is no regular file"):
+    with pytest.raises(InvalidError, match="it is not a regular file"):
         read_transcript(str(tmp_path / "pipe"))
     hidden = tmp_path / "hidden.jsonl"
     hidden.write_text('{"role": "user", "content": "x"}\n')

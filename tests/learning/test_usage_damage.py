@@ -203,7 +203,7 @@ def test_a_missing_table_is_told_of_and_made_again_by_a_repair(usage: Usage, tmp
     assert codes(usage) == ["usage-unavailable"]
     usage.state.close()
     repaired = repair_state(str(tmp_path))
-    assert repaired.lost == ("usage_damage: the table is not there",)
+    assert repaired.lost == ("usage_damage: the table is missing",)
     assert len(usage.totals()) == 400 and codes(usage) == []
 
 

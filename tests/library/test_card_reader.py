@@ -144,7 +144,7 @@ def test_a_file_at_the_limit_is_read_and_one_beyond_it_is_refused(main: Path) ->
         read(main)
     assert (caught.value.entry.code, caught.value.entry.message) == (
         "too-large",
-        "The main file has 1,048,577 bytes; at most 1,048,576 are read.",
+        "The main file has 1,048,577 bytes; the limit is 1,048,576.",
     )
 
 

@@ -106,18 +106,23 @@ def test_the_loser_is_reported_with_the_way_to_reach_it(
     winner = os.path.dirname(skill(places["user"], "a/deploy"))
     beside = skill(places["user"], "b/deploy")
     other = skill(places["org"], "deploy")
-    message = f"{winner} (user) answers to this name."
+    message = f"{winner} (user) has this name and takes precedence."
     assert opened().workspace.report() == (
         Note(
             "shadowed",
             "warning",
             message,
-            f"Reach it as {os.path.dirname(beside)}, or rename one of them.",
+            f"Use {os.path.dirname(beside)} to reach it, or rename one of them.",
             skill="deploy",
             path=beside,
         ),
         Note(
-            "shadowed", "warning", message, "Reach it as org:deploy, or rename one of them.", skill="deploy", path=other
+            "shadowed",
+            "warning",
+            message,
+            "Use org:deploy to reach it, or rename one of them.",
+            skill="deploy",
+            path=other,
         ),
     )
 
@@ -218,7 +223,7 @@ def test_a_name_that_several_answer_to_is_refused_with_the_candidates(
         library.card("user:deploy")
     assert caught.value.to_json() == {
         "success": False,
-        "error": "2 skills answer to 'user:deploy'.",
+        "error": "2 skills are named 'user:deploy'.",
         "code": "ambiguous-name",
         "hint": f"Name one by its path: {one}, {two}.",
         "candidates": [one, two],

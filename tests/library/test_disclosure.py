@@ -70,7 +70,7 @@ def test_a_list_tells_names_descriptions_and_categories(guide: str, root: str, o
         "count": 1,
         "total": 1,
         "next": None,
-        "hint": "Open one with its name to read its instructions.",
+        "hint": "Open a skill by name to read its instructions.",
     }
 
 
@@ -107,7 +107,7 @@ def test_a_list_is_narrowed_by_category_and_words(
     assert (sorted(found, key=str.casefold) if query else found, answer["total"]) == (expected, len(expected))
     assert [item["name"] for item in answer["categories"]] == ["ops", "web", "web/css", "webby"]
     if not expected:
-        assert answer["hint"].startswith("Nothing matches;")
+        assert answer["hint"].startswith("Nothing matches.")
 
 
 def test_pages_stay_in_step_when_skills_come_and_go(
@@ -119,7 +119,7 @@ def test_pages_stay_in_step_when_skills_come_and_go(
     first = library.skills(limit=4).to_json()
     assert [item["name"] for item in first["skills"]] == [f"skill-{number}" for number in range(4)]
     assert (first["count"], first["total"], first["next"]) == (4, 10, "skill-3")
-    assert first["hint"] == "4 of 10; ask again with cursor 'skill-3' for more."
+    assert first["hint"] == "4 of 10; pass cursor 'skill-3' for more."
     skill(root, "another")  # before the cursor
     skill(root, "skill-35")  # behind it
     os.unlink(f"{root}/skill-3/SKILL.md")  # the one it names
@@ -176,7 +176,7 @@ def test_a_cursor_of_something_else_is_refused(cursor: str, root: str, opened: C
 def test_an_empty_library_is_an_answer(root: str, opened: Callable[..., Library]) -> None:
     answer = opened(root).skills().to_json()
     assert (answer["success"], answer["skills"], answer["total"]) == (True, [], 0)
-    assert answer["hint"] == "No skills yet. `whet new NAME` makes one."
+    assert answer["hint"] == "No skills yet. `whet new NAME` creates one."
 
 
 @pytest.mark.parametrize("limit", [0, -1])
@@ -383,7 +383,7 @@ def test_what_is_in_the_context_already_is_not_given_twice(
         "digest": first["digest"],
         "already_loaded": True,
         "content": "[guide is already loaded above and has not changed.]",
-        "hint": "Use what is in the context. After a compaction it can be loaded again.",
+        "hint": "Use what is in the context. You can load it again after a compaction.",
     }
     assert library.read("guide").to_json() == first  # nobody asked for it to be remembered
     assert "already_loaded" not in view(library.workspace, "guide", "references/a.md", loaded=loaded).to_json()

@@ -263,7 +263,7 @@ def test_the_level_of_the_sandbox_is_told() -> None:
 
 
 def test_a_machine_without_a_sandbox_is_warned_about() -> None:
-    message = "This machine offers no sandbox. Inline commands are not run."
+    message = "This machine offers no sandbox. Inline commands do not run."
     assert examine_sandbox(lambda: NONE) == Note("no-sandbox", "warning", message, NO_SANDBOX_HINT)
 
 
@@ -271,8 +271,8 @@ def test_a_sandbox_that_cannot_be_tried_is_warned_about() -> None:
     def full() -> Level:
         raise OSError(28, "No space left on device")
 
-    message = "No sandbox can be tried: No space left on device. Inline commands are not run."
-    hint = "Check that there is room for temporary files."
+    message = "Whet cannot test the sandbox: No space left on device. Inline commands do not run."
+    hint = "Check that there is space for temporary files."
     assert examine_sandbox(full) == Note("no-sandbox", "warning", message, hint)
 
 
@@ -328,7 +328,7 @@ def test_a_damaged_state_database_is_set_aside_and_its_rows_saved(
     library = opened(root)
     assert "state-corrupt" in [entry.code for entry in library.doctor()]
     answer = library.repair().to_json()
-    assert answer["repaired"][0].startswith(f"Set the damaged state database aside as {path}.broken-")
+    assert answer["repaired"][0].startswith(f"Moved the damaged state database to {path}.broken-")
     assert list(examine_state(str(tmp_path / "state"), ())) == []
     assert library.workspace.decisions.disabled()
     assert library.repair().to_json() == {"repaired": [], "lost": [], "failed": []}

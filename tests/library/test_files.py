@@ -270,7 +270,7 @@ def test_swapping_a_directory_for_a_link_gains_nothing(tree: Path) -> None:
 def test_failures_name_the_file_and_what_to_do(tree: Path, unprivileged: Callable[[str], Any]) -> None:
     with pytest.raises(RefusedError) as caught:
         open_beneath(str(tree), "out")
-    assert caught.value.message == f"out leads outside {tree} through a link."
+    assert caught.value.message == f"out leaves {tree} through a link."
     assert unprivileged("""
 from whet.library.files import open_file
 open(top + "/a", "w").close()

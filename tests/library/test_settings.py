@@ -109,7 +109,7 @@ def test_a_value_of_the_wrong_kind_is_reported_and_the_default_used(tmp_path: Pa
 def test_what_is_meant_to_hide_skills_is_never_left_out(tmp_path: Path, line: str) -> None:
     with pytest.raises(UsageError) as caught:
         written(tmp_path, line)
-    assert (caught.value.code, caught.value.hint) == ("bad-config", "Give a list of names in quotes.")
+    assert (caught.value.code, caught.value.hint) == ("bad-config", "Write a list of quoted names.")
 
 
 def test_one_name_is_a_list_of_one(tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ def test_one_name_is_a_list_of_one(tmp_path: Path) -> None:
 def test_a_setting_nobody_knows_is_reported(tmp_path: Path) -> None:
     settings, (note,) = written(tmp_path, 'disable = ["deploy"]')
     assert settings == Settings()
-    assert (note.code, note.message) == ("unknown-setting", "disable is not a setting here.")
+    assert (note.code, note.message) == ("unknown-setting", "disable is not a setting.")
     assert "disabled" in note.hint
 
 
@@ -139,7 +139,7 @@ def test_a_file_that_is_too_long_or_leads_nowhere_is_an_error(tmp_path: Path) ->
     path.write_text("stale_days = 20\n" + "#" * (1 << 20))
     with pytest.raises(UsageError) as caught:
         read_settings(str(path), home=HOME)
-    message = f"{path} is larger than 1,048,576 bytes, so none of it counts."
+    message = f"{path} is larger than 1,048,576 bytes and is ignored."
     assert (caught.value.code, caught.value.message) == ("bad-config", message)
     path.unlink()
     path.symlink_to(tmp_path / "nowhere")
@@ -170,8 +170,8 @@ def test_a_project_may_only_narrow(tmp_path: Path) -> None:
     settings, notes = read_project_settings(str(tmp_path), home=HOME)
     assert settings == Settings(disabled=("deploy",), learn="")
     assert [(note.code, note.message) for note in notes] == [
-        ("unknown-setting", "external is not a setting here."),
-        ("unknown-setting", "precedence is not a setting here."),
+        ("unknown-setting", "external is not a setting."),
+        ("unknown-setting", "precedence is not a setting."),
     ]
 
 

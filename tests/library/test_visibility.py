@@ -114,10 +114,10 @@ def test_a_plugins_skill_is_switched_off_by_its_full_name() -> None:
 
 def test_the_way_back_depends_on_who_switched_it_off() -> None:
     assert hidden(card(), PERSON, Disabled([("deploy", "", BY_COMMAND)]), LINUX) == Note(
-        "disabled", "info", "Switched off by whet skill disable.", "Run `whet skill enable deploy` to have it back."
+        "disabled", "info", "Disabled by whet skill disable.", "Run `whet skill enable deploy` to enable it."
     )
     assert hidden(card(), PERSON, Disabled([("deploy", "", ".whet.toml")]), LINUX) == Note(
-        "disabled", "info", "Switched off by .whet.toml.", "Take it out of `disabled` in .whet.toml to have it back."
+        "disabled", "info", "Disabled by .whet.toml.", "Remove it from `disabled` in .whet.toml to enable it."
     )
 
 
@@ -146,9 +146,9 @@ def test_every_place_to_switch_off_counts(
     assert names(library, Caller(model=True, surface="mcp")) == ["stays"]
     reasons = {entry.skill: entry.message for entry in library.workspace.report() if entry.code == "disabled"}
     assert reasons == {
-        "by-command": "Switched off by whet skill disable.",
-        "by-config": "Switched off by config.toml.",
-        "by-project": "Switched off by .whet.toml.",
+        "by-command": "Disabled by whet skill disable.",
+        "by-config": "Disabled by config.toml.",
+        "by-project": "Disabled by .whet.toml.",
     }
     everything = library.skills(include_hidden=True).to_json()["skills"]
     assert {item["name"]: item.get("hidden") for item in everything} == {

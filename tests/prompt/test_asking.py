@@ -106,8 +106,8 @@ def test_a_disabled_skill_is_refused_by_its_command(world: World) -> None:
     for line in ("/deploy", "/DEPLOY x", "/skill deploy"):
         error = refused(world, line)
         assert (type(error), error.code) == (RefusedError, "disabled")
-        assert error.message == "deploy is not available: Switched off by config.toml."
-        assert error.hint == "Take it out of `disabled` in config.toml to have it back."
+        assert error.message == "deploy is not available: Disabled by config.toml."
+        assert error.hint == "Remove it from `disabled` in config.toml to enable it."
 
 
 def test_who_may_invoke_is_for_the_skill_to_say(world: World) -> None:
@@ -284,8 +284,8 @@ def test_too_many_mentions_are_reported(world: World) -> None:
         {
             "name": "",
             "code": "too-many-mentions",
-            "message": "2 more were mentioned than are loaded at once.",
-            "hint": "Ask again.",
+            "message": "2 more skills were mentioned than can be loaded at once.",
+            "hint": "Ask for them again.",
         },
     ]
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 posix = pytest.mark.skipif(os.name != "posix", reason="links, pipes and modes of POSIX")
-HINT = "A bundle is a YAML file of name, description, skills and instruction; correct it or remove it."
+HINT = "A bundle is a YAML file with name, description, skills and instruction. Fix it or remove it."
 
 
 def write(directory: Path, name: str, text: str | bytes) -> str:
@@ -39,7 +39,7 @@ def write(directory: Path, name: str, text: str | bytes) -> str:
 
 def invalid(path: str, reason: str, line: int | None = None) -> Note:
     return Note(
-        "bundle-invalid", "error", f"{os.path.basename(path)} was left out: {reason}.", HINT, path=path, line=line
+        "bundle-invalid", "error", f"{os.path.basename(path)} is left out: {reason}.", HINT, path=path, line=line
     )
 
 
@@ -113,7 +113,7 @@ def test_a_missing_directory_holds_nothing(tmp_path: Path) -> None:
     ("text", "reason", "line"),
     [
         (b"skills: \xff\n", "byte 0xff is not UTF-8", None),
-        ("skills: *x\n", "alias *x without an anchor before it", 1),
+        ("skills: *x\n", "alias *x has no anchor before it", 1),
         ("- a\n- b\n", "not a mapping of keys to values", 1),
         ("", "it names no skills", None),
         ("name: x\n", "it names no skills", None),
@@ -187,7 +187,7 @@ def test_the_first_bundle_of_a_name_wins(tmp_path: Path) -> None:
     third = write(tmp_path / "two", "a.yaml", "name: my-set\nskills: c\nodd: 1\n")
     other = write(tmp_path / "two", "z.yaml", "skills: d\n")
     directories = [str(tmp_path / "one"), str(tmp_path / "two"), f"{tmp_path}/one/../one"]
-    message = f"{first} has the same name /my-set; this one was left out."
+    message = f"{first} has the same name /my-set; this one is left out."
     assert read_bundles(directories) == (
         (Bundle("my set", "my-set", "", ("a",), "", first), Bundle("z", "z", "", ("d",), "", other)),
         (
@@ -205,8 +205,8 @@ def test_unknown_keys_are_named(tmp_path: Path) -> None:
             Note(
                 "bundle-unknown-key",
                 "info",
-                "A bundle has no 'skill', 'k0', 'k1', 'k2', 'k3'; nothing is read from it.",
-                "It has name, description, skills, instruction.",
+                "A bundle has no key 'skill', 'k0', 'k1', 'k2', 'k3'; it is ignored.",
+                "The keys are name, description, skills, instruction.",
                 path=path,
             ),
         ),
@@ -218,10 +218,8 @@ def test_a_directory_of_too_many_files_is_cut_and_reported(tmp_path: Path) -> No
         write(tmp_path, f"b{number:04}.yaml", "skills: a\n")
     bundles, report = read_bundles([str(tmp_path)])
     assert [bundle.name for bundle in bundles] == [f"b{number:04}" for number in range(MAX_FILES)]
-    message = "The directory holds 1,001 bundles; those behind the first 1,000 were left out."
-    assert report == (
-        Note("bundle-invalid", "error", message, "Move bundles that are not used away.", path=str(tmp_path)),
-    )
+    message = "The directory has 1,001 bundles; only the first 1,000 are read."
+    assert report == (Note("bundle-invalid", "error", message, "Move unused bundles elsewhere.", path=str(tmp_path)),)
 
 
 # --- writing ----------------------------------------------------------------------------------------------------------
@@ -258,9 +256,9 @@ def test_a_bundle_is_not_overwritten_unasked(tmp_path: Path) -> None:
         save_bundle(str(tmp_path), name="my_set", skills=["b"])
     assert caught.value.to_json() == {
         "success": False,
-        "error": f"There is a bundle /my-set already: {first.path}.",
+        "error": f"The bundle /my-set already exists: {first.path}.",
         "code": "bundle-exists",
-        "hint": "Choose another name, or overwrite it with --force.",
+        "hint": "Choose another name, or overwrite it with `--force`.",
         "path": first.path,
     }
     assert read_bundles([str(tmp_path)]) == ((first,), ())
@@ -378,7 +376,7 @@ def test_a_removed_bundle_stays_beside_its_place(tmp_path: Path) -> None:
     assert {name: (tmp_path / name).read_bytes() for name in os.listdir(tmp_path)} == {"a.yaml.removed": content}
     with pytest.raises(NotFoundError) as caught:
         remove_bundle(first)
-    assert (caught.value.code, caught.value.message) == ("bundle-not-found", f"There is no {first.path} any more.")
+    assert (caught.value.code, caught.value.message) == ("bundle-not-found", f"{first.path} no longer exists.")
 
 
 BUNDLES = tuple(Bundle(name, name, "", ("a",), "", f"/b/{name}.yaml") for name in ("release-day", "review"))
@@ -393,7 +391,7 @@ def test_a_bundle_is_found_however_its_name_is_spelled(name: str) -> None:
     ("name", "hint", "suggestions"),
     [
         ("realease-day", "Did you mean release-day?", ["release-day"]),
-        ("!!!", "Name one of the bundles there are.", []),
+        ("!!!", "Use the name of an existing bundle.", []),
     ],
 )
 def test_an_unknown_bundle_comes_with_the_closest_names(name: str, hint: str, suggestions: list[str]) -> None:

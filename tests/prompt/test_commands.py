@@ -140,14 +140,14 @@ def test_the_clients_own_words_are_protected() -> None:
         Note(
             "command-reserved",
             "warning",
-            "/clear belongs to the client, so the bundle 'clear' has no slash command.",
+            "/clear is a command of the client, so the bundle 'clear' has no slash command.",
             "Rename the bundle.",
             path="/bundles/clear.yaml",
         ),
         Note(
             "command-reserved",
             "warning",
-            "/help belongs to the client, so the skill 'Help' has no slash command.",
+            "/help is a command of the client, so the skill 'Help' has no slash command.",
             "Type /skill Help, or rename it.",
             skill="Help",
             path="/user/Help/SKILL.md",

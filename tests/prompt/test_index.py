@@ -77,9 +77,12 @@ def test_a_window_gives_two_percent_of_its_tokens(window: int, tokens: int) -> N
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"characters": 5, "tokens": 5}, "A budget in characters and one in tokens are both given."),
-        ({"tokens": 5, "window": 5}, "A budget in tokens and one for a context window are both given."),
-        ({"characters": 5, "window": -1}, "A budget in characters and one for a context window are both given."),
+        ({"characters": 5, "tokens": 5}, "A budget in characters and a budget in tokens exclude each other."),
+        ({"tokens": 5, "window": 5}, "A budget in tokens and a budget for a context window exclude each other."),
+        (
+            {"characters": 5, "window": -1},
+            "A budget in characters and a budget for a context window exclude each other.",
+        ),
     ],
 )
 def test_two_budgets_are_one_too_many(given: dict[str, int], said: str) -> None:
@@ -93,7 +96,7 @@ def test_two_budgets_are_one_too_many(given: dict[str, int], said: str) -> None:
 def test_a_budget_is_a_whole_number_above_zero(name: str, value: Any) -> None:
     with pytest.raises(UsageError) as caught:
         budget_for(**{name: value})
-    said = f"A budget is a whole number above zero, not {value!r}."
+    said = f"The budget must be a whole number above zero, not {value!r}."
     assert (caught.value.code, caught.value.message) == ("bad-budget", said)
 
 
@@ -104,7 +107,7 @@ def test_a_format_or_limit_that_makes_no_sense_is_refused_also_without_skills(fe
         assert (caught.value.code, caught.value.hint) == ("bad-format", "Formats: bullet, xml, json, tool.")
         wrong: list[Any] = [0, -3, "3", 2.5]
         for most in wrong:
-            with pytest.raises(UsageError, match=f"An index of {most!r} skills") as caught:
+            with pytest.raises(UsageError, match=f"must be at least 1, not {most!r}") as caught:
                 characters(cards, most=most)
             assert caught.value.code == "bad-limit"
 

@@ -123,8 +123,8 @@ def test_a_mention_that_cannot_be_had_leaves_the_line_and_says_why(world: World)
         {
             "name": "deploy",
             "code": "disabled",
-            "message": "deploy is not available: Switched off by config.toml.",
-            "hint": "Take it out of `disabled` in config.toml to have it back.",
+            "message": "deploy is not available: Disabled by config.toml.",
+            "hint": "Remove it from `disabled` in config.toml to enable it.",
         }
     ]
 
@@ -176,7 +176,7 @@ def test_a_budget_steps_down_and_names_what_is_left_out(world: World) -> None:
     ]
     assert sum(skill["tokens"] for skill in answer["skills"]) <= budget == answer["budget"]
     assert answer["skills"][2]["tokens"] == 0
-    assert "No room for sc; load with skill_view(name) what is needed." in answer["message"]
+    assert "No room for sc; load what you need with skill_view(name)." in answer["message"]
     assert 'name="sc"' not in answer["message"]
 
 
@@ -186,11 +186,11 @@ def test_when_nothing_fits_the_names_are_still_told(world: World) -> None:
     library = world.library()
     assert library.invoke("/one x", budget=1).message == (
         "The user asked for the skill one.\n"
-        "No room for one; load with skill_view(name) what is needed.\n\n<user_request>\nx\n</user_request>"
+        "No room for one; load what you need with skill_view(name).\n\n<user_request>\nx\n</user_request>"
     )
     assert library.invoke("/one /two x", budget=1).message == (
         "The user asked for the skills one, two.\n"
-        "No room for one, two; load with skill_view(name) what is needed.\n\n<user_request>\nx\n</user_request>"
+        "No room for one, two; load what you need with skill_view(name).\n\n<user_request>\nx\n</user_request>"
     )
 
 
@@ -303,7 +303,7 @@ def test_a_bundle_is_a_header_an_instruction_and_its_skills(world: World) -> Non
         "The user asked for the bundle Release. Loaded for it: notes, announce. "
         "Follow their instructions for this request.\n"
         "Not loaded: gone. There is no skill 'gone'.\n"
-        "Not loaded: off. off is not available: Switched off by config.toml.\n"
+        "Not loaded: off. off is not available: Disabled by config.toml.\n"
         "Instruction: Stop before pushing.\n"
         "Note: It is Friday.\n"
         "\n"
@@ -325,7 +325,7 @@ def test_a_bundle_of_nothing_still_says_so(world: World) -> None:
     library = world.library()
     library.settings.save_bundle("empty", ["gone"])
     assert library.invoke("/empty x").message == (
-        "The user asked for the bundle empty. Nothing of it can be loaded.\n"
+        "The user asked for the bundle empty. No skill of it can be loaded.\n"
         "Not loaded: gone. There is no skill 'gone'.\n\n<user_request>\nx\n</user_request>"
     )
     assert recover(library.invoke("/empty").message) == ""
@@ -381,8 +381,8 @@ def test_bundles_are_saved_shown_and_removed(world: World) -> None:
             {
                 "name": "off",
                 "code": "disabled",
-                "message": "off is not available: Switched off by config.toml.",
-                "hint": "Take it out of `disabled` in config.toml to have it back.",
+                "message": "off is not available: Disabled by config.toml.",
+                "hint": "Remove it from `disabled` in config.toml to enable it.",
             },
         ],
         "report": [],

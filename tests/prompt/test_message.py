@@ -182,7 +182,7 @@ def test_a_great_many_files_are_counted() -> None:
 def test_an_argument_that_was_not_given_is_noted(world: World) -> None:
     world.skill("deploy", "To $target.\n", "arguments: target\n")
     answer = world.library().invoke("/deploy").to_json()
-    assert "[Note: The argument 'target' was not given; $target is left empty.]" in answer["message"]
+    assert "[Note: The argument 'target' is missing; $target is left empty.]" in answer["message"]
     assert [note["code"] for note in answer["skills"][0]["notes"]] == ["argument-not-given"]
 
 

@@ -59,7 +59,7 @@ def test_the_variables_are_these() -> None:
 
 def test_a_variable_without_a_value_stays_and_is_told_once() -> None:
     message = "${CLAUDE_SESSION_ID} has no value here and stays as written."
-    hint = "Give the session or the project it belongs to, or do without it."
+    hint = "Pass the session or project it belongs to, or remove it."
     note = Note("variable-without-value", "info", message, hint)
     body = "log ${CLAUDE_SESSION_ID}.txt and ${CLAUDE_SESSION_ID}"
     assert render(body, BARE) == Rendered(body, (note,))
@@ -144,8 +144,8 @@ def test_undeclared_names_are_shell_text() -> None:
 
 
 def unfilled(written: str, place: int) -> Note:
-    message = f"There is no argument number {place}, counted from 0; {written} stays as written."
-    hint = f"Give {place + 1} or more, or write \\{written} where no argument is meant."
+    message = f"Argument {place} (counted from 0) is missing; {written} stays as written."
+    hint = f"Pass {place + 1} or more, or write \\{written} if you do not mean an argument."
     return Note("placeholder-unfilled", "info", message, hint)
 
 
@@ -181,8 +181,8 @@ def test_a_number_is_missed_only_in_a_body_that_counts(
 
 
 def test_a_missing_name_is_empty_and_told() -> None:
-    message = "The argument 'to' was not given; $to is left empty."
-    note = Note("argument-not-given", "warning", message, "Give 2 or more: from to.")
+    message = "The argument 'to' is missing; $to is left empty."
+    note = Note("argument-not-given", "warning", message, "Pass 2 or more: from to.")
     rendered = render("[$from] [$to] [$to]", SCENE, names=("from", "to"), arguments="a")
     assert rendered == Rendered("[a] [] []", (note,))
 

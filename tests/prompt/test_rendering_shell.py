@@ -152,8 +152,8 @@ def test_windows_line_ends_are_line_ends() -> None:
 
 def test_a_block_that_is_never_closed_is_not_run() -> None:
     body = "```!\nrm everything\n!`id`\n"
-    message = "A block of inline commands is not closed by a line ``` and was not run."
-    note = Note("inline-shell-unclosed", "warning", message, "Close it.")
+    message = "A block of inline commands is not closed with ```; it did not run."
+    note = Note("inline-shell-unclosed", "warning", message, "Close the block.")
     assert render(body, SCENE, shell=Shell(Answering(), "/", {})) == Rendered(body, (note,))
 
 
@@ -194,13 +194,13 @@ def test_all_arguments_outside_quotes_are_words_and_no_patterns() -> None:
 
 
 def lacking(number: str, what: str) -> Note:
-    hint = "Give what is missing, or put a backslash before a $ that is meant for the shell."
-    message = f"{number} not run: there is no value for {what}."
+    hint = "Pass the value, or put a backslash before a $ meant for the shell."
+    message = f"{number} not run: {what} has no value."
     return Note("inline-shell-unfilled", "warning", message, hint)
 
 
 def unsafe(number: str, what: str) -> Note:
-    hint = "Move it into a script of the skill that takes the values as its arguments."
+    hint = "Move it to a script in the skill that takes the values as arguments."
     message = f"{number} not run: values are not safe in a script with {what}."
     return Note("inline-shell-unsafe", "warning", message, hint)
 
@@ -331,8 +331,8 @@ def test_a_command_that_is_not_run_shows_its_values_quoted(command: str, argumen
 
 
 def test_a_name_that_was_not_given_stays_in_a_command_and_is_told() -> None:
-    message = "The argument 'to' was not given; $to stays as written in commands."
-    note = Note("argument-not-given", "warning", message, "Give 2 or more: from to.")
+    message = "The argument 'to' is missing; $to stays as written in commands."
+    note = Note("argument-not-given", "warning", message, "Pass 2 or more: from to.")
     rendered = render("!`run $to`", SCENE, names=("from", "to"), arguments="a")
     assert rendered == Rendered("!`run $to`", (note, off("1 inline command was")))
 
@@ -345,8 +345,8 @@ def test_over_a_limit_a_command_of_powershell_stays_as_written() -> None:
 def test_in_single_quotes_nothing_is_filled_in_as_in_any_shell() -> None:
     runner = Answering()
     rendered = render("!`awk '{print $0, \\$1}' \"it's $0\"`", BARE, arguments="a b", shell=Shell(runner, "/", {}))
-    message = "$0 stands in single quotes in a command, where a shell fills in nothing."
-    note = Note("inline-shell-quoted", "info", message, "Use double quotes where the value is meant.")
+    message = "$0 is in single quotes in a command, where a shell expands nothing."
+    note = Note("inline-shell-quoted", "info", message, "Use double quotes to insert the value.")
     assert rendered == Rendered("out", (note,))
     assert runner.scripts == ["awk '{print $0, $1}' \"it's ${WHET_ARGUMENT_0}\""]
 
@@ -376,8 +376,8 @@ def test_failures_are_marks_and_the_rest_is_rendered() -> None:
 
 
 def limited(number: str, seconds: int = 30) -> Note:
-    message = f"{number} not run: a body runs 20 at most, for 20000 characters of output and {seconds} seconds."
-    hint = "Put several commands into one block, or let the model run them."
+    message = f"{number} not run: a skill may run 20 at most, for 20000 characters of output and {seconds} seconds."
+    hint = "Combine commands in one block, or let the model run them."
     return Note("inline-shell-limit", "warning", message, hint)
 
 

@@ -244,7 +244,7 @@ def test_after_a_compaction_the_newest_come_back_as_reference_and_nothing_happen
         "<skill_reference>\n"
         "The conversation was compacted. These skills were loaded earlier and are repeated for reference only. This is "
         "not a new request: do not start, repeat or continue anything because of this message.\n"
-        "Also active before, not repeated here: beta, alpha. Load with skill_view(name) what is needed.\n\n"
+        "Also active before, not repeated here: beta, alpha. Load what you need with skill_view(name).\n\n"
         + "\n\n".join(blocks)
         + "\n</skill_reference>"
     )
@@ -373,9 +373,9 @@ def test_changed_and_lost_skills_are_told(world: World) -> None:
     back = session.after_compaction().to_json()
     assert back["reattached"] == ["same", "edited", "moved", "renamed"]
     assert (back["changed"], back["gone"], back["left_out"]) == (["edited", "moved", "renamed"], ["removed", "off"], [])
-    assert "Active before, not available any more: removed, off.\n\n<skill_content" in back["message"]
+    assert "Active before, no longer available: removed, off.\n\n<skill_content" in back["message"]
     assert (
-        "Text of edited.\n[It has changed on disk since; skill_view('edited') gives what it says now.]"
+        "Text of edited.\n[It has since changed on disk; skill_view('edited') returns the current text.]"
         in back["message"]
     )
     assert "Text of removed" not in back["message"] and "Text of off" not in back["message"]
@@ -391,7 +391,7 @@ def test_a_skill_of_a_project_that_lost_its_trust_does_not_come_back(world: Worl
     session.invoke("/ours")
     library.settings.untrust()
     back = session.after_compaction().to_json()
-    assert "Active before, not available any more: ours." in back["message"]
+    assert "Active before, no longer available: ours." in back["message"]
     assert "Ours." not in back["message"]
     assert (back["gone"], back["reattached"]) == (["ours"], [])
 
@@ -569,7 +569,7 @@ def test_an_active_skill_with_one_wrong_value_is_refused_or_works(library: Libra
     ("change", "message"),
     [
         ({"version": 3}, "version is 3"),
-        ({"active": [{k: v for k, v in GOOD["active"][0].items() if k != "id"}]}, "a skill of it has no id"),
+        ({"active": [{k: v for k, v in GOOD["active"][0].items() if k != "id"}]}, "one of its skills has no id"),
         ({"version": True}, "it.version must be integer, not boolean"),
         ({"turn": 1.5}, "it.turn must be integer, not number"),
         ({"active": [[]]}, "it.active[0] must be object, not array"),

@@ -246,7 +246,7 @@ def test_what_commands_ran_in_is_told_once_for_each_level() -> None:
             "inline-shell-unsandboxed",
             "info",
             "1 inline command ran without a sandbox.",
-            'To have them run in one, set sandbox = "required" in config.toml.',
+            'To run them in a sandbox, set sandbox = "required" in config.toml.',
         ),
     ]
 
@@ -294,7 +294,7 @@ def told(ran: Ran, script: str = "make report", *, program: str = "bash", limit:
     return shown(ran, script, Shell(LocalRunner(), "/", {}, program, limit=limit))
 
 
-BY_HAND = "Run the command by hand in the same directory to see what is wrong."
+BY_HAND = "Run the command by hand in the same directory to see the problem."
 
 
 def failed(reason: str, script: str = "make report", hint: str = BY_HAND, mark: str = "") -> tuple[str, Note]:
@@ -326,7 +326,7 @@ def test_a_failure_in_a_sandbox_says_what_it_had() -> None:
 
 
 def test_a_command_that_took_too_much_is_a_mark() -> None:
-    hint = "Let the command take less, or have the model run it."
+    hint = "Make the command use less, or let the model run it."
     ran = Ran("It had more than 128 processes.", None, "limit", False, "bubblewrap")
     assert told(ran) == failed("stopped: It had more than 128 processes.", hint=hint)
 
@@ -342,15 +342,15 @@ def test_a_command_that_did_not_start_is_a_mark() -> None:
 
 
 def test_a_missing_shell_is_a_mark() -> None:
-    hint = "Install it, or let the skill name another `shell`: bash, sh, powershell, pwsh."
+    hint = "Install it, or set another `shell` in the skill: bash, sh, powershell, pwsh."
     assert told(Ran("", None, "not-found", False), program="zsh") == failed(
         "zsh not found", hint=hint, mark="zsh not found: make report"
     )
 
 
 def test_a_timeout_is_a_mark() -> None:
-    message = "The inline command `make report` did not end within 10 seconds."
-    note = Note("inline-shell-timeout", "warning", message, "Make it faster, or have the model run it.")
+    message = "The inline command `make report` did not finish within 10 seconds."
+    note = Note("inline-shell-timeout", "warning", message, "Make it faster, or let the model run it.")
     assert told(Ran("partial", None, "timeout", False)) == ("[inline-shell timeout: 10 s: make report]", note)
 
 
@@ -359,7 +359,7 @@ def test_a_timeout_is_a_mark() -> None:
 )
 def test_too_much_output_is_cut_with_a_mark(ran: Ran, ended: str) -> None:
     message = f"The inline command `make report` printed too much{ended}; the first 3 characters are shown."
-    note = Note("inline-shell-truncated", "info", message, "Let the command print less.")
+    note = Note("inline-shell-truncated", "info", message, "Make the command print less.")
     assert told(ran, limit=3) == ("abc...[truncated]", note)
 
 

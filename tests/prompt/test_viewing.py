@@ -61,8 +61,8 @@ def test_a_hidden_skill_is_refused_to_a_model_and_marked_for_a_person(world: Wor
         assert caught.value.code == "disabled"
     assert library.read("deploy").to_json()["hidden"] == {
         "code": "disabled",
-        "message": "Switched off by config.toml.",
-        "hint": "Take it out of `disabled` in config.toml to have it back.",
+        "message": "Disabled by config.toml.",
+        "hint": "Remove it from `disabled` in config.toml to enable it.",
     }
     assert library.read("deploy", "notes.md").content == "notes"
 
@@ -82,7 +82,7 @@ def test_what_is_loaded_is_a_stub_until_it_changes(world: World) -> None:
         "digest": first["digest"],
         "already_loaded": True,
         "content": "[deploy is already loaded above and has not changed.]",
-        "hint": "Use what is in the context. After a compaction it can be loaded again.",
+        "hint": "Use what is in the context. You can load it again after a compaction.",
     }
     assert view(library.workspace, "deploy", page=2, loaded=loaded).content == "b"
     assert view(library.workspace, "deploy", page=2, loaded=loaded).to_json()["already_loaded"]

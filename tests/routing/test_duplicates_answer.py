@@ -119,7 +119,7 @@ def test_what_cannot_be_read_is_judged_by_its_card_and_named(library: Library, t
 
 @pytest.mark.parametrize("threshold", [0.0, -1.0, 1.01, float("nan")])
 def test_a_threshold_lies_between_zero_and_one(library: Library, threshold: float) -> None:
-    with pytest.raises(UsageError, match="makes no sense") as error:
+    with pytest.raises(UsageError, match="must be above 0") as error:
         find_duplicates(library.workspace, threshold=threshold)
     assert error.value.code == "bad-threshold"
 

@@ -78,7 +78,7 @@ def test_a_skill_by_its_name(ask: Callable[..., dict[str, Any]]) -> None:
             ask(name)
         assert (caught.value.code, caught.value.message) == (
             "no-trigger-evals",
-            f"{name} has no trigger evals that can be used.",
+            f"{name} has no usable trigger evals.",
         )
     with pytest.raises(NotFoundError):
         ask("no-such")
@@ -147,13 +147,13 @@ def test_a_file_without_a_usable_row_is_an_error_that_tells_of_each(
     with pytest.raises(InvalidError) as caught:
         ask(file=str(file))
     error = caught.value
-    assert (error.code, error.message) == ("not-trigger-evals", f"{file} has no row that can be used.")
+    assert (error.code, error.message) == ("not-trigger-evals", f"{file} has no usable rows.")
     assert [(item["code"], item["message"], item["hint"]) for item in error.details["report"]] == [
         ("case-unlabelled", "[0] has no verdict.", "Add should_trigger: true or false."),
         ("case-without-message", "[1] has no message, or one that is not text.", "Give it as text."),
         (
             "eval-skill-unknown",
-            "Messages for pfd were left out: There is no skill 'pfd'.",
+            "Messages for pfd are left out: There is no skill 'pfd'.",
             "Did you mean pdf?",
         ),
     ]
@@ -268,7 +268,7 @@ def test_messages_for_a_skill_that_is_not_there_are_a_failure_where_minima_are_g
     assert (failed["success"], failed["code"], failed["error"], failed["below"]) == (
         False,
         "eval-skill-unknown",
-        "There are messages for skills that are not there: pfd.",
+        "Some messages are for skills that do not exist: pfd.",
         [],
     )
     assert [entry["hint"] for entry in failed["report"]] == ["Did you mean pdf?"]

@@ -58,7 +58,7 @@ YES_NO = [("Fill the form", "pdf", True), ("Bake a cake", "pdf", False)]
         },
         [
             {"utterance": "Fill the form", "expected_skills": ["/pdf"]},
-            {"utterance": "Bake a cake", "expected_skills": [], "notes": "nothing fits"},
+            {"utterance": "Bake a cake", "expected_skills": [], "notes": "no match"},
         ],
         [{"query": "Fill the form", "skill": "pdf"}, {"query": "Bake a cake", "skill": None}],
         [
@@ -126,8 +126,8 @@ def test_what_is_left_out_is_reported() -> None:
     assert [(entry.code, entry.severity, entry.path, entry.message) for entry in read.report] == [
         ("case-unlabelled", "info", "evals/evals.json", "evals[0] has no verdict."),
         ("case-without-message", "warning", "evals/evals.json", "evals[1] has no message, or one that is not text."),
-        ("case-contradicted", "warning", "evals/evals.json", "evals[3] contradicts evals[2], which counts."),
-        ("case-unlabelled", "warning", "evals/evals.json", "evals[5] is no mapping with a message and a verdict."),
+        ("case-contradicted", "warning", "evals/evals.json", "evals[3] contradicts evals[2], which takes precedence."),
+        ("case-unlabelled", "warning", "evals/evals.json", "evals[5] is not a mapping with a message and a verdict."),
         ("message-cut", "info", "evals/evals.json", "evals[6] was cut at 8,000 characters."),
     ]
     assert all(entry.hint for entry in read.report)
@@ -141,7 +141,7 @@ def test_cases_and_remarks_are_bounded() -> None:
     assert (len(read.report), read.report[-1].code, read.report[-1].message) == (
         101,
         "more-remarks",
-        "200 further remarks were left out.",
+        "200 more remarks are not shown.",
     )
 
 
@@ -156,8 +156,8 @@ def test_cases_and_remarks_are_bounded() -> None:
         ),
         (b'[{"query": "a",]\n', "not-trigger-evals", "t.json is not JSON on line 1: "),
         (b"[" * 100_000, "not-trigger-evals", "t.json is n"),
-        (b"{}", "not-trigger-evals", "t.json holds no messages with a verdict."),
-        (b'{"name": "x", "version": [1, 2]}', "not-trigger-evals", "t.json holds no messages with a verdict."),
+        (b"{}", "not-trigger-evals", "t.json has no labelled messages."),
+        (b'{"name": "x", "version": [1, 2]}', "not-trigger-evals", "t.json has no labelled messages."),
         (b"\xff\xfe\x00", "not-trigger-evals", "t.json is neither"),
         (b"x" * 2_000_001, "evals-too-large", "t.json is larger than 2,000,000 bytes."),
     ],

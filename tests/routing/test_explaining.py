@@ -44,7 +44,7 @@ def why(known: Router, message: str, key: str) -> tuple[str, ...]:
         (
             "find the bug without git-bisect",
             "git-bisect",
-            ("described by 'git', 'bisect', 'find', 'bug'", "but the message turns git-bisect down"),
+            ("described by 'git', 'bisect', 'find', 'bug'", "but the message rules out git-bisect"),
         ),
         ("写周报，下周计划", "weekly-report-zh", ("described by '下周', '周计', '计划', '写周', '周报'",)),
     ],
@@ -58,8 +58,8 @@ def test_phrases(known: Router, message: str, key: str, expected: tuple[str, ...
 def test_known_messages_are_told_of() -> None:
     right = router(with_more("git-rebase", examples=("make my branch pretty",)), semantic=False)
     wrong = router(with_more("git-rebase", counterexamples=("make my branch pretty",)), semantic=False)
-    assert why(right, "make my branch pretty", "git-rebase")[0] == "much like a message it was right for"
-    assert why(wrong, "make my branch pretty", "git-rebase")[-1] == "but much like a message it was wrong for"
+    assert why(right, "make my branch pretty", "git-rebase")[0] == "similar to a message it was right for"
+    assert why(wrong, "make my branch pretty", "git-rebase")[-1] == "but similar to a message it was wrong for"
 
 
 def test_closeness_in_meaning_is_told_where_it_is_close() -> None:

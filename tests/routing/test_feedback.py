@@ -195,7 +195,7 @@ def test_a_damaged_file_is_said_and_mended(feedback: Feedback, tmp_path: Path) -
         feedback.entries()
     assert caught.value.code == "state-corrupt"
     repaired = repair_state(str(path.parent))
-    assert repaired.done[0].startswith("Set the damaged state database aside as ")
+    assert repaired.done[0].startswith("Moved the damaged state database to ")
     assert check_state(str(path.parent)) is None and 300 < len(feedback.entries()) < 400
     assert feedback.record("pdf", "goes on", fits=True)
 

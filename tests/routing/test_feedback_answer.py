@@ -66,8 +66,8 @@ def test_feedback_on_a_skill_that_cannot_come_up_says_so(world: World) -> None:
         "severity": "info",
         "skill": "pdf",
         "path": world.library.card("pdf").path,
-        "message": "pdf does not come up by itself, whatever is said: Switched off by whet skill disable.",
-        "hint": "Run `whet skill enable pdf` to have it back.",
+        "message": "pdf never triggers automatically, whatever the feedback: Disabled by whet skill disable.",
+        "hint": "Run `whet skill enable pdf` to enable it.",
         "line": None,
     }
 
@@ -90,7 +90,7 @@ def test_messages_for_no_skill(world: World) -> None:
         forget(feedback, workspace, None, "Never said")
     assert (missing.value.code, missing.value.message) == (
         "no-such-feedback",
-        "Nothing was said about this message and no skill.",
+        "There is no feedback on this message and no skill.",
     )
     assert forget(feedback, workspace, None).to_json() == {**kept, "forgotten": 1, "counterexamples": 0}
 

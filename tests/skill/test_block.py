@@ -431,8 +431,8 @@ def test_tags_never_construct_anything(text: str, value: Any) -> None:
     [
         ("a: b: c\n", "mapping values are not allowed in this context", 1),
         ("x: y\na: [b\n", "did not find expected ',' or ']'", 3),
-        ("a: *nowhere\n", "alias *nowhere without an anchor before it", 1),
-        ("a: &a [*a]\n", "alias *a without an anchor before it", 1),
+        ("a: *nowhere\n", "alias *nowhere has no anchor before it", 1),
+        ("a: &a [*a]\n", "alias *a has no anchor before it", 1),
         ("? [a, b]\n: c\n", "a key that is not a plain word", 1),
         ("a: b\n{c: d}: e\n", "a key that is not a plain word", 2),
         ("a: b\n--- \nc: d\n", "a second YAML document", 2),

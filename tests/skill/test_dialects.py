@@ -219,7 +219,10 @@ def test_skill_json() -> None:
         "category": "shelf",
         "diagnostics": (
             Note(
-                "skill-json-disagrees", "warning", "skill.json has another description; the frontmatter wins.", line=2
+                "skill-json-disagrees",
+                "warning",
+                "skill.json has a different description; the frontmatter wins.",
+                line=2,
             ),
         ),
     }

@@ -116,7 +116,7 @@ def test_invalid_utf8_is_replaced_and_reported() -> None:
     assert document.values == {"name": "a", "description": "caf\ufffd"}
     assert document.body == "b\ufffd"
     assert document.diagnostics == (
-        Note("invalid-utf8", "warning", "Byte 0xe9 is not UTF-8 and was replaced.", "Save the file as UTF-8.", line=3),
+        Note("invalid-utf8", "warning", "Byte 0xe9 is not UTF-8 and is replaced.", "Save the file as UTF-8.", line=3),
     )
 
 

@@ -146,7 +146,7 @@ def test_the_message_names_the_path_and_what_is_wrong_with_it() -> None:
         "success": False,
         "error": "The path 'references/../../etc\\u202e' contains control or invisible characters.",
         "code": "path-control",
-        "hint": "Write the path with visible characters only.",
+        "hint": "Use visible characters only.",
     }
 
 

@@ -63,10 +63,10 @@ def test_problems_are_told_in_words_and_at_most_ten_of_them() -> None:
         "the answer.list must be at most 2 items, not 3",
         "the answer.list[1] must be integer, not string",
         "the answer.list[2] must be integer, not boolean",
-        "the answer.more is not wanted",
+        "the answer.more is not expected",
     ]
     assert describe_problems({"list": "\ud800"}, {"properties": {"list": {}}}, "the answer") == [
-        "the answer.list holds half of a character"
+        "the answer.list contains half of a surrogate pair"
     ]
     assert len(describe_problems([0] * 99, {"items": {"const": 1}}, "it")) == 10
 
@@ -77,6 +77,6 @@ def test_a_problem_names_the_keyword_and_the_path() -> None:
     }
     assert list(find_problems({"a": [{"c": 1}], "n": -(10**5000)}, schema, "it")) == [
         Problem("required", ("a", 0, "b"), "it.a[0] must have 'b'"),
-        Problem("additionalProperties", ("a", 0, "c"), "it.a[0].c is not wanted"),
+        Problem("additionalProperties", ("a", 0, "c"), "it.a[0].c is not expected"),
         Problem("minimum", ("n",), "it.n must be at least 1, not that"),
     ]

@@ -105,7 +105,7 @@ def test_a_path_listed_twice_is_refused() -> None:
         "success": False,
         "error": "The path 'a' is listed twice in one package.",
         "code": "duplicate-path",
-        "hint": "List every file of the package once.",
+        "hint": "List each file once.",
     }
 
 

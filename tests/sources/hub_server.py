@@ -173,7 +173,7 @@ class Hub:
                 return self._sent(asked, self._kept(owner, name, version).archive)
             case ["api", "v1", "skills", owner, name, "versions", version, "yank"]:
                 return self._yank(asked, owner, name, version)
-        raise RefusalError(404, "not-found", f"There is nothing at {asked.path}.")
+        raise RefusalError(404, "not-found", f"{asked.path} does not exist.")
 
     # reading
 

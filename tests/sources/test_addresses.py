@@ -197,7 +197,7 @@ def test_what_is_not_public_is_refused(text: str) -> None:
         Allowed(()).check(read_address(text))
     assert (caught.value.code, caught.value.hint) == (
         "private-address",
-        "If you run this host yourself, name it in the setting private_hosts.",
+        "If this is your own host, add it to the setting `private_hosts`.",
     )
 
 

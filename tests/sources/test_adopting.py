@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["world"]
 
 NEWER = BODY.replace("Last", "Newer")
-NO_SOURCE = "It has no source; updates leave it alone."
+NO_SOURCE = "It has no source; updates skip it."
 
 
 def foreign_lock(top: Path, **skills: dict[str, Any]) -> Path:
@@ -107,7 +107,7 @@ def test_a_skill_that_comes_from_where_the_user_says(world: World) -> None:
     library = world.library()
     plan = library.sources.plan_adopt("deploy", source=str(world.shelf))
     place = f"path:{world.shelf}#path=deploy"
-    assert [step.reason for step in plan.steps] == [f"It comes from {place}. What differs from it are your edits."]
+    assert [step.reason for step in plan.steps] == [f"It comes from {place}. The differences are your edits."]
     library.sources.apply(plan)
     entry = world.locked()["skills/deploy"]
     assert (entry.source, entry.digest) == (place, digest(read_tree(str(world.shelf / "deploy"))))
@@ -182,7 +182,7 @@ def test_edits_are_told_from_what_the_source_still_has(world: World) -> None:
     foreign_lock(world.home, deploy=from_git(repository, remote, skillPath="deploy/SKILL.md"))
     library = world.library()
     place = shown(read_ref(f"git:{repository.url}#path=deploy", library.workspace.place))
-    assert reasons(library) == {"deploy": f"It comes from {place}. What differs from it are your edits."}
+    assert reasons(library) == {"deploy": f"It comes from {place}. The differences are your edits."}
     library.sources.apply(library.sources.plan_adopt())
     repository.commit({"deploy/SKILL.md": main("deploy", NEWER)})
     library.sources.update()
@@ -195,8 +195,8 @@ def test_what_can_be_told_from_nothing_gets_no_source(world: World) -> None:
     world.offer("deploy", BODY.replace("First", "My"), where=world.root)
     foreign_lock(world.home, deploy=from_git(repository, older, skillPath="deploy/SKILL.md"))
     library = world.library()
-    why = "It is neither what its source has nor what was installed from there."
-    rest = "Therefore its source is not recorded, and updates leave it alone."
+    why = "It matches neither its source nor what was installed from there."
+    rest = "So its source is not recorded, and updates skip it."
     assert reasons(library) == {"deploy": f"{why} {rest}"}
     library.sources.apply(library.sources.plan_adopt())
     entry = world.locked()["skills/deploy"]
@@ -209,7 +209,7 @@ def test_a_source_that_does_not_answer_is_told(world: World) -> None:
     foreign_lock(world.project, deploy=from_git(repository, world.offer("deploy"), skillPath="deploy/SKILL.md"))
     shutil.rmtree(repository.path)
     (reason,) = reasons(world.library(), here=True).values()
-    assert "Therefore its source is not recorded" in reason and "neither what" not in reason
+    assert "So its source is not recorded" in reason and "neither what" not in reason
 
 
 def test_another_tools_lock_does_not_lead_out_of_the_repository(world: World) -> None:
@@ -217,7 +217,7 @@ def test_another_tools_lock_does_not_lead_out_of_the_repository(world: World) ->
     outside = os.path.relpath(world.offer("deploy"), world.project)
     foreign_lock(world.project, deploy={"source": outside, "sourceType": "local", "computedHash": "0" * 64})
     (reason,) = reasons(world.library(), here=True).values()
-    assert f"lies outside {world.project}" in reason
+    assert f"is outside {world.project}" in reason
 
 
 def test_what_is_wrong_with_another_tools_lock_reaches_the_plan(world: World) -> None:

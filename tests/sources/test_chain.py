@@ -218,7 +218,7 @@ def test_what_is_uninstalled_comes_back_with_its_edits_and_its_entry(world: Worl
     world.edit("deploy", "First", "My")
     before = world.there(), world.locked()
     plan = library.sources.plan_uninstall("deploy")
-    assert [step.reason for step in plan.steps] == ["Your edits go with it."]
+    assert [step.reason for step in plan.steps] == ["Your edits are removed with it."]
     library.sources.apply(plan)
     assert (list(world.there()), list(world.locked())) == (["pdf"], ["skills/pdf"])
     library.history.undo(str(library.edit.history.entries("deploy").to_json()["entries"][-1]["id"]))
@@ -242,7 +242,7 @@ def test_a_lock_entry_without_a_skill_can_be_uninstalled(world: World) -> None:
     library = installed(world, "deploy")
     shutil.rmtree(world.root / "deploy")
     plan = library.sources.plan_uninstall("deploy")
-    assert [step.reason for step in plan.steps] == ["It was not there any more."]
+    assert [step.reason for step in plan.steps] == ["It was already gone."]
     library.sources.apply(plan)
     assert world.locked() == {}
 

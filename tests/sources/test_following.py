@@ -149,7 +149,7 @@ def test_a_damaged_lock_is_a_warning_after_the_fact(world: World, library: Libra
     world.lock().write_text("{")
     answer = library.edit.apply([{"action": "delete", "name": "deploy"}]).to_json()
     (warning,) = answer["warnings"]
-    assert warning.startswith(f"The lock was not changed: {world.lock()}, line 1: It is no JSON: ")
+    assert warning.startswith(f"The lock was not changed: {world.lock()}, line 1: It is not valid JSON: ")
     assert list(world.there()) == ["pdf"]
     assert world.lock().read_text() == "{"
     assert "warnings" in library.history.undo(str(answer["entry"])).to_json()

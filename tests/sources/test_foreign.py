@@ -285,20 +285,20 @@ def test_a_root_that_is_a_link_is_known_by_where_it_lies(project: Project) -> No
 
 ENTRY = {"source": "o/r", "sourceType": "github"}
 DAMAGED: dict[str, tuple[object, str]] = {
-    "no JSON": ("{\n!", "PATH, line 2: It is no JSON: Expecting property name enclosed in double quotes."),
-    "a merge": ("{\n<<<<<<< HEAD\n", "PATH, line 2: A merge left its marks in it."),
-    "a list": ([], "PATH is no object."),
-    "no version": ({"skills": {}}, "PATH has the version 'None'; known is 1."),
-    "a later version": ({"version": 2, "skills": {}}, "PATH has the version '2'; known is 1."),
-    "no skills": ({"version": 1}, "PATH has no object `skills`."),
-    "a text for an entry": ({"version": 1, "skills": {"a": "b"}}, "PATH: 'a' is no object."),
+    "no JSON": ("{\n!", "PATH, line 2: It is not valid JSON: Expecting property name enclosed in double quotes."),
+    "a merge": ("{\n<<<<<<< HEAD\n", "PATH, line 2: It has unresolved merge markers."),
+    "a list": ([], "PATH is not an object."),
+    "no version": ({"skills": {}}, "PATH has version 'None'; Whet knows up to 1."),
+    "a later version": ({"version": 2, "skills": {}}, "PATH has version '2'; Whet knows up to 1."),
+    "no skills": ({"version": 1}, "PATH has no `skills` object."),
+    "a text for an entry": ({"version": 1, "skills": {"a": "b"}}, "PATH: 'a' is not an object."),
     "a number for a text": (
         {"version": 1, "skills": {"a": {**ENTRY, "ref": 1}}},
-        "PATH: 'a' cannot be used. `ref` is no text.",
+        "PATH: 'a' cannot be used. `ref` is not text.",
     ),
     "an unknown kind": (
         {"version": 1, "skills": {"a": {"source": "pkg", "sourceType": "npm"}}},
-        "PATH: 'a' cannot be used. It comes from 'npm' 'pkg', which Whet does not know.",
+        "PATH: 'a' cannot be used. It comes from 'npm' 'pkg', which Whet does not support.",
     ),
     "a path outside": (
         {"version": 1, "skills": {"a": {**ENTRY, "skillPath": "../../x/SKILL.md"}}},
@@ -306,7 +306,7 @@ DAMAGED: dict[str, tuple[object, str]] = {
     ),
     "a name outside": (
         {"version": 1, "skills": {"..": ENTRY}},
-        "PATH: '..' cannot be used. The name '..' is no name of a directory.",
+        "PATH: '..' cannot be used. '..' cannot be the name of a directory.",
     ),
     "no bytes of text": (b"\xff", "PATH, line 1: The byte 0xff is not UTF-8."),
 }

@@ -118,7 +118,7 @@ def nothing(_: object = None) -> None:
 def test_what_a_lock_cannot_hold_is_refused_before_anything_happens(machine: Machine) -> None:
     entry = machine.install("pdf")["skills/pdf"]
     commit = machine.installs.commit
-    with pytest.raises(UsageError, match="does not lie in the root"):
+    with pytest.raises(UsageError, match="is not in the root"):
         commit(machine.root, {"others/pdf": entry}, nothing)
     with pytest.raises(UsageError, match=r"has the part '\.\.'"):
         commit(machine.root, {"skills/../pdf": entry}, nothing)
@@ -230,7 +230,7 @@ def test_a_lock_that_cannot_be_put_in_place_follows_later(machine: Machine, monk
         assert [entry.path for entry in machine.installs.entries(machine.root)] == ["skills/pdf", "skills/xlsx"]
     assert [entry.code for entry in machine.examine()] == ["lock-unsettled"]
     assert machine.installs.settle(machine.root) == (
-        f"The installation of skills/xlsx was complete and is now in {machine.lock}.",
+        f"The installation of skills/xlsx was complete; it is now in {machine.lock}.",
     )
     assert machine.installs.settle(machine.root) == ()
     machine.check_whole()

@@ -129,9 +129,9 @@ def test_whoever_is_killed_at_any_step_leaves_all_or_nothing(
     assert all(outcome in (before, after) for outcome in settled)
     assert settled == sorted(settled, key=lambda outcome: outcome == after), "once done, done"
     assert all(outcome in (before[0], after[0]) for outcome in unsettled)  # type: ignore[index]  # both are pairs
-    done = {f"complete and is now in {machine.lock}."}
+    done = {f"complete; it is now in {machine.lock}."}
     if change != "pin":
-        done |= {"complete and is now in the history.", "not complete and was taken back."}
+        done |= {"complete; it is now in the history.", "incomplete; it is undone."}
     assert told <= done if quick else told == done
 
 

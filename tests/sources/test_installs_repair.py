@@ -26,14 +26,14 @@ def codes(machine: Machine) -> list[str]:
 def test_the_doctor_tells_what_is_wrong_with_a_lock(machine: Machine) -> None:
     machine.install("pdf", "xlsx")
     os.rename(os.path.join(machine.root, "pdf"), os.path.join(machine.top, "pdf"))
-    hint = "`whet install` brings it back, `whet remove pdf` takes it out of the lock."
+    hint = "`whet install` brings it back, `whet remove pdf` removes it from the lock."
     place = os.path.join(machine.root, "pdf")
     assert machine.examine() == (
-        Note("locked-missing", "info", "It is in the lock and not there.", hint, skill="pdf", path=place),
+        Note("locked-missing", "info", "It is in the lock but not on disk.", hint, skill="pdf", path=place),
     )
     os.rename(machine.lock, machine.lock + ".kept")
-    message = "The lock is gone, and with it where xlsx came from."
-    hint = "Take it from git again, or run `whet doctor --repair`, which rebuilds it."
+    message = "The lock is missing, so the sources of xlsx are unknown."
+    hint = "Restore it from git, or rebuild it with `whet doctor --repair`."
     assert machine.examine() == (Note("lock-missing", "error", message, hint, path=machine.lock),)
     with open(machine.lock, "w") as file:
         file.write("{\n!")
@@ -56,7 +56,7 @@ def test_a_lock_that_is_gone_is_not_taken_for_an_empty_one(machine: Machine) -> 
         with pytest.raises(InvalidError) as caught:
             call()
         assert caught.value.code == "lock-missing"
-        assert caught.value.message == f"{machine.lock} is gone, and with it where pdf, xlsx came from."
+        assert caught.value.message == f"{machine.lock} is missing, so the sources of pdf, xlsx are unknown."
     assert sorted(machine.on_disk()) == ["skills/pdf", "skills/xlsx"]
     os.rename(machine.lock + ".kept", machine.lock)
     machine.install("docx")
@@ -98,7 +98,7 @@ def test_a_damaged_lock_is_kept_aside_and_rebuilt(machine: Machine) -> None:
 
 
 def test_what_can_be_read_of_a_colleagues_lock_is_saved(machine: Machine) -> None:
-    """Nothing is remembered of these; one of them is not there yet."""
+    """Nothing is remembered of these; one of them does not exist yet."""
     pdf, xlsx = installed("pdf", skill("pdf")), installed("xlsx", skill("xlsx"))
     os.makedirs(machine.root)
     text = dump(Lock((installed("broken", skill("broken")), pdf, xlsx)))
@@ -118,8 +118,8 @@ def test_of_two_sides_of_a_merge_that_one_counts_which_is_on_disk(machine: Machi
     text = '{\n  "skills": {\n<<<<<<< HEAD\nOURS\n=======\nTHEIRS\n>>>>>>> x\n  },\n  "version": 1\n}\n'
     text = text.replace("OURS", side["ours"]).replace("THEIRS", side["theirs"])
     repaired, _ = damaged(machine, text)
-    assert "A merge left its marks in it." in repaired.done[0]
-    assert repaired.lost == (f"skills/pdf: the lock also named the revision {'e' * 40}.",)
+    assert "It has unresolved merge markers." in repaired.done[0]
+    assert repaired.lost == (f"skills/pdf: the lock also has the revision {'e' * 40}.",)
     assert machine.locked() == {"skills/pdf": mine}
     machine.check_whole()
 
@@ -136,7 +136,7 @@ def test_of_edited_skills_the_entry_with_the_most_files_in_common_counts(machine
     text = dump(Lock((far,)))[:-2] + ",\n" + dump(Lock((near,)))[1:]
     repaired, _ = damaged(machine, text)
     assert machine.locked() == {"skills/pdf": near}
-    assert repaired.lost == (f"skills/pdf: the lock also named the revision {'e' * 40}.",)
+    assert repaired.lost == (f"skills/pdf: the lock also has the revision {'e' * 40}.",)
 
 
 def test_a_damaged_state_database_is_said_and_mended(machine: Machine) -> None:
@@ -156,7 +156,7 @@ def test_a_damaged_state_database_is_said_and_mended(machine: Machine) -> None:
     assert caught.value.code == "state-corrupt"
     assert {item.code for item in examine(other, machine.root)} <= {"state-corrupt"}
     repaired = repair_state(machine.state)
-    assert repaired.done[0].startswith("Set the damaged state database aside as ")
+    assert repaired.done[0].startswith("Moved the damaged state database to ")
     assert check_state(machine.state) is None and repair_state(machine.state) == Repaired()
     assert other.entries(machine.root) == tuple(before.values()), "the lock is the truth"
     assert journal.mend().done, "from its log"

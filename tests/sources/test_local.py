@@ -201,7 +201,7 @@ def test_a_directory_with_nothing_but_links_says_where_they_lead(tmp_path: Path)
     with pytest.raises(WhetError) as caught:
         at(tmp_path / "inside").inspect()
     assert caught.value.code == "link-escape"
-    assert caught.value.hint == f"Name {tmp_path / 'outside' / 'a'} itself."
+    assert caught.value.hint == f"Pass {tmp_path / 'outside' / 'a'} instead."
 
 
 @LINKS

@@ -133,33 +133,37 @@ def renamed(path: str) -> str:
 
 
 DAMAGED = {
-    "nothing": ("", 1, "It is no JSON: Expecting value."),
-    "no object": ("[]", 1, "It is no object."),
-    "cut off": (dump(Lock((PDF,)))[:300], 7, "It is no JSON: "),
-    "no version": ('{"skills": {}}', None, "`version` is missing or no number."),
-    "a version that is true": ('{"version": true, "skills": {}}', None, "`version` is missing or no number."),
-    "no skills": ('{"version": 1}', None, "`skills` is missing or no object."),
-    "a list of skills": ('{"version": 1, "skills": []}', None, "`skills` is missing or no object."),
+    "nothing": ("", 1, "It is not valid JSON: Expecting value."),
+    "no object": ("[]", 1, "It is not an object."),
+    "cut off": (dump(Lock((PDF,)))[:300], 7, "It is not valid JSON: "),
+    "no version": ('{"skills": {}}', None, "`version` is missing or not a number."),
+    "a version that is true": ('{"version": true, "skills": {}}', None, "`version` is missing or not a number."),
+    "no skills": ('{"version": 1}', None, "`skills` is missing or not an object."),
+    "a list of skills": ('{"version": 1, "skills": []}', None, "`skills` is missing or not an object."),
     "a key twice": ('{"version": 1,\n "skills": {},\n "skills": {}}', 3, "It names 'skills' twice."),
-    "an entry that is text": ('{"version": 1,\n"skills": {"skills/a": "x"}}', 2, "skills/a is no object."),
-    "a number for text": (edited(revision=7), 3, "`revision` of skills/pdf is no text."),
+    "an entry that is text": ('{"version": 1,\n"skills": {"skills/a": "x"}}', 2, "skills/a is not an object."),
+    "a number for text": (edited(revision=7), 3, "`revision` of skills/pdf is not text."),
     "no digest": (edited(digest=...), 3, "`digest` of skills/pdf is missing."),
-    "a short digest": (edited(digest="sha256:12"), 3, "`digest` of skills/pdf is 'sha256:12', which is no digest."),
+    "a short digest": (edited(digest="sha256:12"), 3, "`digest` of skills/pdf is 'sha256:12', which is not a digest."),
     "no name": (edited(name=...), 3, "`name` of skills/pdf is missing."),
-    "files in a list": (edited(files=["a"]), 3, "`files` of skills/pdf is no object."),
+    "files in a list": (edited(files=["a"]), 3, "`files` of skills/pdf is not an object."),
     "a file with no hash": (edited(files={"a": "b"}), 3, "`files` of skills/pdf has no SHA-256 for 'a'."),
     "a file outside": (
         edited(files={"../a": "0" * 64}),
         3,
-        "`files` of skills/pdf names '../a', which is no path inside a skill.",
+        "`files` of skills/pdf names '../a', which is not a path inside a skill.",
     ),
     "a path outside": (renamed("../pdf"), 3, "The path '../pdf' has the part '..'."),
     "an absolute path": (renamed("/etc"), 3, "The path '/etc' is absolute."),
     "a device": (renamed("skills/con"), 3, "The path 'skills/con' has the part 'con', a device on Windows."),
-    "a number that is none": ('{"version": 1, "skills": {}, "x": NaN}', None, "It is no JSON that can be read: "),
-    "a number too large": ('{"version": 1, "skills": {}, "x": 1e999}', None, "It is no JSON that can be read: "),
-    "too deep": (f'{{"version": 1, "skills": {{}}, "x": {"[" * 40}{"]" * 40}}}', None, "`x` is nested too deep."),
-    "far too deep": ("[" * 200_000, None, "It is no JSON"),
+    "a number that is none": (
+        '{"version": 1, "skills": {}, "x": NaN}',
+        None,
+        "It is not valid JSON: ",
+    ),
+    "a number too large": ('{"version": 1, "skills": {}, "x": 1e999}', None, "It is not valid JSON: "),
+    "too deep": (f'{{"version": 1, "skills": {{}}, "x": {"[" * 40}{"]" * 40}}}', None, "`x` is nested too deeply."),
+    "far too deep": ("[" * 200_000, None, "It is not valid JSON"),
 }
 
 
@@ -207,7 +211,7 @@ MERGE = """{
 def test_a_merge_that_is_not_resolved_is_said() -> None:
     with pytest.raises(InvalidError) as caught:
         parse(MERGE, FILE)
-    assert caught.value.message == f"{FILE}, line 3: A merge left its marks in it."
+    assert caught.value.message == f"{FILE}, line 3: It has unresolved merge markers."
     assert caught.value.hint.startswith("Resolve the merge, or run `whet doctor --repair`")
 
 

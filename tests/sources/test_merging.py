@@ -118,7 +118,7 @@ def test_what_is_not_text_is_not_merged(data: tuple[bytes, bytes, bytes]) -> Non
     merged = one(*data)
     sizes = "yours: a file of {} bytes\nbefore: a file of {} bytes\ntheirs: a file of {} bytes"
     shown = sizes.format(len(data[1]), len(data[0]), len(data[2]))
-    assert merged.clashes == (Clash("a.md", "binary", f"It is not text, so it cannot be merged.\n{shown}"),)
+    assert merged.clashes == (Clash("a.md", "binary", f"It is not text and cannot be merged.\n{shown}"),)
     assert [one(*data, prefer=prefer).tree["a.md"].data for prefer in PREFERRED] == [data[1], data[2]]
 
 
@@ -307,10 +307,7 @@ def test_a_main_file_that_could_no_longer_be_read_clashes() -> None:
     local = skill("license: MIT\na: 1\nb: 2\nc: 3\nd: 4\ne: 5\n")
     remote = skill("a: 1\nb: 2\nc: 3\nd: 4\ne: 5\nlicense: Apache-2.0\n")
     merged = main(base, local, remote)
-    text = (
-        "The changes of both sides fit together line by line, but then "
-        "the key license is given twice; the later one counts."
-    )
+    text = "The changes merge line by line, but then the key license appears twice; the last one is used."
     assert merged == Merged({"SKILL.md": Item(local.encode())}, (Clash("SKILL.md", "unreadable", text),))
     assert main(base, local, remote, "ours") == Merged({"SKILL.md": Item(local.encode())}, ())
     assert main(base, local, remote, "theirs").tree == {"SKILL.md": Item(remote.encode())}
@@ -352,7 +349,7 @@ def test_no_git_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_texts_that_are_too_large_clash(monkeypatch: pytest.MonkeyPatch) -> None:
     large = "x\n" * (MAX_LINES + 1)
-    text = "It is larger than 1,048,576 bytes or 50,000 lines, too large to be merged. Choose a side."
+    text = "It is larger than 1,048,576 bytes or 50,000 lines, too large to merge. Choose a side."
     assert one("a\n", "b\n", large).clashes == (Clash("a.md", "both-changed", text),)
     assert one("a\n", "b\n", "x" * (1 << 20 | 1)).clashes == (Clash("a.md", "both-changed", text),)
     monkeypatch.setattr("whet.sources.merge.MAX_TEXT", 10)
@@ -427,7 +424,7 @@ DEEDS = st.lists(st.sampled_from(["keep", "keep", "keep", "drop", "mine", "both"
 
 
 def edited(deeds: list[str], size: int, side: str) -> str:
-    """The lines 0, 1, 2, ... after one side has edited them; no line is there twice."""
+    """The lines 0, 1, 2, ... after one side has edited them; no line appears twice."""
     rows: list[str] = []
     for number in range(size):
         deed = deeds[number] if number < len(deeds) else "keep"

@@ -131,7 +131,7 @@ def test_what_somebody_wrote_is_never_replaced(world: World) -> None:
     plan = world.library().sources.plan_install(str(world.shelf))
     assert told(plan) == {"deploy": ("install", "conflict", "skill-exists")}
     assert plan.steps[0].reason == (
-        "skills/deploy exists already, with another content. Rename or delete it, or `whet sources adopt` it."
+        "skills/deploy already exists with different content. Rename or delete it, or `whet sources adopt` it."
     )
 
 
@@ -186,7 +186,7 @@ def test_directories_that_some_systems_cannot_tell_apart(world: World, here: str
     plan = world.library().sources.plan_install(str(world.shelf))
     assert told(plan) == {"deploy": ("install", "conflict", "skill-exists")}
     assert plan.steps[0].reason == (
-        f"skills/{here} exists already, and some systems cannot tell it from skills/deploy. Rename or delete it."
+        f"skills/{here} already exists, and some systems cannot tell it apart from skills/deploy. Rename or delete it."
     )
 
 
@@ -196,7 +196,7 @@ def test_a_skill_of_that_name_that_lies_elsewhere_in_the_root(world: World) -> N
     plan = world.library().sources.plan_install(str(world.shelf))
     assert told(plan) == {"deploy": ("install", "conflict", "skill-exists")}
     assert (
-        plan.steps[0].reason == "skills/mine is called deploy already. Rename or delete it, or `whet sources adopt` it."
+        plan.steps[0].reason == "skills/mine is already named deploy. Rename or delete it, or `whet sources adopt` it."
     )
 
 
@@ -238,7 +238,7 @@ def test_what_is_pinned_stays_also_when_it_is_installed_again(world: World) -> N
     world.offer("deploy", NEWER)
     for plan in (library.sources.plan_install(str(world.shelf)), library.sources.plan_update()):
         assert told(plan) == {"deploy": ("keep", "held", "pinned")}
-        assert plan.steps[0].reason == "It is pinned. `whet skill unpin deploy` lets it follow its source again."
+        assert plan.steps[0].reason == "It is pinned. `whet skill unpin deploy` lets updates change it again."
 
 
 def test_a_lock_entry_whose_skill_is_gone_is_installed_again(world: World) -> None:
@@ -305,7 +305,7 @@ def test_a_clash_is_told_and_changes_nothing(world: World) -> None:
     world.offer("deploy", NEWER, guide="How else.\n")
     plan = library.sources.plan_update()
     (step,) = plan.to_json()["plan"]
-    assert step["reason"] == "Your edits and the source's changes clash in SKILL.md."
+    assert step["reason"] == "Your edits conflict with the source's changes in SKILL.md."
     assert step["clashes"] == [
         {
             "path": "SKILL.md",
@@ -395,7 +395,7 @@ def test_a_skill_that_moved_at_its_source_is_found_by_its_name(world: World) -> 
     repository.commit({"skills/deploy/SKILL.md": main("deploy", NEWER)})
     plan = library.sources.plan_update()
     assert told(plan) == {"deploy": ("update", "ready", ""), "pdf": ("keep", "failed", "gone-from-source")}
-    assert [note.message for note in plan.steps[0].notes] == ["At its source it moved from deploy to skills/deploy."]
+    assert [note.message for note in plan.steps[0].notes] == ["The source moved it from deploy to skills/deploy."]
     library.sources.apply(plan)
     assert world.locked()["skills/deploy"].source == f"git:{repository.url}#path=skills/deploy"
     assert told(library.sources.plan_update("deploy")) == {"deploy": ("keep", "nothing", "")}

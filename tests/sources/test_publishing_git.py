@@ -243,7 +243,7 @@ def test_a_race_that_is_always_lost_ends(world: World) -> None:
     with pytest.raises(FailedError) as error:
         world.publish(ready(world.top, "greet"))
     assert error.value.code == "push-refused"
-    assert "Others push there at the same time" in error.value.hint
+    assert "Someone else pushed at the same time" in error.value.hint
     assert (world.top / "count").read_text() == "4\n"
     assert world.leftovers() == []
 

@@ -183,8 +183,8 @@ def test_a_directory_that_looks_like_a_repository_is_told_of(tmp_path: Path) -> 
     place = PLACE._replace(directory=str(tmp_path))
     (tmp_path / "acme/skills").mkdir(parents=True)
     assert read_ref("acme/skills", place) == git(GH)
-    message = "'acme/skills' was read as a repository on GitHub; there is a directory of that name here too."
-    path, hint = str(tmp_path / "acme/skills"), "Write ./acme/skills for the directory."
+    message = "'acme/skills' is read as a GitHub repository, but there is also a directory with that name here."
+    path, hint = str(tmp_path / "acme/skills"), "Write ./acme/skills to use the directory."
     assert reading_notes("acme/skills", place) == (Note("local-directory-too", "info", message, hint, path=path),)
     others = ("./acme/skills", "acme/other", "acme", "https://github.com/acme/skills", "", "a\0b/c", path)
     assert [reading_notes(text, place) for text in others] == [()] * len(others)

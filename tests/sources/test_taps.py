@@ -96,7 +96,7 @@ def test_names_that_would_be_mistaken_are_refused(tmp_path: Path, name: str) -> 
 def test_the_registry_keeps_its_name_for_itself(tmp_path: Path) -> None:
     taps = taps_in(tmp_path)
     taps.remove("clawhub")
-    with pytest.raises(UsageError, match="means something else"):
+    with pytest.raises(UsageError, match="is reserved"):
         taps.add("clawhub", ACME)
 
 

@@ -58,8 +58,8 @@ def test_verifying_tells_every_difference(world: World, library: Library) -> Non
         "root": str(world.root),
         "skills": [
             told("deploy", "edited", "", SKILL="changed", references__guide="removed", references__new="added"),
-            told("notes", "edited", "Only permissions to execute differ."),
-            told("pdf", "missing", "It is not there any more."),
+            told("notes", "edited", "Only execute permissions differ."),
+            told("pdf", "missing", "It no longer exists."),
         ],
         "unmanaged": ["category/other", "own"],
     }
@@ -89,7 +89,7 @@ def test_what_is_outdated_is_told_with_what_is_there(world: World, library: Libr
         return {**known, "version": "", **plain, "status": "current", "code": "", **changes}
 
     nothing = {"name": "own", "path": "skills/own", "source": "", "revision": "", "status": "no-source"}
-    gone = f"path:{world.shelf}#path=notes has no skill there any more."
+    gone = f"path:{world.shelf}#path=notes no longer has this skill."
     latest = {"revision": newest, "version": ""}
     assert library.sources.outdated().to_json() == {
         "success": True,

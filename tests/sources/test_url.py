@@ -158,7 +158,7 @@ def test_an_archive_may_hold_several_skills(source: Opening) -> None:
         Note(
             "left-out",
             "info",
-            "Left out, because they are never part of a skill: 'skills/greet/__pycache__/x.pyc'.",
+            "Left out, because they never belong to a skill: 'skills/greet/__pycache__/x.pyc'.",
             skill="greet",
             path="skills/greet/__pycache__/x.pyc",
         ),
@@ -230,7 +230,7 @@ def test_a_page_is_refused_with_a_way_out(source: Opening) -> None:
         opened.inspect()
     assert caught.value.to_json() == {
         "success": False,
-        "error": f"{server.url}/SKILL.md is a page for a browser, not a SKILL.md.",
+        "error": f"{server.url}/SKILL.md is a web page, not a SKILL.md.",
         "code": "not-a-skill",
         "hint": "Use the address of the raw file, or name the repository instead.",
     }

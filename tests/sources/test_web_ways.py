@@ -306,7 +306,7 @@ def test_a_proxy_that_refuses_is_named_without_its_password() -> None:
             web.get("https://a.example/x?secret", limit=5)
         assert (caught.value.code, caught.value.message) == (
             "unreachable",
-            f"The proxy {proxy.host} refuses the way to https://a.example/x: 403.",
+            f"The proxy {proxy.host} refuses to connect to https://a.example/x: 403.",
         )
 
 
@@ -317,4 +317,4 @@ def test_a_proxy_that_is_not_there_is_named() -> None:
         with pytest.raises(FailedError) as caught:
             web.get("https://a.example/", limit=5)
         assert caught.value.code == "unreachable"
-        assert f"by way of the proxy 127.0.0.1:{port}" in caught.value.message
+        assert f"through the proxy 127.0.0.1:{port}" in caught.value.message

@@ -288,7 +288,7 @@ def test_a_file_cut_inside_a_page_is_reported(tmp_path: Path, sound: bytes) -> N
     path = placed(tmp_path / "state.db", truncated(sound)[:-1000])
     with fresh(tmp_path) as database:
         saved = salvage(path, database)
-    assert saved.lost[-1] == "the end of the file is cut off; rows there may be missing or wrong"
+    assert saved.lost[-1] == "the end of the file is truncated; rows there may be missing or wrong"
 
 
 def test_a_table_without_numbers_is_read_from_both_ends(tmp_path: Path) -> None:
@@ -329,7 +329,7 @@ def test_a_file_that_gives_nothing_is_reported_table_by_table(
 def test_a_table_the_file_does_not_have_is_reported(tmp_path: Path) -> None:
     path = placed(tmp_path / "empty.db", b"")
     with fresh(tmp_path) as database:
-        lost = tuple(f"{name}: the table is not there" for name in TABLES)
+        lost = tuple(f"{name}: the table is missing" for name in TABLES)
         assert salvage(path, database) == Salvage(dict.fromkeys(TABLES, 0), lost)
 
 
@@ -342,7 +342,7 @@ def test_a_row_whose_place_is_taken_is_reported_and_the_newer_one_kept(tmp_path:
         assert database.read("SELECT payload FROM event WHERE id = 7") == [("newer",)]
     assert saved.rows == {**WHOLE, "event": EVENTS - 1}
     assert saved.lost == (
-        "event: 1 could not be kept, the first is 7: another row has its place, or it breaks a rule of the table",
+        "event: 1 could not be kept; the first is 7: another row has the same key, or it breaks a rule of the table",
     )
 
 
@@ -355,9 +355,7 @@ def test_rows_of_an_older_schema_are_salvaged_and_lost_parents_named(tmp_path: P
         connection.execute("INSERT INTO parent VALUES (1)")
         connection.executemany("INSERT INTO child VALUES (?, 'gone')", [(1,), (2,), (3,)])
     with Database.open(str(tmp_path / "fresh.db"), newer, durable=False) as database:
-        assert salvage(path, database) == Salvage(
-            {"child": 3, "parent": 1}, ("child: 2 refer to rows of parent that are lost",)
-        )
+        assert salvage(path, database) == Salvage({"child": 3, "parent": 1}, ("child: 2 refer to lost rows of parent",))
         assert database.read("SELECT * FROM child") == [(1, "none"), (2, "none"), (3, "none")]
         assert database.read("PRAGMA foreign_keys") == [(1,)]
 

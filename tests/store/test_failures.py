@@ -18,19 +18,23 @@ if TYPE_CHECKING:
 NUMBERS = {
     "ENOSPC": ("disk-full", "no space is left.", "Free some space"),
     "EDQUOT": ("disk-full", "your quota is used up.", "quota"),
-    "EFBIG": ("disk-full", "it would be larger than a file may be.", "ulimit -f"),
-    "EACCES": ("permission-denied", "Permission denied.", "Check who owns /a and"),
-    "EPERM": ("permission-denied", "Operation not permitted.", "Check who owns /a and"),
-    "EROFS": ("permission-denied", "its file system is mounted for reading only.", "Mount it for writing"),
+    "EFBIG": ("disk-full", "it would exceed the file size limit.", "ulimit -f"),
+    "EACCES": ("permission-denied", "Permission denied.", "Check that you own /a and"),
+    "EPERM": ("permission-denied", "Operation not permitted.", "Check that you own /a and"),
+    "EROFS": ("permission-denied", "its file system is mounted read-only.", "Mount it read-write"),
     "ENAMETOOLONG": ("write-failed", "its name or path is too long.", "shorter name"),
     "EMFILE": ("write-failed", "too many files are open in this process.", "ulimit -n"),
-    "ENFILE": ("write-failed", "too many files are open on this machine.", "End programs"),
-    "ELOOP": ("write-failed", "its links lead in a circle, or it is a link where none may be.", "Replace the link"),
+    "ENFILE": ("write-failed", "too many files are open on this machine.", "Close programs"),
+    "ELOOP": (
+        "write-failed",
+        "its links form a loop, or it is a link where links are not allowed.",
+        "Replace the link",
+    ),
     "EIO": ("write-failed", "the disk reports an error.", "check the disk"),
-    "ETXTBSY": ("write-failed", "it is a program that is running.", "End the program"),
-    "EISDIR": ("write-failed", "a directory is there.", "Move the directory away"),
-    "ENOTDIR": ("write-failed", "what should be a directory on the way to it is none.", "Move that file away"),
-    "ENOENT": ("write-failed", "No such file or directory.", "Check that the path exists"),
+    "ETXTBSY": ("write-failed", "it is a running program.", "Stop the program"),
+    "EISDIR": ("write-failed", "a directory has that name.", "Move the directory"),
+    "ENOTDIR": ("write-failed", "a part of its path is not a directory.", "Move that file"),
+    "ENOENT": ("write-failed", "No such file or directory.", "Check the path"),
 }
 
 
@@ -53,9 +57,9 @@ def test_a_database_that_cannot_be_opened_tells_why(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     (tmp_path / "circle").symlink_to("circle")
     for name, sentence in (
-        ("directory", "a directory is there."),
-        ("file/state.db", "what should be a directory on the way to it is none."),
-        ("circle/state.db", "its links lead in a circle, or it is a link where none may be."),
+        ("directory", "a directory has that name."),
+        ("file/state.db", "a part of its path is not a directory."),
+        ("circle/state.db", "its links form a loop, or it is a link where links are not allowed."),
         (f"{'n' * 300}/state.db", "its name or path is too long."),
     ):
         path = str(tmp_path / name)

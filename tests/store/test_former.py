@@ -276,7 +276,7 @@ def test_a_damaged_state_database_of_the_version_before_is_repaired_with_the_oth
     data[4096:] = b"\xff" * (len(data) - 4096)
     path.write_bytes(data)
     repaired = repair_state(str(state))
-    assert repaired.done[0].startswith("Set the damaged state database aside")
+    assert repaired.done[0].startswith("Moved the damaged state database")
     after = now(state)
     assert {name: after[name] for name in TABLES.values()} == {name: before[name] for name in TABLES.values()}
 

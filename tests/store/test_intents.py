@@ -113,7 +113,7 @@ def test_what_cannot_be_finished_is_said_and_stays(intents: Intents) -> None:
     def finish(_: Intent) -> str:
         raise FailedError("disk-full", "No room.")
 
-    assert intents.recover({"edit": handler(finish)}) == ("The edit stuck could not be settled: No room.",)
+    assert intents.recover({"edit": handler(finish)}) == ("The edit stuck could not be finished or undone: No room.",)
     assert len(intents.open("edit")) == 1
 
 

@@ -30,7 +30,7 @@ def open_pool(skills: Library | Tools, *, writes: Writes, only: Collection[str] 
 
 
 def _opens_none(_: str | None) -> Library:
-    raise AssertionError("Tools that are shared begin no session.")
+    raise AssertionError("Shared tools cannot start a session.")
 
 
 def instructions(tools: Tools, budget: int | None) -> str:
@@ -46,4 +46,4 @@ def offer(tools: Tools, message: str, *, again: bool = False) -> str:
     try:
         return tools.offer(message, again=again)
     except WhetError as error:
-        return f"No skill could be looked for. {error.message} {error.hint}"
+        return f"Whet could not search for skills. {error.message} {error.hint}"

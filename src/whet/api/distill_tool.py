@@ -25,8 +25,8 @@ CURRENT = "current"
 """Stands for the session that is going on in the project."""
 _SOURCES = ("session", "messages", "transcript", "distillation")
 _ASK = "Ask the user, then call again with distillation and answers; {} takes what is proposed."
-_AGREE = "Call again with distillation and finish when the user agrees to this."
-_HERE = 'Give what was done as messages or as transcript ("## User", "## Assistant", "## Tool: Bash", "## Result").'
+_AGREE = "Call again with distillation and finish when the user agrees."
+_HERE = 'Pass the session as messages or as transcript ("## User", "## Assistant", "## Tool: Bash", "## Result").'
 _NAMED = 5
 """Sessions that a hint names."""
 _REPORTED = 10
@@ -40,9 +40,11 @@ def distill(session: Session, given: Mapping[str, Any], *, stage: bool) -> dict[
     """
     named = [key for key in _SOURCES if given.get(key)]
     if len(named) > 1:
-        raise UsageError("bad-arguments", f"{named[0]} and {named[1]} are both given.", hint="Give one of them.")
+        raise UsageError("bad-arguments", f"{named[0]} and {named[1]} exclude each other.", hint="Use one of them.")
     if given.get("back") and ("answers" in given or given.get("finish")):
-        raise UsageError("bad-arguments", "back is given with something else.", hint="Go back first, then answer.")
+        raise UsageError(
+            "bad-arguments", "back cannot be combined with other arguments.", hint="Go back first, then answer."
+        )
     workspace, learning = session.workspace, session.learning
     kept = Kept(workspace.state, workspace.clock)
     told: dict[str, Any] = {}
@@ -121,7 +123,7 @@ def _transcript(session: Session, given: Mapping[str, Any]) -> Transcript:
         return _from_text(session.workspace.place.state, given["transcript"])._replace(session="")
     seen = _seen(session, given.get("session", ""))
     if not seen.transcript:
-        raise NotFoundError("no-transcript", f"{seen.client} does not tell where {seen.id} is.", hint=_HERE)
+        raise NotFoundError("no-transcript", f"{seen.client} does not say where {seen.id} is.", hint=_HERE)
     return read_transcript(seen.transcript)._replace(client=seen.client, session=seen.id)
 
 
@@ -135,18 +137,18 @@ def _seen(session: Session, label: str) -> Seen:
         for seen in sessions.all():
             if not seen.ended and seen.transcript and client in ("", seen.client) and _is_here(session, seen.project):
                 return seen
-        raise NotFoundError("no-such-session", "Hooks told of no session that goes on here.", hint=_HERE)
+        raise NotFoundError("no-such-session", "Hooks have not reported a current session here.", hint=_HERE)
     waiting = [seen for seen in reversed(offered(session.learning.context)) if os.path.isfile(seen.transcript)]
     if not label:
         if not waiting:
-            raise NotFoundError("no-session-waits", "No session waits to be learned from.", hint=_HERE)
+            raise NotFoundError("no-session-waits", "No session is waiting.", hint=_HERE)
         return waiting[0]
     for seen in sessions.all():
         if f"{seen.client}:{seen.id}" == label:
             return seen
     names = ", ".join(f"{seen.client}:{seen.id}" for seen in waiting[:_NAMED])
-    hint = f"These wait: {names}." if names else _HERE
-    raise NotFoundError("no-such-session", f"No session {label!r:.80} is known.", hint=hint)
+    hint = f"Waiting sessions: {names}." if names else _HERE
+    raise NotFoundError("no-such-session", f"There is no session {label!r:.80}.", hint=hint)
 
 
 def _is_here(session: Session, project: str) -> bool:

@@ -242,10 +242,12 @@ class SkillGuard:
 
         table = self._workspace.config().policy
         if trust not in table:
-            raise UsageError("bad-trust", f"The policy has no row {trust!r}.", hint=f"Rows: {', '.join(table)}.")
+            raise UsageError(
+                "bad-trust", f"The policy has no trust level {trust!r}.", hint=f"Trust levels: {', '.join(table)}."
+            )
         label = next((label for label in LABELS if label == verdict), None)
         if label is None:
-            raise UsageError("bad-verdict", f"{verdict!r} is no verdict.", hint=f"Verdicts: {', '.join(LABELS)}.")
+            raise UsageError("bad-verdict", f"{verdict!r} is not a verdict.", hint=f"Verdicts: {', '.join(LABELS)}.")
         return Explanation(decide(trust, label, table))
 
     def override(self, name: str, reason: str, *, actor: str = "user") -> Explanation:
@@ -254,8 +256,8 @@ class SkillGuard:
         It answers like `explain`. Raises UsageError `reason-needed` where there is no reason.
         """
         if not reason.strip():
-            message = "An override needs a reason; the record keeps it."
-            raise UsageError("reason-needed", message, hint="Say why with --reason.")
+            message = "An override needs a reason, which Whet records."
+            raise UsageError("reason-needed", message, hint="Pass it with `--reason`.")
         found = self._decide(*self._workspace.find(name))
         self._workspace.gate.override(found.card.full_name, found.card.location, found.judgement, reason, actor)
         return self._decide_again(found.card)

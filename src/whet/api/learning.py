@@ -184,7 +184,9 @@ class SkillLearning:
         It counts for the version that is there now. Raises UsageError `bad-outcome`.
         """
         if outcome not in OUTCOMES:
-            raise UsageError("bad-outcome", f"{outcome!r} is no outcome.", hint=f"Say one of {', '.join(OUTCOMES)}.")
+            raise UsageError(
+                "bad-outcome", f"{outcome!r} is not an outcome.", hint=f"Use one of {', '.join(OUTCOMES)}."
+            )
         card, _ = self._workspace.find(name)
         recorded = self.usage.record(OUTCOMES[outcome], str(card.id), self._workspace.open(card).digest)
         return OutcomeNoted(card.full_name, outcome, recorded)
@@ -345,7 +347,7 @@ class SkillLearning:
             self._workspace,
             self._editor().journal,
             name,
-            self._needed(model, "Evals of what a skill does need a model."),
+            self._needed(model, "Measuring what a skill does needs a model."),
             grader=self.model(grader or ""),
             runs=runs,
             against=against,
@@ -370,7 +372,7 @@ class SkillLearning:
             return found
         text = described(self._workspace, name, found.best.description)
         gain = f"{found.best.before.held_out:.2f} to {found.best.after.held_out:.2f}"
-        reason = f"A description that does better on held-out trigger evals, {gain}."
+        reason = f"A description that does better on held-out trigger evals: {gain}."
         change = self._editor().edit(name, text, by=Provenance("user", reason=reason))
         return found._replace(applied=change.proposal is None, version=change.version)
 
@@ -417,7 +419,7 @@ class SkillLearning:
         """The model of that name or of the settings. Raises UsageError where there is none."""
         model = self.model(spec)
         if model is None:
-            hint = "Name one with --model, such as openai:gpt-5 or recorded:FILE, or as `model` in config.toml."
+            hint = "Pass `--model`, such as openai:gpt-5 or recorded:FILE, or set `model` in config.toml."
             raise UsageError("model-not-named", why, hint=hint)
         return model
 
@@ -453,7 +455,7 @@ class SkillLearning:
         model: str | Model | None = None,
         dry_run: bool = False,
     ) -> Distilled:
-        """Make a skill of a session, with these answers and otherwise as proposed; no model is needed.
+        """Turn a session into a skill, with these answers and otherwise as proposed; no model is needed.
 
         `source` is the path of a transcript, a Transcript, a Recorder, or a list of messages. `answers` are {goal,
         name, triggers, description, tools, fork}, as far as they are to be other than proposed; `model` is that of
@@ -582,7 +584,7 @@ class SkillLearning:
             return report._replace(warnings=warnings) if warnings else report
         if lessons.stopped:
             return Report(False, lessons.stopped, (lessons.stopped_why,))
-        return Report(False, "not-waiting", ("It goes on, or somebody has learned from it already.",))
+        return Report(False, "not-waiting", ("It is still running, or a skill has already been made from it.",))
 
     def _learn(
         self,
@@ -615,7 +617,7 @@ class SkillLearning:
         except WhetError as error:
             if named is not None:
                 raise
-            warnings.append(f"The skill was made without the model of the settings ({error.code}): {error.message}")
+            warnings.append(f"The skill was made without the configured model ({error.code}): {error.message}")
             return None
 
     def _known(self, made: Draft) -> str:
@@ -642,5 +644,5 @@ class SkillLearning:
         try:
             self.sessions.learned(*distillation.source)
         except WhetError as error:
-            return [f"The session still counts as one to learn from: {error.message}"]
+            return [f"The session still counts as waiting: {error.message}"]
         return []

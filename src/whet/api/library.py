@@ -138,7 +138,7 @@ class Library:
             raise UsageError("no-such-project", f"There is no directory {directory}.", hint="Check --project.")
         named = None if roots is None else [os.fspath(root) for root in roots]
         if any("\0" in root for root in named or ()):
-            raise UsageError("bad-root", "The path of a root has a NUL in it.", hint="Check --root.")
+            raise UsageError("bad-root", "The path of a root contains a NUL character.", hint="Check --root.")
         person = (
             state if named is not None and not env.get("HOME") and platform != "win32" else user_home(env, platform)
         )
@@ -642,5 +642,5 @@ def _working_directory() -> str:
     try:
         return os.getcwd()
     except OSError as error:
-        hint = "Go to a directory that exists, or name one with --project."
-        raise UsageError("no-such-project", "The working directory is not there any more.", hint=hint) from error
+        hint = "Change to an existing directory, or pass one with `--project`."
+        raise UsageError("no-such-project", "The working directory no longer exists.", hint=hint) from error

@@ -377,7 +377,7 @@ class Session:
         reference; it carries no request of the user's. `reattached`, `left_out`, `changed` and `gone` are names.
         """
         if budget < 1 or each < 1:
-            raise UsageError("bad-budget", "A budget is a number above zero.", hint="Leave it out for the default.")
+            raise UsageError("bad-budget", "The budget must be above zero.", hint="Leave it out for the default.")
         self._loaded.clear()
         self._offered.clear()
         own = {name_key(item.name): Use(_FOREMOST + item.times, item.turn) for item in self._active.values()}

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from whet.store.locks import FileLock
 
 _LOCK_SECONDS = 10.0
-_GO_THERE = "Go to the project first, or name it with --project."
+_GO_THERE = "Change to the project first, or pass it with `--project`."
 
 
 class TrustedRepositories(Rows[Trusted]):
@@ -180,7 +180,7 @@ class SkillSettings:
 
         repository = self._project()
         if not self._has_skills(repository):
-            raise UsageError("no-project", f"{repository.root} is no repository and has no skills.", hint=_GO_THERE)
+            raise UsageError("no-project", f"{repository.root} is not a repository and has no skills.", hint=_GO_THERE)
         gate = self._workspace.gate
         found = review_project(gate, self._workspace.snapshot())  # before anything is loaded
         remember(gate, self._decisions, found, "trust", "user")
@@ -200,13 +200,13 @@ class SkillSettings:
                 self._decisions.untrust(item.identity)
                 return Trust(item.path, False, True)
         hint = "`whet guard trust --list` shows what is trusted."
-        raise NotFoundError("not-trusted", f"{wanted} is not among the trusted repositories.", hint=hint)
+        raise NotFoundError("not-trusted", f"{wanted} is not a trusted repository.", hint=hint)
 
     def _project(self) -> Repository:
         """The repository around the project directory."""
         place = self._workspace.place
         if self._workspace.explicit is not None:
-            raise UsageError("no-project", "Explicit roots need no trust.", hint="Leave out --root.")
+            raise UsageError("no-project", "Explicit roots do not need trust.", hint="Leave out --root.")
         if is_same(place.directory, place.home):
             raise UsageError("no-project", "The home directory is never a project.", hint=_GO_THERE)
         return find_repository(place.directory, home=place.home)
@@ -231,7 +231,7 @@ class SkillSettings:
         changed = sum([self._decisions.enable(key, surface) for key in keys]) > 0
         disabled = self._workspace.config().disabled
         source = next((found for key in (*keys, known_as) if (found := disabled.by(key, surface))), None)
-        hint = f"It is still switched off by {source}." if source else ""
+        hint = f"It is still disabled by {source}." if source else ""
         return Switch(known_as, surface, not source, changed, hint)
 
     def disable(self, name: str, surface: str = "") -> Switch:
@@ -346,7 +346,7 @@ class SkillSettings:
         config = self._workspace.config()
         if project and (config.repository is None or not config.trusted):
             hint = "Run `whet guard trust` in the project first."
-            raise UsageError("no-project", "There is no trusted project here for a bundle.", hint=hint)
+            raise UsageError("no-project", "A project bundle needs a trusted project.", hint=hint)
         return bundle_directories(config)[0 if project else -1]
 
     def _one_writer(self) -> FileLock:

@@ -182,7 +182,7 @@ class SkillSources:
             hint = (
                 "Name a repository, path, address or tap:skill. `whet install` alone brings back what the lock names."
             )
-            raise UsageError("usage", "No source is named.", hint=hint)
+            raise UsageError("usage", "No source was given.", hint=hint)
         taps, wanted = self.taps.all(), []
         for text in sources:
             ref, names = expand(text, taps, self._place) or (read_ref(text, self._place), ())
@@ -445,8 +445,8 @@ class SkillSources:
         fit to be published, UsageError `no-version` for one without a version that a hub needs.
         """
         if sum(map(bool, (git, index, hub))) != 1:
-            hint = "Give exactly one of --git, --index and --hub."
-            raise UsageError("usage", "It must be said where to publish.", hint=hint)
+            hint = "Pass exactly one of `--git`, `--index` and `--hub`."
+            raise UsageError("usage", "Whet needs to know where to publish.", hint=hint)
         from whet.sources.publish.prepare import prepare
 
         prepared = tuple(prepare(path, scan=self._workspace.gate.scan) for path in paths)
@@ -660,7 +660,7 @@ class SkillSources:
             projects = (repository.root,) if repository else ()
             mended = repair_sync(self._place, self._workspace.state, self._own_roots(), projects=projects)
             links = len(mended.links)
-            done = f"Set the damaged record of syncing aside as {mended.kept} and found {links} links again."
+            done = f"Moved the damaged sync record to {mended.kept} and recovered {links} links."
             parts.append(Repaired((done,)))
         return Repaired(
             tuple(item for part in parts for item in part.done), tuple(item for part in parts for item in part.lost)

@@ -47,15 +47,15 @@ _DESCRIPTION = 1_024
 _CATEGORY = 200
 """Characters of a description in a list: of a skill, and of a category."""
 _OFFER = "Skills that may fit this message; load one with skill_view(name) before you act on it:"
-_MANY = "There are too many skills to list them here. Before you begin a task, look for a skill that fits it."
-_UNFORESEEN = "Try again with other arguments; `whet doctor` looks for what is wrong with the library."
+_MANY = "There are too many skills to list here. Before you start a task, search for a skill that fits it."
+_UNFORESEEN = "Try again with other arguments; `whet doctor` checks the library for problems."
 _MOST_DIGITS = 10
 _ORDER = {"additionalProperties": 0, "required": 2}
 """Which problem of the arguments is told: one that is unknown, then a wrong value, then one that is missing."""
 _KINDS = {
     "string": "text",
     "boolean": "true or false",
-    "integer": "a number from {} on",
+    "integer": "a number of at least {}",
     "array": "a list",
     "object": "an object",
 }
@@ -78,7 +78,7 @@ class Tools:
 
     def __init__(self, session: Session, *, writes: Writes = "allow", only: Collection[str] | None = None) -> None:
         if writes not in ("allow", "propose", "none"):
-            raise UsageError("bad-writes", f"writes is {writes!r}.", hint="Say allow, propose or none.")
+            raise UsageError("bad-writes", f"writes is {writes!r}.", hint="Use allow, propose or none.")
         self.session = session
         self.writes = writes
         self._one_at_a_time = threading.Lock()
@@ -147,9 +147,9 @@ class Tools:
         sentences = {
             "skills_search": "skills_search finds skills that are not listed here.",
             "skill_view": "skill_view with file_path reads a file that a skill mentions.",
-            "skill_manage": "When a skill turned out wrong or incomplete, mend it with skill_manage.",
-            "skill_feedback": "Tell with skill_feedback whether a skill helped.",
-            "skill_distill": "Keep what was worked out as a skill with skill_distill.",
+            "skill_manage": "When a skill turns out to be wrong or incomplete, fix it with skill_manage.",
+            "skill_feedback": "Report with skill_feedback whether a skill helped.",
+            "skill_distill": "Save what you worked out as a skill with skill_distill.",
         }
         return " ".join(text for name, text in sentences.items() if name in self._answers)
 
@@ -265,12 +265,12 @@ class Tools:
             if message is None:
                 return told
         elif outcome is not None or message is None:
-            hint = "Give name and outcome, or message and fits, or all of them."
-            raise UsageError("bad-arguments", "It is not said what the feedback is about.", hint=hint)
+            hint = "Pass name and outcome, or message and fits, or all of them."
+            raise UsageError("bad-arguments", "The feedback does not say what it is about.", hint=hint)
         if fits is None and outcome != "helped":  # a skill that failed may still have been the right one
             if outcome is not None:
                 return told
-            hint = "Say with fits whether the message is for that skill."
+            hint = "Set fits to say whether the message is for that skill."
             raise UsageError("bad-arguments", "fits is missing.", hint=hint)
         return self.session.learning.feedback(name, message or "", fits=fits is not False, origin="agent")
 
@@ -291,10 +291,10 @@ def definitions(writes: Writes = "allow") -> Iterator[Tool]:
         "List the skills that are available: names, descriptions and categories. Skills are instructions for "
         "particular tasks. Read one with skill_view before you act on it.",
         _object_schema(
-            category={"type": "string", "description": "Only skills of this category."},
+            category={"type": "string", "description": "Only skills in this category."},
             query={"type": "string", "description": "Only skills that match these words, the best match first."},
             limit={"type": "integer", "minimum": 1, "maximum": MOST_LISTED, "description": f"At most; {LISTED}."},
-            cursor={"type": "string", "description": "`next` of the page before, for the page behind it."},
+            cursor={"type": "string", "description": "The `next` value of the previous page."},
         ),
     )
     yield Tool(
@@ -306,13 +306,14 @@ def definitions(writes: Writes = "allow") -> Iterator[Tool]:
             "name",
             name=name,
             file_path={"type": "string", "description": "A file of the skill, such as references/guide.md."},
-            page={"type": "integer", "minimum": 1, "description": "Which page; 1 when left out."},
+            page={"type": "integer", "minimum": 1, "description": "The page to read (default 1)."},
         ),
     )
     yield Tool(
         "skills_search",
         "Search skills",
-        "Find the skills that fit a request, the best first, each with why. Give the request in the user's words.",
+        "Find the skills that fit a request, best first, with the reason for each. Pass the request in the user's "
+        "words.",
         _object_schema(
             "message",
             message={"type": "string", "description": "What the user wants."},
@@ -320,39 +321,40 @@ def definitions(writes: Writes = "allow") -> Iterator[Tool]:
         ),
     )
     manage = schema()
-    waits = " A change waits until a person approves it." if writes == "propose" else ""
+    waits = " A change waits for a person's approval." if writes == "propose" else ""
     description = manage["description"] + waits
     yield Tool("skill_manage", "Change skills", description, manage["parameters"], read_only=False, destructive=True)
     yield Tool(
         "skill_feedback",
-        "Tell how a skill did",
-        "Tell whether a skill helped (name and outcome), or whether a message was for a skill (message, fits, and name "
-        "unless it is for none), so that the right one comes up next time.",
+        "Report how a skill did",
+        "Report whether a skill helped (name and outcome), or whether a message was for a skill (message, fits, and "
+        "name unless it was for none), so that the right skill is chosen next time.",
         _object_schema(
             name=name,
             outcome={"enum": ["helped", "failed", "corrected"], "description": "How it did."},
-            message={"type": "string", "description": "The message of the user that it is about."},
+            message={"type": "string", "description": "The user message the feedback is about."},
             fits={"type": "boolean", "description": "Whether the message is for that skill."},
         ),
         read_only=False,
     )
     yield Tool(
         "skill_distill",
-        "Make a skill of a session",
-        "Make a skill of a session in four rounds. Each call gives a question with proposed answers: put it to the "
+        "Turn a session into a skill",
+        "Turn a session into a skill in four rounds. Each call returns a question with proposed answers: ask the "
         "user. Nothing is written before finish.",
         _object_schema(
-            session={"type": "string", "description": 'CLIENT:ID, or "current"; else the newest that waits.'},
+            session={"type": "string", "description": 'CLIENT:ID, or "current"; otherwise the newest that is waiting.'},
             messages={"type": "array", "items": {"type": "object"}, "description": "The session as API messages."},
             transcript={"type": "string", "description": "The session as Markdown or JSONL."},
-            distillation={"type": "string", "description": "Go on with this id."},
+            distillation={"type": "string", "description": "Continue the distillation with this id."},
             answers={
                 "type": "object",
-                "description": "goal, name, triggers, description, tools, fork where not as proposed; {} goes on.",
+                "description": "goal, name, triggers, description, tools, fork where they differ from the proposal; "
+                "{} accepts it.",
             },
-            back={"type": "boolean", "description": "To the round before."},
-            finish={"type": "boolean", "description": "Write it, the rest as proposed."},
-            ask={"type": "boolean", "description": "Ask the user in forms, if the client can."},
+            back={"type": "boolean", "description": "Go back to the previous round."},
+            finish={"type": "boolean", "description": "Write the skill, accepting the rest as proposed."},
+            ask={"type": "boolean", "description": "Ask the user with forms, if the client supports them."},
         ),
         read_only=False,
     )
@@ -369,7 +371,7 @@ def _object(arguments: Any) -> dict[str, Any]:
         try:
             arguments = json.loads(arguments) if arguments.strip() else {}
         except (ValueError, RecursionError) as error:
-            hint = 'Give one JSON object, such as {"name": "..."}.'
+            hint = 'Pass one JSON object, such as {"name": "..."}.'
             raise UsageError("bad-arguments", "The arguments are not JSON.", hint=hint) from error
     if arguments is None:
         return {}
@@ -378,8 +380,8 @@ def _object(arguments: Any) -> dict[str, Any]:
 
         if isinstance(arguments, Mapping):
             return dict(arguments)
-        hint = 'Give one JSON object, such as {"name": "..."}.'
-        raise UsageError("bad-arguments", f"The arguments are not an object but {_shown(arguments)}.", hint=hint)
+        hint = 'Pass one JSON object, such as {"name": "..."}.'
+        raise UsageError("bad-arguments", f"The arguments must be an object, not {_shown(arguments)}.", hint=hint)
     return arguments
 
 
@@ -472,7 +474,7 @@ def bounded(answer: dict[str, Any]) -> dict[str, Any]:
     if length(answer) <= MAX_ANSWER:
         return answer
     kept = {key: value if key == "content" else shortened(value, _BESIDE) for key, value in answer.items()}
-    hint = "The answer was too long to be told in full; ask for less."
+    hint = "The answer is too long to show in full; ask for less."
     if isinstance(content := kept.get("content"), str):
         beside = length({**kept, "content": ""})
         kept["content"] = shortened(content, max(2, MAX_ANSWER - _TOLD - beside))

@@ -154,7 +154,7 @@ def write_backup(
     """
     target = os.path.abspath(os.path.expanduser(path))
     if os.path.lexists(target):
-        raise ConflictError("file-exists", f"{target} exists already.", hint="Choose another file.", path=target)
+        raise ConflictError("file-exists", f"{target} already exists.", hint="Choose another file.", path=target)
     make_directories(os.path.dirname(target))
     with staging(target, private=True) as work:
         written = os.path.join(work, "backup")
@@ -230,7 +230,7 @@ class _Pack:
             self.left_out.append(f"{name} is left out. {error.message}")
             return
         except UnicodeEncodeError:
-            self.left_out.append(f"{name} is left out. A file in it has a name that is not text.")
+            self.left_out.append(f"{name} is left out: one of its file names is not text.")
             return
         if tree is None:
             return  # deleted a moment ago
@@ -276,7 +276,7 @@ def _copy_database(state: StateDatabase, work: str) -> int:
     from whet.store.repair import check_state
 
     if problem := check_state(state.directory):
-        hint = "Run `whet doctor --repair` first; a copy of what is damaged would be damaged, too."
+        hint = "Run `whet doctor --repair` first; a backup of damaged data would be damaged too."
         raise FailedError("state-corrupt", problem, hint=hint, path=state.path)
     database = state.existing()
     if database is None:
@@ -304,13 +304,13 @@ class _List(NamedTuple):
 def check_backup(path: str) -> _List:
     """Compare every member with the list. Raises InvalidError `backup-damaged` and NotFoundError."""
     if not os.path.isfile(path):
-        hint = "Name a file that `whet history backup` wrote."
+        hint = "Pass a file that `whet history backup` wrote."
         raise NotFoundError("no-such-file", f"There is no file {path}.", hint=hint, path=path)
     with _damage(path), _opened(path) as archive:
         if archive.getinfo(LIST).file_size > _MAX_LIST:
-            raise ValueError("its list is too large")
+            raise ValueError("its manifest is too large")
         if any(info.compress_type not in _METHODS for info in archive.infolist()):
-            raise ValueError("it is compressed in a way that no backup is")
+            raise ValueError("it uses a compression that Whet does not write")
         told = json.loads(archive.read(LIST))
         if told["version"] > VERSION:
             raise InvalidError(
@@ -318,7 +318,7 @@ def check_backup(path: str) -> _List:
             )
         members = {name: read_value(Member, member, name) for name, member in told["members"].items()}
         if sorted([*members, LIST]) != sorted(archive.namelist()):
-            raise ValueError("it does not hold exactly what it lists")
+            raise ValueError("its content does not match its manifest")
         skills: tuple[Kept, ...] = read_value(tuple[Kept, ...], told["skills"], "skills")
         files = {name: read_value(str, place, name) for name, place in told["files"].items()}
         _check_names(members, [skill.member for skill in skills], files)
@@ -328,7 +328,7 @@ def check_backup(path: str) -> _List:
             _check_skill(archive, skill, members)
         for name, member in members.items():
             if _hash(archive, name) != member.sha256:
-                raise ValueError(f"{name} is not what was written")
+                raise ValueError(f"{name} has been altered")
         return _List(members, skills, files)
 
 
@@ -350,19 +350,21 @@ def _damage(path: str) -> Iterator[None]:
     except _DAMAGE as error:
         hint = "Nothing was changed. Use another backup."
         why = str(error) or type(error).__name__
-        raise InvalidError("backup-damaged", f"{path} is no whole backup: {why}.", hint=hint, path=path) from error
+        raise InvalidError(
+            "backup-damaged", f"{path} is not a complete backup: {why}.", hint=hint, path=path
+        ) from error
 
 
 def _check_names(members: Collection[str], skills: Collection[str], files: Collection[str]) -> None:
     """Raise ValueError where a member lies outside of what a backup consists of, or in the way of another."""
     if len({*skills}) != len(skills) or not {*files} <= {*members}:
-        raise ValueError("it does not hold exactly what it lists")
+        raise ValueError("its content does not match its manifest")
     for name in members:
         parts = name.split("/")
         if any(part in ("", ".", "..") for part in parts) or "\0" in name or (os.sep != "/" and os.sep in name):
-            raise ValueError(f"{name} is no path")
+            raise ValueError(f"{name} is not a valid path")
         if parts[0] != "state" and name not in files and "/".join(parts[:2]) not in skills:
-            raise ValueError(f"{name} belongs nowhere")
+            raise ValueError(f"{name} does not belong in a backup")
         if above := next((above for above in parents(name) if above in members), ""):
             raise ValueError(f"{above} is a file and cannot hold {name}")
 
@@ -382,7 +384,7 @@ def _check_skill(archive: zipfile.ZipFile, skill: Kept, members: Mapping[str, Me
         for path, member in own.items()
     )
     if entries_digest(listed) != skill.digest:
-        raise ValueError(f"the skill {skill.name} is not what was written")
+        raise ValueError(f"the skill {skill.name} has been altered")
 
 
 def _files_of(skill: Kept, members: Mapping[str, Member]) -> dict[str, Member]:
@@ -479,7 +481,7 @@ class _Writing:
             if not main_file(own):
                 self._refuse(skill.name, place, "It has no main file.")
             elif not any(_is_searched(directory, root) for root in roots):
-                self._refuse(skill.name, place, "This is no place for your own skills.")
+                self._refuse(skill.name, place, "Your own skills cannot go there.")
             elif not os.path.lexists(place):
                 self._write_skill(skill, directory, own)
                 self.done.append(skill.name)
@@ -502,7 +504,7 @@ class _Writing:
             place = self._place(listed)
             path, (sha, mode, *_) = os.path.realpath(place), self._told.members[member]
             if path not in known:
-                self._refuse(member, place, "This is no place for a file that lies beside skills.")
+                self._refuse(member, place, "Files next to skills cannot go there.")
             elif not os.path.lexists(place):
                 make_directories(os.path.dirname(path))
                 write_bytes(path, self._archive.read(member), mode=mode & 0o777)
@@ -514,7 +516,7 @@ class _Writing:
 
     def _refuse(self, name: str, place: str, why: str) -> None:
         message = f"{name} was not restored to {place}. {why}"
-        hint = "Take it out of the backup, which is a zip, if you know who made it."
+        hint = "If you trust the backup, extract the file from it; it is a zip archive."
         self.notes.append(Note("not-restored", "warning", message, hint, path=place))
 
 

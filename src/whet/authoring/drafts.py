@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from whet.skill.frontmatter import Document
     from whet.skill.tree import Tree
 
-_QUOTED = "Values of the frontmatter were put in quotes; without them it is not YAML."
+_QUOTED = "Frontmatter values were quoted to make them valid YAML."
 FIRST = "1"
 """The version of a new skill that does not say its own."""
 _TEXT_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
@@ -70,15 +70,15 @@ _FILE_CODES = frozenset(
 )
 """Errors that keep the others from being found."""
 _REMEDIES = {
-    "no-frontmatter": "Begin the text with a line ---, then `name:` and `description:`, then a line ---.",
-    "unclosed-frontmatter": "Add a line --- below the last key of the frontmatter.",
+    "no-frontmatter": "Start the text with a --- line, then `name:` and `description:`, then a --- line.",
+    "unclosed-frontmatter": "Add a --- line after the last frontmatter key.",
     "frontmatter-too-large": "Move long text from the frontmatter into the body.",
     "yaml-repaired": "Put the value on that line in double quotes.",
-    "yaml-rescued": "Write every line between the two --- as `key: value`, the value in double quotes.",
-    "duplicate-key": "Leave out one of the two lines with that key.",
+    "yaml-rescued": "Write each line between the --- lines as `key: value`, with the value in double quotes.",
+    "duplicate-key": "Remove one of the two lines with that key.",
     "comment-as-value": "Put the value on that line in double quotes.",
-    "name-missing": "Keep the line with the name as it was.",
-    "description-missing": "Keep a line `description:` that says what the skill does and when to use it.",
+    "name-missing": "Leave the `name:` line unchanged.",
+    "description-missing": "Keep a `description:` line that says what the skill does and when to use it.",
     "description-too-long": f"Shorten the description to {MAX_DESCRIPTION:,} characters.",
     "compatibility-too-long": "Shorten the compatibility field to 500 characters.",
 }
@@ -130,7 +130,7 @@ def create(name: str, *, description: str, body: str) -> Draft:
     if not own.strip() or (description and description != own):
         text = set_value(text, "description", check_description(description))
         if own.strip():
-            warnings.append("The description that was given replaces the one of the document.")
+            warnings.append("The description you passed replaces the one in the document.")
     if not version_of(read_document(text)):
         text = set_value(text, "metadata.version", FIRST)
     tree = {MAIN_FILE: Item(text.encode())}
@@ -141,7 +141,7 @@ def create(name: str, *, description: str, body: str) -> Draft:
 
 
 def _called(name: str, slug: str) -> list[str]:
-    return [f"The skill is called {slug}, because {name!r} cannot be the name of a skill."] if name != slug else []
+    return [f"The skill is named {slug}, because {name!r} is not a valid skill name."] if name != slug else []
 
 
 def _framed(body: str, slug: str) -> str:
@@ -159,7 +159,7 @@ def _adopted(text: str, slug: str) -> tuple[str, list[str]]:
     if own != slug:
         text = set_value(text, "name", slug)
         if own and names.slug(own) != slug:
-            warnings.append(f"The document says {own[: names.MAX_LENGTH]!r}; the skill is called {slug}.")
+            warnings.append(f"The document has the name {own[: names.MAX_LENGTH]!r}; the skill is named {slug}.")
     return text if text.endswith("\n") else text + line_end(text), warnings
 
 
@@ -175,8 +175,8 @@ def improve(tree: Tree, *, description: str = "", body: str = "", version: str =
     Of a whole document given as body, the instructions are taken, and the description if no other is given.
     """
     if not body and not description:
-        hint = "Give the new body, the new description, or both."
-        raise UsageError("nothing-given", "There is neither a body nor a description.", hint=hint)
+        hint = "Pass a new body, a new description, or both."
+        raise UsageError("nothing-given", "No body and no description were given.", hint=hint)
     old = main_of(tree)
     check_text("body", body)
     warnings: list[str] = []
@@ -195,7 +195,7 @@ def improve(tree: Tree, *, description: str = "", body: str = "", version: str =
 def _unused(given: Document, old: Document) -> list[str]:
     """What to say about frontmatter that came with a body and is not what the skill has."""
     keys = [key for key, value in given.values.items() if key != "description" and value != old.values.get(key)]
-    return [f"Not used: {', '.join(keys)} of the given frontmatter. Use edit to replace it."] if keys else []
+    return [f"Ignored frontmatter keys: {', '.join(keys)}. Use edit to replace the frontmatter."] if keys else []
 
 
 def edit(tree: Tree, text: str, *, version: str = "") -> Draft:
@@ -213,7 +213,7 @@ def edit(tree: Tree, text: str, *, version: str = "") -> Draft:
     new, kept = filled(new, old.document)
     read = read_document(new)
     check_same_name(old.document, read)
-    warnings += [f"The new document has no {key}; the old one stays." for key in kept]
+    warnings += [f"The new document has no {key}; the old one is kept." for key in kept]
     warnings += _left_out(old.document, read)
     return _finish(tree, with_text(tree, old.path, new), version, warnings)
 
@@ -261,7 +261,7 @@ def patch(
         warnings += _left_out(old.document, read)
         main = Main(path, new, read)
     if done.tolerant:
-        warnings.append(f"The text to find was there only with other {patching.TOLERANCES[done.tolerant]}.")
+        warnings.append(f"The text to find matched only when ignoring {patching.TOLERANCES[done.tolerant]}.")
     draft = _finish(tree, with_text(tree, path, new), version, warnings, old, main)
     return draft._replace(replacements=done.replacements)
 
@@ -320,7 +320,7 @@ def _finish(
         new, version, notes = bump_version(new or main_of(after, old), old.document, told)
         after = with_text(after, old.path, new.text)
     if new is None or after == before:
-        return Draft(before, version, 0, (*warnings, "Nothing changes: the skill is so already."))
+        return Draft(before, version, 0, (*warnings, "No change: the skill already says this."))
     check_limits(before, after, old.document.body, new.document.body)
     remarks = check_format(before, after, old, new)
     return Draft(after, version, 0, (*warnings, *notes, *remarks))
@@ -332,7 +332,7 @@ def _finish(
 def writable(path: str) -> str:
     """A path that a supporting file may have; the main file, and what would be one elsewhere, is none."""
     if len(path) <= paths.MAX_PATH_BYTES and any(map(_is_main, path.replace("\\", "/").split("/"))):
-        message = f"The path {paths.shown(path)} names a main file, which the file calls do not touch."
+        message = f"The path {paths.shown(path)} names a main file, which file operations cannot change."
         raise UsageError("main-file", message, hint=f"Change {MAIN_FILE} with edit or patch.")
     path = paths.check(path, writing=True)
     if ignored(path) or any(map(is_leftover, path.split("/"))):
@@ -367,7 +367,7 @@ def check_free(tree: Mapping[str, Item], path: str) -> None:
     """Refuse to write where another file, or a link, is in the way on some system."""
     if path in tree:
         if tree[path].link:
-            message = f"{paths.shown(path)} is a link; what it leads to is not written through it."
+            message = f"{paths.shown(path)} is a link; Whet does not write through links."
             raise ConflictError("path-is-link", message, hint="Remove the link with remove_file first.", path=path)
         return
     for pair in paths.collides((*tree, path)):
@@ -407,22 +407,22 @@ def _name_problem(name: str, slug: str) -> str:
     if not name.strip():
         return "is empty"
     if any(map(names.hidden, name)):
-        return "has line breaks or characters that cannot be seen"
+        return "has line breaks or invisible characters"
     if name != name.strip():
-        return "begins or ends with white space"
+        return "starts or ends with whitespace"
     length = max(len(name), len(names.key(name)))
     if length > names.MAX_LENGTH:
-        return f"has {length} characters; at most {names.MAX_LENGTH} are allowed"
+        return f"has {length} characters; the limit is {names.MAX_LENGTH}"
     return _slug_problem(slug)
 
 
 def _slug_problem(slug: str) -> str:
     if slug in SKIPPED:
-        return "is that of a directory in which no skills are looked for"
+        return "is a directory that Whet never searches"
     try:
         paths.check(slug)
     except UsageError:
-        return "is that of a device on Windows"
+        return "is a device name on Windows"
     return ""
 
 
@@ -432,7 +432,7 @@ def check_description(description: str) -> str:
     if not description.strip():
         problem = "is empty"
     elif len(description) > MAX_DESCRIPTION:
-        problem = f"has {len(description):,} characters; at most {MAX_DESCRIPTION:,} are allowed"
+        problem = f"has {len(description):,} characters; the limit is {MAX_DESCRIPTION:,}"
     elif _TEXT_CONTROL.search(description):
         problem = "has control characters"
     if problem:
@@ -447,8 +447,10 @@ def check_text(what: str, text: str) -> str:
         raise too_large(f"The {what}", len(text), "characters")
     if found := _NOT_IN_TEXT.search(text):
         line = text.count("\n", 0, found.start()) + 1
-        message = f"The {what} has the character U+{ord(found[0]):04X} on line {line}, which no text file can hold."
-        raise UsageError("bad-text", message, hint="Leave the character out, or write the one that was meant.")
+        message = (
+            f"The {what} has the character U+{ord(found[0]):04X} on line {line}, which a text file cannot contain."
+        )
+        raise UsageError("bad-text", message, hint="Remove or replace the character.")
     return text
 
 
@@ -461,7 +463,7 @@ def check_category(category: str) -> None:
         usable = False
     if not usable:
         message = f"The category {category[: names.MAX_LENGTH]!r} cannot be the name of a directory."
-        raise UsageError("bad-category", message, hint=f"Use a word, such as {names.slug(category[:256])}.")
+        raise UsageError("bad-category", message, hint=f"Use a simple word, such as {names.slug(category[:256])}.")
 
 
 def _is_word(word: str) -> bool:
@@ -474,7 +476,7 @@ def _is_word(word: str) -> bool:
 def check_limits(before: Mapping[str, Item], after: Mapping[str, Item], old: str, new: str) -> None:
     """Refuse what makes a skill too large; `old` and `new` are the bodies of its main file."""
     if LIMITS.body < len(new) > len(old):
-        message = f"The body would have {len(new):,} characters; at most {LIMITS.body:,} are allowed."
+        message = f"The body would have {len(new):,} characters; the limit is {LIMITS.body:,}."
         hint = "Move details into files under references/ with write_file, and point to them."
         raise InvalidError("body-too-long", message, hint=hint, size=len(new), limit=LIMITS.body)
     for path, item in after.items():
@@ -482,19 +484,19 @@ def check_limits(before: Mapping[str, Item], after: Mapping[str, Item], old: str
         if was != item and LIMITS.file < len(item.data) > (len(was.data) if was else 0):
             raise too_large(path, len(item.data), "bytes")
     if LIMITS.files < len(after) > len(before):
-        message = f"The skill would have {len(after)} files; at most {LIMITS.files} are allowed."
-        hint = "Remove files that it does not need, or put several into one."
+        message = f"The skill would have {len(after)} files; the limit is {LIMITS.files}."
+        hint = "Remove files the skill does not need, or combine several."
         raise InvalidError("too-many-files", message, hint=hint, size=len(after), limit=LIMITS.files)
     size, had = (sum(len(item.data) for item in tree.values()) for tree in (after, before))
     if LIMITS.total < size > had:
-        message = f"The skill would have {size:,} bytes; at most {LIMITS.total:,} are allowed."
-        hint = "Remove large files, or keep them elsewhere and say where."
+        message = f"The skill would have {size:,} bytes; the limit is {LIMITS.total:,}."
+        hint = "Remove large files, or store them elsewhere and link to them."
         raise InvalidError("skill-too-large", message, hint=hint, size=size, limit=LIMITS.total)
 
 
 def too_large(what: str, size: int, unit: str) -> InvalidError:
     """What to raise about a file that would be too large."""
-    message = f"{what} would have {size:,} {unit}; at most {LIMITS.file:,} are allowed."
+    message = f"{what} would have {size:,} {unit}; the limit is {LIMITS.file:,}."
     hint = "Split it into several files."
     return InvalidError("file-too-large", message, hint=hint, size=size, limit=LIMITS.file)
 
@@ -518,11 +520,11 @@ def check_format(before: Mapping[str, Item], after: Mapping[str, Item], old: Mai
     if errors:
         raise would_break(errors[0].message, _remedy(errors[0]), findings=errors)
     if not new.document.body.strip() and not (old and not old.document.body.strip()):
-        hint = "Give the instructions that the skill consists of. To remove a skill, use delete."
+        hint = "Write the instructions. To remove a skill, use delete."
         raise InvalidError("empty-body", "The skill would have no instructions.", hint=hint)
     remarks = [finding.message for finding in fresh if finding.severity != "info" and finding.code not in _ORDINARY]
     if len(remarks) > _REMARKS:
-        remarks[_REMARKS:] = [f"There are {len(remarks) - _REMARKS} more remarks; validate the skill to see them."]
+        remarks[_REMARKS:] = [f"{len(remarks) - _REMARKS} more remarks are not shown; validate the skill to see them."]
     return tuple(remarks)
 
 
@@ -574,7 +576,7 @@ def would_break(what: str, hint: str, *, findings: Sequence[Note] = (), keys: Se
 def _remedy(finding: Note) -> str:
     where = f"See line {finding.line} of the result. " if finding.line else ""
     default = (
-        "Write the field as one line of text." if finding.code.endswith("-refused") else "Leave that line as it was."
+        "Write the field as one line of text." if finding.code.endswith("-refused") else "Leave that line unchanged."
     )
     return where + _REMEDIES.get(finding.code, default)
 
@@ -595,14 +597,14 @@ def check_patched(old: Main, text: str, new: Document) -> None:
     starts = min(sum(len(row) + 1 for row in rows[:head]), before.end)
     ends = min(len("\n".join(rows[len(rows) - tail :])), len(old.text) - before.body)
     if after.end < starts or after.body > len(text) - ends:
-        hint = "Leave the lines --- at both ends of the frontmatter alone."
-        raise would_break("The frontmatter would begin or end elsewhere.", hint)
+        hint = "Leave the --- lines around the frontmatter unchanged."
+        raise would_break("The change would move the start or end of the frontmatter.", hint)
     left = Counter(others)
     left.subtract(Counter(rows))
     lost = [key for key, line in old.document.lines.items() if key not in new.lines and left[rows[line - 1]] >= 0]
     if lost:
         hint = "Check the quotation marks and the --- lines of `replace`."
-        raise would_break(f"{', '.join(lost)} would no longer be read.", hint, keys=lost)
+        raise would_break(f"{', '.join(lost)} would become unreadable.", hint, keys=lost)
 
 
 def _alike(one: Sequence[str], other: Sequence[str]) -> int:
@@ -615,4 +617,4 @@ def check_same_name(old: Document, new: Document) -> None:
     was, now = (said(document, "name") for document in (old, new))
     if was and now and was != now:
         message = f"The text changes the name from {was[: names.MAX_LENGTH]!r} to {now[: names.MAX_LENGTH]!r}."
-        raise UsageError("rename-by-patch", message, hint="Use rename for that, and leave the name alone here.")
+        raise UsageError("rename-by-patch", message, hint="Use rename for that, and leave the name unchanged here.")

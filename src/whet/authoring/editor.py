@@ -40,7 +40,11 @@ if TYPE_CHECKING:
     from whet.skill.tree import Tree
 
 _TRIES = 5
-_PROTECTED = {"bundled": "It ships with Whet.", "org": "An administrator put it there.", "plugin": "It is a plugin's."}
+_PROTECTED = {
+    "bundled": "It ships with Whet.",
+    "org": "An administrator installed it.",
+    "plugin": "It belongs to a plugin.",
+}
 
 
 class Target(NamedTuple):
@@ -223,8 +227,8 @@ class SkillEditor:
         stage: bool,
     ) -> Changes:
         if not 1 <= len(operations) <= MOST_OPERATIONS:
-            message = f"{len(operations)} operations were given."
-            raise UsageError("bad-operations", message, hint=f"Give 1 to {MOST_OPERATIONS}.")
+            message = f"The call has {len(operations)} operations."
+            raise UsageError("bad-operations", message, hint=f"Pass 1 to {MOST_OPERATIONS} operations.")
         self.writer.recover()
         batch = _Batch(self, allowed, several=len(operations) > 1)
         results: list[Change] = []
@@ -242,7 +246,7 @@ class SkillEditor:
         checked = self.proposals.review.check(changes, by)
         warnings.extend(checked.remarks)
         staged = stage or self.workspace.config().settings.stage_writes
-        waits = "Nobody has looked at it yet." if stage and by.origin == "background" else "Writes are staged."
+        waits = "It has not been reviewed yet." if stage and by.origin == "background" else "Writes are staged."
         cause = checked.cause or batch.cause() or (waits if staged else "")
         if cause:
             number = self.proposals.propose(changes, batch.bases(), by, cause, batch.originals())
@@ -281,9 +285,9 @@ class SkillEditor:
             if tree is not None and not (viewed and viewed(path, digest(tree)))
         ]
         if blind and by.origin != "foreground":
-            message = f"{', '.join(blind)} must be viewed, as it is now, before it is changed."
+            message = f"View {', '.join(blind)} in its current state before you change it."
             raise RefusedError("not-viewed", message, hint="Call skill_view(name) first, then change it.")
-        return [f"{name} was changed without having been viewed." for name in blind]
+        return [f"{name} was changed without being viewed first." for name in blind]
 
     def target(self, card: Card) -> Target:
         """A skill of the library; one that may not be written where it is gets a copy among the user's own."""
@@ -293,22 +297,22 @@ class SkillEditor:
             raise UsageError("single-file", f"{card.full_name} is a single file.", hint=hint, path=card.path)
         tree = read_tree(path)
         if tree is None:
-            raise NotFoundError("skill-gone", f"{card.path} is not there any more.", hint="List the skills again.")
+            raise NotFoundError("skill-gone", f"{card.path} no longer exists.", hint="List the skills again.")
         cause = _PROTECTED.get(card.scope, "")
         if cause:
             own = os.path.realpath(os.path.join(self._new_root(), os.path.basename(path)))
             if os.path.lexists(own):
-                message = f"{card.name} cannot be copied to be changed: {own} exists already."
+                message = f"{card.name} cannot be copied to be changed: {own} already exists."
                 raise ConflictError("skill-exists", message, hint="Change that one, by its path.", path=own)
             return Target(card.name, own, None, tree, cause=cause, source=path, original=tree)
         fixed = ""
         if os.path.islink(card.directory):
             fixed = f"{card.directory} is a link to {path}."
         elif path == card.root.real:
-            fixed = f"{path} is a root; other skills may lie in it."
+            fixed = f"{path} is a root; it may hold other skills."
             if any(name.endswith("/SKILL.md") for name in tree):
-                hint = "Move it to a directory of its own first."
-                raise UsageError("root-skill", f"Other skills lie in {path}.", hint=hint, path=path)
+                hint = "Move the skill to its own directory first."
+                raise UsageError("root-skill", f"{path} holds other skills.", hint=hint, path=path)
         return Target(card.name, path, tree, tree, fixed=fixed)
 
     def place(self, name: str, category: str) -> str:
@@ -318,12 +322,12 @@ class SkillEditor:
             check_category(category)
             parts = category.split("/")
             if len(parts) >= self.workspace.config().settings.depth:
-                message = f"The category {category!r} lies too deep; no skill would be found in it."
-                raise UsageError("bad-category", message, hint="Choose a shorter one.")
+                message = f"The category {category!r} is too deep; Whet would not find a skill in it."
+                raise UsageError("bad-category", message, hint="Choose a shorter category.")
             for part in parts:
                 path = os.path.join(path, part)
                 if part in SKIPPED or any(os.path.lexists(os.path.join(path, main)) for main in MAIN_FILES):
-                    message = f"No skill can lie in {path}."
+                    message = f"A skill cannot be in {path}."
                     raise UsageError("bad-category", message, hint="Choose another category.", path=path)
         return os.path.realpath(os.path.join(path, slug(name)))
 
@@ -380,7 +384,7 @@ class _Batch:
         if path is not None:
             target = self._targets[path]
             if target.tree is None:
-                message = f"{name!r} is deleted or renamed by an operation before this one."
+                message = f"An earlier operation deletes or renames {name!r}."
                 raise NotFoundError("skill-not-found", message, hint="Check the order of the operations.")
             return target
         card, _ = self._editor.workspace.find(name)
@@ -414,7 +418,7 @@ class _Batch:
         if target is None:
             draft = drafts.create(name, description=description, body=body)
             if version:
-                self.warnings.append(f"A new skill begins with version {draft.version}.")
+                self.warnings.append(f"A new skill starts at version {draft.version}.")
             path = self._editor.place(name, category)
             hint = "Choose another name, or change that skill by its own name."
             target = self._take(Target(called, self._free(path, hint), None, None))
@@ -436,7 +440,7 @@ class _Batch:
         """The path, if no skill is there, or none any more after the operations so far."""
         taken = self._targets[path].tree is not None if path in self._targets else os.path.lexists(path)
         if taken:
-            raise ConflictError("skill-exists", f"{path} exists already.", hint=hint, path=path)
+            raise ConflictError("skill-exists", f"{path} already exists.", hint=hint, path=path)
         return path
 
     def edit(self, name: str, *, body: str, version: str = "") -> Change:
@@ -474,8 +478,10 @@ class _Batch:
     def _leave(self, target: Target, action: str) -> None:
         """Nothing is at the path any more."""
         if target.fixed:
-            hint = "Do it by hand; `whet skill disable` keeps a skill from being offered."
-            raise RefusedError("fixed-directory", f"{action} is not possible: {target.fixed}", hint=hint)
+            hint = "Make the change by hand, or use `whet skill disable` to stop offering the skill."
+            raise RefusedError(
+                "fixed-directory", f"The skill cannot be changed with {action}: {target.fixed}", hint=hint
+            )
         self._targets[target.path] = target._replace(tree=None, action=action)
 
     def rename(self, name: str, *, new_name: str) -> Change:

@@ -88,7 +88,7 @@ def version_at(journal: Journal, path: str, number: int) -> Version:
     """One version by its number. Raises NotFoundError."""
     known = versions(journal, path)
     if not 1 <= number <= len(known):
-        hint = f"It has versions 1 to {len(known)}." if known else "Nothing was changed through Whet yet."
+        hint = f"Versions 1 to {len(known)} exist." if known else "Whet has not changed it yet."
         raise NotFoundError("no-such-version", f"There is no version {number}.", hint=hint)
     return known[number - 1]
 
@@ -141,13 +141,13 @@ def to_version(journal: Journal, skill: str, path: str, number: int | None) -> T
         held = [*(entry.before for entry in entries), *(entry.after for entry in entries[-1:])]
         older = [of for of in held if of and of != now]
         if not older:
-            hint = "`whet history NAME` shows what there is." if known else "Nothing was changed through Whet yet."
+            hint = "`whet history NAME` lists the versions." if known else "Whet has not changed it yet."
             raise NotFoundError("no-such-version", f"{skill} has no earlier version.", hint=hint)
         wanted = older[-1]
     else:
         wanted = version_at(journal, path, number).entry.after
     if wanted == now:
-        raise UsageError("nothing-changes", f"{skill} is at that version already.", hint="Name another with --to.")
+        raise UsageError("nothing-changes", f"{skill} is already at that version.", hint="Name another with --to.")
     return TreeChange("rollback", skill, path, journal.content(wanted), now)
 
 
@@ -162,7 +162,7 @@ def revert_entries(journal: Journal, entries: Sequence[Entry]) -> list[TreeChang
     for entry in sorted(entries, key=lambda entry: -entry.id):
         path = entry.path
         if entry.action == "found" and not entry.before and journal.entries(path=path)[0].id == entry.id:
-            message = f"Entry {entry.id} only says that {entry.skill} was there before its history began."
+            message = f"Entry {entry.id} only records that {entry.skill} existed before its history began."
             raise ConflictError("cannot-undo", message, hint="Use delete to remove the skill.", entry=entry.id)
         if path not in trees:
             trees[path] = read_tree(path)
@@ -224,8 +224,8 @@ def find_deleted(journal: Journal, name: str) -> TreeChange:
     found = [entry for entry in gone.values() if key(entry.skill) == key(name)]
     if not found:
         near = list(closest(name, [entry.skill for entry in gone.values()]))
-        hint = f"Did you mean {', '.join(near)}?" if near else "Nothing of that name was deleted through Whet."
-        raise NotFoundError("nothing-to-restore", f"No deleted skill is called {name!r}.", hint=hint, suggestions=near)
+        hint = f"Did you mean {', '.join(near)}?" if near else "Whet has not deleted a skill with that name."
+        raise NotFoundError("nothing-to-restore", f"No deleted skill is named {name!r}.", hint=hint, suggestions=near)
     entry = max(found, key=lambda entry: entry.id)
     return TreeChange("restore", entry.skill, entry.path, journal.content(entry.before), "")
 
@@ -310,14 +310,14 @@ class History:
 
     def interrupted(self) -> tuple[Note, ...]:
         """The changes that a killed process left unfinished, as a report tells them."""
-        hint = "Run `whet doctor --repair`; the next change settles it too."
+        hint = "Run `whet doctor --repair`; the next change also resolves it."
         found = [
             Note("interrupted-change", "warning", "A change was interrupted.", hint, skill=note.skill, path=note.path)
             for edit in self._journal.edits()
             for note in edit.own
         ]
-        why = "A change was interrupted, and what it was about cannot be read: {}."
-        look = "Compare your skills with `whet history`; nothing else is known of that change."
+        why = "A change was interrupted, and its record cannot be read: {}."
+        look = "Compare your skills with `whet history`; nothing else is recorded about that change."
         damaged = self._journal.unreadable()
         return (*found, *(Note("interrupted-change", "warning", why.format(id_), look) for id_ in damaged))
 
@@ -350,9 +350,7 @@ class History:
         skill, path = self._directory(name)
         known = versions(self._journal, path)
         if one is None and not known:
-            raise NotFoundError(
-                "no-such-version", f"{skill} has no history.", hint="Nothing was changed through Whet yet."
-            )
+            raise NotFoundError("no-such-version", f"{skill} has no history.", hint="Whet has not changed it yet.")
         current = read_tree(path)
         if one is None:
             # the version before the content that is there now
@@ -404,8 +402,8 @@ class History:
         """The last run that is not taken back, of one skill where its path is given, and what is left of it."""
         runs = self.undoable(path)
         if not runs:
-            hint = "`whet undo ID` with the number of an undo brings back what it took."
-            raise UsageError("nothing-changes", "Every change is taken back already.", hint=hint)
+            hint = "`whet undo ID` with the ID of an undo redoes the change."
+            raise UsageError("nothing-changes", "Every change is already undone.", hint=hint)
         return runs[0][0].run, runs[0]
 
     def undoable(self, path: str = "") -> tuple[tuple[Entry, ...], ...]:
@@ -415,7 +413,7 @@ class History:
         """
         known = self._journal.entries(last=_LOOKED_BACK)
         if not any(entry.run for entry in known):
-            raise NotFoundError("no-such-entry", "The history is empty.", hint="Nothing was changed yet.")
+            raise NotFoundError("no-such-entry", "The history is empty.", hint="There is nothing to undo yet.")
         back = _taken_back(known)
         runs: dict[str, list[Entry]] = {}
         for entry in known:
@@ -433,12 +431,12 @@ class History:
     def _undo(self, what: str, entries: Sequence[Entry], by: Provenance) -> Reversal:
         entries = [entry for entry in entries if entry.before != entry.after]
         if not entries:
-            raise UsageError("nothing-changes", f"{what} changed nothing.", hint="Name another entry.")
+            raise UsageError("nothing-changes", f"{what} changed nothing.", hint="Choose another entry.")
         changes = [
             change for change in revert_entries(self._journal, entries) if digest(change.after) != change.expected
         ]
         if not changes:
-            raise UsageError("nothing-changes", f"{what} is taken back already.", hint="Name another entry.")
+            raise UsageError("nothing-changes", f"{what} is already undone.", hint="Choose another entry.")
         run = by.run or f"u{os.urandom(8).hex()}.{what}"
         numbers = ", ".join(str(entry.id) for entry in entries) if len(entries) <= _NAMED else what
         by = by._replace(reason=by.reason or f"Undo of {numbers}.", run=run)

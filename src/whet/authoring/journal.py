@@ -168,7 +168,7 @@ class Journal:
             data = self.blobs.get(of.removeprefix("sha256:"))
         except (NotFoundError, UsageError):
             hint = "`whet history NAME` shows the versions that are kept."
-            raise NotFoundError("no-such-content", f"No content {of} is kept.", hint=hint) from None
+            raise NotFoundError("no-such-content", f"No content {of} is stored.", hint=hint) from None
         if data and not (found := read_manifest(data)):
             raise FailedError("history-damaged", f"The stored content {of} is not a list of files.", hint=_DOCTOR)
         return found if data else ()
@@ -271,10 +271,10 @@ class Journal:
         previous, lineage = ORIGIN, ORIGIN
         for entry in loaded.rows:
             if entry.previous == previous and not _advances(entry, lineage):
-                yield Problem(entry.id, "lineage-broken", "The lineage does not follow from the entry.")
+                yield Problem(entry.id, "lineage-broken", "The lineage does not match the entry.")
             previous, lineage = entry.hash, entry.lineage
         if number := self._contradicts(witness, loaded.rows):
-            message = f"Entry {number} is not the one that the record of decisions names."
+            message = f"Entry {number} does not match the decision log."
             yield Problem(number, "history-cut", message)
 
     def _contradicts(self, witness: tuple[int, str], rows: Iterable[Entry]) -> int:
@@ -343,7 +343,7 @@ class Journal:
         except WhetError as error:
             problem = Problem(0, error.code, error.message)
         if problem:
-            message = f"No stored content is removed while the history is damaged: {problem.message}"
+            message = f"Whet keeps all stored content while the history is damaged: {problem.message}"
             raise FailedError("history-damaged", message, hint=REPAIR_HINT)
         files.update(of.removeprefix("sha256:") for of in kept)
         return len(self.blobs.remove_unreferenced(files, older_than_ns=_GRACE_NS, now_ns=now))
@@ -365,7 +365,7 @@ class Journal:
                     self.keep(read_tree(path))
             before, damaged = len(damaged), self._damaged(rows)
             if before > len(damaged):
-                done = (*done, f"{before - len(damaged)} stored contents can be read again, or come from the skills.")
+                done = (*done, f"{before - len(damaged)} stored contents were recovered.")
         lost = [f"entries {in_ranges(numbers)}"] if numbers else []
         lost += [f"contents {' '.join(damaged)}"] if damaged else []
         if not lost:
@@ -383,7 +383,7 @@ def _recoded(data: bytes, one: str, other: str) -> bytes:
 
 
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
-_DOCTOR = "Run `whet history verify`; it lists what is damaged."
+_DOCTOR = "Run `whet history verify` to see what is damaged."
 
 
 def _advances(entry: Entry, lineage: str) -> bool:
@@ -414,7 +414,7 @@ def advance(lineage: str, change: Note | Entry) -> str:
     try:
         total = int(lineage, 16) - _share(change.path, change.before) + _share(change.path, change.after)
     except ValueError:
-        raise FailedError("history-damaged", f"{lineage!r} is no lineage.", hint=_DOCTOR) from None
+        raise FailedError("history-damaged", f"{lineage!r} is not a lineage.", hint=_DOCTOR) from None
     return f"{total % _SPACE:064x}"
 
 

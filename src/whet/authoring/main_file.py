@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 KEEP = "keep"
 """Asked for as a version: the one the skill has."""
-ASKED = "that was asked for"
+ASKED = "you asked for"
 """Why a version stays that the caller wants to stay."""
 _VERSIONS = (("version",), ("metadata", "version"))
 
@@ -60,8 +60,8 @@ def with_text(tree: Mapping[str, Item], path: str, text: str) -> Tree:
 
 def not_text(path: str, why: str) -> InvalidError:
     """What to raise about a file that cannot be changed as a text."""
-    hint = "Replace it as a whole: SKILL.md with edit, another file with write_file."
-    return InvalidError("not-a-text-file", f"{path} {why}, so it cannot be changed as a text.", hint=hint, path=path)
+    hint = "Replace the whole file: SKILL.md with edit, other files with write_file."
+    return InvalidError("not-a-text-file", f"{path} {why}, so it cannot be edited as text.", hint=hint, path=path)
 
 
 def said(document: Document, *path: str) -> str:
@@ -164,7 +164,7 @@ def bump_version(main: Main, old: Document, told: str) -> tuple[Main, str, tuple
         wanted = given
     reason = ASKED if told == KEEP else ""
     if wanted != given and new.step == "none" and not told:
-        reason = "it has no frontmatter to say one in"
+        reason = "it has no frontmatter"
     elif wanted != given:
         try:
             main, given = _said_at(main, _places(new, given) or _places(old, current), wanted), wanted

@@ -19,14 +19,14 @@ MOST_OPERATIONS = 20
 _TEXTS = {
     "name": "The skill's name, as skills_list shows it.",
     "description": "What the skill does and when to use it, in a sentence or two.",
-    "body": "The whole text of the instructions, in Markdown.",
-    "category": "A directory to put a new skill in.",
+    "body": "The full instructions, in Markdown.",
+    "category": "The directory for a new skill.",
     "find": "A piece of the file, copied exactly; it must occur once.",
-    "replace": "What stands there instead.",
+    "replace": "The text to put in its place.",
     "file_path": "A file of the skill, such as references/guide.md. Leave it out for SKILL.md.",
-    "content": "The whole content of the file.",
+    "content": "The full content of the file.",
     "new_name": "The new name: lowercase letters, digits, hyphens.",
-    "version": "major, minor, patch, or the version itself. Leave it out to count up.",
+    "version": "major, minor, patch, or the version itself. Leave it out to raise the last number.",
 }
 _FLAGS = {
     "all": "Replace every occurrence.",
@@ -90,8 +90,8 @@ def read_operation(operation: Mapping[str, object]) -> dict[str, object]:
         fields[field], written[field] = value, str(name)
     action = str(fields.get("action", "")).replace("-", "_")
     if action not in OPERATIONS:
-        hint = f"Give an action out of {', '.join(OPERATIONS)}."
-        raise UsageError("bad-operation", f"{fields.get('action')!r} is no action.", hint=hint)
+        hint = f"Use one of {', '.join(OPERATIONS)}."
+        raise UsageError("bad-operation", f"{fields.get('action')!r} is not an action.", hint=hint)
     _check(action, {**fields, "action": action}, written)
     return {**fields, "action": action}
 
@@ -125,8 +125,8 @@ def schema() -> Json:
     return {
         "name": "skill_manage",
         "description": (
-            "Create, improve and remove skills. Look at a skill with skill_view before you change it, and improve an "
-            "existing one rather than adding another. All operations are applied, or none."
+            "Create, improve and remove skills. View a skill with skill_view before you change it, and improve an "
+            "existing skill rather than adding another. Either all operations apply, or none do."
         ),
         "parameters": {
             "type": "object",
@@ -137,7 +137,7 @@ def schema() -> Json:
                     "maxItems": MOST_OPERATIONS,
                     "items": {"anyOf": list(OPERATIONS.values())},
                 },
-                "reason": {"type": "string", "description": "Why, for the history."},
+                "reason": {"type": "string", "description": "The reason, for the history."},
             },
             "required": ["operations"],
             "additionalProperties": False,

@@ -100,7 +100,7 @@ def patch(text: str, find: str, replace: str, *, every: bool = False, tolerant: 
             raise _ambiguous(text, near.starts[:_SHOWN], len(near.starts), near.tolerance)
         new, count, tolerance = _rewritten(text, find, replace, near), 1, near.tolerance
     if new == text:
-        raise _no_change("The text says already what `replace` says.")
+        raise _no_change("The text already says what `replace` says.")
     return Patched(new, count, tolerance)
 
 
@@ -109,7 +109,7 @@ def _check(find: str, replace: str, *, every: bool, tolerant: bool) -> None:
         raise UsageError(
             "patch-empty",
             "The text to find is empty." if not find else "The text to find is only white space.",
-            hint="Give a line of the file in `find`, copied exactly. To add text, find the line before it and repeat "
+            hint="Put a line of the file in `find`, copied exactly. To add text, find the line before it and repeat "
             "that line in `replace`. To rewrite the whole body, use edit instead of patch.",
         )
     if find == replace:
@@ -117,7 +117,7 @@ def _check(find: str, replace: str, *, every: bool, tolerant: bool) -> None:
     if every and tolerant:
         raise UsageError(
             "patch-all-tolerant",
-            "A tolerant patch replaces one place, never all of them.",
+            "A tolerant patch replaces one match, never all of them.",
             hint="Leave out `tolerant` and copy the text to find exactly, or leave out `all` and patch one by one.",
         )
 
@@ -380,7 +380,7 @@ def _pieces(text: str, level: int) -> Iterator[tuple[int, int, str]]:
 
 
 def _no_change(message: str) -> UsageError:
-    hint = "Give in `replace` what the text should say instead. If it says that already, nothing is left to do."
+    hint = "Put the new text in `replace`. If the file already says that, there is nothing to do."
     return UsageError("patch-same", message, hint=hint)
 
 
@@ -393,7 +393,7 @@ def _ambiguous(text: str, starts: list[int], count: int, tolerance: str = "") ->
     return ConflictError(
         "patch-ambiguous",
         f"The text to find occurs {count:,} times{ignoring}: on {where}.",
-        hint="Add the line before or after it to `find`, and to `replace`, so that it occurs once"
+        hint="Add the line before or after it to `find`, and to `replace`, to make it unique"
         + (". `matches` shows the places." if tolerance else ", or use `all` to replace every one."),
         matches=matches,
         count=count,
@@ -425,7 +425,7 @@ def _escaped(text: str, find: str) -> str:
 def _advice(text: str, wanted: list[str], replace: str, near: _Near | None, closest: list[Place]) -> str:
     """The next step that is most likely to help."""
     if not closest:
-        return "Nothing in the file is like it. View the file first, then copy the text to find from it."
+        return "Nothing in the file is similar. View the file first, then copy the text to find from it."
     line, shown = int(closest[0]["line"]), str(closest[0]["text"])
     copy = f"copy the text to find exactly from {'`closest`' if len(shown) < _WIDTH else 'the file'}."
     if near and len(near.starts) == 1:
@@ -433,7 +433,8 @@ def _advice(text: str, wanted: list[str], replace: str, near: _Near | None, clos
     done = replace.strip() if len(replace) * 2 >= sum(map(len, wanted)) else ""
     if there := next((place["line"] for place in closest if done and done in str(place["text"])), 0):
         return (
-            f"Line {there} says already what `replace` says. If that is the change, nothing is left to do; else {copy}"
+            f"Line {there} already says what `replace` says. If that is the change, there is nothing to do; "
+            f"otherwise {copy}"
         )
     rows = text.split("\n")[line - 1 : line - 1 + len(wanted)]
     for number, (row, asked) in enumerate(zip(rows, wanted, strict=False), line):

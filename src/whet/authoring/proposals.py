@@ -137,11 +137,11 @@ class Review:
                 message = f"{change.skill} could not be checked: {error}."
                 raise FailedError("check-failed", message, hint="Nothing was written.") from error
             if found.action not in ("allow", "ask"):
-                message = f"{change.skill} may not be written: {found.reason or 'the check says no.'}"
+                message = f"{change.skill} is not allowed: {found.reason or 'the check says no.'}"
                 raise RefusedError("blocked", message, hint="`whet scan` shows what was found.")
             labels[found.verdict] = None
             if found.action == "ask":
-                causes[found.reason or f"A person must see {change.skill} first."] = None
+                causes[found.reason or f"A person must review {change.skill} first."] = None
             elif found.verdict != "safe" and found.reason:
                 remarks[found.reason] = None
         return Reviewed(", ".join(labels), " ".join(causes), tuple(remarks))
@@ -196,7 +196,7 @@ class Proposals:
 
     def one(self, number: int) -> Proposal:
         """One proposal that is pending. Raises NotFoundError and ConflictError."""
-        hint = "`whet proposals list` lists what waits."
+        hint = "`whet proposals list` lists the proposals."
         query = f"SELECT {_COLUMNS} FROM proposals WHERE id = ?"  # noqa: S608  columns are ours
         rows = self.journal.state.read(query, (number,))
         if not rows:
@@ -239,7 +239,7 @@ class Proposals:
             if not by.reason.strip():
                 look = f"Look at it with `whet proposals show {number}`"
                 hint = f"{look}, then say why: `whet proposals approve {number} --reason R`."
-                raise RefusedError("reason-needed", f"{checked.cause} That needs a reason.", hint=hint)
+                raise RefusedError("reason-needed", f"{checked.cause} Approving it needs a reason.", hint=hint)
             self.review.accept(changes, by)
         commit = self._write(number, by._replace(checked=checked.label))
         return Decision(number, "approved", tuple(entry.id for entry in commit.entries), commit.notes)
@@ -252,7 +252,7 @@ class Proposals:
                 if digest(current) != change.base:
                     self._decide(number, "stale", "")
                     message = f"{change.skill} has changed since it was proposed."
-                    hint = "Look at the skill as it is now and make the change again."
+                    hint = "Review the current skill and make the change again."
                     raise ConflictError("proposal-stale", message, hint=hint)
             reason = f"{proposal.reason} (proposal {number}, approved by {by.actor})".lstrip()
             commit = self._committer.commit(

@@ -71,7 +71,7 @@ def replacing(
                 _fill(swap.spare, after, durable=True, modes=modes)
             # Not even an empty directory that somebody made meanwhile is taken: it is theirs.
             if os.path.lexists(directory):
-                message = f"{directory} exists already."
+                message = f"{directory} already exists."
                 raise ConflictError("skill-exists", message, hint="Choose another name.", path=directory)
             yield swap
     else:
@@ -213,15 +213,15 @@ def _mode(like: str, item: Item) -> int | None:
 def _check_there(directory: str) -> None:
     """Raise a conflict if another process has just removed it: that is not a missing permission."""
     if not os.path.isdir(directory):
-        message = f"{directory} is not there any more."
-        raise ConflictError("skill-changed", message, hint="Look at it again, then decide.", path=directory)
+        message = f"{directory} no longer exists."
+        raise ConflictError("skill-changed", message, hint="Review it again, then decide.", path=directory)
 
 
 def _check_removable(directory: str) -> None:
     """Raise where a directory must not, or cannot, be removed: a repository inside it is somebody's work."""
     if found := _repository_in(directory):
-        message = f"{found} is a repository of its own; its history would be lost."
-        raise ConflictError("holds-repository", message, hint="Move it away by hand.", path=found)
+        message = f"{found} is a separate git repository; its history would be lost."
+        raise ConflictError("holds-repository", message, hint="Move it by hand.", path=found)
     with os_failures(directory, doing="remove"):
         if not os.access(directory, os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), directory)

@@ -20,7 +20,7 @@ PARTS = ("major", "minor", "patch")
 _NUMBERS = re.compile(r"([vV]?)([0-9]{1,18}(?:\.[0-9]{1,18}){0,2})(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?")
 _DATE = re.compile(r"[vV]?(?:19|20)[0-9]{2}([-./]?)(?:0[1-9]|1[0-2])\1(?:0[1-9]|[12][0-9]|3[01])")
 _COUNTED = re.compile(r"(.+)\.([0-9]{1,18})", re.DOTALL)
-_EXAMPLES = "Give major, minor or patch, or the version itself, such as 1.2.0."
+_EXAMPLES = "Use major, minor, patch, or a version such as 1.2.0."
 
 
 def next_version(current: str, told: str = "") -> str:
@@ -49,10 +49,10 @@ def next_version(current: str, told: str = "") -> str:
 def _given(told: str, now: str) -> str:
     shown = repr(told[:MAX_LENGTH])
     if len(told) > MAX_LENGTH or " " in told or not told.isprintable():
-        message = f"{shown} is no version: it needs 1 to {MAX_LENGTH} printable characters without spaces."
+        message = f"{shown} is not a version: use 1 to {MAX_LENGTH} printable characters without spaces."
         raise UsageError("bad-version", message, hint=_EXAMPLES)
     if told == now:
-        raise UsageError("bad-version", f"{shown} is the version the skill has already.", hint=_EXAMPLES)
+        raise UsageError("bad-version", f"The skill already has version {shown}.", hint=_EXAMPLES)
     return told
 
 

@@ -116,8 +116,8 @@ class Writer:
                     if not error.details.setdefault("changed", False) and isinstance(error, FailedError):
                         error.hint = f"{error.hint} Nothing was changed."
                     raise
-        message = " ".join((f"An earlier change of {paths[0]} is not settled.", *told))
-        raise FailedError("unsettled-change", message, hint="Mend what is in its way, then try again.", path=paths[0])
+        message = " ".join((f"An earlier change to {paths[0]} is unfinished.", *told))
+        raise FailedError("unsettled-change", message, hint="Fix the problem, then try again.", path=paths[0])
 
     @contextmanager
     def hold(self, paths: Iterable[str], seconds: float = _LOCK_SECONDS) -> Iterator[None]:
@@ -173,8 +173,8 @@ class Writer:
                         return self.journal.entries(run=by.run, last=len(changes))
                 elif not self._take_back(edit, swaps) and isinstance(error, WhetError):
                     error.details["changed"] = True
-                    error.message += " The change is made in part and could not be taken back."
-                    error.hint = "Run `whet doctor --repair`, which finishes it or takes it back."
+                    error.message += " The change is incomplete and could not be undone."
+                    error.hint = "Run `whet doctor --repair` to finish or undo it."
                 raise
 
     def _settle(self, edit: Edit, cleaning: Callable[[], None] = lambda: None) -> tuple[Entry, ...]:
@@ -237,7 +237,7 @@ class Writer:
             head = self.journal.head(change.path)
             known = head.after if head else ""
             if known != now[change.path]:
-                reason = "Changed by other means." if head else "Was there before its history began."
+                reason = "Changed outside Whet." if head else "Existed before its history began."
                 found = ("unknown", "found", "found", change.skill, change.path, reason, known, now[change.path])
                 notes.append(Note(*found, "", ""))
         return notes
@@ -271,7 +271,7 @@ class Writer:
         """How the intents of writers that were killed are settled."""
         return {
             EDIT: Handler(self._locks, self._recover, _describe),
-            CLEAN: Handler(self._locks, self._clean, lambda intent: f"Cleaning up beside {intent.payload[0]}"),
+            CLEAN: Handler(self._locks, self._clean, lambda intent: f"Cleaning up next to {intent.payload[0]}"),
         }
 
     def hidden(self) -> frozenset[str]:
@@ -318,9 +318,9 @@ class Writer:
             _clean(note.path)
         if complete:
             self._settle(edit)
-            return f"{_describe(intent)} was complete and is now in the history."
+            return f"{_describe(intent)} was complete; it is now in the history."
         self.journal.drop(edit)
-        return f"{_describe(intent)} was not complete and was taken back."
+        return f"{_describe(intent)} was incomplete; it is undone."
 
     def _clean(self, intent: Intent) -> str:
         for path in intent.payload:
@@ -345,7 +345,7 @@ class Writer:
 
 
 def _describe(intent: Intent) -> str:
-    return f"A change of {', '.join(dict.fromkeys(note.skill for note in Edit.from_intent(intent).notes))}"
+    return f"A change to {', '.join(dict.fromkeys(note.skill for note in Edit.from_intent(intent).notes))}"
 
 
 def _turn(before: str, after: bool) -> int:
@@ -370,8 +370,8 @@ def _find_aside(path: str, of: str) -> str:
 
 def _check_same(change: TreeChange, seen: str, now: str) -> None:
     if seen != now:
-        message = f"{change.skill} was changed by somebody else a moment ago."
-        raise ConflictError("skill-changed", message, hint="Look at it again, then decide.", digest=now)
+        message = f"{change.skill} has just been changed by another process."
+        raise ConflictError("skill-changed", message, hint="Review it again, then decide.", digest=now)
 
 
 def _clean(path: str) -> None:

@@ -195,7 +195,7 @@ def make_plan(
 def _jump(now: int, last_run: int) -> str:
     """What is wrong with the clock, if the last run tells."""
     if now < last_run:
-        return f"The clock stands before the last run ({iso(last_run)}). Nothing changes."
+        return f"The clock is earlier than the last run ({iso(last_run)}). Nothing changes."
     if last_run and now - last_run > _YEAR_DAYS * DAY:
         return f"The last run ({iso(last_run)}) is more than a year ago, or the clock is wrong. Nothing changes."
     return ""
@@ -205,8 +205,8 @@ def _early(last_run: int, ages: Ages) -> str:
     """Why a plan is not due."""
     days = _days(ages.interval_days)
     if not last_run:
-        return f"The curator has not run yet. By itself it changes nothing for {days}."
-    return f"The last run was {iso(last_run)}. By itself the curator changes nothing for {days} after it."
+        return f"The curator has not run yet. It changes nothing automatically for {days}."
+    return f"The last run was {iso(last_run)}. The curator changes nothing automatically for {days} after it."
 
 
 def _judged(standing: Standing, now: int, ages: Ages) -> Step | Kept:
@@ -240,7 +240,7 @@ def _protection(standing: Standing, now: int, ages: Ages) -> str:
     if not standing.last and not standing.created:
         return "its age is not known"
     if standing.last > now:
-        return "last active in the future, if the clock is right"
+        return "last active in the future; check the clock"
     if standing.created and now - standing.created < ages.grace_days * DAY:
         return "new"
     return ""
@@ -319,7 +319,7 @@ def _why(into: Standing, others: Sequence[Standing]) -> str:
         return "the one to keep is used most."
     if 0 < into.created < min(other.created or _LATEST for other in others if other.uses == into.uses):
         return "the one to keep is the oldest of those used most."
-    return "nothing but the name tells which one to keep."
+    return "only the name decides which one to keep."
 
 
 # --- for people -----------------------------------------------------------------------------------------------------
@@ -434,10 +434,10 @@ class Curating:
         if not (apply or if_due):
             return Curation(plan)
         if not self._lifecycle.ran(plan.at, after=last_run):
-            hint = "Look at what it did, then run it again."
-            raise ConflictError("curator-ran", "Another process ran the curator a moment ago.", hint=hint)
+            hint = "Review what it did, then run it again."
+            raise ConflictError("curator-ran", "Another process has just run the curator.", hint=hint)
         run = f"r{os.urandom(8).hex()}"
-        by = Provenance("curator", "background", "Not used for long.", run=run)
+        by = Provenance("curator", "background", "Not used for a long time.", run=run)
         archived = [step for step in plan.steps if step.after == "archived"]
         changes = [TreeChange("archive", step.name, step.path, None, step.digest) for step in archived]
         made, notes = self._editor.committer.commit(changes, by) if changes else ((), ())

@@ -98,7 +98,7 @@ class Lifecycle:
     def set_states(self, states: Mapping[str, str]) -> None:
         """Note what these skills are from now on, all or none; one that is so already keeps its time."""
         if unknown := sorted({*states.values()} - STATES):
-            raise ValueError(f"{unknown[0]!r} is no state of a skill")
+            raise ValueError(f"{unknown[0]!r} is not a skill state")
         now = self._clock()
         with self.state.write() as connection:
             for path, state in states.items():

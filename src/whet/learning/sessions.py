@@ -322,7 +322,7 @@ class Sessions:
 
         aside = State(self.database, self._clock).repair()
         count = self._forget_failures()
-        return Repaired((*aside, f"Forgot {count} failures of hooks.") if count else aside)
+        return Repaired((*aside, f"Cleared {count} hook failures.") if count else aside)
 
     def _forget_failures(self) -> int:
         count = len(self.failures())
@@ -342,7 +342,7 @@ def told(failures: tuple[Failure, ...], now: int) -> tuple[Note, ...]:
     for failure in failures:
         if now - failure.time < TOLD:
             kinds.setdefault((failure.client, failure.event, failure.code), []).append(failure)
-    hint = "The client was not disturbed. `whet doctor --repair` forgets it."
+    hint = "The client was not affected. `whet doctor --repair` clears this."
     entries = []
     for (client, event, code), known in sorted(kinds.items()):
         last = max(known)

@@ -68,7 +68,7 @@ def glance(path: str) -> Counts:
     """Tool calls and failures in a transcript, counted without reading what it says; nothing where there is none.
 
     Clients tell hooks of some tools only. A failure that more calls follow than there are failures counts as one that
-    was got over.
+    was overcome.
     """
     data = b""
     with suppress(OSError, ValueError):

@@ -76,7 +76,7 @@ def _parsed(path: str) -> Mapping[str, Any]:
 
     if not os.path.lexists(path):
         hint = "Name the file; Hermes keeps it as skills/.usage.json in its home."
-        raise NotFoundError("path-not-found", f"There is nothing at {path}.", hint=hint, path=path)
+        raise NotFoundError("path-not-found", f"{path} does not exist.", hint=hint, path=path)
     with os_failures(path, doing="read", other="read-failed"), open(path, "rb") as file:
         data = file.read()
     try:

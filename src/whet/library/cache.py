@@ -199,7 +199,7 @@ def _load_containers(connection: sqlite3.Connection, number: int, root: Root) ->
     query = f"SELECT {_CONTAINER_COLUMNS} FROM containers WHERE root = ?"  # noqa: S608  our own column names
     for row in connection.execute(query, (number,)):
         if row[9] != len(cards.get(row[0], ())) or row[10] != _proof(row[0], row[1], row[7], row[8]):
-            raise ValueError(f"{row[0]} is not as it was saved")
+            raise ValueError(f"{row[0]} does not match the cache")
         children, notes, watched = _parse(row[8]) or ((), (), ())
         containers[row[0]] = Container(
             row[0],
@@ -213,7 +213,7 @@ def _load_containers(connection: sqlite3.Connection, number: int, root: Root) ->
             row[7],
         )
     if cards:
-        raise LookupError("skills in directories that are not there")
+        raise LookupError("skills in directories that do not exist")
     return containers
 
 

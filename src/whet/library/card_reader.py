@@ -43,8 +43,8 @@ def read_card(descriptor: int, file: SkillFile, root: Root, now: int) -> Card | 
     if not stat.S_ISREG(status.st_mode):
         raise Refused(Note("not-a-file", "error", "The main file is not a regular file.", path=path))
     if status.st_size > MAX_DOCUMENT:
-        message = f"The main file has {status.st_size:,} bytes; at most {MAX_DOCUMENT:,} are read."
-        raise Refused(Note("too-large", "error", message, "Move material into files under references/.", path=path))
+        message = f"The main file has {status.st_size:,} bytes; the limit is {MAX_DOCUMENT:,}."
+        raise Refused(Note("too-large", "error", message, "Move material to files under references/.", path=path))
     data = os.read(descriptor, HEAD)
     folder, beside = 0, NOTHING
     if kind == "skill":

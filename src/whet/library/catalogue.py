@@ -114,7 +114,7 @@ def find(catalogue: Catalogue, name: str) -> Card:
         candidates = [card.location for card in found]
         raise AmbiguousError(
             "ambiguous-name",
-            f"{len(found)} skills answer to {name!r}.",
+            f"{len(found)} skills are named {name!r}.",
             hint="Name one by its path: " + ", ".join(candidates) + ".",
             candidates=candidates,
             name=name,
@@ -197,14 +197,14 @@ def _not_found(catalogue: Catalogue, name: str) -> NotFoundError | RefusedError:
     for entry in left_out(catalogue):
         directory, last = os.path.split(entry.path)
         if wanted == name_key(os.path.basename(directory) if last.endswith(".md") else last):
-            message = f"{name!r} was left out: {entry.message}"
+            message = f"{name!r} is left out: {entry.message}"
             return RefusedError(entry.code, message, hint=entry.hint, path=entry.path)
     waiting = [card for card in catalogue.waiting if card.key == wanted] or _meant(name, catalogue.waiting)
     if waiting:
         return RefusedError(
             "untrusted",
             f"{name!r} is a project skill, and this repository is not trusted.",
-            hint=f"Look at {waiting[0].path}, then run `whet guard trust`.",
+            hint=f"Read {waiting[0].path}, then run `whet guard trust`.",
             path=waiting[0].location,
         )
     suggestions = list(closest(name, [card.full_name for card in catalogue.cards]))
@@ -219,8 +219,8 @@ def _shadowed(loser: Card, winner: Card) -> Note:
     return Note(
         "shadowed",
         "warning",
-        f"{winner.location} ({winner.scope}) answers to this name.",
-        f"Reach it as {reach}, or rename one of them.",
+        f"{winner.location} ({winner.scope}) has this name and takes precedence.",
+        f"Use {reach} to reach it, or rename one of them.",
         skill=loser.full_name,
         path=loser.path,
     )
@@ -231,8 +231,8 @@ def untrusted(card: Card) -> Note:
     return Note(
         "untrusted",
         "warning",
-        "A project skill waiting for trust; it is not loaded.",
-        "Look at it, then run `whet guard trust`.",
+        "This project is not trusted, so the skill is not loaded.",
+        "Read the skill, then run `whet guard trust`.",
         skill=card.full_name,
         path=card.path,
     )

@@ -99,8 +99,8 @@ def _looser(settings: Settings, project: Settings, repository: Repository) -> tu
     from whet.guard.policy import looser
 
     path = os.path.join(repository.root, PROJECT_FILE)
-    hint = "A project can only be stricter; loosen it in your own config.toml."
+    hint = "A project can only make the policy stricter. To relax it, change your own config.toml."
     return tuple(
-        Note("policy-looser", "warning", f"policy.{trust}.{verdict} = {action!r} does not count.", hint, path=path)
+        Note("policy-looser", "warning", f"policy.{trust}.{verdict} = {action!r} is ignored.", hint, path=path)
         for trust, verdict, action in looser(settings.policy, project.policy)
     )

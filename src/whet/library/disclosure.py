@@ -126,8 +126,8 @@ def _read_main(card: Card, bases: Sequence[str]) -> Main:
 
 
 def _gone(card: Card) -> NotFoundError:
-    hint = "It was moved or removed a moment ago; list the skills again."
-    return NotFoundError("skill-gone", f"{card.path} is not there any more.", hint=hint)
+    hint = "It has just been moved or removed. List the skills again."
+    return NotFoundError("skill-gone", f"{card.path} no longer exists.", hint=hint)
 
 
 def _remark(problem: WhetError) -> Note:
@@ -281,7 +281,7 @@ class AlreadyLoaded(NamedTuple):
             "digest": self.digest,
             "already_loaded": True,
             "content": self.content,
-            "hint": "Use what is in the context. After a compaction it can be loaded again.",
+            "hint": "Use what is in the context. You can load it again after a compaction.",
         }
 
 
@@ -312,7 +312,7 @@ def view_file(card: Card, path: str, *, page: int, bases: Sequence[str]) -> File
     relative = check(path)
     if card.kind != "skill":
         hint = "Open the skill itself."
-        raise NotFoundError("file-not-found", f"{card.full_name} is a single file; it has no others.", hint=hint)
+        raise NotFoundError("file-not-found", f"{card.full_name} is a single file; it has no other files.", hint=hint)
     try:
         if relative == main_file(card):
             descriptor = open_file(card.path, bases)

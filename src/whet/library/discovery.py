@@ -195,7 +195,9 @@ class _Walk:
             if self.repeated(place):
                 continue
             if len(self.containers) >= self.bounds.directories:
-                message = f"More than {self.bounds.directories:,} directories; the rest was not searched."
+                message = (
+                    f"The root has more than {self.bounds.directories:,} directories; Whet did not search the rest."
+                )
                 hint = "Raise `max_directories` in config.toml, or split the root."
                 self.notes.append(Note("too-many-directories", "error", message, hint, path=place.path))
                 break
@@ -225,8 +227,8 @@ class _Walk:
         if real not in self.walked:
             self.walked.add(real)
             return False
-        message = f"{real} is searched already under another name; this link was not followed."
-        hint = "Nothing is missing. Remove the link if it has no other purpose."
+        message = f"{real} is already searched under another name; Whet does not follow this link."
+        hint = "No skill is missing. Remove the link if nothing else needs it."
         self.notes.append(Note("link-repeated", "info", message, hint, path=place.path))
         return True
 
@@ -298,10 +300,10 @@ class _Walk:
         except OSError as error:  # it was changed just now
             raise unreadable(path, error) from error
         if not os.path.exists(target):
-            hint = "Remove the link or restore what it points to."
-            raise Refused(Note("link-broken", "warning", "The link leads nowhere.", hint, path=path))
+            hint = "Remove the link or restore its target."
+            raise Refused(Note("link-broken", "warning", "The link is broken.", hint, path=path))
         if not any(inside(target, base) for base in self.bounds.bases):
-            message = f"The link leads to {target}, outside every root; it was not followed."
+            message = f"The link points to {target}, outside every root; Whet does not follow it."
             hint = f"Add {os.path.dirname(target)} to `links` in config.toml, or copy the skill."
             raise Refused(Note("link-escape", "error", message, hint, path=path))
         return target
@@ -380,7 +382,7 @@ class _Listing:
         elif inside(self.walk.real(self.path, self.real), target):
             hint = "Remove the link."
             self.refuse(
-                Note("link-cycle", "warning", "The link leads back to a directory above.", hint, path=entry.path)
+                Note("link-cycle", "warning", "The link points to a directory above itself.", hint, path=entry.path)
             )
         else:
             self.add_directory(entry.path, target)
@@ -401,7 +403,9 @@ class _Listing:
                 return
         if self.depth + 1 >= self.walk.bounds.depth:
             hint = "Move skills closer to the root, or raise `depth` in config.toml."
-            message = f"Not searched: more than {self.walk.bounds.depth} levels below the root."
+            message = (
+                f"This directory is more than {self.walk.bounds.depth} levels below the root; Whet does not search it."
+            )
             self.refuse(Note("too-deep", "warning", message, hint, path=path))
             return
         self.children.append((path, real))
@@ -439,7 +443,7 @@ class _Listing:
 
     def add_flat(self, file: SkillFile) -> None:
         if not self.add_card(file):
-            message, hint = "A Markdown file without frontmatter is no skill.", "Give it frontmatter, or move it away."
+            message, hint = "A Markdown file without frontmatter is not a skill.", "Add frontmatter, or move the file."
             self.refuse(Note("stray-file", "info", message, hint, path=file.path))
 
     def add_card(self, file: SkillFile) -> bool:
@@ -505,4 +509,10 @@ def _category(parent: str, path: str) -> str:
 
 def _unreadable_directory(path: str, error: OSError) -> Note:
     reason = error.strerror or str(error)
-    return Note("unreadable-directory", "error", f"Cannot be searched: {reason}.", "Check its permissions.", path=path)
+    return Note(
+        "unreadable-directory",
+        "error",
+        f"Whet cannot search this directory: {reason}.",
+        "Check its permissions.",
+        path=path,
+    )

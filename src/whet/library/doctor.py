@@ -55,7 +55,7 @@ def examine(catalogue: Catalogue, probe: Probe) -> Iterator[Note]:
     apart = {card.root.real + card.directory[len(card.root.path) :] for card in catalogue.cards if _is_apart(card)}
     for root in catalogue.roots:
         if not os.path.isdir(root.real):
-            hint = "Make the directory, or take the root out."
+            hint = "Create the directory, or remove the root."
             yield Note("root-missing", "warning", "This root does not exist.", hint, path=root.path)
             continue
         yield from (_leftover(path) for _, left in _search(root.real, apart) for path in left)
@@ -69,7 +69,7 @@ def examine(catalogue: Catalogue, probe: Probe) -> Iterator[Note]:
 
 def _leftover(path: str) -> Note:
     hint = "Run `whet doctor --repair`."
-    return Note("leftover", "warning", "Left behind by an interrupted write.", hint, path=path)
+    return Note("leftover", "warning", "An interrupted write left this behind.", hint, path=path)
 
 
 def _is_apart(card: Card) -> bool:
@@ -95,8 +95,8 @@ def _contents(card: Card) -> Iterator[Note]:
         return
     for *above, name in (path.split("/") for path in seen.files):
         if above and name in MAIN_FILES and all(map(LIBRARY.enters, above)):
-            hint = "Move it out of the skill to have it listed."
-            message = f"Part of the skill {card.full_name}, not a skill of its own."
+            hint = "Move it out of the skill to list it."
+            message = f"This belongs to the skill {card.full_name}; it is not a separate skill."
             path = os.path.join(card.directory, *above, name)
             yield Note("nested-skill", "info", message, hint, skill=card.full_name, path=path)
 
@@ -145,19 +145,21 @@ def check_home(state: str) -> Note | None:
         there = os.path.dirname(there)
     if os.path.isdir(there):
         return None
-    what = "Whet's state directory" if there == state else f"What {state} should lie in"
-    hint = "Move what is there away, or set WHET_HOME to another directory."
-    return Note("home-not-directory", "error", f"{what} is not a directory, so nothing can be kept.", hint, path=there)
+    what = "Whet's state directory" if there == state else f"The parent of {state}"
+    hint = "Move the file, or set WHET_HOME to another directory."
+    return Note(
+        "home-not-directory", "error", f"{what} is not a directory, so Whet cannot store anything.", hint, path=there
+    )
 
 
 def examine_place(place: Place) -> Iterator[Note]:
     """What is wrong with the person's home and their own root, where they are there at all."""
     for path, what, hint in (
         (place.home, "HOME", "Set HOME to your home directory."),
-        (user_root(place), "The root of your own skills", "Move what is there away."),
+        (user_root(place), "The root for your own skills", "Move the file."),
     ):
         if os.path.lexists(path) and not os.path.isdir(path):
-            message = f"{what} is not a directory, so skills in it cannot be found."
+            message = f"{what} is not a directory, so Whet cannot find skills in it."
             yield Note("home-not-directory", "error", message, hint, path=path)
 
 
@@ -172,18 +174,20 @@ def examine_state(state: str, locks: Iterable[str]) -> Iterator[Note]:
     hint = "Run `whet doctor --repair`."
     for path, kind in _obstructions(state, locks):
         code = "home-not-directory" if kind == "directory" else "not-a-file"
-        yield Note(code, "error", f"Whet keeps a {kind} here, and this is not one.", hint, path=path)
+        yield Note(code, "error", f"Whet expects a {kind} here, and this is not one.", hint, path=path)
     for path in _closed_locks(state):
-        yield Note("lock-closed", "error", "Whet locks this file, and its owner may not open it.", hint, path=path)
+        yield Note("lock-closed", "error", "Whet locks this file, but its owner cannot open it.", hint, path=path)
     for path in (path for directory in _workplaces(state) for path in _leftovers(directory)):
-        yield Note("leftover", "warning", "Left behind by an interrupted command.", hint, path=path)
+        yield Note("leftover", "warning", "An interrupted command left this behind.", hint, path=path)
     if is_loose(state) and os.path.lexists(os.path.join(state, STATE_FILE)):
-        message = f"Other users may look into it; they have rights to {len([*find_loose(state)]):,} of the files there."
-        hint = "Run `whet doctor --repair`; copies of your skills are kept here."
+        message = f"Other users can access it, including {len([*find_loose(state)]):,} of its files."
+        hint = "Run `whet doctor --repair`; this directory holds copies of your skills."
         yield Note("state-readable-by-others", "warning", message, hint, path=state)
     if os.path.isdir(state) and not os.access(state, os.W_OK):
         hint = "Make it writable, or set WHET_HOME to another directory."
-        yield Note("home-read-only", "warning", "Whet cannot write here; every start is a cold one.", hint, path=state)
+        yield Note(
+            "home-read-only", "warning", "Whet cannot write here, so nothing is cached between runs.", hint, path=state
+        )
 
 
 def examine_sandbox(find_level: Callable[[], Level]) -> Note:
@@ -191,11 +195,11 @@ def examine_sandbox(find_level: Callable[[], Level]) -> Note:
     try:
         level = find_level()
     except OSError as error:
-        message = f"No sandbox can be tried: {error.strerror or error}. Inline commands are not run."
-        return Note("no-sandbox", "warning", message, "Check that there is room for temporary files.")
+        message = f"Whet cannot test the sandbox: {error.strerror or error}. Inline commands do not run."
+        return Note("no-sandbox", "warning", message, "Check that there is space for temporary files.")
     if level.isolates:
         return Note("sandbox", "info", level.sentence)
-    message = f"{level.sentence} Inline commands are not run."
+    message = f"{level.sentence} Inline commands do not run."
     return Note("no-sandbox", "warning", message, NO_SANDBOX_HINT)
 
 
@@ -244,8 +248,7 @@ def repair_workplaces(state: str) -> Repaired:
 def move_obstructions(state: str, locks: Iterable[str]) -> Repaired:
     """Move aside whatever is in the place of a directory or a file that Whet keeps, and let locks be opened again."""
     moved = [
-        f"{path} is not a {kind}; it was moved aside to {move_aside(path)}."
-        for path, kind in _obstructions(state, locks)
+        f"{path} is not a {kind}; Whet moved it to {move_aside(path)}." for path, kind in _obstructions(state, locks)
     ]
     closed = _closed_locks(state)
     for path in closed:

@@ -197,7 +197,7 @@ def _allowed(path: str, bases: Sequence[str]) -> str:
         return real
     raise RefusedError(
         "path-escape",
-        f"{path} leads to {real}, outside every root.",
+        f"{path} points to {real}, outside every root.",
         hint=f"Add {os.path.dirname(real)} to `links` in config.toml, or copy the skill.",
     )
 
@@ -242,7 +242,7 @@ def _open_resolved(base: str, relative: str, bases: Sequence[str] | None) -> int
 def _escape(base: str, relative: str) -> RefusedError:
     return RefusedError(
         "path-escape",
-        f"{relative} leads outside {base} through a link.",
+        f"{relative} leaves {base} through a link.",
         hint="Copy the file into the skill instead of linking to it.",
     )
 

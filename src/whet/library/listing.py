@@ -115,7 +115,7 @@ def list_skills(
 ) -> Skills:
     """The skills that this caller may see. `cursor` is the `next` of the page before."""
     if limit is not None and limit < 1:
-        raise UsageError("bad-limit", f"A page of {limit} skills makes no sense.", hint="Give a limit of 1 or more.")
+        raise UsageError("bad-limit", f"The limit must be at least 1, not {limit}.", hint="Pass a limit of 1 or more.")
     catalogue, disabled, probe = snapshot.catalogue, snapshot.config.disabled, snapshot.config.probe
     free = disabled.none
     reasons = {
@@ -218,16 +218,16 @@ def _matching(cards: list[Card], query: str, scores: Scores, apart: Collection[s
 def _read_cursor(cursor: str) -> tuple[int, str]:
     place, _, key = cursor.partition(".")
     if not (place.isdecimal() and len(place) < _MOST_DIGITS and key):
-        hint = "Give the `next` of the page before, with the same query."
-        raise UsageError("bad-cursor", f"{cursor!r} is no cursor of a query.", hint=hint)
+        hint = "Pass the `next` value of the previous page, with the same query."
+        raise UsageError("bad-cursor", f"{cursor!r} is not a cursor for this query.", hint=hint)
     return int(place), key
 
 
 def _list_hint(total: int, shown: int, further: str | None, category: str | None, query: str | None) -> str:
     if further:
-        return f"{shown} of {total}; ask again with cursor {further!r} for more."
+        return f"{shown} of {total}; pass cursor {further!r} for more."
     if not total and (category or query):
-        return "Nothing matches; leave out the query or the category to see everything."
+        return "Nothing matches. Drop the query or the category to see everything."
     if not total:
-        return "No skills yet. `whet new NAME` makes one."
-    return "Open one with its name to read its instructions."
+        return "No skills yet. `whet new NAME` creates one."
+    return "Open a skill by name to read its instructions."

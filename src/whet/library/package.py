@@ -104,7 +104,7 @@ class _Search:
         self.left -= names
         if self.left < 0:
             message = f"{self.top} has more than {self.most:,} files and directories."
-            raise InvalidError("source-too-large", message, hint="Name a directory closer to the skills.")
+            raise InvalidError("source-too-large", message, hint="Choose a directory closer to the skills.")
 
     def enter(self, place: str | int, entry: os.DirEntry[str], path: str, depth: int) -> None:
         """Search what an entry leads to, if it is a directory; what vanishes meanwhile is not there."""
@@ -115,8 +115,10 @@ class _Search:
             if not entry.is_dir(follow_symlinks=False):
                 return
             if depth >= self.search.depth:
-                message = f"{self.full(path)} lies more than {self.search.depth} directories deep; it was not searched."
-                self.problems.append((path, InvalidError("too-deep", message, hint="Name a directory further down.")))
+                message = (
+                    f"{self.full(path)} is more than {self.search.depth} directories deep; Whet does not search it."
+                )
+                self.problems.append((path, InvalidError("too-deep", message, hint="Choose a directory further down.")))
                 return
             with entered(place, entry.name) as below:
                 self.list(below, f"{path}/", depth + 1)
@@ -131,8 +133,8 @@ class _Search:
         if main and self.search.links:
             self.mains.append(f"{path}/{main}")
         elif main and not inside(target, os.path.realpath(self.top)):
-            message = f"{self.full(path)} is a link to {target}, outside the directory, and is not followed."
-            self.problems.append((path, InvalidError("link-escape", message, hint=f"Name {target} itself.")))
+            message = f"{self.full(path)} is a link to {target}, outside the directory; Whet does not follow it."
+            self.problems.append((path, InvalidError("link-escape", message, hint=f"Pass {target} instead.")))
 
     def full(self, path: str) -> str:
         """A path in the directory as the system knows it."""
@@ -256,7 +258,9 @@ class _Walk:
                 self.list(below, f"{path}/", part=part)
         else:
             message = f"{self.directory} has directories more than {MAX_SEGMENTS - 1} levels deep."
-            self.problems.append(InvalidError("too-deep", message, hint="Move the files further up.", file=path))
+            self.problems.append(
+                InvalidError("too-deep", message, hint="Move the files to a higher directory.", file=path)
+            )
 
     def add_file(self, place: str | int, name: str, path: str, status: os.stat_result, *, part: bool) -> None:
         link = ""
@@ -282,8 +286,8 @@ class _Walk:
 
     def too_many(self) -> None:
         if not any(problem.code == "too-many-files" for problem in self.problems):
-            message = f"{self.directory} holds more than {LIMITS.files:,} files."
-            hint = "A skill should be small; move data elsewhere."
+            message = f"{self.directory} has more than {LIMITS.files:,} files."
+            hint = "Keep the skill small; move data elsewhere."
             self.problems.append(InvalidError("too-many-files", message, hint=hint))
 
 
@@ -320,7 +324,7 @@ def read_package(directory: str, *, strict: bool = True, main: Main | None = Non
         except NotFoundError:  # it was moved while it was being read, or is gone
             if not os.path.lexists(directory):
                 raise
-    message = f"{directory} changes all the time; it could not be read."
+    message = f"{directory} keeps changing; Whet could not read it."
     raise ConflictError("skill-changed", message, hint="Try again.", path=directory)
 
 

@@ -128,7 +128,9 @@ def new_root(place: Place, explicit: Collection[str] | None, *, project: bool = 
     """
     if project:
         if explicit is not None:
-            raise UsageError("no-project", "Explicit roots have no project.", hint="Leave out --root or --here.")
+            raise UsageError(
+                "no-project", "`--here` does not work with explicit roots.", hint="Leave out --root or --here."
+            )
         return os.path.join(find_repository(place.directory, home=place.home).root, ".agents", "skills")
     roots = explicit_roots(explicit or (), place)
     return roots[0].path if roots else user_root(place)
@@ -193,9 +195,9 @@ def escaped_roots(place: Place, settings: Settings, repository: Repository) -> t
         for client in CLIENTS
         if client.project
     )
-    hint = "Put the skills into the repository, or name their directory under `external` in config.toml."
+    hint = "Move the skills into the repository, or add their directory to `external` in config.toml."
     return tuple(
-        Note("link-escape", "error", f"The link leads to {real}, outside the repository.", hint, path=path)
+        Note("link-escape", "error", f"The link points to {real}, outside the repository.", hint, path=path)
         for path in paths
         if os.path.isdir(path) and not inside(real := os.path.realpath(path), inner)
     )

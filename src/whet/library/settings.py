@@ -48,45 +48,52 @@ class Setting(NamedTuple):
 
 
 SETTINGS = (
-    Setting("precedence", "names", SCOPES, "Which scope wins when two skills have the same name, first to last."),
-    Setting("clients", "names", (), "Read only these clients' directories (empty: all that Whet knows)."),
-    Setting("external", "directories", (), "Further directories of skills, scope `external`."),
+    Setting(
+        "precedence",
+        "names",
+        SCOPES,
+        "The order of scopes, highest precedence first, when two skills have the same name.",
+    ),
+    Setting("clients", "names", (), "Read only these clients' directories (default: every client Whet knows)."),
+    Setting("external", "directories", (), "More directories of skills, in the scope `external`."),
     Setting("plugins", "map", {}, "Directories whose skills are named `plugin:skill`."),
-    Setting("links", "directories", (), "Directories outside the roots that links in a root may lead to."),
-    Setting("disabled", "names", (), "Skills that are never offered."),
-    Setting("disabled_on", "tables", {}, "Skills that are not offered on one surface, such as `mcp`."),
+    Setting("links", "directories", (), "Directories outside the roots that links in a root may point to."),
+    Setting("disabled", "names", (), "Skills to disable."),
+    Setting("disabled_on", "tables", {}, "Skills to disable on one surface, such as `mcp`."),
     Setting("project_skills", "boolean", True, "Look for skills in the repository around the working directory."),
     Setting("bundled_skills", "boolean", True, "Offer the skills that ship with Whet."),
-    Setting("inline_shell", "levels", (), f"Whose skills may run inline commands; any of {', '.join(TRUST)}."),
-    Setting("sandbox", "choice", "required", "Run inline commands in a sandbox or not at all: `required`, or `off`."),
-    Setting("policy", "policy", {}, "What is done with skills by trust and verdict, such as `community.caution`."),
-    Setting("trusted_sources", "names", (), "Further sources whose skills count as trusted, such as `acme/skills`."),
     Setting(
-        "private_hosts", "names", (), "Hosts in private networks, or without TLS, that skills may be fetched from."
+        "inline_shell", "levels", (), f"Trust levels whose skills may run inline commands: any of {', '.join(TRUST)}."
     ),
-    Setting("network_timeout", "number", 30, "Seconds without an answer after which a fetch is given up."),
+    Setting("sandbox", "choice", "required", "Whether inline commands need a sandbox: `required` or `off`."),
+    Setting("policy", "policy", {}, "What to do with a skill, by trust and verdict, such as `community.caution`."),
+    Setting("trusted_sources", "names", (), "More sources to trust, such as `acme/skills`."),
+    Setting(
+        "private_hosts", "names", (), "Hosts on private networks, or without TLS, that skills may be fetched from."
+    ),
+    Setting("network_timeout", "number", 30, "Seconds to wait for an answer before a fetch fails."),
     Setting("skill_settings", "values", {}, "Values for the settings that skills declare, such as `wiki.path`."),
-    Setting("exact_tokens", "boolean", True, "Count tokens exactly where the extra `tokens` is installed."),
-    Setting("semantic", "boolean", True, "Find skills by meaning, too, where the extra `semantic` is installed."),
-    Setting("model", "text", "", "The language model that helps, such as `openai:gpt-5` (empty: none)."),
+    Setting("exact_tokens", "boolean", True, "Count tokens exactly when the extra `tokens` is installed."),
+    Setting("semantic", "boolean", True, "Also find skills by meaning when the extra `semantic` is installed."),
+    Setting("model", "text", "", "The language model to use, such as `openai:gpt-5` (default: none)."),
     Setting(
         "learn",
         "choice",
         "propose",
-        "What becomes of hard sessions that are over: `off` (nothing is noted), `note` (they wait for "
-        "`whet learn sessions`), `propose` (skills are proposed), `write` (what agents made is written, too).",
+        "What to do after a hard session: `off` (nothing), `note` (keep it for `whet learn sessions`), `propose` "
+        "(propose skills), `write` (also write to skills that agents made).",
     ),
-    Setting("stage_writes", "boolean", False, "Make every change of a skill wait for approval."),
-    Setting("stale_days", "number", 30, "Days without use after which the curator calls an agent's skill stale."),
-    Setting("archive_days", "number", 90, "Days without use after which the curator archives it."),
-    Setting("depth", "number", 6, "How many directories below a root a skill may lie."),
-    Setting("max_directories", "number", 200_000, "How many directories of one root are searched."),
+    Setting("stage_writes", "boolean", False, "Make every change to a skill wait for approval."),
+    Setting("stale_days", "number", 30, "Days without use before the curator marks an agent's skill as stale."),
+    Setting("archive_days", "number", 90, "Days without use before the curator archives it."),
+    Setting("depth", "number", 6, "How deep below a root to look for skills."),
+    Setting("max_directories", "number", 200_000, "How many directories to search in one root."),
 )
 PROJECT_SETTINGS = frozenset(("disabled", "policy", "learn"))
 _HIDING = {
-    "disabled": "Give a list of names in quotes.",
-    "disabled_on": "Give a list of names in quotes.",
-    "policy": "Give `allow`, `ask` or `block` for `safe`, `caution` or `dangerous` of a trust.",
+    "disabled": "Write a list of quoted names.",
+    "disabled_on": "Write a list of quoted names.",
+    "policy": "Set `allow`, `ask` or `block` for `safe`, `caution` or `dangerous` of a trust level.",
 }
 """Settings that must be understood, with how to write them: without them more would be done than was meant."""
 
@@ -182,7 +189,7 @@ class SettingsReader:
 def read_settings(path: str, *, home: str, named: bool = False) -> Read:
     """The user's settings and what was wrong with them. Only a file that was `named` must exist."""
     if named and not os.path.exists(path):
-        raise UsageError("bad-config", f"WHET_CONFIG names {path}, which does not exist.", hint="Correct or unset it.")
+        raise UsageError("bad-config", f"WHET_CONFIG names {path}, which does not exist.", hint="Fix it or unset it.")
     return _check(_load(path), path, home, frozenset(setting.name for setting in SETTINGS))
 
 
@@ -198,8 +205,11 @@ def lowered(settings: Settings, project: Settings, root: str) -> Read:
     """The user's settings as far as the project at `root` lowers them, and what would raise them and does not count."""
     if not project.learn or LEARN.index(project.learn) <= LEARN.index(settings.learn):
         return settings._replace(learn=project.learn or settings.learn), ()
-    path, hint = os.path.join(root, PROJECT_FILE), "A project can only lower it; raise it in your own config.toml."
-    return settings, (Note("learn-raised", "warning", f"learn = {project.learn!r} does not count.", hint, path=path),)
+    path, hint = (
+        os.path.join(root, PROJECT_FILE),
+        ("A project can only lower this setting. To raise it, change your own config.toml."),
+    )
+    return settings, (Note("learn-raised", "warning", f"learn = {project.learn!r} is ignored.", hint, path=path),)
 
 
 def _load(path: str) -> dict[str, object]:
@@ -210,14 +220,14 @@ def _load(path: str) -> dict[str, object]:
     try:
         data = read_file(path, _MAX_FILE + 1)
         if len(data) > _MAX_FILE:
-            message = f"{path} is larger than {_MAX_FILE:,} bytes, so none of it counts."
-            raise UsageError("bad-config", message, hint="Shorten the file, or move it away to use the defaults.")
+            message = f"{path} is larger than {_MAX_FILE:,} bytes and is ignored."
+            raise UsageError("bad-config", message, hint="Shorten the file, or remove it to use the defaults.")
         return tomllib.loads(data.decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(
             "bad-config",
             f"{path} is not valid TOML: {error}.",
-            hint="Correct the file, or move it away to use the defaults.",
+            hint="Fix the file, or remove it to use the defaults.",
         ) from error
     except OSError as error:
         raise UsageError(
@@ -233,7 +243,7 @@ def _check(found: Mapping[str, object], path: str, home: str, allowed: frozenset
         if name not in settings:
             known = ", ".join(sorted(settings))
             notes.append(
-                Note("unknown-setting", "warning", f"{name} is not a setting here.", f"Settings: {known}.", path=path)
+                Note("unknown-setting", "warning", f"{name} is not a setting.", f"Settings: {known}.", path=path)
             )
             continue
         value = _value(settings[name].kind, raw, home, os.path.dirname(path))

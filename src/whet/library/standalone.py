@@ -147,7 +147,7 @@ def skills_below(path: str) -> tuple[str, ...]:
         raise problems[0][1]
     if not found:
         hint = f"A skill is a directory with a {MAIN_FILE}."
-        raise NotFoundError("no-skills-found", f"There is no skill in {path} or below it.", hint=hint)
+        raise NotFoundError("no-skills-found", f"There is no skill in or below {path}.", hint=hint)
     return tuple(os.path.join(path, *skill.split("/")) if skill else path for skill in found)
 
 
@@ -164,7 +164,7 @@ def read_path(path: str) -> Package:
     if os.path.isdir(full):
         return read_package(os.path.realpath(full), strict=False)._replace(name=name)
     if not os.path.lexists(full):
-        raise NotFoundError("path-not-found", f"There is nothing at {full}.", hint="Check the path.", path=path)
+        raise NotFoundError("path-not-found", f"{full} does not exist.", hint="Check the path.", path=path)
     return _read_file(name, full)
 
 
@@ -229,7 +229,7 @@ def _packages_below(path: str) -> tuple[str, ...]:
     places = {*skills, *(place for place, problem in problems if problem.code != "link-escape")}
     if not places:
         hint = f"A skill is a directory with a {MAIN_FILE}; without --recursive, {path} is scanned as one package."
-        raise NotFoundError("no-skills-found", f"There is no skill in {path} or below it.", hint=hint)
+        raise NotFoundError("no-skills-found", f"There is no skill in or below {path}.", hint=hint)
     return tuple(os.path.join(top, *place.split("/")) if place else top for place in sorted(places))
 
 
@@ -244,8 +244,8 @@ def check(path: str, profile: Profile = "spec") -> Checked:
 def mend(path: str, profile: Profile = "spec", *, state: str) -> Checked:
     """Apply every safe fix to the skill's main file, then check it; `fixed` tells what is gone by it."""
     if is_archive(path):
-        hint = "Unpack it, mend the skill, and pack it again."
-        raise UsageError("cannot-fix-archive", f"{path} is an archive, which is never changed.", hint=hint)
+        hint = "Unpack it, fix the skill and pack it again."
+        raise UsageError("cannot-fix-archive", f"{path} is an archive; Whet never changes archives.", hint=hint)
     found = _read(path)
     fixed: tuple[Note, ...] = ()
     if found.package.text is not None and valid(found.problems):
@@ -276,7 +276,7 @@ def _read(path: str) -> _Found:
     if is_archive(path):
         return _read_archive(path)
     if is_flat(path):
-        note = Note("main-file-name", "warning", "A skill without a directory; move it to NAME/SKILL.md.")
+        note = Note("main-file-name", "warning", "This skill has no directory of its own; move it to NAME/SKILL.md.")
         stem = os.path.basename(path).removesuffix(".md")
         return _Found(ValidationInput(stem, content(path), MAIN_FILE, (MAIN_FILE,)), path, (note,))
     directory = package_directory(path)
@@ -293,7 +293,7 @@ def _read(path: str) -> _Found:
         except RefusedError as error:
             problems.append(Note(error.code, "error", error.message))
     if text is not None and len(text) > MAX_DOCUMENT:
-        message = f"{main} has more than {MAX_DOCUMENT:,} bytes, which is as far as it is read."
+        message = f"{main} has more than {MAX_DOCUMENT:,} bytes; the rest is ignored."
         problems.append(Note("too-large", "error", message))
         text = text[:MAX_DOCUMENT]
     package = ValidationInput(os.path.basename(directory), text, main, files)
@@ -380,11 +380,11 @@ def pack(path: str, output: str | None = None) -> Packed:
     if os.path.isdir(target):
         target = os.path.join(target, f"{name}{ARCHIVE}")
     if not is_flat(path) and inside(os.path.realpath(target), os.path.realpath(package_directory(path))):
-        hint = "Choose a file outside the skill with -o."
-        raise UsageError("output-inside", f"{target} lies in the skill and would become a part of it.", hint=hint)
+        hint = "Choose a file outside the skill with `-o`."
+        raise UsageError("output-inside", f"{target} is inside the skill and would become part of it.", hint=hint)
     if os.path.lexists(target) and not _is_archive_of(name, target):
-        hint = "Choose another file with -o, or move this one away."
-        raise ConflictError("file-exists", f"{target} exists and is not an archive of {name}.", hint=hint)
+        hint = "Choose another file with `-o`, or move this one."
+        raise ConflictError("file-exists", f"{target} already exists and is not an archive of {name}.", hint=hint)
     write_bytes(target, data)
     return Packed(os.path.abspath(target), name, package.digest, len(data), len(package.tree), check(path).valid)
 
@@ -411,8 +411,10 @@ def unpack(path: str, directory: str | None = None, *, force: bool = False, stat
         raise UsageError("not-an-archive", f"{path} is a directory.", hint=f"Name a {ARCHIVE} file.")
     package = archive.unpack(archive_bytes(path))
     if package.name.startswith("."):
-        hint = "Look into it before you unpack it by other means."
-        raise RefusedError("hidden-name", f"The archive wants to be unpacked as {package.name}.", hint=hint)
+        hint = "Inspect it before you unpack it with another tool."
+        raise RefusedError(
+            "hidden-name", f"The archive would unpack to {package.name}, which is not a valid name.", hint=hint
+        )
     name = package.name or _declared_name(package) or slug(os.path.basename(path).split(".")[0])
     target = os.path.join(os.path.abspath(os.path.expanduser(directory or os.curdir)), name)
     replaced = _put(target, package.tree, replace=force, state=state)
@@ -463,12 +465,16 @@ def _put(target: str, tree: Mapping[str, Item], *, replace: bool, state: str) ->
     with alone(state, target):
         existed = os.path.lexists(target)
         if existed and not replace:
-            hint = "Choose another name or place, or move it away."
-            raise ConflictError("skill-exists", f"{target} exists already.", hint=hint, path=target)
+            hint = "Choose another name or directory, or move the existing one."
+            raise ConflictError("skill-exists", f"{target} already exists.", hint=hint, path=target)
         if existed and (os.path.islink(target) or not os.path.isdir(target)):
-            raise ConflictError("not-a-directory", f"{target} is not a directory of its own.", hint="Move it away.")
+            raise ConflictError(
+                "not-a-directory", f"{target} is a link or a file, not a directory.", hint="Move it away."
+            )
         if existed and not any(os.path.isfile(os.path.join(target, name)) for name in MAIN_FILES):
-            raise ConflictError("not-a-package", f"{target} is no skill and is not replaced.", hint="Move it away.")
+            raise ConflictError(
+                "not-a-package", f"{target} is not a skill, so Whet does not replace it.", hint="Move it away."
+            )
         with staging(target) as staged:
             for path, item in tree.items():
                 place = os.path.join(staged, *path.split("/"))

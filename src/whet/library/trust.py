@@ -105,7 +105,7 @@ def review_changed(gate: Gate, decisions: Decisions, cards: Iterable[Card], conf
                 remember(gate, decisions, (found,), "view", "guard")
                 reason = ""
         except WhetError as error:
-            reason = reason or f"It changed and cannot be scanned: {error.message}"
+            reason = reason or f"It has changed and cannot be scanned: {error.message}"
         reasons[str(card.id)] = reason
     return reasons
 

@@ -98,10 +98,10 @@ def hidden(card: Card, caller: Caller, disabled: Disabled, probe: Probe) -> Note
     if reason := disabled.kept_back(card):
         return guard_blocked(card, reason)
     if (source := disabled.source(card, caller.surface)) is not None:
-        undo = f"Take it out of `disabled` in {source}"
+        undo = f"Remove it from `disabled` in {source}"
         if source == BY_COMMAND:
             undo = f"Run `whet skill enable {card.full_name}`"
-        return Note("disabled", "info", f"Switched off by {source}.", f"{undo} to have it back.")
+        return Note("disabled", "info", f"Disabled by {source}.", f"{undo} to enable it.")
     if not card.description:
         return Note("description-missing", "info", "It has no description and no text.", "Add a description.")
     gates = card.gates
@@ -115,21 +115,19 @@ def hidden(card: Card, caller: Caller, disabled: Disabled, probe: Probe) -> Note
     if caller.model:
         return _hidden_from_model(card, caller, probe)
     if not gates.user_invocable:
-        return Note("model-only", "info", "It says that only a model may invoke it.", "Let the agent use it.")
+        return Note("model-only", "info", "Only a model may invoke it.", "Let the agent use it.")
     return None
 
 
 def _hidden_from_model(card: Card, caller: Caller, probe: Probe) -> Note | None:
     gates = card.gates
     if not gates.model_invocable:
-        return Note(
-            "explicit-only", "info", "It says that only a person may invoke it.", f"Ask for it: /{card.full_name}."
-        )
+        return Note("explicit-only", "info", "Only a person may invoke it.", f"Type /{card.full_name}.")
     if any(probe.has_tool(tool) is True for tool in gates.fallback_for):
         names = ", ".join(tool.name for tool in gates.fallback_for)
-        return Note("fallback", "info", f"It stands in for {names}, which is available.", "Use that.")
+        return Note("fallback", "info", f"It replaces {names}, which is available.", "Use that one.")
     if gates.paths and caller.files is not None and not _touches(gates.paths, caller.files):
-        return Note("paths", "info", f"It is for files matching {', '.join(gates.paths)}.", "Open such a file.")
+        return Note("paths", "info", f"It is for files matching {', '.join(gates.paths)}.", "Open a matching file.")
     return None
 
 

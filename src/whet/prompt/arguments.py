@@ -123,13 +123,13 @@ class Given(NamedTuple):
             return Answer(variable, self.words[place], counts=counts)
         if name:
             outcome = "stays as written in commands" if in_command else "is left empty"
-            message = f"The argument {name!r} was not given; ${name} {outcome}."
-            hint = f"Give {place + 1} or more: {' '.join(self.names[: place + 1])}."
+            message = f"The argument {name!r} is missing; ${name} {outcome}."
+            hint = f"Pass {place + 1} or more: {' '.join(self.names[: place + 1])}."
             note = Note("argument-not-given", "warning", message, hint)
             return Answer(variable, None if in_command else "", note)
         written = found.group()
-        message = f"There is no argument number {place}, counted from 0; {written} stays as written."
-        hint = f"Give {place + 1} or more, or write \\{written} where no argument is meant."
+        message = f"Argument {place} (counted from 0) is missing; {written} stays as written."
+        hint = f"Pass {place + 1} or more, or write \\{written} if you do not mean an argument."
         note = Note("placeholder-unfilled", "info", message, hint)
         return Answer(variable, None, note if counts or place < 10 else None, counts)
 

@@ -75,12 +75,14 @@ def read_bundles(directories: Sequence[str]) -> tuple[tuple[Bundle, ...], tuple[
                 continue
             winner = found.setdefault(bundle.slug, bundle)
             if winner is not bundle:
-                message = f"{winner.path} has the same name /{bundle.slug}; this one was left out."
+                message = f"{winner.path} has the same name /{bundle.slug}; this one is left out."
                 report.append(Note("bundle-duplicate", "warning", message, "Rename one of the two.", path=path))
             elif unknown:
                 listed = ", ".join(paths.shown(key) for key in unknown[:_NAMED_AT_ONCE])
-                message = f"A bundle has no {listed}; nothing is read from it."
-                report.append(Note("bundle-unknown-key", "info", message, f"It has {', '.join(_KEYS)}.", path=path))
+                message = f"A bundle has no key {listed}; it is ignored."
+                report.append(
+                    Note("bundle-unknown-key", "info", message, f"The keys are {', '.join(_KEYS)}.", path=path)
+                )
     return tuple(found.values()), tuple(report)
 
 
@@ -101,12 +103,16 @@ def save_bundle(
     slug = names.command(name)
     if not slug:
         raise UsageError(
-            "bundle-name", f"The name {paths.shown(name)} has no letter or digit.", hint="Choose one that has some."
+            "bundle-name",
+            f"The name {paths.shown(name)} has no letter or digit.",
+            hint="Choose a name with letters or digits.",
         )
     paths.check(f"{slug}.yaml.removed")
     listed = unique(skill.strip() for skill in ([skills] if isinstance(skills, str) else skills))
     if not listed:
-        raise UsageError("bundle-empty", f"The bundle {paths.shown(name)} names no skill.", hint="Name at least one.")
+        raise UsageError(
+            "bundle-empty", f"The bundle {paths.shown(name)} names no skill.", hint="Name at least one skill."
+        )
     text = _spelled({"name": name, "description": description, "skills": list(listed), "instruction": instruction})
     size = len(text.encode())
     if len(listed) > MAX_SKILLS or size > MAX_SIZE:
@@ -120,8 +126,8 @@ def save_bundle(
     path = held or os.path.join(directory, f"{slug}.yaml")
     if os.path.lexists(path):
         if not overwrite:
-            message = f"There is a bundle /{slug} already: {path}."
-            hint = "Choose another name, or overwrite it with --force."
+            message = f"The bundle /{slug} already exists: {path}."
+            hint = "Choose another name, or overwrite it with `--force`."
             raise ConflictError("bundle-exists", message, hint=hint, path=path)
         with os_failures(path, doing="read", other="read-failed"):
             before, mode = read_file(path, sys.maxsize), os.stat(path).st_mode & 0o777
@@ -152,8 +158,8 @@ def remove_bundle(bundle: Bundle) -> str:
         try:
             os.replace(bundle.path, removed)
         except FileNotFoundError as error:
-            message = f"There is no {bundle.path} any more."
-            raise NotFoundError("bundle-not-found", message, hint="It was removed already.", suggestions=[]) from error
+            message = f"{bundle.path} no longer exists."
+            raise NotFoundError("bundle-not-found", message, hint="It was already removed.", suggestions=[]) from error
         sync_directory(os.path.dirname(bundle.path) or ".")
     return removed
 
@@ -164,7 +170,7 @@ def find_bundle(bundles: Iterable[Bundle], name: str) -> Bundle:
     if bundle := by_slug.get(names.command(name)):
         return bundle
     suggestions = list(names.closest(name, by_slug))
-    hint = f"Did you mean {', '.join(suggestions)}?" if suggestions else "Name one of the bundles there are."
+    hint = f"Did you mean {', '.join(suggestions)}?" if suggestions else "Use the name of an existing bundle."
     raise NotFoundError(
         "bundle-not-found", f"There is no bundle {paths.shown(name)}.", hint=hint, suggestions=suggestions
     )
@@ -180,8 +186,8 @@ def _files(directory: str, report: list[Note]) -> list[str]:
         report.append(_invalid(directory, error))
         return []
     if len(listed) > MAX_FILES:
-        message = f"The directory holds {len(listed):,} bundles; those behind the first {MAX_FILES:,} were left out."
-        report.append(Note("bundle-invalid", "error", message, "Move bundles that are not used away.", path=directory))
+        message = f"The directory has {len(listed):,} bundles; only the first {MAX_FILES:,} are read."
+        report.append(Note("bundle-invalid", "error", message, "Move unused bundles elsewhere.", path=directory))
     return [os.path.join(directory, name) for name in sorted(listed)[:MAX_FILES]]
 
 
@@ -239,7 +245,7 @@ def _invalid(path: str, error: OSError | UnicodeDecodeError | BlockError) -> Not
         reason = f"byte 0x{error.object[error.start]:02x} is not UTF-8"
     else:
         reason = error.strerror or str(error)
-    hint = "A bundle is a YAML file of name, description, skills and instruction; correct it or remove it."
+    hint = "A bundle is a YAML file with name, description, skills and instruction. Fix it or remove it."
     return Note(
-        "bundle-invalid", "error", f"{os.path.basename(path)} was left out: {reason}.", hint, path=path, line=line
+        "bundle-invalid", "error", f"{os.path.basename(path)} is left out: {reason}.", hint, path=path, line=line
     )

@@ -197,7 +197,7 @@ def _refusal(new: Command, owners: dict[str, Command], kept: set[str], path: str
         message = f"The name {new.target!r} has no letter or digit, so this {new.kind} has no slash command."
         return Note("command-empty", "info", message, hint, skill=skill, path=path)
     if new.name in kept:
-        message = f"/{new.name} belongs to the client, so the {new.kind} {new.target!r} has no slash command."
+        message = f"/{new.name} is a command of the client, so the {new.kind} {new.target!r} has no slash command."
         return Note("command-reserved", "warning", message, hint, skill=skill, path=path)
     if owner:
         message = f"/{new.name} means the {owner.kind} {owner.target!r}, not the {new.kind} {new.target!r}."

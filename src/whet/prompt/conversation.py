@@ -55,7 +55,7 @@ def reference(item: Active, text: str, state: str) -> str:
     if text != item.text.strip("\n"):
         text += f"\n[Cut here. The rest: skill_view({item.name!r}).]"
     if state == "changed":
-        text += f"\n[It has changed on disk since; skill_view({item.name!r}) gives what it says now.]"
+        text += f"\n[It has since changed on disk; skill_view({item.name!r}) returns the current text.]"
     return tagged(item.name, item.digest, "\n".join((text, *remarks((), directory, (), item.settings))), "reference")
 
 
@@ -78,9 +78,9 @@ def message(blocks: Iterable[str], left_out: Iterable[str], gone: Iterable[str])
     """The whole message: the skills given back, and by name those that are not."""
     rows = [_COMPACTED]
     if names := ", ".join(map(spoken, left_out)):
-        rows.append(f"Also active before, not repeated here: {names}. Load with skill_view(name) what is needed.")
+        rows.append(f"Also active before, not repeated here: {names}. Load what you need with skill_view(name).")
     if names := ", ".join(map(spoken, gone)):
-        rows.append(f"Active before, not available any more: {names}.")
+        rows.append(f"Active before, no longer available: {names}.")
     return "\n\n".join(("<skill_reference>\n" + "\n".join(map(neutral, rows)), *blocks)) + "\n</skill_reference>"
 
 
@@ -140,7 +140,7 @@ def check_session(data: Any) -> None:
     if not 1 <= data["version"] <= VERSION:
         raise _bad_session(f"version is {data['version']}")
     if data["version"] == VERSION and not all("id" in item for item in data["active"]):
-        raise _bad_session("a skill of it has no id")
+        raise _bad_session("one of its skills has no id")
 
 
 def add_ids(data: Json, cards: Iterable[Card]) -> Json:

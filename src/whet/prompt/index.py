@@ -50,7 +50,7 @@ _RULES_SHARE = 4
 """The rules for the model may take one part in this many of the budget; else they are left out."""
 _NAMES_SHARE = 0.85
 """When not all names fit, the part of the budget for names; the rest describes the first of them."""
-_USEFUL = "shorter than this one, a description tells little"
+_USEFUL = "shorter than this one, a description says little"
 """Not more skills get a description in such an index than there is room for this many times."""
 _SHORTEST_ROW = 4
 _NAMED_IN_REPORT = 100
@@ -155,11 +155,11 @@ def budget_for(characters: int | None = None, tokens: int | None = None, window:
     given = {kind: value for kind, value in all_three.items() if value is not None}
     if len(given) > 1:
         first, second, *_ = given
-        message = f"A budget {first} and one {second} are both given."
-        raise UsageError("two-budgets", message, hint="Give one of them.")
+        message = f"A budget {first} and a budget {second} exclude each other."
+        raise UsageError("two-budgets", message, hint="Use one of them.")
     for value in given.values():
         if not _is_count(value):
-            message = f"A budget is a whole number above zero, not {value!r}."
+            message = f"The budget must be a whole number above zero, not {value!r}."
             raise UsageError("bad-budget", message, hint="Leave it out for the default.")
     if characters:
         return Budget(characters, "characters")
@@ -214,7 +214,7 @@ def build(
         known = ", ".join(FORMATS)
         raise UsageError("bad-format", f"There is no format {options.format!r}.", hint=f"Formats: {known}.")
     if options.limit is not None and not _is_count(options.limit):
-        raise UsageError("bad-limit", f"An index of {options.limit!r} skills makes no sense.", hint="Give 1 or more.")
+        raise UsageError("bad-limit", f"The limit must be at least 1, not {options.limit!r}.", hint="Give 1 or more.")
 
     ranking: list[int] = []
 

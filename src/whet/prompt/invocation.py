@@ -146,7 +146,7 @@ def invoke(asked: Asked, context: InvocationContext, *, budget: int | None = Non
     A skill that cannot be read is among the missing; where nothing is left, that is the error.
     """
     if budget is not None and budget < 1:
-        raise UsageError("bad-budget", "A budget is a number above zero.", hint="Leave it out for the default.")
+        raise UsageError("bad-budget", "The budget must be above zero.", hint="Leave it out for the default.")
     parts: list[Part] = []
     failed: list[WhetError] = []
     for card in asked.cards:
@@ -192,7 +192,7 @@ def _head(asked: Asked, blocks: Sequence[Block]) -> list[str]:
         what = "bundle" if len(asked.bundles) == 1 else "bundles"
         titles = _list([bundle.name for bundle in asked.bundles])
         it = "it" if len(asked.bundles) == 1 else "them"
-        given = f"Loaded for {it}: {_list(names)}.{follow}" if names else f"Nothing of {it} can be loaded."
+        given = f"Loaded for {it}: {_list(names)}.{follow}" if names else f"No skill of {it} can be loaded."
         rows = [f"{ASKED}{what} {titles}. {given}"]
     else:
         what = "skill" if len(blocks) == 1 else "skills"
@@ -200,7 +200,7 @@ def _head(asked: Asked, blocks: Sequence[Block]) -> list[str]:
     for item in asked.missing:
         rows.append(f"Not loaded: {spoken(item.name or 'more')}. {clean(item.message)[:_LONGEST_REASON]}")
     if omitted:
-        rows.append(f"No room for {_list(omitted)}; load with skill_view(name) what is needed.")
+        rows.append(f"No room for {_list(omitted)}; load what you need with skill_view(name).")
     rows.extend(f"Instruction: {bundle.instruction}" for bundle in asked.bundles if bundle.instruction)
     return rows
 

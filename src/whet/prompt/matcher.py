@@ -190,7 +190,7 @@ class SkillMatcher:
     def find(self, message: str, k: int, caller: Caller) -> Matches:
         """The skills that fit a message best, the best first."""
         if k < 1:
-            raise UsageError("bad-limit", f"A list of {k} skills makes no sense.", hint="Give 1 or more.")
+            raise UsageError("bad-limit", f"The limit must be at least 1, not {k}.", hint="Give 1 or more.")
         question = Question(self, message, caller)
         asked = question.asked
         rows = [Match(card, 1.0, (NAMED,)) for card in asked.cards[:k]]
@@ -368,7 +368,7 @@ class Question:
         if named and key not in named:
             outdone = "the message names another skill"
         elif not named and self.is_unwanted():
-            outdone = "much like a message that no skill should come up for"
+            outdone = "similar to a message that needs no skill"
         return Assessment(
             card,
             rank,
@@ -450,7 +450,7 @@ class Relevance:
 
 def _fits_but_hidden(card: Card, reason: Note) -> Note:
     """That a skill fits, and why it does not come up all the same."""
-    message, hint = f"{card.full_name} fits, but is not offered: {reason.message}", reason.hint
+    message, hint = f"{card.full_name} fits but is not offered: {reason.message}", reason.hint
     if reason.code == "explicit-only":
         message, hint = f"{card.full_name} fits, but only a person may invoke it.", f"Type /{card.full_name}."
     return Note("fits-but-hidden", "info", message, hint, skill=card.full_name, path=card.path)
@@ -463,6 +463,6 @@ def _named_unknown(name: str, hint: str) -> Note:
 
 def _no_skill_wanted() -> Note:
     """That no skill comes up because somebody said so."""
-    message = "Somebody said that no skill should come up for a message like this."
-    hint = "`whet learn feedback --none --list` shows it; with --forget, it is taken back."
+    message = "Feedback says that a message like this needs no skill."
+    hint = "`whet learn feedback --none --list` shows it; `--forget` removes it."
     return Note("no-skill-wanted", "info", message, hint)

@@ -180,8 +180,8 @@ class _Pass:
                 return self._command(script, body[found.start() : closing.end()]), closing.end()
             self.block = (lead, fence)
             if closing is None and self.shell:
-                message = f"A block of inline commands is not closed by a line {fence} and was not run."
-                self.notes[Note("inline-shell-unclosed", "warning", message, "Close it.")] = None
+                message = f"A block of inline commands is not closed with {fence}; it did not run."
+                self.notes[Note("inline-shell-unclosed", "warning", message, "Close the block.")] = None
         else:
             self.block = (lead, fence)
         return found.group(), found.end()
@@ -195,7 +195,7 @@ class _Pass:
             return Answer(name, value)
         if variable in VARIABLES:
             message = f"{variable} has no value here and stays as written."
-            hint = "Give the session or the project it belongs to, or do without it."
+            hint = "Pass the session or project it belongs to, or remove it."
             return Answer(name, None, Note("variable-without-value", "info", message, hint))
         message = f"{variable} is not a known variable and stays as written."
         hint = f"Use one of {', '.join(VARIABLES)}."
@@ -285,8 +285,8 @@ class _Pass:
             answer = Answer("", None) if found["own"] else self._answer(found, in_command=True)
             if quote == "'":
                 if answer.value is not None:
-                    message = f"{written} stands in single quotes in a command, where a shell fills in nothing."
-                    hint = "Use double quotes where the value is meant."
+                    message = f"{written} is in single quotes in a command, where a shell expands nothing."
+                    hint = "Use double quotes to insert the value."
                     self.notes[Note("inline-shell-quoted", "info", message, hint)] = None
                 return written
             fills = True

@@ -195,8 +195,8 @@ class _Gathering:
         for take in meant[:MAX_MENTIONS]:
             take()
         if more := len(meant[MAX_MENTIONS:]):
-            message = f"{more} more were mentioned than are loaded at once."
-            self._missing.append(Unavailable("", "too-many-mentions", message, "Ask again."))
+            message = f"{more} more skills were mentioned than can be loaded at once."
+            self._missing.append(Unavailable("", "too-many-mentions", message, "Ask for them again."))
 
     def _named(self, word: str) -> str:
         """The skill that a word names and that has no command: hidden, waiting for trust, or its word is reserved."""

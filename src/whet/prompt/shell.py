@@ -132,7 +132,7 @@ class Witness:
         "inline-shell-unsandboxed",
         "info",
         "ran without a sandbox",
-        'To have them run in one, set sandbox = "required" in config.toml.',
+        'To run them in a sandbox, set sandbox = "required" in config.toml.',
     )
 
     def __init__(self, runner: Runner) -> None:
@@ -184,20 +184,20 @@ class Left:
     LIMIT = Note(
         "inline-shell-limit",
         "warning",
-        "a body runs {what}",
-        "Put several commands into one block, or let the model run them.",
+        "a skill may run {what}",
+        "Combine commands in one block, or let the model run them.",
     )
     UNFILLED = Note(
         "inline-shell-unfilled",
         "warning",
-        "there is no value for {what}",
-        "Give what is missing, or put a backslash before a $ that is meant for the shell.",
+        "{what} has no value",
+        "Pass the value, or put a backslash before a $ meant for the shell.",
     )
     UNSAFE = Note(
         "inline-shell-unsafe",
         "warning",
         "values are not safe in a script with {what}",
-        "Move it into a script of the skill that takes the values as its arguments.",
+        "Move it to a script in the skill that takes the values as arguments.",
     )
 
     @classmethod
@@ -230,19 +230,19 @@ def shown(ran: Ran, script: str, shell: Shell) -> tuple[str, Note | None]:
     command, limit, seconds = _line(script, 80), shell.limit, f"{round(shell.seconds, 2):g}"
     text = _CONTROL.sub("", ran.output).rstrip("\n")
     if ran.problem == "timeout":
-        message = f"The inline command `{command}` did not end within {seconds} seconds."
-        note = Note("inline-shell-timeout", "warning", message, "Make it faster, or have the model run it.")
+        message = f"The inline command `{command}` did not finish within {seconds} seconds."
+        note = Note("inline-shell-timeout", "warning", message, "Make it faster, or let the model run it.")
         return f"[inline-shell timeout: {seconds} s: {command}]", note
     if ran.problem and not (ran.code == 1 and _says_no(script)):
         said = _line(text, 200)
         if ran.problem == "not-found":
             start = f"{shell.program} not found"
-            hint = f"Install it, or let the skill name another `shell`: {', '.join(_PROGRAMS)}."
+            hint = f"Install it, or set another `shell` in the skill: {', '.join(_PROGRAMS)}."
         elif ran.problem == "limit":
-            start, hint = "stopped", "Let the command take less, or have the model run it."
+            start, hint = "stopped", "Make the command use less, or let the model run it."
         else:
             start = "did not start" if ran.code is None else f"exit {ran.code}"
-            hint = "Run the command by hand in the same directory to see what is wrong."
+            hint = "Run the command by hand in the same directory to see the problem."
             if ran.level not in ("", "none"):
                 hint += " In the sandbox it had no network and could write below $TMPDIR only."
         reason = f"{start}: {said}" if said else start
@@ -252,7 +252,7 @@ def shown(ran: Ran, script: str, shell: Shell) -> tuple[str, Note | None]:
     if ran.truncated or len(text) > limit:
         ended = " and was stopped" if ran.code is None else ""
         message = f"The inline command `{command}` printed too much{ended}; the first {limit} characters are shown."
-        note = Note("inline-shell-truncated", "info", message, "Let the command print less.")
+        note = Note("inline-shell-truncated", "info", message, "Make the command print less.")
         return text[:limit] + TRUNCATED, note
     return text, None
 

@@ -156,10 +156,10 @@ def find_duplicates(
     """The pairs of skills that are for the same job, or what is like one skill, the most alike first."""
     least = THRESHOLD if threshold is None else threshold
     if not 0 < least <= 1:
-        hint = f"Give a number above 0 and up to 1; {THRESHOLD} is the usual one."
-        raise UsageError("bad-threshold", f"A threshold of {threshold} makes no sense.", hint=hint)
+        hint = f"The default is {THRESHOLD}."
+        raise UsageError("bad-threshold", f"The threshold must be above 0 and at most 1, not {threshold}.", hint=hint)
     if most < 1:
-        raise UsageError("bad-limit", f"A list of {most} pairs makes no sense.", hint="Give a limit of 1 or more.")
+        raise UsageError("bad-limit", f"The limit must be at least 1, not {most}.", hint="Give a limit of 1 or more.")
     shelf = _Shelf(workspace)
     if name is None:
         compared = len(shelf.cards)

@@ -82,7 +82,7 @@ class Feedback:
         It is on the disk when this returns. What an older Whet kept by one of the `names` is taken over.
         """
         if origin not in ORIGINS:
-            raise UsageError("bad-origin", f"{origin!r} is no origin.", hint=f"Say one of {', '.join(ORIGINS)}.")
+            raise UsageError("bad-origin", f"{origin!r} is not an origin.", hint=f"Use one of {', '.join(ORIGINS)}.")
         text = kept(checked(message))
         key, normal = _stored(skill), normalised(text)
         with self.state.write() as connection:
@@ -255,8 +255,8 @@ def give(
     keys: Sequence[str]
     if name is None:
         if fits:
-            message = "A message that fits must come with the name of the skill it fits."
-            raise UsageError("skill-not-named", message, hint="Give the name; without one, a message fits no skill.")
+            message = "Feedback that a message fits needs the name of the skill."
+            raise UsageError("skill-not-named", message, hint="Pass the name; without one, the message fits no skill.")
         changed = feedback.record(NO_SKILL, message, fits=False, origin=origin)
         told, keys, notes = None, (NO_SKILL,), []
     else:
@@ -287,15 +287,15 @@ def forget(feedback: Feedback, workspace: Workspace, name: str | None, message: 
     keys = (NO_SKILL,) if name is None else _keys(feedback, workspace, name)
     forgotten = feedback.forget(*keys, message=message)
     if message is not None and not forgotten:
-        hint = f"`whet learn feedback {name or '--none'} --list` shows what was said."
+        hint = f"`whet learn feedback {name or '--none'} --list` shows the feedback there is."
         about = f"this message and {name}" if name else "this message and no skill"
-        raise NotFoundError("no-such-feedback", f"Nothing was said about {about}.", hint=hint)
+        raise NotFoundError("no-such-feedback", f"There is no feedback on {about}.", hint=hint)
     return Forgotten(name, forgotten, *_counts(feedback, keys))
 
 
 def _silent(card: Card, reason: Note) -> Note:
     """A remark that feedback changes little, because the skill does not come up by itself."""
-    message = f"{card.full_name} does not come up by itself, whatever is said: {reason.message}"
+    message = f"{card.full_name} never triggers automatically, whatever the feedback: {reason.message}"
     return Note(reason.code, "info", message, reason.hint, skill=card.full_name, path=card.path)
 
 

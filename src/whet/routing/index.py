@@ -484,5 +484,5 @@ def damage(path: str) -> Iterator[None]:
         raise FailedError(
             "state-corrupt",
             f"The search index {path} is damaged: {error}.",
-            hint="Delete it; everything in it is made again.",
+            hint="Delete it; Whet rebuilds it.",
         ) from error

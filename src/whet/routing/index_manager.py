@@ -258,7 +258,7 @@ class IndexManager:
     def _not_indexed(self, failed: Iterable[tuple[str, str]]) -> Iterable[Note]:
         for key, sentence in [*failed][:_SHOWN]:
             card = self._cards[key]
-            message = f"{card.full_name} is not found by what it says: {sentence}"
+            message = f"{card.full_name} is not searchable: {sentence}"
             yield Note("not-indexed", "warning", message, "Make it readable.", skill=card.full_name, path=card.path)
 
     # the file
@@ -286,10 +286,10 @@ class IndexManager:
         path = self._path
         self._router, self._known = None, None
         if error.code in ("state-corrupt", "state-failed") and self._rebuilt is None and self._clear(path):
-            message = "The index of the skills was damaged and is made again."
+            message = "The search index was damaged; Whet rebuilds it."
             self._rebuilt = Note("index-rebuilt", "info", message, path=path)
             return
-        message = f"The index of the skills is made in memory, each time anew: {error.message}"
+        message = f"Whet rebuilds the search index in memory for every search: {error.message}"
         self._spoilt = Note("index-in-memory", "warning", message, error.hint, path=path)
 
     def _clear(self, path: str) -> bool:

@@ -109,5 +109,5 @@ def examine(settings: Settings) -> tuple[Note, ...]:
 
 def lexical_only() -> Note:
     """That the extra for finding skills by meaning is not installed."""
-    message = "Skills are found by their words alone; with an extra, by their meaning, too."
+    message = "Skills are found by words only. With the extra `semantic` they are also found by meaning."
     return Note("lexical-only", "info", message, f"Install it with `{how_to_install('semantic')}`.")

@@ -258,7 +258,7 @@ class Explainer:
         if judged.naming[at] == "named":
             told.append(f"the message names {row.name}")
         if judged.example[at] > 0:
-            told.append("much like a message it was right for")
+            told.append("similar to a message it was right for")
         if phrase := self._phrase(at):
             told.append(f"matched trigger '{phrase}'")
         described, bodied = self._matched(at)
@@ -273,9 +273,9 @@ class Explainer:
         if judged.excluded[at] > _EXCLUDING:
             told.append(f"but it says it is not for {_quoted(self._excluded(at))}")
         if judged.example[at] < 0:
-            told.append("but much like a message it was wrong for")
+            told.append("but similar to a message it was wrong for")
         if judged.naming[at] == "declined":
-            told.append(f"but the message turns {row.name} down")
+            told.append(f"but the message rules out {row.name}")
         return tuple(told)
 
     def _phrase(self, at: int) -> str:

@@ -47,7 +47,7 @@ _ALIKE = 0.6
 
 def checked(message: Any) -> str:
     """The message. Raises UsageError for what is no text, or has no words."""
-    hint = "Give the words of the user."
+    hint = "Pass the user's words."
     if not isinstance(message, str):
         kind = type(message).__name__
         raise UsageError("bad-message", f"A message is text; {message!r:.80} is of type {kind}.", hint=hint)

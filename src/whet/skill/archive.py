@@ -140,7 +140,7 @@ def _folder(names: set[str]) -> str:
     skills = [folder for folder in folders if any(f"{folder}/{main}" in names for main in MAIN_FILES)]
     if len(folders) > 1 or (skills and len(tops) > 1):
         listed = ", ".join(paths.shown(top) for top in sorted(tops)[:5])
-        raise refused("archive-several", f"The archive has more than one thing at its root: {listed}.")
+        raise refused("archive-several", f"The archive has more than one entry at its root: {listed}.")
     if not skills:
         raise refused("archive-no-skill", f"The archive has no {MAIN_FILE} at its root or in its one folder.")
     return skills[0]
@@ -153,7 +153,7 @@ def _members(data: bytes, limits: Limits) -> list[Member]:
     most = limits.archive_bytes
     most_entries = limits.files * _ENTRIES_PER_FILE
     if len(data) > most:
-        raise refused("archive-too-large", f"The archive has {len(data)} bytes; at most {most} are read.")
+        raise refused("archive-too-large", f"The archive has {len(data)} bytes; the limit is {most}.")
     try:
         if data.startswith(b"PK"):
             found = zip_members(data, most_entries)
@@ -219,9 +219,12 @@ def check_path(path: str, entry: str = "") -> None:
         raise refused("archive-unsafe-path", where + error.message, reason=error.code) from error
     for part in path.split("/"):
         if part.casefold() in _FOLDED_IGNORED and part not in IGNORED:
-            raise refused("archive-unsafe-path", f"The path {paths.shown(path)} respells a name that Whet ignores.")
+            raise refused(
+                "archive-unsafe-path",
+                f"The path {paths.shown(path)} is a variant spelling of a name that Whet ignores.",
+            )
         if part == "~" or part.startswith("-"):
-            what = f"The path {paths.shown(path)} has the part {part!r}, which programs read as something else."
+            what = f"The path {paths.shown(path)} contains {part!r}, which programs read as something else."
             raise refused("archive-unsafe-path", what)
 
 
@@ -252,15 +255,15 @@ def refused(code: str, message: str, **details: str) -> InvalidError:
 
 
 _HINTS = {
-    "archive-not-readable": "Fetch it again, or pack it again as zip, tar or tar.gz.",
+    "archive-not-readable": "Download it again, or pack it again as zip, tar or tar.gz.",
     "archive-encrypted": "Do not trust a skill that hides its content; ask for an archive without a password.",
     "archive-unsafe-path": "Rename the file and pack the skill again.",
     "archive-link": "Replace the link with the file it points to and pack the skill again.",
     "archive-special-file": "Pack regular files only.",
     "archive-collision": "Rename one of the two and pack the skill again.",
-    "archive-too-many-files": "Leave out what the skill does not need.",
-    "archive-too-large": "Leave out or shrink large files; a skill can name where to download them.",
-    "archive-ratio": "Do not unpack it by other means; it is built to fill the disk.",
+    "archive-too-many-files": "Remove files that the skill does not need.",
+    "archive-too-large": "Remove or shrink large files; a skill can say where to download them.",
+    "archive-ratio": "Do not unpack it with another tool; it is built to fill the disk.",
     "archive-no-skill": f"Put {MAIN_FILE} at the root of the package.",
     "archive-several": "Pack one skill in one archive.",
 }

@@ -59,7 +59,7 @@ def tar_members(data: bytes) -> Iterator[Member]:
         raise DamagedError(str(error) or type(error).__name__) from error
     # The reader stops without a word at a header it cannot read; after the last entry only zeros may follow.
     if not data[archive.offset :] or data.count(0, archive.offset) != len(data) - archive.offset:
-        raise DamagedError("it is cut off, or one of its headers is damaged")
+        raise DamagedError("it is truncated, or one of its headers is damaged")
 
 
 def gather_tar(pieces: Iterable[bytes], most: int) -> bytes:
@@ -118,7 +118,7 @@ def _careful_tarinfo() -> type[tarfile.TarInfo]:
                 text = archive.fileobj.read(self.size)
                 archive.fileobj.seek(here)
                 if b"\0" in text.rstrip(b"\0"):
-                    raise DamagedError("a name goes on after its end")
+                    raise DamagedError("a name continues past its end")
             found: tarfile.TarInfo = super()._proc_member(archive)  # type: ignore[misc]  # made to be overridden, not typed
             if found.size < 0:
                 raise DamagedError("an entry has a negative size")

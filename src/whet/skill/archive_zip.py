@@ -77,12 +77,12 @@ def _directory(data: bytes) -> tuple[int, int, int]:
     """Where the directory begins and ends, and how many entries it has."""
     at = data.rfind(_END_MARK)
     if at < 0 or at + _END.size > len(data):
-        raise DamagedError("it has no end")
+        raise DamagedError("it has no end record record")
     _, disk, first_disk, here, count, size, offset, comment = _END.unpack_from(data, at)
     if at + _END.size + comment != len(data):
-        raise DamagedError("data follows its end")
+        raise DamagedError("data follows its end record record")
     if disk or first_disk or here != count:
-        raise DamagedError("it is one of several parts")
+        raise DamagedError("it is one part of a split archive")
     if at >= _LOCATOR.size and data.startswith(_LOCATOR_MARK, at - _LOCATOR.size):
         return _directory_64(data, at - _LOCATOR.size, (count, size, offset))
     if offset + size != at:
@@ -97,10 +97,10 @@ def _directory_64(data: bytes, locator: int, short: tuple[int, int, int]) -> tup
         raise DamagedError("its directory is not where it should be")
     mark, length, _, _, disk, first_disk, here, count, size, offset = _END_64.unpack_from(data, at)
     if mark != _END_64_MARK or length != _END_64.size - 12 or disk or first_disk or here != count:
-        raise DamagedError("its end is damaged")
+        raise DamagedError("its end record is damaged")
     full = (_FULL_16, _FULL_32, _FULL_32)
     if any(said not in pair for said, *pair in zip(short, (count, size, offset), full, strict=True)):
-        raise DamagedError("its ends disagree")
+        raise DamagedError("its end records disagree")
     if offset + size != at:
         raise DamagedError("its directory is not where it should be")
     return offset, at, count
@@ -110,7 +110,7 @@ def _entries(data: bytes, start: int, end: int, count: int) -> Iterator[_Entry]:
     at = start
     for _ in range(count):
         if at + _CENTRAL.size > end:
-            raise DamagedError("its directory is cut off")
+            raise DamagedError("its directory is truncated")
         fields = _CENTRAL.unpack_from(data, at)
         mark, _, needed, flags, method, _, _, crc, packed, size = fields[:10]
         named, extended, remark, disk, _, attributes, offset = fields[10:]
@@ -120,7 +120,7 @@ def _entries(data: bytes, start: int, end: int, count: int) -> Iterator[_Entry]:
         if mark != _CENTRAL_MARK or disk or at > end:
             raise DamagedError("its directory is damaged")
         if needed & 0xFF > _VERSION or flags & _PATCHED:
-            raise DamagedError("an entry needs another reader")
+            raise DamagedError("an entry needs a newer zip format")
         wide = extra.get(_EXTRA_64, b"")
         numbers = [int.from_bytes(wide[place : place + 8], "little") for place in range(0, len(wide) - 7, 8)]
         try:
@@ -129,7 +129,7 @@ def _entries(data: bytes, start: int, end: int, count: int) -> Iterator[_Entry]:
             raise DamagedError("a size is missing") from error
         yield _Entry(name, flags, method, crc, packed, size, attributes >> 16, offset, extra)
     if at != end:
-        raise DamagedError("its directory has more than it says")
+        raise DamagedError("its directory has more entries than it declares")
 
 
 def _extra(block: bytes) -> dict[int, bytes]:
@@ -175,23 +175,23 @@ def _bodies(data: bytes, entries: list[_Entry], end: int) -> list[int]:
         if behind > following:
             raise DamagedError("its entries overlap")
         if data[behind:following] not in _behind(entry):
-            raise DamagedError("data lies between its entries")
+            raise DamagedError("there is data between its entries")
     return bodies
 
 
 def _body(data: bytes, entry: _Entry, offset: int, end: int) -> int:
     """Where the data of an entry begins; its own header must say what the directory says."""
     if offset + _LOCAL.size > end:
-        raise DamagedError("an entry is cut off")
+        raise DamagedError("an entry is truncated")
     mark, _, flags, method, _, _, crc, packed, size, named, extended = _LOCAL.unpack_from(data, offset)
     at: int = offset + _LOCAL.size
     if mark != _LOCAL_MARK or data[at : at + named] != entry.name:
-        raise DamagedError("an entry is not where its directory says")
+        raise DamagedError("an entry is not where the directory says")
     facts = ((crc, entry.crc), (packed, entry.packed), (size, entry.size))
     agree = all(said in (fact, _FULL_32) or (said == 0 and flags & _SIZES_BEHIND) for said, fact in facts)
     marks = _ENCRYPTED | _SIZES_BEHIND
     if not agree or method != entry.method or flags & marks != entry.flags & marks:
-        raise DamagedError("an entry is not what its directory says")
+        raise DamagedError("an entry does not match the directory")
     at += named + extended
     return at
 
@@ -210,7 +210,7 @@ def _behind(entry: _Entry) -> set[bytes]:
 def _reader(data: bytes, start: int, entry: _Entry) -> Callable[[int], Iterator[bytes]]:
     def pieces(size: int) -> Iterator[bytes]:
         if entry.method not in (_STORED, _DEFLATED):
-            raise DamagedError(f"it is compressed by method {entry.method}")
+            raise DamagedError(f"it uses compression method {entry.method}")
         packed = (data[at : min(at + _CHUNK, end)] for at in range(start, end, _CHUNK))
         unpacked = crc = 0
         for piece in _inflated(packed, size) if entry.method == _DEFLATED else packed:
@@ -220,7 +220,7 @@ def _reader(data: bytes, start: int, entry: _Entry) -> Callable[[int], Iterator[
                 break
             yield piece
         if unpacked != entry.size:
-            raise DamagedError("its size is not what the archive says")
+            raise DamagedError("its size does not match the archive")
         if crc != entry.crc:
             raise DamagedError("its checksum is wrong")
 

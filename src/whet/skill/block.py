@@ -293,7 +293,7 @@ class _Builder:
     def _alias(self, name: str | None, path: str | None, line: int) -> Any:
         anchor = self._anchors.get(name or "")
         if anchor is None:
-            raise BlockError(f"alias *{name} without an anchor before it", line)
+            raise BlockError(f"alias *{name} has no anchor before it", line)
         self._count(anchor.nodes, line)
         if anchor.path is not None and path is not None:
             for entry in self._log[slice(*anchor.log)]:

@@ -148,7 +148,7 @@ class _Reader:
         value = self.at(path)
         found = mapping(value)
         if not found and value not in (None, "", {}, []):
-            message = f"{path} is {_kind(value)}, not a mapping; nothing is read from it."
+            message = f"{path} is {_kind(value)}, not a mapping; it is ignored."
             self.note("not-a-mapping", "warning", message, path, "Write it as indented `key: value` lines.")
         return found
 
@@ -161,7 +161,7 @@ class _Reader:
             spelled = "" if value is None or isinstance(value, str) else self.document.texts.get(path, "")
             if found := spelled or text(value):
                 if other and one_line(other) != one_line(found):
-                    message = f"skill.json has another {paths[0]}; the frontmatter wins."
+                    message = f"skill.json has a different {paths[0]}; the frontmatter wins."
                     self.note("skill-json-disagrees", "warning", message, path)
                 return found
             if value and isinstance(value, dict | list):
@@ -201,7 +201,7 @@ class _Reader:
         if written:
             self.note(f"{key}-not-text", "warning", f"The {key} is not text; read as {written!r}.", key, "Quote it.")
             return one_line(written)
-        self.note(f"{key}-refused", "error", f"The {key} is {_kind(value)}, not text; it was ignored.", key)
+        self.note(f"{key}-refused", "error", f"The {key} is {_kind(value)}, not text; it is ignored.", key)
         return ""
 
     def name(self, fallback: str) -> str:
@@ -209,7 +209,7 @@ class _Reader:
         other = one_line(text(self.json.get("name")))
         if own and other and own != other:
             self.note(
-                "skill-json-disagrees", "warning", f"skill.json says name {other!r}; the frontmatter wins.", "name"
+                "skill-json-disagrees", "warning", f"skill.json has the name {other!r}; the frontmatter wins.", "name"
             )
         name = own or other
         if not name:
@@ -233,7 +233,7 @@ class _Reader:
             self.note(
                 "skill-json-disagrees",
                 "warning",
-                "skill.json has another description; the frontmatter wins.",
+                "skill.json has a different description; the frontmatter wins.",
                 "description",
             )
         if own or other:
@@ -245,7 +245,7 @@ class _Reader:
             self.note(
                 "description-from-body",
                 "warning",
-                "There is no description; the first line of the body stands in for it.",
+                "There is no description; the first line of the body is used instead.",
                 "description",
                 "Add a description that says what the skill does and when to use it.",
             )
@@ -253,7 +253,7 @@ class _Reader:
         self.note(
             "description-missing",
             "error",
-            "There is no description and no text to take one from; the skill is not offered to the model.",
+            "The skill has no description and no text, so it is not offered to the model.",
             "description",
             "Add a description.",
         )
@@ -310,7 +310,7 @@ class _Reader:
     def checked(self, key: str, value: Any) -> bool | None:
         answer = truth(value)
         if value is not None and answer is None:
-            message = f"{key} is {text(value) or _kind(value)}; true or false was expected."
+            message = f"{key} is {text(value) or _kind(value)}; expected true or false."
             self.note("not-a-boolean", "warning", message, key, "Write true or false.")
         return answer
 

@@ -104,7 +104,7 @@ def _lay_out(text: str, document: Document) -> _Sheet:
     else:
         before, block, after = text[: fences.start], text[fences.start : fences.end], text[fences.end :]
     if document.step == "rescued":
-        raise _refusal("its YAML is too broken to tell the entries apart", "Correct the YAML by hand first.")
+        raise _refusal("its YAML is too damaged to tell the entries apart", "Fix the YAML by hand first.")
     readable = block
     if document.step == "repaired" and (repaired := read_repaired(block.replace("\r\n", "\n"))):
         readable = repaired[0]
@@ -127,8 +127,8 @@ def _path(sheet: _Sheet, key: str) -> Keys:
     if not all(path):
         raise UsageError(
             "key-unusable",
-            f"{key!r} does not name a key of the frontmatter.",
-            hint="Name a top-level key such as description, or one below it such as metadata.version.",
+            f"{key!r} is not a frontmatter key.",
+            hint="Name a top-level key such as description, or a nested one such as metadata.version.",
         )
     return path
 

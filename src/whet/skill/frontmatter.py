@@ -68,7 +68,7 @@ def decode(data: bytes) -> tuple[str, tuple[Note, ...]]:
         note = Note(
             "invalid-utf8",
             "warning",
-            f"Byte 0x{data[error.start]:02x} is not UTF-8 and was replaced.",
+            f"Byte 0x{data[error.start]:02x} is not UTF-8 and is replaced.",
             "Save the file as UTF-8.",
             line=line,
         )
@@ -97,8 +97,8 @@ def read_document(source: bytes | str) -> Document:
         missing = Note(
             "no-frontmatter",
             "warning",
-            "The file does not begin with a --- line, so it has no name or description of its own.",
-            "Begin the file with frontmatter: ---, name, description, ---.",
+            "The file does not start with a --- line, so it has no name or description.",
+            "Start the file with frontmatter: ---, name, description, ---.",
             line=1,
         )
         return Document({}, text[fences.body :], "none", {}, {}, (*notes, missing), 1)
@@ -127,8 +127,8 @@ def _read_steps(text: str, fences: Fences) -> tuple[Block, Step, tuple[Note, ...
             Note(
                 "unclosed-frontmatter",
                 "error",
-                "The frontmatter is opened with --- and never closed.",
-                "Add a line --- after the last key.",
+                "The frontmatter starts with --- but is never closed.",
+                "Add a --- line after the last key.",
                 line=1,
             )
         )
@@ -137,7 +137,7 @@ def _read_steps(text: str, fences: Fences) -> tuple[Block, Step, tuple[Note, ...
             Note(
                 "frontmatter-too-large",
                 "error",
-                f"The frontmatter has {len(block_text):,} characters; at most {MAX_FRONTMATTER:,} are read.",
+                f"The frontmatter has {len(block_text):,} characters; the limit is {MAX_FRONTMATTER:,}.",
                 "Move long text into the body or a file under references/.",
                 line=1,
             )
@@ -150,7 +150,7 @@ def _read_steps(text: str, fences: Fences) -> tuple[Block, Step, tuple[Note, ...
             block, step = _recover(block_text)
             notes.append(_recovered(error, step))
     for key, line in block.duplicates:
-        message = f"The key {key} is given twice; the later one counts."
+        message = f"The key {key} appears twice; the last one is used."
         notes.append(Note("duplicate-key", "warning", message, "Remove one of the two.", line=line + 1))
     if "#" in block_text:
         notes.extend(_comments(block_text, block))
@@ -179,19 +179,19 @@ def _comments(text: str, block: Block) -> Iterator[Note]:
 def _recovered(error: BlockError, step: Step) -> Note:
     line = error.line + 1 if error.line else None
     if step == "repaired":
-        hint = "Put the value in quotes; `whet skill validate --fix` does it."
+        hint = "Quote the value, or run `whet skill validate --fix`."
         return Note(
             "yaml-repaired",
             "warning",
-            f"The frontmatter is not valid YAML ({error}); values were quoted.",
+            f"The frontmatter is not valid YAML ({error}); Whet reads it with quoted values.",
             hint,
             line=line,
         )
     return Note(
         "yaml-rescued",
         "error",
-        f"The frontmatter is not valid YAML ({error}); what could be read entry by entry was kept.",
-        "Correct the YAML at that line.",
+        f"The frontmatter is not valid YAML ({error}); Whet kept the entries it could read.",
+        "Fix the YAML on that line.",
         line=line,
     )
 

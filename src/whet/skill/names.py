@@ -101,9 +101,7 @@ def spec_problems(name: str) -> tuple[Problem, ...]:
         return (Problem("name-empty", "The name is empty."),)
     problems = []
     if len(name) > MAX_LENGTH:
-        problems.append(
-            Problem("name-too-long", f"The name has {len(name)} characters; at most {MAX_LENGTH} are allowed.")
-        )
+        problems.append(Problem("name-too-long", f"The name has {len(name)} characters; the limit is {MAX_LENGTH}."))
     shown = repr(name[:MAX_LENGTH])
     if name != name.lower():
         problems.append(Problem("name-not-lowercase", f"The name {shown} has capital letters."))

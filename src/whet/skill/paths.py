@@ -32,15 +32,15 @@ _SHOWN = 80
 _HINTS = {
     "path-empty": "Name a file inside the skill, such as references/guide.md.",
     "path-absolute": "Give the path relative to the skill's directory, such as references/guide.md.",
-    "path-traversal": "Write the path without '.', '..', empty parts or a slash at the end.",
+    "path-traversal": "Write the path without '.', '..', empty parts or a trailing slash.",
     "path-backslash": "Separate the parts of the path with forward slashes.",
     "path-drive": "Give a relative path without a drive, a server or a colon.",
-    "path-control": "Write the path with visible characters only.",
+    "path-control": "Use visible characters only.",
     "path-too-long": (
         f"Use at most {MAX_SEGMENTS} parts of {MAX_SEGMENT_BYTES} bytes and {MAX_PATH_BYTES} bytes in all."
     ),
     "path-reserved": "Choose a name that Windows can store too.",
-    "path-not-support": f"Put the file into one of {', '.join(f'{name}/' for name in SUPPORT_DIRECTORIES)}.",
+    "path-not-support": f"Put the file in one of {', '.join(f'{name}/' for name in SUPPORT_DIRECTORIES)}.",
     "path-main-file": f"Change {MAIN_FILE} with edit or patch, and remove a skill with delete.",
 }
 
@@ -118,7 +118,7 @@ def _shape_problem(path: str) -> tuple[str, str] | None:
     if path.startswith("\\\\"):
         return "path-drive", "names a server"
     if ":" in path:
-        return "path-drive", "contains a colon, which marks a drive or a stream"
+        return "path-drive", "contains a colon, which denotes a drive or a stream"
     if "\\" in path:
         return "path-backslash", "contains a backslash"
     if path.startswith("/"):
@@ -147,7 +147,7 @@ def _segments_problem(path: str, segments: list[str]) -> tuple[str, str] | None:
 
 def _writing_problem(segments: list[str]) -> tuple[str, str] | None:
     if any(_fold(segment) == _fold(MAIN_FILE) for segment in segments):
-        return "path-main-file", f"is {MAIN_FILE}, which the file calls do not touch"
+        return "path-main-file", f"is {MAIN_FILE}, which file operations cannot change"
     if len(segments) < 2 or segments[0] not in SUPPORT_DIRECTORIES:
         return "path-not-support", "is not in a supporting directory"
     return None

@@ -59,10 +59,10 @@ def describe_problems(value: Any, schema: Mapping[str, Any], subject: str) -> li
 
 def check_schema(schema: Mapping[str, Any]) -> None:
     """Raise `bad-schema` for the schema of an answer that is not understood to the last word."""
-    problem = "is not of the type object" if schema.get("type") != "object" else next(_find_odd(schema, "$"), "")
+    problem = "does not have the type object" if schema.get("type") != "object" else next(_find_odd(schema, "$"), "")
     if problem:
         hint = "Use an object with type, properties, required, items, enum, const, anyOf and limits."
-        raise UsageError("bad-schema", f"The schema of an answer {problem}.", hint=hint)
+        raise UsageError("bad-schema", f"The answer schema {problem}.", hint=hint)
 
 
 def _find_odd(schema: Any, path: str) -> Iterator[str]:
@@ -71,12 +71,12 @@ def _find_odd(schema: Any, path: str) -> Iterator[str]:
         yield f"has no schema at {path}"
         return
     if unknown := sorted(schema.keys() - _ANNOTATIONS - _LIMITS - _OTHERS):
-        yield f"uses {unknown[0]} at {path}, which is not understood"
+        yield f"uses the unsupported keyword {unknown[0]} at {path}"
     if any(not isinstance(name, str) or name not in TYPES for name in _types(schema)):
         yield f"names the type {schema['type']!r} at {path}"
     for name in _LIMITS & schema.keys():
         if not TYPES["number"](schema[name]):
-            yield f"has a limit at {path}.{name} that is no number"
+            yield f"has a limit at {path}.{name} that is not a number"
     for name, kind in (("properties", dict), ("required", list), ("enum", list), ("anyOf", list)):
         if not isinstance(schema.get(name, kind()), kind):
             yield f"has no {kind.__name__} at {path}.{name}"
@@ -93,7 +93,7 @@ def _find_odd(schema: Any, path: str) -> Iterator[str]:
 def _find(value: Any, schema: Any, path: tuple[str | int, ...], subject: str) -> Iterator[Problem]:
     if isinstance(schema, bool):
         if not schema:
-            yield Problem("additionalProperties", path, f"{subject} is not wanted")
+            yield Problem("additionalProperties", path, f"{subject} is not expected")
         return
     types = _types(schema)
     if types and not any(TYPES[name](value) for name in types):
@@ -104,7 +104,7 @@ def _find(value: Any, schema: Any, path: tuple[str | int, ...], subject: str) ->
     if "const" in schema and not _same(value, schema["const"]):
         yield Problem("const", path, f"{subject} must be {_json(schema['const'])}")
     if "anyOf" in schema and all(any(_find(value, inner, path, subject)) for inner in schema["anyOf"]):
-        yield Problem("anyOf", path, f"{subject} fits none of its {len(schema['anyOf'])} forms")
+        yield Problem("anyOf", path, f"{subject} matches none of the {len(schema['anyOf'])} allowed forms")
     yield from _find_out_of_bounds(value, schema, path, subject)
     if isinstance(value, dict):
         properties, others = schema.get("properties", {}), schema.get("additionalProperties", True)
@@ -125,7 +125,7 @@ def _find_out_of_bounds(
     if isinstance(value, str):
         size, least, most, unit = len(value), "minLength", "maxLength", " characters"
         if any("\ud800" <= sign <= "\udfff" for sign in value):
-            yield Problem("string", path, f"{subject} holds half of a character")
+            yield Problem("string", path, f"{subject} contains half of a surrogate pair")
     elif isinstance(value, list):
         size, least, most, unit = len(value), "minItems", "maxItems", " items"
     elif TYPES["number"](value):

@@ -138,7 +138,7 @@ def manifest(entries: Iterable[Entry]) -> bytes:
             raise InvalidError(
                 "duplicate-path",
                 f"The path {shown(entry.path)} is listed twice in one package.",
-                hint="List every file of the package once.",
+                hint="List each file once.",
             )
         if b"\0" in path:
             raise InvalidError(

@@ -162,7 +162,7 @@ def read_nodes(text: str, newline: str = "") -> YamlText:
         parent = open_nodes[-1][0]
         parent.size += node.size
         if parent.size > MAX_NODES:
-            raise TooLarge(f"stands for more than {MAX_NODES:,} values")
+            raise TooLarge(f"expands to more than {MAX_NODES:,} values")
     return YamlText(text, top.children[0] if top.children else None, begin, newline or newline_of(text))
 
 
@@ -192,16 +192,16 @@ def find(tree: YamlText, path: Path) -> list[_Spot]:
     node = tree.root
     for step in path:
         if node is None or node.kind not in ("map", "list"):
-            raise UnsupportedLayout("an alias is on the way")
+            raise UnsupportedLayout("the path goes through an alias")
         if isinstance(step, int):
             spot = _Spot(node, step, None, node.children[step])
         else:
             entries = list(zip(node.children[::2], node.children[1::2], strict=True))
             at = [at for at, (key, _) in enumerate(entries) if key.kind == "scalar" and key.word == step]
             if not at:
-                raise UnsupportedLayout(f"{step!r} comes from elsewhere")
+                raise UnsupportedLayout(f"{step!r} comes from an alias or a merge")
             if len(at) > 1 and not tree.later_counts:
-                raise UnsupportedLayout(f"{step!r} is there twice")
+                raise UnsupportedLayout(f"{step!r} appears twice")
             spot = _Spot(node, at[-1], *entries[at[-1]])
         spots.append(spot)
         node = spot.node
@@ -380,7 +380,7 @@ def remove(tree: YamlText, path: Path) -> str:
     colon = _behind_colon(text, owner.key)
     head_end = _line_end(text, colon)
     if head_end > start:
-        raise UnsupportedLayout("it stands on the line of its table")
+        raise UnsupportedLayout("it is on the same line as its mapping")
     head = _emptied_head(text[colon:head_end], empty)
     return text[:colon] + head + text[head_end:start] + text[end:]
 
@@ -437,7 +437,7 @@ def _behind_last(tree: YamlText, node: Node, after: str = "") -> tuple[int, int]
     if node.kind == "list":
         dash = _DASH.fullmatch(text, start, first)
         if dash is None:
-            raise UnsupportedLayout("its items do not begin on the lines of their dashes")
+            raise UnsupportedLayout("its items do not start on the line of their dash")
         column = len(dash.group(1))
     last = node
     if after and node.kind == "map":
@@ -460,7 +460,7 @@ def _fill(tree: YamlText, spots: list[_Spot], path: Path, member: str, rows: lis
     if spots and (filled := _fill_below(tree, spots[-1], rows, mark_null=mark_null)) is not None:
         return filled
     if not node.flow:
-        raise UnsupportedLayout(f"{name} is neither a table nor a list")
+        raise UnsupportedLayout(f"{name} is neither a mapping nor a list")
     return insert_member(text, _frame(text, node), Style(_COMMENT, newline, " " * _unit(tree)), lambda _: member)
 
 
@@ -495,11 +495,11 @@ def _own_lines(tree: YamlText, spot: _Spot) -> tuple[int, int]:
     start, end = _line_start(tree, begin), _end_of(text, spot.node)
     before = text[start:begin]
     if spot.key is None and _DASH.fullmatch(before) is None:
-        raise UnsupportedLayout("it does not begin on the line of its dash")
+        raise UnsupportedLayout("it does not start on the line of its dash")
     if spot.key is not None and before.strip(" "):
         following = spot.above.children[2 * spot.member + 2 : 2 * spot.member + 3]
         if _DASH.fullmatch(before) is None or not following or "#" in text[end : following[0].start]:
-            raise UnsupportedLayout("it does not begin a line")
+            raise UnsupportedLayout("it does not start a line")
         return begin, following[0].start
     column = len(before) - len(before.lstrip(" "))
     end = _behind_remarks(text, end, column) if spot.node.block else _line_end(text, end)
@@ -549,8 +549,8 @@ def _double(value: str) -> str:
     if _SURROGATE.search(value):
         raise InvalidError(
             "cannot-edit",
-            "The value holds half of a surrogate pair, which no UTF-8 file can carry.",
-            hint="Write the character it was cut from.",
+            "The value contains half of a surrogate pair, which UTF-8 cannot encode.",
+            hint="Write the whole character.",
         )
     return '"' + _ESCAPED.sub(_escape, value) + '"'
 

@@ -107,8 +107,8 @@ class PathSource:
             return top
         directory = os.path.join(top, *paths.check(where).split("/"))
         if not inside(os.path.realpath(directory), os.path.realpath(top)):
-            message = f"{where} leads outside {top} through a link."
-            raise RefusedError("path-escape", message, hint="Name the directory it leads to.")
+            message = f"{where} leaves {top} through a link."
+            raise RefusedError("path-escape", message, hint="Use the directory it points to.")
         if not os.path.isdir(directory):
             raise _missing(directory)
         return directory
@@ -153,7 +153,7 @@ class ArchiveSource:
         path = self.ref.location
         most = SOURCE_LIMITS.archive_bytes + 1
         if os.path.isdir(path):
-            hint = "Name the archive, or the directory as a directory."
+            hint = "Use the archive, or install the directory as a directory."
             raise UsageError("not-an-archive", f"{path} is a directory.", hint=hint)
         try:
             for _ in range(_ATTEMPTS):
@@ -178,4 +178,4 @@ def _unreadable(path: str, error: OSError) -> WhetError:
 
 def _changed(path: str) -> ConflictError:
     message = f"{path} changed while it was being read."
-    return ConflictError("source-changed", message, hint="Try again when nobody writes to it.", path=path)
+    return ConflictError("source-changed", message, hint="Try again when no program writes to it.", path=path)

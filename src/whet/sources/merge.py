@@ -151,10 +151,10 @@ def _files(sides: _Sides, local: Item, remote: Item, prefer: Prefer) -> _Outcome
     if base and local.data == before:
         return remote._replace(executable=executable)
     if not all(map(_is_text, (before, local.data, remote.data))):
-        return _clash(sides, "binary", f"It is not text, so it cannot be merged.\n{_states(sides)}")
+        return _clash(sides, "binary", f"It is not text and cannot be merged.\n{_states(sides)}")
     texts, style = _plain(before, local.data, remote.data)
     if any(len(text) > MAX_BYTES or text.count(b"\n") > MAX_LINES for text in texts):
-        text = f"It is larger than {MAX_BYTES:,} bytes or {MAX_LINES:,} lines, too large to be merged. Choose a side."
+        text = f"It is larger than {MAX_BYTES:,} bytes or {MAX_LINES:,} lines, too large to merge. Choose a side."
         return _clash(sides, _both(sides), text)
     found = _main(texts, prefer) if sides.path in MAIN_FILES else _text(texts, prefer)
     if isinstance(found, bytes):
@@ -188,7 +188,7 @@ def _main(texts: _Texts, prefer: Prefer) -> bytes | _Trouble:
             return found
         text = found
     if problem := _find_damage(text, texts.yours, texts.theirs):
-        return _Trouble("unreadable", f"The changes of both sides fit together line by line, but then {problem}.")
+        return _Trouble("unreadable", f"The changes merge line by line, but then {problem}.")
     return text
 
 
@@ -212,7 +212,11 @@ def _crowded(
         if any(one in side and other in side for side in (local, remote)):
             continue  # a side has both and lives with it
         nested = other.startswith(f"{one}/") or one.startswith(f"{other}/")
-        text = "It is a file on one side and a directory on the other." if nested else "Some systems see one name."
+        text = (
+            "It is a file on one side and a directory on the other."
+            if nested
+            else ("Some systems treat these as the same name.")
+        )
         for path in (one, other):
             whose = "Yours" if path in local else "Theirs"
             match = other if path == one else one
@@ -451,14 +455,14 @@ def _find_damage(merged: bytes, yours: bytes, theirs: bytes) -> str:
     new, *sides = (read_document(text) for text in (merged, yours, theirs))
     worst = max(_STEPS.index(side.step) for side in sides)
     if _STEPS.index(new.step) > worst:
-        return "its frontmatter is no longer valid YAML" if new.step != "none" else "it has no frontmatter any more"
+        return "its frontmatter is no longer valid YAML" if new.step != "none" else "it no longer has frontmatter"
     known = {note.code for side in sides for note in side.diagnostics}
     for note in new.diagnostics:
         if note.code in _BROKEN and note.code not in known:
             return note.message[0].lower() + note.message[1:].rstrip(".")
     for key in ("name", "description"):
         if not _has(new, key) and all(_has(side, key) for side in sides):
-            return f"it has no {key} any more"
+            return f"it no longer has a {key}"
     return ""
 
 

@@ -114,7 +114,7 @@ class FetchContext(NamedTuple):
     def check_cancelled(self) -> None:
         """Raise FailedError `cancelled` if somebody wants this to end."""
         if self.cancelled.is_set():
-            raise FailedError("cancelled", "It was cancelled.", hint="Nothing was changed.")
+            raise FailedError("cancelled", "Cancelled.", hint="Nothing was changed.")
 
 
 class Source(Protocol):
@@ -142,8 +142,8 @@ class SearchableSource(Source, Protocol):
 def open_source(ref: Ref, context: FetchContext) -> Source:
     """The source of a reference. Nothing is fetched yet."""
     if ref.kind not in _SOURCES:
-        hint = f"Whet knows {', '.join(_SOURCES)}. A newer Whet may know more."
-        raise UsageError("unknown-source", f"{ref.kind!r} is no kind of source.", hint=hint)
+        hint = f"Whet supports {', '.join(_SOURCES)}. A newer Whet may know more."
+        raise UsageError("unknown-source", f"{ref.kind!r} is not a kind of source.", hint=hint)
     module, name = _SOURCES[ref.kind]
     source: Source = getattr(import_module(f"whet.sources.{module}"), name)(ref, context)
     return source

@@ -80,7 +80,7 @@ def package_at(files: Mapping[str, Item], directory: str) -> Tree:
             _check_link(path, item.data)
     check_collisions(package)
     if package[main].link:
-        raise refused("archive-no-skill", f"{where} has a {main} that is a link; a main file is a file.")
+        raise refused("archive-no-skill", f"{where} has a {main} that is a link; it must be a file.")
     if len(package[main].data) > MAX_DOCUMENT:
         path = f"{directory}/{main}" if directory else main
         what = f"The main file {paths.shown(path)} has more than {MAX_DOCUMENT} bytes."
@@ -106,8 +106,8 @@ def weigh(tree: Mapping[str, Item], before: int = 0) -> int:
     """How many bytes a package has, together with those fetched before it; too much is an `InvalidError`."""
     total = before + sum(len(item.data) for item in tree.values())
     if total > FETCH_BYTES:
-        message = f"The skills have more than {FETCH_BYTES // _MIB} MiB together."
-        raise InvalidError("source-too-large", message, hint="Fetch fewer of them at once: name some with --skill.")
+        message = f"Together, the skills have more than {FETCH_BYTES // _MIB} MiB."
+        raise InvalidError("source-too-large", message, hint="Fetch fewer at once: choose some with `--skill`.")
     return total
 
 
@@ -167,14 +167,14 @@ def left_out(names: Iterable[str], skill: str = "") -> tuple[Note, ...]:
         return ()
     shown = ", ".join(paths.shown(name) for name in listed[:_LISTED])
     more = f" and {len(listed) - _LISTED} more" if len(listed) > _LISTED else ""
-    message = f"Left out, because they are never part of a skill: {shown}{more}."
+    message = f"Left out, because they never belong to a skill: {shown}{more}."
     return (Note("left-out", "info", message, skill=skill, path=listed[0]),)
 
 
 def nothing_found(where: str) -> NotFoundError:
     """The error of a place without a skill."""
-    hint = f"Name a place with a {MAIN_FILE} in it or below it."
-    return NotFoundError("no-skills-found", f"There is no skill in {where} or below it.", hint=hint)
+    hint = f"Use a location with a {MAIN_FILE} in or below it."
+    return NotFoundError("no-skills-found", f"There is no skill in or below {where}.", hint=hint)
 
 
 def choose(listing: Listing, names: Sequence[str], *, all: bool) -> tuple[Offer, ...]:  # noqa: A002  `--all` is its name
@@ -191,7 +191,7 @@ def choose(listing: Listing, names: Sequence[str], *, all: bool) -> tuple[Offer,
         candidates = _labels(plain)
         more = f" and {len(candidates) - _LISTED} more" if len(candidates) > _LISTED else ""
         message = f"There are {len(plain)} skills: {', '.join(candidates[:_LISTED])}{more}."
-        hint = "Name some of them with --skill, or take all of them with --all."
+        hint = "Choose some with `--skill`, or use `--all`."
         raise AmbiguousError(
             "several-skills",
             message,
@@ -205,7 +205,7 @@ def choose(listing: Listing, names: Sequence[str], *, all: bool) -> tuple[Offer,
         if listing.offers:
             inner = _labels(listing.offers)
             message = f"There are only internal skills: {', '.join(inner[:_LISTED])}."
-            raise NotFoundError("no-skills-found", message, hint="Name one with --skill.", suggestions=inner)
+            raise NotFoundError("no-skills-found", message, hint="Choose one with `--skill`.", suggestions=inner)
         raise _why_not(listing.notes) or nothing_found(listing.ref.path or listing.ref.location)
     return tuple(dict.fromkeys(chosen))
 
@@ -218,12 +218,12 @@ def _named(listing: Listing, name: str) -> Offer:
             return found[0]
         if found:
             candidates = [_path(offer) for offer in found]
-            message = f"{len(found)} skills answer to {paths.shown(name)}: {', '.join(candidates[:_LISTED])}."
-            raise AmbiguousError("ambiguous-skill", message, hint="Name one by its path.", candidates=candidates)
+            message = f"{len(found)} skills are named {paths.shown(name)}: {', '.join(candidates[:_LISTED])}."
+            raise AmbiguousError("ambiguous-skill", message, hint="Use the path of one.", candidates=candidates)
     if refused_one := _why_not([note for note in listing.notes if wanted in (key(note.skill), key(note.path))]):
         raise refused_one
     suggestions = list(closest(name, _labels(listing.offers)))
-    hint = f"Did you mean {', '.join(suggestions)}?" if suggestions else "List what is there without naming a skill."
+    hint = f"Did you mean {', '.join(suggestions)}?" if suggestions else "List the source without naming a skill."
     message = f"There is no skill {paths.shown(name)} in {listing.ref.location}."
     raise NotFoundError("skill-not-in-source", message, hint=hint, suggestions=suggestions)
 
@@ -259,7 +259,7 @@ def _check_link(path: str, data: bytes) -> None:
     if len(data) > paths.MAX_PATH_BYTES or any(map(hidden, target)):
         raise refused("archive-unsafe-path", f"The link {paths.shown(path)} has an unsafe target.")
     if escapes(path, target):
-        message = f"The link {paths.shown(path)} leads out of the skill, to {paths.shown(target)}."
+        message = f"The link {paths.shown(path)} points outside the skill, to {paths.shown(target)}."
         raise InvalidError("link-escape", message, hint="Copy the file into the skill instead of linking to it.")
 
 

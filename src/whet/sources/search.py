@@ -103,7 +103,7 @@ class Listings:
 
     def _kept(self, document: Any, key: str) -> Kept:
         if document["format"] != _FORMAT or document["key"] != key:
-            raise ValueError("it is about something else")
+            raise ValueError("it is for another query")
         offers = tuple(_offer(row, self._place) for row in document["offers"])
         time = document["time"]
         return Kept(offers, time, 0 <= self._clock() - time < _HOUR)
@@ -130,7 +130,7 @@ def _offer(row: Any, place: Place) -> Offer:
     offer = Offer(*values)._replace(ref=read_ref(text, place))
     texts = (offer.name, offer.description, offer.revision, offer.marker, offer.version, offer.digest, offer.group)
     if not all(isinstance(value, str) for value in texts) or not isinstance(offer.hidden, bool):
-        raise TypeError("a value is of another type")
+        raise TypeError("a value has the wrong type")
     return offer
 
 
@@ -238,7 +238,7 @@ def _look(
     if kept and (kept.fresh or offline):
         return _Look(tap, ref, kept.offers)
     if offline and not local:
-        message = f"{tap or shown(ref)} is not remembered, and nothing is asked offline."
+        message = f"{tap or shown(ref)} is not cached, and `--offline` asks no server."
         return _Look(
             tap, ref, notes=(_note("listing-not-kept", ref, message, "Search without --offline."),), answered=False
         )
@@ -264,7 +264,7 @@ def _failed(tap: str, ref: Ref, error: WhetError, kept: Kept | None) -> _Look:
     message = f"{tap or shown(ref)} did not answer: {error.message}"
     if kept is None:
         return _Look(tap, ref, notes=(_note(error.code, ref, message, error.hint),), answered=False)
-    message += f" What it had at {iso(kept.time)} is shown."
+    message += f" Showing the results from {iso(kept.time)}."
     return _Look(tap, ref, kept.offers, (_note("listing-old", ref, message, error.hint),))
 
 
@@ -273,8 +273,8 @@ def _keep(listings: Listings, key_: str, revision: str, offers: Sequence[Offer],
     try:
         listings.keep(key_, revision, offers)
     except (WhetError, OSError) as error:
-        message = f"What {shown(ref)} has could not be remembered: {error}"
-        return (_note("listing-not-saved", ref, message, "Check free space and who owns the state directory."),)
+        message = f"The results of {shown(ref)} could not be cached: {error}"
+        return (_note("listing-not-saved", ref, message, "Check the free space and the owner of the state directory."),)
     return ()
 
 
@@ -317,4 +317,4 @@ def _install(look: _Look, offer: Offer, once: bool) -> str:
 
 def _check_limit(limit: int) -> None:
     if limit < 1:
-        raise UsageError("bad-limit", f"A search for {limit} skills makes no sense.", hint="Give a limit of 1 or more.")
+        raise UsageError("bad-limit", f"The limit must be at least 1, not {limit}.", hint="Pass a limit of 1 or more.")

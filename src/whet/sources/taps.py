@@ -95,7 +95,7 @@ class Taps:
             if known := next((tap for tap in self.all() if tap.name == name), None):
                 raise ConflictError(
                     "tap-exists",
-                    f"{name} is a tap already: {known.source}.",
+                    f"{name} is already a tap: {known.source}.",
                     hint=f"Choose another name, or `whet sources remove {name}` first.",
                 )
             tap = Tap(name, source, default=True) if original else Tap(name, source, added=iso(self._clock()))
@@ -161,7 +161,7 @@ def _split(text: str) -> tuple[str, str, str]:
 
 
 def _unlike(text: str, meant: str, near: Sequence[str]) -> UsageError:
-    message = f"{quoted(text)} names no tap and no other source."
+    message = f"{quoted(text)} is neither a tap nor another source."
     return UsageError("unknown-source", message, hint=f"Did you mean {meant}?", suggestions=list(near))
 
 
@@ -170,6 +170,6 @@ def check_name(name: str) -> None:
     if not is_ascii_name(name) or len(name) < 2 or name in _RESERVED:
         raise UsageError(
             "bad-tap-name",
-            f"{name[:80]!r} cannot be the name of a tap." if name not in _RESERVED else f"{name} means something else.",
-            hint="Use 2 to 64 lowercase letters, digits and single hyphens, and no kind of source.",
+            f"{name[:80]!r} cannot be the name of a tap." if name not in _RESERVED else f"{name} is reserved.",
+            hint="Use 2 to 64 lowercase letters, digits and single hyphens, and not the name of a source kind.",
         )

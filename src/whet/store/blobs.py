@@ -68,7 +68,7 @@ class Blobs:
             raise NotFoundError(
                 "blob-missing",
                 f"There is no stored content {digest}.",
-                hint="Run `whet doctor`; it lists what refers to it.",
+                hint="Run `whet doctor` to see what refers to it.",
                 digest=digest,
             )
         return data if sha256(data).hexdigest() == digest else self._judged(digest)
@@ -125,7 +125,7 @@ class Blobs:
             raise UsageError(
                 "bad-digest",
                 f"{digest!r} is not a SHA-256 digest.",
-                hint="Give 64 characters out of 0-9 and a-f.",
+                hint="Give 64 hexadecimal characters (0-9, a-f).",
             )
         return os.path.join(self.directory, digest[:2], digest[2:])
 

@@ -87,7 +87,7 @@ class CacheDatabase:
 
     def _rebuilt(self, aside: str) -> None:
         hint = "Nothing was lost. The file can be deleted."
-        message = f"The cache could not be used; it was set aside as {aside} and rebuilt."
+        message = f"The cache was unusable; Whet moved it to {aside} and rebuilt it."
         self.problem = Note("cache-rebuilt", "info", message, hint, path=self.path)
 
     def _set_aside(self) -> bool:

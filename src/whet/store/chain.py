@@ -39,7 +39,7 @@ ORIGIN = "0" * 64
 """What stands before the first row."""
 LOST = "lost"
 """The action of a row that says what is lost."""
-REPAIR_HINT = "Run `whet doctor --repair`; it takes back what can be restored and deletes nothing."
+REPAIR_HINT = "Run `whet doctor --repair`; it restores what it can and deletes nothing."
 _NUMBERS = re.compile(r"(?<![\w:])(\d+)(?:-(\d+))?(?!\w)")
 _LOCK_SECONDS = 10.0
 _LAG_NS = 10 * 10**9
@@ -200,7 +200,7 @@ class Chain(Generic[R]):
         if found and found[0].hash == last.hash:
             return ""
         if found:
-            return f"{self._named([last.id])} not the same in {self.log}."
+            return f"{self._named([last.id])} different in {self.log}."
         return f"{self._named([last.id])} in {self.log}, but not in the database."
 
     def _make_log(self) -> None:
@@ -253,13 +253,13 @@ class Chain(Generic[R]):
         known = {row.id: row.hash for row in lines if row}
         table = {row.id: row.hash for row in rows}
         if None in lines:
-            yield Problem(0, "log-damaged", f"Line {lines.index(None) + 1} of {self.log} is not what was written.")
+            yield Problem(0, "log-damaged", f"Line {lines.index(None) + 1} of {self.log} has been altered.")
         if sorted(known) != [row.id for row in lines if row]:
-            yield Problem(0, "log-damaged", f"The lines of {self.log} are not in order, or there more than once.")
+            yield Problem(0, "log-damaged", f"The lines of {self.log} are out of order or repeated.")
         if gone := sorted(known.keys() - table.keys()):
             yield Problem(gone[0], "history-cut", f"{self._named(gone)} in {self.log}, but not in the database.")
         if other := sorted(number for number in known.keys() & table.keys() if known[number] != table[number]):
-            yield Problem(other[0], "history-cut", f"{self._named(other)} not the same in {self.log}.")
+            yield Problem(other[0], "history-cut", f"{self._named(other)} different in {self.log}.")
         last = max(known, default=0)
         late = [row.id for row in rows if row.id not in known and (row.id < last or row.time + _LAG_NS < changed)]
         if late and None not in lines:
@@ -275,9 +275,9 @@ class Chain(Generic[R]):
                 message = f"{self._say([(number + 1, row.id - 1)])} missing."
                 yield Problem(row.id, f"{self._noun}-missing", message)
             if row.previous != previous and (gone or row.id == number + 1):
-                yield Problem(row.id, "chain-broken", f"{self._named([row.id])} not bound to the one before.")
+                yield Problem(row.id, "chain-broken", f"{self._named([row.id])} not linked to the previous one.")
             if not self.is_whole(row):
-                yield Problem(row.id, f"{self._noun}-changed", f"{self._named([row.id])} not what was written.")
+                yield Problem(row.id, f"{self._noun}-changed", f"{self._named([row.id])} altered.")
             number, previous = row.id, row.hash
 
     def has_lost(self, rows: Iterable[R], number: int) -> bool:
@@ -317,7 +317,7 @@ class Chain(Generic[R]):
                 aside = free_name(os.path.join(self._state.directory, f"{self._table}.json"))
                 write_bytes(aside, self._lines(dropped), mode=0o600)
                 connection.executemany(f"DELETE FROM {self._table} WHERE id = ?", [(row.id,) for row in dropped])  # noqa: S608  names are ours
-                done.append(f"{self._named([row.id for row in dropped])} not what was written, and kept in {aside}.")
+                done.append(f"{self._named([row.id for row in dropped])} altered; a copy is in {aside}.")
             table = {row.id for row in rows} - {row.id for row in dropped}
             if back := [row for row in kept if row.id not in table]:
                 connection.executemany(self._insert, [tuple(row) for row in back])
@@ -342,7 +342,7 @@ class Chain(Generic[R]):
                 else:
                     os.rename(self.log, aside)
         write_bytes(self.log, self._lines(rows), mode=0o600)
-        yield f"{self.log} was written again" + (f"; what it was is kept as {aside}." if keep else ".")
+        yield f"{self.log} was rewritten" + (f"; the old file is kept as {aside}." if keep else ".")
 
     def _joined(self, rows: Sequence[R], logged: Sequence[R]) -> dict[int, R]:
         """One row for each number, out of the table and the log."""

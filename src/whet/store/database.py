@@ -250,7 +250,7 @@ class Database:
         connection.execute("PRAGMA foreign_keys = ON")
         if self.read_only:
             if version < len(self._schema.migrations):
-                raise _denied(self.path, "must be brought up to date but may only be read")
+                raise _denied(self.path, "needs an upgrade but is read-only")
             return
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute(f"PRAGMA synchronous = {'FULL' if self._durable else 'NORMAL'}")
@@ -355,7 +355,7 @@ def _is_read_only(path: str) -> bool:
 
 
 def _denied(path: str, why: str) -> FailedError:
-    hint = "Check who owns the file and its directory and that they are not read-only."
+    hint = "Check that you own the file and its directory, and that they are writable."
     return FailedError("permission-denied", f"The database {path} {why}.", hint=hint, path=path)
 
 
@@ -453,13 +453,14 @@ def _version(connection: sqlite3.Connection, schema: Schema, path: str) -> int:
             raise FailedError(
                 "state-foreign",
                 f"The database {path} belongs to another program (application id {application_id}).",
-                hint="Move the file away, or set WHET_HOME to another directory.",
+                hint="Move the file, or set WHET_HOME to another directory.",
                 path=path,
             )
     if version > len(schema.migrations):
         raise FailedError(
             "state-newer",
-            f"The database {path} was written by a newer Whet (version {version}, known is {len(schema.migrations)}).",
+            f"The database {path} was written by a newer Whet (version {version}; this one knows up to "
+            f"{len(schema.migrations)}).",
             hint="Update Whet, or set WHET_HOME to another directory.",
             path=path,
         )
@@ -529,7 +530,7 @@ def move_aside(path: str, *, keep: bool = False) -> str:
     """`keep`: where links can be made, the file itself also stays under its own name, to be replaced next."""
     parts = [part for part in ("", *COMPANIONS) if os.path.lexists(path + part)]
     if not parts:
-        hint = "Nothing has to be set aside."
+        hint = "There is nothing to move."
         raise NotFoundError("state-missing", f"There is no database {path}.", hint=hint, path=path)
     broken = free_name(path, parts=("", *COMPANIONS))
     with os_failures(path, doing="set aside"):

@@ -22,11 +22,11 @@ _FREE = "Free some space and try again."
 _KNOWN = {
     errno.ENOSPC: ("disk-full", "no space is left", _FREE),
     errno.EDQUOT: ("disk-full", "your quota is used up", "Delete files you do not need, or ask for a larger quota."),
-    errno.EFBIG: ("disk-full", "it would be larger than a file may be", "Raise the limit (`ulimit -f`)."),
+    errno.EFBIG: ("disk-full", "it would exceed the file size limit", "Raise the limit (`ulimit -f`)."),
     errno.EROFS: (
         "permission-denied",
-        "its file system is mounted for reading only",
-        "Mount it for writing, or use a directory elsewhere; WHET_HOME names that of Whet's state.",
+        "its file system is mounted read-only",
+        "Mount it read-write, or use another directory. WHET_HOME sets the directory for Whet's state.",
     ),
     errno.ENAMETOOLONG: (
         "",
@@ -34,17 +34,17 @@ _KNOWN = {
         "Choose a shorter name, or a directory higher up.",
     ),
     errno.EMFILE: ("", "too many files are open in this process", "Raise the limit (`ulimit -n`) and try again."),
-    errno.ENFILE: ("", "too many files are open on this machine", "End programs you do not need and try again."),
-    errno.ELOOP: ("", "its links lead in a circle, or it is a link where none may be", "Replace the link."),
-    errno.EIO: ("", "the disk reports an error", "Save what matters, and check the disk."),
+    errno.ENFILE: ("", "too many files are open on this machine", "Close programs you do not need and try again."),
+    errno.ELOOP: ("", "its links form a loop, or it is a link where links are not allowed", "Replace the link."),
+    errno.EIO: ("", "the disk reports an error", "Back up your data and check the disk."),
     errno.ENXIO: (
         "",
         "it is not a regular file",
-        "Move what is there away; `whet doctor --repair` does so in the place of a file that Whet keeps.",
+        "Move it, or run `whet doctor --repair` if it is one of Whet's own files.",
     ),
-    errno.ETXTBSY: ("", "it is a program that is running", "End the program and try again."),
-    errno.EISDIR: ("", "a directory is there", "Move the directory away and try again."),
-    errno.ENOTDIR: ("", "what should be a directory on the way to it is none", "Move that file away and try again."),
+    errno.ETXTBSY: ("", "it is a running program", "Stop the program and try again."),
+    errno.EISDIR: ("", "a directory has that name", "Move the directory and try again."),
+    errno.ENOTDIR: ("", "a part of its path is not a directory", "Move that file and try again."),
 }
 """By the system's number of an error: the code ("" for that of the caller), what is true, and what to do."""
 
@@ -59,20 +59,20 @@ def os_failure(error: OSError, path: str, *, doing: str = "write", other: str = 
     if error.errno in _KNOWN:
         code, problem, hint = _KNOWN[error.errno]
         if error.errno == errno.ENOSPC and _has_no_inodes(path):
-            problem = "its file system has no room for another file (no inodes)"
+            problem = "its file system has no free inodes"
             hint = "Delete files you do not need (`df -i` counts them) and try again."
         return FailedError(code or other, f"Cannot {doing} {path}: {problem}.", hint=hint, path=path)
     if error.errno in _DENIED:
         return FailedError(
             "permission-denied",
             f"Cannot {doing} {path}: {error.strerror or error}.",
-            hint=f"Check who owns {os.path.dirname(path) or path} and that it is not read-only.",
+            hint=f"Check that you own {os.path.dirname(path) or path} and that it is writable.",
             path=path,
         )
     return FailedError(
         other,
         f"Cannot {doing} {path}: {error.strerror or error}.",
-        hint="Check that the path exists and that its disk works, then try again.",
+        hint="Check the path and the disk, then try again.",
         path=path,
     )
 
@@ -123,11 +123,11 @@ def _sqlite_kind(extended: int) -> tuple[str, str, str]:
     if primary in (_SQLITE_CORRUPT, _SQLITE_FORMAT, _SQLITE_NOTADB):
         return "state-corrupt", "is damaged", "Run `whet doctor --repair`; it keeps the damaged file."
     if primary in (_SQLITE_BUSY, _SQLITE_LOCKED):
-        return "state-busy", "is in use by another process", "Try again when the other process has finished."
+        return "state-busy", "is in use by another process", "Try again when the other process is done."
     if primary == _SQLITE_FULL or extended == _SQLITE_IOERR_SHMSIZE:
-        return "disk-full", "cannot grow", _FREE
+        return "disk-full", "is out of space", _FREE
     if primary in (_SQLITE_READONLY, _SQLITE_PERM, _SQLITE_CANTOPEN, _SQLITE_AUTH):
-        hint = "Check who owns the file and its directory and that they are not read-only."
+        hint = "Check that you own the file and its directory, and that they are writable."
         return "permission-denied", "cannot be opened or written", hint
     return "state-failed", "failed", "Check free space, quota and the disk, then run `whet doctor`."
 

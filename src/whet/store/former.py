@@ -55,7 +55,7 @@ def _adopt_taps(path: str, target: sqlite3.Connection) -> list[str]:
         taps = [(name, str(tap["source"]), str(tap["added"])) for name, tap in document["taps"].items()]
         removed = [(str(name),) for name in document["removed"]]
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        return [f"it is no list of taps ({str(error) or type(error).__name__})"]
+        return [f"it is not a list of taps ({str(error) or type(error).__name__})"]
     target.executemany("INSERT OR IGNORE INTO taps VALUES (?, ?, ?)", taps)
     target.executemany("INSERT OR IGNORE INTO removed_taps VALUES (?)", removed)
     return []
@@ -66,7 +66,7 @@ def _adopt_sync(path: str, target: sqlite3.Connection) -> list[str]:
         document = _parse(path)
         made, directories = [*document["made"]], [*document["directories"]]
     except (ValueError, TypeError, KeyError, RecursionError) as error:
-        return [f"it is no record of what sync made ({str(error) or type(error).__name__})"]
+        return [f"it is not a sync record ({str(error) or type(error).__name__})"]
     rows = [*(("made", _dump(entry)) for entry in made), *(("directory", _dump(entry)) for entry in directories)]
     target.executemany("INSERT INTO synced (kind, entry) VALUES (?, ?)", rows)
     return []
@@ -176,7 +176,7 @@ def adopt(connection: sqlite3.Connection, directory: str, number: int) -> list[s
     for path in files:
         if lost := _copy(path, connection):
             message = f"{path} is damaged: {lost[0].rstrip('.')}."
-            hint = "Run `whet doctor --repair`: it saves what can still be read."
+            hint = "Run `whet doctor --repair` to save what can still be read."
             raise FailedError("state-corrupt", message, hint=hint, path=path)
     return files
 

@@ -48,7 +48,7 @@ def user_home(env: Mapping[str, str], platform: str = sys.platform) -> str:
     variable = "USERPROFILE" if platform == "win32" else "HOME"
     home = env.get(variable, "")
     if not home:
-        raise _no_home(f"{variable} is not set, so there is no home directory.", f"Set {variable}.")
+        raise _no_home(f"{variable} is not set, so Whet cannot find your home directory.", f"Set {variable}.")
     if platform == "win32":
         import ntpath
 
@@ -67,7 +67,7 @@ def _expanded(chosen: str, env: Mapping[str, str], platform: str) -> str:
     separators = "\\/" if platform == "win32" else "/"
     rest = chosen[1:]
     if rest and rest[0] not in separators:
-        raise _no_home(f"WHET_HOME is {chosen!r}, and only a plain ~ is understood there.")
+        raise _no_home(f"WHET_HOME is {chosen!r}; only a plain ~ is supported.")
     return f"{user_home(env, platform)}{separators[0]}{rest[1:]}"
 
 

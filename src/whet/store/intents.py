@@ -129,7 +129,7 @@ class Intents:
                             told.append(handler.finish(intent))
                     except WhetError as error:
                         if error.code != "lock-timeout":  # else its writer is alive
-                            told.append(f"{handler.describe(intent)} could not be settled: {error.message}")
+                            told.append(f"{handler.describe(intent)} could not be finished or undone: {error.message}")
                     except UNREADABLE:
-                        told.append(f"What was begun as {intent.id} cannot be read, and stays as it is.")
+                        told.append(f"The interrupted operation {intent.id} cannot be read; it stays as it is.")
         return tuple(sentence for sentence in told if sentence)

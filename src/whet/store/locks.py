@@ -155,8 +155,8 @@ class FileLock:
         by = f" by process {holder}" if holder else ""
         return FailedError(
             "lock-timeout",
-            f"{self._path} was still locked{by} after {self._timeout:g} s.",
-            hint="Wait for the other process to finish, or end it, and try again.",
+            f"{self._path} is still locked{by} after {self._timeout:g} seconds.",
+            hint="Wait for the other process to finish, or stop it, and try again.",
             path=self._path,
             holder=holder,
         )

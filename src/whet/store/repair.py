@@ -62,14 +62,14 @@ def examine_databases(directory: str) -> Iterator[Note]:
     path = os.path.join(directory, STATE_FILE)
     try:
         if problem := check_state(directory):
-            hint = "Run `whet doctor --repair`: it sets the file aside and saves what can still be read."
+            hint = "Run `whet doctor --repair`: it moves the file away and saves what can still be read."
             yield Note("state-corrupt", "error", problem, hint, path=path)
     except FailedError as error:
         yield Note.from_error(error, "error", path=path)
     path = os.path.join(directory, CACHE_FILE)
     try:
         if problem := check(path):
-            hint = "Run `whet doctor --repair`: it sets the file aside. Nothing is lost."
+            hint = "Run `whet doctor --repair`: it moves the file away. Nothing is lost."
             yield Note("cache-corrupt", "warning", problem, hint, path=path)
     except FailedError as error:
         yield Note("cache-unavailable", "info", error.message, error.hint, path=path)
@@ -85,7 +85,7 @@ def repair_databases(directory: str) -> Repaired:
     except FailedError as error:
         if error.code != "permission-denied":
             raise
-    sentence = f"Set the damaged cache aside as {set_aside(path)}; it is made again."
+    sentence = f"Moved the damaged cache to {set_aside(path)}; Whet rebuilds it."
     return repaired._replace(done=(*repaired.done, sentence))
 
 
@@ -119,7 +119,7 @@ def repair_state(directory: str) -> Repaired:
 
     def adopt(connection: sqlite3.Connection, directory: str, number: int) -> list[str]:
         files, gone = adopt_readable(connection, directory, number)
-        done.extend(f"Took over what could be read of {file}." for file in files)
+        done.extend(f"Recovered what could be read from {file}." for file in files)
         lost.extend(gone)
         return files
 
@@ -129,9 +129,9 @@ def repair_state(directory: str) -> Repaired:
         outcome = repair(path, schema, version=version)
         rows = sum(outcome.salvage.rows.values())
         if outcome.set_aside:
-            sentence = f"Set the damaged state database aside as {outcome.set_aside} and saved {rows} rows from it."
+            sentence = f"Moved the damaged state database to {outcome.set_aside} and recovered {rows} rows."
         else:
-            sentence = "The state database was missing; a new one was made."
+            sentence = "The state database was missing; Whet created a new one."
         done.insert(0, sentence)
         lost = [*([_ALL_LOST] if not rows else _without_chains(directory, outcome.salvage.lost)), *lost]
     else:
@@ -140,8 +140,8 @@ def repair_state(directory: str) -> Repaired:
 
 
 _ALL_LOST = (
-    "Nothing of the state database could be read. Skills that were disabled, pinned or trusted, proposals, feedback, "
-    "and connections have to be set again, or restored with `whet history restore`."
+    "The state database could not be read. Set disabled, pinned and trusted skills, proposals, feedback and "
+    "connections again, or restored with `whet history restore`."
 )
 
 
@@ -202,10 +202,10 @@ def salvage(broken_path: str, database: Database) -> Salvage:
             connection.execute("PRAGMA foreign_keys = ON")
     lost = [sentence for table in copied.values() for sentence in table.lost]
     if size_of(resolve(broken_path)) % page_size:
-        lost.append("the end of the file is cut off; rows there may be missing or wrong")
+        lost.append("the end of the file is truncated; rows there may be missing or wrong")
     for child, parent in sorted({(row[0], row[2]) for row in orphans}):
         count = sum((row[0], row[2]) == (child, parent) for row in orphans)
-        lost.append(f"{child}: {count} refer to rows of {parent} that are lost")
+        lost.append(f"{child}: {count} refer to lost rows of {parent}")
     rows = {name: copied[name].rows if name in copied else 0 for name in tables}
     return Salvage(rows, tuple(lost))
 

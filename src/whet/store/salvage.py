@@ -51,7 +51,7 @@ def copy_table(source: sqlite3.Connection, target: sqlite3.Connection, name: str
     except sqlite3.Error as error:
         return Copied(0, (f"{name}: nothing could be read ({error})",))
     if not table.columns:
-        return Copied(0, (f"{name}: the table is not there",))
+        return Copied(0, (f"{name}: the table is missing",))
     keep = _Keeper(target, table)
     gaps = list((_numbered if table.numbered else _keyed)(source, table, keep.add))
     return Copied(keep.rows, (*(f"{name}: {gap}" for gap in gaps), *keep.refusals()))
@@ -84,13 +84,13 @@ class _Keeper:
         if added:
             self.rows += 1
         elif self._target.execute(self._find, values).fetchone() is None:
-            self._refused.append(f"{row[0]!r}: another row has its place, or it breaks a rule of the table")
+            self._refused.append(f"{row[0]!r}: another row has the same key, or it breaks a rule of the table")
 
     def refusals(self) -> tuple[str, ...]:
         """One sentence for all rows that could be read but not kept."""
         if not self._refused:
             return ()
-        return (f"{self._table.name}: {len(self._refused)} could not be kept, the first is {self._refused[0]}",)
+        return (f"{self._table.name}: {len(self._refused)} could not be kept; the first is {self._refused[0]}",)
 
 
 def _table(source: sqlite3.Connection, target: sqlite3.Connection, name: str, there: str) -> _Table:

@@ -72,13 +72,13 @@ def test_the_record_is_proved(whet: Whet, tmp_path: Path) -> None:
     assert whet("guard", "log", "--verify").stderr == "Nothing has been decided yet.\n"
     whet("create", "one", "--description", "Does one. Use it.", "--body", "Do.\n")
     run = whet("guard", "log", "--verify")
-    assert (run.returncode, len(run.stdout), run.stderr) == (0, 65, "The record is whole: 1 record.\n")
+    assert (run.returncode, len(run.stdout), run.stderr) == (0, 65, "The record is intact: 1 record.\n")
     connection = sqlite3.connect(tmp_path / "state" / "state.db")
     with connection:
         connection.execute("UPDATE audit SET verdict = 'dangerous'")
     connection.close()
     run = whet("guard", "log", "--verify")
-    assert (run.returncode, run.stdout) == (1, "error: Record 1 is not what was written. [record-changed]\n")
+    assert (run.returncode, run.stdout) == (1, "error: Record 1 is altered. [record-changed]\n")
     codes = [entry["code"] for entry in answer(whet("doctor", "--json"))["report"]]
     assert "audit-not-whole" in codes
 
@@ -88,5 +88,5 @@ def test_a_damaged_record_is_repaired(whet: Whet, tmp_path: Path) -> None:
     (tmp_path / "state" / "state.db").write_bytes(b"not a database" * 400)
     assert "state-corrupt" in [entry["code"] for entry in answer(whet("doctor", "--json"))["report"]]
     assert whet("skill", "patch", "one", "--find", "Do.", "--replace", "Do it.").returncode == 4
-    assert "Set the damaged state database aside" in whet("doctor", "--repair").stderr
+    assert "Moved the damaged state database" in whet("doctor", "--repair").stderr
     assert whet("skill", "patch", "one", "--find", "Do.", "--replace", "Do it.").returncode == 0

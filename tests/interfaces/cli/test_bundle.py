@@ -92,7 +92,7 @@ def test_delete_says_where_the_file_is_kept(file: Path, whet: Callable[..., Comp
     assert (run.stdout, run.stderr) == ("", f"Release day is deleted; its file is kept as {file}.removed.\n")
     assert not file.exists() and file.with_name("release-day.yaml.removed").exists()
     assert whet("prompt", "bundle", "list").stderr == (
-        "No bundles yet.\nhint: `whet prompt bundle create NAME --skills A,B` makes one.\n"
+        "No bundles yet.\nhint: `whet prompt bundle create NAME --skills A,B` creates one.\n"
     )
 
 
@@ -102,7 +102,7 @@ def test_on_a_pipe_each_bundle_is_a_line(file: Path, whet: Callable[..., Complet
     run = whet("prompt", "bundle", "list")
     assert run.stdout == "Release day\ttag, ship, gone\tAll for a \\x1b[2J release.\n"
     assert run.stderr == (
-        f"{file.with_name('broken.yaml')}: error: broken.yaml was left out: it names no skills. [bundle-invalid]\n"
+        f"{file.with_name('broken.yaml')}: error: broken.yaml is left out: it names no skills. [bundle-invalid]\n"
     )
 
 
@@ -130,7 +130,7 @@ def test_here_is_the_trusted_project(file: Path, tmp_path: Path, whet: Callable[
     assert run.stdout == f"{tmp_path / '.agents' / 'bundles' / 'release-day.yaml'}\n"
     assert not file.exists()
     assert whet(*WORDS).stdout == f"{file}\n"
-    assert whet("prompt", "bundle", "list").stderr.endswith(" this one was left out. [bundle-duplicate]\n")
+    assert whet("prompt", "bundle", "list").stderr.endswith(" this one is left out. [bundle-duplicate]\n")
 
 
 @pytest.mark.parametrize(
@@ -139,9 +139,9 @@ def test_here_is_the_trusted_project(file: Path, tmp_path: Path, whet: Callable[
         (["show"], "The NAME to show is missing."),
         (["create"], "The NAME to create is missing."),
         (["create", "x"], "--skills is missing."),
-        (["list", "x"], "'x' is one argument too many."),
-        (["show", "x", "--here"], "--here is for create and delete only."),
-        (["odd"], "'odd' is none of list, show, create, delete."),
+        (["list", "x"], "'x' is an unexpected argument."),
+        (["show", "x", "--here"], "`--here` works only with create and delete."),
+        (["odd"], "'odd' is not one of list, show, create, delete."),
         ([], "ACTION is missing."),
     ],
 )

@@ -42,7 +42,7 @@ def test_create_prints_the_path_and_improves_in_place(home: Path, whet: Callable
     better = whet("new", "Deploy", "--body", "Push it twice.\n")
     assert printed(better) == (0, f"{path}\n", "Improved deploy to version 2.\n")
     same = whet("new", "deploy", "--body", "Push it twice.\n")
-    assert printed(same) == (0, f"{path}\n", "Nothing changes: the skill is so already.\n")
+    assert printed(same) == (0, f"{path}\n", "No change: the skill already says this.\n")
     assert os.listdir(path.parent) == ["deploy"]
 
 
@@ -161,7 +161,7 @@ def test_every_change_can_be_proposed_only(
     before = (deploy / "SKILL.md").read_bytes()
     run = whet(*words, "--stage")
     assert (run.returncode, run.stdout) == (0, "")
-    assert run.stderr.startswith("Proposal 1 waits: Writes are staged. `whet proposals approve 1` does it.\n")
+    assert run.stderr.startswith("Proposal 1 is waiting: Writes are staged. `whet proposals approve 1` applies it.\n")
     assert os.listdir(deploy.parent) == ["deploy"] and (deploy / "SKILL.md").read_bytes() == before
     proposed = answer(whet(*words, "--stage", "--json"))
     assert (proposed["staged"], proposed["proposal"], proposed["entry"]) == (True, 2, None)

@@ -72,7 +72,7 @@ def test_an_unchanged_text_changes_nothing(
 ) -> None:
     editor("path.with_name('SKILL.md~').write_text(text)")
     run = whet("edit", "thing")
-    said = "Nothing changes: the text is as it was.\n"
+    said = "No change: the text is the same.\n"
     assert (run.returncode, run.stdout, run.stderr) == (0, f"{thing}\n", said)
     told = answer(whet("edit", "thing", "--json"))
     assert told == {
@@ -128,7 +128,7 @@ def test_an_editor_that_fails_changes_nothing(
         *(4, "editor-failed", "Nothing was changed."),
         [],
     )
-    assert told["error"].endswith("ended with status 3.")
+    assert told["error"].endswith("exited with status 3.")
     editor("path.write_text('Half done.')\nsys.exit(1)")
     half = answer(whet("edit", "thing", "--json"))
     assert (half["code"], [half["kept"]]) == ("editor-failed", left(tmp_path))
@@ -152,7 +152,7 @@ def test_a_bundled_skill_becomes_a_proposal(
     editor("path.write_text(text + 'More.\\n', encoding='utf-8')")
     run = whet("edit", "commit-messages")
     assert (run.returncode, run.stdout, left(tmp_path)) == (0, "", [])
-    assert run.stderr.startswith("Proposal 1 waits: It ships with Whet. `whet proposals approve 1` does it.\n")
+    assert run.stderr.startswith("Proposal 1 is waiting: It ships with Whet. `whet proposals approve 1` applies it.\n")
     assert not (home / ".agents" / "skills" / "commit-messages").exists()
 
 

@@ -84,7 +84,7 @@ def test_nothing_was_changed_yet(skill: Callable[..., Path], whet: Callable[...,
         (["history"], "The history has no entries yet."),
         (["history", "thing"], "The history has no entries about thing."),
         (["history", "verify"], "The history has no entries yet."),
-        (["proposals", "list"], "Nothing waits."),
+        (["proposals", "list"], "There are no proposals."),
         (["learn", "usage"], "Nothing is recorded yet."),
         (["learn", "usage", "thing"], "Nothing is recorded about thing yet."),
     ):
@@ -113,7 +113,7 @@ def test_diff_of_the_last_and_of_any_versions(whet: Callable[..., CompletedProce
         whet("history", "diff", "deploy", "1").stdout,
     )
     same = whet("history", "diff", "deploy", "3")
-    assert (same.returncode, same.stdout, same.stderr) == (0, "", "There is no difference.\n")
+    assert (same.returncode, same.stdout, same.stderr) == (0, "", "The versions are the same.\n")
 
 
 def test_a_diff_has_colours_and_no_tricks() -> None:
@@ -168,7 +168,11 @@ def test_undoing_a_creation_says_that_the_skill_is_gone(home: Path, whet: Callab
 def test_the_history_proves_itself(tmp_path: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
     told = answer(whet("history", "verify", "--json"))
     run = whet("history", "verify")
-    assert (run.returncode, run.stdout, run.stderr) == (0, f"{told['lineage']}\n", "The history is whole: 3 entries.\n")
+    assert (run.returncode, run.stdout, run.stderr) == (
+        0,
+        f"{told['lineage']}\n",
+        "The history is intact: 3 entries.\n",
+    )
     assert told == {
         "success": True,
         "valid": True,
@@ -187,9 +191,9 @@ def test_the_history_proves_itself(tmp_path: Path, whet: Callable[..., Completed
     said = whet("history", "verify")
     assert (said.returncode, said.stdout.splitlines()[0]) == (
         1,
-        "entry 1: error: Entry 1 is not what was written. [entry-changed]",
+        "entry 1: error: Entry 1 is altered. [entry-changed]",
     )
-    assert said.stderr.startswith("The history is not whole: 3 entries, ")
+    assert said.stderr.startswith("The history is not intact: 3 entries, ")
 
 
 def test_proposals_wait_are_shown_and_decided(deploy: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
@@ -205,15 +209,15 @@ def test_proposals_wait_are_shown_and_decided(deploy: Path, whet: Callable[..., 
         "waits     Writes are staged.\n\n--- deploy/SKILL.md\n+++ deploy/SKILL.md\n"
     )
     assert one.stdout.endswith("-Three.\n+Four.\n")
-    assert one.stderr == "hint: `whet proposals approve 1` does it, `whet proposals reject 1` does not.\n"
+    assert one.stderr == "hint: `whet proposals approve 1` applies it; `whet proposals reject 1` rejects it.\n"
     approved = whet("proposals", "approve", "1")
-    assert (approved.returncode, approved.stdout, approved.stderr) == (0, "", "Proposal 1 is done (entry 4).\n")
+    assert (approved.returncode, approved.stdout, approved.stderr) == (0, "", "Applied proposal 1 (entry 4).\n")
     assert body(deploy) == "Four.\n"
     stale = whet("proposals", "approve", "2", "--json")
     assert (stale.returncode, answer(stale)["code"], body(deploy)) == (1, "proposal-stale", "Four.\n")
     assert whet("edit", "deploy", "--body", "Six.\n", "--stage").returncode == 0
     rejected = whet("proposals", "reject", "3", "--reason", "No.")
-    assert (rejected.returncode, rejected.stdout, rejected.stderr) == (0, "", "Proposal 3 is rejected.\n")
+    assert (rejected.returncode, rejected.stdout, rejected.stderr) == (0, "", "Rejected proposal 3.\n")
     assert answer(whet("proposals", "list", "--json")) == {"success": True, "proposals": [], "count": 0}
     assert answer(whet("proposals", "approve", "3", "--json"))["code"] == "proposal-decided"
 
@@ -238,7 +242,7 @@ def test_usage_is_imported_and_told(tmp_path: Path, whet: Callable[..., Complete
     file.write_text(json.dumps(records), encoding="utf-8")
     run = whet("learn", "usage", "--import", str(file))
     assert (run.returncode, run.stdout) == (0, "")
-    assert run.stderr == ("Took over the counts of 1 skill.\nLeft out odd: view_count is -1, which is not a count.\n")
+    assert run.stderr == ("Imported the counts of 1 skill.\nLeft out odd: view_count is -1, which is not a count.\n")
     again = answer(whet("learn", "usage", "--import", str(file), "--json"))
     assert (again["imported"], [item["skill"] for item in again["skipped"]], again["report"]) == (0, ["odd"], [])
     assert whet("learn", "usage").stdout == f"deploy\t3\t2\t1\t0\t0\t0\t{TIME}\n"

@@ -27,8 +27,8 @@ def root(skill: Callable[..., Path], tmp_path: Path) -> Path:
 
 def reserved(root: Path) -> str:
     return (
-        f"{root / 'help' / 'SKILL.md'}: warning: /help belongs to the client, so the skill 'help' has no slash "
-        "command. Type /skill help, or rename it. [command-reserved]\n"
+        f"{root / 'help' / 'SKILL.md'}: warning: /help is a command of the client, so the skill 'help' has no slash "
+        f"command. Type /skill help, or rename it. [command-reserved]\n"
     )
 
 

@@ -29,8 +29,8 @@ def repo(skill: Callable[..., Path], tmp_path: Path) -> Path:
 
 def test_trust_is_given_listed_and_taken_back(repo: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
     assert whet("list").stderr == "1 project skill waiting for trust (`whet guard trust`).\n"
-    assert whet("guard", "trust").stderr == f"{repo} is trusted now: 1 skill (theirs).\n"
-    assert whet("guard", "trust").stderr == f"{repo} was trusted already: 1 skill (theirs).\n"
+    assert whet("guard", "trust").stderr == f"{repo} is now trusted: 1 skill (theirs).\n"
+    assert whet("guard", "trust").stderr == f"{repo} was already trusted: 1 skill (theirs).\n"
     listed = answer(whet("guard", "trust", "--list", "--json"))["trusted"]
     assert [(item["path"], item["identity"]) for item in listed] == [(str(repo), str(repo / ".git"))]
     assert whet("guard", "trust", "--list").stdout == f"{'SINCE':<20}  PATH\n{listed[0]['since']}  {repo}\n"
@@ -62,13 +62,13 @@ def test_trust_can_be_taken_from_a_repository_that_is_gone(
 
 def test_a_skill_is_switched_off_and_on(skill: Callable[..., Path], whet: Callable[..., CompletedProcess[str]]) -> None:
     skill("mine")
-    undo = "hint: `whet skill enable mine` takes it back.\n"
-    assert whet("skill", "disable", "mine").stderr == f"mine is not offered any more.\n{undo}"
-    assert whet("skill", "disable", "mine").stderr == f"mine was switched off already.\n{undo}"
+    undo = "hint: `whet skill enable mine` enables it again.\n"
+    assert whet("skill", "disable", "mine").stderr == f"mine is disabled.\n{undo}"
+    assert whet("skill", "disable", "mine").stderr == f"mine was already disabled.\n{undo}"
     assert "mine" not in whet("list").stdout
     assert "mine\tDoes one thing.\thidden: disabled\n" in whet("list", "--all").stdout
-    assert whet("skill", "enable", "mine").stderr == "mine is offered again.\n"
-    assert whet("skill", "enable", "mine").stderr == "mine was not switched off.\n"
+    assert whet("skill", "enable", "mine").stderr == "mine is enabled.\n"
+    assert whet("skill", "enable", "mine").stderr == "mine was not disabled.\n"
     assert "mine\t" in whet("list").stdout
 
 
@@ -87,7 +87,7 @@ def test_switched_off_elsewhere_is_said(
     (tmp_path / "state").mkdir()
     (tmp_path / "state" / "config.toml").write_text('disabled = ["mine"]\n', encoding="utf-8")
     whet("skill", "disable", "mine")
-    assert whet("skill", "enable", "mine").stderr.endswith("hint: It is still switched off by config.toml.\n")
+    assert whet("skill", "enable", "mine").stderr.endswith("hint: It is still disabled by config.toml.\n")
 
 
 def test_roots_tell_what_was_found_where(
@@ -101,7 +101,7 @@ def test_roots_tell_what_was_found_where(
         ["project", "agents", "1", "not", "trusted", str(repo / ".agents" / "skills")],
         ["user", "agents", "1", "trusted", str(home / ".agents" / "skills")],
     ]
-    assert run.stderr == "hint: Look at the project's skills, then run `whet guard trust`.\n"
+    assert run.stderr == "hint: Read the project's skills, then run `whet guard trust`.\n"
     first = answer(whet("clients", "roots", "--json"))["roots"][0]
     assert (first["scope"], first["client"], first["path"], first["exists"], first["trusted"], first["skills"]) == (
         "project",

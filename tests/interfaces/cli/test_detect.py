@@ -91,31 +91,31 @@ def test_a_terminal_gets_the_decision_and_the_evidence() -> None:
     assert (screen.messages, screen.hints) == (["One."], ["Two."])
     empty = Screen(tty=True, colour=False, columns=80)
     render(NONE, empty, Namespace())
-    assert empty.text() == "none  no skill should come up\n"
-    assert empty.hints == ["Nearest: git (12%). `whet find` shows more; `whet learn feedback` teaches."]
+    assert empty.text() == "none  no skill should trigger\n"
+    assert empty.hints == ["Nearest: git (12%). `whet find` shows more; `whet learn feedback` improves matching."]
     far = Screen(tty=True, colour=False, columns=80)
     render(NONE._replace(confidence=0.004), far, Namespace())
     assert far.hints == []
 
 
-HIDDEN = Note("explicit-only", "info", "Only a person may.", "Ask for it: /git.")
+HIDDEN = Note("explicit-only", "info", "Only a person may.", "Type /git.")
 
 
 @pytest.mark.parametrize(
     ("change", "place"),
     [
-        ({}, ["rank 2", "backport comes up instead", "it takes 22% to be offered and 85% to come up by itself"]),
+        ({}, ["rank 2", "backport triggers instead", "it needs 22% to be offered and 85% to trigger automatically"]),
         (
             {"level": "may"},
-            ["rank 2", "backport comes first", "it takes 22% to be offered and 85% to come up by itself"],
+            ["rank 2", "backport ranks first", "it needs 22% to be offered and 85% to trigger automatically"],
         ),
         (
             {"instead": None},
-            ["rank 2", "backport (97%) ranks before it", "it takes 22% to be offered and 85% to come up by itself"],
+            ["rank 2", "backport (97%) ranks before it", "it needs 22% to be offered and 85% to trigger automatically"],
         ),
         (
             {"instead": None, "ahead": None, "rank": None, "hidden": HIDDEN},
-            ["nothing in the message speaks for it", "it is not offered: Only a person may. Ask for it: /git."],
+            ["nothing in the message points to it", "it is not offered: Only a person may. Type /git."],
         ),
         ({"instead": None, "ahead": None, "rank": 1, "level": "must"}, ["rank 1"]),
     ],
@@ -127,7 +127,7 @@ def test_why_a_skill_does_not_come_up(change: dict[str, Any], place: list[str]) 
         render(NONE._replace(about=about), screen, Namespace())
     reasons = ["words: branch", "against it: it says it is not for 'fix'", *place]
     assert screens[0].text() == (
-        f"none  no skill should come up\n\ngit  12%  {about.level}\n"
+        f"none  no skill should trigger\n\ngit  12%  {about.level}\n"
         + "".join(f"      {reason}\n" for reason in reasons)
     )
     assert screens[1].text() == f"none\t\t0.1200\t\nabout\tgit\t0.1200\t{'; '.join(reasons)}\n"

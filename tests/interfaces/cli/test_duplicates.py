@@ -46,7 +46,7 @@ def test_nothing_need_be_said() -> None:
         (["--threshold", "nan"], "--threshold: 'nan' is not above 0 and up to 1."),
         (["--threshold", "1.5"], "--threshold: '1.5' is not above 0 and up to 1."),
         (["--limit", "0"], "--limit: '0' is not above zero."),
-        (["a", "b"], "'b' is one argument too many."),
+        (["a", "b"], "'b' is an unexpected argument."),
     ],
 )
 def test_what_makes_no_sense(words: list[str], message: str) -> None:
@@ -90,11 +90,11 @@ def test_pairs_below_the_usual_threshold_are_alike_and_no_more(
 
 def test_nothing_found_and_what_could_not_be_read() -> None:
     shown = screen(tty=True)
-    note = Note("skill-gone", "warning", "It is not there any more.", skill="gone")
+    note = Note("skill-gone", "warning", "It no longer exists.", skill="gone")
     render(ANSWER._replace(pairs=(), report=(note,)), shown, options())
     assert shown.text() == ""
     assert shown.messages == [
-        "gone is judged by its name and description: It is not there any more.",
+        "gone is judged by its name and description: It no longer exists.",
         "0 near-duplicate pairs among 12 skills.",
     ]
     assert shown.hints == []

@@ -70,7 +70,7 @@ def test_a_program_gets_lines() -> None:
         "t.json: info: [3] has none. Add. [case-unlabelled]",
         "Suggestion for pdf: say 'stamp' (in 2 messages; tried: 1.5 more right answers, an offer counting half)",
         "Suggestion for pdf: do not use for 'bath' (in 1 message; not tried)",
-        "7 messages: comes up by itself with precision 0.67 and recall 0.40, is offered with 0.67 and 0.80.",
+        "7 messages: triggers automatically with precision 0.67 and recall 0.40; is offered with 0.67 and 0.80.",
     ]
 
 
@@ -107,7 +107,7 @@ def test_a_missed_minimum_is_said_at_the_end() -> None:
         "Below the minimum: the recall of pdf is 0.75, not 0.90; the recall of all skills together is 0.80, not 0.90. "
         "[below-minimum]"
     )
-    assert screen.hints == ["Run it with --suggest, and look at what was missed, falsely brought up and stolen."]
+    assert screen.hints == ["Run again with `--suggest`, and look at the missed, false and stolen messages."]
 
 
 def test_a_library_without_evals() -> None:
@@ -121,13 +121,13 @@ def test_a_library_without_evals() -> None:
 def test_a_file_without_a_usable_row() -> None:
     screen = Screen(tty=True, colour=False, columns=80)
     report = answer().to_json()["report"]
-    error = InvalidError("not-trigger-evals", "t.json has no row that can be used.", hint="Write some.", report=report)
+    error = InvalidError("not-trigger-evals", "t.json has no usable rows.", hint="Write some.", report=report)
     render_unusable(error, screen, options("--file", "t.json"))
     assert (screen.text(), screen.messages, screen.hints) == (
         "",
         [
             "t.json: info: [3] has none. Add. [case-unlabelled]",
-            "t.json has no row that can be used. [not-trigger-evals]",
+            "t.json has no usable rows. [not-trigger-evals]",
         ],
         ["Write some."],
     )

@@ -470,7 +470,7 @@ def test_a_mistake_of_ours_is_said_without_a_traceback(
 
     monkeypatch.setattr(Library, "skills", broken)
     run = whet("list", "--json")
-    hint = "This is a mistake in Whet. Run it again with WHET_TRACEBACK=1 and report what it prints."
+    hint = "This is a bug in Whet. Run the command again with WHET_TRACEBACK=1 and report the output."
     message = "Something went wrong inside Whet (KeyError: 'x')."
     assert (run.returncode, run.stderr) == (4, "")
     assert document(run) == {"success": False, "error": message, "code": "internal-error", "hint": hint}

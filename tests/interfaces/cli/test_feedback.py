@@ -36,18 +36,18 @@ def options(*words: str) -> Namespace:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["pdf", "Fill it"], "Give one of --fits, --does-not-fit, --none, --forget and --list."),
+        (["pdf", "Fill it"], "Use one of `--fits`, `--does-not-fit`, `--none`, `--forget` and `--list`."),
         (
             ["pdf", "Fill it", "--fits", "--does-not-fit"],
-            "Give one of --fits, --does-not-fit, --none, --forget and --list.",
+            "Use one of `--fits`, `--does-not-fit`, `--none`, `--forget` and `--list`.",
         ),
         (["--fits"], "NAME is missing."),
         (["--forget"], "NAME is missing."),
         (["pdf", "--does-not-fit"], "MESSAGE is missing."),
-        (["pdf", "Fill it", "--list"], "'Fill it' is one argument too many."),
+        (["pdf", "Fill it", "--list"], "'Fill it' is an unexpected argument."),
         (["--none"], "MESSAGE is missing."),
-        (["--none", "Fill it", "--fits"], "--none goes with --forget and --list only."),
-        (["--none", "Fill it", "--list"], "'Fill it' is one argument too many."),
+        (["--none", "Fill it", "--fits"], "`--none` works only with `--forget` and `--list` here."),
+        (["--none", "Fill it", "--list"], "'Fill it' is an unexpected argument."),
     ],
 )
 def test_what_does_not_go_together(words: list[str], message: str) -> None:
@@ -61,11 +61,11 @@ def test_what_does_not_go_together(words: list[str], message: str) -> None:
     ("render", "answer", "sentence"),
     [
         (render_noted, NOTED, "Noted; pdf has 1 example, 0 counterexamples."),
-        (render_noted, NOTED._replace(changed=False), "Known already; pdf has 1 example, 0 counterexamples."),
-        (render_forgotten, Forgotten("pdf", 3, 1, 0), "Forgot 3 remarks; pdf has 1 example, 0 counterexamples."),
+        (render_noted, NOTED._replace(changed=False), "Already known; pdf has 1 example, 0 counterexamples."),
+        (render_forgotten, Forgotten("pdf", 3, 1, 0), "Removed 3 remarks; pdf has 1 example, 0 counterexamples."),
         (render_noted, NOTED._replace(name=None, counterexamples=2), "Noted; 2 messages for no skill."),
-        (render_forgotten, Forgotten(None, 1, 0, 0), "Forgot 1 remark; 0 messages for no skill."),
-        (render_remarks, Remarks(()), "Nothing was said yet."),
+        (render_forgotten, Forgotten(None, 1, 0, 0), "Removed 1 remark; 0 messages for no skill."),
+        (render_remarks, Remarks(()), "There is no feedback yet."),
     ],
 )
 def test_a_sentence(render: Callable[[Any, Screen, Namespace], None], answer: Any, sentence: str) -> None:
@@ -122,10 +122,10 @@ def test_several_words_or_standard_input_are_one_message(
     assert json.loads(whet("learn", "feedback", "--none", "--list", "--json").stdout)["feedback"] == listed[:1]
     assert whet("learn", "feedback", "ship", "now", "--fits").stderr == (
         "Noted; ship has 1 example, 0 counterexamples.\n"
-        "ship does not come up by itself, whatever is said: It says that only a person may invoke it.\n"
-        "hint: Ask for it: /ship.\n"
+        "ship never triggers automatically, whatever the feedback: Only a person may invoke it.\n"
+        "hint: Type /ship.\n"
     )
     assert (
         whet("learn", "feedback", "--none", "sing", "to me", "--forget").stderr
-        == "Forgot 1 remark; 0 messages for no skill.\n"
+        == "Removed 1 remark; 0 messages for no skill.\n"
     )

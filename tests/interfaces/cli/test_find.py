@@ -85,11 +85,11 @@ def test_a_terminal_gets_a_table_that_fits(columns: int) -> None:
             "               branch, \\x1b[31mred, and\n"
             "               many more than fit in one\n"
             "               line here\n"
-            "x         5%   only when asked for\n",
+            "x         5%   only on request\n",
             80: "SKILL     FIT  WHY\n"
             "backport  93%  matched trigger 'backport'; words: fix, branch, \\x1b[31mred, and\n"
             "               many more than fit in one line here\n"
-            "x         5%   only when asked for\n",
+            "x         5%   only on request\n",
         }[columns]
     )
     assert (screen.messages, screen.hints) == (["One.", "Three."], ["Two."])
@@ -114,7 +114,12 @@ def test_where_nothing_fits_well_that_is_said() -> None:
     assert screen.text() == "x\t0.0300\tone\ny\t0.0100\t\n"
     assert (screen.messages, screen.hints) == (
         ["No skill fits well."],
-        ["`whet list` shows every skill, `whet find --everywhere` looks for others, `whet learn feedback` teaches."],
+        [
+            (
+                "`whet list` shows every skill, `whet find --everywhere` looks for others, "
+                "`whet learn feedback` improves matching."
+            )
+        ],
     )
 
 
@@ -129,7 +134,7 @@ def test_an_index_for_a_message_lists_what_fits(whet: Callable[..., CompletedPro
     run = whet("prompt", "index", "--for", "draw a chart from this csv file", "--limit", "1", "--no-rules")
     assert run.stdout.splitlines()[0] == "▸ charts: Draws charts from a CSV file."
     empty = whet("prompt", "index", "--for", "")
-    assert (empty.returncode, empty.stderr) == (2, "error: The message is empty.\nhint: Give the words of the user.\n")
+    assert (empty.returncode, empty.stderr) == (2, "error: The message is empty.\nhint: Pass the user's words.\n")
     small = whet(
         "prompt", "index", "--for", "draw a chart from this csv file", "--budget", "80", "--no-rules", "--json"
     )

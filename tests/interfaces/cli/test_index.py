@@ -85,7 +85,7 @@ def test_a_budget_for_nothing_and_nothing_for_a_budget(
 ) -> None:
     small = whet("prompt", "index", "--root", root, "--tokens", "1")
     assert (small.returncode, small.stdout) == (0, "")
-    assert small.stderr == "The budget is too small for any index; 2 skills not listed.\nhint: Give a larger one.\n"
+    assert small.stderr == "The budget is too small for any index; 2 skills not listed.\nhint: Use a larger budget.\n"
     (tmp_path / "empty").mkdir()
     empty = whet("prompt", "index", "--root", str(tmp_path / "empty"))
     assert (empty.returncode, empty.stdout) == (0, "")
@@ -125,7 +125,7 @@ def test_a_program_can_parse_what_it_asked_for(root: str, whet: Callable[..., Co
         (("--budget", "9" * 20), f"--budget: '{'9' * 20}' has too many digits."),
         (("--budget", "10.5"), "--budget: '10.5' is not a whole number."),
         (("--budget", "0"), "--budget: '0' is not above zero."),
-        (("--budget", "9", "--tokens", "9"), "A budget in characters and one in tokens are both given."),
+        (("--budget", "9", "--tokens", "9"), "A budget in characters and a budget in tokens exclude each other."),
     ],
 )
 def test_a_budget_that_makes_no_sense_is_refused(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def transcript(tmp_path: Path) -> str:
-    """A session with an error that is got over."""
+    """A session with an error that is overcome."""
     rows: list[dict[str, Any]] = [{"role": "user", "content": "Generate the client from openapi.yaml."}]
     commands = [
         ("openapi-generator generate -i openapi.yaml", "Exit code 1\nerror: missing required option -g"),
@@ -37,7 +37,7 @@ def test_a_file_becomes_a_proposal_that_can_be_approved(
 ) -> None:
     told = whet("learn", "sessions", transcript)
     assert (told.returncode, told.stdout.split("\t")[1:4]) == (0, ["create", "generate-client", "1"])
-    assert "`whet proposals list` shows what is proposed; `whet proposals approve ID` does it." in told.stderr
+    assert "`whet proposals list` shows the proposals; `whet proposals approve ID` applies one." in told.stderr
     assert whet("proposals", "approve", "1").returncode == 0
     assert "openapi-generator" in whet("show", "generate-client").stdout
 
@@ -50,7 +50,7 @@ def test_a_dry_run_shows_the_skill(whet: Callable[..., CompletedProcess[str]], t
 
 def test_without_sessions_there_is_nothing_to_do(whet: Callable[..., CompletedProcess[str]]) -> None:
     told = whet("learn", "sessions")
-    assert (told.returncode, told.stdout, told.stderr) == (0, "", "No session waits.\n")
+    assert (told.returncode, told.stdout, told.stderr) == (0, "", "No session is waiting.\n")
     answer = json.loads(whet("learn", "sessions", "--json").stdout)
     assert (answer["success"], answer["sessions"], answer["left"]) == (True, [], 0)
 
@@ -64,9 +64,9 @@ def test_one_bad_file_among_several_is_told_of(whet: Callable[..., CompletedProc
 @pytest.mark.parametrize(
     ("words", "error"),
     [
-        (("--write", "--dry-run"), "Give --write or --dry-run, not both."),
-        (("--model", "openai:x", "--no-model"), "Give --model or --no-model, not both."),
-        (("--waiting", "codex:x"), "Give --waiting or anything else, not both."),
+        (("--write", "--dry-run"), "Use --write or --dry-run, not both."),
+        (("--model", "openai:x", "--no-model"), "Use --model or --no-model, not both."),
+        (("--waiting", "codex:x"), "`--waiting` takes no other options."),
     ],
 )
 def test_what_does_not_go_together(

@@ -65,7 +65,7 @@ def test_the_document(root: Path, whet: Callable[..., CompletedProcess[str]]) ->
         "count": 2,
         "total": 2,
         "next": None,
-        "hint": "Open one with its name to read its instructions.",
+        "hint": "Open a skill by name to read its instructions.",
         "hidden": 1,
     }
 
@@ -90,7 +90,7 @@ def test_all_names_the_reason(root: Path, whet: Callable[..., CompletedProcess[s
 def test_pages_lead_to_each_other(root: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
     seen, words = [], ["--root", str(root), "--limit", "2"]
     page = answer(whet, *words)
-    assert whet("list", *words).stderr.startswith("2 of 4; more with --cursor 'hostile'.\n")
+    assert whet("list", *words).stderr.startswith("2 of 4; see more with --cursor 'hostile'.\n")
     while True:
         seen += [skill["name"] for skill in page["skills"]]
         if page["next"] is None:
@@ -102,7 +102,7 @@ def test_pages_lead_to_each_other(root: Path, whet: Callable[..., CompletedProce
 def test_nothing_to_list_says_what_to_do(tmp_path: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
     (tmp_path / "empty").mkdir()
     run = whet("--root", str(tmp_path / "empty"), "list")
-    assert (run.returncode, run.stdout, run.stderr) == (0, "", "No skills yet. `whet new NAME` makes one.\n")
+    assert (run.returncode, run.stdout, run.stderr) == (0, "", "No skills yet. `whet new NAME` creates one.\n")
     missing = whet("--root", str(tmp_path / "typo"), "list")
     assert missing.stderr.endswith(f"The root {tmp_path / 'typo'} does not exist.\n")
 

@@ -23,7 +23,9 @@ def test_a_new_skill_goes_to_the_persons_own(home: Path, whet: Callable[..., Com
     run = whet("new", "my-skill")
     file = home / ".agents" / "skills" / "my-skill" / "SKILL.md"
     assert (run.returncode, run.stdout) == (0, f"{file}\n")
-    assert run.stderr.startswith("Fill in what is marked TODO.\nhint: Then run `whet skill validate --profile quality ")
+    assert run.stderr.startswith(
+        "Fill in the parts marked TODO.\nhint: Then run `whet skill validate --profile quality "
+    )
     assert "name: my-skill\n" in file.read_text(encoding="utf-8") and "\n# My skill\n" in file.read_text(
         encoding="utf-8"
     )
@@ -65,7 +67,7 @@ def test_here_means_the_repository(tmp_path: Path, whet: Callable[..., Completed
     (tmp_path / ".git").mkdir()
     run = whet("new", "x", "--here")
     assert run.stdout == f"{tmp_path}/.agents/skills/x/SKILL.md\n"
-    assert run.stderr.endswith("The project has to be trusted once (`whet guard trust`).\n")
+    assert run.stderr.endswith("Trust the project once with `whet guard trust`.\n")
 
 
 def test_a_new_skill_overwrites_nothing(skill: Callable[..., Path], whet: Callable[..., CompletedProcess[str]]) -> None:
@@ -120,7 +122,7 @@ def test_packing_again_replaces_only_the_same_skill(
     run = whet("skill", "pack", "other", "-o", "mine.skill")
     assert (run.returncode, run.stderr.splitlines()[0]) == (
         1,
-        "error: mine.skill exists and is not an archive of other.",
+        "error: mine.skill already exists and is not an archive of other.",
     )
 
 
@@ -130,7 +132,7 @@ def test_a_skill_that_breaks_the_format_is_packed_with_a_warning(
     skill("odd", extra="nonsense: true\n")
     run = whet("skill", "pack", "odd")
     assert run.returncode == 0
-    assert "hint: The skill breaks the format; `whet skill validate` tells how." in run.stderr
+    assert "hint: The skill does not follow the format, and strict clients refuse it;" in run.stderr
 
 
 def test_unpacking_replaces_only_when_told_to(

@@ -61,7 +61,7 @@ def test_words_and_what_they_mean(words: list[str], expected: dict[str, object])
         (["a", "--limit"], "usage", "--limit: a value is missing."),
         (["a", "--limit", "x"], "usage", "--limit: 'x' is not a whole number."),
         (["a", "--limit", "9" * 30], "usage", f"--limit: '{'9' * 30}' has too many digits."),
-        (["a", "--mode", "odd"], "usage", "--mode: 'odd' is none of fast, slow."),
+        (["a", "--mode", "odd"], "usage", "--mode: 'odd' is not one of fast, slow."),
         (["a", "--all=3"], "usage", "--all: ignored explicit argument '3'."),
         (["a", "--al"], "unknown-option", "whet try has no option --al."),
         (["a", "--nope=3"], "unknown-option", "whet try has no option --nope."),
@@ -86,7 +86,7 @@ def test_an_argument_too_many_is_refused() -> None:
     assert made.read([]).name is None
     with pytest.raises(UsageError) as caught:
         made.read(["a", "b"])
-    assert caught.value.message == "'b' is one argument too many."
+    assert caught.value.message == "'b' is an unexpected argument."
 
 
 def test_an_argument_with_choices_takes_only_these() -> None:
@@ -95,7 +95,7 @@ def test_an_argument_with_choices_takes_only_these() -> None:
     assert made.read(["zsh"]).shell == "zsh"
     with pytest.raises(UsageError) as caught:
         made.read(["cmd"])
-    assert caught.value.message == "'cmd' is none of bash, zsh."
+    assert caught.value.message == "'cmd' is not one of bash, zsh."
 
 
 def test_words_behind_two_hyphens_can_be_kept_apart() -> None:
@@ -130,14 +130,14 @@ def test_the_help_is_the_same_everywhere() -> None:
         "  -o, --output FILE       Where.\n"
         "  --all                   Everything.\n\n"
         "Everywhere:\n"
-        "  --root DIR              Use exactly this skill root; may be given more than once.\n"
-        "  --project DIR           Look for project skills from here instead of the working directory.\n"
-        "  --json                  Answer with one JSON document.\n"
-        "  -q, --quiet             Say nothing on standard error but errors.\n"
+        "  --root DIR              Use exactly this skill root; can be repeated.\n"
+        "  --project DIR           Look for project skills here instead of in the working directory.\n"
+        "  --json                  Print one JSON document.\n"
+        "  -q, --quiet             Print only errors on standard error.\n"
         "  -v, --verbose           Show more.\n"
         "  --no-input              Never ask a question.\n"
         "  --version               Print the version.\n"
-        "  -h, --help              Explain the command.\n"
+        "  -h, --help              Show this help.\n"
     )
 
 
@@ -156,6 +156,6 @@ def test_an_amount_is_above_zero() -> None:
 
 
 def test_an_empty_argument_is_named_and_explained(whet: Callable[..., CompletedProcess[str]]) -> None:
-    hint = "hint: Give one, or leave it out. A variable of the shell that is not set becomes an empty argument.\n"
+    hint = "hint: Pass a value, or leave it out. An unset shell variable becomes an empty argument.\n"
     for words, metavar in ((["show", ""], "NAME|SOURCE"), (["install", ""], "SOURCE"), (["unpack", " "], "FILE")):
         assert whet(*words).stderr == f"error: {metavar} is empty.\n{hint}", words

@@ -32,7 +32,7 @@ def test_the_table_says_where_each_cell_comes_from(whet: Whet, tmp_path: Path) -
         "builtin\tallow\tallow\tallow\ntrusted\tallow\tallow\tblock\ncommunity\tallow\tblock\tblock\n"
         "agent-created\tallow\tallow\task\norg\tallow\tallow\tblock\nlocal\tallow\tallow\task\n"
     )
-    assert run.stderr == "The policy is as Whet comes.\n"
+    assert run.stderr == "The policy is the default.\n"
     config(tmp_path, '[policy.community]\ncaution = "ask"\n')
     run = whet("guard", "policy", "show")
     assert "community\tallow\task (config.toml)\tblock\n" in run.stdout

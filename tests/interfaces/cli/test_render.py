@@ -119,7 +119,7 @@ def test_what_is_missing_and_worth_knowing_is_said(
         [
             "Not loaded: There is no skill 'gone'. [skill-not-found]",
             "Not loaded: There is no skill 'lost'. [skill-not-found]",
-            "warning: The argument 'who' was not given; $who is left empty. [argument-not-given]",
+            "warning: The argument 'who' is missing; $who is left empty. [argument-not-given]",
             "hint: `whet list` shows every skill.",
         ],
     )

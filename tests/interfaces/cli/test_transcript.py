@@ -48,7 +48,7 @@ def test_every_event_is_a_line_and_secrets_are_hidden(whet: Callable[..., Comple
         "result\tBash\tTo example.com:shop.git\n"
         "assistant\t\tPushed.\n"
     )
-    assert told.stderr.splitlines()[0] == "markdown session: 4 events, 1 call of tools, 0 failed."
+    assert told.stderr.splitlines()[0] == "markdown session: 4 events, 1 call to tools, 0 failed."
     assert "[transcript-secrets-hidden]" in told.stderr
 
 
@@ -69,7 +69,7 @@ def test_standard_input_is_read_like_a_file(
 
     read, nothing = piped(SESSION), piped("nothing")
     assert (read.returncode, read.stdout) == (0, whet("learn", "transcript", session).stdout)
-    assert nothing.stderr.splitlines()[0] == ("error: Standard input is not a transcript: nobody speaks in it.")
+    assert nothing.stderr.splitlines()[0] == ("error: Standard input is not a transcript: it has no speakers.")
 
 
 def test_the_arguments_of_a_tool_that_is_not_known_are_shown(

@@ -43,7 +43,7 @@ def test_the_document(bad: Path, whet: Callable[..., CompletedProcess[str]]) -> 
 def test_a_finding_is_a_line_to_jump_to(bad: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
     run = whet("skill", "validate", "bad")
     assert run.stdout.startswith(f"{bad}/SKILL.md:3: error: ") and run.stdout.endswith(f"{bad}: not valid\n")
-    assert run.stderr == "1 skill: 1 error, 0 warnings, 0 info.\nhint: 1 can be fixed with --fix.\n"
+    assert run.stderr == "1 skill: 1 error, 0 warnings, 0 info.\nhint: 1 can be fixed with `--fix`.\n"
 
 
 def test_fixing_writes_and_tells(bad: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
@@ -104,7 +104,7 @@ def test_a_directory_of_skills(
     root = tmp_path / "many"
     one, two = skill("one", root=root), skill("deep/two", root=root)
     flat = whet("skill", "validate", str(root))
-    assert flat.returncode == 1 and flat.stderr.endswith("hint: For a directory of skills, add --recursive.\n")
+    assert flat.returncode == 1 and flat.stderr.endswith("hint: For a directory of skills, add `--recursive`.\n")
     run = whet("skill", "validate", "--recursive", str(root))
     assert (run.returncode, run.stdout) == (0, f"{two}: valid\n{one}: valid\n")
     assert run.stderr == "2 skills: 0 errors, 0 warnings, 0 info.\n"

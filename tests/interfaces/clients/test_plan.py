@@ -158,7 +158,7 @@ def test_a_server_of_that_name_that_is_not_ours_is_left_alone(world: World) -> N
     path = world.home / ".cursor" / "mcp.json"
     assert (caught.value.code, caught.value.message) == (
         "client-entry-taken",
-        f"{path} has an MCP server called 'whet' that is not Whet's.",
+        f"{path} has an MCP server named 'whet' that is not Whet's.",
     )
     assert contents(world.home) == before and world.kept == []
 
@@ -189,7 +189,7 @@ def test_hooks_can_be_taken_out_and_put_in_again(world: World, name: str) -> Non
     world.connect(name, hooks=False)
     assert [data for data in contents(world.home).values() if b"--client" in data] == []
     assert world.plan(name, hooks=False).is_empty and world.plan(name).is_empty
-    assert "It stays without hooks; --hooks adds them." in world.plan(name).notes
+    assert "It stays without hooks; `--hooks` adds them." in world.plan(name).notes
     world.connect(name, MOVED)
     assert [data for data in contents(world.home).values() if b"--client" in data] == []
     world.connect(name, hooks=True)
@@ -218,7 +218,7 @@ def test_hooks_go_without_a_record_and_changed_ones_stay_and_are_told(world: Wor
     plan = world.plan("cursor", hooks=False)
     assert (plan.after.connected, plan.after.hooks) == (True, True)
     assert plan.notes[-1] == (
-        f"{path}: hooks.stop stays: it was changed since, or was there before. Remove it there by hand."
+        f"{path}: hooks.stop stays: it has changed since, or was there before. Remove it by hand."
     )
     apply(plan, world.connections)
     assert {name: len(hooks) for name, hooks in world.read(".cursor/hooks.json")["hooks"].items() if hooks} == {
@@ -349,11 +349,11 @@ def test_a_failed_first_write_leaves_no_record(world: World, monkeypatch: pytest
 
 
 def test_notes_say_what_stands_in_the_way(world: World) -> None:
-    assert world.plan("codex").notes == ("Codex does not look installed here.",)
+    assert world.plan("codex").notes == ("Codex does not seem to be installed here.",)
     write(world.home, {".codex/config.toml": "[features]\nhooks = false\n[hooks]\n"})
     assert world.plan("codex").notes == (
-        "Its hooks are off: features.hooks is false. They run when that is changed.",
-        "config.toml has hooks too: Codex runs those of both files, and says so at the start.",
+        "Its hooks are off: features.hooks is false. They run once you change that.",
+        "config.toml has hooks too: Codex runs the hooks of both files and says so at start-up.",
     )
     assert world.plan("codex", hooks=False).notes == ()
     write(world.home, {".cursor/mcp.json": ""})
@@ -365,9 +365,7 @@ def test_notes_say_what_stands_in_the_way(world: World) -> None:
         f"The MCP server needs the extra `mcp`. Install it with `{how_to_install('mcp')}`.",
     )
     elsewhere = world._replace(place=world.place._replace(env={"WHET_HOME": "/state"}))
-    assert elsewhere.plan("cursor", hooks=False).notes == (
-        "WHET_HOME is set here; Cursor must be started with the same.",
-    )
+    assert elsewhere.plan("cursor", hooks=False).notes == ("WHET_HOME is set here; start Cursor with the same value.",)
 
 
 def test_the_answer_is_as_it_is_now_until_it_is_applied(world: World) -> None:

@@ -52,7 +52,7 @@ def test_what_whet_made_is_no_sign_of_a_client(world: World, name: str) -> None:
 
     world.connect(name)
     assert not installed()
-    assert world.plan(name).notes[0] == f"{client_named(name).title} does not look installed here."
+    assert world.plan(name).notes[0] == f"{client_named(name).title} does not seem to be installed here."
     main = Path(file_path(client_named(name).file, world.place))
     text = main.read_text()
     main.write_text(f"{text}\n")  # as the client would
@@ -98,8 +98,8 @@ def test_the_doctor_hears_of_connections_that_lead_nowhere(
     (world.home / "shop" / ".gemini" / "settings.json").write_text("{")
     found = {entry.code: entry for entry in examine_connections(place, world.connections)}
     assert set(found) == {"connection-broken", "connection-gone", "client-config-broken"}
-    assert found["connection-broken"].message == f"codex starts {program}, which is not there."
-    assert found["client-config-broken"].hint == "Correct the file there; the client cannot read it either."
+    assert found["connection-broken"].message == f"codex starts {program}, which does not exist."
+    assert found["client-config-broken"].hint == "Fix the file; the client cannot read it either."
     hooks = world.home / ".codex" / "hooks.json"
     hooks.write_text("{")
     assert (str(hooks), "client-config-broken") in [

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 def stays(path: Path, key: str) -> str:
     """What is said of an entry that undoing leaves."""
-    return f"{path}: {key} stays: it was changed since, or was there before. Remove it there by hand."
+    return f"{path}: {key} stays: it has changed since, or was there before. Remove it by hand."
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -205,7 +205,7 @@ def test_what_fails_is_told_by_the_doctor_and_stops_it_in_the_end(machine: Machi
     assert failed.message.startswith("Learning from sessions of claude-code failed 3 times, last at 2027-01-15T")
     assert "(internal-error)" in failed.message
     assert "ghp_secret" not in failed.message + stopped.message
-    assert stopped.message.startswith("Learning from what waits stops until 2027-01-15T")
+    assert stopped.message.startswith("Learning from waiting sessions stops until 2027-01-15T")
     assert len(waiting(machine)) == 5
 
 
@@ -213,7 +213,7 @@ def test_what_cannot_be_read_is_told_and_forgotten(machine: Machine) -> None:
     with machine.hooks.sessions.database.write() as connection:
         connection.execute("INSERT INTO learning VALUES ('day', '{')")
     assert [entry.code for entry in machine.hooks.sessions.examine()] == ["learning-corrupt"]
-    assert machine.hooks.sessions.repair().done == ("What is kept of day cannot be read; counting begins anew.",)
+    assert machine.hooks.sessions.repair().done == ("The record of day cannot be read; counting starts again.",)
     assert machine.hooks.sessions.examine() == ()
 
 
@@ -227,7 +227,7 @@ def test_whoever_takes_too_long_gives_up_and_says_so(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", program, str(tmp_path)], timeout=50, check=False)
     ((_, *noted),) = read(str(tmp_path))
-    told = ["", "learn", "too-slow", "It took more than 0.1 seconds and was given up."]
+    told = ["", "learn", "too-slow", "It took more than 0.1 seconds and was stopped."]
     assert (done.returncode, noted) == (0, told)
 
 

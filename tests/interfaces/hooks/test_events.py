@@ -146,10 +146,10 @@ def test_what_is_no_payload_is_refused(data: bytes, message: str) -> None:
 def test_unknown_clients_and_events_are_refused() -> None:
     with pytest.raises(NotFoundError) as unknown:
         read_event("no\ud800body", "prompt", b"{}")
-    assert (unknown.value.code, unknown.value.message) == ("unknown-client", "'no?body' is no client.")
+    assert (unknown.value.code, unknown.value.message) == ("unknown-client", "'no?body' is not a client.")
     with pytest.raises(UsageError) as refused:
         read_event("codex", "Stop", b"{}")
-    assert (refused.value.code, refused.value.message) == ("unknown-event", "'Stop' is no event.")
+    assert (refused.value.code, refused.value.message) == ("unknown-event", "'Stop' is not an event.")
 
 
 def test_of_a_payload_that_was_cut_off_the_beginning_counts() -> None:

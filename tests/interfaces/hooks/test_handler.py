@@ -251,8 +251,8 @@ def test_a_broken_conversation_begins_anew(machine: Machine) -> None:
     [
         ("codex", "prompt", b"{", ("bad-hook-input", "The payload of 1 bytes is not JSON.")),
         ("codex", "tool", b"[]", ("bad-hook-input", "The payload is of type list, not an object.")),
-        ("nobody", "tool", b"{}", ("unknown-client", "'nobody' is no client.")),
-        ("codex", "dance", b"{}", ("unknown-event", "'dance' is no event.")),
+        ("nobody", "tool", b"{}", ("unknown-client", "'nobody' is not a client.")),
+        ("codex", "dance", b"{}", ("unknown-event", "'dance' is not an event.")),
     ],
 )
 def test_what_fails_is_silent_and_noted(

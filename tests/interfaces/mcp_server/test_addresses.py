@@ -53,10 +53,10 @@ def test_an_address_is_refused_or_has_only_plain_segments(text: str) -> None:
 @pytest.mark.parametrize(
     ("uri", "what"),
     [
-        ("https://pdf/SKILL.md", "does not begin with skill://"),
-        ("skill:/pdf/SKILL.md", "does not begin with skill://"),
-        ("pdf", "does not begin with skill://"),
-        ("", "does not begin with skill://"),
+        ("https://pdf/SKILL.md", "does not start with skill://"),
+        ("skill:/pdf/SKILL.md", "does not start with skill://"),
+        ("pdf", "does not start with skill://"),
+        ("", "does not start with skill://"),
         ("skill://", "has the part ''"),
         ("skill:///SKILL.md", "has the part ''"),
         ("skill://pdf/", "has the part ''"),
@@ -90,7 +90,7 @@ def test_what_could_mean_another_place_is_refused(uri: str, what: str) -> None:
 
 
 def test_a_very_long_address_is_refused() -> None:
-    with pytest.raises(UsageError, match="characters; at most"):
+    with pytest.raises(UsageError, match="characters; the limit is"):
         read_address("skill://" + "a" * MAX_ADDRESS)
 
 

@@ -126,13 +126,13 @@ async def test_forms_ask_the_user_themselves(world: World, era: str) -> None:
     assert goal.rstrip(".") in world.text("publish-docs")
     assert user.forms[3].requested_schema == {
         "type": "object",
-        "properties": {"fork": {"type": "boolean", "title": "Run apart (fork)", "default": False}},
+        "properties": {"fork": {"type": "boolean", "title": "Run separately (fork)", "default": False}},
     }
     assert user.forms[2].requested_schema["properties"]["tools"] == {
         "type": "string",
         "title": "Allowed tools",
         "default": "Bash(make docs:*)",
-        "description": "With commas between them.",
+        "description": "Separate them with commas.",
     }
 
 
@@ -166,7 +166,7 @@ async def test_an_answer_that_cannot_be_is_asked_for_again(world: World, era: st
         done = await distill(client, transcript=SESSION, ask="true", finish=True)
     assert (done["skill"], len(user.forms)) == ("publish-docs", 5)
     assert user.forms[1].message.startswith(
-        "'!!' cannot be a name. Give a few words; they become lowercase letters and hyphens.\n\nWhat was done (1/4)\n\n"
+        "'!!' cannot be a name. Use a few words; they become lowercase letters and hyphens.\n\nWhat was done (1/4)\n\n"
     )
 
 

@@ -182,13 +182,13 @@ def test_without_the_extra_it_says_what_to_install(world: World, tmp_path: Path)
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        (["--json"], 2, "A server has no answer to print."),
+        (["--json"], 2, "The server has no answer to print."),
         (["--allow-writes", "--read-only"], 2, "--allow-writes and --read-only exclude each other."),
-        (["--port", "0"], 2, "That option is for --http."),
-        (["--http", "--port", "-1"], 2, "-1 is no port."),
-        (["--http", "--port", "70000"], 2, "70000 is no port."),
-        (["--http", "--port", "0", "--allow-origin", "nonsense"], 2, "'nonsense' is no origin."),
-        (["--http", "--port", "0", "--host", "0.0.0.0"], 3, "the server must know the names it is reached by."),
+        (["--port", "0"], 2, "That option needs `--http`."),
+        (["--http", "--port", "-1"], 2, "-1 is not a port."),
+        (["--http", "--port", "70000"], 2, "70000 is not a port."),
+        (["--http", "--port", "0", "--allow-origin", "nonsense"], 2, "'nonsense' is not an origin."),
+        (["--http", "--port", "0", "--host", "0.0.0.0"], 3, "must know its host names."),
         (["--http", "--port", "0", "--host", "no-such.invalid"], 4, "Cannot listen on no-such.invalid:0"),
     ],
 )
@@ -203,7 +203,7 @@ def test_a_port_that_is_taken_is_told(whet: Whet) -> None:
         port = taken.getsockname()[1]
         code, _, errors = whet("--http", "--port", str(port))
     assert (code, errors.split(" (")[0]) == (4, f"error: Cannot listen on 127.0.0.1:{port}")
-    assert errors.endswith("hint: Choose another with --port; 0 takes one that is free.\n")
+    assert errors.endswith("hint: Choose another with `--port`; 0 picks a free one.\n")
 
 
 def test_the_token_is_made_once_and_kept_from_others(world: World, whet: Whet) -> None:

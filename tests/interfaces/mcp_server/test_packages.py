@@ -164,24 +164,27 @@ def test_json_written_as_frontmatter_comes_back_as_it_is(more: dict[str, Any]) -
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("# Title\n", "The file does not begin with a --- line, so it has no name or description of its own."),
-        ("---\nname: odd\ndescription: D.\n", "The frontmatter is opened with --- and never closed."),
+        ("# Title\n", "The file does not start with a --- line, so it has no name or description."),
+        ("---\nname: odd\ndescription: D.\n", "The frontmatter starts with --- but is never closed."),
         (
             "---\nname: odd\ndescription: a: b\n---\n",
             "The frontmatter is not valid YAML (mapping values are not allowed",
         ),
         ("---\n- a\n---\n", "The frontmatter is not valid YAML (not a mapping of keys to values)"),
-        ("---\nname: odd\nname: odd\ndescription: D.\n---\n", "The key name is given twice; the later one counts."),
+        ("---\nname: odd\nname: odd\ndescription: D.\n---\n", "The key name appears twice; the last one is used."),
         ("---\nname: other\ndescription: D.\n---\n", "The name in SKILL.md is 'other'."),
         ("---\nname: ' odd '\ndescription: D.\n---\n", "The name in SKILL.md is ' odd '."),
         ("---\ndescription: D.\n---\n", "The name in SKILL.md is 'None'."),
         ("---\nname: odd\n---\nText.\n", "The description is missing, or not text."),
         ("---\nname: odd\ndescription: # D.\n---\n", "The description is missing, or not text."),
         ("---\nname: odd\ndescription: 7\n---\n", "The description is missing, or not text."),
-        (f"---\nname: odd\ndescription: {'d' * 1025}\n---\n", "The description has 1,025 characters; at most 1,024"),
+        (
+            f"---\nname: odd\ndescription: {'d' * 1025}\n---\n",
+            "The description has 1,025 characters; the limit is 1,024",
+        ),
         (
             f"---\nname: odd\ndescription: D.\nx: {'d' * 65536}\n---\n",
-            "The frontmatter has 65,566 characters; at most 65,536 are read.",
+            "The frontmatter has 65,566 characters; the limit is 65,536.",
         ),
         (
             "---\nname: odd\ndescription: D\udcff.\n---\n",

@@ -18,7 +18,7 @@ __all__ = ["world"]
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("era", EITHER)]
 FREE = [{"name": "arguments", "description": "What to do, in your own words.", "required": False}]
 
-DISTILL = "Make a skill of what was worked out in this conversation."
+DISTILL = "Turn what was worked out in this conversation into a skill."
 
 
 async def body(client: Client, name: str, arguments: dict[str, str] | None = None) -> str:
@@ -127,7 +127,7 @@ async def test_a_bundle_of_which_nothing_is_left_says_so(world: World, era: str)
     with world.open() as library:
         library.settings.save_bundle("gone", ["no-such"])
     async with connected(world.server(), era) as client:
-        assert "Nothing of it can be loaded." in text_of(await client.get_prompt("gone"))
+        assert "No skill of it can be loaded." in text_of(await client.get_prompt("gone"))
 
 
 async def test_the_path_of_a_skill_can_be_completed(world: World, era: str) -> None:

@@ -111,7 +111,7 @@ async def test_a_client_that_fails_to_tell_its_roots_is_served_all_the_same(
 
     async with connected(world.server(), "legacy", list_roots_callback=fail) as client:
         assert await names(client) == MINE
-    assert capsys.readouterr().err == "whet mcp: The client does not tell its roots (Not today.).\n"
+    assert capsys.readouterr().err == "whet mcp: The client does not report its roots (Not today.).\n"
 
 
 async def test_a_client_that_never_tells_its_roots_is_served_all_the_same(

@@ -103,7 +103,7 @@ def test_the_findings_that_are_gone_are_returned() -> None:
         "name-directory-mismatch",
     ]
     assert gone[0] == Note(
-        "byte-order-mark", "warning", "The file begins with a byte order mark.", line=1, fix="Removes the mark."
+        "byte-order-mark", "warning", "The file starts with a byte order mark.", line=1, fix="Removes the mark."
     )
     assert valid(validate(ValidationInput("demo", fixed("---\nname: Demo\ndescription: a: b\nversion: 1\n---\n"))))
 

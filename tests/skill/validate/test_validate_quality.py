@@ -224,7 +224,7 @@ def test_other_pointers_are_left_alone(pointer: str) -> None:
 
 def test_references_lie_one_level_deep() -> None:
     nested = lint(files=(*FILES, "references/a/b.md", "references/a/c.md"))
-    message = "references/a/b.md and 1 more lie deeper than one level below references/."
+    message = "references/a/b.md and 1 more are more than one level below references/."
     assert nested == [Note("reference-nested", "info", message)]
 
 
@@ -275,7 +275,7 @@ def test_leftovers_are_told_from_talk_about_them(row: str, found: bool) -> None:
 
 def test_a_leftover_in_the_description_has_its_line() -> None:
     findings = lint(description=f"{DESCRIPTION} TODO: say more.")
-    assert findings == [Note("leftover-marker", "warning", "TODO was left in.", line=3)]
+    assert findings == [Note("leftover-marker", "warning", "TODO is left over from a draft.", line=3)]
 
 
 @pytest.mark.parametrize(

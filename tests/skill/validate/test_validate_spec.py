@@ -29,8 +29,8 @@ def test_all_problems_are_reported_with_their_lines() -> None:
         Note(
             "unknown-key",
             "error",
-            "The key 'colour' is not one of the specification's: name, description, license, compatibility, metadata,"
-            " allowed-tools.",
+            "The key 'colour' is not in the specification, which has name, description, license, compatibility,"
+            " metadata, allowed-tools.",
             line=3,
         ),
         Note(
@@ -59,11 +59,11 @@ def test_all_problems_are_reported_with_their_lines() -> None:
         Note(
             "metadata-not-text",
             "warning",
-            "metadata.a is not text; a string is expected.",
+            "metadata.a is not text; expected a string.",
             line=8,
             fix="Puts it in quotes.",
         ),
-        Note("metadata-not-text", "warning", "metadata.b is a list; a string is expected.", line=9),
+        Note("metadata-not-text", "warning", "metadata.b is a list; expected a string.", line=9),
     ]
 
 
@@ -89,7 +89,7 @@ def test_a_main_file_that_only_whet_reads_is_an_error() -> None:
 
 
 def test_another_main_file_is_none() -> None:
-    expected = Note("skill-md-missing", "error", "There is no SKILL.md; README.md is no main file.")
+    expected = Note("skill-md-missing", "error", "There is no SKILL.md; README.md is not a main file.")
     assert check("---\nname: demo\ndescription: x\n---\n", main="README.md") == [expected]
     assert validate(ValidationInput("demo", None)) == (Note("skill-md-missing", "error", "There is no SKILL.md."),)
 
@@ -102,7 +102,7 @@ def test_broken_yaml_stands_alone_where_the_values_are_guesses() -> None:
 def test_repaired_yaml_is_judged_by_what_was_read() -> None:
     findings = check("---\nname: demo\ndescription: Use when: asked\nextra: x\n---\n")
     assert [(f.code, f.line, f.fix) for f in findings] == [
-        ("yaml-repaired", 3, "Puts the values in quotes as they were read."),
+        ("yaml-repaired", 3, "Quotes the values as Whet reads them."),
         ("unknown-key", 4, "Moves it to metadata.extra."),
     ]
 

@@ -26,7 +26,7 @@ def misuse(command: str, message: str) -> UsageError:
 
 
 def reason_option(parser: Parser) -> None:
-    parser.option("--reason", metavar="R", default="", text="Why; the history keeps it.")
+    parser.option("--reason", metavar="R", default="", text="The reason, for the history.")
 
 
 def require(options: Namespace, command: str, *names: str) -> None:
@@ -52,7 +52,7 @@ def read_text(text: str | None, file: str | None, command: str, name: str) -> st
 def read_data(text: str | None, file: str | None, command: str, name: str) -> str | bytes | None:
     """The same for any content: what comes from a file or from standard input stays as it is."""
     if text is not None and file is not None:
-        raise misuse(command, f"Give --{name} or --{name}-file, not both.")
+        raise misuse(command, f"Use `--{name}` or `--{name}-file`, not both.")
     return text if file is None else _read_file(file)
 
 
@@ -63,7 +63,7 @@ def _read_file(file: str) -> bytes:
     path = os.path.expanduser(file)
     if file != STDIN and not os.path.lexists(path):
         hint = f"Check the path; {STDIN} is standard input."
-        raise NotFoundError("path-not-found", f"There is nothing at {path}.", hint=hint, path=path)
+        raise NotFoundError("path-not-found", f"{path} does not exist.", hint=hint, path=path)
     with os_failures(_place(path), doing="read", other="read-failed"):
         if file != STDIN:
             with open(path, "rb") as stream:
@@ -71,7 +71,7 @@ def _read_file(file: str) -> bytes:
         else:
             data = sys.stdin.buffer.read(LIMITS.file + 1) if sys.stdin else b""
     if len(data) > LIMITS.file:
-        message = f"{_place(path)} has more than {LIMITS.file:,} bytes, which is the most a file may have."
+        message = f"{_place(path)} has more than {LIMITS.file:,} bytes, the limit for a file."
         raise InvalidError("file-too-large", message, hint="Split it into several files.", limit=LIMITS.file)
     return data
 
@@ -84,7 +84,7 @@ def skill_argument(parser: Parser, text: str = "The skill.") -> None:
     parser.positional("name", "NAME", text)
 
 
-def names_argument(parser: Parser, default: str = "all that are installed") -> None:
+def names_argument(parser: Parser, default: str = "every installed skill") -> None:
     text = f"The skills (default: {default})."
     parser.positional("names", "NAME", text, many=True, optional=True)
 

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 def change_options(parser: Parser, *, version: bool = False) -> None:
     """Take what every change can be told; `--version` is taken, by the version of Whet."""
     if version:
-        text = "The skill's next version: major, minor, patch, keep, or the version itself."
+        text = "The next version: major, minor, patch, keep, or a version number."
         parser.option("--set-version", metavar="V", default="", text=text)
     reason_option(parser)
-    parser.option("--stage", text="Only propose it; `whet proposals approve` does it.")
+    parser.option("--stage", text="Only propose the change; `whet proposals approve` applies it.")
 
 
 def change(
@@ -48,7 +48,7 @@ def render_change(changes: Changes, screen: Screen, done: str, *, path: bool = T
     """The path of the skill as data, and as talk what was done, or what it waits for, and what is worth knowing."""
     if changes.proposal is not None:
         number = changes.proposal
-        screen.say(f"Proposal {number} waits: {changes.reason} `whet proposals approve {number}` does it.")
+        screen.say(f"Proposal {number} is waiting: {changes.reason} `whet proposals approve {number}` applies it.")
     else:
         if path:
             screen.line(screen.place(changes.changes[0].path))

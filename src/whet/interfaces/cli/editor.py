@@ -80,14 +80,14 @@ def edit_text(context: Context, text: str, *, json: bool) -> str:
 def _editor_command(env: Mapping[str, str]) -> list[str]:
     import shlex
 
-    hint = "Set VISUAL or EDITOR to a program that waits until you are done, or give --body or --body-file."
+    hint = "Set VISUAL or EDITOR to an editor that waits until you are done, or use `--body` or `--body-file`."
     for name in ("VISUAL", "EDITOR"):
         if env.get(name, "").strip():
             try:
                 return [word.strip('"') for word in shlex.split(env[name], posix=os.name != "nt")]
             except ValueError as error:
                 raise UsageError("no-editor", f"{name} cannot be read: {error}.", hint=hint) from error
-    raise UsageError("no-editor", "No editor is named: VISUAL and EDITOR are not set.", hint=hint)
+    raise UsageError("no-editor", "There is no editor: VISUAL and EDITOR are not set.", hint=hint)
 
 
 def _read_original(context: Context, name: str) -> _Original:
@@ -102,7 +102,7 @@ def _read_original(context: Context, name: str) -> _Original:
     path = os.path.realpath(card.directory)
     tree = read_tree(path)
     if tree is None:
-        raise NotFoundError("skill-gone", f"{card.path} is not there any more.", hint="List the skills again.")
+        raise NotFoundError("skill-gone", f"{card.path} no longer exists.", hint="List the skills again.")
     main = main_of(tree)
     data = tree[main.path].data
     try:
@@ -139,14 +139,14 @@ def _run_editor(command: list[str], path: str, context: Context, *, json: bool) 
             [*command, path], env=dict(context.env), stdout=None if terminal else 2
         )
     except OSError as error:
-        hint = "Check VISUAL and EDITOR, or give --body or --body-file."
+        hint = "Check VISUAL and EDITOR, or use `--body` or `--body-file`."
         message = f"The editor {command[0]!r} cannot be started: {error.strerror or error}."
         raise UsageError("no-editor", message, hint=hint) from error
     finally:
         signal.signal(signal.SIGINT, before)
     if code:
         hint = "Nothing was changed."
-        raise FailedError("editor-failed", f"The editor {command[0]!r} ended with status {code}.", hint=hint)
+        raise FailedError("editor-failed", f"The editor {command[0]!r} exited with status {code}.", hint=hint)
 
 
 def _read(path: str) -> bytes:
@@ -158,7 +158,7 @@ def _apply(context: Context, options: Namespace, original: _Original, new: bytes
     def unmoved(path: str, digest: str) -> bool:
         """Asked about the content that the edit is applied to, so that no change by others can be lost in between."""
         if path == original.path and digest != original.digest:
-            message = f"{original.name} was changed by somebody else while you were editing."
+            message = f"{original.name} was changed by another process while you were editing."
             hint = f"`whet history diff {original.name}` shows how."
             raise ConflictError("skill-changed", message, hint=hint, digest=digest)
         return True
@@ -176,7 +176,7 @@ def _no_change(original: _Original) -> Changes:
     from whet.authoring.results import Change, Changes
 
     same = Change("edit", original.name, original.path, version_of(original.main.document), original.digest)
-    return Changes((same,), notes=("Nothing changes: the text is as it was.",))
+    return Changes((same,), notes=("No change: the text is the same.",))
 
 
 def _ask_again(error: WhetError, context: Context, options: Namespace) -> bool:

@@ -31,11 +31,11 @@ _HEAD = 256 * 1024
 """Bytes of a transcript that are read to tell what it was about."""
 _SHORT = 84
 _HELP = (
-    "Enter keeps what is proposed; what you type replaces it. e opens your editor, b goes back, Ctrl-C stops and keeps "
-    "your answers."
+    "Enter accepts the proposal; typing replaces it. e opens your editor, b goes back, Ctrl-C stops and keeps your "
+    "answers."
 )
-_LIST = "Lists have commas; +WORD adds one and -WORD takes one away."
-KEPT = "Your answers are kept; `whet distill --resume` goes on."
+_LIST = "Separate list items with commas; +WORD adds one and -WORD removes one."
+KEPT = "Your answers are kept; `whet distill --resume` continues."
 
 
 class StoppedError(FailedError):
@@ -60,11 +60,11 @@ def resume(context: Context, begun: Distillation | None = None) -> Distillation:
         try:
             return kept.read(_key(begun))
         except NotFoundError as error:
-            message, hint = "No distillation of this session was interrupted.", "Begin without --resume."
+            message, hint = "No distillation of this session was interrupted.", "Start without `--resume`."
             raise NotFoundError("nothing-to-resume", message, hint=hint) from error
     newest = kept.newest()
     if not newest:
-        hint = "Begin one with `whet distill FILE`."
+        hint = "Start one with `whet distill FILE`."
         raise NotFoundError("nothing-to-resume", "No distillation was interrupted.", hint=hint)
     return kept.read(newest)
 
@@ -76,7 +76,7 @@ def remind(context: Context, begun: Distillation) -> None:
     except WhetError:  # there are none that could be gone on with
         return
     if known.at or known.edits:
-        _say("There are answers for this session from before; Ctrl-C now, then --resume goes on with them.")
+        _say("You have earlier answers for this session. To continue with them, press Ctrl-C and use `--resume`.")
 
 
 def _open_kept(context: Context) -> Kept:
@@ -124,8 +124,8 @@ def choose_session(context: Context) -> Seen:
 
     waiting = [seen for seen in reversed(offered(context.library.learning.context)) if os.path.isfile(seen.transcript)]
     if not waiting:
-        hint = "Name the file of a session: `whet distill FILE`."
-        raise NotFoundError("no-session-waits", "No session waits to be learned from.", hint=hint)
+        hint = "Pass the file of a session: `whet distill FILE`."
+        raise NotFoundError("no-session-waits", "No session is waiting.", hint=hint)
     _say("Sessions to learn from:")
     for number, seen in enumerate(waiting[:20], 1):
         counts = f"{plural(seen.counts.tools, 'call')}, {plural(seen.counts.errors, 'error')}"
@@ -137,7 +137,7 @@ def choose_session(context: Context) -> Seen:
         said = _read("Which one? [1] ") or "1"
         if said.isascii() and said.isdecimal() and 1 <= int(said[:9]) <= min(len(waiting), 20):
             return waiting[int(said) - 1]
-        _say(f"Give a number from 1 to {min(len(waiting), 20)}.")
+        _say(f"Enter a number from 1 to {min(len(waiting), 20)}.")
 
 
 def _describe_session(context: Context, seen: Seen) -> str:
@@ -169,13 +169,13 @@ def _ask_round(context: Context, options: Namespace, distillation: Distillation,
         field = distillation.question().fields[at]
         _say("", f"  {field.label}:", *_fold(context, _format_value(field), 4))
         if more := [one for one in field.options if isinstance(field.value, tuple) and one not in field.value]:
-            _say(*_fold(context, f"Not among them, add with +: {', '.join(more)}", 4))
+            _say(*_fold(context, f"Not included, add with +: {', '.join(more)}", 4))
         try:
             said = _read_answer(context, options, field)
             if said is not None:
                 distillation = distillation.answer({field.name: said}).back()
                 if field.name == "triggers" and "description" in distillation.edits:
-                    _say("  The description is yours, and stays as it is.")
+                    _say("  You wrote the description; it stays unchanged.")
         except _BackError:
             if not at:
                 raise
@@ -201,7 +201,7 @@ def _read_answer(context: Context, options: Namespace, field: Field) -> str | li
         gone = {part[1:].strip() for part in parts if part.startswith("-")}
         unknown = gone - set(field.value)
         if unknown:
-            raise UsageError("bad-answer", f"{min(unknown)!r} is not among them.", hint="Spell it as it is shown.")
+            raise UsageError("bad-answer", f"{min(unknown)!r} is not in the list.", hint="Spell it as shown.")
         added = [part[1:].strip() for part in parts if part.startswith("+")]
         return [*(word for word in field.value if word not in gone), *added]
     return said
@@ -235,7 +235,7 @@ def _ask_agreement(context: Context, distillation: Distillation) -> None:
     if reply == "b":
         raise _BackError
     if reply not in ("", "y", "yes"):
-        raise RefusedError("not-agreed", "It was not agreed to.", hint=KEPT)
+        raise RefusedError("not-agreed", "You did not confirm.", hint=KEPT)
 
 
 def _read(question: str) -> str:
@@ -245,7 +245,9 @@ def _read(question: str) -> str:
     line = sys.stdin.readline()
     if not line:
         _say("")
-        raise RefusedError("not-agreed", "Nobody answered.", hint="Nothing was changed. --yes asks nothing.")
+        raise RefusedError(
+            "not-agreed", "There was no answer.", hint="Nothing was changed. Use `--yes` to skip the question."
+        )
     return line.strip()
 
 

@@ -180,7 +180,7 @@ class Console:
             raise FailedError(
                 "output-failed",
                 f"Standard output cannot be written: {error.strerror or error}.",
-                hint="Free some space, or write the output somewhere else.",
+                hint="Free some space, or write the output elsewhere.",
             ) from error
 
     def say(self, text: str) -> None:

@@ -53,14 +53,14 @@ class Option(NamedTuple):
 
 
 GLOBAL_OPTIONS = (
-    Option(("--root",), "DIR", "Use exactly this skill root; may be given more than once."),
-    Option(("--project",), "DIR", "Look for project skills from here instead of the working directory."),
-    Option(("--json",), "", "Answer with one JSON document."),
-    Option(("-q", "--quiet"), "", "Say nothing on standard error but errors."),
+    Option(("--root",), "DIR", "Use exactly this skill root; can be repeated."),
+    Option(("--project",), "DIR", "Look for project skills here instead of in the working directory."),
+    Option(("--json",), "", "Print one JSON document."),
+    Option(("-q", "--quiet"), "", "Print only errors on standard error."),
     Option(("-v", "--verbose"), "", "Show more."),
     Option(("--no-input",), "", "Never ask a question."),
     Option(("--version",), "", "Print the version."),
-    Option(("-h", "--help"), "", "Explain the command."),
+    Option(("-h", "--help"), "", "Show this help."),
 )
 
 
@@ -144,7 +144,7 @@ class Parser(argparse.ArgumentParser):
             for pair in self.rivals:
                 if all(vars(options)[flag[2:].replace("-", "_")] not in (None, False, []) for flag in pair):
                     hint = f"`{self.command} --help` explains it."
-                    raise UsageError("usage", f"Give {' or '.join(pair)}, not both.", hint=hint)
+                    raise UsageError("usage", f"Use {' or '.join(pair)}, not both.", hint=hint)
         return options
 
     def _assign(self, options: argparse.Namespace, given: list[str]) -> None:
@@ -155,22 +155,22 @@ class Parser(argparse.ArgumentParser):
             values = [self._meant(positional, word) for word in words]
             setattr(options, positional.name, values if positional.many else values[0] if values else None)
         if given:
-            raise self._usage(f"{given[0]!r} is one argument too many." if given[0] else "An argument is empty.")
+            raise self._usage(f"{given[0]!r} is an unexpected argument." if given[0] else "An argument is empty.")
 
     def _meant(self, positional: Positional, word: str) -> Any:
         if not word.strip() and positional.metavar not in ("MESSAGE", "QUERY"):
-            hint = "Give one, or leave it out. A variable of the shell that is not set becomes an empty argument."
+            hint = "Pass a value, or leave it out. An unset shell variable becomes an empty argument."
             raise UsageError("usage", f"{positional.metavar} is empty.", hint=hint)
         if positional.read:
             return positional.read(word)
         if positional.choices and word not in positional.choices:
-            raise self._usage(f"{word!r} is none of {', '.join(positional.choices)}.")
+            raise self._usage(f"{word!r} is not one of {', '.join(positional.choices)}.")
         return word
 
     def error(self, message: str) -> NoReturn:
         """Say what argparse found wrong in our own words."""
         if found := re.fullmatch(_CHOICE, message, re.DOTALL):
-            raise self._usage(f"{found[1]}: {found[2]} is none of {found[3].replace(chr(39), '')}.")
+            raise self._usage(f"{found[1]}: {found[2]} is not one of {found[3].replace(chr(39), '')}.")
         if found := re.fullmatch(_ARGUMENT, message, re.DOTALL):
             reason = {"expected one argument": "a value is missing"}.get(found[2], found[2])
             raise self._usage(f"{found[1]}: {reason}.")

@@ -161,7 +161,7 @@ def _draw(title: str, state: _List, env: Mapping[str, str]) -> str:
         line = screen.fit(f"{'>' if place == state.at else ' '} {mark}{'  '.join(cells).rstrip()}", 1)
         screen.line(screen.paint(line, "cyan") if place == state.at else line)
     if not shown:
-        screen.line("  nothing fits")
+        screen.line("  no match")
     elif len(shown) > room:
         screen.line(screen.paint(f"  {first + 1} to {min(first + room, len(shown))} of {len(shown)}", "dim"))
     keys = ["arrows move", "type to filter" if not state.details else "/ filters"]

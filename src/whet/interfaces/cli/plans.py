@@ -50,11 +50,11 @@ def plan_options(parser: Parser, *, override: bool = True) -> None:
     """Take what every plan can be told."""
     here_option(parser)
     parser.option("--dry-run", text="Only show the plan.")
-    parser.option("--yes", text="Do not ask.")
+    parser.option("--yes", text="Do not ask for confirmation.")
     if override:
-        text = "Take in what the policy asks about or blocks, for this reason; the record keeps it."
+        text = "Install even what the policy asks about or blocks, for this recorded reason."
         parser.option("--override", metavar="R", type=nonempty, text=text)
-    parser.option("--reason", metavar="R", default="", text="Why; the history keeps it.")
+    parser.option("--reason", metavar="R", default="", text="The reason, for the history.")
 
 
 class PlanResult(NamedTuple):
@@ -103,7 +103,7 @@ def run_plan(
     worst = max(left, key=_exit_code, default=None)
     code, problem = 0, None
     if worst and (code := _exit_code(worst)):
-        hint = worst.hint or "The plan has what stands in its way."
+        hint = worst.hint or "Resolve the problems in the plan first."
         problem = Note(worst.code, "error", f"{worst.name}: {worst.reason}", hint)
     if options.dry_run:
         applied = Applied(accept(plan) if override else plan)
@@ -151,7 +151,7 @@ def _ask_agreement(plan: Plan, verb: str, override: str, env: Mapping[str, str])
 
     question = f"{review}{verb} {plural(len(doing), 'skill')}?"
     if doing and not agree(question, show=show if changed else None):
-        raise RefusedError("not-agreed", "It was not agreed to.", hint="Nothing was changed.")
+        raise RefusedError("not-agreed", "You did not confirm.", hint="Nothing was changed.")
     return override
 
 
@@ -238,7 +238,7 @@ def _render_ready(step: Step, screen: Screen, result: PlanResult) -> None:
     verdict = f"  {screen.paint(decision.verdict, VERDICTS[decision.verdict])}" if decision else ""
     screen.line(f"{done} {clean(_name_step(step))}{verdict}")
     if decision and decision.action != "allow" and result.override:
-        screen.line(f"  Let in against the policy: {clean(result.override)}")
+        screen.line(f"  Allowed by override: {clean(result.override)}")
     elif step.reason:
         screen.line(f"  {clean(step.reason)}")
     if not result.asked:  # otherwise the review had it
@@ -271,12 +271,12 @@ def _render_hints(result: PlanResult, screen: Screen, here: str) -> None:
         name = clashing[0] if len(clashing) == 1 else "NAME"
         screen.hint(
             f"Nothing of {' and '.join(clashing)} was changed. `whet update {name}{here} --prefer ours` keeps your "
-            "lines where they clash, `--prefer theirs` takes the source's; what that replaces stays in the history."
+            f"lines where they conflict, `--prefer theirs` takes the source's; the history keeps what that replaces."
         )
     if kept := next((step for step in steps if step.code in _DECIDED_CODES), None):
         entry = kept.entry or kept.previous
         look = f"`whet show '{entry.source}'` shows it in full. " if entry and entry.source else ""
-        screen.hint(f"{look}--override REASON takes it in all the same.")
+        screen.hint(f"{look}`--override REASON` installs it anyway.")
     if result.waiting:
         waiting = f"{plural(result.waiting, 'project skill')} waiting for trust"
-        screen.hint(f"{waiting}; `whet guard trust` loads the skills of this repository.")
+        screen.hint(f"{waiting}; `whet guard trust` loads them.")

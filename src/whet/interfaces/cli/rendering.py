@@ -130,13 +130,13 @@ def render_proof(
         where = f"entry {number}: " if number and name == "history" else ""
         screen.line(f"{where}{screen.paint('error', 'red')}: {clean(message)} [{code}]")
     if problems:
-        screen.say(f"The {name} is not whole: {count}, {plural(len(problems), 'problem')}.")
+        screen.say(f"The {name} is not intact: {count}, {plural(len(problems), 'problem')}.")
         screen.hint(hint)
     elif empty:
         screen.say(empty)
     else:
         screen.line(head)
-        screen.say(f"The {name} is whole: {count}.")
+        screen.say(f"The {name} is intact: {count}.")
 
 
 def render_failure(problem: Note | None, screen: Screen) -> None:

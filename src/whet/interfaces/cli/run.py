@@ -140,7 +140,7 @@ def _help(text: str, console: Console) -> int:
 
 def _internal(error: Exception) -> FailedError:
     what = f"{type(error).__name__}: {error}".rstrip(": .")
-    hint = "This is a mistake in Whet. Run it again with WHET_TRACEBACK=1 and report what it prints."
+    hint = "This is a bug in Whet. Run the command again with WHET_TRACEBACK=1 and report the output."
     return FailedError("internal-error", f"Something went wrong inside Whet ({what}).", hint=hint)
 
 

@@ -169,5 +169,7 @@ def ask(question: str) -> str:
     sys.stderr.flush()
     line = sys.stdin.readline()
     if not line:
-        raise RefusedError("not-agreed", "Nobody answered.", hint="Nothing was changed. --yes asks nothing.")
+        raise RefusedError(
+            "not-agreed", "There was no answer.", hint="Nothing was changed. Use `--yes` to skip the question."
+        )
     return line.strip()

@@ -48,13 +48,13 @@ FRONT = ("Look", "Write", "Install", "Go back", "Set up")
 """The headings of the front screen."""
 GROUPS = {
     "skill": "Change, check, disable and pack single skills",
-    "history": "See what changed, and keep backups",
-    "proposals": "Decide on changes that wait for you",
+    "history": "Compare versions, verify and back up",
+    "proposals": "Decide on changes that wait for approval",
     "guard": "Decide what is trusted and allowed",
-    "learn": "Learn from sessions, and measure skills",
-    "sources": "Where skills come from, and sharing yours",
-    "prompt": "See what a model gets",
-    "clients": "Let other programs use your skills",
+    "learn": "Learn from sessions and measure skills",
+    "sources": "Manage sources and share your skills",
+    "prompt": "See what a model receives",
+    "clients": "Make your skills available to other programs",
 }
 """The first word of commands of two words."""
 VERBS: dict[str, Verb] = {
@@ -106,7 +106,7 @@ VERBS: dict[str, Verb] = {
         also=("rm",),
         like=("erase", "destroy", "drop", "purge", "discard", "clean", "forget"),
     ),
-    "scan": Verb("guard", "Check skills for anything dangerous", "Install", like=("safety", "security", "vet", "lint")),
+    "scan": Verb("guard", "Scan skills for anything dangerous", "Install", like=("safety", "security", "vet", "lint")),
     "undo": Verb(
         "history",
         "Undo the last change, or another one",
@@ -125,15 +125,15 @@ VERBS: dict[str, Verb] = {
     "doctor": Verb(
         "doctor", "Find problems and repair them", "Set up", like=("status", "diagnose", "repair", "fix", "health")
     ),
-    "skill validate": Verb("doctor", "Check skills against the format, or for quality", old=("validate",)),
+    "skill validate": Verb("doctor", "Check skills for format and quality", old=("validate",)),
     "skill test": Verb("evals", "Run a skill's own tests in the sandbox", old=("test",)),
     "skill needs": Verb("doctor", "List what skills need that is not set up", old=("needs",), like=("requires",)),
-    "skill patch": Verb("write", "Replace a piece of a skill's text", old=("patch",), like=("replace", "sed")),
+    "skill patch": Verb("write", "Replace part of a skill's text", old=("patch",), like=("replace", "sed")),
     "skill rename": Verb("write", "Rename a skill", old=("rename",), also=("mv",), like=("move",)),
-    "skill write-file": Verb("write", "Add or replace a file of a skill", old=("write-file",), like=("add-file",)),
-    "skill remove-file": Verb("write", "Remove a file of a skill", old=("remove-file",), like=("delete-file",)),
-    "skill enable": Verb("decisions", "Offer a skill again", old=("enable",), like=("on", "unhide", "activate")),
-    "skill disable": Verb("decisions", "Stop offering a skill", old=("disable",), like=("off", "hide", "deactivate")),
+    "skill write-file": Verb("write", "Add or replace a file in a skill", old=("write-file",), like=("add-file",)),
+    "skill remove-file": Verb("write", "Remove a file from a skill", old=("remove-file",), like=("delete-file",)),
+    "skill enable": Verb("decisions", "Enable a skill", old=("enable",), like=("on", "unhide", "activate")),
+    "skill disable": Verb("decisions", "Disable a skill", old=("disable",), like=("off", "hide", "deactivate")),
     "skill pin": Verb("decisions", "Keep updates and cleanup away from a skill", old=("pin",), like=("hold",)),
     "skill unpin": Verb("decisions", "Let updates and cleanup change a skill again", old=("unpin",)),
     "skill pack": Verb("share", "Pack a skill into one .skill file", old=("pack",), like=("zip", "archive-file")),
@@ -150,8 +150,8 @@ VERBS: dict[str, Verb] = {
         "proposals", "Approve a proposal and make the change", old=("approve",), like=("accept", "merge")
     ),
     "proposals reject": Verb("proposals", "Reject a proposal", old=("reject",), like=("decline",)),
-    "guard trust": Verb("decisions", "Load the skills of this repository from now on", old=("trust",), like=("allow",)),
-    "guard untrust": Verb("decisions", "Stop loading the skills of this repository", old=("untrust",)),
+    "guard trust": Verb("decisions", "Trust this repository and load its skills", old=("trust",), like=("allow",)),
+    "guard untrust": Verb("decisions", "Stop trusting this repository", old=("untrust",)),
     "guard policy": Verb(
         "guard", "Show and explain the policy, and make exceptions", old=("policy",), like=("override", "block")
     ),
@@ -172,15 +172,15 @@ VERBS: dict[str, Verb] = {
     "learn usage": Verb(
         "usage", "Show how often skills are used, and whether they help", old=("usage",), like=("stats", "count")
     ),
-    "learn curate": Verb("learn", "Plan what to do with skills that nobody uses", old=("curate",), like=("prune",)),
-    "learn duplicates": Verb("match", "Find skills that say nearly the same", old=("duplicates",), like=("dedupe",)),
+    "learn curate": Verb("learn", "Plan what to do with unused skills", old=("curate",), like=("prune",)),
+    "learn duplicates": Verb("match", "Find skills that are nearly the same", old=("duplicates",), like=("dedupe",)),
     "sources list": Verb(
         "sources", "List the named sources (taps)", old=("tap list", "tap"), like=("taps", "registries")
     ),
-    "sources add": Verb("sources", "Give a source a name, to search and install from", old=("tap add",)),
+    "sources add": Verb("sources", "Add a named source to search and install from", old=("tap add",)),
     "sources remove": Verb("sources", "Remove the name of a source", old=("tap remove",), like=("untap",)),
     "sources search": Verb("sources", "Search the named sources for skills", also=("search", "browse")),
-    "sources verify": Verb("install", "Compare installed skills with the lock, file by file", old=("verify",)),
+    "sources verify": Verb("install", "Compare installed skills with the lock", old=("verify",)),
     "sources why": Verb(
         "install", "Show where a skill came from and who approved it", old=("why",), like=("origin", "whence", "blame")
     ),
@@ -191,7 +191,9 @@ VERBS: dict[str, Verb] = {
         old=("publish",),
         like=("push", "share", "upload", "release"),
     ),
-    "sources snapshot": Verb("share", "Move a whole library through one file", old=("snapshot",), like=("export",)),
+    "sources snapshot": Verb(
+        "share", "Export the library to a file, or import it", old=("snapshot",), like=("export",)
+    ),
     "sources digest": Verb("share", "Print the digest of a skill", old=("digest",), like=("hash", "checksum")),
     "prompt index": Verb("prompt", "Print the list of skills for a model's prompt", old=("index",)),
     "prompt render": Verb("prompt", "Print the message that gives a model a skill", old=("render",), like=("use",)),
@@ -204,16 +206,16 @@ VERBS: dict[str, Verb] = {
     "mcp": Verb("connect", "Serve the library to MCP clients", "clients", like=("serve", "server")),
     "hook": Verb("connect", "Answer a connected client's hooks", "clients", like=("hooks",)),
     "completion": Verb("shell", "Print the completion script for your shell", "clients", like=("shell",)),
-    "create": Verb("write", "Create a skill, or improve the one of that name", now="new"),
+    "create": Verb("write", "Create a skill, or improve the one with that name", now="new"),
     "delete": Verb("write", "Delete a skill; it can be restored", now="remove"),
     "restore": Verb(
         "write",
-        "Bring back a deleted skill, or all that the lock names",
+        "Restore a deleted skill, or everything in the lock",
         now="undo NAME`, `whet install` or `whet history restore FILE",
     ),
-    "archive": Verb("write", "Put a skill away; it can be restored", now="remove --archive"),
+    "archive": Verb("write", "Archive a skill; it can be restored", now="remove --archive"),
     "rollback": Verb("history", "Go back to an earlier version of a skill", now="undo NAME --to VERSION"),
-    "inspect": Verb("skills", "Show what a source has, before anything is taken in", now="show"),
+    "inspect": Verb("skills", "Show what a source has before you install it", now="show"),
     "uninstall": Verb("install", "Take installed skills away; they can be restored", now="remove"),
     "audit": Verb("guard", "Scan every skill of the library again", now="scan --all`, and its record `whet guard log"),
 }

@@ -143,7 +143,7 @@ def _items(editor: Editor, value: Any, path: Path) -> list[Any]:
         return items
     if items is None and editor.null_is_empty:
         return []
-    raise UnsupportedLayout(f"{named(path)} is no list")
+    raise UnsupportedLayout(f"{named(path)} is not a list")
 
 
 def _check_edit(editor: Editor, new: str, accepted: list[Any]) -> None:
@@ -173,7 +173,7 @@ def broken(text: str, at: int, reason: str) -> InvalidError:
     return InvalidError(
         "client-config-broken",
         f"The configuration cannot be read: line {line}, column {column}: {reason.rstrip('.')}.",
-        hint="Correct the file there, then run it again. Nothing was changed.",
+        hint="Fix the file there, then run the command again. Nothing was changed.",
         line=line,
         column=column,
     )
@@ -208,9 +208,9 @@ def checked_size(text: str) -> None:
     try:
         size = len(text.encode())
     except UnicodeEncodeError as error:
-        raise broken(text, error.start, "a lone surrogate is no character") from None
+        raise broken(text, error.start, "a lone surrogate is not a character") from None
     if size > MAX_BYTES:
-        raise too_large(f"The configuration has {size:,} bytes; {MAX_BYTES:,} are the most that is read.")
+        raise too_large(f"The configuration has {size:,} bytes; the limit is {MAX_BYTES:,}.")
 
 
 def is_deep(value: Any) -> bool:
@@ -233,7 +233,7 @@ def missing_from(value: Any, path: Path, *, null_is_empty: bool = False) -> int:
                 raise UnsupportedLayout(f"{named(path[:done])} is a table, not a list")
             if value is None or step not in value:
                 if not all(isinstance(rest, str) for rest in path[done:]):
-                    raise UnsupportedLayout(f"{named(path[: done + 1])} is not there")
+                    raise UnsupportedLayout(f"{named(path[: done + 1])} does not exist")
                 return done
             value = value[step]
         elif isinstance(value, list):
@@ -263,7 +263,7 @@ def check_texts(value: Any) -> None:
             levels.extend(item)
         elif isinstance(item, str) and item != item.encode(errors="replace").decode():
             reason = f"The text {item!r} has no UTF-8 form."
-            raise UsageError("client-config-value", reason, hint="Only a JSON file can hold it; use another path.")
+            raise UsageError("client-config-value", reason, hint="Only a JSON file can contain it; use another path.")
 
 
 def _kind(value: Any) -> str:

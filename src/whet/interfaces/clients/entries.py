@@ -200,8 +200,8 @@ def read(text: str, format_: Format, path: str) -> Json:
     if not isinstance(value, dict):
         raise InvalidError(
             "client-config-broken",
-            f"{path} holds no table of settings.",
-            hint="Mend or remove the file, then run it again. Nothing was changed.",
+            f"{path} is not a table of settings.",
+            hint="Fix or remove the file, then run the command again. Nothing was changed.",
             path=path,
         )
     return value
@@ -290,8 +290,8 @@ def _add_server(
     if server_arguments(value) is None and (earlier is None or value != earlier.value):
         raise ConflictError(
             "client-entry-taken",
-            f"{path} has an MCP server called {NAME!r} that is not Whet's.",
-            hint=f"Give that server another name in {path}, then run it again. Nothing was changed.",
+            f"{path} has an MCP server named {NAME!r} that is not Whet's.",
+            hint=f"Rename that server in {path}, then run the command again. Nothing was changed.",
             path=path,
         )
     changed = {key: item for key, item in wanted.value.items() if key not in value or value[key] != item}

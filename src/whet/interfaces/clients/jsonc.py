@@ -89,7 +89,7 @@ def _loads(clean: str, text: str) -> Any:
         raise _deep(clean, text) from None
     except ValueError:
         found = next((found for found in _STRING_OR_NUMBER.finditer(clean) if found.group(1)), None)
-        raise editor.broken(text, found.start() if found else 0, "This is no number in JSON") from None
+        raise editor.broken(text, found.start() if found else 0, "This is not a JSON number") from None
 
 
 def _no_constant(name: str) -> NoReturn:
@@ -144,7 +144,7 @@ def _container(document: _Document, start: int) -> _Container:
         return document.seen[start]
     clean = document.clean
     if clean[start : start + 1] not in ("{", "["):
-        raise UnsupportedLayout("the document is no object")
+        raise UnsupportedLayout("the document is not an object")
     decode = json.JSONDecoder().raw_decode
     is_object = clean[start] == "{"
     members, keys, starts = [], [], []
@@ -162,7 +162,7 @@ def _container(document: _Document, start: int) -> _Container:
         if clean[at] == ",":
             at = skip_space(clean, at + 1)
     if len(set(keys)) < len(keys):
-        raise UnsupportedLayout("an object on the way has a key twice")
+        raise UnsupportedLayout("an object on the path has a key twice")
     found = document.seen[start] = _Container(Frame(start + 1, at, tuple(members)), tuple(keys), tuple(starts))
     return found
 

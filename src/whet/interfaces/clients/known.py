@@ -117,8 +117,8 @@ _PLAIN = {"command": "{command}", "args": "{arguments}"}
 _COMMAND = {"type": "command", "command": "{call}", "timeout": "{timeout}"}
 _GROUP = {"matcher": "{matcher}", "hooks": [_COMMAND]}
 """Hooks in groups, with a matcher for each: Claude Code's way, which others took over."""
-_OFF = "Its hooks are off: {}. They run when that is changed."
-_NO_CONTEXT = "{} takes no context from a hook at the prompt: what fits is offered with the next tool call."
+_OFF = "Its hooks are off: {}. They run once you change that."
+_NO_CONTEXT = "{} accepts no context from a prompt hook; skills that fit are offered with the next tool call."
 
 _CLAUDE_SETTINGS = File(
     "jsonc", (Spot("settings.json", "CLAUDE_CONFIG_DIR"), Spot(".claude/settings.json")), strict=True
@@ -190,10 +190,10 @@ CLIENTS: tuple[Client, ...] = (
                 _CODEX_CONFIG,
                 ("hooks",),
                 None,
-                "config.toml has hooks too: Codex runs those of both files, and says so at the start.",
+                "config.toml has hooks too: Codex runs the hooks of both files and says so at start-up.",
             ),
         ),
-        after_hooks="Codex runs the hooks when you have trusted them, with `/hooks`.",
+        after_hooks="Codex runs the hooks once you trust them with `/hooks`.",
         aliases=("codex-cli", "openai-codex"),
     ),
     Client(
@@ -245,7 +245,7 @@ CLIENTS: tuple[Client, ...] = (
         server=Server(("servers",), _STDIO),
         project=".vscode/mcp.json",
         restart="",
-        seen="it asks once whether it may start whet",
+        seen="it asks once for permission to start whet",
         docs="https://code.visualstudio.com/docs/agents/reference/mcp-configuration",
         hooks=Hooks(
             File("jsonc", (Spot("hooks/whet.json", "COPILOT_HOME"), Spot(".copilot/hooks/whet.json"))),
@@ -304,7 +304,7 @@ CLIENTS: tuple[Client, ...] = (
         seen="`opencode mcp list` shows whet",
         docs="https://opencode.ai/docs/mcp-servers",
         native=(("mcp", "servers"), Server(("mcp", "servers"), {"type": "local", "command": "{words}"})),
-        limits=("OpenCode has no hooks for programs: skills come up through the MCP server only.",),
+        limits=("OpenCode has no hooks for programs; skills are offered through the MCP server only.",),
     ),
     Client(
         name="hermes",
@@ -327,7 +327,7 @@ CLIENTS: tuple[Client, ...] = (
                 Hook("end", "on_session_finalize"),
             ),
         ),
-        after_hooks="Hermes asks once for each hook, at the terminal.",
+        after_hooks="Hermes asks once for each hook, on the terminal.",
         aliases=("hermes-agent",),
     ),
 )

@@ -118,7 +118,7 @@ def read_file(path: str) -> bytes | None:
             raise ConflictError(
                 "client-config-not-a-file",
                 f"{path} is not a file.",
-                hint="Move away what is there, then run it again. Nothing was changed.",
+                hint="Move it, then run the command again. Nothing was changed.",
                 path=path,
             )
         with open(path, "rb") as stream:
@@ -134,7 +134,7 @@ def text_of(data: bytes | None, path: str) -> str:
         raise InvalidError(
             "client-config-broken",
             f"{path}: line {line} is not UTF-8 text.",
-            hint="Save the file as UTF-8, then run it again. Nothing was changed.",
+            hint="Save the file as UTF-8, then run the command again. Nothing was changed.",
             path=path,
             line=line,
         ) from error

@@ -181,7 +181,7 @@ def plan_connection(
     known = {file.path: file for file in _known_files(client, place, previous, here=here)}
     changes, notes = [], _notes(client, place, program, previous, here=here, hooks=hooks)
     if as_it_is and not hooks and client.hooks is not None and not here:
-        notes.append("It stays without hooks; --hooks adds them.")
+        notes.append("It stays without hooks; `--hooks` adds them.")
     for path, (file, entries) in wanted.items():
         data = read_file(path)
         if entries:
@@ -279,7 +279,7 @@ def _state(found: list[ExistingEntry]) -> State:
 def _describe_remaining(found: Iterable[ExistingEntry]) -> list[str]:
     """What a person has to do about what Whet does not take out."""
     entries = dict.fromkeys(f"{one.path}: {'.'.join(map(str, one.entry.path))}" for one in found)
-    return [f"{it} stays: it was changed since, or was there before. Remove it there by hand." for it in entries]
+    return [f"{it} stays: it has changed since, or was there before. Remove it by hand." for it in entries]
 
 
 def _known_files(client: Client, place: Place, previous: Record | None, *, here: bool) -> tuple[FileRecord, ...]:
@@ -299,7 +299,7 @@ def _main_path(client: Client, place: Place, *, here: bool) -> str:
     if path := project_path(client, place):
         return path
     hint = f"`whet connect {client.name}` connects it for all projects."
-    raise UsageError("no-project-config", f"{client.title} has no configuration of its own in a project.", hint=hint)
+    raise UsageError("no-project-config", f"{client.title} has no project configuration.", hint=hint)
 
 
 def _plan_additions(
@@ -323,7 +323,7 @@ def _plan_removal(file: FileRecord, notes: list[str]) -> Change:
         original = read_file(file.backup) if file.backup else None
         if digest(original) == file.before:
             return Change(file.path, file.format, data, original)
-        notes.append(f"The backup of {file.path} is not as it was; only Whet's entries are taken out.")
+        notes.append(f"The backup of {file.path} has changed; only Whet's entries are removed.")
     text = remove_entries(text_of(data, file.path), file.format, file.path, file.added)
     return Change(file.path, file.format, data, text.encode("utf-8"))
 
@@ -333,15 +333,15 @@ def _notes(
 ) -> list[str]:
     notes = []
     if not here and not is_installed(client, place, previous):
-        notes.append(f"{client.title} does not look installed here.")
+        notes.append(f"{client.title} does not seem to be installed here.")
     if here:
-        notes.append("The server is called `whet`, by name: whoever opens the project needs it on their PATH.")
+        notes.append("The project starts the server as `whet`; everyone who opens it needs `whet` on their PATH.")
     elif not program.serves:
         notes.append(f"The MCP server needs the extra `mcp`. Install it with `{how_to_install('mcp')}`.")
     if not here and program.passing:
-        notes.append(f"{program.words[0]} may be removed by the tool that runs it; better install Whet for good.")
+        notes.append(f"{program.words[0]} is temporary and may be removed; install Whet permanently.")
     if not here and place.env.get("WHET_HOME"):
-        notes.append(f"WHET_HOME is set here; {client.title} must be started with the same.")
+        notes.append(f"WHET_HOME is set here; start {client.title} with the same value.")
     if hooks or client.hooks is None:
         notes.extend(client.limits)
     if hooks:
@@ -356,7 +356,7 @@ def _next(client: Client, *, hooks: bool) -> str:
 
 
 def _reloading(client: Client) -> str:
-    return client.restart or f"{client.title} reads it by itself"
+    return client.restart or f"{client.title} reads it automatically"
 
 
 def _obstacles(client: Client, place: Place) -> list[str]:
@@ -455,7 +455,7 @@ def handlers(state: StateDatabase) -> dict[str, Handler]:
         paths = {file.path for file in final.files} if final else set()
         _remove_directories(file for file in begun.files if file.path not in paths)
         connections.settle(id_, final)
-        return f"The connection of {begun.client} was interrupted and is finished now."
+        return f"The interrupted connection of {begun.client} is now finished."
 
     return {CONNECT: Handler(lock, finish, lambda intent: f"The connection {intent.payload['id']}")}
 
@@ -511,8 +511,8 @@ def _check(change: Change) -> None:
     if read_file(change.path) != change.before:
         raise ConflictError(
             "client-config-changed",
-            f"{change.path} was changed while you looked.",
-            hint="Run it again to see the change for the file as it is now. This file was not written.",
+            f"{change.path} changed while you were looking.",
+            hint="Run the command again to see the change for the current file. This file was not written.",
             path=change.path,
         )
     if change.before is None or change.action == "none":
@@ -521,7 +521,7 @@ def _check(change: Change) -> None:
         raise FailedError(
             "permission-denied",
             f"Cannot write {change.path}: it is read-only.",
-            hint="Make it writable, or change it where it is made. Nothing was changed.",
+            hint="Make it writable, or change it at its source. Nothing was changed.",
             path=change.path,
         )
 

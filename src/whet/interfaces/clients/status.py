@@ -88,7 +88,7 @@ def _examined(record: Record, place: Place) -> Note | None:
         try:
             documents.append(read(text_of(read_file(file.path), file.path), file.format, file.path))
         except WhetError as error:
-            mend = "Correct the file there; the client cannot read it either."
+            mend = "Fix the file; the client cannot read it either."
             hint = mend if error.code == "client-config-broken" else error.hint
             return Note(error.code, "warning", error.message, hint, path=file.path)
     server = next((entry.path for entry in main.added if entry.kind == "server"), ())
@@ -97,7 +97,7 @@ def _examined(record: Record, place: Place) -> Note | None:
         message = f"{main.path} no longer has Whet's MCP server, which connected {record.client}."
         return Note("connection-gone", "info", message, f"{hint} `{again} --undo` forgets it.", path=main.path)
     if _is_missing(words[0], place):
-        message = f"{record.client} starts {words[0]}, which is not there."
+        message = f"{record.client} starts {words[0]}, which does not exist."
         return Note("connection-broken", "error", message, hint, path=main.path)
     current = running_program().words[0]
     if not record.here and words[0] != current:

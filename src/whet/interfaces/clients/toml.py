@@ -83,7 +83,7 @@ def _broken(text: str, body: str, message: str) -> InvalidError:
 def _span(document: _Document, path: Path) -> tuple[int, int]:
     owner = _line_of(document, path)
     if owner is None:
-        raise UnsupportedLayout(f"{editor.named(path)} has lines of its own")
+        raise UnsupportedLayout(f"{editor.named(path)} has its own lines")
     return _inline_value(document.text, owner, path)
 
 
@@ -389,7 +389,7 @@ def value_span(text: str, at: int, plain: re.Pattern[str] = _PLAIN_MEMBER) -> tu
 def inline(text: str, at: int) -> Inline:
     """The array or inline table that begins here."""
     if text[at] not in "[{":
-        raise UnsupportedLayout("a value on the way is no table or list")
+        raise UnsupportedLayout("a value on the path is not a table or list")
     table = text[at] == "{"
     opened = at + 1
     members, keys, spans = [], [], []

@@ -44,7 +44,7 @@ def _parse(text: str) -> _Document:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         at = begin + mark.index if mark else begin
-        raise editor.broken(text, at, error.problem or error.context or "this is no YAML") from None
+        raise editor.broken(text, at, error.problem or error.context or "this is not YAML") from None
     except yaml.YAMLError as error:
         raise editor.broken(text, begin, str(error).partition("\n")[0]) from None
     except RecursionError:
@@ -62,7 +62,7 @@ def _load(text: str) -> Any:
                 return super().construct_object(node, deep)
             except _FAULTS as error:
                 raise yaml.constructor.ConstructorError(
-                    None, None, f"this value makes no sense ({error})", node.start_mark
+                    None, None, f"this value is not valid ({error})", node.start_mark
                 ) from None
 
     instance = Loader(text)

@@ -23,4 +23,4 @@ def check_own(directory: str) -> None:
 
     found = os.lstat(directory)
     if not S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
-        raise OSError(f"{directory} is no directory of ours")
+        raise OSError(f"{directory} is not one of Whet's directories")

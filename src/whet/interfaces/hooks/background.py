@@ -142,7 +142,7 @@ def give_up_in_time(state: str) -> None:
     """End this process, in the background of a machine that has other things to do, before it becomes a nuisance."""
 
     def give_up() -> None:
-        append(state, "", LEARNING, "too-slow", f"It took more than {LONGEST:g} seconds and was given up.")
+        append(state, "", LEARNING, "too-slow", f"It took more than {LONGEST:g} seconds and was stopped.")
         os._exit(0)
 
     if hasattr(os, "nice"):

@@ -59,9 +59,11 @@ class Event(NamedTuple):
 def read_event(client: str, kind: str, payload: bytes, cwd: str = "") -> Event | None:
     """What happened, or None when it is nothing for us. Raises NotFoundError, UsageError, InvalidError."""
     if client not in CLIENTS:
-        raise NotFoundError("unknown-client", f"{_quote(client)} is no client.", hint=f"Known: {', '.join(CLIENTS)}.")
+        raise NotFoundError(
+            "unknown-client", f"{_quote(client)} is not a client.", hint=f"Known: {', '.join(CLIENTS)}."
+        )
     if kind not in KINDS:
-        raise UsageError("unknown-event", f"{_quote(kind)} is no event.", hint=f"Known: {', '.join(KINDS)}.")
+        raise UsageError("unknown-event", f"{_quote(kind)} is not an event.", hint=f"Known: {', '.join(KINDS)}.")
     data = _parse_payload(payload)
     client = _real_client(client, data)
     named = _text(data, "hook_event_name", "hookEventName")

@@ -105,7 +105,7 @@ def _watch(job: _Job) -> None:
 
 def _give_up(job: _Job) -> None:
     try:
-        _log(job, "too-slow", f"It took more than {_ALL:g} seconds and was given up.")
+        _log(job, "too-slow", f"It took more than {_ALL:g} seconds and was stopped.")
     finally:
         os._exit(0)
 
@@ -208,7 +208,7 @@ def _ask_server(job: _Job, payload: bytes, cwd: str) -> bytes | None:
                 return text
         except TimeoutError:
             if sent:  # it is at work, and here it would take still longer
-                _log(job, "too-slow", f"A server took more than {_ASKING:g} seconds; it goes on without the client.")
+                _log(job, "too-slow", f"A server took more than {_ASKING:g} seconds; it continues without the client.")
                 return b""
         except OSError:
             pass  # the process behind it is gone: the next one, or here

@@ -34,7 +34,7 @@ MAX_ADDRESS = 4 * MAX_PATH_BYTES
 """Characters of the longest address: a path of encoded bytes, and room for the skill's own path."""
 
 _LOOSE_PERCENT = re.compile("%(?![0-9A-Fa-f]{2})")
-_HINT = "Write it as skill://name/file, as the lists have it."
+_HINT = "Write it as skill://name/file, as in the lists."
 
 SkillPath = tuple[str, ...]
 
@@ -47,9 +47,9 @@ def address(path: Sequence[str], file: str = "") -> str:
 def read_address(text: str) -> tuple[str, ...]:
     """The decoded segments of an address. UsageError for anything that is not plainly a path below `skill://`."""
     if len(text) > MAX_ADDRESS:
-        raise _bad(text, f"has {len(text):,} characters; at most {MAX_ADDRESS:,} are read")
+        raise _bad(text, f"has {len(text):,} characters; the limit is {MAX_ADDRESS:,}")
     if text[: len(SCHEME)].lower() != SCHEME:
-        raise _bad(text, "does not begin with skill://")
+        raise _bad(text, "does not start with skill://")
     rest = text[len(SCHEME) :]
     for mark, name in (("?", "a query"), ("#", "a fragment"), ("\\", "a backslash")):
         if mark in rest:

@@ -93,6 +93,6 @@ def named_project(path: str | None) -> str | None:
     if path is None:
         return None
     if "\0" in path or not os.path.isabs(path) or not os.path.isdir(path):
-        hint = "Give the absolute path of a directory on the server's machine."
+        hint = "Pass the absolute path of a directory on the server's machine."
         raise UsageError("no-such-project", f"There is no directory {path!r:.200}.", hint=hint)
     return os.path.abspath(path)

@@ -81,7 +81,7 @@ def _entry(field: Mapping[str, Any]) -> Json:
     if field["kind"] == "yes-no":
         return {"type": "boolean", **told}
     if field["kind"] == "list":
-        told |= {"description": "With commas between them.", "default": ", ".join(field["value"])}
+        told |= {"description": "Separate them with commas.", "default": ", ".join(field["value"])}
     return {"type": "string", **told}
 
 

@@ -69,8 +69,8 @@ def token_of(state: str, variable: str | None) -> str:
 
 def _checked(token: str, where: str) -> str:
     if len(token) < SHORTEST_TOKEN or not (token.isascii() and token.isprintable()) or " " in token:
-        hint = "Remove it for a new one; it needs 16 printable characters at least, without spaces."
-        raise UsageError("bad-token", f"The token in {where} is none.", hint=hint)
+        hint = "Remove it to get a new one. A token has at least 16 printable characters and no spaces."
+        raise UsageError("bad-token", f"The token in {where} is not valid.", hint=hint)
     return token
 
 
@@ -166,12 +166,12 @@ def _request_id(body: bytes) -> str:
 def bind(address: Address) -> socket.socket:
     """The socket to listen on. Raises WhetError where that cannot be."""
     if not 0 <= address.port <= _LAST_PORT:
-        raise UsageError("bad-port", f"{address.port} is no port.", hint=f"Ports go from 0 to {_LAST_PORT}.")
+        raise UsageError("bad-port", f"{address.port} is not a port.", hint=f"Ports go from 0 to {_LAST_PORT}.")
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     try:
         return socket.create_server((address.host, address.port), family=family)
     except OSError as error:
-        hint = "Choose another with --port; 0 takes one that is free."
+        hint = "Choose another with `--port`; 0 picks a free one."
         message = f"Cannot listen on {address.host}:{address.port} ({error.strerror or error})."
         raise FailedError("cannot-listen", message, hint=hint) from error
 
@@ -206,7 +206,7 @@ def _origin(text: str) -> str:
 
     parts = urlsplit(text)
     if parts.scheme not in ("http", "https") or not parts.netloc or parts.path not in ("", "/"):
-        raise UsageError("bad-origin", f"{text!r:.100} is no origin.", hint="Give one such as https://app.example.")
+        raise UsageError("bad-origin", f"{text!r:.100} is not an origin.", hint="Use one such as https://app.example.")
     return text.rstrip("/")
 
 
@@ -217,10 +217,8 @@ def _every(host: str) -> bool:
 def check_host(host: str, hosts: Collection[str]) -> None:
     """Refuse to listen on every address without a name that it is reached by."""
     if _every(host) and not hosts:
-        hint = "Say which with --allow-host NAME, or bind one address."
-        raise RefusedError(
-            "host-needed", "On every address, the server must know the names it is reached by.", hint=hint
-        )
+        hint = "Name the hosts with `--allow-host NAME`, or bind one address."
+        raise RefusedError("host-needed", "A server that listens on every address must know its host names.", hint=hint)
 
 
 async def serve(server: SkillServer, listening: socket.socket, app: ASGIApp) -> None:

@@ -64,7 +64,7 @@ _BROKEN = frozenset(
 """Remarks of the lenient reader about what a conforming skill does not have."""
 _MAX_LINKS = 16
 """Links on the way to one file."""
-_USE_THE_TOOL = "The tool skill_view has it all the same; `whet skill validate` tells what to correct."
+_USE_THE_TOOL = "The tool skill_view still reads it; `whet skill validate` shows what to fix."
 
 
 class Member(NamedTuple):
@@ -81,7 +81,7 @@ def unfit(card: Card) -> str:
     if card.kind != "skill":
         return f"It is the single file {main_file(card)}, not a directory with a {MAIN_FILE}."
     if main_file(card) != MAIN_FILE:
-        return f"Its main file is called {main_file(card)}, not {MAIN_FILE}."
+        return f"Its main file is named {main_file(card)}, not {MAIN_FILE}."
     if not is_ascii_name(card.name):
         return f"The name {shown(card.name)} is not made of lowercase letters, digits and single hyphens."
     return _broken(card.notes, card.description)
@@ -95,7 +95,7 @@ def _broken(notes: Sequence[Note], description: object) -> str:
     if not text.strip() or (text[0] == "#" and any(note.code == "comment-as-value" for note in notes)):
         return "The description is missing, or not text."
     if len(text) > MAX_DESCRIPTION:
-        return f"The description has {len(text):,} characters; at most {MAX_DESCRIPTION:,} are allowed."
+        return f"The description has {len(text):,} characters; the limit is {MAX_DESCRIPTION:,}."
     return ""
 
 

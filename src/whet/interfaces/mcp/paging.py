@@ -67,8 +67,8 @@ def _read(kind: str, cursor: str) -> str:
     own, _, key = _decode(cursor).partition(" ")
     if own == kind and key:
         return key
-    hint = "Give the nextCursor of the page before as it is, or none for the first page."
-    raise UsageError("bad-cursor", f"{cursor[:80]!r} is no cursor of this list.", hint=hint)
+    hint = "Pass the nextCursor of the previous page unchanged, or none for the first page."
+    raise UsageError("bad-cursor", f"{cursor[:80]!r} is not a cursor of this list.", hint=hint)
 
 
 def _decode(cursor: str) -> str:

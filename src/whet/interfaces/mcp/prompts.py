@@ -30,9 +30,9 @@ PAGE = 100
 ALL = "arguments"
 """The name of the argument for everything, where a skill names none."""
 DISTILL = "distill"
-_OWN = Command(DISTILL, "skill", DISTILL, "Make a skill of what was worked out in this conversation.", "", DISTILL)
+_OWN = Command(DISTILL, "skill", DISTILL, "Turn what was worked out in this conversation into a skill.", "", DISTILL)
 _ROUNDS = """\
-Make a skill of what was worked out in this conversation, together with the user.
+Turn what was worked out in this conversation into a skill, together with the user.
 
 1. Begin with skill_distill and session "current". If no such session is known, give `transcript` instead: what was
    done that worked, as Markdown, with the headings `## User`, `## Assistant`, `## Tool: Bash` and `## Result`; the

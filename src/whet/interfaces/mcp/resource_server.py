@@ -266,7 +266,7 @@ def _unknown(uri: str, segments: Sequence[str], book: AddressBook) -> WhetError:
     names = {book.paths[card.path][-1]: book.paths[card.path] for card in reversed(book.cards())}
     wanted = segments[-2] if len(segments) > 1 else segments[0]
     suggestions = [address(names[name], MAIN_FILE) for name in closest(wanted, names)]
-    hint = f"Did you mean {', '.join(suggestions)}?" if suggestions else "skills/list has what there is."
+    hint = f"Did you mean {', '.join(suggestions)}?" if suggestions else "skills/list shows the skills."
     return NotFoundError("resource-not-found", f"No skill is served at {uri}.", hint=hint, suggestions=suggestions)
 
 

@@ -186,7 +186,7 @@ class SkillServer(Server[Any]):
                 types.ListRootsRequest(), types.ListRootsResult, _ROOTS_WAIT, metadata=beside
             )
         except Exception as error:  # noqa: BLE001  a client that cannot tell its roots is served where the server is
-            _complain(f"The client does not tell its roots ({error}).")
+            _complain(f"The client does not report its roots ({error}).")
             return None
         return _project(roots)
 
@@ -272,7 +272,7 @@ class SkillServer(Server[Any]):
     async def _subscribe(self, ctx: Context, params: types.SubscribeRequestParams) -> types.EmptyResult:
         context, stamps = await self._context(ctx), self._audience(ctx).stamps
         if len(stamps) >= _MOST_SUBSCRIBED and params.uri not in stamps:
-            raise MCPError(types.INVALID_PARAMS, f"There are {_MOST_SUBSCRIBED} subscriptions already.")
+            raise MCPError(types.INVALID_PARAMS, f"There are already {_MOST_SUBSCRIBED} subscriptions.")
         contents = await self._run(context.served.read, params.uri)  # there must be something to subscribe to
         stamps.setdefault(params.uri, contents_stamp(contents))
         return types.EmptyResult()

@@ -75,17 +75,17 @@ class Ground:
         if len(text) > most:
             return f"it has more than {most} characters"
         if any(map(hidden, text)):
-            return "it holds characters that nobody sees"
+            return "it contains invisible characters"
         if hide_secrets(text)[1] or "[secret" in text:
-            return "it holds a secret"
+            return "it contains a secret"
         if _MARKUP.search(text) or text.count("`") % 2:
-            return "it holds markup"
+            return "it contains markup"
         if strange := next((code for code in codes(text) if not self.holds(code)), ""):
             return f"{shown(strange)} is not in the session"
         own, known = key_terms(text), self._terms | set(also)
         powers = own & _powers()
         if power := min(powers - self._done, default=""):
-            return f"nobody did anything in the session that is about {shown(power)}"
+            return f"nothing in the session is about {shown(power)}"
         if powers and (strange := min(own - known, default="")):
             return f"{shown(strange)} is not in the session"
         if rule := _objection(text):
@@ -212,7 +212,7 @@ class Taking:
         self._steps(_by_number(answer.get("steps"), len(self.facts.steps)))
 
     def _refuse(self, what: str, why: str) -> None:
-        self._refused.append(f"{what} was not taken: {why}.")
+        self._refused.append(f"{what} was not used: {why}.")
 
     def _holds(self, what: str, text: str, most: int, **how: Any) -> bool:
         problem = self._ground.problem(text, most, **how)
@@ -251,7 +251,7 @@ class Taking:
         try:
             checked("triggers", [word])
         except UsageError:
-            self._refuse(what, "it cannot be one")
+            self._refuse(what, "it is not a valid trigger")
             return False
         return self._holds(what, word, TRIGGER, free=True)
 
@@ -314,7 +314,7 @@ class Taking:
         if not _NAME.fullmatch(name) or name in {one.name for one in facts.parameters}:
             return f"{shown(name)} cannot be its name"
         if not 3 <= len(value) <= TITLE or _NOT_IN_VALUES.search(value) or "[secret" in value:
-            return "it is no value"
+            return "it is not a value"
         own = Blanks((_parameter(facts, value, name, ""),))
         if not any(own(step.action) != step.action for step in facts.steps):
             return "no step uses it"
@@ -335,12 +335,12 @@ class Taking:
         """The steps to leave out: never more than half of them, and none that a later one needs."""
         noise = [at for at, row in rows.items() if row.get("drop") is True]
         if 2 * len(noise) > len(self.facts.steps):
-            self._refuse(f"That {len(noise)} of {len(self.facts.steps)} steps go", "more than half would be gone")
+            self._refuse(f"Dropping {len(noise)} of {len(self.facts.steps)} steps", "more than half would be dropped")
             return set()
         gone = set()
         for at in noise:
             if needed_later(self.facts, at):
-                self._refuse(f"That step {at + 1} goes", "a later step uses what it makes")
+                self._refuse(f"Dropping step {at + 1}", "a later step uses its result")
             else:
                 gone.add(at)
         return gone
@@ -532,7 +532,7 @@ def renamed(distillation: Distillation, taken: Collection[str]) -> Distillation:
     if refined is None or refined.proposed.get("name") not in taken:
         return distillation
     proposed = {key: value for key, value in refined.proposed.items() if key != "name"}
-    told = f"The name was not taken: there is another skill {refined.proposed['name']}."
+    told = f"The name was not used: another skill is named {refined.proposed['name']}."
     return distillation._replace(refined=refined._replace(proposed=proposed, refused=(*refined.refused, told)))
 
 

@@ -185,7 +185,7 @@ def _as_decided(made: Draft, skill: Skill, stays: frozenset[str]) -> Draft:
 def _remarks(wanted: Draft, made: Draft, fields: frozenset[str], *, again: bool) -> tuple[str, ...]:
     """What was kept, for whoever asked for the next version."""
     if again:
-        return ("It has learned from this session before.",)
+        return ("It has already learned from this session.",)
     differ = {
         "description": wanted.description != made.description,
         "tools": wanted.allowed_tools != made.allowed_tools,
@@ -194,9 +194,9 @@ def _remarks(wanted: Draft, made: Draft, fields: frozenset[str], *, again: bool)
     names = {"description": "description", "tools": "allowed tools", "fork": "place where it runs"}
     kept = [name for field, name in names.items() if field in fields and differ[field]]
     listed = " and ".join([", ".join(kept[:-1]), kept[-1]] if kept[1:] else kept)
-    remarks = [f"Somebody decided its {listed}: that stays."] if kept else []
+    remarks = [f"A person set its {listed}; Whet keeps that."] if kept else []
     if "body" in fields:
-        remarks.append("Somebody edited its text: it only gains, and nothing in it is replaced.")
+        remarks.append("A person edited its text; Whet only adds to it.")
     return tuple(remarks)
 
 

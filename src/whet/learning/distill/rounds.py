@@ -41,16 +41,16 @@ VERSION = 2
 MARK = "whet-distillation"
 GOAL = 400
 TRIGGER = 60
-ENDED = {"yes": "It worked.", "no": "It did not work.", "unknown": "Whether it worked is not certain."}
+ENDED = {"yes": "It worked.", "no": "It did not work.", "unknown": "It is unclear whether it worked."}
 """How a session ended, in words."""
 _SHOWN_STEPS = 12
 _LABELS = {
     "name": "Name",
     "goal": "What it does",
-    "triggers": "Words that call for it",
+    "triggers": "Words that trigger it",
     "description": "Description",
     "tools": "Allowed tools",
-    "fork": "Run apart (fork)",
+    "fork": "Run separately (fork)",
 }
 _PROPOSED = frozenset(("name", "description", "triggers"))
 """What a model proposes besides the words of the facts."""
@@ -171,7 +171,7 @@ class Distillation(NamedTuple):
         given = values or {}
         for name in given:
             if name not in fields:
-                raise _bad(f"This round does not ask for {name!r}.", f"It asks for {', '.join(fields)}.")
+                raise _bad(f"This round does not accept {name!r}.", f"It accepts {', '.join(fields)}.")
         for name, value in ((name, given[name]) for name in fields if name in given):
             read = checked(name, value)
             if read == _current(name, made, self.goal) and not (name == "name" and "goal" in edits):
@@ -186,7 +186,7 @@ class Distillation(NamedTuple):
         """Every round that is left answered: with these values, and as proposed. Raises UsageError `bad-answer`."""
         unknown = set(values) - {name for _, _, fields in ROUNDS for name in fields}
         if unknown:
-            raise _bad(f"Nothing asks for {min(unknown)!r}.", f"Known are {', '.join(_LABELS)}.")
+            raise _bad(f"{min(unknown)!r} is not an answer.", f"Known clients: {', '.join(_LABELS)}.")
         state = self
         while not state.done:
             state = state.answer({name: values[name] for name in ROUNDS[state.at][2] if name in values})
@@ -225,11 +225,11 @@ class Distillation(NamedTuple):
     @classmethod
     def from_json(cls, value: Any) -> Distillation:
         """What `to_json` gave. Raises UsageError `bad-distillation` for anything else."""
-        hint = "Begin again with `whet distill FILE`."
+        hint = "Start again with `whet distill FILE`."
         if not isinstance(value, dict) or MARK not in value:
             raise UsageError("bad-distillation", "This is not a distillation.", hint=hint)
         if type(value[MARK]) is not int or value[MARK] != VERSION:
-            message = f"The distillation has the version {value[MARK]!r}; known is {VERSION}."
+            message = f"The distillation has version {value[MARK]!r}; this Whet reads version {VERSION}."
             raise UsageError("bad-distillation", message, hint=hint)
         try:
             return _read(value)
@@ -239,7 +239,7 @@ class Distillation(NamedTuple):
 
     def _round(self) -> int:
         if self.done:
-            hint = "Take the draft, or go back."
+            hint = "Accept the draft, or go back."
             raise UsageError("distillation-done", "All rounds are answered.", hint=hint)
         return self.at
 
@@ -269,18 +269,18 @@ class Distillation(NamedTuple):
             told += [f"... and {len(facts.steps) - _SHOWN_STEPS} more"] if len(facts.steps) > _SHOWN_STEPS else []
             told += [f"Rule: {rule}" for rule in facts.corrections]
             told.append(ENDED[facts.succeeded])
-            told += [f"The skill {self.known} is for the same; under its name, it is improved."] if self.known else []
-            told += [f"The words are from {self.model}."] if self.model else []
+            told += [f"The skill {self.known} covers the same task; keep its name to improve it."] if self.known else []
+            told += [f"Written by {self.model}."] if self.model else []
             return "\n".join(told)
         if name == "when":
-            return "The description is all that a model sees before it takes the skill up."
+            return "The description is all a model sees before it loads the skill."
         if name == "tools":
             counted = [f"{use.tool} {use.command}".rstrip() + f" ({use.times} x)" for use in facts.tools]
-            return f"Used were {', '.join(counted)}." if counted else "No tool was used."
-        why = "long" if made.fork else "short, or the user had a say in it"
+            return f"Tools used: {', '.join(counted)}." if counted else "No tool was used."
+        why = "long" if made.fork else "short, or the user took part in it"
         return (
-            f"Inline, it is part of the conversation; apart, only its result comes back. The session was {why}: "
-            f"{facts.calls} calls of tools."
+            f"Inline, it is part of the conversation; separately, only its result comes back. The session was "
+            f"{why}: {facts.calls} tool calls."
         )
 
 
@@ -301,8 +301,8 @@ def session_of(source: Any) -> Transcript:
         return read_transcript(os.path.abspath(os.path.expanduser(os.fspath(source))))
     if isinstance(source, list | tuple):
         return from_messages(source)
-    hint = "Give the path of a transcript, a Transcript, or a list of messages."
-    raise UsageError("bad-session", f"A {type(source).__name__} is no session.", hint=hint)
+    hint = "Pass the path of a transcript, a Transcript, or a list of messages."
+    raise UsageError("bad-session", f"A {type(source).__name__} is not a session.", hint=hint)
 
 
 def begin(transcript: Transcript) -> Distillation:
@@ -311,8 +311,8 @@ def begin(transcript: Transcript) -> Distillation:
 
     found = facts(transcript)
     if not found.steps:
-        hint = "A session is worth a skill when something was done in it that worked."
-        raise InvalidError("nothing-to-distill", "Nothing was done in this session that could be repeated.", hint=hint)
+        hint = "A session can become a skill when something in it worked."
+        raise InvalidError("nothing-to-distill", "Nothing in this session can be repeated.", hint=hint)
     return Distillation(found, Source(transcript.client, transcript.session))
 
 
@@ -321,7 +321,7 @@ def mentioning(description: str, triggers: Sequence[str]) -> str:
     said = description.casefold()
     missing = [f'"{word}"' for word in triggers if word.casefold() not in said]
     while missing:
-        text = f"{description} Also when somebody mentions {', '.join(missing)}."
+        text = f"{description} Also when the user mentions {', '.join(missing)}."
         if len(text) <= DESCRIPTION:
             return text
         missing.pop()
@@ -336,13 +336,15 @@ def checked(name: str, value: Any) -> Value:
         listed = _listed(name, value)
         return _triggers(listed) if name == "triggers" else _grants(listed)
     if not isinstance(value, str):
-        raise _bad(f"{_LABELS[name]} is not a text.", "Give a text.")
+        raise _bad(f"{_LABELS[name]} is not text.", "Pass text.")
     text = " ".join(value.split())
     if name == "name":
         return _name(text)
     most = DESCRIPTION if name == "description" else GOAL
     if len(text) > most or "<" in text or ">" in text:
-        raise _bad(f"{_LABELS[name]} cannot be that.", f"Give at most {most} characters, without < and >.")
+        raise _bad(
+            f"{_LABELS[name]} is too long or contains < or >.", f"Use at most {most} characters, without < and >."
+        )
     return text
 
 
@@ -353,7 +355,7 @@ def _name(text: str) -> str:
         return ""
     name = slug(text)
     if not any(character.isalnum() for character in text) or spec_problems(name):
-        raise _bad(f"{text!r} cannot be a name.", "Give a few words; they become lowercase letters and hyphens.")
+        raise _bad(f"{text!r} cannot be a name.", "Use a few words; they become lowercase letters and hyphens.")
     return name
 
 
@@ -361,7 +363,7 @@ def _yes(value: Any) -> bool:
     words = {"fork": True, "yes": True, "y": True, "true": True, "inline": False, "no": False, "n": False}
     said = words.get(value.strip().lower()) if isinstance(value, str) else value
     if not isinstance(said, bool):
-        raise _bad(f"{value!r} is neither yes nor no.", "Say yes (fork) or no (inline).")
+        raise _bad(f"{value!r} is neither yes nor no.", "Answer yes (fork) or no (inline).")
     return said
 
 
@@ -369,7 +371,7 @@ def _listed(name: str, value: Any) -> tuple[str, ...]:
     if isinstance(value, str):
         value = _split(value)
     if not isinstance(value, list | tuple) or not all(isinstance(one, str) for one in value):
-        raise _bad(f"{_LABELS[name]} is not a list.", "Give a list of texts, or one text with commas.")
+        raise _bad(f"{_LABELS[name]} is not a list.", "Pass a list, or one text with commas.")
     return tuple(dict.fromkeys(text for one in value if (text := " ".join(one.split()))))
 
 
@@ -401,7 +403,7 @@ def _grants(grants: tuple[str, ...]) -> tuple[str, ...]:
     for text in grants:
         problem = next((grant.problem for grant in read_grants([text]) if grant.problem), "")
         if problem:
-            raise _bad(f"{text!r} cannot be allowed: {problem.rstrip('.')}.", "Spell it like Bash(git commit:*).")
+            raise _bad(f"{text!r} cannot be allowed: {problem.rstrip('.')}.", "Write it like Bash(git commit:*).")
     if len(grants) > MOST:
         raise _bad(f"{len(grants)} tools are too many.", f"Give at most {MOST}.")
     return grants
@@ -421,10 +423,10 @@ def _bad(message: str, hint: str) -> UsageError:
 
 def _read(value: Json) -> Distillation:
     if set(value) != {MARK, *Distillation._fields}:
-        raise ValueError("it does not have the fields it should have")
+        raise ValueError("it does not have the expected fields")
     at = read_value(int, value["at"], "at")
     if not 0 <= at <= len(ROUNDS):
-        raise ValueError("the round is none")
+        raise ValueError("the round is not valid")
     return Distillation(
         read_value(Facts, value["facts"], "facts"),
         read_value(Source, value["source"], "source"),
@@ -439,7 +441,7 @@ def _read(value: Json) -> Distillation:
 
 def _read_refined(value: Any) -> Refined:
     if not isinstance(value, dict) or set(value) != set(Refined._fields):
-        raise ValueError("refined does not have the fields it should have")
+        raise ValueError("refined does not have the expected fields")
     return Refined(
         read_value(Facts, value["facts"], "refined.facts"),
         _answers(value["proposed"], _PROPOSED),
@@ -451,7 +453,7 @@ def _read_refined(value: Any) -> Refined:
 def _answers(value: Any, names: frozenset[str]) -> dict[str, Value]:
     """Answers that were written down, each as its field takes it."""
     if not isinstance(value, dict) or not set(value) <= names:
-        raise ValueError("the answers are not what they should be")
+        raise ValueError("the answers do not have the expected form")
     read = {name: checked(name, inner) for name, inner in value.items()}
     if any(inner == "" or (inner == () and name != "tools") for name, inner in read.items()):
         raise ValueError("an answer is empty")
@@ -503,7 +505,7 @@ class Kept:
             return Distillation.from_json(json.loads(rows[0][0]))
         except (ValueError, TypeError, RecursionError, UsageError) as error:
             message = f"The distillation {id} is damaged, or of another version."
-            raise UsageError("bad-distillation", message, hint="Begin again with the session.") from error
+            raise UsageError("bad-distillation", message, hint="Start again with the session.") from error
 
     def newest(self) -> str:
         """The id of the one that was changed last; empty where there is none."""
@@ -524,5 +526,5 @@ def _checked(id: str) -> str:  # noqa: A002  as above
 
 
 def _unknown(id: str) -> NotFoundError:  # noqa: A002  as above
-    hint = "It was finished, or is too old. Begin again with the session."
+    hint = "It is finished or too old. Start again with the session."
     return NotFoundError("no-such-distillation", f"There is no distillation {id!r:.80}.", hint=hint)

@@ -110,17 +110,17 @@ def read_check(kind: str, plain: Mapping[str, Any]) -> Check:
     file = plain.get("file", plain.get("path") if kind.startswith("file_") else None)
     if file is not None or kind.startswith("file_"):
         if not isinstance(file, str) or not file:
-            raise _bad(f"The check {kind} names no file", "Give it as `path`.")
+            raise _bad(f"The check {kind} names no file", "Set `path`.")
         check = check._replace(file=file.removeprefix("./"))
     if kind in ("contains", "icontains", "not_contains", "regex", "not_regex", "equals", "file_contains"):
         if not isinstance(value, str | int | float) or isinstance(value, bool) or value == "":
-            raise _bad(f"The check {kind} has no text", "Give it as `value`.")
+            raise _bad(f"The check {kind} has no text", "Set `value`.")
         check = check._replace(value=str(value), fold=kind == "icontains" or plain.get("ignorecase") is True)
     if kind.endswith("regex"):
         _compile(check.value)
     if kind == "json_path":
         if not isinstance(plain.get("path"), str) or _steps(plain["path"]) is None:
-            raise _bad("The check json_path has no path", "Give it as `path`, such as items[0].id.")
+            raise _bad("The check json_path has no path", "Set `path`, such as items[0].id.")
         given = "value" in plain or "equals" in plain
         check = check._replace(path=plain["path"], value=value if given else None, there=not given)
     if kind == "json_schema":
@@ -137,10 +137,10 @@ def _with_command(check: Check, plain: Mapping[str, Any]) -> Check:
     command = plain.get("command", plain.get("run"))
     words = command if isinstance(command, list) else ["sh", "-c", command] if isinstance(command, str) else []
     if not words or not all(isinstance(word, str) and word and "\0" not in word for word in words):
-        raise _bad("The check exit_code has no command", "Give it as `command`, a line or a list of words.")
+        raise _bad("The check exit_code has no command", "Set `command` to a line or a list of words.")
     wanted = plain.get("value", plain.get("code", plain.get("exitcode", 0)))
     if not isinstance(wanted, int):
-        raise _bad("The check exit_code wants a code that is no number", "Give it as `value`.")
+        raise _bad("The check exit_code expects a code that is not a number", "Set `value`.")
     return check._replace(command=tuple(words), value=int(wanted))
 
 
@@ -183,7 +183,7 @@ def _regex(check: Check, output: Output, _runner: Runner) -> tuple[bool, str]:
     try:
         found = _searched(check.value, text[:MAX_MATCHED], fold=check.fold)
     except TimeoutError:
-        return False, f"The pattern was not done after {_SECONDS} seconds."
+        return False, f"The pattern did not finish within {_SECONDS} seconds."
     shown = _around(text, *found) if found else f"Nothing in it matches {check.value[:_SHOWN]!r}."
     return (found is not None) is not (check.type == "not_regex"), shown
 
@@ -205,7 +205,7 @@ def _json_path(check: Check, output: Output, _runner: Runner) -> tuple[bool, str
         try:
             value = value[step]
         except (KeyError, IndexError, TypeError):
-            return False, f"There is nothing at {check.path}."
+            return False, f"{check.path} does not exist."
     shown = json.dumps(value, ensure_ascii=False)[:_SHOWN]
     if check.there:
         return True, shown
@@ -228,7 +228,7 @@ def _file_exists(check: Check, output: Output, _runner: Runner) -> tuple[bool, s
 
 def _exit_code(check: Check, output: Output, runner: Runner) -> tuple[bool, str]:
     ran = runner(check.command, output)
-    ended = f"It ended with {ran.code}" if ran.code is not None else f"It did not end by itself ({ran.problem})"
+    ended = f"It ended with {ran.code}" if ran.code is not None else f"It did not finish ({ran.problem})"
     return ran.code == check.value, f"{ended}: {ran.output[-_SHOWN:]}".rstrip(": ")
 
 
@@ -253,7 +253,7 @@ def _json_of(check: Check, output: Output) -> tuple[Any, str]:
             return json.loads(candidate), ""
         except (ValueError, RecursionError):
             continue
-    return None, f"It is no JSON: {text[:_SHOWN]}"
+    return None, f"It is not valid JSON: {text[:_SHOWN]}"
 
 
 def _searched(pattern: str, text: str, *, fold: bool) -> tuple[int, int] | None:
@@ -294,7 +294,9 @@ def _compile(pattern: str) -> None:
             raise _bad(f"The pattern has more than {MAX_PATTERN:,} characters", "Make it shorter.")
         re.compile(pattern)
     except (re.error, RecursionError, OverflowError) as error:
-        raise _bad(f"{pattern[:_SHOWN]!r} is no pattern ({error})", "Write it as Python's `re` reads it.") from None
+        raise _bad(
+            f"{pattern[:_SHOWN]!r} is not a valid pattern ({error})", "Write it as Python's `re` reads it."
+        ) from None
 
 
 def _bad(message: str, hint: str) -> UsageError:

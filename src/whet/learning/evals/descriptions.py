@@ -107,8 +107,8 @@ def optimise(
     others = [case for case in cases if case.skill != key]
     learn, held = split(own)
     if len(own) < LEAST or not held or not any(case.fits for case in held):
-        message = f"The skill has {len(own)} trigger evals; an improvement could not be proved."
-        hint = "Write at least 8 messages that should bring it up and 8 that should not."
+        message = f"The skill has {len(own)} trigger evals; that is too few to measure an improvement."
+        hint = "Write at least 8 messages that should trigger it and 8 that should not."
         raise NotFoundError("too-few-trigger-evals", message, hint=hint, cases=len(own))
     learned, beside = judged(learn, judge), _by_skill(judged(others, judge))
     before = Score(_mean(learned), _mean(judged(held, judge)))
@@ -159,13 +159,13 @@ def _asked(
         "description": description,
         "instructions": body[:4_000],
         "missed": [item.case.message[:500] for item in wrong if item.case.fits][:20],
-        "wrongly brought up": [item.case.message[:500] for item in wrong if not item.case.fits][:20],
+        "wrongly triggered": [item.case.message[:500] for item in wrong if not item.case.fits][:20],
         "tried": [{"description": item.description, "right": item.score.learned} for item in tried if item.score][-5:],
     }
     asked = [Message("system", _RULES), Message("user", json.dumps(told, ensure_ascii=False, indent=1))]
     text = str(model.complete(asked, schema=_SCHEMA).value["description"])
     if len(text) > LONGEST:
-        shorter = f"That has {len(text)} characters; at most {LONGEST} are allowed. Say the same in fewer."
+        shorter = f"That has {len(text)} characters; the limit is {LONGEST}. Say the same in fewer."
         again = [*asked, Message("assistant", json.dumps({"description": text})), Message("user", shorter)]
         text = str(model.complete(again, schema=_SCHEMA).value["description"])
     return text

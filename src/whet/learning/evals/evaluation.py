@@ -68,7 +68,7 @@ class OwnTests(NamedTuple):
 
 
 class Evaluation(NamedTuple):
-    """What a skill is worth: its evals with the skill, and without it or with its version before."""
+    """What a skill is worth: its evals with the skill, and without it or with its previous version."""
 
     name: str
     path: str
@@ -113,7 +113,7 @@ def run_own_tests(
     if only_list:
         return found
     if not found.found:
-        hint = "Put tests into tests/ of the skill: test_*.py, *.sh, or anything executable."
+        hint = "Put tests in the skill's tests/ directory: test_*.py, *.sh, or anything executable."
         raise NotFoundError("no-tests", f"{subject.name} has no tests.", hint=hint)
     return found._replace(tests=run_tests(subject, workspace.place.env, workspace.place.home, progress=progress))
 
@@ -133,7 +133,7 @@ def eval_skill(
     tokens: int = TOKENS,
     progress: Callable[[int, int], None] = _silent,
 ) -> Evaluation:
-    """Have a model do a skill's evals with the skill and without it, or with its version before, and compare.
+    """Have a model do a skill's evals with the skill and without it, or with its previous version, and compare.
 
     Sentences are judged by `grader`, else by the model itself. With `blind`, that also says which of two outputs is
     better without knowing which is which. With `out`, everything is kept there. Its `problem` is that runs are missing
@@ -207,7 +207,7 @@ def _rate(told: Benchmark, side: Side) -> float | None:
 def _other(against: str) -> Side:
     """The side that a skill is compared with. Raises UsageError."""
     if against not in AGAINST:
-        raise UsageError("bad-against", f"{against!r} is nothing to compare with.", hint="Use none or old.")
+        raise UsageError("bad-against", f"{against!r} cannot be compared with.", hint="Use none or old.")
     return "old_skill" if against == "old" else "without_skill"
 
 
@@ -276,7 +276,7 @@ def earlier(journal: Journal, subject: Subject) -> Subject:
         tree = journal.content(version.entry.after)
         if tree is not None and _shown(tree) != now:
             return subject._replace(tree=tree)
-    hint = "Leave out --against to compare with having no skill."
+    hint = "Leave out `--against` to compare with no skill."
     raise NotFoundError("no-such-version", f"{subject.name} has no earlier version.", hint=hint)
 
 
@@ -287,13 +287,13 @@ def _shown(tree: Mapping[str, Item]) -> dict[str, Item]:
 def _problem(answer: Evaluation, rate: float | None, other: float | None, least: float | None) -> Note | None:
     """What makes an evaluation a no: its pass rate, that of the other side, and what is asked for."""
     if not answer.complete:
-        message = f"Not everything was measured: {answer.errors[0] if answer.errors else 'some runs have no score.'}"
-        hint = "Run it again, with a larger --budget or fewer --runs."
+        message = f"Some results are missing: {answer.errors[0] if answer.errors else 'some runs have no score.'}"
+        hint = "Run it again with a larger `--budget` or fewer `--runs`."
         return Note("eval-incomplete", "error", message, hint)
     if rate is not None and other is not None and rate < other - 1e-9:
-        what = "its version before" if answer.against == "old" else "no skill at all"
+        what = "its previous version" if answer.against == "old" else "no skill at all"
         message = f"With {answer.name} the pass rate is {rate:.2f}; with {what} it is {other:.2f}."
-        return Note("eval-worse", "error", message, "Look at the expectations that are worse-with-skill.")
+        return Note("eval-worse", "error", message, "Look at the expectations marked worse-with-skill.")
     if least is not None and rate is not None and rate < least - 1e-9:
         message = f"The pass rate of {answer.name} is {rate:.2f}, not {least:.2f}."
         hint = "Look at the expectations that are not met, and improve the skill."

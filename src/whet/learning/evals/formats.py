@@ -103,7 +103,7 @@ def read_evals(data: Any, where: str = "") -> Evals:
     for number, row in enumerate(rows):
         reader.row(row, number)
     if not reader.evals and not reader.others:
-        raise _none(f"{where or 'The file'} holds no task with a prompt and expectations.", reader.report)
+        raise _none(f"{where or 'The file'} has no task with a prompt and expectations.", reader.report)
     return Evals(skill, tuple(reader.evals), tuple(reader.report))
 
 
@@ -142,7 +142,7 @@ class _Reader:
     def row(self, row: Any, number: int) -> None:
         place = f"evals[{number}]"
         if not isinstance(row, dict):
-            self._skip("eval-unreadable", place, "is no mapping", "Write a prompt and expectations.")
+            self._skip("eval-unreadable", place, "is not a mapping", "Write a prompt and expectations.")
             return
         plain = keyed(row)
         prompt = message_of(plain)
@@ -161,7 +161,12 @@ class _Reader:
             return
         if len(self.evals) >= MAX_EVALS:
             if len(self.evals) == MAX_EVALS and not any(note.code == "too-many-evals" for note in self.report):
-                self._skip("too-many-evals", place, f"and all after it were left out: over {MAX_EVALS}", "Use fewer.")
+                self._skip(
+                    "too-many-evals",
+                    place,
+                    f"and all after it are left out: there are more than {MAX_EVALS}",
+                    "Use fewer.",
+                )
             return
         files, given = self._files(plain.get("files") or plain.get("inputfiles") or plain.get("fixtures"), place)
         name = self._id(plain.get("id", plain.get("evalid", plain.get("name", plain.get("evalname")))), number)

@@ -92,14 +92,14 @@ class Gate:
         reasons = []
         if not before or not after:
             which = "before" if not before else "after"
-            return Verdict((Reason("gate-no-score", f"There are no scores from {which} the change."),))
+            return Verdict((Reason("gate-no-score", f"There are no scores {which} the change."),))
         missing = [
             name
             for name in dict.fromkeys((*before, *after))
             if not _known(before.get(name)) or not _known(after.get(name))
         ]
         if missing:
-            reasons.append(Reason("gate-no-score", f"No score, before or after: {_listed(missing)}."))
+            reasons.append(Reason("gate-no-score", f"No score before or after: {_listed(missing)}."))
         worse = [name for name in before if _value(after.get(name)) < _value(before[name]) - _EQUAL]
         worse = [name for name in worse if name not in missing]
         if worse:
@@ -110,9 +110,7 @@ class Gate:
         one, other = (math.fsum(map(_value, scores.values())) / len(scores) for scores in (before, after))
         if other < one - _EQUAL or (self._strict and other <= one + _EQUAL):
             what = "no better" if other >= one - _EQUAL else "worse"
-            reasons.append(
-                Reason("gate-not-better", f"All together it is {what}: {one:.2f} before, {other:.2f} after.")
-            )
+            reasons.append(Reason("gate-not-better", f"The total is {what}: {one:.2f} before, {other:.2f} after."))
         return Verdict(tuple(reasons), one, other)
 
     def judge(
@@ -136,7 +134,7 @@ class Gate:
         now = self._guard(after)
         then = self._guard(before) if before is not None else "safe"
         if _WORSE[now] > _WORSE[then]:
-            return (Reason("gate-guard", f"The guard says {now}; before it said {then}."),)
+            return (Reason("gate-guard", f"The guard now says {now}; before, it said {then}."),)
         return ()
 
 
@@ -162,7 +160,7 @@ def _grown(before: Mapping[str, Item], after: Mapping[str, Item]) -> tuple[Reaso
         return (Reason("gate-grown", message),)
     lines, had = new.count("\n"), old.count("\n")
     if lines > LINES and lines > had:
-        return (Reason("gate-grown", f"The main file has {lines:,} lines; more than {LINES} are too many."),)
+        return (Reason("gate-grown", f"The main file has {lines:,} lines; the limit is {LINES}."),)
     return ()
 
 
@@ -178,7 +176,7 @@ def _tools_added(before: Mapping[str, Item], after: Mapping[str, Item]) -> tuple
         return ()
     known = {(grant.tool, grant.rule) for grant in _grants(before)}
     more = [grant.text for grant in _grants(after) if (grant.tool, grant.rule) not in known]
-    return (Reason("gate-tools", f"It asks for tools that it did not have before: {_listed(more)}."),) if more else ()
+    return (Reason("gate-tools", f"It asks for new tools: {_listed(more)}."),) if more else ()
 
 
 def _grants(tree: Mapping[str, Item]) -> tuple[Grant, ...]:
@@ -200,7 +198,7 @@ def _measures_changed(before: Mapping[str, Item], after: Mapping[str, Item]) -> 
         and before.get(path) != after.get(path)
     ]
     if changed:
-        return (Reason("gate-measures-changed", f"It changes what it is measured by: {_listed(changed)}."),)
+        return (Reason("gate-measures-changed", f"It changes its own evals or tests: {_listed(changed)}."),)
     return ()
 
 

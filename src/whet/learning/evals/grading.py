@@ -84,7 +84,7 @@ def grader(model: Model | None, runner: Runner) -> Callable[[Eval, Output], tupl
         if by_model and model is not None:
             results, tokens = by_a_model(item, by_model, output, model)
             judged = dict(zip(by_model, results, strict=True))
-        unseen = "Nobody looked: there is no model to grade with."
+        unseen = "Not graded: there is no model to grade with."
         return tuple(
             judge(wanted, output, runner)
             if wanted.check is not None
@@ -146,10 +146,10 @@ class _Found:
             return "" if signs and signs in self._plain else "The grader quoted nothing."
         places = _places(words, self._words)
         if not places:
-            return "What the grader quotes is not in the output."
+            return "The grader's quote is not in the output."
         size = len(words)
         own = max(sum(map(bool, self._own[at : at + size])) for at in places)
-        return "" if own >= max(1, _OWN * size) else "The output only says the expectation back."
+        return "" if own >= max(1, _OWN * size) else "The output only repeats the expectation."
 
 
 def _unsaid(words: list[str], rubric: Sequence[str]) -> list[str]:

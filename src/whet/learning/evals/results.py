@@ -112,9 +112,9 @@ Flag = Literal["passes-in-both", "fails-in-both", "high-variance", "worse-with-s
 FLAGS: dict[Flag, str] = {
     "passes-in-both": "It is met with and without the skill, so it says nothing about the skill.",
     "fails-in-both": "It is never met; it may be wrong, or too hard.",
-    "high-variance": "It is met at times and at times not; more runs, or a clearer expectation, would tell.",
+    "high-variance": "It is met only sometimes; use more runs or a clearer expectation.",
     "worse-with-skill": "It is met less often with the skill than without.",
-    "no-score": "Nobody could tell; a run is missing.",
+    "no-score": "It is unknown; a run is missing.",
 }
 _UNSURE = (0.2, 0.8)
 _LEAST_RUNS = 3

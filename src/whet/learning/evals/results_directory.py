@@ -46,7 +46,7 @@ def begin(directory: str) -> tuple[str, int]:
     """A new, empty directory for an iteration, and its number. Raises UsageError, FailedError."""
     top = os.path.abspath(os.path.expanduser(directory))
     if os.path.lexists(top) and not os.path.isdir(top):
-        raise UsageError("not-a-directory", f"{top} is no directory.", hint="Name another with --out.", path=top)
+        raise UsageError("not-a-directory", f"{top} is not a directory.", hint="Choose another with `--out`.", path=top)
     with os_failures(top):
         make_directories(top, durable=False)
         numbers = [int(found[1]) for name in os.listdir(top) if (found := _ITERATION.fullmatch(name))]
@@ -116,8 +116,8 @@ def read_history(directory: str) -> History:
     except (ValueError, KeyError, TypeError, RecursionError):
         sound = False
     if not sound:
-        hint = "Move the file away, or name another directory with --out."
-        raise InvalidError("eval-history-unreadable", f"{path} is no history of evals.", hint=hint, path=path)
+        hint = "Move the file, or choose another directory with `--out`."
+        raise InvalidError("eval-history-unreadable", f"{path} is not an eval history.", hint=hint, path=path)
     return History(tuple(rows), found.get("started_at"), found.get("current_best"))
 
 
@@ -218,7 +218,7 @@ def page(benchmark: Benchmark, history: Sequence[Mapping[str, Any]] = (), compar
         *(_run(run) for run in runs),
     ]
     if not benchmark.complete:
-        parts.insert(2, "<p class=no>Not every run came to an end; the numbers are about those that did.</p>")
+        parts.insert(2, "<p class=no>Some runs did not finish; the numbers cover those that did.</p>")
     policy = "default-src 'none'; style-src 'unsafe-inline'"
     head = (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'

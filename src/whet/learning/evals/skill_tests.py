@@ -147,7 +147,7 @@ def check_sandbox() -> None:
     from whet.guard.sandbox.levels import NONE, level
 
     if not level().isolates:
-        raise RefusedError("no-sandbox", f"{NONE.sentence} Nothing of the skill was run.", hint=NO_SANDBOX_HINT)
+        raise RefusedError("no-sandbox", f"{NONE.sentence} Nothing in the skill was run.", hint=NO_SANDBOX_HINT)
 
 
 @contextmanager

@@ -68,7 +68,7 @@ class Subject(NamedTuple):
             inside = next((name for name in (path, f"evals/{path}", f"evals/files/{path}") if name in self.tree), "")
             if not inside or self.tree[inside].link:
                 message = f"The eval {item.id} of {self.name} needs {path}, which is not in the package."
-                raise NotFoundError("eval-file-missing", message, hint="Add the file, or correct `files`.", path=path)
+                raise NotFoundError("eval-file-missing", message, hint="Add the file, or fix `files`.", path=path)
             found[path.removeprefix("evals/files/").removeprefix("evals/")] = self.tree[inside].data
         return found
 
@@ -80,7 +80,7 @@ class Subject(NamedTuple):
             raise NotFoundError("no-output-evals", f"{self.name} has no output evals.", hint=hint)
         found = read_evals(self.tree[name].data, os.path.join(self.directory, *name.split("/")))
         if not found.evals:
-            hint = "Add expectations; `whet learn eval triggers` is for the messages that should bring it up."
+            hint = "Add expectations; `whet learn eval triggers` is for messages that should trigger it."
             raise NotFoundError("no-output-evals", f"{self.name} has trigger evals only.", hint=hint)
         return found
 

@@ -64,7 +64,9 @@ def run_evals(
     Raises ModelError only where not a single try came to anything.
     """
     if runs < 1:
-        raise UsageError("bad-runs", f"{runs} runs measure nothing.", hint="Give a number above zero.")
+        raise UsageError(
+            "bad-runs", f"The number of runs must be above zero, not {runs}.", hint="Pass a number above zero."
+        )
     files = {item.id: task_files(item) for item in evals}  # one that is missing must cost nothing
     wanted = [(item, side, number) for item in evals for number in range(1, runs + 1) for side in sides]
     done: list[Run] = []

@@ -1,6 +1,6 @@
 """What was tried and failed, what it said, and what helped.
 
-Only what the next one could run into counts: something that failed and was got over. What helped is what was done
+Only what the next one could run into counts: something that failed and was overcome. What helped is what was done
 about it before the same thing worked, or the way in which it was done then. A slip in calling a tool, a file that was
 not there yet and an interruption teach nothing.
 """

@@ -105,7 +105,7 @@ def _problem(edit: Edit) -> str:
     if edit.kind != DELETE and not edit.text.strip():
         return f"{edit.kind} needs a text."
     if hide_secrets(edit.text)[1]:
-        return "The text holds what looks like a secret."
+        return "The text contains what looks like a secret."
     return ""
 
 
@@ -174,7 +174,7 @@ _RULES = (
 )
 _BLAND = {
     "gate-regression": "It does worse than before on some task.",
-    "gate-not-better": "It is no better on all tasks together.",
+    "gate-not-better": "It is no better over all tasks.",
 }
 """What is said of scores, which would give away those of evals that are held out."""
 _AGAIN = (

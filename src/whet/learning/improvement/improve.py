@@ -116,8 +116,8 @@ class Improvement(NamedTuple):
             return Note(self.stopped.code, "error", self.stopped.message, self.stopped.hint)
         last = self.rounds[-1]
         why = f" The last one: {last.reasons[0].message}" if last.reasons else ""
-        message = f"{self.name} stays as it is: no candidate is better.{why}"
-        hint = "`rounds` tells what was tried. Try more --rounds, another --model, or look at the evals themselves."
+        message = f"{self.name} is unchanged: no candidate is better.{why}"
+        hint = "`rounds` lists what was tried. Try more `--rounds`, another `--model`, or review the evals."
         return Note("not-improved", "error", message, hint)
 
     def to_json(self) -> Json:
@@ -144,7 +144,7 @@ def improve(
     """A better version of a skill, proved by its evals; see `SkillLearning.improve`."""
     for what, value in (("rounds", rounds), ("edits", edits), ("runs", runs)):
         if not 1 <= value <= _MOST[what]:
-            message, hint = f"{value} is no number of {what}.", f"Ask for 1 to {_MOST[what]}."
+            message, hint = f"{value} is not a number of {what}.", f"Use 1 to {_MOST[what]}."
             raise UsageError("bad-amount", message, hint=hint)
     bench = _Bench(context, name, model, grader or model, edits, runs, tokens, progress)
     course = bench.course
@@ -221,8 +221,8 @@ class _Bench:
 
     def _check(self, seen: str) -> None:
         if seen != digest(self._tree):
-            message = f"{self._subject.name} was changed by somebody else meanwhile."
-            hint = "Nothing was written. Run it again; it is measured as it is then."
+            message = f"{self._subject.name} was changed by another process in the meantime."
+            hint = "Nothing was written. Run it again to measure the current skill."
             raise ConflictError("skill-changed", message, hint=hint, path=self._path)
 
     def told(self) -> Improvement:
@@ -274,7 +274,10 @@ class _Bench:
                 after = change.after if change.path == self._path else None
                 new = main_of(after).document if after else None
                 if after and new and _rest(after) == _rest(best) and new.body == main_of(best).document.body:
-                    cause, hint = "The same was proposed before.", f"`whet proposals approve {proposal.id}` does it."
+                    cause, hint = (
+                        "The same change was already proposed.",
+                        (f"`whet proposals approve {proposal.id}` does it."),
+                    )
                     return Kept(version_of(new), proposal.reason, proposal=proposal.id, cause=cause, hint=hint)
         return None
 
@@ -351,7 +354,7 @@ class Course:
             unchanged()
             failed = failures(self._trials.measure(self.best).runs, self._learn)
             if not failed:
-                self.stopped = Stop(ALL_MET, "Every expectation that can be learnt from is met.")
+                self.stopped = Stop(ALL_MET, "Every expectation is met.")
                 return
             begun = self._budget.spent().tokens
             try:
@@ -375,7 +378,7 @@ class Course:
         except WhetError as error:  # authoring knows what it would break
             return self._refuse(key, edited, [Reason(error.code, error.message)], remember=remember)
         if digest(tree) in self._refused:
-            why = Reason("rejected-before", "The same was proposed before, and somebody rejected it.")
+            why = Reason("rejected-before", "The same change was proposed before and rejected.")
             return Round(edited, "known", (why,))
         try:
             verdict = self._trials.judge(self.best, tree)
@@ -457,8 +460,8 @@ class Trials:
             known = {name: score for name, score in found.items() if score is not None}
             if len(known) < len(found):
                 missing = next(run.error for run in done if run.error)
-                hint = "Run it again, with a larger budget or fewer runs."
-                raise FailedError("eval-incomplete", f"Not everything was measured: {missing}", hint=hint)
+                hint = "Run it again with a larger budget or fewer runs."
+                raise FailedError("eval-incomplete", f"Some results are missing: {missing}", hint=hint)
             self._known[key] = Measured(done, known)
         return self._known[key]
 

@@ -85,7 +85,9 @@ class Structured(Model):
         value, left = read(both, schema)
         if left and not both.calls:
             hint = "Try another model, or ask for less at once."
-            raise _bad(f"{self.name} gave no answer that fits, twice: {'; '.join(left)[:400]}.", hint, both)
+            raise _bad(
+                f"{self.name} twice gave an answer that does not match the schema: {'; '.join(left)[:400]}.", hint, both
+            )
         return both._replace(value=value)
 
 
@@ -172,7 +174,7 @@ _BEGINNING = re.compile(r"\{[ \t\r\n]*[\"}]|\[")
 
 
 def _no_constant(name: str) -> NoReturn:
-    message = f"{name} is no JSON"
+    message = f"{name} is not valid JSON"
     raise ValueError(message)
 
 

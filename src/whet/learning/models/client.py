@@ -112,7 +112,7 @@ class Client(Model):
             if part.tool_name == ANSWER and request.way == "tool":
                 text = given
             elif arguments is None or not isinstance(arguments.value, dict):
-                problem = f"{self.name} calls {part.tool_name} with arguments that are no JSON object."
+                problem = f"{self.name} calls {part.tool_name} with arguments that are not a JSON object."
             else:
                 calls.append(Call(part.tool_call_id, part.tool_name, arguments.value))
         tokens_in = usage.input_tokens or estimated(request.messages, request.schema)
@@ -122,7 +122,7 @@ class Client(Model):
         if response.finish_reason == "content_filter":
             words = quoted(str((response.provider_details or {}).get("refusal") or text), self._secrets)
             message = f"{self.name} refuses to answer{f': {words}' if words else '.'}"
-            error = ModelError("model-refused", message, hint="Ask differently, or go on without a model.")
+            error = ModelError("model-refused", message, hint="Ask differently, or continue without a model.")
         elif problem:
             hint = "Try another model, or allow more tokens."
             error = ModelError("model-bad-answer", problem, hint=hint)

@@ -18,17 +18,29 @@ if TYPE_CHECKING:
 QUOTED = 200
 """Characters of a provider's own words."""
 
-_CHECK_ADDRESS = "Check that the address is that of a model's API."
+_CHECK_ADDRESS = "Check that the address points to a model API."
 _KINDS: tuple[tuple[type[Exception], str, str, str, bool], ...] = (
     (theirs.ModelQuotaExceededError, "model-unavailable", "has no credit left", "Top up the account.", False),
-    (theirs.ModelRateLimitError, "model-unavailable", "limits how often it is asked", "Try again later.", True),
+    (theirs.ModelRateLimitError, "model-unavailable", "limits requests", "Try again later.", True),
     (theirs.ModelUnavailableError, "model-unavailable", "is overloaded or down", "Try again later.", True),
     (theirs.ModelServerError, "model-unavailable", "failed", "Try again later.", True),
     (theirs.ModelAuthenticationError, "model-unavailable", "does not accept the key", "Check the key.", False),
     (theirs.ModelNotFoundError, "model-unavailable", "does not exist", "Check the model's name.", False),
-    (theirs.ModelContextWindowExceededError, "model-too-long", "takes no request this long", "Send less.", False),
-    (theirs.ModelRequestRejectedError, "model-rejected", "does not accept the request", "See what it says.", False),
-    (theirs.UserError, "model-rejected", "does not take such a request", "See what it says.", False),
+    (
+        theirs.ModelContextWindowExceededError,
+        "model-too-long",
+        "does not accept a request this long",
+        "Send less.",
+        False,
+    ),
+    (
+        theirs.ModelRequestRejectedError,
+        "model-rejected",
+        "does not accept the request",
+        "Read the provider's message.",
+        False,
+    ),
+    (theirs.UserError, "model-rejected", "does not support this request", "Read the provider's message.", False),
     (theirs.UnexpectedModelBehavior, "model-bad-answer", "sent no valid answer", _CHECK_ADDRESS, False),
 )
 """Theirs, ours, what the model did, what to do, whether to try again. The first that fits counts."""

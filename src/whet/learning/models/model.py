@@ -157,26 +157,36 @@ def request_of(
 ) -> Request:
     """The arguments of `complete`, checked."""
     if max_tokens < 1:
-        raise UsageError("bad-budget", f"An answer of {max_tokens} tokens was asked for.", hint="Allow at least 1.")
+        raise UsageError(
+            "bad-budget", f"The token limit must be at least 1, not {max_tokens}.", hint="Allow at least 1 token."
+        )
     _check(messages)
     return Request(tuple(messages), tuple(tools), schema, max_tokens=max_tokens)
 
 
 def _check(messages: Sequence[Message]) -> None:
     """A conversation that no provider would take is told here, in our words."""
-    hint = "Begin with system and user messages; answer every call of a tool with one message of the role tool."
+    hint = "Start with system and user messages; answer every tool call with one message of the role tool."
     open_calls: set[str] = set()
     asked = False
     for number, message in enumerate(messages, 1):
         if message.role not in ROLES:
             raise UsageError("bad-conversation", f"Message {number} has the role {message.role!r}.", hint=hint)
         if message.role == "tool" and message.call not in open_calls:
-            raise UsageError("bad-conversation", f"Message {number} answers no call: {message.call!r}.", hint=hint)
+            raise UsageError(
+                "bad-conversation", f"Message {number} answers an unknown call: {message.call!r}.", hint=hint
+            )
         asked = asked or message.role == "user"
         open_calls.discard(message.call)
         open_calls.update(call.id for call in message.calls)
     if not asked or messages[-1].role == "assistant" or open_calls:
-        problem = "no user asks" if not asked else "calls are open" if open_calls else "the model had the last word"
+        problem = (
+            "there is no user message"
+            if not asked
+            else "tool calls are unanswered"
+            if open_calls
+            else "the last message is the model's"
+        )
         raise UsageError("bad-conversation", f"There is nothing to answer: {problem}.", hint=hint)
 
 
@@ -207,8 +217,8 @@ class Budget:
     ) -> None:
         for limit, what in ((tokens, "tokens"), (calls, "calls"), (seconds, "seconds")):
             if limit is not None and limit <= 0:
-                hint = "Give a number above zero, or leave it out."
-                raise UsageError("bad-budget", f"A budget of {limit} {what} allows nothing.", hint=hint)
+                hint = "Use a number above zero, or leave it out."
+                raise UsageError("bad-budget", f"The budget must be above zero, not {limit} {what}.", hint=hint)
         self.tokens, self.calls, self.seconds = tokens, calls, seconds
         self._tokens = self._calls = 0
         self._clock, self._begun = clock, clock()
@@ -244,7 +254,7 @@ def _over(what: str, limit: float) -> ModelError:
     return ModelError(
         "model-budget",
         f"The budget of {limit:g} {what} for models is used up.",
-        hint="Give a larger budget, or go on without a model.",
+        hint="Use a larger budget, or continue without a model.",
         budget=what,
         limit=limit,
     )

@@ -67,14 +67,14 @@ def open_model(
             return Recorded(path, real, secrets=_keys(env))
     if kind not in PROVIDERS or not rest:
         known = ", ".join(f"{name}:" for name in (*PROVIDERS, "recorded"))
-        hint = f"Write it as openai:gpt-5; before the colon may stand {known}"
-        raise UsageError("bad-model", f"{_unspoken(spec)!r} names no model.", hint=hint)
+        hint = f"Write it as openai:gpt-5; the provider before the colon is one of {known}"
+        raise UsageError("bad-model", f"{_unspoken(spec)!r} is not a model.", hint=hint)
     provider = PROVIDERS[kind]
     if not (_installed("pydantic_ai") and _installed(provider.library)):
         raise missing(f"{kind}:", provider.packages)
     key = next((env[variable] for variable in provider.keys if env.get(variable)), "")
     if not key and kind != "openai-compatible":
-        hint = f"Set {provider.keys[0]}, or name another model. Everything works without a model, too."
+        hint = f"Set {provider.keys[0]}, or choose another model. Whet also works without a model."
         raise UsageError("model-key-missing", f"{kind}: needs a key in {provider.keys[0]}.", hint=hint)
     opener = provider.open(rest, key, env)
     client = Client(f"{kind}:{rest}", opener, packages=provider.packages, secrets=_keys(env), timeout=timeout)
@@ -123,8 +123,8 @@ def _compatible(rest: str, key: str, _env: Mapping[str, str]) -> Opener:
     address, _, name = rest.partition("#")
     parts = urlsplit(address)
     if parts.scheme not in ("http", "https") or not parts.hostname or not name or parts.query or "@" in parts.netloc:
-        hint = f"Write it as openai-compatible:http://127.0.0.1:8000/v1#name; a key belongs into {OWN_KEY}."
-        raise UsageError("bad-model", "After openai-compatible: comes an address, # and a model's name.", hint=hint)
+        hint = f"Write it as openai-compatible:http://127.0.0.1:8000/v1#name; put a key in {OWN_KEY}."
+        raise UsageError("bad-model", "openai-compatible: needs an address, # and a model name.", hint=hint)
 
     @asynccontextmanager
     async def opened() -> AsyncIterator[TheirModel]:

@@ -74,7 +74,7 @@ class Recorded(Model):
         like = f" The nearest is {near.digest[:12]}; `difference` has where they differ." if near else ""
         return ModelError(
             "model-not-recorded",
-            f"{self._path} has no answer to the request {digest[:12]}.{like}",
+            f"{self._path} has no recorded answer to the request {digest[:12]}.{like}",
             hint=f"Record it with recording:{self._path}#MODEL.",
             digest=digest,
             nearest=near.digest if near else "",
@@ -85,7 +85,7 @@ class Recorded(Model):
 _FIELDS = frozenset(("digest", "request", "answer", "seal"))
 _DIFF = 60
 """Lines of a difference that are told."""
-_HINT = "Record it again; a cassette is not edited by hand."
+_HINT = "Record it again; do not edit a cassette by hand."
 
 
 class Recording(NamedTuple):
@@ -142,10 +142,10 @@ def _read(raw: bytes, path: str, number: int) -> Recording:
     except (ValueError, RecursionError):
         raise broken("is not JSON") from None
     if not isinstance(record, dict) or record.keys() != _FIELDS:
-        raise broken("is no recording")
+        raise broken("is not a recording")
     seal = record.pop("seal")
     if digest_of(record["request"]) != record["digest"]:
-        raise broken("has a question that is not the one it was recorded for")
+        raise broken("has a request that differs from the recorded one")
     if digest_of(record) != seal:
         raise broken("was changed after it was recorded")
     told = record["answer"]
@@ -153,7 +153,7 @@ def _read(raw: bytes, path: str, number: int) -> Recording:
         calls = tuple(Call(**call) for call in told.pop("calls"))
         return Recording(record["digest"], record["request"], Completion(**told, calls=calls))
     except (TypeError, AttributeError, KeyError):
-        raise broken("has an answer of another kind") from None
+        raise broken("has an answer of the wrong kind") from None
 
 
 def nearest(request: Mapping[str, Any], recordings: list[Recording]) -> tuple[Recording | None, str]:

@@ -90,7 +90,7 @@ class State:
             try:
                 found[key] = json.loads(value)
             except (ValueError, TypeError, RecursionError):
-                self.problem = f"What is kept of {key} cannot be read; counting begins anew."
+                self.problem = f"The record of {key} cannot be read; counting starts again."
         day, breaker, news = (found.get(key) for key in ("day", "breaker", "news"))
         day, breaker = (row if isinstance(row, dict) else {} for row in (day, breaker))
         failures, trips, until, seen = (_number(breaker.get(field)) for field in Stops._fields[:-1])
@@ -123,11 +123,11 @@ class State:
         except FailedError:  # the state database cannot be read, which the doctor tells
             return ()
         if self.problem:
-            hint = "Run `whet doctor --repair`: it sets the file aside."
+            hint = "Run `whet doctor --repair` to move the file away."
             return (Note("learning-corrupt", "warning", self.problem, hint, path=self._state.path),)
         if not until:
             return ()
-        message = f"Learning from what waits stops until {iso(until)}: {why}"
+        message = f"Learning from waiting sessions stops until {iso(until)}: {why}"
         return (
             Note(
                 "learning-stopped",

@@ -184,12 +184,12 @@ def _stop(account: Account, breaker: Breaker, *, named: bool) -> str:
 
 def _why(stopped: str, account: Account, breaker: Breaker) -> str:
     if stopped == "breaker":
-        return f"{breaker.reason()} Learning goes on at {iso(breaker.until())}."
+        return f"{breaker.reason()} Learning continues at {iso(breaker.until())}."
     if stopped == "limit":
-        return "More wait than the limit allows."
+        return "More sessions are waiting than the limit allows."
     used, most = account.used(), ALLOWANCE
     spent = f"Today {used.sessions} of {most.sessions} sessions and {used.skills} of {most.skills} skills are used up."
-    return f"{spent} A session that is named is looked at all the same."
+    return f"{spent} You can still name a session to learn from it."
 
 
 def _failure(context: LearningContext, source: Told, error: WhetError, breaker: Breaker | None) -> Report:
@@ -205,11 +205,11 @@ def _failure(context: LearningContext, source: Told, error: WhetError, breaker: 
 
 
 MEANINGS = {
-    "waiting": "A proposal for the same job waits for a decision.",
-    "rejected-before": "The same was proposed before, and rejected.",
-    "not-ours": "A skill for the same job is there, and not ours to change.",
-    "nothing-new": "The skill for it says all of this already.",
-    "gate-refused": "What came of it is invalid or dangerous.",
+    "waiting": "A proposal for the same job is waiting for a decision.",
+    "rejected-before": "The same change was proposed before and rejected.",
+    "not-ours": "A skill for the same job exists, and Whet may not change it.",
+    "nothing-new": "An existing skill already says all of this.",
+    "gate-refused": "The resulting skill is invalid or dangerous.",
 }
 """What can keep a session that is worth it from becoming anything, and what that means."""
 _EVIDENCE = 12
@@ -314,8 +314,8 @@ def read_source(context: LearningContext, source: Told) -> Read:
     """The session that is meant. Raises NotFoundError `no-such-session` and what reading a transcript raises."""
     if isinstance(source, Seen):
         if not source.transcript:
-            hint = "Name the file of its transcript instead."
-            raise NotFoundError("no-transcript", f"{source.client} does not tell where {source.id} is.", hint=hint)
+            hint = "Pass the file of its transcript instead."
+            raise NotFoundError("no-transcript", f"{source.client} does not say where {source.id} is.", hint=hint)
         return Read(_at(source.transcript, source.client), source.client, source.id, source.transcript)
     if not isinstance(source, str):
         found = session_of(source)
@@ -327,9 +327,9 @@ def read_source(context: LearningContext, source: Told) -> Read:
         if seen is not None:
             return read_source(context, seen)
         hint = "`whet learn sessions` without arguments takes all that wait; a file works, too."
-        raise NotFoundError("no-such-session", f"No session {source!r} is known.", hint=hint)
+        raise NotFoundError("no-such-session", f"There is no session {source!r}.", hint=hint)
     if not source.strip():
-        raise NotFoundError("no-such-session", "An empty text names no session.", hint="Give CLIENT:ID or a file.")
+        raise NotFoundError("no-such-session", "The session is empty.", hint="Pass CLIENT:ID or a file.")
     found = _at(path)
     where = os.path.realpath(path)
     told = next(
@@ -389,7 +389,7 @@ def _improved(
     journal, refused = context.editor.journal, refused_bodies(context, path)
     writing = writing_of(context.workspace, journal, state, card=near.card, gains=near.used, refused=refused)
     if writing.before is None:
-        raise NotFoundError("skill-gone", f"{near.card.path} is not there any more.", hint="Try again.")
+        raise NotFoundError("skill-gone", f"{near.card.path} no longer exists.", hint="Try again.")
     old, new = (main_of(tree).document.body for tree in (writing.before, writing.after))
     report = report._replace(action="improve", skill=near.card.full_name, added=added(old, new))
     if old.strip() == new.strip():
@@ -475,8 +475,8 @@ class Gated(NamedTuple):
     def sentence(self) -> str:
         """What it said, for whoever decides."""
         if self.verdict.accepted:
-            return "The gate lets it through."
-        return f"The gate says no: {' '.join(reason.message for reason in self.verdict.reasons)}"
+            return "It passes all checks."
+        return f"It fails a check: {' '.join(reason.message for reason in self.verdict.reasons)}"
 
 
 def gated(context: LearningContext, writing: Writing, name: str, model: Model | None, *, measure: bool) -> Gated:
@@ -503,7 +503,7 @@ def gated(context: LearningContext, writing: Writing, name: str, model: Model | 
         score = None if model is None else scorer(context.workspace, name, model)
         verdict = gate.judge(before, after, name, score)
     except WhetError as error:
-        verdict = GateVerdict((Reason("gate-no-score", f"Its evals could not be done: {error.message}"),))
+        verdict = GateVerdict((Reason("gate-no-score", f"Its evals could not run: {error.message}"),))
     return Gated(verdict, dangerous)
 
 

@@ -24,18 +24,18 @@ if TYPE_CHECKING:
 
 HARD = "hard"
 CODES = {
-    HARD: "It was hard, and what was found out can be used again.",
-    "only-talk": "Nothing was done: questions and answers only.",
-    "only-reading": "Nothing was changed or made; things were only looked at.",
-    "upkeep": "It was about the library of skills itself.",
-    "kept-already": "The agent wrote a skill of it itself, and little came after that.",
-    "easy": "It was easy: few calls, nothing to get over, nothing put right.",
-    "bad-luck": "What was hard about it was bad luck, or only this machine.",
-    "unresolved": "It did not work out in the end.",
-    "secret": "What was written down is secret.",
-    "one-off": "The user said that it is for this once.",
-    "no-steps": "There is no step that could be repeated.",
-    "skill-sufficed": "A skill was used and did: nothing to add to it.",
+    HARD: "It was hard, and what was learned can be reused.",
+    "only-talk": "It was only questions and answers.",
+    "only-reading": "It only looked at things and changed nothing.",
+    "upkeep": "It was about the skill library itself.",
+    "kept-already": "The agent already wrote a skill from it, and little happened after that.",
+    "easy": "It was easy: few calls, no failures, no corrections.",
+    "bad-luck": "It was only hard because of bad luck or this machine.",
+    "unresolved": "It did not succeed.",
+    "secret": "What it wrote is secret.",
+    "one-off": "The user said that it is a one-off.",
+    "no-steps": "No step can be repeated.",
+    "skill-sufficed": "A skill was used and worked; there is nothing to add.",
 }
 """Every verdict, and what it means."""
 _ONCE = re.compile(
@@ -81,13 +81,13 @@ def _hardness(facts: Facts, events: Sequence[Event], work: Work) -> tuple[list[s
         why.append(f"It took {work.calls} tool calls.")
         evidence += [at for step in facts.steps for at in step.evidence]
     if ends := [end for end in facts.dead_ends if taught(end)]:
-        why.append(f"{len(ends)} dead {'end was' if len(ends) == 1 else 'ends were'} got over.")
+        why.append(f"{len(ends)} dead {'end was' if len(ends) == 1 else 'ends were'} overcome.")
         evidence += [at for end in ends for at in end.evidence]
     elif over := got_over(work):
-        why.append(f"{len(over)} {'failure was' if len(over) == 1 else 'failures were'} got over.")
+        why.append(f"{len(over)} {'failure was' if len(over) == 1 else 'failures were'} overcome.")
         evidence += [act.at for act in over]
     if right := put_right(facts, events):
-        why.append("The user put it right, or said what to keep to.")
+        why.append("The user corrected it, or set a rule.")
         evidence += right
     return why, tuple(sorted(set(evidence)))
 
@@ -129,7 +129,7 @@ def _refusal(facts: Facts, events: Sequence[Event], work: Work, *, hard: bool) -
 def _told(refusal: str, facts: Facts, work: Work) -> list[str]:
     """What else is worth saying about a refusal."""
     if refusal == "unresolved":
-        return [f"Signs: {', '.join(facts.signals)}."] if facts.signals else ["The last failure was not got over."]
+        return [f"Signs: {', '.join(facts.signals)}."] if facts.signals else ["The last failure was not overcome."]
     if refusal in ("easy", "bad-luck"):
         return [f"Without bad luck it took {work.calls} tool {'call' if work.calls == 1 else 'calls'}."]
     return [f"Used: {', '.join(facts.skills)}."] if refusal == "skill-sufficed" else []

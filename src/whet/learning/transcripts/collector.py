@@ -207,7 +207,7 @@ class Collector:
         return self._cut(head[: max(0, len(head) - _EDGE)] + tail[_EDGE:], len(whole), at=max(0, len(head) - _EDGE))
 
     def name(self, text: Any, longest: int = _NAME) -> str:
-        """A name as it may be kept; "" for what is no text."""
+        """A name as it may be kept; "" for what is not text."""
         if not isinstance(text, str):
             return ""
         start = text[: 2 * longest]
@@ -382,19 +382,19 @@ _ENTRIES = {
         "transcript-line-damaged",
         "warning",
         "Lines or messages left out because they are not JSON: {n}.",
-        "Whatever else the file holds was read.",
+        "The rest of the file was read.",
     ),
     "truncated": Note(
         "transcript-truncated",
         "warning",
-        "The end is cut off; what it belongs to was left out.",
-        "The session may still be running, or its client was stopped while it wrote.",
+        "The end is truncated; the last record was left out.",
+        "The session may still be running, or its client was stopped while writing.",
     ),
     "long": Note(
         "transcript-line-too-long",
         "warning",
         "Lines or messages left out because they are longer than 4 MiB: {n}.",
-        "Such a line is mostly an image or the output of one command.",
+        "Such a line is usually an image or the output of one command.",
     ),
     "encoding": Note(
         "transcript-encoding",
@@ -405,8 +405,8 @@ _ENTRIES = {
     "unknown": Note(
         "transcript-record-unknown",
         "info",
-        "Records left out because their kind is not known: {n} ({kinds}).",
-        "A newer version of whet may know them.",
+        "Records left out because their kind is unknown: {n} ({kinds}).",
+        "A newer Whet may support them.",
     ),
     "events": Note(
         "transcript-events-cut",
@@ -418,9 +418,11 @@ _ENTRIES = {
         "transcript-text-cut",
         "info",
         "Texts cut in their middle to 16,000 characters: {n}.",
-        "Nothing needs to be done.",
+        "No action is needed.",
     ),
-    "secrets": Note("transcript-secrets-hidden", "info", "Secrets hidden: {n}.", "The file itself still holds them."),
+    "secrets": Note(
+        "transcript-secrets-hidden", "info", "Secrets hidden: {n}.", "The file itself still contains them."
+    ),
     "subagents": Note(
         "transcript-subagent-left-out",
         "info",
@@ -431,20 +433,20 @@ _ENTRIES = {
         "transcript-other-session",
         "warning",
         "Records of other sessions in the file left out: {n}.",
-        "Read the other sessions from files of their own.",
+        "Read the other sessions from their own files.",
     ),
     "repeated": Note(
         "transcript-repeated",
         "info",
         "Records written more than once, as after a resume, and kept once: {n}.",
-        "Nothing needs to be done.",
+        "No action is needed.",
     ),
     "cut": Note("transcript-file-cut", "warning", "Only the first 16 MiB of the file were read.", "Split the file."),
     "empty": Note(
         "transcript-no-events",
         "warning",
         "Nothing was said or done in this session.",
-        "Name a session that has messages.",
+        "Choose a session that has messages.",
     ),
 }
 """What can be said; the numbers are filled in."""

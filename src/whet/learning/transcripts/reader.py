@@ -60,12 +60,12 @@ def _head(path: str) -> bytes:
     try:
         mode = os.stat(path).st_mode
     except ValueError:
-        _refuse(path, "no file can be called so")
+        _refuse(path, "a file cannot have that name")
     except FileNotFoundError as error:
-        hint = "Name the file of a session."
+        hint = "Pass the file of a session."
         raise NotFoundError("transcript-missing", f"There is no file {path}.", hint=hint) from error
     if not stat.S_ISREG(mode):
-        _refuse(path, "it is a directory" if stat.S_ISDIR(mode) else "it is no regular file")
+        _refuse(path, "it is a directory" if stat.S_ISDIR(mode) else "it is not a regular file")
     with open(path, "rb") as file:
         head = file.read(_HEAD)
     if not head.strip():
@@ -81,7 +81,9 @@ def _head(path: str) -> bytes:
 
 
 def _refuse(path: str, why: str) -> NoReturn:
-    raise InvalidError("not-a-transcript", f"{path} is not a transcript: {why}.", hint=f"Known are {KNOWN}.", path=path)
+    raise InvalidError(
+        "not-a-transcript", f"{path} is not a transcript: {why}.", hint=f"Known clients: {KNOWN}.", path=path
+    )
 
 
 def _sniffed(path: str, head: bytes) -> str:
@@ -97,7 +99,7 @@ def _sniffed(path: str, head: bytes) -> str:
     if any_line:
         return any_line  # a session that begins with damage
     if start.startswith(("{", "[")):
-        _refuse(path, "its JSON is damaged or of no known form")
+        _refuse(path, "its JSON is damaged or has an unknown form")
     return "markdown"
 
 
@@ -162,7 +164,7 @@ def _read_document(path: str, into: Collector) -> None:
         encoding = documents.encoding_of(file.read(2))
     found = documents.outline(path, encoding, kind_of)
     if found.kind in {"", "whet"}:
-        _refuse(path, "its JSON holds no messages")
+        _refuse(path, "its JSON has no messages")
     into.counts["others"] += int(found.more)
     if found.kind in {"trajectory", "hermes", "document"}:
         into.counts["others"] += found.objects - 1
@@ -208,7 +210,7 @@ def _read_markdown(path: str, into: Collector) -> None:
         text = data.decode("cp1252", "replace")
         into.counts["encoding"] += 1
     if not markdown.read(text, into):
-        _refuse(path, "nobody speaks in it")
+        _refuse(path, "it has no speakers")
 
 
 def _messages(messages: Iterable[Mapping[str, Any]], into: Collector) -> None:

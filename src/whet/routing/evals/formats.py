@@ -102,7 +102,7 @@ def read_cases(data: Any, skill: str = "", where: str = "") -> Cases:
     reader.node(value, reader.skill, "", 0)
     if not reader.rows and value != []:
         hint = f"Write {FORMS}."
-        raise InvalidError("not-trigger-evals", f"{where or 'The file'} holds no messages with a verdict.", hint=hint)
+        raise InvalidError("not-trigger-evals", f"{where or 'The file'} has no labelled messages.", hint=hint)
     return Cases(tuple(reader.cases.values()), reader.report())
 
 
@@ -121,8 +121,8 @@ class _Reader:
 
     def report(self) -> tuple[Note, ...]:
         if self._unsaid:
-            message = f"{self._unsaid} further remarks were left out."
-            self._notes.append(Note("more-remarks", "info", message, "Correct those that are named.", path=self.where))
+            message = f"{self._unsaid} more remarks are not shown."
+            self._notes.append(Note("more-remarks", "info", message, "Fix the ones shown.", path=self.where))
         return tuple(self._notes)
 
     def node(self, value: Any, skill: str, place: str, depth: int) -> None:
@@ -147,7 +147,7 @@ class _Reader:
             self.node(value, skill, place, depth)
         else:
             self.rows += 1
-            self.skip("case-unlabelled", place, "is no mapping with a message and a verdict", "Write both.")
+            self.skip("case-unlabelled", place, "is not a mapping with a message and a verdict", "Write both.")
 
     def member(self, name: str, value: Any, skill: str, place: str, depth: int) -> None:
         """One field of a mapping around rows: a list with a verdict, or more mappings, which may be skills by name."""
@@ -197,13 +197,16 @@ class _Reader:
         known = (text, name_key(skill))
         if known in self.cases:
             if self.cases[known].fits is not fits:
-                message = f"contradicts {self.cases[known].place}, which counts"
+                message = f"contradicts {self.cases[known].place}, which takes precedence"
                 self.skip("case-contradicted", place, message, "Decide which verdict is right.")
             return
         if len(self.cases) >= MAX_CASES:
             if not self._full:
                 self.skip(
-                    "too-many-cases", place, f"and all after it were left out: more than {MAX_CASES:,}", "Use fewer."
+                    "too-many-cases",
+                    place,
+                    f"and all after it are left out: there are more than {MAX_CASES:,}",
+                    "Use fewer messages.",
                 )
             self._full = True
             return
@@ -505,7 +508,7 @@ def _reason(text: str, where: str) -> str:
     if where.casefold().endswith((".jsonl", ".ndjson")) or (len(good) > 1 and 2 * sum(good) >= len(good)):
         problems = ((number, _json_problem(line)) for number, line in enumerate(lines, 1) if line.strip())
         found = next(((number, problem) for number, problem in problems if problem is not None), None)
-        return f"is not JSON on line {found[0]}: {found[1][1]}" if found else "holds no mappings"
+        return f"is not JSON on line {found[0]}: {found[1][1]}" if found else "has no mappings"
     problem = _json_problem(_COMMENT.sub(lambda found: found[1] or "\n" * found[0].count("\n"), text))
     if problem is None:
         return "is nested too deeply"
@@ -538,4 +541,4 @@ def _yaml_problem(text: str) -> str:
         return f"is not YAML{at}: {error.problem}"
     except (yaml.YAMLError, ValueError) as error:
         return f"is not YAML: {error}"
-    return "holds no list and no mapping, or is nested too deeply"
+    return "is neither a list nor a mapping, or is nested too deeply"

@@ -164,7 +164,7 @@ class Overall(NamedTuple):
     must: Scores
     offered: Scores
     first: float | None
-    """The share of messages for which the right skill ranks first."""
+    """The share of messages for which the right skill comes first."""
     top5: float | None
 
 
@@ -417,11 +417,11 @@ def against_minima(
             f"the {row.measure} of {row.skill or 'all skills together'} is {row.value:.2f}, not {row.minimum:.2f}"
             for row in below
         )
-        hint = "Run it with --suggest, and look at what was missed, falsely brought up and stolen."
+        hint = "Run again with `--suggest`, and look at the missed, false and stolen messages."
         problem = Note("below-minimum", "error", f"Below the minimum: {'; '.join(rows)}.", hint)
     elif unknown and (min_precision is not None or min_recall is not None):
-        message = f"There are messages for skills that are not there: {', '.join(unknown)}."
-        problem = Note("eval-skill-unknown", "error", message, "Correct the names.")
+        message = f"Some messages are for skills that do not exist: {', '.join(unknown)}."
+        problem = Note("eval-skill-unknown", "error", message, "Fix the names.")
     return answer._replace(below=tuple(below), problem=problem)
 
 
@@ -440,11 +440,11 @@ def _from_file(file: str, catalogue: Catalogue, wanted: Sequence[Card]) -> _Gath
     skill = wanted[0].full_name if len(wanted) == 1 else ""
     read = read_cases(data, skill, path)
     if any(case.fits and not case.skill for case in read.cases):
-        hint = "Name it: `whet learn eval triggers NAME --file FILE`; or give each message a field `skill`."
+        hint = "Run `whet learn eval triggers NAME --file FILE`, or add a `skill` field to each message."
         raise UsageError("skill-not-named", f"{path} does not say which skill its messages are for.", hint=hint)
     gathered = _resolved([(path, read)], catalogue)
     if not gathered.cases:
-        message, report = f"{path} has no row that can be used.", [note.to_json() for note in gathered.notes]
+        message, report = f"{path} has no usable rows.", [note.to_json() for note in gathered.notes]
         raise InvalidError("not-trigger-evals", message, hint=f"Write {FORMS}.", report=report)
     return gathered
 
@@ -528,7 +528,7 @@ def _card(name: str, path: str, catalogue: Catalogue, known: dict[str, Card | No
             known[key] = find(catalogue, name)
         except WhetError as error:
             known[key] = None
-            message = f"Messages for {name} were left out: {error.message}"
+            message = f"Messages for {name} are left out: {error.message}"
             notes.append(Note("eval-skill-unknown", "warning", message, error.hint, skill=name, path=path))
     return known[key]
 
@@ -537,7 +537,7 @@ def _without(card: Card, notes: Sequence[Note]) -> NotFoundError:
     hint = "Write evals/triggers.json in the skill: a JSON list of {query, should_trigger}."
     if notes:
         hint = f"{notes[0].path}: {notes[0].message} {notes[0].hint}".strip()
-    return NotFoundError("no-trigger-evals", f"{card.full_name} has no trigger evals that can be used.", hint=hint)
+    return NotFoundError("no-trigger-evals", f"{card.full_name} has no usable trigger evals.", hint=hint)
 
 
 def _explicit_only(cases: Sequence[Case], catalogue: Catalogue) -> Iterator[Note]:
@@ -545,6 +545,6 @@ def _explicit_only(cases: Sequence[Case], catalogue: Catalogue) -> Iterator[Note
     expected = {case.skill for case in cases if case.fits}
     for card in catalogue.cards:
         if not card.gates.model_invocable and str(card.id) in expected:
-            message = f"{card.full_name} is for people to ask for, so it never comes up by itself."
-            hint = "Remove disable-model-invocation, or the messages that should bring it up."
+            message = f"Only a person may invoke {card.full_name}, so it never triggers automatically."
+            hint = "Remove `disable-model-invocation`, or the messages that should trigger it."
             yield Note("explicit-only", "info", message, hint, skill=card.full_name, path=card.path)

@@ -41,7 +41,7 @@ def _decoded(text: str | bytes | None) -> str:
     try:
         return text if isinstance(text, str) else text.decode("utf-8")
     except UnicodeDecodeError as error:
-        message = f"Byte {error.start} of the file is not UTF-8, so writing it again would lose it."
+        message = f"Byte {error.start} of the file is not UTF-8; rewriting the file would lose it."
         raise InvalidError("cannot-fix", message, hint="Save the file as UTF-8 first.") from error
 
 

@@ -62,7 +62,7 @@ def check(package: ValidationInput, document: Document) -> Iterator[Note]:
     yield from _leftovers(prose, document)
     if body and not body.endswith("\n"):
         yield Note(
-            "no-final-newline", "info", "The file does not end with a line end.", line=rows[-1].line, fix="Adds one."
+            "no-final-newline", "info", "The file does not end with a newline.", line=rows[-1].line, fix="Adds one."
         )
 
 
@@ -80,7 +80,7 @@ def _size(body: str, document: Document) -> Iterator[Note]:
         yield Note("body-too-many-tokens", "warning", message, line=line)
     values = document.values
     if not values.get("description") and (prose := first_prose(body)):
-        message = f"Without a description, clients show {prose[:40]!r} in its place."
+        message = f"Without a description, clients show {prose[:40]!r} instead."
         yield Note("description-from-body", "warning", message, line=document.lines.get("description"))
 
 
@@ -96,7 +96,7 @@ def _incidents(prose: list[Row], line: int) -> Iterator[Note]:
     text = "\n".join(without_code(row.text) for row in prose)
     count = sum(1 for _ in _INCIDENT.finditer(text))
     if count >= INCIDENTS and count * 1000 >= INCIDENTS_PER_1000 * len(text):
-        message = f"The body refers to {count} issues and pull requests; write down the procedure, not its history."
+        message = f"The body refers to {count} issues and pull requests; describe the procedure, not its history."
         yield Note("incident-log-shape", "warning", message, line=line)
 
 
@@ -106,7 +106,7 @@ def _leftovers(prose: list[Row], document: Document) -> Iterator[Note]:
         places.extend((row.line, without_code(row.text)) for row in prose)
     for line, text in places:
         if found := _LEFTOVER.search(_QUOTATION.sub("", text)):
-            yield Note("leftover-marker", "warning", f"{found[0]} was left in.", line=line)
+            yield Note("leftover-marker", "warning", f"{found[0]} is left over from a draft.", line=line)
 
 
 # --- the description: does it get its skill chosen? -------------------------------------------------------------------
@@ -289,8 +289,8 @@ def check_references(prose: list[Row], files: tuple[str, ...]) -> Iterator[Note]
                 yield Note("reference-dangling", "warning", message, line=row.line)
     nested = [file for file in files if file.startswith("references/") and file.count("/") > 1]
     if nested:
-        others = f" and {len(nested) - 1} more lie" if len(nested) > 1 else " lies"
-        message = f"{nested[0]}{others} deeper than one level below references/."
+        others = f" and {len(nested) - 1} more are" if len(nested) > 1 else " lies"
+        message = f"{nested[0]}{others} more than one level below references/."
         yield Note("reference-nested", "info", message)
 
 

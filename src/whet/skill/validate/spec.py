@@ -31,8 +31,8 @@ MAX_COMPATIBILITY = 500
 
 _QUOTES = "Puts it in quotes."
 _NOTE_FIXES = {
-    "unclosed-frontmatter": "Closes the frontmatter with a line ---.",
-    "yaml-repaired": "Puts the values in quotes as they were read.",
+    "unclosed-frontmatter": "Closes the frontmatter with a --- line.",
+    "yaml-repaired": "Quotes the values as Whet reads them.",
     "comment-as-value": _QUOTES,
 }
 
@@ -41,7 +41,7 @@ _KNOWN = "name, description, license, compatibility, metadata, allowed-tools"
 
 def missing(package: ValidationInput) -> Note:
     """The one finding about a package without a main file."""
-    other = f"; {package.main} is no main file" if package.text is not None else ""
+    other = f"; {package.main} is not a main file" if package.text is not None else ""
     return Note("skill-md-missing", "error", f"There is no {MAIN_FILE}{other}.")
 
 
@@ -66,7 +66,7 @@ def _file(package: ValidationInput, document: Document) -> Iterator[Note]:
     text = package.text
     if text and (text.startswith(BOM) if isinstance(text, str) else text.startswith(BOM.encode())):
         yield Note(
-            "byte-order-mark", "warning", "The file begins with a byte order mark.", line=1, fix="Removes the mark."
+            "byte-order-mark", "warning", "The file starts with a byte order mark.", line=1, fix="Removes the mark."
         )
     for note in document.diagnostics:
         yield _from_reading(note, document)
@@ -87,7 +87,7 @@ def _unknown(package: ValidationInput, document: Document) -> Iterator[Note]:
     for key in document.values:
         if key not in KEYS:
             fix = f"Moves it to metadata.{key}." if key in moved else ""
-            message = f"The key {key!r} is not one of the specification's: {_KNOWN}."
+            message = f"The key {key!r} is not in the specification, which has {_KNOWN}."
             yield Note("unknown-key", "error", message, line=document.lines.get(key), fix=fix)
 
 
@@ -125,7 +125,7 @@ def _description(document: Document) -> Iterator[Note]:
             message = f"The description is not text; read as {description!r}."
             yield Note("description-not-text", "warning", message, line=line, fix=_QUOTES)
         if len(description) > MAX_DESCRIPTION:
-            message = f"The description has {len(description):,} characters; at most {MAX_DESCRIPTION:,} are allowed."
+            message = f"The description has {len(description):,} characters; the limit is {MAX_DESCRIPTION:,}."
             yield Note("description-too-long", "error", message, line=line)
 
 
@@ -138,7 +138,7 @@ def _optional(package: ValidationInput, document: Document) -> Iterator[Note]:
             yield Note("compatibility-empty", "warning", message, line=lines["compatibility"])
         yield from _text(document, "compatibility", "error")
         if text and len(text) > MAX_COMPATIBILITY:
-            message = f"The compatibility field has {len(text):,} characters; at most {MAX_COMPATIBILITY} are allowed."
+            message = f"The compatibility field has {len(text):,} characters; the limit is {MAX_COMPATIBILITY}."
             yield Note("compatibility-too-long", "error", message, line=lines["compatibility"])
     yield from _text(document, "license", "warning")
     tools = values.get("allowed-tools")
@@ -152,7 +152,7 @@ def _optional(package: ValidationInput, document: Document) -> Iterator[Note]:
         quoted = quotable(document, package.text or "") if others else ()
         for key in others:
             line = lines.get(f"metadata.{key}", lines["metadata"])
-            message = f"metadata.{key} is {_kind(metadata[key])}; a string is expected."
+            message = f"metadata.{key} is {_kind(metadata[key])}; expected a string."
             yield Note("metadata-not-text", "warning", message, line=line, fix=_QUOTES if key in quoted else "")
     elif metadata is not None:
         yield Note("metadata-not-a-map", "warning", "The metadata field is not a mapping.", line=lines["metadata"])

@@ -28,7 +28,7 @@ def check(document: Document, findings: list[Note]) -> list[Note]:
     name = written(document, "name") or ""
     for key, text in (("name", name), ("description", written(document, "description") or "")):
         if "<" in text or ">" in text:
-            message = f"The {key} contains an angle bracket, which strict hosts take for a tag."
+            message = f"The {key} contains an angle bracket, which strict hosts treat as a tag."
             found.append(Note("angle-brackets", "error", message, line=lines.get(key)))
     for word in RESERVED:
         if word in name.lower():

@@ -52,8 +52,8 @@ _SIGNS = (
         r"transport '[^']*' not allowed",
         "source-denied",
         RefusedError,
-        "{where} leads to an address of another kind, which is not followed.",
-        "Name the address itself.",
+        "{where} redirects to another kind of address, which Whet does not follow.",
+        "Use that address directly.",
     ),
     _sign(
         r"Authentication failed|Permission denied|Invalid username or (?:password|token)|Host key verification failed|"
@@ -61,8 +61,8 @@ _SIGNS = (
         r"not authorized",
         "source-denied",
         RefusedError,
-        "{where} does not let you in: {line}",
-        "Check with `git ls-remote` that your credentials or keys work there.",
+        "{where} denies access: {line}",
+        "Check your credentials or keys with `git ls-remote`.",
     ),
     _sign(
         r"could not read Username|Repository not found|repository '[^']*' not found|does not appear to be a git repo|"
@@ -70,14 +70,14 @@ _SIGNS = (
         r"ERROR: .*not found|does not exist",
         "source-not-found",
         NotFoundError,
-        "There is no repository {where}, or it is private.",
-        "Check the spelling. For a private one, set up credentials so that `git ls-remote` works there.",
+        "The repository {where} does not exist or is private.",
+        "Check the spelling. For a private repository, set up credentials until `git ls-remote` works.",
     ),
     _sign(
         r"returned error: 429",
         "rate-limited",
         FailedError,
-        "The server of {where} takes no more requests for now.",
+        "The server of {where} is limiting requests.",
         "Wait a few minutes and try again.",
     ),
     _sign(
@@ -107,7 +107,7 @@ _SIGNS = (
         r"early EOF|RPC failed|hung up unexpectedly|unexpected disconnect|Connection (?:was )?reset|Empty reply",
         "response-cut-off",
         FailedError,
-        "The connection to {where} broke off.",
+        "The connection to {where} was lost.",
         "Try again.",
     ),
 )
@@ -121,7 +121,7 @@ def failure(talk: str, location: str) -> WhetError:
         if words.search(talk):
             return error(code, _ended(sentence.format(where=where, line=line)), hint=hint, source=where)
     said = f": {line}" if line else ""
-    hint = "Try `git ls-remote` with the same address; its answer says more."
+    hint = "Run `git ls-remote` with the same address to see more."
     return FailedError("git-failed", _ended(f"git could not fetch {where}{said}"), hint=hint, source=where)
 
 

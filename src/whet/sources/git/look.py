@@ -61,7 +61,7 @@ class Contents:
             self._weigh(missing)
             still = [oid for oid in missing if oid not in self._sizes]
             if still and self._parts:
-                message = f"The server did not send {len(still)} of the files that were asked for."
+                message = f"The server did not send {len(still)} of the requested files."
                 raise FailedError("git-failed", message, hint="Try again.", missing=still[:10])
 
     def read(self, files: Iterable[str]) -> dict[str, bytes]:
@@ -112,16 +112,14 @@ class Contents:
         prefix = f"{directory}/" if directory else ""
         nodes = {path: self.snapshot.files[path] for path in files if not ignored(path[len(prefix) :])}
         if directory not in self.snapshot.trees:
-            raise refused(
-                "archive-unsafe-path", f"The directory {paths.shown(directory)} is not one of the repository."
-            )
+            raise refused("archive-unsafe-path", f"The repository has no directory {paths.shown(directory)}.")
         for path in self.snapshot.doubled:
             if path.startswith(prefix) or path == directory:
-                raise refused("archive-collision", f"The path {paths.shown(path)} is there twice.")
+                raise refused("archive-collision", f"The path {paths.shown(path)} appears twice.")
         for path, node in nodes.items():
             if node.module:
-                hint = "Ask its author to put the files into the repository, or install it from theirs."
-                raise InvalidError("submodule", f"{paths.shown(path)} is a submodule, another repository.", hint=hint)
+                hint = "Ask the author to include the files, or install from that repository."
+                raise InvalidError("submodule", f"{paths.shown(path)} is a submodule in another repository.", hint=hint)
             if not self._parts and node.oid not in self._sizes:
                 most = DEFAULT_LIMITS.file_bytes // _MIB
                 raise refused("archive-too-large", f"The file {paths.shown(path)} has more than {most} MiB.")
@@ -139,7 +137,7 @@ class Contents:
         """For a server that lists files without sending them and then does not hand out single ones."""
         self._remote.start(sha256=len(self.commit) > 40)
         if self._remote.fetch([f"+{self.commit}:{ASKED}"]):
-            message = "The server hands out neither single files nor this commit."
+            message = "The server offers neither single files nor this commit."
             raise FailedError("git-failed", message, hint="Install the whole repository, without a path.")
         self._parts = False
 
@@ -150,7 +148,7 @@ def _item(node: Node, data: bytes) -> Item:
 
 def _check_total(sizes: Iterable[int]) -> None:
     if sum(sizes) > FETCH_BYTES:
-        raise too_large(f"The skills have more than {FETCH_BYTES // _MIB} MiB together.")
+        raise too_large(f"Together, the skills have more than {FETCH_BYTES // _MIB} MiB.")
 
 
 class Look:
@@ -212,11 +210,11 @@ class Look:
             return same[0]
         where = f"{shown_location(self.ref.location)} at {self.contents.commit[:12]}"
         if same:
-            message = f"{len(same)} skills in {where} answer to {shown(path)}: {', '.join(same[:_LISTED])}."
-            raise AmbiguousError("ambiguous-skill", message, hint="Name one by its whole path.", candidates=same)
+            message = f"{len(same)} skills in {where} are named {shown(path)}: {', '.join(same[:_LISTED])}."
+            raise AmbiguousError("ambiguous-skill", message, hint="Use the full path of one.", candidates=same)
         near = list(closest(path, directories)) or list(closest(_last(path), directories))
         hint = (
-            f"Did you mean {', '.join(near)}?" if near else "Look at the repository without a path to see what it has."
+            f"Did you mean {', '.join(near)}?" if near else "Inspect the repository without a path to see its skills."
         )
         raise NotFoundError("no-such-path", f"There is no {shown(path)} in {where}.", hint=hint, suggestions=near)
 
@@ -245,7 +243,7 @@ class Look:
         for link, end in self.contents.led(links).items():
             if end in known or any(item.startswith(f"{end}/") for item in directories):
                 path, place = _plain(link), _plain(end) or "the root"
-                message = f"{path} is a link to {place}; what is there is listed once, there."
+                message = f"{path} is a link to {place}; its skills are listed once, there."
                 self.notes.append(Note("linked-skill", "info", message, skill=_last(path), path=path))
             elif end in self.contents.snapshot.trees and main_file(self.all, end):
                 known.add(end)

@@ -115,8 +115,8 @@ def find_git(env: Mapping[str, str]) -> Git:
             path = os.path.join(directory, name)
             if os.path.isabs(directory) and os.path.isfile(path) and os.access(path, os.X_OK):
                 return _examined(path, os.stat(path).st_mtime_ns)
-    hint = "Install git (https://git-scm.com), or fetch an archive of the repository and install that."
-    raise FailedError("no-git", "There is no git on the PATH, and this source is a git repository.", hint=hint)
+    hint = "Install git (https://git-scm.com), or download an archive of the repository and install that."
+    raise FailedError("no-git", "This source is a git repository, and git is not on the PATH.", hint=hint)
 
 
 @lru_cache(maxsize=8)
@@ -132,7 +132,7 @@ def _examined(path: str, _changed: int) -> Git:
     version = (int(found[1]), int(found[2])) if found else (0, 0)
     if version < _OLDEST:
         wanted = ".".join(map(str, _OLDEST))
-        hint = f"Install git {wanted} or a newer one."
+        hint = f"Install git {wanted} or later."
         raise FailedError("git-too-old", f"{path} is {text!r}; Whet needs {wanted}.", hint=hint)
     return Git(path, version)
 
@@ -276,7 +276,7 @@ def up_to(limit: int) -> Callable[[IO[bytes]], bytes]:
     def read(stream: IO[bytes]) -> bytes:
         data = stream.read(limit + 1)
         if len(data) > limit:
-            raise too_large(f"The list of its content has more than {limit // _MIB} MiB.")
+            raise too_large(f"Its file list has more than {limit // _MIB} MiB.")
         return data
 
     return read
@@ -284,7 +284,7 @@ def up_to(limit: int) -> Callable[[IO[bytes]], bytes]:
 
 def too_large(what: str) -> InvalidError:
     """The error of a repository that is more than Whet takes in."""
-    return InvalidError("source-too-large", what, hint="Name the directory of one skill, or a smaller repository.")
+    return InvalidError("source-too-large", what, hint="Choose the directory of one skill, or a smaller repository.")
 
 
 def run_git(
@@ -321,7 +321,7 @@ def run_git(
     if process.returncode:
         return Ran(process.returncode, None, crew.talk())
     if not crew.complete:
-        raise FailedError("git-failed", "git ended before its answer was complete.", hint="Try again.")
+        raise FailedError("git-failed", "git stopped before its answer was complete.", hint="Try again.")
     return Ran(0, crew.output, crew.talk())
 
 
@@ -396,7 +396,7 @@ def _look_after(process: subprocess.Popen[bytes], crew: _Crew[T], watch: Watch) 
         if ended:
             return
         if watch.cancelled.is_set():
-            raise FailedError("cancelled", "It was cancelled.", hint="Nothing was changed.")
+            raise FailedError("cancelled", "Cancelled.", hint="Nothing was changed.")
         if crew.error is not None:
             raise crew.error
         if (crew.heard, weight) != life:
@@ -407,7 +407,7 @@ def _look_after(process: subprocess.Popen[bytes], crew: _Crew[T], watch: Watch) 
         if watch.stall and now - moved > watch.stall:
             raise _too_slow(f"The server sent nothing for {watch.stall:g} s.")
         if now - started > watch.total:
-            raise _too_slow(f"It was not done after {watch.total:g} s.")
+            raise _too_slow(f"It did not finish within {watch.total:g} s.")
 
 
 def _ended(process: subprocess.Popen[bytes]) -> bool:

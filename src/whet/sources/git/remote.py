@@ -216,8 +216,8 @@ class Remote:
         where = git_failures.shown_location(self._address)
         end = self._reach.web.follow(self._address.rstrip("/") + _SERVICE, cancelled=self._reach.cancelled)
         if not end.endswith(_SERVICE):
-            message = f"{where} leads to {git_failures.shown_location(end)}, which is not a repository."
-            raise RefusedError("source-denied", message, hint="Check the address, and that you may read it.")
+            message = f"{where} redirects to {git_failures.shown_location(end)}, which is not a repository."
+            raise RefusedError("source-denied", message, hint="Check the address and your access to it.")
         self._address = end.removesuffix(_SERVICE)
         self._aim()
 

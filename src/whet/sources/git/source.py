@@ -54,9 +54,9 @@ class GitSource:
     def __init__(self, ref: Ref, reach: FetchContext) -> None:
         scheme, colon, rest = ref.location.partition("://")
         if scheme not in SCHEMES or not colon or not rest or rest.startswith("-") or not ref.location.isprintable():
-            hint = f"Whet knows {', '.join(f'{name}://' for name in SCHEMES)}."
+            hint = f"Whet supports {', '.join(f'{name}://' for name in SCHEMES)}."
             raise UsageError(
-                "bad-address", f"{shown_location(ref.location)!r} is no address of a repository.", hint=hint
+                "bad-address", f"{shown_location(ref.location)!r} is not the address of a repository.", hint=hint
             )
         check_words(ref.ref, ref.path)
         self.ref = ref
@@ -80,8 +80,8 @@ class GitSource:
         if held is None or any(
             offer.revision != held.contents.commit or offer.ref.path not in held.files for offer in offers
         ):
-            message = "What is to be fetched was not offered by the last look at the repository."
-            raise UsageError("stale-offer", message, hint="Look at the repository again.")
+            message = "The repository did not list this skill."
+            raise UsageError("stale-offer", message, hint="List the repository again.")
         try:
             wanted = {offer.ref.path: held.files[offer.ref.path] for offer in offers}
             trees = dict(zip(wanted, held.contents.packages(wanted), strict=True))
@@ -118,7 +118,7 @@ class GitSource:
             Contents(remote, commit, snapshot, parts=parts).bring([path])
             if remote.sizes([node.oid]).get(node.oid, limit + 1) > limit:
                 message = f"The file {path} of {self.ref.location} has more than {limit} bytes."
-                raise InvalidError("response-too-large", message, hint="This is more than such a file has.")
+                raise InvalidError("response-too-large", message, hint="A file of this kind is never that large.")
             return remote.contents([node.oid])[node.oid]
         finally:
             remote.close()
@@ -176,8 +176,8 @@ def _moved(remote: Remote) -> tuple[Note, ...]:
     if not remote.elsewhere:
         return ()
     where = shown_location(remote.location)
-    message = f"{where} leads to {remote.elsewhere}; trust in the one is no trust in the other."
-    return (Note("moved-elsewhere", "warning", message, "Name the final address.", path=where),)
+    message = f"{where} redirects to {remote.elsewhere}, which may not be trusted."
+    return (Note("moved-elsewhere", "warning", message, "Use the final address.", path=where),)
 
 
 def _remarks(offer: Offer, tree: Tree, files: Iterable[str]) -> tuple[Note, ...]:
@@ -187,10 +187,10 @@ def _remarks(offer: Offer, tree: Tree, files: Iterable[str]) -> tuple[Note, ...]
     pointers = [path for path, item in tree.items() if item.data.startswith(_LFS)]
     if not pointers:
         return outside
-    message = f"Kept elsewhere by Git LFS, so that only a pointer is here: {', '.join(map(shown, pointers[:_LISTED]))}."
+    message = f"Stored with Git LFS, so only a pointer is here: {', '.join(map(shown, pointers[:_LISTED]))}."
     return (
         *outside,
-        Note("lfs-pointer", "warning", message, "Ask its author for the files.", skill=offer.name, path=pointers[0]),
+        Note("lfs-pointer", "warning", message, "Ask the author for the files.", skill=offer.name, path=pointers[0]),
     )
 
 
@@ -206,8 +206,8 @@ def check_words(ref: str, path: str) -> None:
     for what, text, wrong in (("revision", ref, _BAD_REF), ("path", path, _BAD_PATH)):
         odd = text.startswith(("-", "/", "+")) or text.endswith(("/", ".")) or len(text) > _MOST
         if text and (odd or any(map(hidden, text)) or wrong.search(text)):
-            hint = "Give a branch, a tag or a commit." if what == "revision" else "Give a path like skills/name."
-            raise UsageError("bad-ref", f"The {what} {shown(text)} is not one that a repository has.", hint=hint)
+            hint = "Use a branch, a tag or a commit." if what == "revision" else "Use a path such as skills/name."
+            raise UsageError("bad-ref", f"The {what} {shown(text)} cannot exist in a repository.", hint=hint)
 
 
 def fetch_commit(remote: Remote, ref: str, only: str) -> FetchedCommit:
@@ -266,8 +266,8 @@ def _by_prefix(remote: Remote, prefix: str, only: str) -> FetchedCommit:
     if not commits:
         raise _no_such_ref(remote, prefix, remote.references())
     if len(commits) > 1:
-        message = f"{len(commits)} commits begin with {prefix}."
-        raise AmbiguousError("ambiguous-ref", message, hint="Give more digits.", candidates=list(commits[:_LISTED]))
+        message = f"{len(commits)} commits start with {prefix}."
+        raise AmbiguousError("ambiguous-ref", message, hint="Use more digits.", candidates=list(commits[:_LISTED]))
     remote.start(sha256=len(commits[0]) > 40)
     if remote.fetch([f"+{commits[0]}:{ASKED}"], only=only):
         remote.fetch(_HISTORY, depth=0)
@@ -285,29 +285,31 @@ def _doubts(remote: Remote, commit: str) -> tuple[Note, ...]:
     except WhetError as error:
         if error.code not in _UNTOLD:
             raise
-        message = f"Whether the commit {commit[:12]} is on a branch of {where} could not be told: {error.message}"
-        return (Note("commit-unconfirmed", "warning", message, "Name a branch or a tag instead.", path=where),)
-    message = f"The commit {commit[:12]} is on no branch or tag of {where}; it may come from a fork."
-    return (Note("commit-not-on-branch", "warning", message, "Name a branch or a tag, or look at it.", path=where),)
+        message = f"Whet cannot tell whether the commit {commit[:12]} is on a branch of {where}: {error.message}"
+        return (Note("commit-unconfirmed", "warning", message, "Use a branch or a tag instead.", path=where),)
+    message = f"The commit {commit[:12]} is not on any branch or tag of {where}; it may come from a fork."
+    return (
+        Note("commit-not-on-branch", "warning", message, "Use a branch or a tag, or inspect the commit.", path=where),
+    )
 
 
 def _no_commit(remote: Remote, ref: str) -> NotFoundError:
     message = f"{shown(ref)} in {shown_location(remote.location)} is not a commit."
-    return NotFoundError("no-such-ref", message, hint="Give a branch, a tag or a commit.", suggestions=[])
+    return NotFoundError("no-such-ref", message, hint="Use a branch, a tag or a commit.", suggestions=[])
 
 
 def _no_such_ref(remote: Remote, ref: str, names: dict[str, str]) -> NotFoundError:
     where = shown_location(remote.location)
     if not names:
         hint = "Check the address, or push a commit with a skill to it first."
-        return NotFoundError("no-skills-found", f"{where} has no commits, or is no repository.", hint=hint)
+        return NotFoundError("no-skills-found", f"{where} has no commits, or is not a repository.", hint=hint)
     short = [name.split("/", 2)[2] for name in names]
     near = list(closest(ref, short)) if ref else short[:_LISTED]
     if ref:
         message = f"There is no branch, tag or commit {shown(ref)} in {where}."
         hint = f"Did you mean {', '.join(near)}?" if near else f"There are {', '.join(short[:_LISTED])}."
-        hint += " A skill is named with --skill."
+        hint += " Use `--skill` to name a skill."
     else:
         message = f"{where} has no default branch."
-        hint = f"Name one: {', '.join(near)}."
+        hint = f"Choose one: {', '.join(near)}."
     return NotFoundError("no-such-ref", message, hint=hint, suggestions=near)

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from whet.sources.lock.foreign import Foreign
     from whet.sources.model import Fetched, Ref
 
-_NO_SOURCE = "It has no source; updates leave it alone."
-_NOT_TOLD = "its source is not recorded, and updates leave it alone."
+_NO_SOURCE = "It has no source; updates skip it."
+_NOT_TOLD = "its source is not recorded, and updates skip it."
 
 
 def plan_adopt(installer: Installer, names: Sequence[str] = (), source: Wanted | None = None) -> Plan:
@@ -44,14 +44,14 @@ def plan_adopt(installer: Installer, names: Sequence[str] = (), source: Wanted |
     if names:
         skills = {path: skills[path] for name in names for path in _named(installer, skills, name)}
     if source is not None and len(skills) != 1:
-        raise UsageError("usage", "A source can be told for one skill.", hint="Name exactly one skill.")
+        raise UsageError("usage", "`--from` works for one skill at a time.", hint="Name exactly one skill.")
     others = look(installer.reach.place, installer.root, installer.base)
     planner.notes.extend(others.notes)
     known = {item.directory: item for item in others.skills}
     asked: dict[str, tuple[Foreign, Tree, Installed]] = {}
     for path, name in skills.items():
         if target := installer.linked(path):
-            reason = f"{path} is a link to {target}; what lies there is managed there."
+            reason = f"{path} is a link to {target}; manage the skill there."
             state: State = "conflict" if names else "nothing"
             planner.steps.append(Step("adopt", state, name, path, reason, "fixed-directory"))
             continue
@@ -81,7 +81,7 @@ def _named(installer: Installer, skills: dict[str, str], name: str) -> list[str]
     if not found:
         near = list(closest(name, skills.values(), 3))
         hint = f"Did you mean {near[0]}?" if near else "`whet sources adopt --dry-run` lists what can be adopted."
-        message = f"No skill {name!r} lies in {installer.root} that is not installed already."
+        message = f"{name!r} has no unmanaged skill {installer.root}."
         raise NotFoundError("skill-not-found", message, hint=hint, suggestions=near)
     return found
 
@@ -89,7 +89,7 @@ def _named(installer: Installer, skills: dict[str, str], name: str) -> list[str]
 def _content(installer: Installer, path: str) -> Tree:
     tree = installer.content(path)
     if tree is None:
-        raise NotFoundError("skill-gone", f"{path} is not there any more.", hint="List the skills again.")
+        raise NotFoundError("skill-gone", f"{path} no longer exists.", hint="List the skills again.")
     return tree
 
 
@@ -107,7 +107,7 @@ def _adopt_sourced(planner: Planner, entry: Installed, tree: Tree, base: Tree, r
     decision = judgement.decision
     entry = entry._replace(source=_stored(installer, ref), trust=decision.trust, verdict=decision.verdict)
     planner.trees[digest(base)] = base
-    edits = "" if digest(base) == digest(tree) else " What differs from it are your edits."
+    edits = "" if digest(base) == digest(tree) else " The differences are your edits."
     entry = entry._replace(digest=digest(base), files=files_of(base))
     _adopt(planner, entry, tree, f"It comes from {shown(ref)}.{edits}", judgement)
 
@@ -151,9 +151,9 @@ def _ask(planner: Planner, asked: dict[str, tuple[Foreign, Tree, Installed]]) ->
             step = Step("adopt", "failed", entry.name, path, problem.message, problem.code)
             planner.steps.append(step._replace(hint=problem.hint, exit_code=problem.exit_code))
             continue
-        why = problem.message if problem else "It is neither what its source has nor what was installed from there."
+        why = problem.message if problem else "It matches neither its source nor what was installed from there."
         plain = entry._replace(source="", revision="", trust="local")
-        _adopt(planner, plain, tree, f"{why} Therefore {_NOT_TOLD}")
+        _adopt(planner, plain, tree, f"{why} So {_NOT_TOLD}")
 
 
 def _stored(installer: Installer, ref: Ref) -> str:

@@ -38,8 +38,8 @@ def plan_install(installer: Installer, wanted: Sequence[Wanted], *, prefer: Pref
     """Take skills in from their sources."""
     for ref, *_ in wanted:
         if ref.kind == "path" and inside(os.path.realpath(ref.location), installer.root):
-            message = f"{ref.location} is a part of the library itself."
-            hint = "`whet sources adopt` takes charge of what lies there."
+            message = f"{ref.location} is part of the library itself."
+            hint = "Use `whet sources adopt` to manage skills that are already there."
             raise UsageError("library-itself", message, hint=hint)
     packages, notes = installer.fetch(wanted)
     planner = Planner(installer, prefer)
@@ -55,8 +55,8 @@ def _not_for_others(installer: Installer, wanted: Sequence[Wanted]) -> Iterator[
             installer.check_own(ref)
         except RefusedError as error:
             if error.code == "outside-project":
-                message = f"{shown(ref)} lies outside the project; only installing it again will update it."
-                yield Note("outside-project", "warning", message, "Put it into the repository.", path=ref.location)
+                message = f"{shown(ref)} is outside the project; install it again to update it."
+                yield Note("outside-project", "warning", message, "Move it into the repository.", path=ref.location)
 
 
 def plan_update(installer: Installer, names: Sequence[str] = (), *, prefer: Prefer = "") -> Plan:
@@ -94,7 +94,7 @@ def _keep_current(planner: Planner, entry: Installed) -> None:
     if not now:
         planner.keep(entry, missing(entry), "conflict", "locked-missing")
     else:
-        planner.keep(entry, "Up to date." if now == entry.digest else "Up to date; your edits stay.")
+        planner.keep(entry, "Up to date." if now == entry.digest else "Up to date; your edits are kept.")
 
 
 def plan_restore(installer: Installer, names: Sequence[str] = (), *, force: bool = False) -> Plan:
@@ -108,15 +108,15 @@ def plan_restore(installer: Installer, names: Sequence[str] = (), *, force: bool
         with planner.alone(entry):
             now = digest(installer.content(entry.path))
             if now == entry.digest:
-                planner.keep(entry, "It is there.")
+                planner.keep(entry, "Already restored.")
             elif now and not force:
-                planner.keep(entry, "It was edited; the edits stay. --force takes them back.")
+                planner.keep(entry, "It was edited; your edits are kept. `--force` discards them.")
             elif (kept := planner.base(entry)) is not None:
                 planner.restore(kept, entry)
             elif entry.source:
                 asked.append(entry)
             else:
-                raise NotFoundError("no-source", f"{entry.name} has no source, and its content is not kept here.")
+                raise NotFoundError("no-source", f"{entry.name} has no source, and its content is not stored here.")
     for answer in ask(installer, asked, lambda *_: True, recorded=True):
         with planner.alone(answer.entry):
             if answer.error:
@@ -132,10 +132,10 @@ def plan_uninstall(installer: Installer, names: Sequence[str]) -> Plan:
     planner = Planner(installer)
     for entry in installer.named(names) if names else ():
         now = digest(installer.content(entry.path))
-        reason = "" if now == entry.digest else "Your edits go with it." if now else "It was not there any more."
+        reason = "" if now == entry.digest else "Your edits are removed with it." if now else "It was already gone."
         step = Step("uninstall", "ready", entry.name, entry.path, reason, before=now, previous=entry)
         if target := installer.linked(entry.path):
-            reason = f"{entry.path} is a link to {target}; what lies there is not removed from here."
+            reason = f"{entry.path} is a link to {target}; remove the skill there."
             step = step._replace(state="conflict", reason=reason, code="fixed-directory")
         planner.steps.append(step)
     return planner.plan()
@@ -151,8 +151,8 @@ def check_complete(plan: Plan) -> None:
     """Raise for the first step that was wanted and cannot be done."""
     for step in plan.steps:
         if step.state in DECIDED:
-            hint = "`whet show` shows what was found. --override REASON takes it in all the same."
-            raise RefusedError(step.code, f"{step.name} is not taken in: {step.reason}", hint=hint)
+            hint = "`whet show` shows what was found. `--override REASON` installs it anyway."
+            raise RefusedError(step.code, f"{step.name} is not installed: {step.reason}", hint=hint)
         if step.state in ("conflict", "held"):
             raise ConflictError(step.code, f"{step.name}: {step.reason}", hint="Nothing was changed.", path=step.path)
         if step.state == "failed":
@@ -217,8 +217,8 @@ def _commit(installer: Installer, plan: Plan, ready: Sequence[Step], actor: str,
 
 
 def _changed(name: str) -> ConflictError:
-    hint = "Look at it again, then decide."
-    return ConflictError("skill-changed", f"{name} was changed by somebody else a moment ago.", hint=hint)
+    hint = "Review it again, then decide."
+    return ConflictError("skill-changed", f"{name} has just been changed by another process.", hint=hint)
 
 
 def _record(installer: Installer, plan: Plan, actor: str, override: str) -> None:

@@ -93,7 +93,7 @@ class Installer:
         """What lies in a skill's directory now."""
         directory = self.directory(relative)
         if os.path.lexists(directory) and not os.path.isdir(directory):
-            raise ConflictError("not-a-package", f"{directory} is no directory.", hint="Move it away.", path=directory)
+            raise ConflictError("not-a-package", f"{directory} is not a directory.", hint="Move it.", path=directory)
         return read_tree(directory)
 
     def linked(self, relative: str) -> str:
@@ -154,9 +154,9 @@ class Installer:
                 raise NotFoundError("not-installed", message, hint=hint, suggestions=list(near))
             if len(own) > 1:
                 candidates = [entry.path for entry in own]
-                message = f"{len(own)} installed skills answer to {name!r}: {', '.join(candidates)}."
+                message = f"{len(own)} installed skills are named {name!r}: {', '.join(candidates)}."
                 raise AmbiguousError(
-                    "ambiguous-skill", message, hint="Name one by its path.", candidates=candidates, name=name
+                    "ambiguous-skill", message, hint="Use the path of one.", candidates=candidates, name=name
                 )
             found.extend(own)
         return tuple(dict.fromkeys(found)) if names else entries
@@ -173,7 +173,7 @@ class Installer:
         remote = "://" in ref.location and not ref.location.startswith("file:")
         local = ref.location if remote or "://" not in ref.location else file_path(ref.location, self.reach.place)
         if not remote and not inside(os.path.realpath(local), self.project):
-            message = f"{shown(ref)} lies outside {self.project}, and the lock of a repository may not lead there."
+            message = f"{shown(ref)} is outside {self.project}; a repository's lock may not point there."
             hint = "Install it from there yourself, if you know it: `whet install PATH --here`."
             raise RefusedError("outside-project", message, hint=hint)
 
@@ -271,15 +271,15 @@ def checked(package: Fetched) -> Fetched:
     """The package, if it is a skill and what its source promised. Raises InvalidError."""
     offer, tree = package.offer, package.tree
     if offer.digest and offer.digest != digest(tree):
-        message = f"{offer.name} is not what its source promised: the content has another digest."
-        raise InvalidError("digest-mismatch", message, hint="Try again later; if it stays so, tell its publisher.")
+        message = f"{offer.name} does not match its source: the content has a different digest."
+        raise InvalidError("digest-mismatch", message, hint="Try again later. If it persists, tell the publisher.")
     try:
         document = main_of(tree).document
     except (InvalidError, UsageError) as error:
-        raise InvalidError("not-a-skill", f"{offer.name}: {error.message}", hint="Name another source.") from error
+        raise InvalidError("not-a-skill", f"{offer.name}: {error.message}", hint="Use another source.") from error
     if document.step == "none":
-        message = f"The SKILL.md of {offer.name} has no frontmatter that can be read."
-        raise InvalidError("not-a-skill", message, hint="`whet skill validate` tells what is wrong with it.")
+        message = f"The SKILL.md of {offer.name} has no readable frontmatter."
+        raise InvalidError("not-a-skill", message, hint="Run `whet skill validate` to see what is wrong.")
     return package
 
 
@@ -388,8 +388,8 @@ def _answer(listing: Listing, asked: _Asked) -> Answer:
     try:
         return Answer(entry, *(same or choose(listing, (entry.name,), all=False)))
     except NotFoundError:
-        hint = f"`whet show` shows what there is; `whet skill pin {entry.name}` keeps yours."
-        error = NotFoundError("gone-from-source", f"{shown(ref)} has no skill there any more.", hint=hint)
+        hint = f"`whet show` shows what is there now; `whet skill pin {entry.name}` keeps your copy."
+        error = NotFoundError("gone-from-source", f"{shown(ref)} no longer has this skill.", hint=hint)
         return Answer(entry, error=error)
     except WhetError as error:  # several of that name, or one that cannot be taken
         return Answer(entry, error=error)

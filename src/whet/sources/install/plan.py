@@ -200,8 +200,8 @@ def file_changes(before: Mapping[str, object] | None, after: Mapping[str, object
 
 _MERGED: dict[Prefer, str] = {
     "": "Merged with your edits.",
-    "ours": "Merged with your edits; where both changed the same lines, yours stay.",
-    "theirs": "Merged with your edits; where both changed the same lines, the source's are taken.",
+    "ours": "Merged with your edits; where both changed the same lines, yours win.",
+    "theirs": "Merged with your edits; where both changed the same lines, the source wins.",
 }
 
 
@@ -243,7 +243,7 @@ class Planner:
         """A step that puts a content in the place of another, if nothing is against it and the policy lets it."""
         step = step._replace(files=file_changes(old, new), judgement=judgement)
         if target := self.installer.linked(step.path):
-            reason = f"{step.path} is a link to {target}; what lies there is not changed from here."
+            reason = f"{step.path} is a link to {target}; change the skill there."
             self.steps.append(step._replace(state="conflict", reason=reason, code="fixed-directory"))
             return
         if old is not None:
@@ -266,7 +266,7 @@ class Planner:
             if not twice:
                 self._install(package, path, entry)
             elif not any(step.entry and step.entry.digest == digest(package.tree) for step in twice):
-                reason = f"Another skill of this plan goes to {path} already."
+                reason = f"Another skill in this plan already goes to {path}."
                 step = Step("install", "conflict", package.offer.name, path, reason, "same-name")
                 self.steps.append(step._replace(after=digest(package.tree)))
 
@@ -328,14 +328,16 @@ class Planner:
     def in_the_way(self, path: str, name: str, local: Tree | None, new: Tree) -> str:
         """Why a content cannot lie at a path: another one does, or a skill of that name lies elsewhere; else ""."""
         if local is not None and digest(local) != digest(new):
-            return f"{path} exists already, with another content. Rename or delete it, or `whet sources adopt` it."
+            return f"{path} already exists with different content. Rename or delete it, or `whet sources adopt` it."
         others = self._taken.union(step.path for step in self.steps) - {path, f"{path}/"}
         for pair in collides([*sorted(others), path]):
             if path in pair:
                 other = (pair[0] if pair[1] == path else pair[1]).rstrip("/")
-                return f"{other} exists already, and some systems cannot tell it from {path}. Rename or delete it."
+                return (
+                    f"{other} already exists, and some systems cannot tell it apart from {path}. Rename or delete it."
+                )
         same = [other for other, called in self._present.items() if key(called) == key(name) and other != path]
-        return f"{same[0]} is called {name} already. Rename or delete it, or `whet sources adopt` it." if same else ""
+        return f"{same[0]} is already named {name}. Rename or delete it, or `whet sources adopt` it." if same else ""
 
     def _shown(self, entry: Installed) -> str:
         try:
@@ -360,7 +362,7 @@ class Planner:
             self.add(step._replace(after=remote), local, package.tree, judgement)
         elif now == remote:
             self.trees[remote] = package.tree
-            self.steps.append(step._replace(reason="Your edits are what the source has now."))
+            self.steps.append(step._replace(reason="Your edits match the source."))
         else:
             self._merge(step, entry, local, package)
 
@@ -369,12 +371,12 @@ class Planner:
         if was == is_ or not was:
             return ()
         return (
-            Note("moved-in-source", "info", f"At its source it moved from {was} to {is_}.", skill=entry.name, path=is_),
+            Note("moved-in-source", "info", f"The source moved it from {was} to {is_}.", skill=entry.name, path=is_),
         )
 
     def _same(self, step: Step, entry: Installed, new: Installed) -> None:
         """The source has what it had. Where only its revision moved on, the lock may as well."""
-        reason = "Up to date." if step.before == entry.digest else "Up to date; your edits stay."
+        reason = "Up to date." if step.before == entry.digest else "Up to date; your edits are kept."
         kept = new._replace(trust=entry.trust, verdict=entry.verdict, ruleset=entry.ruleset, updated=entry.updated)
         state: State = "nothing" if kept == entry else "ready"
         self.steps.append(step._replace(action="keep", state=state, reason=reason, entry=kept))
@@ -390,13 +392,13 @@ class Planner:
         base, remote = self.base(entry), package.tree
         step = step._replace(action="merge", files=file_changes(local, remote))
         if base is None and not self.prefer:
-            reason = "It was edited, and what was installed is not kept any more, so that nothing can be merged."
+            reason = "It was edited, and the installed version is no longer stored, so nothing can be merged."
             self.steps.append(step._replace(state="conflict", reason=reason, code="no-base"))
             return
         merged = merge(base or {}, local, remote, prefer=self.prefer)
         if merged.clashes:
             files = ", ".join(clash.path for clash in merged.clashes)
-            reason = f"Your edits and the source's changes clash in {files}."
+            reason = f"Your edits conflict with the source's changes in {files}."
             step = step._replace(state="conflict", reason=reason, code="update-conflict", clashes=merged.clashes)
             self.steps.append(step)
             return
@@ -420,7 +422,7 @@ class Planner:
             judgement = self.installer.judged(tree, trust, entry.source)
             self.add(step._replace(after=entry.digest), local, tree, judgement)
         else:
-            reason = f"Its source has something else now than what was installed: {digest(tree)}."
+            reason = f"Its source has changed since it was installed: {digest(tree)}."
             self.steps.append(step._replace(state="failed", reason=reason, code="digest-mismatch"))
 
     # shared
@@ -457,12 +459,12 @@ class Planner:
 
 def held(entry: Installed) -> str:
     """Why a pinned skill stays as it is."""
-    return f"It is pinned. `whet skill unpin {entry.name}` lets it follow its source again."
+    return f"It is pinned. `whet skill unpin {entry.name}` lets updates change it again."
 
 
 def missing(entry: Installed) -> str:
     """What to say of a skill that the lock names and that is gone."""
-    return f"{entry.path} is not there any more. `whet install` brings it back."
+    return f"{entry.path} no longer exists. `whet install` brings it back."
 
 
 def files_of(tree: Tree) -> tuple[tuple[str, str], ...]:

@@ -151,13 +151,13 @@ def _verify_skill(installer: Installer, entry: Installed) -> VerifiedSkill:
     except WhetError as error:
         return skill._replace(status="unreadable", reason=error.message)
     if tree is None:
-        return skill._replace(status="missing", reason="It is not there any more.")
+        return skill._replace(status="missing", reason="It no longer exists.")
     skill = skill._replace(now=digest(tree))
     if skill.now == entry.digest:
         return skill
     files = file_changes(dict(entry.files), {item.path: item.sha256 for item in entries(tree)})
     # The same bytes under the same names: then it is who may execute them.
-    return skill._replace(status="edited", files=files, reason="" if files else "Only permissions to execute differ.")
+    return skill._replace(status="edited", files=files, reason="" if files else "Only execute permissions differ.")
 
 
 def outdated(installer: Installer, names: Sequence[str] = ()) -> Outdated:

@@ -49,7 +49,7 @@ def _taps(planner: Planner, snapshot: Snapshot) -> tuple[tuple[str, str], ...]:
             planner.notes.append(Note.from_error(error, "warning", path=name))
             continue
         if known.get(name, source) != source:
-            message = f"The tap {name} stays {known[name]}; in the snapshot it is {source}."
+            message = f"The tap {name} stays {known[name]}; the snapshot has {source}."
             planner.notes.append(Note("tap-exists", "warning", message, path=name))
         elif name not in known:
             new[name] = source
@@ -83,10 +83,10 @@ def _import(planner: Planner, skill: Exported) -> None:
     if local is None:
         planner.add(step, local, skill.tree, judgement)
     elif previous is not None:
-        planner.keep(previous, "It is there already.")
+        planner.keep(previous, "It already exists.")
     else:
         planner.trees[after] = skill.tree
-        planner.steps.append(step._replace(action="adopt", reason="It is there already.", judgement=judgement))
+        planner.steps.append(step._replace(action="adopt", reason="It already exists.", judgement=judgement))
 
 
 def exported(installer: Installer, scope: Literal["user", "project"]) -> tuple[list[Exported], list[Note]]:

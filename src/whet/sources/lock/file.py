@@ -39,8 +39,8 @@ _MARKER = re.compile(r"^(?:<{7}|\|{7}|={7}|>{7})(?: .*)?\r?$", re.MULTILINE)
 _LOCAL = ("path", "archive", "marketplace")
 """Kinds of sources whose location may be a place on this machine."""
 
-_REPAIR = "Correct it, take it from git again, or run `whet doctor --repair`."
-_MERGE = "Resolve the merge, or run `whet doctor --repair`: it keeps what both sides have and what is on disk."
+_REPAIR = "Fix it, restore it from git, or run `whet doctor --repair`."
+_MERGE = "Resolve the merge, or run `whet doctor --repair` to keep both sides and what is on disk."
 
 
 class Installed(NamedTuple):
@@ -91,16 +91,16 @@ def parse(text: str, path: str) -> Lock:
     """The lock that a text says. Raises InvalidError `lock-damaged`, FailedError `lock-newer`."""
     values = loaded(text, path)
     if not isinstance(values, dict):
-        raise damaged(path, "It is no object.", 1)
+        raise damaged(path, "It is not an object.", 1)
     version = values.get("version")
     if type(version) is not int or version < 1:
-        raise damaged(path, "`version` is missing or no number.", field="version")
+        raise damaged(path, "`version` is missing or not a number.", field="version")
     if version > VERSION:
-        message = f"{path} was written by a newer Whet (version {version}, known is {VERSION})."
+        message = f"{path} was written by a newer Whet (version {version}; this one knows up to {VERSION})."
         raise FailedError("lock-newer", message, hint="Update Whet.", path=path)
     skills = values.get("skills")
     if not isinstance(skills, dict):
-        raise damaged(path, "`skills` is missing or no object.", field="skills")
+        raise damaged(path, "`skills` is missing or not an object.", field="skills")
     rest = {key: value for key, value in values.items() if key not in ("version", "skills")}
     at = ""
     entries = []
@@ -133,21 +133,21 @@ def entry_of(path: str, values: object) -> Installed:
     except UsageError as error:
         raise _wrong(path, error.message) from None
     if not isinstance(values, dict):
-        raise _wrong(path, f"{path} is no object.")
+        raise _wrong(path, f"{path} is not an object.")
     for name in (*_TEXTS, *_TIMES):
         if not isinstance(values.get(name, ""), str):
-            raise _wrong(f"{path}.{name}", f"`{name}` of {path} is no text.")
+            raise _wrong(f"{path}.{name}", f"`{name}` of {path} is not text.")
     for name in _NEEDED:
         if name not in values:
             raise _wrong(f"{path}.{name}", f"`{name}` of {path} is missing.")
     if not _DIGEST.fullmatch(values["digest"]):
-        raise _wrong(f"{path}.digest", f"`digest` of {path} is {shown(values['digest'])}, which is no digest.")
+        raise _wrong(f"{path}.digest", f"`digest` of {path} is {shown(values['digest'])}, which is not a digest.")
     files = values["files"]
     if not isinstance(files, dict):
-        raise _wrong(f"{path}.files", f"`files` of {path} is no object.")
+        raise _wrong(f"{path}.files", f"`files` of {path} is not an object.")
     for file, hash_ in files.items():
         if not _is_inner(file):
-            raise _wrong(f"{path}.files", f"`files` of {path} names {shown(file)}, which is no path inside a skill.")
+            raise _wrong(f"{path}.files", f"`files` of {path} names {shown(file)}, which is not a path inside a skill.")
         if not isinstance(hash_, str) or not _HASH.fullmatch(hash_):
             raise _wrong(f"{path}.files", f"`files` of {path} has no SHA-256 for {shown(file)}.")
     texts = {name: values.get(name, "") for name in (*_TEXTS, *_TIMES)}
@@ -211,13 +211,13 @@ def loaded(text: str, path: str) -> Any:
     except json.JSONDecodeError as error:
         if found := _MARKER.search(text):
             line = text.count("\n", 0, found.start()) + 1
-            raise damaged(path, "A merge left its marks in it.", line, hint=_MERGE) from None
-        raise damaged(path, f"It is no JSON: {error.msg}.", error.lineno) from None
+            raise damaged(path, "It has unresolved merge markers.", line, hint=_MERGE) from None
+        raise damaged(path, f"It is not valid JSON: {error.msg}.", error.lineno) from None
     except _TwiceError as error:
         key = str(error)
         raise damaged(path, f"It names {shown(key)} twice.", _line(text, key, last=True), field=key) from None
     except (ValueError, RecursionError) as error:
-        raise damaged(path, f"It is no JSON that can be read: {error}.") from None
+        raise damaged(path, f"It is not valid JSON: {error}.") from None
 
 
 def stored_source(text: str, directory: str) -> str:
@@ -258,7 +258,7 @@ def _extra(path: str, fields: Mapping[str, object]) -> str:
     """What is not ours to understand, as a text that can be written again."""
     for name, value in fields.items():
         if _is_deep(value, _MAX_DEPTH):
-            raise _wrong(f"{path}.{name}", f"`{name}` is nested too deep.")
+            raise _wrong(f"{path}.{name}", f"`{name}` is nested too deeply.")
     return json.dumps(fields, sort_keys=True, separators=(",", ":")) if fields else ""
 
 
@@ -286,13 +286,13 @@ def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def _refuse(word: str) -> None:
-    raise ValueError(f"{word} is no number")
+    raise ValueError(f"{word} is not a number")
 
 
 def _finite(text: str) -> float:
     number = float(text)
     if number - number != 0:
-        raise ValueError(f"{text} is no number that fits")
+        raise ValueError(f"{text} is out of range")
     return number
 
 

@@ -174,7 +174,7 @@ class _Reader:
         self.skills.setdefault(foreign.directory, foreign)
 
     def note(self, path: str, message: str, *, skill: str = "", line: int | None = None) -> None:
-        hint = "Let the tool that wrote it mend it, or adopt the skill with `whet sources adopt NAME --from SOURCE`."
+        hint = "Fix it with the tool that wrote it, or adopt the skill with `whet sources adopt NAME --from SOURCE`."
         self.notes.append(Note("foreign-lock-damaged", "warning", message, hint, skill=skill, path=path, line=line))
 
     # files
@@ -205,7 +205,7 @@ class _Reader:
             self.note(path, error.message, line=error.details.get("line"))
             return None
         if not isinstance(values, dict):
-            self.note(path, f"{path} is no object.")
+            self.note(path, f"{path} is not an object.")
             return None
         return values
 
@@ -216,15 +216,15 @@ class _Reader:
             return
         version, skills = values.get("version"), values.get("skills")
         if type(version) is not int or not 1 <= version <= newest:
-            self.note(path, f"{path} has the version {shown(str(version))}; known is {newest}.")
+            self.note(path, f"{path} has version {shown(str(version))}; Whet knows up to {newest}.")
         elif not isinstance(skills, dict):
-            self.note(path, f"{path} has no object `skills`.")
+            self.note(path, f"{path} has no `skills` object.")
         else:
             for name, fields in sorted(skills.items()):
                 if isinstance(fields, dict):
                     yield name, fields
                 else:
-                    self.note(path, f"{path}: {shown(name)} is no object.", skill=name)
+                    self.note(path, f"{path}: {shown(name)} is not an object.", skill=name)
 
     def directory(self, name: str) -> str:
         """Where a tool puts a skill of a name: under it, or under what is left of it as a file name."""
@@ -237,7 +237,7 @@ class _Reader:
                         return os.path.realpath(place)
             except UsageError:
                 continue
-        raise UsageError("bad-name", f"The name {shown(name)} is no name of a directory.")
+        raise UsageError("bad-name", f"{shown(name)} cannot be the name of a directory.")
 
     def told(self, path: str, name: str, make: Callable[[], Foreign | None]) -> None:
         """Take in what one entry says, or note what is wrong with it."""
@@ -349,7 +349,7 @@ class _Reader:
             return self.checked(Ref("well-known", site, "", name))
         if kind == "download" and address:
             return self.checked(Ref("url", address))
-        raise UsageError("unknown-source", f"It comes from {shown(kind)} {shown(source)}, which Whet does not know.")
+        raise UsageError("unknown-source", f"It comes from {shown(kind)} {shown(source)}, which Whet does not support.")
 
     def git(self, address: str, ref: str, path: str) -> Ref:
         """A place in a git repository, by `owner/repo` or by its address."""
@@ -373,7 +373,7 @@ def _text(fields: Mapping[str, object], name: str) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise UsageError("bad-field", f"`{name}` is no text.")
+        raise UsageError("bad-field", f"`{name}` is not text.")
     return value.strip()
 
 

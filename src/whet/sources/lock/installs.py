@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 _SECONDS = 60.0
 _ATTEMPTS = 20
-GONE = "Take it from git again, or run `whet doctor --repair`, which rebuilds it."
+GONE = "Restore it from git, or rebuild it with `whet doctor --repair`."
 
 
 class LockChange(NamedTuple):
@@ -142,8 +142,8 @@ class Installs:
                             return
                     if made and isinstance(error, WhetError):
                         error.details["changed"] = True
-                        error.message = f"The skills are changed, but {file} does not say so yet: {error.message}"
-                        error.hint = "Mend that, then run `whet doctor --repair`, which finishes it."
+                        error.message = f"The skills have changed, but {file} is not up to date: {error.message}"
+                        error.hint = "Fix the problem, then run `whet doctor --repair` to finish."
                     raise
             with suppress(WhetError):  # the change is made; whoever comes next finds that out again
                 self._strike([change.id])
@@ -292,7 +292,7 @@ class Installs:
         kinds = {
             path: "removal" if entry is None else "installation" for one in pending for path, entry in one.new.items()
         }
-        return (*told, *(f"The {kind} of {path} was complete and is now in {file}." for path, kind in kinds.items()))
+        return (*told, *(f"The {kind} of {path} was complete; it is now in {file}." for path, kind in kinds.items()))
 
     def handler(self) -> Handler:
         """How a lock that does not say yet what is installed is settled."""
@@ -303,7 +303,7 @@ class Installs:
         return Handler(
             lambda intent: [self._lock(intent.payload["file"], 0.0)],
             finish,
-            lambda intent: f"What {intent.payload['file']} has to say",
+            lambda intent: f"The entry in {intent.payload['file']}",
         )
 
     def _lock(self, file: str, seconds: float) -> FileLock:
@@ -350,7 +350,9 @@ class Installs:
             pending = self.pending(file)
             if known := [entry for entry in self.left_by(file) if entry.path not in pending]:
                 names = ", ".join(entry.name for entry in known)
-                raise InvalidError("lock-missing", f"{file} is gone, and with it where {names} came from.", hint=GONE)
+                raise InvalidError(
+                    "lock-missing", f"{file} is missing, so the sources of {names} are unknown.", hint=GONE
+                )
         return lock
 
     def left_by(self, file: str) -> list[Installed]:
@@ -409,7 +411,7 @@ def _read_entry(path: str, value: Any) -> Installed:
 
 
 def _unreadable(path: str, error: Exception) -> FailedError:
-    hint = "Restore Whet's state directory from a copy."
+    hint = "Restore Whet's state directory from a backup."
     return FailedError("state-corrupt", f"A record of {path} cannot be read: {error}", hint=hint)
 
 
@@ -422,8 +424,8 @@ def _checked(root: str, path: str, entry: Installed | None) -> Installed | None:
     """The entry as the lock can hold it. Raises UsageError."""
     check(path)
     if not path.startswith(_prefix(root)):
-        message = f"{path} does not lie in the root {root}."
-        raise UsageError("outside-root", message, hint=f"Name a path below {_prefix(root)}")
+        message = f"{path} is not in the root {root}."
+        raise UsageError("outside-root", message, hint=f"Use a path below {_prefix(root)}")
     if entry is None:
         return None
     entry = entry._replace(path=path, files=tuple(sorted(entry.files)))
@@ -441,8 +443,8 @@ def _check_seen(lock: Lock, seen: Entries) -> None:
 
 
 def _taken(path: str) -> ConflictError:
-    message = f"{path} was installed, updated or removed by somebody else a moment ago."
-    return ConflictError("skill-changed", message, hint="Look at it again, then decide.")
+    message = f"Another process has just installed, updated or removed {path}."
+    return ConflictError("skill-changed", message, hint="Review it again, then decide.")
 
 
 def _applied(lock: Lock, changes: Entries) -> Lock:

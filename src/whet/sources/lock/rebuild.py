@@ -59,27 +59,29 @@ def _examined(installs: Installs, file: str) -> Iterator[Note]:
         return
     if not os.path.lexists(file) and (known := installs.left_by(file)):
         names = ", ".join(entry.name for entry in known)
-        message = f"The lock is gone, and with it where {names} came from."
+        message = f"The lock is missing, so the sources of {names} are unknown."
         yield Note("lock-missing", "error", message, GONE, path=file)
     if not _is_busy(installs, file):
         for path in left_beside(file):
-            yield Note("leftover", "warning", "Left behind by an interrupted write.", _REPAIR, path=path)
+            yield Note("leftover", "warning", "An interrupted write left this behind.", _REPAIR, path=path)
         for path, entry in installs.pending(file).items():
             name = entry.name if entry else path
-            message = f"A process was killed before it wrote down what became of {path}."
+            message = f"A process was killed before it recorded the result for {path}."
             yield Note(
                 "lock-unsettled",
                 "warning",
                 message,
-                f"{_REPAIR} The next change settles it too.",
+                f"{_REPAIR} The next change also resolves it.",
                 skill=name,
                 path=file,
             )
     for entry in lock.entries:
         if not _is_there(file, entry):
-            hint = f"`whet install` brings it back, `whet remove {entry.name}` takes it out of the lock."
+            hint = f"`whet install` brings it back, `whet remove {entry.name}` removes it from the lock."
             place = directory_of(file, entry.path)
-            yield Note("locked-missing", "info", "It is in the lock and not there.", hint, skill=entry.name, path=place)
+            yield Note(
+                "locked-missing", "info", "It is in the lock but not on disk.", hint, skill=entry.name, path=place
+            )
 
 
 def _is_busy(installs: Installs, file: str) -> bool:
@@ -149,12 +151,12 @@ def _chosen(file: str, found: Salvaged, known: dict[str, Installed]) -> tuple[li
         if not candidates:
             lost.append(f"{path}: its entry could not be read." if path in found.broken else f"{path}: it is gone.")
         elif any(collides((entry.path, path)) for entry in chosen):
-            lost.append(f"{path}: another skill of the lock has its place.")
+            lost.append(f"{path}: another skill in the lock has the same path.")
         else:
             entry = _best(file, path, candidates)
             chosen.append(entry)
             others = {other.revision for other in found.entries.get(path, ())} - {entry.revision}
-            lost.extend(f"{path}: the lock also named the revision {other or '(none)'}." for other in sorted(others))
+            lost.extend(f"{path}: the lock also has the revision {other or '(none)'}." for other in sorted(others))
     return chosen, lost
 
 

@@ -215,7 +215,7 @@ def _find_branches(git: _Git, wanted: str, address: str) -> tuple[str, str]:
     done = git.run("symbolic-ref", "--short", "HEAD")
     if done.code and not wanted:
         message = f"{shown_location(address)} has no default branch."
-        raise UsageError("branch-needed", message, hint="Name the branch to publish to.")
+        raise UsageError("branch-needed", message, hint="Choose the branch to publish to.")
     default = git.run("rev-parse", "--verify", "--quiet", "HEAD^{commit}").out.strip()
     return wanted or done.out.strip(), default
 
@@ -298,13 +298,15 @@ def _check_identity(git: _Git) -> None:
         done = git.run("-c", "user.useConfigOnly=true", "var", who)
         if done.code:
             hint = 'Run `git config --global user.name "NAME"` and `git config --global user.email "ADDRESS"`.'
-            raise UsageError("no-git-identity", "Git does not know who you are, so nothing is committed.", hint=hint)
+            raise UsageError("no-git-identity", "Git has no user name or email, so nothing is committed.", hint=hint)
 
 
 def _check_branch(git: _Git, branch: str) -> None:
     """Refuse what cannot be the name of a branch."""
     if branch and git.run("check-ref-format", f"refs/heads/{branch}").code | branch.startswith("-"):
-        raise UsageError("bad-branch", f"{branch!r} cannot be the name of a branch.", hint="Name a branch, like main.")
+        raise UsageError(
+            "bad-branch", f"{branch!r} cannot be the name of a branch.", hint="Use a branch name such as main."
+        )
 
 
 def _check_way(path: str, listed: Callable[[str], Mapping[str, str]]) -> None:
@@ -315,9 +317,9 @@ def _check_way(path: str, listed: Callable[[str], Mapping[str, str]]) -> None:
         spelled = next((other for other in there if other != name and _fold(other) == _fold(name)), "")
         at = f"{above}/{name}".removeprefix("/")
         if spelled:
-            raise _blocked(f"{at} differs from {spelled}, which is there, only in the case of letters")
+            raise _blocked(f"{at} differs from the existing {spelled} only in letter case")
         if there.get(name, _DIRECTORY) != _DIRECTORY:
-            raise _blocked(f"{at} is there and is no directory")
+            raise _blocked(f"{at} exists and is not a directory")
         if name not in there:
             return
         above = at
@@ -341,13 +343,15 @@ def _push_failure(target: str, branch: str, done: _Done, state: str) -> WhetErro
     said = [line for line in said if line and not line.startswith("error: hook declined")]
     told = f"; the server says: {said[-1].rstrip('.')}" if said else ""
     raced = any(sign in why for sign in _RACES)
-    hint = "Others push there at the same time; try again." if raced else "Ask who may push there, or name a branch."
+    hint = (
+        "Someone else pushed at the same time; try again." if raced else ("Ask for push access, or use another branch.")
+    )
     message = f"The push to {branch} of {shown_location(target)} was refused: {why}{told}."
     return FailedError("push-refused", message, hint=f"{hint} {state}", branch=branch, output=done.talk)
 
 
 def _blocked(what: str) -> ConflictError:
-    return ConflictError("path-blocked", f"{what}.", hint="Move it away, or publish into another directory.")
+    return ConflictError("path-blocked", f"{what}.", hint="Move it, or publish to another directory.")
 
 
 def _fold(name: str) -> str:
@@ -359,7 +363,7 @@ def _checked(into: str) -> str:
     into = "" if into in ("", ".") else paths.check(into.removesuffix("/"))
     never = {name.casefold() for name in IGNORED}
     if any(part.casefold() in never for part in into.split("/")):
-        raise UsageError("path-ignored", f"Nothing is published into {into}.", hint="Choose another directory.")
+        raise UsageError("path-ignored", f"Whet does not publish to {into}.", hint="Choose another directory.")
     return into
 
 
@@ -376,7 +380,7 @@ def _address(location: str) -> str:
     if mark:
         if scheme not in _SCHEMES:
             hint = "Use an https, ssh or file address, or the path of a working copy."
-            raise UsageError("bad-address", f"{shown_location(location)} is not published to.", hint=hint)
+            raise UsageError("bad-address", f"Whet cannot publish to {shown_location(location)}.", hint=hint)
         return location
     if os.path.exists(os.path.expanduser(location)):
         return ""
@@ -404,14 +408,14 @@ class _Repository(NamedTuple):
 def _find_repository(location: str, place: Place, cancelled: threading.Event) -> _Repository:
     """The repository that a path lies in. Raises UsageError `not-a-repository`."""
     directory = os.path.realpath(os.path.expanduser(location))
-    hint = "Name a working copy of a git repository, or the address of one."
+    hint = "Use a working copy of a git repository, or the address of one."
     if not os.path.isdir(directory):
-        raise UsageError("not-a-repository", f"{location} is no directory.", hint=hint)
+        raise UsageError("not-a-repository", f"{location} is not a directory.", hint=hint)
     outside = _Git(_work_directory(place), _environment(place.env), cancelled)
     git = outside._replace(options=("-C", directory))
     done = git.run("rev-parse", "--is-bare-repository", "--is-inside-work-tree")
     if done.code:
-        raise UsageError("not-a-repository", f"{location} is no git repository: {done.last}.", hint=hint)
+        raise UsageError("not-a-repository", f"{location} is not a git repository: {done.last}.", hint=hint)
     bare, inside = done.out.split()
     if bare == "true":
         return _Repository(directory, bare=True, git=git)
@@ -465,8 +469,8 @@ def _committed(found: _Repository, path: str, skill: Prepared) -> Tree | None:
     listed = found.git.ask("status", "--porcelain", "-z", "--untracked-files=all", "--ignored=matching", "--", path)
     names = [row[3:] for row in listed.split("\0") if not (row[:2] == "!!" and ignored(row[3:].rstrip("/")))]
     if any(names):
-        message = f"{directory} has changes that are not committed: {', '.join(filter(None, names[:3]))}."
-        hint = "Commit them, or put them away with `git stash -u`."
+        message = f"{directory} has uncommitted changes: {', '.join(filter(None, names[:3]))}."
+        hint = "Commit them, or stash them with `git stash -u`."
         raise ConflictError("uncommitted-changes", message, hint=hint, path=directory)
     return tree
 
@@ -506,7 +510,7 @@ def _try(found: _Repository, *words: str, data: bytes) -> None:
     done = found.git.run(*words, data=data)
     if done.code:
         message = f"git {words[0]} refused in {found.top}: {done.last}."
-        hint = "Nothing was committed, and the directory is as it was."
+        hint = "Nothing was committed; the directory is unchanged."
         raise FailedError("commit-refused", message, hint=hint, output=done.talk)
 
 

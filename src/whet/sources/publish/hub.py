@@ -24,7 +24,7 @@ def publish_hub(prepared: Sequence[Prepared], ref: Ref, owner: str, web: Web, en
     releases = []
     for skill in prepared:
         if not skill.version:
-            hint = "Put it into the frontmatter, as `metadata: {version: ...}`."
+            hint = "Add it to the frontmatter: `metadata: {version: ...}`."
             raise UsageError("no-version", f"{skill.name} has no version.", hint=hint)
         known = (owner or ref.path, skill.name, skill.version)
         version, created = send_version(web, ref.location, token, *known, skill.archive, skill.digest)
@@ -41,7 +41,7 @@ def send_version(
     Sending what is there already does no harm; the answer is what the hub has now, and whether that is new.
     """
     if not owner:
-        raise UsageError("usage", "The owner is missing.", hint="Say under which owner: --owner O, or hub:ADDRESS/O.")
+        raise UsageError("usage", "The owner is missing.", hint="Pass the owner: `--owner O`, or hub:ADDRESS/O.")
     for segment, what in ((owner, "an owner"), (name, "the name of a skill"), (version, "a version")):
         check_segment(segment, what)
     url = f"{location.rstrip('/')}/api/v1/skills/{owner}/{name}/versions/{quote_segment(version)}"
@@ -53,5 +53,5 @@ def send_version(
     answer = Answer(parse_json(response.body, response.url), "the answer", response.url)
     found = read_version(answer, owner, name, version)
     if found.digest != digest:
-        raise mismatch(f"the hub has {found.digest} and was sent {digest}")
+        raise mismatch(f"the hub has {found.digest}, but Whet sent {digest}")
     return found, response.status == 201

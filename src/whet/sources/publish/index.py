@@ -265,7 +265,7 @@ def _read(path: str, schema: str) -> Index:
     try:
         index = json.loads(content(path, _MAX_INDEX))
     except (ValueError, RecursionError) as error:
-        raise _damaged(path, f"it is no JSON ({error})") from error
+        raise _damaged(path, f"it is not valid JSON ({error})") from error
     if not isinstance(index, dict) or not isinstance(index.get("skills"), list):
         raise _damaged(path, "it has no list of skills")
     if schema and index.get("$schema") != schema:
@@ -279,7 +279,7 @@ def _read(path: str, schema: str) -> Index:
 
 def _damaged(path: str, why: str) -> InvalidError:
     message = f"{path} is not an index that can be added to: {why}."
-    return InvalidError("index-damaged", message, hint="Mend it or move it away. Nothing was changed.", path=path)
+    return InvalidError("index-damaged", message, hint="Fix it or move it. Nothing was changed.", path=path)
 
 
 def _named(index: Index, name: str) -> IndexEntry | None:

@@ -125,7 +125,7 @@ def prepare(directory: str, *, scan: Callable[[Tree], Scan], profile: Literal["u
     if seen.verdict == "dangerous":
         listed = [problem.to_json() for problem in problems]
         message = f"{directory} is not published: the scan calls it dangerous."
-        hint = f"Look at the findings with `whet scan {directory}` and remove what they name."
+        hint = f"Run `whet scan {directory}` and remove what it finds."
         raise RefusedError(CODE, message, hint=hint, path=directory, problems=listed)
     return Prepared(
         skill.name,
@@ -143,18 +143,18 @@ def prepare(directory: str, *, scan: Callable[[Tree], Scan], profile: Literal["u
 def each_once(prepared: Sequence[Prepared]) -> None:
     """Refuse to publish two skills under one name, or none at all."""
     if not prepared:
-        raise UsageError("nothing-to-publish", "No skill was named.", hint="Name at least one skill to publish.")
+        raise UsageError("nothing-to-publish", "No skill was given.", hint="Name at least one skill to publish.")
     for name, count in Counter(skill.name for skill in prepared).items():
         if count > 1:
             hint = "Publish each name once."
-            raise UsageError("published-twice", f"{count} of the skills are called {name}.", hint=hint, name=name)
+            raise UsageError("published-twice", f"{count} of the skills are named {name}.", hint=hint, name=name)
 
 
 def cleaned(directory: str) -> Iterator[Note]:
     """Remove what killed publishers left in a directory; what could not be removed is told."""
     for left in clean_leftovers(directory):
         if left.outcome == "failed":
-            message = f"{left.path} is left from a publisher that was killed, and stays: {left.detail}."
+            message = f"{left.path} is left over from an interrupted publish and stays: {left.detail}."
             yield Note("leftover-kept", "warning", message, "Remove it by hand.", path=left.path)
 
 
@@ -189,7 +189,7 @@ def _links(directory: str, tree: Tree) -> Iterable[Note]:
     hint = "Replace the link with a copy of the file."
     for path, item in tree.items():
         if item.link:
-            message = f"{shown(path)} is a link; a published package holds only files."
+            message = f"{shown(path)} is a link; a published skill contains only files."
             at = os.path.join(directory, *path.split("/"))
             yield Note("link-in-package", "error", message, hint, skill=os.path.basename(directory), path=at)
 
@@ -219,6 +219,6 @@ def _refused(directory: str, problems: Sequence[Note]) -> InvalidError:
     errors = [problem for problem in problems if problem.severity == "error"]
     more = f", and {len(errors) - 1} more" if len(errors) > 1 else ""
     message = f"{directory} cannot be published: {errors[0].message.rstrip('.')}{more}."
-    hint = f"Mend it; `whet skill validate --profile upload {directory}` lists every problem of the format."
+    hint = f"Fix it; `whet skill validate --profile upload {directory}` lists every format problem."
     listed = [problem.to_json() for problem in problems]
     return InvalidError(CODE, message, hint=hint, path=directory, problems=listed)

@@ -98,8 +98,8 @@ def export_snapshot(
     """Write these skills and taps into one file, in one step. A skill that cannot be packed is left out and told."""
     path = os.path.abspath(os.path.expanduser(path))
     if os.path.lexists(path) and not overwrite:
-        hint = "Choose another file, or say that it may be overwritten."
-        raise ConflictError("file-exists", f"{path} exists already.", hint=hint, path=path)
+        hint = "Choose another file, or pass `--force` to overwrite it."
+        raise ConflictError("file-exists", f"{path} already exists.", hint=hint, path=path)
     box = _Box()
     for skill in skills:
         box.add(skill)
@@ -123,9 +123,9 @@ def read_snapshot(data: bytes) -> Snapshot:
     manifest = _manifest(held.pop(MANIFEST, None))
     listed = manifest.get("contents")
     if not isinstance(listed, dict) or not all(isinstance(name, str) for name in listed.values()):
-        raise _damaged(f"{MANIFEST} does not say which file holds what")
+        raise _damaged(f"{MANIFEST} does not map its files")
     if skipped or sorted(held) != sorted(listed.values()):
-        raise _damaged(f"it does not hold exactly the files that {MANIFEST} lists")
+        raise _damaged(f"its files do not match {MANIFEST}")
     trees = {promised: _tree(promised, name, held[name]) for promised, name in listed.items()}
     rows = manifest.get("skills")
     taps = manifest.get("taps")
@@ -134,7 +134,7 @@ def read_snapshot(data: bytes) -> Snapshot:
     skills = tuple(_skill(row, at, trees) for at, row in enumerate(rows))
     places = [(skill.scope, _fold(skill.path)) for skill in skills]
     if len(set(places)) != len(places):
-        raise _damaged("two of its skills have the same place")
+        raise _damaged("two of its skills have the same path")
     named = tuple(Tap(str(tap.get("name", "")), str(tap.get("source", ""))) for tap in taps)
     return Snapshot(str(manifest.get("whet", "")), str(manifest.get("created", "")), skills, named)
 
@@ -160,8 +160,8 @@ class _Box:
         if place in self._places:
             same = self._places[place] == own
             which = "this" if same else "other"
-            message = f"{skill.name} is left out. {skill.path} is in the snapshot already, with {which} content."
-            hint = "" if same else "Export it into a snapshot of its own."
+            message = f"{skill.name} is left out. {skill.path} is already in the snapshot, with {which} content."
+            hint = "" if same else "Export it to a separate snapshot."
             self._tell(skill, "snapshot-duplicate", "info" if same else "warning", message, hint)
             return
         self._places[place] = own
@@ -177,7 +177,7 @@ class _Box:
         try:
             base, packed = _packed(skill.name, skill.base)
         except InvalidError as error:
-            message = f"{skill.name} is exported without the content that was installed. {error.message}"
+            message = f"{skill.name} is exported without its installed version. {error.message}"
             hint = "A later update can keep your edits or drop them, but not merge them."
             self._tell(skill, "snapshot-without-base", "warning", message, hint)
             return None
@@ -220,7 +220,7 @@ def _zip(files: Sequence[tuple[str, bytes]]) -> bytes:
         or any(len(data) > LIMITS.file_bytes for _, data in files)
     ):
         message = f"The library is too large for one snapshot: {len(files) - 1} contents, {size:,} bytes."
-        raise InvalidError("snapshot-too-large", message, hint="Export a part of it.")
+        raise InvalidError("snapshot-too-large", message, hint="Export only some skills.")
     return target.getvalue()
 
 
@@ -230,10 +230,10 @@ def _manifest(data: bytes | None) -> Json:
     try:
         found = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise _damaged(f"{MANIFEST} is no JSON") from error
+        raise _damaged(f"{MANIFEST} is not valid JSON") from error
     version = found.get("version") if isinstance(found, dict) else None
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
-        raise _damaged(f"{MANIFEST} says no version")
+        raise _damaged(f"{MANIFEST} has no version")
     if version > VERSION:
         message = f"The snapshot has version {version}; this Whet reads version {VERSION}."
         raise InvalidError("snapshot-newer", message, hint="Update Whet.")
@@ -247,7 +247,7 @@ def _tree(promised: str, name: str, data: bytes) -> Tree:
     except InvalidError as error:
         raise _damaged(f"{name} cannot be read ({error.message.rstrip('.')})") from error
     if package.skipped or package.digest != promised:
-        raise _damaged(f"{name} does not hold the content {promised}")
+        raise _damaged(f"{name} does not have the content {promised}")
     return package.tree
 
 
@@ -280,5 +280,5 @@ def _fold(path: str) -> str:
 
 
 def _damaged(why: str) -> InvalidError:
-    hint = "Fetch or export it again. Nothing of it was used."
+    hint = "Download or export it again. Nothing was imported."
     return InvalidError("snapshot-damaged", f"The snapshot is damaged: {why.rstrip('.')}.", hint=hint)

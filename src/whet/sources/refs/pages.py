@@ -66,7 +66,7 @@ _OTHER_PAGES = re.compile(
     r"packages|projects|pulls?|pulse|releases|security|settings|stargazers|tags|watchers|wiki|tree|commit|archive|blob|raw|"
     r"edit|blame)"
 )
-_WHOLE = "Give the address of the repository, or of the skill's directory in it."
+_WHOLE = "Use the address of the repository, or of the skill's directory in it."
 
 
 def page(text: str) -> Ref:
@@ -84,12 +84,12 @@ def repository(text: str) -> Ref:
     if address.scheme == "ssh":
         return _plain(address)
     if address.scheme not in WEB:
-        raise OddError("is no address of a repository that Whet reads", "Use https, ssh or file.")
+        raise OddError("is not a repository address that Whet supports", "Use https, ssh or file.")
     host = address.host.removeprefix("www.")
     if reader := _PAGES.get(host):
         found = reader(address._replace(scheme="https", host=host))
         if found.kind != "git":
-            raise OddError("leads to no repository", _WHOLE)
+            raise OddError("does not lead to a repository", _WHOLE)
         return found
     found_page = _foreign_page(address)
     segments = address.segments
@@ -129,7 +129,9 @@ def gist(segments: Sequence[str], ref: str = "") -> Ref:
 def registered(segments: Sequence[str]) -> str:
     """`owner/slug` or `slug`, as a registry knows a skill."""
     if not 1 <= len(segments) <= 2 or not all(_REGISTERED.fullmatch(segment) for segment in segments):
-        raise OddError("names no skill of a registry", "Write owner/name, or name, and @version behind it.")
+        raise OddError(
+            "does not name a skill in a registry", "Write owner/name or name, optionally followed by @version."
+        )
     return "/".join(segments)
 
 
@@ -139,7 +141,7 @@ def clawhub_page(address: Address) -> Ref:
     base = address._replace(path="").place
     last, _, ref = segments[-1].partition("@") if segments else ("", "", "")
     if len(segments) > 2 or (len(segments) == 1 and address.path.count("/") == 1):
-        raise OddError("is no page of a skill", "Write clawhub:owner/slug.")
+        raise OddError("is not the page of a skill", "Write clawhub:owner/slug.")
     return Ref("clawhub", base, ref, registered([*segments[:-1], last]) if segments else "")
 
 
@@ -147,7 +149,7 @@ def web_place(text: str) -> str:
     """The one spelling of an http or https address without its query and fragment."""
     address = read_address(text)
     if address.scheme not in WEB:
-        raise OddError("is no https address", "Use https.")
+        raise OddError("is not an https address", "Use https.")
     return address.place
 
 
@@ -155,7 +157,7 @@ def document(address: Address) -> Ref:
     """The file at an address; the query is part of where it lies, `#sha256=...` pins its content."""
     query = f"?{address.query}" if address.query else ""
     if not query.isascii() or not query.isprintable():
-        raise OddError("has an odd query")
+        raise OddError("has a query that Whet cannot read")
     pinned = _PINNED.fullmatch(address.fragment)
     return Ref("url", f"{address.place}{query}", f"sha256:{pinned[1].lower()}" if pinned else "")
 
@@ -187,10 +189,12 @@ def _forge_location(forge: Forge, owners: Sequence[str], scheme: str = "https") 
     if len(names) < 2 or (len(names) > 2 and not forge.nested):
         raise OddError("names no repository", "Write owner/repo.")
     if not all(_NAME.fullmatch(name) for name in names) or names[-1] in ("", ".", "..") or names[-1][0] == "-":
-        raise OddError("has an owner or a repository of odd characters", "Use the names as their site spells them.")
+        raise OddError(
+            "has unexpected characters in the owner or repository", "Use the names as their site spells them."
+        )
     if forge is GITHUB:
         if not _OWNER.fullmatch(names[0]):
-            raise OddError("has an owner that GitHub does not know", "Write owner/repo.")
+            raise OddError("has an owner that cannot exist on GitHub", "Write owner/repo.")
         names = [name.lower() for name in names]
     place = f"{forge.host}/{'/'.join(names)}"
     return f"ssh://git@{place}" if scheme == "ssh" else f"https://{place}{forge.suffix}"
@@ -246,7 +250,7 @@ def _file(location: str, raw: str, ref: str, path: Sequence[str]) -> Ref:
         return Ref("marketplace", location, ref) if "/".join(path[:-1]) in known else Ref("marketplace", raw)
     if is_archive(path[-1]):
         return Ref("url", raw)
-    raise OddError("leads to one file, which is no skill", _WHOLE)
+    raise OddError("points to a single file that is not a skill", _WHOLE)
 
 
 def _github(address: Address) -> Ref:
@@ -268,7 +272,7 @@ def _github(address: Address) -> Ref:
     if kind in ("releases", "archive") and is_archive(segments[-1]):
         return document(address)
     if _OTHER_PAGES.fullmatch(kind):
-        raise OddError("is no page of a repository's files", _WHOLE)
+        raise OddError("is not a page of a repository's files", _WHOLE)
     anchor = "readme" in address.query or address.fragment.lower() == "readme"
     return shorthand("/".join(segments) + ("" if anchor or not address.fragment else f"#{address.fragment}"))
 
@@ -290,7 +294,7 @@ def _gist(address: Address) -> Ref:
 
 def _skills_sh(address: Address) -> Ref:
     if len(address.segments) not in (2, 3):
-        raise OddError("is no page of a skill", "Write owner/repo, or owner/repo/skill.")
+        raise OddError("is not the page of a skill", "Write owner/repo, or owner/repo/skill.")
     return shorthand("/".join(address.segments))
 
 
@@ -334,7 +338,7 @@ def _gitlab_page(address: Address, at: int) -> Ref:
         return _file(location, address.place.replace("/-/blob/", "/-/raw/", 1), ref, path)
     if kind == ("archive",) and is_archive(segments[-1]):
         return document(address)
-    raise OddError("is no page of a repository's files", _WHOLE)
+    raise OddError("is not a page of a repository's files", _WHOLE)
 
 
 def _azure_page(address: Address, at: int) -> Ref:

@@ -144,8 +144,8 @@ def reading_notes(text: str, place: Place) -> tuple[Note, ...]:
     here = path_of(plain, place) if plain and not unseen(plain) else ""
     if not here or ":" in plain or is_local(plain, place) or "/" not in plain or not os.path.isdir(here):
         return ()
-    message = f"{quoted(plain)} was read as a repository on GitHub; there is a directory of that name here too."
-    return (Note("local-directory-too", "info", message, f"Write ./{plain} for the directory.", path=here),)
+    message = f"{quoted(plain)} is read as a GitHub repository, but there is also a directory with that name here."
+    return (Note("local-directory-too", "info", message, f"Write ./{plain} to use the directory.", path=here),)
 
 
 def _plain(text: str) -> str:
@@ -154,9 +154,9 @@ def _plain(text: str) -> str:
     if not plain:
         raise OddError("is empty")
     if len(plain) > MAX_TEXT:
-        raise OddError(f"has {len(plain)} characters; at most {MAX_TEXT} are read")
+        raise OddError(f"has {len(plain)} characters; the limit is {MAX_TEXT}")
     if unseen(plain):
-        raise OddError("holds control or invisible characters")
+        raise OddError("contains control or invisible characters")
     if plain.startswith("-"):
         raise OddError("starts with a hyphen, like an option")
     return plain
@@ -169,7 +169,7 @@ def _checked(ref: Ref) -> Ref:
     if ref.path:
         check_inner(ref.path)
     if unseen(ref.location):
-        raise OddError("leads to a place with control or invisible characters in its name")
+        raise OddError("leads to a name with control or invisible characters")
     if len(ref_text(ref)) > MAX_TEXT:
         raise OddError(f"is longer than {MAX_TEXT} characters when written out")
     return ref
@@ -189,7 +189,7 @@ def _explicit(text: str, place: Place | None) -> Ref | None:
     if not colon or kind not in PREFIXES or rest.startswith("//"):
         return None
     if not rest:
-        raise OddError("names nothing behind the colon")
+        raise OddError("has nothing after the colon")
     if kind in FORGES:
         return shorthand(rest, FORGES[kind])
     if kind == "skills-sh":
@@ -214,12 +214,12 @@ def _explicit(text: str, place: Place | None) -> Ref | None:
         return found._replace(path=words(fragment))
     if kind == "url":
         return document(read_address(rest))
-    raise OddError("has a fragment that means nothing here", "Write #ref=NAME&path=NAME.")
+    raise OddError("has a fragment that has no meaning here", "Write #ref=NAME&path=NAME.")
 
 
 def _path(body: str, place: Place | None, _exact: bool) -> Ref:
     if place is None:
-        raise OddError("is a place on a disk")
+        raise OddError("is a path on a disk")
     return Ref("path", absolute(words(body), place))
 
 
@@ -278,7 +278,7 @@ def _marketplace(body: str, place: Place | None, exact: bool) -> Ref:
         return found if found.kind == "marketplace" else Ref("marketplace", web_place(body))
     found = _git(body, place, exact)
     if found.path:
-        raise OddError("has a path where the plugin should stand", "Write marketplace:owner/repo#plugin.")
+        raise OddError("has a path instead of a plugin", "Write marketplace:owner/repo#plugin.")
     return Ref("marketplace", found.location, found.ref)
 
 
@@ -301,12 +301,12 @@ def _remote(text: str, place: Place | None = None) -> Ref:
     if mark and _SCHEME.fullmatch(f"{scheme}:"):
         return _by_scheme(scheme.lower(), text, place)
     if any(map(str.isspace, text)) or "\\" in text:
-        raise OddError("holds a space or a backslash")
+        raise OddError("contains a space or a backslash")
     if found := _scp(text):
         return found
     if found_scheme := _SCHEME.match(text):
         if _NO_PLACES.fullmatch(found_scheme[1].lower()) or "::" in text:
-            raise OddError("is an address of a kind that leads to no skill")
+            raise OddError("is an address of an unsupported kind")
         raise _unknown(text, place)
     first, slash, rest = text.partition("/")
     if first.lower().removeprefix("www.") in PAGE_HOSTS:
@@ -335,7 +335,7 @@ def _by_scheme(scheme: str, text: str, place: Place | None) -> Ref:
         if scheme == "git+file":
             return _pip_file(body, fragment, place)
         return repository(f"{body}#{fragment}" if fragment else body)
-    raise OddError("is an address of a kind that leads to no skill", "Use https.")
+    raise OddError("is an address of an unsupported kind", "Use https.")
 
 
 def _pip_file(body: str, fragment: str, place: Place | None) -> Ref:
@@ -368,7 +368,7 @@ def _unknown(text: str, place: Place | None) -> UsageError:
     else:
         hint = "Write owner/repo, an https address or ./directory; `whet sources list` shows the names of sources, "
         hint += "`whet sources search` looks for a skill."
-    return UsageError("unknown-source", f"{quoted(text)} names no source that Whet knows.", hint=hint)
+    return UsageError("unknown-source", f"{quoted(text)} is not a source that Whet knows.", hint=hint)
 
 
 # Writing
@@ -439,7 +439,7 @@ def local(text: str, place: Place) -> Ref | None:
     """A place on the disk, written as one, or the name of an archive that lies here; None when it is neither."""
     if is_local(text, place):
         if place.platform != "win32" and "\\" in text:
-            raise OddError("holds a backslash", "Separate directories with forward slashes.")
+            raise OddError("contains a backslash", "Separate directories with forward slashes.")
         return on_disk(absolute(text, place), place)
     if is_archive(text) and ":" not in text and os.path.isfile(path_of(text, place)):
         return Ref("archive", absolute(text, place))
@@ -464,10 +464,10 @@ def on_disk(path: str, place: Place) -> Ref:
 def file_path(text: str, place: Place | None) -> str:
     """The path that a `file:` address names on this machine."""
     if not text.lower().startswith("file://"):
-        raise OddError("is no file address", "Write file:///path/to/repository.")
+        raise OddError("is not a file address", "Write file:///path/to/repository.")
     address = read_address(text)
     if address.host not in ("", "localhost") or not address.path or address.user:
-        raise OddError("is a share on another machine, or nothing", "Write file:///path/to/repository.")
+        raise OddError("is a network share or empty", "Write file:///path/to/repository.")
     path = "/".join(map(decoded, address.path.split("/")))
     if place is None or place.platform != "win32":
         return path
@@ -477,7 +477,7 @@ def file_path(text: str, place: Place | None) -> str:
 def file_address(path: str, place: Place | None) -> str:
     """The `file:` address of a repository at an absolute path."""
     if path == "/" or path.endswith(":\\"):
-        raise OddError("names a whole disk and no repository", "Write file:///path/to/repository.")
+        raise OddError("names a whole disk, not a repository", "Write file:///path/to/repository.")
     if place is not None and place.platform == "win32":
         if not _DRIVE.match(path):
             raise OddError("is a path without its root", r"Write C:\directory.")

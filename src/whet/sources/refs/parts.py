@@ -90,8 +90,9 @@ def secret() -> UsageError:
     """The refusal of an address that is a key at the same time. It repeats nothing of it."""
     return UsageError(
         "secret-in-address",
-        "The address holds a user name, a password or a token. Sources are written to lock files, so it was not used.",
-        hint="Give the address without it, and let git or the environment hold the credentials.",
+        "The address contains a user name, password or token. Sources are written to lock files, so Whet does not "
+        "use it.",
+        hint="Remove it from the address, and keep credentials in git or the environment.",
     )
 
 
@@ -111,16 +112,16 @@ def read_address(text: str) -> Address:
     """An address in its parts. Whoever wrote a name and a password into it is told so, whatever else is wrong."""
     found = _ADDRESS.fullmatch(text)
     if found is None:
-        raise OddError("is no address")
+        raise OddError("is not an address")
     scheme, authority, path, query, fragment = (part or "" for part in found.groups())
     scheme = scheme.lower()
     user, at, host = authority.rpartition("@")
     if at and (scheme in WEB or ":" in user):
         user = _harmless_user(user, host, path)
     if any(map(str.isspace, text)) or "\\" in text:
-        raise OddError("holds a space or a backslash")
+        raise OddError("contains a space or a backslash")
     if user and not _USER.fullmatch(user):
-        raise OddError("has an odd user name")
+        raise OddError("has an unexpected user name")
     if _SECRET_KEY.search(query):
         raise secret()
     return Address(scheme, user, _host(scheme, host), _path(path), query, fragment)
@@ -133,9 +134,9 @@ def decoded(part: str) -> str:
     try:
         text = unquote_to_bytes(part).decode()
     except UnicodeDecodeError:
-        raise OddError("holds percent signs that spell no text") from None
+        raise OddError("has percent signs that do not decode to text") from None
     if "/" in text or "\\" in text or text in (".", "..") or unseen(text):
-        raise OddError("hides a slash, a dot or something invisible behind percent signs")
+        raise OddError("hides a slash, a dot or invisible characters in percent signs")
     return text
 
 
@@ -148,7 +149,7 @@ def check_ref(name: str) -> str:
     """The name of a branch, tag, commit or version, by the rules git has for names."""
     wrong = not _REF.fullmatch(name) or any(part in name for part in _NOT_IN_REF)
     if wrong or name[0] in "-./" or name.endswith((".", "/", ".lock")) or name == "@" or unseen(name):
-        raise OddError("names a revision that cannot be one", "Give a branch, a tag, a commit or a version.")
+        raise OddError("has an impossible revision", "Use a branch, a tag, a commit or a version.")
     return name
 
 
@@ -156,9 +157,11 @@ def check_inner(path: str) -> str:
     """A path inside a source: relative, forward slashes, no dots."""
     segments = path.split("/")
     if any(segment in ("", ".", "..") for segment in segments):
-        raise OddError("has a path with empty or dotted parts", "Give the path from the root of the source.")
+        raise OddError("has a path with empty or dotted parts", "Use a path from the root of the source.")
     if "\\" in path or unseen(path):
-        raise OddError("has a path with a backslash or something invisible", "Separate the parts with forward slashes.")
+        raise OddError(
+            "has a path with a backslash or invisible characters", "Separate the parts with forward slashes."
+        )
     return path
 
 
@@ -183,7 +186,7 @@ def words(value: str) -> str:
     try:
         return unquote_to_bytes(value).decode()
     except UnicodeDecodeError:
-        raise OddError("holds percent signs that spell no text") from None
+        raise OddError("has percent signs that do not decode to text") from None
 
 
 def _harmless_user(user: str, host: str, path: str) -> str:
@@ -200,9 +203,9 @@ def _host(scheme: str, host: str) -> str:
         host.rpartition(":") if re.search(r":\d*\Z", host) and not host.endswith("]") else (host, "", "")
     )
     if not _HOST.fullmatch(name) and not (scheme == "file" and not host):
-        raise OddError("has an odd host", "Write the name of the host in plain ASCII letters.")
+        raise OddError("has an invalid host", "Write the host name in plain ASCII letters.")
     if len(name) > 253 or (colon and (not port or not 0 < int(port[:6]) < 65_536)):
-        raise OddError("has an odd host or port")
+        raise OddError("has an invalid host or port")
     return name if not colon or port.lstrip("0") == _DEFAULT_PORTS.get(scheme) else f"{name}:{port.lstrip('0')}"
 
 
@@ -220,6 +223,6 @@ def _spelled(found: re.Match[str]) -> str:
     """One escaped byte: written plainly if it can be, in capitals if not; a lone percent sign is refused."""
     escape = found[0].upper()
     if escape == "%":
-        raise OddError("holds a percent sign that spells nothing")
+        raise OddError("has a percent sign that decodes to nothing")
     plain = chr(int(escape[1:], 16))
     return plain if _PLAIN.fullmatch(plain) else escape

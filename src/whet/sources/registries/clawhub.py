@@ -60,8 +60,8 @@ class ClawHubSource(Registry):
         """The skill of the reference, or those of these names: the registry is too large to be listed."""
         wanted = (self.ref.path,) if self.ref.path else tuple(names)
         if not wanted:
-            hint = "Name one as clawhub:OWNER/SLUG. `whet sources search` finds them."
-            raise UsageError("skill-not-named", f"{self.ref.location} has too many skills to list them.", hint=hint)
+            hint = "Use clawhub:OWNER/SLUG. `whet sources search` finds skills."
+            raise UsageError("skill-not-named", f"{self.ref.location} has too many skills to list.", hint=hint)
         found = together(self._find, wanted)
         self._found = {each.offer.ref: each for each in found}
         return self.list_found((each.offer, each.notes) for each in found)
@@ -114,7 +114,7 @@ class ClawHubSource(Registry):
         full = path.removeprefix("@") if owner or not known else f"{known}/{name}"
         notes = _check_moderation(answer.optional_child("moderation"), full)
         if name.lower() != slug.lower():
-            notes = [Note("skill-renamed", "info", f"{slug} is called {name} now.", skill=name), *notes]
+            notes = [Note("skill-renamed", "info", f"{slug} is now named {name}.", skill=name), *notes]
         version = self._read_version(answer, skill)
         if not version or _COMMIT.fullmatch(version):
             return self._find_repository(skill, full, version, notes)
@@ -129,7 +129,7 @@ class ClawHubSource(Registry):
         owner = answer.optional_child("owner")
         known = owner.segment("handle") if owner and "handle" in owner else ""
         if asked and known and known.lower() != asked.lower():
-            raise self.missing(path, f"The skill of that name belongs to {known}.")
+            raise self.missing(path, f"The skill with that name belongs to {known}.")
         return known or asked
 
     def _read_version(self, answer: Answer, skill: Answer) -> str:
@@ -162,14 +162,14 @@ class ClawHubSource(Registry):
         """A skill that the registry only points to, at the commit that was asked for or the one it points to."""
         answer = self._get_skill(path, "/install")
         if not answer.flag("ok"):
-            raise self.missing(path, answer.prose("message") or "It has no version that can be installed.")
+            raise self.missing(path, answer.prose("message") or "It has no installable version.")
         archive = answer.optional_child("archive")
         if archive is not None and not commit:
             return _Found(self._make_offer(skill, path, archive.segment("version")), tuple(notes))
         github = answer.child("github")
         repository, commit = github.text("repo"), commit or github.text("commit")
         if not _REPOSITORY.fullmatch(repository) or not _COMMIT.fullmatch(commit):
-            raise bad_response(f"{quote_text(repository)} at {quote_text(commit)} is no repository at a commit.")
+            raise bad_response(f"{quote_text(repository)} at {quote_text(commit)} is not a repository at a commit.")
         directory = (github.optional_text("path") or "").removeprefix("./").strip("/")
         place = Ref("git", f"{GITHUB}{repository}", commit, "" if directory == "." else directory)
         return _Found(self._make_offer(skill, path, commit)._replace(version=""), tuple(notes), place)
@@ -203,8 +203,8 @@ def _judge(path: str, why: str, verdict: str) -> list[Note]:
     """The note on a suspicious skill. Raises RefusedError `source-blocked` for malware."""
     if verdict == "malicious":
         message = f"The registry blocks {path} as malware. {why}".strip()
-        raise RefusedError("source-blocked", message, hint="Do not install it by other means.")
+        raise RefusedError("source-blocked", message, hint="Do not install it another way.")
     if verdict != "suspicious":
         return []
-    message, hint = f"The registry suspects {path}. {why}".strip(), "Look at what it does before you let it in."
+    message, hint = f"The registry suspects {path}. {why}".strip(), "Review what it does before you allow it."
     return [Note("source-suspicious", "warning", message, hint, skill=path)]

@@ -82,11 +82,11 @@ class HubSource(Registry):
         if version is None:
             version = self._get_version(owner, name, offer.revision, pinned=offer.ref.ref == offer.revision)
         if offer.digest and offer.digest != version.digest:
-            raise mismatch(f"the hub names another content for version {offer.revision} now")
+            raise mismatch(f"the hub now has different content for version {offer.revision}")
         headers = self._headers if get_origin(version.url) == get_origin(self.ref.location) else {}
         tree, notes = self.fetch_archive(version.url, name, sha256=version.sha256, size=version.size, headers=headers)
         if digest(entries(tree)) != version.digest:
-            raise mismatch("the content has another digest")
+            raise mismatch("the content has a different digest")
         return Fetched(offer, tree, (*_note_yank(version), *notes))
 
     def _find(self, path: str) -> tuple[Offer, tuple[Note, ...]]:
@@ -111,8 +111,8 @@ class HubSource(Registry):
             raise self.missing(name)
         if len(same) > 1:
             candidates = [skill.ref.path for skill in same]
-            message = f"{len(same)} skills are called {name}: {', '.join(candidates[:10])}."
-            raise AmbiguousError("ambiguous-skill", message, hint="Name one with its owner.", candidates=candidates)
+            message = f"{len(same)} skills are named {name}: {', '.join(candidates[:10])}."
+            raise AmbiguousError("ambiguous-skill", message, hint="Add the owner to the name.", candidates=candidates)
         return same[0]
 
     def _get_version(self, owner: str, name: str, version: str, *, pinned: bool) -> Version:
@@ -127,7 +127,7 @@ class HubSource(Registry):
     def _list_all(self) -> Listing:
         skills, more = self._get_pages("skills", MOST_LISTED)
         offers = tuple(skill for skill in skills if skill.version)
-        message = f"{self.ref.location} has more than the {MOST_LISTED} skills that are listed."
+        message = f"{self.ref.location} has more skills than the {MOST_LISTED} listed."
         notes = (Note("listing-cut", "info", message, "Name a skill, or search for it."),) if more else ()
         return Listing(self.ref, "", offers, notes)
 
@@ -195,7 +195,7 @@ def read_version(answer: Answer, owner: str, name: str, version: str) -> Version
 def check_token(token: str) -> str:
     """A token that can stand in a header. Raises UsageError `bad-token`, which does not repeat it."""
     if not (token.isascii() and token.isprintable()) or " " in token:
-        raise UsageError("bad-token", "The token of the hub is none.", hint="Give it without spaces and line ends.")
+        raise UsageError("bad-token", "The hub token is not valid.", hint="Remove spaces and line breaks from it.")
     return token
 
 
@@ -222,7 +222,7 @@ def explain(error: WhetError, location: str, token: str) -> WhetError:
 
 
 def _refuse_yanked(message: str, what: str) -> RefusedError:
-    hint = f"Name {what} exactly to install it all the same, as OWNER/NAME@VERSION."
+    hint = f"To install it anyway, name {what} exactly: OWNER/NAME@VERSION."
     return RefusedError("version-yanked", message, hint=hint)
 
 

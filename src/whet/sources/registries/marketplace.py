@@ -60,7 +60,7 @@ _COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _SCP = re.compile(r"([A-Za-z0-9_.-]+)@([A-Za-z0-9.-]+):(?!/)(.+)")
 _REPOSITORIES = ("github", "url", "git-subdir", "git")
 _NEVER_RUN = ("npm", "pip", "command")
-_WRONG = Note("plugin-wrong", "error", "", "Tell the publisher of the list.")
+_WRONG = Note("plugin-wrong", "error", "", "Tell the publisher of the marketplace.")
 _TWICE = Note("plugin-duplicate", "warning", "")
 """Sources for which a program would have to be run."""
 
@@ -127,7 +127,7 @@ class MarketplaceSource(Registry):
             offers = [offer for offer in offers if key(skill) in _list_names(offer)]
             if not offers:
                 message = f"The plugin {name} in {self.ref.location} has no skill {skill!r}."
-                raise NotFoundError("skill-not-in-source", message, hint=f"List what is there with {name} alone.")
+                raise NotFoundError("skill-not-in-source", message, hint=f"Use {name} alone to list what it has.")
         revision = f"sha256:{hashlib.sha256(data).hexdigest()}"
         return Listing(self.ref, revision, tuple(offers), limit_notes(notes))
 
@@ -183,8 +183,8 @@ class MarketplaceSource(Registry):
         else:
             data = cast("GitSource", self._open(home)).read_file(FILE, ANSWER_BYTES)
         if data is None:
-            message = f"{self.ref.location} is no marketplace: it has no {FILE}."
-            hint = "Name it without `marketplace:` to install the skills that lie there."
+            message = f"{self.ref.location} is not a marketplace: it has no {FILE}."
+            hint = "Leave out `marketplace:` to install the skills in it."
             raise NotFoundError("source-not-found", message, hint=hint)
         return data
 
@@ -198,7 +198,7 @@ class MarketplaceSource(Registry):
             raise os_failure(error, path, doing="read", other="read-failed") from error
         if len(data) > ANSWER_BYTES:
             message = f"{path} has more than {ANSWER_BYTES} bytes."
-            raise InvalidError("response-too-large", message, hint="This is more than such a file has.")
+            raise InvalidError("response-too-large", message, hint="A file of this kind is never that large.")
         return data
 
     # the places
@@ -238,8 +238,8 @@ class MarketplaceSource(Registry):
     ) -> list[Offer]:
         """The skills of one plugin in its place."""
         if place is None or listing is None:
-            message = "It lies beside the marketplace, which is only a file on the web."
-            hint = "Name the repository of the marketplace instead of the address of its file."
+            message = "It is a relative path, but the marketplace is a single file on the web."
+            hint = "Use the marketplace's repository instead of the address of its file."
             raise NotFoundError("source-not-found", message, hint=hint)
         if isinstance(listing, WhetError):
             raise listing
@@ -271,8 +271,8 @@ def _list_names(offer: Offer) -> tuple[str, ...]:
 
 def _note_unopened(plugin: Plugin) -> Note:
     where = plugin.place.location if plugin.place else ""
-    message = f"The plugin {plugin.name} lies in {where} and was not looked into."
-    return Note("plugin-elsewhere", "info", message, "Name it to look into it.", path=plugin.name)
+    message = f"The plugin {plugin.name} is in {where} and was not listed."
+    return Note("plugin-elsewhere", "info", message, "Name the plugin to list it.", path=plugin.name)
 
 
 # the file
@@ -333,7 +333,7 @@ def _read_plugin(entry: Answer, root: str, *, local: bool, notes: list[Note]) ->
     if kind in _NEVER_RUN:
         message, hint = f"comes from {kind}, which Whet does not run", "Ask its publisher for a repository."
     else:
-        message, hint = f"comes from {quote_text(kind)}, which Whet does not know", "A newer Whet may know it."
+        message, hint = f"comes from {quote_text(kind)}, which Whet does not support", "A newer Whet may support it."
     notes.append(Note("plugin-not-supported", "error", f"The plugin {name} {message}.", hint, skill=name))
     return None
 
@@ -352,12 +352,12 @@ def _read_repository(source: Answer, kind: str, *, local: bool) -> Ref:
     except OddError as odd:
         raise bad_response(f"{quote_text(text)} {odd.what}.") from odd
     except (UsageError, ValueError) as error:
-        raise bad_response(f"The {field} is no address of a repository.") from error
+        raise bad_response(f"The {field} is not the address of a repository.") from error
     if found.ref or found.path:
         raise bad_response(f"{quote_text(text)} is not the address of a whole repository.")
     sha = source.optional_text("sha") or ""
     if sha and not _COMMIT.fullmatch(sha):
-        raise bad_response(f"The sha {quote_text(sha)} is no whole commit.")
+        raise bad_response(f"The sha {quote_text(sha)} is not a full commit hash.")
     return found._replace(ref=sha or ref)
 
 
@@ -366,9 +366,9 @@ def _read_archive(source: Answer) -> Ref:
     try:
         found = document(read_address(url))
     except (OddError, UsageError, ValueError) as odd:
-        raise bad_response(f"The url {quote_text(url)} is no address of an archive.") from odd
+        raise bad_response(f"The url {quote_text(url)} is not an address of an archive.") from odd
     if not found.location.startswith("https://"):
-        raise bad_response(f"The url {quote_text(url)} is no https address.")
+        raise bad_response(f"The url {quote_text(url)} is not an https address.")
     return found._replace(ref=f"sha256:{source.sha256('sha256', prefix='')}" if "sha256" in source else "")
 
 
@@ -379,9 +379,9 @@ def _read_skills(entry: Answer) -> tuple[str, ...]:
         return ()
     items = [value] if isinstance(value, str) else entry.items("skills")
     if len(items) > _MOST_SKILLS:
-        raise bad_response(f"It names {len(items)} skills; at most {_MOST_SKILLS} are read.")
+        raise bad_response(f"It lists {len(items)} skills; the limit is {_MOST_SKILLS}.")
     if not all(isinstance(item, str) for item in items):
-        raise bad_response("One of its skills is no path.")
+        raise bad_response("One of its skills is not a path.")
     return tuple(dict.fromkeys(_check_path(item, "skills") for item in items))
 
 
@@ -400,7 +400,7 @@ def _check_path(text: str, field: str) -> str:
     try:
         return paths.check(path)
     except UsageError as error:
-        raise bad_response(f"The field {field} is no directory in its place: {error.message}") from error
+        raise bad_response(f"The field {field} is not a valid directory: {error.message}") from error
 
 
 def _join(directory: str, name: str) -> str:

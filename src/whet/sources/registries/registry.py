@@ -57,7 +57,7 @@ class Answer:
 
     def __init__(self, value: object, where: str, url: str = "") -> None:
         if not isinstance(value, dict):
-            raise bad_response(f"{where} is no object.")
+            raise bad_response(f"{where} is not an object.")
         self._values: Json = value
         self._where = where
         self.url = url
@@ -88,7 +88,7 @@ class Answer:
         """A required integer that is not negative."""
         value = self._values.get(field)
         if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-            found = "is missing" if value is None else f"is {describe_type(value)} and not a whole number of 0 or more"
+            found = "is missing" if value is None else f"is {describe_type(value)}, not a whole number of 0 or more"
             raise self._wrong(field, found)
         return value
 
@@ -153,13 +153,13 @@ def parse_json(body: bytes, where: str) -> Any:
     try:
         return json.loads(body)
     except (ValueError, RecursionError) as error:
-        name = f"What came from {where}" if "://" in where else where
-        raise bad_response(f"{name} is no JSON.") from error
+        name = f"The answer from {where}" if "://" in where else where
+        raise bad_response(f"{name} is not valid JSON.") from error
 
 
 def bad_response(message: str) -> InvalidError:
     """The error for an answer that makes no sense."""
-    hint = "The server may be of another kind or version. Try again later, or tell its publisher."
+    hint = "The server may be of another kind or version. Try again later, or tell the publisher."
     return InvalidError("bad-response", message, hint=hint)
 
 
@@ -205,7 +205,7 @@ def quote_segment(text: str) -> str:
 
 
 def get_origin(url: str) -> tuple[str, str, int]:
-    """Scheme, host and port of an address as the client reads it; empty if it is no address."""
+    """Scheme, host and port of an address as the client reads it; empty if it is not an address."""
     try:
         return read_address(url).origin
     except (UsageError, ValueError):
@@ -220,7 +220,7 @@ def resolve_address(base: str, text: str) -> str:
             return address.url
     except (UsageError, ValueError):
         pass
-    raise bad_response(f"The url {quote_text(text)} is no web address.")
+    raise bad_response(f"The url {quote_text(text)} is not a web address.")
 
 
 def limit_notes(notes: Iterable[Note]) -> tuple[Note, ...]:
@@ -265,7 +265,7 @@ def read_entries(
             notes.append(wrong._replace(message=f"{where} is skipped: {error.message}", skill=name))
             continue
         if entry is not None and key(entry.name) in entries:
-            message = f"{where}: {entry.name} is listed before; the first one counts."
+            message = f"{where}: {entry.name} is listed twice; the first one is used."
             notes.append(twice._replace(message=message, skill=entry.name, path=answer.url))
         elif entry is not None:
             entries[key(entry.name)] = entry
@@ -355,7 +355,7 @@ class Registry:
         limit = ARCHIVE_BYTES if size < 0 else min(size, ARCHIVE_BYTES)
         data = self.get(url, limit=limit, sha256=sha256, headers=headers, name=name).body
         if size >= 0 and len(data) != size:
-            raise mismatch(f"the archive has {len(data)} bytes and not {size}")
+            raise mismatch(f"the archive has {len(data)} bytes, not {size}")
         package = unpack(data)
         extra = package.tree.keys() & {*without}
         files = {path: item for path, item in package.tree.items() if path not in extra}
@@ -376,7 +376,7 @@ class Registry:
     def missing(self, path: str, why: str = "") -> NotFoundError:
         """The error for a skill that the registry does not have."""
         message = f"{self.ref.location} has no skill {path}. {why}".strip()
-        return NotFoundError("source-not-found", message, hint="`whet sources search` finds what there is.")
+        return NotFoundError("source-not-found", message, hint="`whet sources search` finds skills.")
 
     def not_listed(self, what: str, name: str, known: Iterable[str], notes: Iterable[Note]) -> WhetError:
         """The error for a name that a list does not have, or that is in it and was skipped."""
@@ -384,7 +384,7 @@ class Registry:
             if note.severity == "error" and note.skill and key(note.skill) == key(name):
                 return InvalidError(note.code, note.message, hint=note.hint)
         near = closest(name, known)
-        hint = f"Did you mean {', '.join(near)}?" if near else f"List what is there without naming a {what}."
+        hint = f"Did you mean {', '.join(near)}?" if near else f"List the source without naming a {what}."
         message = f"There is no {what} {name!r} in {self.ref.location}."
         return NotFoundError("skill-not-in-source", message, hint=hint, suggestions=list(near))
 
@@ -411,8 +411,8 @@ def make_package(main: bytes) -> Tree:
 
 def mismatch(what: str) -> InvalidError:
     """The error for content that is not what was promised."""
-    hint = "Try again later; if it stays so, tell its publisher."
-    return InvalidError("digest-mismatch", f"It is not what its source promised: {what}.", hint=hint)
+    hint = "Try again later. If it persists, tell the publisher."
+    return InvalidError("digest-mismatch", f"It does not match its source: {what}.", hint=hint)
 
 
 def prefix_error(error: WhetError, name: str) -> WhetError:

@@ -66,8 +66,8 @@ class UrlSource(Registry):
         if not self._packages:
             self.inspect()
         if not all(offer in self._packages for offer in offers):
-            message = f"{self._address.shown} is not what it was when it was listed."
-            raise ConflictError("source-changed", message, hint="List it again, and decide again.")
+            message = f"{self._address.shown} has changed since it was listed."
+            raise ConflictError("source-changed", message, hint="List it again, then decide.")
         return tuple(self._packages[offer] for offer in offers)
 
     def close(self) -> None:
@@ -91,7 +91,7 @@ class UrlSource(Registry):
         kind, address = _get_type(response).partition(";")[0].strip(), self._address.shown
         if _is_page(response):
             hint = "Use the address of the raw file, or name the repository instead."
-            raise InvalidError("not-a-skill", f"{address} is a page for a browser, not a {MAIN_FILE}.", hint=hint)
+            raise InvalidError("not-a-skill", f"{address} is a web page, not a {MAIN_FILE}.", hint=hint)
         if (not kind.startswith("text/") and kind not in _TEXTS) or b"\0" in response.body:
             hint = f"Use the address of a {MAIN_FILE}, or of a zip, tar or tar.gz with skills."
             called = f" (the server calls it {kind[:40]!r})" if kind else ""
@@ -119,8 +119,8 @@ class UrlSource(Registry):
         address, end = self._address, read_address(response.url)
         if end.origin == address.origin:
             return ()
-        message = f"{address.shown} leads to {end.shown}; trust in the one is no trust in the other."
-        return (Note("moved-elsewhere", "warning", message, "Name the final address.", path=address.shown),)
+        message = f"{address.shown} redirects to {end.shown}, which may not be trusted."
+        return (Note("moved-elsewhere", "warning", message, "Use the final address.", path=address.shown),)
 
 
 def _is_page(response: Response) -> bool:

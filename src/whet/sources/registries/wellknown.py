@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 SCHEMAS = ("https://schemas.agentskills.io/discovery/0.2.0/schema.json",)
 TYPES = ("skill-md", "archive")
 
-_WRONG = Note("index-entry-wrong", "error", "", "Tell the publisher of the list.")
+_WRONG = Note("index-entry-wrong", "error", "", "Tell the publisher of the marketplace.")
 _TWICE = Note("index-entry-duplicate", "warning", "")
 _NAMES = ("agent-skills", "skills")
 
@@ -136,7 +136,7 @@ class WellKnownSource(Registry):
         def fetch_file(file: EntryFile) -> bytes:
             nonlocal left
             if left <= 0:
-                message = f"Its files have more than {DEFAULT_LIMITS.total_bytes} bytes together."
+                message = f"Together, its files have more than {DEFAULT_LIMITS.total_bytes} bytes."
                 raise refused("archive-too-large", message)
             limit = min(DEFAULT_LIMITS.file_bytes, left)
             data = self.get(file.url, limit=limit, sha256=file.sha256, name=entry.name).body
@@ -149,7 +149,7 @@ class WellKnownSource(Registry):
         revision = hash_files(tree)
         if offer.revision and offer.revision != revision:
             raise mismatch("its files have changed since")
-        message = f"{entry.name} comes from an index of the older form, which has no hashes to check it with."
+        message = f"{entry.name} comes from an older index format, which has no hashes to verify it with."
         known = all(file.sha256 for file in entry.files)
         notes = () if known else (Note("unverified", "info", message, skill=entry.name),)
         return Fetched(offer._replace(revision=revision, marker=revision), tree, notes)
@@ -172,15 +172,15 @@ class WellKnownSource(Registry):
             return index, f"sha256:{hashlib.sha256(response.body).hexdigest()}", notes
         if errors:
             raise next((error for error in errors if error.code == "index-unknown"), errors[0])
-        message = f"{self.ref.location} publishes no index of skills."
-        hint = "An index lies at /.well-known/agent-skills/index.json. If it is a git repository, write git:ADDRESS."
+        message = f"{self.ref.location} does not publish a skill index."
+        hint = "Whet looks at /.well-known/agent-skills/index.json. For a git repository, write git:ADDRESS."
         raise NotFoundError("source-not-found", message, hint=hint)
 
     def _find(self, offer: Offer) -> Entry:
         entry = self._entries.get(key(offer.ref.path))
         if entry is None:
-            message = f"{self.ref.location} does not list {offer.name} any more."
-            raise NotFoundError("skill-not-in-source", message, hint="List what is there without naming a skill.")
+            message = f"{self.ref.location} no longer lists {offer.name}."
+            raise NotFoundError("skill-not-in-source", message, hint="List the source without naming a skill.")
         return entry
 
 
@@ -205,7 +205,7 @@ def read_index(body: bytes, url: str) -> Index:
     value = parse_json(body, url)
     answer = Answer(value, "the index", url)
     if "$schema" in value and value["$schema"] not in SCHEMAS:
-        hint = "A newer Whet may know it. Ask the publisher for an index of version 0.2.0."
+        hint = "A newer Whet may support it. Ask the publisher for an index of version 0.2.0."
         message = f"The index at {url} says it is {quote_text(value['$schema'])}, which Whet does not know."
         raise InvalidError("index-unknown", message, hint=hint)
     notes: list[Note] = []
@@ -220,13 +220,13 @@ def _read_artifact(entry: Answer, notes: list[Note]) -> Entry | None:
     """An entry of the present form."""
     name, kind = _read_name(entry), entry.text("type")
     if kind not in TYPES:
-        message = f"{name} is of the type {quote_text(kind)}, which Whet does not know; it is skipped."
-        notes.append(Note("index-type-unknown", "error", message, "A newer Whet may know it.", skill=name))
+        message = f"{name} has the type {quote_text(kind)}, which Whet does not support; it is skipped."
+        notes.append(Note("index-type-unknown", "error", message, "A newer Whet may support it.", skill=name))
         return None
     entry.text("description")
     url, sha256 = entry.address("url"), entry.sha256("digest")
     if get_origin(url) != get_origin(entry.url):
-        message = f"{name} is fetched from {get_origin(url)[1]}, which is not where the index lies."
+        message = f"{name} is fetched from {get_origin(url)[1]}, not from the host of the index."
         notes.append(Note("index-entry-elsewhere", "info", message, skill=name, path=url))
     return Entry(name, entry.prose("description"), kind, url, sha256)
 
@@ -235,7 +235,7 @@ def _read_files(entry: Answer) -> Entry:
     """An entry of the older form: every file lies in the directory of the skill beside the index."""
     name, items = _read_name(entry), entry.items("files")
     if len(items) > DEFAULT_LIMITS.files:
-        raise bad_response(f"It lists {len(items)} files; at most {DEFAULT_LIMITS.files} are fetched.")
+        raise bad_response(f"It lists {len(items)} files; the limit is {DEFAULT_LIMITS.files}.")
     directory = resolve_address(entry.url, f"{quote_segment(name)}/")
     files = tuple(_read_file(item, index, directory) for index, item in enumerate(items))
     for first, second in paths.collides(file.path for file in files):
@@ -252,7 +252,7 @@ def _read_file(value: object, index: int, directory: str) -> EntryFile:
         value = file.text("path")
         sha256 = file.sha256("digest") if "digest" in file else ""
     if not isinstance(value, str):
-        raise bad_response(f"files[{index}] is no path.")
+        raise bad_response(f"files[{index}] is not a path.")
     path = paths.check(value)
     return EntryFile(path, directory + "/".join(map(quote_segment, path.split("/"))), sha256)
 

@@ -147,7 +147,7 @@ def _still(step: Step, now: Step | None) -> Done:
         return Done(now, "done")
     if now and now.state == "fine":
         return Done(now, "left")
-    return Done(step, "changed", "It has changed meanwhile, so nothing was done. Sync again.")
+    return Done(step, "changed", "It changed in the meantime, so nothing was done. Sync again.")
 
 
 def undo_sync(
@@ -177,9 +177,9 @@ def handler(state: StateDatabase) -> Handler:
             else:
                 job.resume(Step(**step) for step in work.get("steps", ()))
             full |= job.full
-        return "" if full else "A sync was interrupted and is finished now."
+        return "" if full else "An interrupted sync is now finished."
 
-    return Handler(lambda _: [writing(state, patience=0.0)], finish, lambda _: "A sync that was interrupted")
+    return Handler(lambda _: [writing(state, patience=0.0)], finish, lambda _: "An interrupted sync")
 
 
 def synced(state: StateDatabase, clients: Collection[str] = ()) -> tuple[Synced, ...]:
@@ -307,7 +307,7 @@ class Work:
         made = self.record.made[step.path]
         tree, before = self.content(made), read_tree(made.path)
         if before is None or digest(before) not in (made.digest, made.coming):
-            message = f"{made.path} has changed meanwhile."
+            message = f"{made.path} changed in the meantime."
             raise ConflictError("skill-changed", message, hint="Sync again.", path=made.path)
         self.record.made[made.path] = made._replace(digest=digest(before), coming="")
         made = made._replace(digest=digest(tree), coming="")
@@ -320,7 +320,7 @@ class Work:
         source = os.path.join(made.root, *made.source.split("/"))
         tree = read_tree(source)
         if tree is None:
-            raise NotFoundError("path-not-found", f"There is no {source} any more.", hint="Sync again.", path=source)
+            raise NotFoundError("path-not-found", f"{source} no longer exists.", hint="Sync again.", path=source)
         return tree
 
     # --- taking back

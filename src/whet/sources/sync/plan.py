@@ -65,19 +65,19 @@ ACTIONS = (*MAKING, "remove")
 
 MESSAGES: dict[State, str] = {
     "make": "It will be made.",
-    "refresh": "The skill has changed; the copy follows.",
-    "replace": "It will be made anew, as it is wanted now.",
-    "remove": "The skill is no longer there; neither will this be.",
+    "refresh": "The skill has changed; the copy will be updated.",
+    "replace": "It will be remade with the current settings.",
+    "remove": "The skill is gone; this will be removed.",
     "fine": "It is up to date.",
-    "edited": "This copy was edited, so it is left alone.",
-    "same": "The same skill is there already; it is left alone.",
-    "in-the-way": "Something else is there; it is left alone.",
-    "broken": "A link is there that leads nowhere; it is left alone.",
-    "name-taken": "Another skill of this name comes first.",
+    "edited": "This copy was edited; Whet leaves it alone.",
+    "same": "The same skill is already there; Whet leaves it alone.",
+    "in-the-way": "Something else is there; Whet leaves it alone.",
+    "broken": "A broken link is there; Whet leaves it alone.",
+    "name-taken": "Another skill with this name takes precedence.",
     "same-place": "It is the same directory as the root.",
     "reads-itself": "It reads .agents/skills itself.",
-    "no-directory": "It has no directory of its own there.",
-    "outside": "It lies outside the project.",
+    "no-directory": "It has no skill directory there.",
+    "outside": "It is outside the project.",
 }
 
 
@@ -165,7 +165,7 @@ class _Looking:
         for name in self.names:
             if name not in known:
                 near = list(closest(name, known))
-                hint = f"Did you mean {', '.join(near)}?" if near else f"Look what there is in {self.root}."
+                hint = f"Did you mean {', '.join(near)}?" if near else f"See what is in {self.root}."
                 message = f"There is no skill {name!r} in {self.root}."
                 raise NotFoundError("skill-not-found", message, hint=hint, suggestions=near)
 
@@ -297,7 +297,7 @@ def folders(place: Place, root: str, names: Collection[str], *, project: bool) -
     for name in names:
         if name not in known:
             near = list(closest(name, known))
-            hint = f"Did you mean {', '.join(near)}?" if near else f"Known are {', '.join(known)}."
+            hint = f"Did you mean {', '.join(near)}?" if near else f"Known clients: {', '.join(known)}."
             raise NotFoundError("unknown-client", f"There is no client {name!r}.", hint=hint, suggestions=near)
     base = base_of(place, project=project)
     shared = is_same(root, os.path.join(base, ".agents", "skills"))
@@ -316,11 +316,11 @@ def folders(place: Place, root: str, names: Collection[str], *, project: bool) -
 def check_root(root: str, base: str, *, project: bool) -> None:
     """Refuse a root that is not there, and one that a project's links would have to leave the project for."""
     if not os.path.isdir(root):
-        hint = "Put skills there first; `whet clients sync --undo` takes back what was synced."
+        hint = "Put skills there first. `whet clients sync --undo` removes what was synced."
         raise NotFoundError("path-not-found", f"There is no directory {root}.", hint=hint, path=root)
     if project and not inside(os.path.realpath(root), os.path.realpath(base)):
         hint = "Sync a project's own .agents/skills, or sync for the user."
-        raise UsageError("sync-outside", f"{root} lies outside the project {base}.", hint=hint, path=root)
+        raise UsageError("sync-outside", f"{root} is outside the project {base}.", hint=hint, path=root)
 
 
 def skills_below(root: str) -> dict[str, str]:

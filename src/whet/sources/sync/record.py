@@ -92,8 +92,8 @@ def read_record(state: StateDatabase) -> Record:
             begun = _parse(intent.payload["made"], intent.payload["directories"])
             record = add(record, begun.made.values(), begun.directories, intent.id)
     except (ValueError, TypeError, KeyError, RecursionError) as error:
-        message = f"It is not known what sync made; the record is damaged: {str(error) or type(error).__name__}."
-        hint = "Run `whet doctor --repair`; it keeps the record and finds the links again by where they point."
+        message = f"The record of synced skills is damaged: {str(error) or type(error).__name__}."
+        hint = "Run `whet doctor --repair`; it keeps the record and recovers the links from their targets."
         raise InvalidError("sync-damaged", message, hint=hint, path=state.path) from error
     return record
 
@@ -121,11 +121,11 @@ def _parse(made: Any, directories: Any) -> Record:
 
 def _made(entry: Any) -> Made:
     if not isinstance(entry, dict):
-        raise TypeError("an entry is no object")
+        raise TypeError("an entry is not an object")
     instead = entry.pop("instead", False)
     made = Made(**entry, instead=instead is True)
     if not all(isinstance(value, str) for value in entry.values()) or made.how not in ("link", "copy"):
-        raise TypeError("an entry has a value of another kind")
+        raise TypeError("an entry has a value of the wrong type")
     for path in (made.path, made.folder, made.base, made.root):
         _absolute(path)
     return made
@@ -133,7 +133,7 @@ def _made(entry: Any) -> Made:
 
 def _absolute(path: Any) -> str:
     if not isinstance(path, str) or not os.path.isabs(path) or os.path.normpath(path) != path:
-        raise ValueError(f"{path!r} is no absolute path")
+        raise ValueError(f"{path!r} is not an absolute path")
     return path
 
 

@@ -33,7 +33,7 @@ _SAFE = "!#$%&'()*+,/:;=?@[]~"
 _UNWRITTEN = re.compile(r"[\x00-\x20\x7f\\\ud800-\udfff]")
 
 _HINT = "Write it like https://example.com/path, the host as a plain name."
-_PRIVATE_HINT = "If you run this host yourself, name it in the setting private_hosts."
+_PRIVATE_HINT = "If this is your own host, add it to the setting `private_hosts`."
 
 _PRIVATE_NAMES = ("localhost", "localdomain", "local", "internal", "intranet", "lan", "home", "corp", "home.arpa")
 """Ends of names that no public server has."""
@@ -123,8 +123,8 @@ def read_address(text: str) -> Address:
         raise _bad(text, "is not a web address")
     scheme, authority = parts[1].lower(), parts[2]
     if "@" in authority:
-        hint = "Leave out what stands before the @; tokens are passed by other ways."
-        raise UsageError("bad-address", f"The address {shown(text)} carries a user or a password.", hint=hint)
+        hint = "Remove the part before the @; pass tokens another way."
+        raise UsageError("bad-address", f"The address {shown(text)} contains a user name or a password.", hint=hint)
     host, port = _host_and_port(authority, text)
     target = quote((parts[3] or "/") + (parts[4] or ""), safe=_SAFE)
     return Address(scheme, host, PORTS.get(scheme, 0) if port is None else port, target)
@@ -162,7 +162,7 @@ class Allowed:
         """Refuse what can be refused without looking up a name: RefusedError `not-https`, `private-address`."""
         if address.scheme not in PORTS or (address.scheme == "http" and address not in self):
             hint = f"Use an https address. {_PRIVATE_HINT}"
-            raise RefusedError("not-https", f"The address {address.shown} does not begin with https.", hint=hint)
+            raise RefusedError("not-https", f"The address {address.shown} does not start with https.", hint=hint)
         if address in self:
             return
         if address.literal:
@@ -221,14 +221,14 @@ def _host(spelled: str, text: str) -> str:
         try:
             return str(IPv6Address(spelled[1:-1]))
         except AddressValueError as error:
-            raise _bad(text, "has an unreadable IPv6 address") from error
+            raise _bad(text, "has an invalid IPv6 address") from error
     name = spelled.lower()
     if not name.isascii():
         hint = "Write the host in its ASCII form, which begins with xn--."
         raise UsageError("bad-address", f"The address {shown(text)} has a host that is not ASCII.", hint=hint)
     labels = name.split(".")
     if len(name) > 253 or not all(map(_LABEL.fullmatch, labels)):
-        raise _bad(text, "has a host that is no name")
+        raise _bad(text, "has a host that is not a name")
     if _NUMBER.fullmatch(labels[-1]):
         try:
             return str(IPv4Address(name))

@@ -80,8 +80,8 @@ class Web:
         response = _unpacked(response, limit)
         if sha256 and not _is_hash_of(sha256, response.body):
             shown = read_address(response.url).shown
-            message = f"What {shown} sends is not what was promised: its SHA-256 is another."
-            raise InvalidError("digest-mismatch", message, hint="Do not use it. Ask its publisher.", promised=sha256)
+            message = f"The content from {shown} does not match its SHA-256."
+            raise InvalidError("digest-mismatch", message, hint="Do not use it. Ask the publisher.", promised=sha256)
         return response
 
     def post(
@@ -161,8 +161,8 @@ class Web:
             if target.origin != address.origin:
                 request = request._replace(headers={})
             address = target
-        message = f"{read_address(url).shown} leads in a circle, or over more than {MOST_REDIRECTS} redirects."
-        raise RefusedError("too-many-redirects", message, hint="Use the address of the thing itself.")
+        message = f"{read_address(url).shown} redirects in a loop, or more than {MOST_REDIRECTS} times."
+        raise RefusedError("too-many-redirects", message, hint="Use the final address.")
 
     def _target(self, address: Address, request: Request, response: Response) -> Address:
         """Where a redirect leads, if one may go there."""

@@ -90,8 +90,8 @@ class Connection:
         credentials = {"Proxy-Authorization": proxy.authorization} if proxy.authorization else {}
         self.ask("CONNECT", target, {"Host": target, **credentials})
         if not 200 <= self.status < 300:
-            message = f"The proxy {proxy.shown} refuses the way to {self.watch.shown}: {self.status}."
-            hint = "Check HTTPS_PROXY and its credentials, or name the host in NO_PROXY."
+            message = f"The proxy {proxy.shown} refuses to connect to {self.watch.shown}: {self.status}."
+            hint = "Check HTTPS_PROXY and its credentials, or add the host to NO_PROXY."
             raise FailedError("unreachable", message, hint=hint)
         self._protocol = h11.Connection(h11.CLIENT, max_incomplete_event_size=_HEAD)
 
@@ -140,13 +140,13 @@ class Connection:
         except OSError as error:
             raise cut_off(self.watch.shown, f"the connection failed: {error.strerror or error}") from error
         if not isinstance(event, h11.EndOfMessage) or len(event.headers) > _TRAILERS:
-            raise bad_response(self.watch.shown, "does not end its answer")
+            raise bad_response(self.watch.shown, "does not finish its answer")
         if self._ragged:
-            raise cut_off(self.watch.shown, "the connection ended without a goodbye")
+            raise cut_off(self.watch.shown, "the connection ended without a close")
         lasting = self._protocol.our_state is self._protocol.their_state is h11.DONE
         behind = self._peek(0.0 if lasting else SLICE)  # a server about to close gets a moment
         if behind and length is not None:
-            raise cut_off(self.watch.shown, f"more came than the {length} bytes it promised")
+            raise cut_off(self.watch.shown, f"it sent more than the {length} bytes it announced")
         # With a length as well as chunks, the server and whatever stands before it may disagree on where this ends.
         self.reusable = lasting and behind is None and not (chunked and "content-length" in self.headers)
         return b"".join(pieces)
@@ -183,7 +183,7 @@ class Connection:
             return too_large(self.watch.shown)
         if self._protocol.their_state is h11.ERROR and self._ended and self.status:
             return cut_off(self.watch.shown, "the last part is missing")
-        return bad_response(self.watch.shown, "does not answer in HTTP as it should")
+        return bad_response(self.watch.shown, "does not answer with valid HTTP")
 
     def _receive(self) -> bytes:
         """Some bytes; none at the end."""
@@ -203,7 +203,7 @@ class Connection:
     def _send(self, data: bytes) -> None:
         view = memoryview(data)
         while view:
-            view = view[self._wait("took nothing", lambda: self._socket.send(view[:_PIECE])) :]  # noqa: B023  called at once
+            view = view[self._wait("accepted nothing", lambda: self._socket.send(view[:_PIECE])) :]  # noqa: B023  called at once
 
     def _peek(self, patience: float) -> bytes | None:
         """What comes next without having been asked for; b"" for the end, None for nothing."""
@@ -236,7 +236,7 @@ def open_connection(
 
     With a context it speaks TLS. Raises DroppedError and FailedError `unreachable`.
     """
-    way = f" by way of the proxy {proxy.shown}" if proxy else ""
+    way = f" through the proxy {proxy.shown}" if proxy else ""
     connection = Connection(_connect_any(found, proxy.port if proxy else address.port, watch, way), watch)
     try:
         with understand(watch.shown):
@@ -262,7 +262,7 @@ def understand(shown: str) -> Iterator[None]:
     except (ConnectionError, ssl.SSLEOFError) as error:
         raise DroppedError(str(error) or "the connection was closed") from error
     except ssl.SSLError as error:
-        message = f"{shown} cannot be spoken to over TLS: {error.reason or error}."
+        message = f"The TLS connection to {shown} failed: {error.reason or error}."
         raise FailedError("unreachable", message, hint="Check the address and its port.") from error
 
 
@@ -284,9 +284,9 @@ def look_up(host: str, port: int, watch: Watch) -> tuple[str, ...]:
     threading.Thread(target=ask_system, name="whet-resolve", daemon=True).start()
     since = time.monotonic()
     while not done.wait(watch.slice()):
-        watch.waiting(since, "was not found in the name system")
+        watch.waiting(since, "was not found by DNS")
     if problem or not found:
-        hint = "Check the spelling of the host and the connection to the internet."
+        hint = "Check the host name and your internet connection."
         raise FailedError("unreachable", f"The host {host} has no address.", hint=hint) from next(iter(problem), None)
     return tuple(dict.fromkeys(found))
 
@@ -302,7 +302,7 @@ def tls_context(env: Mapping[str, str]) -> ssl.SSLContext:
             context.load_verify_locations(file or None, directory or None)
         except OSError as error:
             message = f"The certificates in {file or directory} cannot be read: {error.strerror or error}."
-            hint = "Correct or unset SSL_CERT_FILE and SSL_CERT_DIR."
+            hint = "Fix or unset SSL_CERT_FILE and SSL_CERT_DIR."
             raise UsageError("bad-certificates", message, hint=hint) from error
     elif not context.cert_store_stats()["x509_ca"]:
         # Some builds of Python look where the system keeps nothing.
@@ -320,7 +320,7 @@ def _connect_any(found: Sequence[str], port: int, watch: Watch, way: str) -> soc
             problem = error
     reason = problem.strerror or str(problem) if problem else "it has no address"
     message = f"{watch.shown} cannot be reached{way}: {reason}."
-    raise FailedError("unreachable", message, hint="Check the address and the connection.") from problem
+    raise FailedError("unreachable", message, hint="Check the address and your connection.") from problem
 
 
 def _connect(ip: str, port: int, watch: Watch, patience: float) -> socket.socket:

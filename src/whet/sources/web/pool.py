@@ -170,4 +170,4 @@ def _unreachable(error: DroppedError, shown: str) -> FailedError:
     if error.began:
         return cut_off(shown, "the connection was closed by the other side")
     message = f"{shown} cannot be reached: the connection is closed by the other side."
-    return FailedError("unreachable", message, hint="Check the address and the connection.")
+    return FailedError("unreachable", message, hint="Check the address and your connection.")

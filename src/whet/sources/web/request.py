@@ -55,7 +55,7 @@ class Request(NamedTuple):
         """A header with a line break in it would be two; those that say where a request ends are not the caller's."""
         for name, value in {"Accept": self.accept, "Content-Type": self.content_type, **self.headers}.items():
             if not _NAME.fullmatch(name) or not _VALUE.fullmatch(value) or name.lower() in _OURS:
-                hint = "Check the token or setting it was made from for line breaks and odd characters."
+                hint = "Check its token or setting for line breaks and unusual characters."
                 raise UsageError("bad-header", f"The header {name[:80]!r} cannot be sent.", hint=hint)
 
     def all_headers(self) -> dict[str, str]:
@@ -83,7 +83,7 @@ class Watch:
     def check(self) -> None:
         """Raise FailedError `cancelled` or `too-slow` if it is time."""
         if self._cancelled is not None and self._cancelled.is_set():
-            raise FailedError("cancelled", "It was cancelled.", hint="Nothing was changed.")
+            raise FailedError("cancelled", "Cancelled.", hint="Nothing was changed.")
         if time.monotonic() > self._ends:
             raise self._slow(f"did not finish within {self._total:g} seconds", "Try again later.")
 

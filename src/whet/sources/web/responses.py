@@ -37,20 +37,20 @@ def refusal(status: int, headers: Mapping[str, str], remark: bytes, shown: str) 
     details |= {"answer": text[:_SHOWN_REMARK]} if text else {}
     details |= {"retry_after": round(after)} if after is not None else {}
     if status in (404, 410):
-        message = f"There is nothing at {shown}: the server answers {status}."
+        message = f"{shown} does not exist: the server answers {status}."
         return NotFoundError("source-not-found", message, hint="Check the address.", **details)
     if status == 429 or (status == 403 and (headers.get("x-ratelimit-remaining") == "0" or after is not None)):
         wait = f"Try again in {round(after)} seconds." if after is not None else "Try again later."
-        message = f"{shown} was asked too often and does not answer for now."
+        message = f"{shown} limits requests and does not answer for now."
         return FailedError("rate-limited", message, hint=f"{wait} A token may raise the limit.", **details)
     if status in (401, 403, 407, 451):
-        message = f"{shown} may not be read: the server answers {status}."
+        message = f"Access to {shown} is denied: the server answers {status}."
         hint = "Check the address, and the token if it needs one."
         return RefusedError("source-denied", message, hint=hint, **details)
     if status >= 500:
         message = f"The server of {shown} failed: it answers {status}."
         return FailedError("server-failed", message, hint="Try again later.", **details)
-    message = f"{shown} answers {status}, which makes no sense here."
+    message = f"{shown} answers {status}, which is unexpected."
     hint = "Check the address; the server may be of another kind."
     return InvalidError("bad-response", message, hint=hint, **details)
 
@@ -75,26 +75,26 @@ def unpack(body: bytes, coding: str, limit: int, shown: str) -> bytes:
     if coding.strip().lower() in ("", "identity"):
         return body
     if coding.strip().lower() not in ("gzip", "x-gzip"):
-        raise bad_response(shown, f"packs its answer as {coding[:40]!r}, which was not asked for")
+        raise bad_response(shown, f"compresses its answer as {coding[:40]!r}, which Whet did not ask for")
     import zlib
 
     engine = zlib.decompressobj(wbits=31)
     try:
         plain = engine.decompress(body, limit + 1)
     except zlib.error as error:
-        raise bad_response(shown, "sends an answer that cannot be unpacked") from error
+        raise bad_response(shown, "sends an answer that cannot be decompressed") from error
     if len(plain) > limit:
         raise too_large(shown, limit)
     if not engine.eof:
-        raise cut_off(shown, "the end of the packed answer is missing")
+        raise cut_off(shown, "the end of the compressed answer is missing")
     if engine.unused_data:
-        raise bad_response(shown, "sends something behind its packed answer")
+        raise bad_response(shown, "sends data after its compressed answer")
     return plain
 
 
 def cut_off(shown: str, reason: str) -> FailedError:
     """The failure of an answer that is not whole."""
-    return FailedError("response-cut-off", f"The answer of {shown} is not complete: {reason}.", hint="Try again.")
+    return FailedError("response-cut-off", f"The answer from {shown} is incomplete: {reason}.", hint="Try again.")
 
 
 def bad_response(shown: str, problem: str) -> InvalidError:
@@ -105,6 +105,6 @@ def bad_response(shown: str, problem: str) -> InvalidError:
 
 def too_large(shown: str, limit: int | None = None) -> InvalidError:
     """The refusal of an answer of which more comes than is taken: its body, or all of it."""
-    what = f"the {limit} bytes that are taken" if limit is not None else "its headers and its body may have"
-    hint = "Check the address; this is more than such a thing has."
+    what = f"the {limit} bytes allowed" if limit is not None else "its headers and body may have"
+    hint = "Check the address; a file of this kind is never that large."
     return InvalidError("response-too-large", f"{shown} answers with more than {what}.", hint=hint)

@@ -44,24 +44,24 @@ def configure_connect(parser: Parser) -> None:
     from whet.interfaces.clients.known import CLIENTS, client_named
 
     parser.details = (
-        "Adds Whet's MCP server to the client's configuration and, where the client has hooks, hooks that offer the "
-        "fitting skills at a prompt and record which are used. The change is shown before it is made, everything else "
-        "in the file stays byte for byte, and the file from before is kept in connections/ of Whet's state directory "
-        "until --undo has used it. Without CLIENT you choose one from a list, which --list or a pipe only prints; with "
-        "--here it has the clients of the project.\n\n"
-        "Where nobody can be asked, the change is only shown; --yes makes it."
+        "Adds Whet's MCP server to the client's configuration and, where the client has hooks, hooks that offer "
+        "fitting skills at each prompt and record which are used. Whet shows the change before making it, leaves "
+        "everything else in the file untouched, and keeps the old file in connections/ in its state directory for "
+        "--undo. Without CLIENT you choose from a list; --list, or a pipe, only prints it. With --here the list "
+        "shows the clients of the project.\n\n"
+        "Without a terminal, Whet only shows the change; --yes makes it."
     )
     names = tuple(client.name for client in CLIENTS)
     parser.positional("client", "CLIENT", "The client to connect.", optional=True, choices=names, read=client_named)
-    parser.option("--here", text="The project's configuration instead of your own: the MCP server only, by name.")
-    parser.option("--hooks", text="With hooks (default: as it is, at first with hooks).")
-    parser.option("--no-hooks", text="Only the MCP server; takes the hooks out of a connected client.")
-    text = "What the client's model may do to skills (default: as it is, at first propose)."
+    parser.option("--here", text="Change the project's configuration instead of yours; adds only the MCP server.")
+    parser.option("--hooks", text="Add hooks (default for a new connection).")
+    parser.option("--no-hooks", text="Add only the MCP server; removes existing hooks.")
+    text = "What the client's model may do to skills (default for a new connection: propose)."
     parser.option("--writes", metavar="W", choices=("propose", "allow"), text=text)
-    parser.option("--undo", text="Take it back; with --here, what was done in the project.")
-    parser.option("--list", text="List the clients; nothing is asked.")
+    parser.option("--undo", text="Undo the connection; with --here, the one in the project.")
+    parser.option("--list", text="Only list the clients.")
     parser.option("--dry-run", text="Only show the change.")
-    parser.option("--yes", text="Do not ask.")
+    parser.option("--yes", text="Do not ask for confirmation.")
 
 
 def run_connect(context: Context, options: Namespace) -> Answer:
@@ -80,7 +80,7 @@ def run_connect(context: Context, options: Namespace) -> Answer:
     for first, second in _CONTRARY:
         if _is_given(options, first) and _is_given(options, second):
             hint = "`whet connect --help` explains them."
-            raise UsageError("usage", f"{first} and {second} do not go together.", hint=hint)
+            raise UsageError("usage", f"{first} and {second} exclude each other.", hint=hint)
     if not (options.undo or options.here or options.dry_run) and (options.yes or can_ask(options)):
         _require_server(options)
     plan = _plan_connection(place, connections, options)
@@ -234,24 +234,23 @@ _HTTP_ONLY = ("host", "port", "allow_host", "allow_origin")
 
 def configure_mcp(parser: Parser) -> None:
     parser.details = (
-        "Clients start it themselves; `whet connect CLIENT` tells them how. It gives them the tools skills_list, "
+        "Clients start the server themselves; `whet connect CLIENT` sets that up. It provides the tools skills_list, "
         "skill_view, skills_search, skill_manage, skill_feedback and skill_distill, every skill as a prompt (a slash "
-        "command of the client) and as resources, and the Skills extension (io.modelcontextprotocol/skills). What a "
-        "model changes waits as a proposal (`whet proposals list`) unless --allow-writes is given.\n\n"
-        "With --http one process serves many clients, on this machine unless --host says otherwise. They need the "
-        "token that --print-token prints (or WHET_MCP_TOKEN sets); `/mcp?project=DIR` at the end of the address says "
-        "which project a client is about."
+        "command of the client) and as resources, and the Skills extension (io.modelcontextprotocol/skills). A "
+        "model's changes wait as proposals (`whet proposals list`) unless you pass --allow-writes.\n\n"
+        "With --http one process serves many clients, on this machine unless you set --host. Clients need the token "
+        "from --print-token (or WHET_MCP_TOKEN). Add `/mcp?project=DIR` to the address to choose a project."
     )
     parser.option("--http", text="Serve over HTTP instead of the standard streams.")
-    parser.option("--host", metavar="H", text="The address to listen on; 127.0.0.1 when left out.")
-    parser.option("--port", metavar="N", type=int, text="The port to listen on; 9438 when left out, 0 for any.")
-    text = "A further name that the server is reached by; may be given again."
+    parser.option("--host", metavar="H", text="The address to listen on (default 127.0.0.1).")
+    parser.option("--port", metavar="N", type=int, text="The port to listen on (default 9438; 0 picks a free one).")
+    text = "Another host name of the server; can be repeated."
     parser.option("--allow-host", metavar="H", action="append", default=[], text=text)
-    text = "A web page that may ask, such as https://app.example; may be given again."
+    text = "A web origin that may connect, such as https://app.example; can be repeated."
     parser.option("--allow-origin", metavar="O", action="append", default=[], text=text)
-    parser.option("--allow-writes", text="Let models change skills without asking; everything can be undone.")
+    parser.option("--allow-writes", text="Let models change skills without approval; every change can be undone.")
     parser.option("--read-only", text="Do not offer the tools that change skills.")
-    parser.option("--print-token", text="Print the token for HTTP, and serve nothing.")
+    parser.option("--print-token", text="Print the HTTP token and exit.")
 
 
 def run_mcp(context: Context, options: Namespace) -> Answer:
@@ -259,12 +258,12 @@ def run_mcp(context: Context, options: Namespace) -> Answer:
     if options.print_token:
         return Answer(_read_token(context.library), lambda token, screen, _: screen.line(token), key="token")
     if options.allow_writes and options.read_only:
-        raise UsageError("usage", "--allow-writes and --read-only exclude each other.", hint="Give one of them.")
+        raise UsageError("usage", "--allow-writes and --read-only exclude each other.", hint="Use one of them.")
     if not options.http and any(getattr(options, name) not in (None, []) for name in _HTTP_ONLY):
-        raise UsageError("usage", "That option is for --http.", hint="Add --http.")
+        raise UsageError("usage", "That option needs `--http`.", hint="Add --http.")
     if options.json:
-        hint = "Leave out --json; the protocol is JSON anyway."
-        raise UsageError("usage", "A server has no answer to print.", hint=hint)
+        hint = "Leave out `--json`; the protocol is JSON already."
+        raise UsageError("usage", "The server has no answer to print.", hint=hint)
     if not options.http and sys.stdin.isatty():
         print("Waiting for a client on the standard streams. `whet connect CLIENT` sets one up.", file=sys.stderr)
     writes: Writes = "allow" if options.allow_writes else "none" if options.read_only else "propose"
@@ -308,15 +307,15 @@ class HookAnswer(NamedTuple):
 
 def configure_hook(parser: Parser) -> None:
     parser.details = (
-        "`whet connect` writes this command into a client's settings; nobody has to type it. What happened is read "
-        "from standard input, as the client sends it, and what the client expects is printed. At a prompt, the few "
-        "skills that fit are offered to the model; when a tool reads a skill, that is recorded; of every session is "
-        "noted where its transcript lies and whether it was hard.\n\n"
-        "A client is never disturbed: whatever happens, the exit code is 0 and nothing is said. `whet doctor` tells "
-        "what failed. With --json the answer also says what failed here. WHET_HOOKS=off switches hooks off."
+        "Clients run this command; `whet connect` adds it to their settings. It reads an event from standard input "
+        "and prints the answer the client expects. At a prompt it offers the few skills that fit; when a tool reads "
+        "a skill, it records that; for every session it notes where the transcript is and whether the session was "
+        "hard.\n\n"
+        "A hook never disturbs its client: it exits with 0 and prints no errors, whatever happens. `whet doctor` "
+        "and --json report what failed. Set WHET_HOOKS=off to turn hooks off."
     )
     parser.positional("event", "EVENT", "What happened in the session.", choices=KINDS)
-    parser.option("--client", metavar="CLIENT", choices=tuple(CLIENTS), text="Who tells of it, and in whose words.")
+    parser.option("--client", metavar="CLIENT", choices=tuple(CLIENTS), text="The client that sends the event.")
 
 
 def run_hook(context: Context, options: Namespace) -> Answer:

@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 def configure_trust(parser: Parser) -> None:
     parser.details = (
-        "Skills of a repository tell your agents what to do, so they are not loaded before you have looked at them. "
-        "They are scanned first; where something is found, you are asked on a terminal. What the policy blocks stays "
-        "hidden even then. Trust holds for the repository around the working directory, in all of its worktrees."
+        "A repository's skills tell your agents what to do, so Whet does not load them until you trust the "
+        "repository. It scans them first and asks you if it finds something. What the policy blocks stays hidden. "
+        "Trust covers the repository around the working directory, with all of its worktrees."
     )
-    parser.option("--list", text="Show what is trusted instead.")
-    parser.option("--review", text="Only scan its skills; trust nothing.")
-    parser.option("--yes", text="Do not ask.")
+    parser.option("--list", text="List the trusted repositories.")
+    parser.option("--review", text="Only scan the skills; do not trust anything.")
+    parser.option("--yes", text="Do not ask for confirmation.")
     parser.exclude(("--list", "--review"))
 
 
@@ -67,12 +67,12 @@ def render_review(review: ProjectReview, screen: Screen, _options: Namespace) ->
     for item in review.verdicts:
         screen.line(f"{clean(item.card.full_name)}: {screen.paint(item.scan.verdict, VERDICTS[item.scan.verdict])}")
         render_findings(item.scan.findings, item.card.location, screen)
-    screen.say(f"{plural(len(review.verdicts), 'skill')} scanned; nothing is decided.")
+    screen.say(f"{plural(len(review.verdicts), 'skill')} scanned; nothing was changed.")
 
 
 def render_trust(trust: Trust, screen: Screen, _options: Namespace) -> None:
     """What was decided, and what stays hidden."""
-    verb = "is trusted now" if trust.changed else "was trusted already"
+    verb = "is now trusted" if trust.changed else "was already trusted"
     more = ", …" if len(trust.skills) > 10 else ""
     names = f" ({', '.join(trust.skills[:10])}{more})" if trust.skills else ""
     screen.say(f"{screen.place(trust.project)} {verb}: {plural(len(trust.skills), 'skill')}{names}.")
@@ -80,13 +80,11 @@ def render_trust(trust: Trust, screen: Screen, _options: Namespace) -> None:
     unsafe = [item for item in verdicts if item.scan.verdict != "safe"]
     screen.say(*(f"{item.card.full_name}: {item.scan.verdict}. {item.decision.reason}" for item in unsafe))
     if kept := [item.card.full_name for item in verdicts if item.decision.action != "allow"]:
-        screen.hint(f"{', '.join(kept)} stays hidden; `whet guard policy override NAME --reason R` lets it in.")
+        screen.hint(f"{', '.join(kept)} stays hidden; `whet guard policy override NAME --reason R` allows it.")
 
 
 def configure_untrust(parser: Parser) -> None:
-    parser.positional(
-        "path", "DIR", "A repository as `whet guard trust --list` shows it (default: this one).", optional=True
-    )
+    parser.positional("path", "DIR", "A repository from `whet guard trust --list` (default: this one).", optional=True)
 
 
 def render_untrust(trust: Trust, screen: Screen, _options: Namespace) -> None:
@@ -96,18 +94,20 @@ def render_untrust(trust: Trust, screen: Screen, _options: Namespace) -> None:
 
 def _configure_surface(parser: Parser) -> None:
     skill_argument(parser)
-    parser.option("--surface", metavar="S", default="", text="Only here, such as mcp or cli (default: everywhere).")
+    parser.option(
+        "--surface", metavar="S", default="", text="Only on this surface, such as mcp or cli (default: everywhere)."
+    )
 
 
 def render_enable(switch: Switch, screen: Screen, _options: Namespace) -> None:
-    verb = "is offered again" if switch.changed else "was not switched off"
+    verb = "is enabled" if switch.changed else "was not disabled"
     _render_switch(switch, screen, verb, switch.hint)
 
 
 def render_disable(switch: Switch, screen: Screen, _options: Namespace) -> None:
-    verb = "is not offered any more" if switch.changed else "was switched off already"
+    verb = "is disabled" if switch.changed else "was already disabled"
     option = f" --surface {switch.surface}" if switch.surface else ""
-    _render_switch(switch, screen, verb, f"`whet skill enable {switch.name}{option}` takes it back.")
+    _render_switch(switch, screen, verb, f"`whet skill enable {switch.name}{option}` enables it again.")
 
 
 def _render_switch(switch: Switch, screen: Screen, verb: str, hint: str) -> None:
@@ -125,7 +125,7 @@ def render_pin(pin: PinChange, screen: Screen, _options: Namespace) -> None:
 
 
 def configure_unpin(parser: Parser) -> None:
-    skill_argument(parser, "The skill, which may be gone by now.")
+    skill_argument(parser, "The skill; it may no longer exist.")
 
 
 def render_unpin(pin: PinChange, screen: Screen, _options: Namespace) -> None:

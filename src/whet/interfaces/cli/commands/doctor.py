@@ -57,14 +57,14 @@ class Proofs(NamedTuple):
 
 
 def configure_doctor(parser: Parser) -> None:
-    text = "Also compare installed skills with the lock, and prove the history and the guard's record; exit with 1"
+    text = "Also compare installed skills with the lock, and verify the history and the guard's log; exit with 1"
     parser.option("--deep", text=f"{text} when something differs.")
     here_option(parser)
     parser.option(
         "--repair",
-        text="Mend what can be mended without asking, then report. Exits as --check does; with 4 if it failed.",
+        text="Repair what is safe to repair, then report. Exits as --check does, or with 4 if a repair failed.",
     )
-    parser.option("--check", text="Exit with 1 when there is an error in the report.")
+    parser.option("--check", text="Exit with 1 if the report has an error.")
 
 
 def run_doctor(context: Context, options: Namespace) -> Answer:
@@ -147,11 +147,11 @@ def _render_note(note: Note, screen: Screen) -> None:
 
 def configure_needs(parser: Parser) -> None:
     parser.details = (
-        "Environment variables, programs, settings and tools, with the skills that ask for them. Values are neither "
-        "asked for nor shown. On a pipe, each is a line of kind, name, skills and help, with tabs between them."
+        "Lists environment variables, programs, settings and tools, with the skills that need them. Values are "
+        "never shown. On a pipe, each line has kind, name, skills and help, separated by tabs."
     )
     parser.positional("names", "NAME", "Only these skills.", many=True, optional=True)
-    parser.option("--check", text="Exit with 1 when something is missing.")
+    parser.option("--check", text="Exit with 1 if something is missing.")
 
 
 def run_needs(context: Context, options: Namespace) -> Answer:
@@ -175,12 +175,12 @@ _PROFILES = ("spec", "upload", "quality")
 
 def configure_validate(parser: Parser) -> None:
     parser.details = (
-        "A path may be a skill's directory, its SKILL.md or a .skill file. A path that exists wins over a name."
+        "A path can be a skill's directory, its SKILL.md or a .skill file. An existing path wins over a name."
     )
     parser.positional("paths", "PATH|NAME", "Skills, by path or by name.", many=True)
     parser.option("--profile", metavar="P", choices=_PROFILES, default="spec", text="How strict to be (default spec).")
     parser.option("--recursive", text="Check every skill below the paths.")
-    parser.option("--fix", text="Apply the fixes that change how a skill is written, never what it says.")
+    parser.option("--fix", text="Apply safe fixes: they change how a skill is written, never what it says.")
 
 
 def run_validate(context: Context, options: Namespace) -> Answer:
@@ -217,9 +217,9 @@ def render_validate(found: Validation, screen: Screen, options: Namespace) -> No
     fixed = sum(len(result.fixed or ()) for result in found.results)
     screen.say(f"{plural(len(found.results), 'skill')}: {told}{f', {fixed} fixed' if fixed else ''}.")
     if not options.fix and (fixable := sum(bool(finding.fix) for finding in findings)):
-        screen.hint(f"{fixable} can be fixed with --fix.")
+        screen.hint(f"{fixable} can be fixed with `--fix`.")
     if not options.recursive and any(finding.code == "skill-md-missing" for finding in findings):
-        screen.hint("For a directory of skills, add --recursive.")
+        screen.hint("For a directory of skills, add `--recursive`.")
 
 
 def _render_finding(finding: Note, result: Checked, screen: Screen) -> None:

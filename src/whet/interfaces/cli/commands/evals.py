@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 
 _AGAINST = ("none", "old")
 _DETAILS = (
-    "`whet learn eval NAME`: a skill's evals are tasks in evals/evals.json with what is expected of the result. A "
-    "model does each with the skill and without it, checks and the model judge the results, and the difference is what "
-    "the skill is worth. With --blind the grader also compares the two results of each task without knowing which had "
-    "the skill, in both orders; only what it prefers both times wins. Exits with 1 where the skill does worse than "
-    "what it is compared with, where runs are missing, and below --min-pass-rate. On a pipe, each expectation is a "
-    "line of eval, the pass rate with the skill and without it, flags and the expectation, with tabs between them. "
-    "--optimise-description looks for a description that brings the skill up more often when it should, tried on "
-    "held-out trigger evals; without --model, it takes words from them. It is written only with --apply."
+    "`whet learn eval NAME`: a skill's evals are tasks in evals/evals.json with expected results. A model does each "
+    "task with the skill and without it; checks and the model grade the results, and the difference shows what the "
+    "skill is worth. With --blind the grader also compares the two results without knowing which had the skill, in "
+    "both orders; a result wins only if it is preferred both times. Exits with 1 if the skill does worse, if runs "
+    "are missing, or below --min-pass-rate. On a pipe, each line has eval, pass rate with and without the skill, "
+    "flags and expectation, separated by tabs. --optimise-description looks for a description that triggers the "
+    "skill better, measured on held-out trigger evals; without --model, it takes words from them. It is written "
+    "only with --apply."
 )
 _SKILL_OPTIONS = (
     *("model", "grader", "runs", "out", "against", "blind", "min_pass_rate", "budget"),
@@ -51,15 +51,17 @@ _TRIGGER_OPTIONS = ("file", "held_out", "min_precision", "min_recall", "suggest"
 
 def _configure_skill(parser: Parser) -> None:
     parser.option("--model", metavar="SPEC", text="The model, such as openai:gpt-5 or recorded:FILE.")
-    parser.option("--grader", metavar="SPEC", text="The model that judges, where it is to be another.")
-    parser.option("--runs", metavar="N", type=amount, text="Do each eval so many times (default 1).")
-    parser.option("--out", metavar="DIR", text="Keep outputs, grades, benchmark.json and a page with plots here.")
-    parser.option("--against", metavar="W", choices=_AGAINST, text="Compare with no skill, or the version before.")
-    parser.option("--blind", text="Compare results without telling which had the skill.")
+    parser.option("--grader", metavar="SPEC", text="The model that grades (default: the same model).")
+    parser.option("--runs", metavar="N", type=amount, text="Run each eval this many times (default 1).")
+    parser.option("--out", metavar="DIR", text="Write outputs, grades, benchmark.json and a page with plots here.")
     parser.option(
-        "--min-pass-rate", metavar="R", type=fraction, text="Exit with 1 when the pass rate is below, 0 to 1."
+        "--against", metavar="W", choices=_AGAINST, text="Compare with no skill, or with the previous version."
     )
-    parser.option("--budget", metavar="TOKENS", type=amount, text="What all of it may cost (default 1,000,000).")
+    parser.option("--blind", text="Also compare results without knowing which had the skill.")
+    parser.option(
+        "--min-pass-rate", metavar="R", type=fraction, text="Exit with 1 if the pass rate is below this, 0 to 1."
+    )
+    parser.option("--budget", metavar="TOKENS", type=amount, text="The most tokens to spend (default 1,000,000).")
     parser.option("--optimise-description", text="Look for a better description instead.")
     parser.option("--apply", text="Write the better description.")
 
@@ -80,16 +82,16 @@ def _check_options(options: Namespace, *, triggers: bool) -> None:
     present = {name for name in (*_SKILL_OPTIONS, *_TRIGGER_OPTIONS) if getattr(options, name) not in (None, False)}
     given = [name for name in (_SKILL_OPTIONS if triggers else _TRIGGER_OPTIONS) if name in present]
     if not triggers and options.names:
-        raise misuse("learn eval", f"{options.names[0]!r} is one argument too many.")
+        raise misuse("learn eval", f"{options.names[0]!r} is an unexpected argument.")
     if not triggers and not given:
         if options.optimise_description:
             given = [name for name in _SKILL_OPTIONS if name in present and name not in _DESCRIPTION_OPTIONS]
         elif options.apply:
-            raise misuse("learn eval", "--apply is for --optimise-description only.")
+            raise misuse("learn eval", "`--apply` needs `--optimise-description`.")
     if given:
         form = "whet learn eval triggers" if triggers else f"whet learn eval {options.kind}"
         form += " --optimise-description" if options.optimise_description and not triggers else ""
-        raise misuse("learn eval", f"--{given[0].replace('_', '-')} does not go with `{form}`.")
+        raise misuse("learn eval", f"--{given[0].replace('_', '-')} does not work with `{form}`.")
 
 
 def _run_skill(context: Context, options: Namespace) -> Answer:
@@ -123,7 +125,7 @@ def render_evaluation(found: Evaluation, screen: Screen, _options: Namespace) ->
     screen.grid(("EVAL", "WITH", "OLD" if old else "WITHOUT", "FLAGS", "EXPECTATION"), rows)
     rates = [found.summary.sides[side].pass_rate for side in sides]
     means = [_format_rate(rate and round(rate.mean, 4)) for rate in rates]
-    than = "with the version before" if old else "without it"
+    than = "with the previous version" if old else "without it"
     screen.say(
         f"{plural(len(found.evals), 'eval')}, {plural(found.runs, 'run')} each: pass rate {means[0]} with "
         f"{clean(found.name)}, {means[1]} {than}; {found.tokens:,} tokens."
@@ -147,14 +149,14 @@ def render_description(found: Description, screen: Screen, _options: Namespace) 
     counts = f"{plural(len(best.tried), 'candidate')} tried on {plural(best.cases[1], 'held-out message')}"
     before, after = (round(score.held_out, 4) for score in (best.before, best.after))
     if not best.improved:
-        screen.say(f"{counts}; none is better than the description there is ({before:.2f}).")
+        screen.say(f"{counts}; none is better than the current description ({before:.2f}).")
         return
     screen.paragraph(best.description)
     screen.say(f"{counts}; the best one raises {before:.2f} to {after:.2f}.")
     if found.applied:
-        screen.say(f"It is written; {clean(found.name)} is at version {found.version}.")
+        screen.say(f"Written; {clean(found.name)} is now at version {found.version}.")
     else:
-        screen.hint("Run it with --apply to write it.")
+        screen.hint("Run it again with `--apply` to write it.")
 
 
 def _format_rate(value: float | None) -> str:
@@ -171,25 +173,25 @@ def configure_eval(parser: Parser) -> None:
     parser.details = (
         f"{_DETAILS}\n\n"
         "`whet learn eval triggers`: a skill's trigger evals are labelled messages in evals/triggers.json, a JSON list "
-        "of {query, should_trigger}; other common files and shapes are read too. MUST counts the messages for which a "
-        "skill comes up by itself, OFFERED those for which it is at least offered to the model. The minima ask for a "
-        "precision of MUST and a recall of OFFERED, of each skill and of all together, but for skills that only a "
-        "person may invoke; the command exits with 1 where one is missed, or where a message is for a skill that is "
-        "not there. On a pipe, each skill is a line of name, messages and the four numbers, with tabs between them; "
-        "then each message that went wrong is a line of name, what went wrong (missed, offered, false, stolen), "
-        "confidence, the skill that won or ranks first and the message."
+        "of {query, should_trigger}; other common formats work too. MUST counts the messages for which a skill "
+        "triggers automatically, OFFERED those for which it is at least offered to the model. The minimums apply to "
+        "the precision of MUST and the recall of OFFERED, for each skill and for all together, except skills that "
+        "only a person may invoke. Exits with 1 if one is missed, or if a message is for a skill that does not "
+        "exist. On a pipe, each skill is a line with name, messages and the four numbers, separated by tabs; then "
+        "each wrong message is a line with name, what went wrong (missed, offered, false, stolen), confidence, the "
+        "skill that won or ranks first, and the message."
     )
-    parser.positional("kind", "NAME", "A skill, to evaluate what comes of it; or `triggers`.")
+    parser.positional("kind", "NAME", "A skill to evaluate, or `triggers`.")
     parser.positional(
-        "names", "NAME", "With triggers, only these skills; all that have evals otherwise.", many=True, optional=True
+        "names", "NAME", "With triggers: only these skills (default: all with evals).", many=True, optional=True
     )
     _configure_skill(parser)
-    parser.option("--file", metavar="FILE", text="Triggers: take the messages from this file.")
-    parser.option("--held-out", text="Triggers: report on two fifths of the messages; learn from the others.")
+    parser.option("--file", metavar="FILE", text="Triggers: read the messages from this file.")
+    parser.option("--held-out", text="Triggers: hold out two fifths of the messages to report on; learn from the rest.")
     parser.option(
-        "--min-precision", metavar="P", type=fraction, text="Triggers: exit with 1 when a precision is below."
+        "--min-precision", metavar="P", type=fraction, text="Triggers: exit with 1 if a precision is below this."
     )
-    parser.option("--min-recall", metavar="R", type=fraction, text="Triggers: exit with 1 when a recall is below.")
+    parser.option("--min-recall", metavar="R", type=fraction, text="Triggers: exit with 1 if a recall is below this.")
     parser.option("--suggest", text="Triggers: suggest words for the descriptions.")
 
 
@@ -249,8 +251,8 @@ def _render_summary(told: ToldReport, screen: Screen, options: Namespace) -> Non
     which = "held-out message" if told.held_out else "message"
     must_p, must_r, offered_p, offered_r = _format_numbers(told.overall)
     screen.say(
-        f"{plural(told.cases, which)}: comes up by itself with precision {must_p} and recall {must_r}, "
-        f"is offered with {offered_p} and {offered_r}."
+        f"{plural(told.cases, which)}: triggers automatically with precision {must_p} and recall {must_r}; is "
+        f"offered with {offered_p} and {offered_r}."
     )
     if options.suggest and (unhelped := _skills_without_suggestion(told)):
         screen.say(f"No words were found that would help {', '.join(unhelped)}.")
@@ -355,24 +357,24 @@ _IMPROVE_NUMBERS = ("rounds", "edits", "runs", "budget")
 
 def configure_improve(parser: Parser) -> None:
     parser.details = (
-        "The skill's evals are done with the skill as it is. A model is shown what failed and proposes a few small "
-        "edits of the instructions; with five evals or more, two fifths of them are kept from it. A candidate is "
-        "accepted only if the package stays sound, grows little, leaves evals/ and tests/ alone, does better on all "
-        "evals together and worse on none. It becomes a proposal (`whet proposals approve`), or with --write the next "
-        "version. What is rejected is remembered and not tried again. Exits with 1 where nothing better was found. On "
-        "a pipe, each round is a line of round, verdict, score before and after, tokens, edits and why, with tabs "
-        "between them; the difference follows."
+        "Runs the skill's evals. A model sees what failed and proposes a few small edits to the instructions; with "
+        "five or more evals, two fifths are held out. A candidate is accepted only if the skill stays valid, grows "
+        "little, leaves evals/ and tests/ alone, and does better overall and worse on no eval. It becomes a "
+        "proposal (`whet proposals approve`), or with --write the next "
+        "version. Rejected candidates are remembered and not tried again. Exits with 1 if nothing better was found. "
+        "On a pipe, each line has round, verdict, score before and after, tokens, edits and reason, separated by "
+        "tabs; the diff follows."
     )
     skill_argument(parser)
     parser.option("--model", metavar="SPEC", text="The model, such as openai:gpt-5 or recorded:FILE.")
-    parser.option("--grader", metavar="SPEC", text="The model that judges, where it is to be another.")
-    parser.option("--rounds", metavar="N", type=amount, text="Try so many times (default 3).")
-    parser.option("--edits", metavar="N", type=amount, text="Edits in one round (default 4).")
-    parser.option("--runs", metavar="N", type=amount, text="Do each eval so many times (default 1).")
+    parser.option("--grader", metavar="SPEC", text="The model that grades (default: the same model).")
+    parser.option("--rounds", metavar="N", type=amount, text="Try this many rounds (default 3).")
+    parser.option("--edits", metavar="N", type=amount, text="The most edits in one round (default 4).")
+    parser.option("--runs", metavar="N", type=amount, text="Run each eval this many times (default 1).")
     parser.option("--write", text="Write the next version instead of proposing it.")
-    parser.option("--dry-run", text="Tell what would be better, and keep nothing.")
+    parser.option("--dry-run", text="Show what would be better; keep nothing.")
     parser.exclude(("--write", "--dry-run"))
-    parser.option("--budget", metavar="TOKENS", type=amount, text="What all of it may cost (default 1,000,000).")
+    parser.option("--budget", metavar="TOKENS", type=amount, text="The most tokens to spend (default 1,000,000).")
 
 
 def run_improve(context: Context, options: Namespace) -> Answer:
@@ -421,12 +423,12 @@ def _render_end(found: Improvement, screen: Screen) -> None:
     if found.stopped:
         screen.say(f"{clean(found.stopped.message)} [{found.stopped.code}]")
     if found.kept and found.kept.proposal is None:
-        screen.say(f"It is written; {clean(found.name)} is at version {clean(found.kept.version)}.")
+        screen.say(f"Written; {clean(found.name)} is now at version {clean(found.kept.version)}.")
     elif found.kept:
-        screen.say(f"It waits as proposal {found.kept.proposal}. {clean(found.kept.cause)}")
+        screen.say(f"Saved as proposal {found.kept.proposal}. {clean(found.kept.cause)}")
         screen.hint(found.kept.hint)
     elif found.improved:
-        screen.hint("Run it without --dry-run to keep it.")
+        screen.hint("Run it again without `--dry-run` to keep it.")
 
 
 def _explain_round(row: Round) -> str:
@@ -442,14 +444,13 @@ _OUTPUT_LINES = 20
 
 def configure_test(parser: Parser) -> None:
     parser.details = (
-        "Tests are what lies in tests/ of the skill: test_*.py, *_test.py, *.sh, and whatever else is executable. Each "
-        "runs in the sandbox on a copy of the skill, without a network, for a minute at most; without a sandbox "
-        "nothing is run. A test passes when it exits with 0; 77 says that it is skipped. Exits with 1 where one fails. "
-        "On a pipe, each test is a line of status, seconds and path, with tabs between them; the last lines of what a "
-        "failed one printed are on standard error."
+        "Runs the tests in the skill's tests/ directory: test_*.py, *_test.py, *.sh and other executables. Each "
+        "test runs in the sandbox on a copy of the skill, without network, for at most a minute; without a sandbox "
+        "nothing runs. Exit code 0 means passed, 77 means skipped. Exits with 1 if a test fails. On a pipe, each "
+        "line has status, seconds and path, separated by tabs; the last output of a failed test is on standard error."
     )
     skill_argument(parser)
-    parser.option("--list", text="Only tell which tests there are.")
+    parser.option("--list", text="Only list the tests.")
 
 
 def run_test(context: Context, options: Namespace) -> Answer:
@@ -480,7 +481,7 @@ def render_test(found: OwnTests, screen: Screen, _options: Namespace) -> None:
     screen.say(f"{plural(len(tests), 'test')}: {passed} passed, {failed} failed, {skipped} skipped.")
     if found.problem:
         screen.say(f"{clean(found.problem.message)} [{found.problem.code}]")
-        screen.hint("--json has all that they printed.")
+        screen.hint("`--json` has their full output.")
 
 
 COMMANDS = {

@@ -55,30 +55,28 @@ class Scanned(NamedTuple):
 
 def configure_scan(parser: Parser) -> None:
     parser.details = (
-        "A path may be a skill's directory, its SKILL.md, any other directory or file, or an archive, which is read "
-        "without being unpacked. Nothing in a package can switch a finding off, and nothing of it is run. Exits with "
-        "1 when a verdict is at or above --fail-on. On a pipe, each finding is a line that editors can jump to."
+        "A path can be a skill's directory, its SKILL.md, any other directory or file, or an archive, which is read "
+        "without unpacking. Nothing in a skill can turn off a finding, and nothing in it runs. Exits with 1 if a "
+        "verdict is at or above --fail-on. On a pipe, each finding is a line that editors can jump to."
     )
     parser.positional("paths", "PATH|NAME", "Skills, by path or by name.", many=True, optional=True)
-    text = (
-        "Scan every skill of the library: its verdict, what the policy does with it, what is new since the last time."
-    )
-    parser.option("--all", text=f"{text} Exits with 1 when a skill is blocked.")
+    text = "Scan every skill in the library: its verdict, the policy's decision, and what is new since the last time."
+    parser.option("--all", text=f"{text} Exits with 1 if a skill is blocked.")
     parser.option("--recursive", text="Scan every directory with a SKILL.md below the paths.")
-    parser.option("--enclosing", text="Scan the skill that each path lies in; for the files of a commit.")
+    parser.option("--enclosing", text="Scan the skill that contains each path, such as the files of a commit.")
     parser.option(
         "--fail-on",
         metavar="V",
         choices=_FAIL_ON,
         default="dangerous",
-        text="Exit with 1 from this verdict on (default dangerous).",
+        text="Exit with 1 at this verdict or worse (default dangerous).",
     )
-    parser.option("--format", metavar="F", choices=_FORMATS, default="text", text="How to answer (default text).")
-    parser.option("--output", metavar="FILE", text="Write the answer in that format to a file.")
+    parser.option("--format", metavar="F", choices=_FORMATS, default="text", text="The output format (default text).")
+    parser.option("--output", metavar="FILE", text="Write the output to a file.")
     parser.option("--baseline", metavar="FILE", text="Leave out the findings that this file accepts.")
-    parser.option("--write-baseline", metavar="FILE", text="Write a file that accepts what is found now.")
-    parser.option("--reason", metavar="R", default="", text="Why, for the entries of --write-baseline.")
-    parser.option("--info", text="Show what is only information, too.")
+    parser.option("--write-baseline", metavar="FILE", text="Write a file that accepts the current findings.")
+    parser.option("--reason", metavar="R", default="", text="The reason, for the entries of --write-baseline.")
+    parser.option("--info", text="Also show informational findings.")
     parser.exclude(("--recursive", "--enclosing"))
 
 
@@ -93,7 +91,7 @@ def run_scan(context: Context, options: Namespace) -> Answer:
         return _audit(context)
     options.info = options.info or options.all
     if options.reason and not options.write_baseline:
-        raise misuse("scan", "--reason is for --write-baseline only.")
+        raise misuse("scan", "`--reason` needs `--write-baseline`.")
     paths = options.paths if options.enclosing else [context.locate(path) for path in options.paths]
     known = _read_baseline(options.baseline)
     with Bar(options) as bar:
@@ -227,10 +225,10 @@ def _render_summary(scanned: Scanned, screen: Screen, options: Namespace) -> Non
     accepted = f", {number} accepted" if number else ""
     screen.say(f"{plural(len(report.results), 'package')}: {counts or 'nothing'}{accepted}.")
     if baseline:
-        for entries, sentence in ((baseline.unused, "is not found any more"), (baseline.expired, "is over")):
+        for entries, sentence in ((baseline.unused, "is no longer found"), (baseline.expired, "has expired")):
             screen.say(*(f"Baseline: {entry.rule} in {entry.skill}/{entry.file} {sentence}." for entry in entries))
         for path in baseline.inside:
-            screen.say(f"The baseline lies in the package {path}: whoever wrote the skill may have written it.")
+            screen.say(f"The baseline is inside the skill {path}, so the skill's author may have written it.")
     if written := scanned.baseline_written:
         screen.say(f"{clean(written.file)} accepts {plural(written.entries, 'finding')}.")
     if (
@@ -252,22 +250,22 @@ _DECISION_ORDER = {"block": 0, "ask": 1, "allow": 2}
 
 
 def configure_log(parser: Parser) -> None:
-    parser.details = "Every decision is recorded, and each record is chained to the one before it by hashes."
+    parser.details = "Every decision is recorded, and hashes chain each record to the previous one."
     parser.positional("name", "NAME", "Only this skill.", optional=True)
-    parser.option("--last", metavar="N", type=amount, text="Only the last records.")
-    parser.option("--verify", text="Prove that the record is whole; exits with 1 when it is not.")
+    parser.option("--last", metavar="N", type=amount, text="Show only the last N records.")
+    parser.option("--verify", text="Verify that the log is intact; exit with 1 if it is not.")
 
 
 def configure_audit(parser: Parser) -> None:
     configure_log(parser)
-    parser.option("--log", text="Show the record of decisions instead.")
+    parser.option("--log", text="Show the log of decisions instead.")
     parser.exclude(("--log", "--verify"))
 
 
 def run_audit(context: Context, options: Namespace) -> Answer:
     if not options.log and (options.name is not None or options.last):
         given = "NAME" if options.name is not None else "--last"
-        raise misuse("audit", f"{given} is for --log only.")
+        raise misuse("audit", f"{given} needs `--log`.")
     return run_log(context, options) if options.log or options.verify else _audit(context)
 
 
@@ -276,7 +274,7 @@ def run_log(context: Context, options: Namespace) -> Answer:
     if not options.verify:
         return Answer(guard.audit_log(options.name or "", options.last), render_log)
     if options.name is not None or options.last:
-        raise misuse("guard log", "--verify stands alone.")
+        raise misuse("guard log", "`--verify` takes no other options.")
     proof = guard.verify_audit()
     return Answer(proof, render_audit_proof, 0 if proof.valid else 1)
 
@@ -311,7 +309,7 @@ def render_audit(report: AuditReport, screen: Screen, _options: Namespace) -> No
     since = f" Since the last audit: {news}." if news else ""
     screen.say(f"{plural(len(results), 'skill')}: {told or 'nothing to decide'}.{since}")
     if report.count_decisions("block"):
-        screen.hint("`whet guard policy override NAME --reason R` lets one in as it is now.")
+        screen.hint("`whet guard policy override NAME --reason R` allows one in its current state.")
 
 
 _DECISION_WORDS = (("block", "blocked"), ("ask", "for you to decide"), ("allow", "allowed"))
@@ -337,7 +335,7 @@ def render_log(log: AuditLog, screen: Screen, _options: Namespace) -> None:
 
 
 def render_audit_proof(proof: AuditProof, screen: Screen, _options: Namespace) -> None:
-    hint = "Somebody or something changed it. Restore Whet's state directory from a copy."
+    hint = "Somebody or something changed it. Restore Whet's state directory from a backup."
     empty = "" if proof.records else "Nothing has been decided yet."
     count = plural(proof.records, "record")
     render_proof(proof.problems, screen, "record", count, head=proof.head, hint=hint, empty=empty)
@@ -349,16 +347,16 @@ _VERDICT_COLUMNS = ("safe", "caution", "dangerous")
 
 def configure_policy(parser: Parser) -> None:
     parser.details = (
-        "The table says what is done with a skill, by how far its origin is trusted and what a scan finds. Change it "
-        'under [policy] in config.toml, such as policy.community.caution = "ask"; a project\'s .whet.toml can only '
-        "make it stricter. An override lets one skill in exactly as it is now; it needs a reason, is recorded, and "
-        "ends when the skill changes."
+        "The table says what Whet does with a skill, by the trust in its source and the verdict of the scan. Change "
+        "it under [policy] in config.toml, such as policy.community.caution = 'ask'; a project's .whet.toml can only "
+        "make it stricter. An override allows one skill in exactly its current state; it needs a reason, is "
+        "recorded, and ends when the skill changes."
     )
     parser.positional("action", "ACTION", "What to do.", choices=_POLICY_ACTIONS)
     parser.positional("name", "NAME", "The skill.", optional=True)
-    parser.option("--trust", metavar="T", default="", text="With explain: a row of the table.")
+    parser.option("--trust", metavar="T", default="", text="With explain: a trust level of the table.")
     parser.option("--verdict", metavar="V", default="", text="With explain: safe, caution or dangerous.")
-    parser.option("--reason", metavar="R", default="", text="With override and revoke: why; the record keeps it.")
+    parser.option("--reason", metavar="R", default="", text="With override and revoke: the reason, for the record.")
 
 
 def run_policy(context: Context, options: Namespace) -> Answer:
@@ -379,11 +377,11 @@ def _check_policy(options: Namespace) -> None:
     action, message = options.action, ""
     cell = bool(options.trust or options.verdict)
     if action == "show" and options.name is not None:
-        message = f"{options.name!r} is one argument too many."
+        message = f"{options.name!r} is an unexpected argument."
     elif action != "explain" and cell:
-        message = "--trust and --verdict are for explain only."
+        message = "`--trust` and `--verdict` need explain."
     elif action == "explain" and (options.name is not None) == cell:
-        message = "Give the NAME of a skill, or --trust and --verdict."
+        message = "Pass the NAME of a skill, or `--trust` and `--verdict`."
     elif action == "explain" and cell and not (options.trust and options.verdict):
         message = "--trust and --verdict go together."
     elif action in ("override", "revoke") and options.name is None:
@@ -406,7 +404,7 @@ def render_policy(policy: PolicyView, screen: Screen, _options: Namespace) -> No
             cells.append(f"{cell.action}{mark}")
         rows.append((trust, *cells))
     screen.grid(("TRUST", "SAFE", "CAUTION", "DANGEROUS"), rows)
-    source = f"changed by {' and '.join(notes)}" if notes else "as Whet comes"
+    source = f"changed by {' and '.join(notes)}" if notes else "the default"
     screen.say(f"The policy is {source}.")
 
 
@@ -421,16 +419,16 @@ def render_explanation(found: Explanation, screen: Screen, options: Namespace) -
     else:
         screen.line(f"{painted}: {clean(decision.reason)}")
     if skill and options.action == "override":
-        screen.say(f"{skill.card.full_name} is let in as it is now; when it changes, that is over.")
+        screen.say(f"{skill.card.full_name} is allowed in its current state; the override ends when it changes.")
     elif skill and options.action == "revoke":
-        over = f"The override of {skill.card.full_name} is over."
+        over = f"The override for {skill.card.full_name} is removed."
         screen.say(over if found.changed else "There was no override.")
 
 
 def configure_rules(parser: Parser) -> None:
     parser.details = (
-        "The message of a finding ends in the ID of its rule; docs/rules.md has all of them with examples. On a pipe, "
-        "each rule is a line of ID, severity and title, with tabs between them."
+        "The message of a finding ends in the ID of its rule; docs/rules.md lists all of them with examples. On a "
+        "pipe, each line has ID, severity and title, separated by tabs."
     )
     parser.positional("rule", "ID", "Explain this rule.", optional=True)
     parser.option("--category", metavar="C", choices=tuple(CATEGORIES), text="Only the rules of this category.")
@@ -480,21 +478,20 @@ _LONGEST_INPUT = 1024 * 1024
 
 def configure_permits(parser: Parser) -> None:
     parser.details = (
-        "The skill's allowed-tools are taken as a restriction: what they do not cover is denied, and so is every "
-        "command of which nobody can be sure what it runs. A skill that declares no tools gets ask. Exits with 0 for "
-        "allow, 1 for ask and 3 for deny. Paths are judged from the working directory, or from --project, and links "
-        "are not resolved."
+        "Treats the skill's allowed-tools as a restriction: anything they do not cover is denied, and so is any "
+        "command whose effect is unclear. A skill that declares no tools gets ask. Exits with 0 for allow, 1 for "
+        "ask and 3 for deny. Paths are relative to the working directory, or to --project; links are not resolved."
     )
-    parser.option("--skill", metavar="NAME", text="The skill whose allowed-tools count.")
-    parser.option("--grants", metavar="G", text="Take these allowed-tools instead of a skill's.")
-    parser.option("--tool", metavar="T", text="The tool, as its client calls it.")
+    parser.option("--skill", metavar="NAME", text="The skill whose allowed-tools apply.")
+    parser.option("--grants", metavar="G", text="Use these allowed-tools instead of a skill's.")
+    parser.option("--tool", metavar="T", text="The tool's name in its client.")
     parser.option("--input", metavar="JSON", text="The input of the tool; - is standard input.")
 
 
 def run_permits(context: Context, options: Namespace) -> Answer:
     require(options, "guard permits", "tool", "input")
     if (options.skill is None) == (options.grants is None):
-        raise misuse("guard permits", "Give --skill or --grants, one of them.")
+        raise misuse("guard permits", "Use either `--skill` or `--grants`.")
     given = _read_input(options.input)
     if options.grants is None:
         found = context.library.guard.permits(options.skill, options.tool, given)
@@ -513,13 +510,13 @@ def _read_input(text: str) -> Any:
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         if len({key for key, _ in pairs}) < len(pairs):
-            raise ValueError("a key is there twice")
+            raise ValueError("a key appears twice")
         return dict(pairs)
 
     if text == STDIN:
         data = sys.stdin.buffer.read(_LONGEST_INPUT + 1) if sys.stdin else b""
         if len(data) > _LONGEST_INPUT:
-            hint = "Give only the input of the tool call."
+            hint = "Pass only the input of the tool call."
             raise UsageError("bad-tool-input", f"The input has more than {_LONGEST_INPUT:,} bytes.", hint=hint)
         text = data.decode("utf-8", "surrogateescape")
     try:
@@ -527,9 +524,7 @@ def _read_input(text: str) -> Any:
     except (ValueError, RecursionError) as error:
         what = str(error).partition(":")[0].rstrip(".") or "it is nested too deeply"
         hint = 'Write it as {"command": "git status"}, with every key once.'
-        raise UsageError(
-            "bad-tool-input", f"The input of the tool is not JSON that can be used: {what}.", hint=hint
-        ) from error
+        raise UsageError("bad-tool-input", f"The tool input is not usable JSON: {what}.", hint=hint) from error
 
 
 def render_permission(found: Permission, screen: Screen, _options: Namespace) -> None:

@@ -32,24 +32,30 @@ if TYPE_CHECKING:
 
 def configure_history(parser: Parser) -> None:
     parser.details = (
-        "Oldest first; a skill that is gone still has its history. On a pipe, each entry is a line of number, time, "
-        "who, what, skill (with NAME: version) and reason, with tabs between them."
+        "Oldest first; a removed skill keeps its history. On a pipe, each line has number, time, actor, action, "
+        "skill (with NAME: version) and reason, separated by tabs."
     )
     parser.positional("name", "NAME", "Only this skill.", optional=True)
-    parser.option("--last", metavar="N", type=amount, text="Only the last entries.")
-    parser.option("--lost", text="List stored contents that no entry names; `whet undo NAME` brings one back.")
-    parser.option("--export", text="Print the whole history of NAME as JSON, with every content it had.")
+    parser.option("--last", metavar="N", type=amount, text="Show only the last N entries.")
+    parser.option("--lost", text="List stored contents that no entry refers to; `whet undo NAME` restores one.")
+    parser.option("--export", text="Print the full history of NAME as JSON, with all content.")
 
 
 def run_history(context: Context, options: Namespace) -> Answer:
     history = context.library.edit.history
     if options.lost:
         if options.export or options.name or options.last:
-            raise misuse("history", "--lost stands alone.")
+            raise misuse("history", "`--lost` takes no other options.")
         return Answer(history.lost(), render_lost)
     if not options.export:
         return Answer(history.entries(options.name, options.last), render_history)
-    problem = "NAME is missing." if options.name is None else "--last is not for --export." if options.last else ""
+    problem = (
+        "NAME is missing."
+        if options.name is None
+        else ("`--last` does not work with `--export`.")
+        if options.last
+        else ""
+    )
     if problem:
         raise misuse("history", problem)
     return Answer(history.export(options.name), render_export)
@@ -86,13 +92,13 @@ def render_lost(found: LostContents, screen: Screen, _options: Namespace) -> Non
         (format_time(screen, content.time), content.name, str(content.files), content.digest)
         for content in found.contents
     ]
-    screen.grid(("WHEN", "SKILL", "FILES", "DIGEST"), rows, "Every stored content is named by an entry.")
+    screen.grid(("WHEN", "SKILL", "FILES", "DIGEST"), rows, "Every stored content belongs to an entry.")
 
 
 def configure_diff(parser: Parser) -> None:
     parser.details = (
-        "Without A, from the version before the present one; without B, to what is there now. Versions are counted by "
-        "the history (`whet history NAME`). Control characters are printed as escapes; with --json the text is exact."
+        "A defaults to the previous version, B to the current state. `whet history NAME` lists the version numbers. "
+        "Control characters are escaped; --json prints the exact text."
     )
     parser.positional("name", "NAME", "The skill.")
     parser.positional("one", "A", "From this version.", optional=True)
@@ -109,25 +115,25 @@ def render_diff(difference: Difference, screen: Screen, _options: Namespace) -> 
     if fold_diff(screen, difference.text):
         screen.hint("-v shows the long ones in full.")
     if not difference.text:
-        screen.say("There is no difference.")
+        screen.say("The versions are the same.")
 
 
 def configure_rollback(parser: Parser) -> None:
-    parser.positional("name", "NAME", "The skill; also one that is gone.")
-    parser.option("--to", metavar="V", type=amount, text="To this version (default: the one before the present).")
+    parser.positional("name", "NAME", "The skill; it may be removed already.")
+    parser.option("--to", metavar="V", type=amount, text="To this version (default: the previous one).")
     reason_option(parser)
 
 
 def configure_undo(parser: Parser) -> None:
     parser.details = (
-        "Without an argument, the last change is taken back; run it again to take back the one before. With NAME, it "
-        "is the last change to that skill, which also brings back a skill that was removed. What was changed since "
-        "stays, unless it is about the same files.\n\n"
-        "An undo is a change like any other: `whet undo ID` with its number takes it back."
+        "Without an argument, undoes the last change; run it again to undo the one before. With NAME, undoes the "
+        "last change to that skill, which also restores a removed skill. Later changes stay, unless they touch the "
+        "same files.\n\n"
+        "An undo is a change like any other: `whet undo ID` with its number redoes the change."
     )
     text = "The number of a change (`whet history` shows it), the id of a run, or the name of a skill."
     parser.positional("id", "ID|NAME", text, optional=True)
-    text = "Take the skill NAME back to this version (`whet history NAME` shows them)."
+    text = "Return the skill NAME to this version (`whet history NAME` lists them)."
     parser.option("--to", metavar="V", type=amount, text=text)
     reason_option(parser)
 
@@ -188,8 +194,8 @@ def _go_back(context: Context, options: Namespace, name: str) -> Answer:
 
 def configure_verify_history(parser: Parser) -> None:
     parser.details = (
-        "Every entry is bound to the one before it, and every content is kept under its digest. Prints the digest that "
-        "the whole history amounts to. Exits with 1 when something does not fit."
+        "Every entry is linked to the previous one by a hash, and every content is stored under its digest. Prints "
+        "the digest of the whole history. Exits with 1 if something does not match."
     )
 
 
@@ -201,16 +207,16 @@ def run_verify_history(context: Context, _options: Namespace) -> Answer:
 def render_verify_history(proof: Proof, screen: Screen, _options: Namespace) -> None:
     """The digest, or every problem in a line."""
     count = "1 entry" if proof.entries == 1 else f"{proof.entries:,} entries"
-    hint = "`whet doctor --repair` takes back what can be restored; skills themselves are not affected."
+    hint = "`whet doctor --repair` restores what it can; your skills are not affected."
     empty = "" if proof.entries else "The history has no entries yet."
     render_proof(proof.problems, screen, "history", count, head=proof.lineage, hint=hint, empty=empty)
 
 
 def configure_backup(parser: Parser) -> None:
     parser.details = (
-        "The file holds the history with every content, decisions, settings and your own skills. It can be written "
-        "while agents work, and is read back before it gets its name. `whet history restore FILE` puts it back. Keep "
-        "it as private as the skills themselves."
+        "The file contains the full history, decisions, settings and your own skills. You can write it while agents "
+        "work; Whet verifies it before it is complete. `whet history restore FILE` restores it. Keep it as private "
+        "as the skills themselves."
     )
     parser.positional("file", "FILE", "The file to write; it must not exist.")
 
@@ -219,7 +225,7 @@ def render_backup(made: Backup, screen: Screen, _options: Namespace) -> None:
     screen.line(clean(made.path))
     screen.say(
         f"{plural(len(made.skills), 'skill')}, {plural(made.entries, 'entry')} of the history, {made.size:,} bytes. "
-        "`whet history restore FILE` puts it back."
+        "`whet history restore FILE` restores it."
     )
     screen.say(*made.left_out)
 

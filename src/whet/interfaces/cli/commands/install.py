@@ -27,14 +27,14 @@ def configure_install(parser: Parser) -> None:
         "SOURCE is owner/repo[/path][@ref] on GitHub, any git address, a directory or archive (./...), the address of "
         "a SKILL.md, an archive or a site with a skill index, clawhub:owner/slug, hub:ADDRESS, marketplace:SOURCE, or "
         "tap:skill.\n\n"
-        "Everything is fetched, checked and scanned before anything is written; then all of it is placed in one step "
-        "and recorded in the lock.\n\n"
-        "Without SOURCE, everything the lock names and that is not there is brought back exactly as it was installed, "
-        "from this machine's history or from its source at the recorded revision."
+        "Whet fetches, checks and scans everything before it writes anything; then it installs all of it in one "
+        "step and records it in the lock.\n\n"
+        "Without SOURCE, restores everything in the lock that is missing, exactly as it was installed, from this "
+        "machine's history or from its source at the recorded revision."
     )
     parser.positional("sources", "SOURCE", "Where the skills come from.", many=True, optional=True)
-    parser.option("--skill", metavar="S", action="append", default=[], text="This skill of it; may be given again.")
-    parser.option("--all", text="All skills it has.")
+    parser.option("--skill", metavar="S", action="append", default=[], text="Only this skill; can be repeated.")
+    parser.option("--all", text="Every skill in the source.")
     parser.exclude(("--skill", "--all"))
     plan_options(parser)
 
@@ -47,22 +47,19 @@ def run_install(context: Context, options: Namespace) -> Answer:
 
     if not options.sources and (options.skill or options.all):
         raise misuse("install", "SOURCE is missing.")
-    empty = "The lock names nothing; `whet install SOURCE` installs something."
+    empty = "The lock is empty. `whet install SOURCE` installs a skill."
     return run_plan(context, options, plan, "Install" if options.sources else "Restore", empty)
 
 
 def configure_update(parser: Parser) -> None:
     parser.details = (
-        "A skill is asked for at the source it was installed from, and nowhere else, and compared by content. Where "
-        "you edited it, your edits are merged with what changed; where both changed the same lines, the skill stays as "
-        "it is and both sides are shown."
+        "Whet looks only at the source each skill was installed from, and compares content. Your edits are merged "
+        "with the changes; if both changed the same lines, the skill stays as it is and Whet shows both sides."
     )
     names_argument(parser)
-    text = (
-        "Only tell what is newer at its source. Exits with 1 when something is, with 4 when a source does not answer."
-    )
+    text = "Only show what is outdated. Exits with 1 if something is, with 4 if a source does not answer."
     parser.option("--check", text=text)
-    text = "Where edits clash, keep your lines (ours) or take the source's (theirs)."
+    text = "On conflicts, keep your lines (ours) or take the source's (theirs)."
     parser.option("--prefer", metavar="SIDE", default="", choices=("ours", "theirs"), text=text)
     plan_options(parser)
 
@@ -74,11 +71,11 @@ def configure_uninstall(parser: Parser) -> None:
 
 def configure_adopt(parser: Parser) -> None:
     parser.details = (
-        "Where another tool installed a skill (skills-lock.json, .skill-lock.json, .clawhub/lock.json, gh), its source "
-        "is taken over. No file of a skill is changed."
+        "If another tool installed a skill (skills-lock.json, .skill-lock.json, .clawhub/lock.json, gh), Whet takes "
+        "its source from there. No skill is changed."
     )
-    names_argument(parser, "all that are not installed")
-    parser.option("--from", metavar="SOURCE", dest="source", default="", text="Where one skill comes from.")
+    names_argument(parser, "every skill that is not installed")
+    parser.option("--from", metavar="SOURCE", dest="source", default="", text="The source of one skill.")
     plan_options(parser, override=False)
 
 
@@ -110,8 +107,8 @@ def render_outdated(answer: Outdated, screen: Screen, options: Namespace) -> Non
     screen.say(f"{', '.join(counts)}." if answer.skills else "Nothing is installed.")
     if followed := sum(skill.outdated and not skill.pinned for skill in answer.skills):
         update = "whet update --here" if options.here else "whet update"
-        pinned = ", except what is pinned" if followed < answer.outdated else ""
-        screen.hint(f"`{update}` brings them in{pinned}; `{update} --dry-run` shows what would change.")
+        pinned = ", except pinned skills" if followed < answer.outdated else ""
+        screen.hint(f"`{update}` updates them{pinned}; `{update} --dry-run` shows what would change.")
 
 
 def _outdated_row(skill: CheckedSkill) -> tuple[str, ...]:
@@ -126,7 +123,7 @@ _VERIFY_STYLES: dict[str, Style] = {"ok": "green", "edited": "yellow", "missing"
 
 
 def configure_verify(parser: Parser) -> None:
-    parser.details = "Compares every file with the lock and exits with 1 when something differs. Asks nobody."
+    parser.details = "Compares every file with the lock; exits with 1 if something differs. Works offline."
     names_argument(parser)
     here_option(parser)
 
@@ -152,11 +149,11 @@ def render_verify(answer: Verification, screen: Screen, options: Namespace) -> N
     else:
         screen.say(f"{len(wrong)} of {count} not as installed." if wrong else f"{count} as installed.")
     if any(skill.status == "missing" for skill in wrong):
-        screen.hint(f"`whet install{here}` brings back what is missing.")
+        screen.hint(f"`whet install{here}` restores what is missing.")
     if answer.unmanaged:
         others = plural(len(answer.unmanaged), "skill")
         verb, them = ("is", "it") if len(answer.unmanaged) == 1 else ("are", "them")
-        screen.hint(f"{others} here {verb} not in the lock; `whet sources adopt{here}` takes charge of {them}.")
+        screen.hint(f"{others} here {verb} not in the lock; `whet sources adopt{here}` starts managing {them}.")
 
 
 def render_why(origin: Origin, screen: Screen, _options: Namespace) -> None:
@@ -171,17 +168,17 @@ def render_why(origin: Origin, screen: Screen, _options: Namespace) -> None:
         screen.line(f"  since     {entry.installed}, last updated {entry.updated}")
         screen.line(f"  trust     {entry.trust}, {entry.verdict} when it was scanned")
         if installed.edited:
-            screen.line("  edited    it is not what was installed any more; `whet sources verify` shows the files")
+            screen.line("  edited    it has changed since it was installed; `whet sources verify` shows the files")
         if entry.pinned:
             reason = "" if entry.pinned == "yes" else f": {entry.pinned}"
-            screen.line(f"  pinned    updates leave it alone{clean(reason)}")
+            screen.line(f"  pinned    updates skip it{clean(reason)}")
     elif origin.history:
         made = origin.history[0]
         screen.line(f"  made      {made.action} by {clean(made.actor)} on {iso(made.time)}")
     elif origin.scope == "bundled":
         screen.line("  from      Whet itself")
     else:
-        screen.line("  from      nobody knows: it lies there, and Whet has not changed it")
+        screen.line("  from      unknown: Whet did not install or change it")
     if decision := origin.decision:
         screen.line(f"  decision  {decision.decision} on {iso(decision.time)}: {clean(decision.reason)}")
 

@@ -44,29 +44,30 @@ def read_stdin_session(context: Context) -> Transcript:
 
 def configure_learn(parser: Parser) -> None:
     parser.details = (
-        "Without SESSION, all sessions that wait are looked at, the newest first, within the day's allowance. A "
-        "session is worth it when it took five tool calls or more, when an error was got over, or when you put it "
-        "right; what was easy, bad luck, unresolved or secret is left. What is learned waits as a proposal: "
-        "`whet proposals list` shows it, `whet proposals approve` does it. Where a model is named, here or in the "
-        "settings, it words what is learned; nothing needs one. On a pipe, each session is a line of session, verdict, "
-        "skill, proposal and reason, with tabs between them.\n\n"
-        "When a client is connected, this happens by itself as far as the setting `learn` says; --waiting does the "
-        "same by hand, or at the hand of a timer."
+        "Without SESSION, looks at all waiting sessions, newest first, within the daily limit. A session is worth "
+        "learning from if it took five or more tool calls, overcame an error, or you corrected it; easy, unlucky, "
+        "unresolved or secret sessions are skipped. Results wait as proposals: `whet proposals list` shows them, "
+        "`whet proposals approve` applies them. A model, from --model or the settings, can word them; none is "
+        "needed. On a pipe, each line has session, verdict, skill, proposal and reason, separated by tabs.\n\n"
+        "With a connected client this happens automatically, as the setting `learn` allows; --waiting does the same "
+        "from a terminal or a timer."
     )
     parser.positional("sessions", "SESSION", "CLIENT:ID, or the FILE of a transcript.", many=True, optional=True)
-    parser.option("--write", text="Write skills instead of proposing them; what you wrote yourself is only proposed.")
-    parser.option("--model", metavar="SPEC", text="Have this model word it, such as openai:gpt-5.")
-    parser.option("--no-model", text="Ask no model, whatever the settings say.")
-    parser.option("--dry-run", text="Tell what would be learned, and change nothing.")
-    parser.option("--limit", metavar="N", type=amount, text="Look at no more sessions than this.")
-    parser.option("--waiting", text="Learn from what waits as the setting `learn` says, and tell only how much it was.")
+    parser.option(
+        "--write", text="Write skills instead of proposing them; changes to your own skills are still proposed."
+    )
+    parser.option("--model", metavar="SPEC", text="Let this model word the result, such as openai:gpt-5.")
+    parser.option("--no-model", text="Use no model, whatever the settings say.")
+    parser.option("--dry-run", text="Show what would be learned; change nothing.")
+    parser.option("--limit", metavar="N", type=amount, text="Look at no more than N sessions.")
+    parser.option("--waiting", text="Learn from waiting sessions as the setting `learn` says, and print only a count.")
     parser.exclude(("--write", "--dry-run"), ("--model", "--no-model"))
 
 
 def run_learn(context: Context, options: Namespace) -> Answer:
     others = options.sessions or options.write or options.dry_run or options.limit or options.model or options.no_model
     if options.waiting and others:
-        raise misuse("learn sessions", "Give --waiting or anything else, not both.")
+        raise misuse("learn sessions", "`--waiting` takes no other options.")
     if options.waiting:
         return Answer(_learn_waiting(context), render_waiting, key="learned_from")
     answer = context.library.learning.learn(
@@ -119,39 +120,41 @@ def render_learn(lessons: Lessons, screen: Screen, options: Namespace) -> None:
         screen.say(*(f"{clean(report.session or '')}: {clean(text)}" for text in report.warnings or ()))
     screen.say(*lessons.warnings)
     if not rows and not lessons.left:
-        screen.say("No session waits.")
+        screen.say("No session is waiting.")
         return
     done = "would be captured" if options.dry_run else "captured"
     screen.say(f"{plural(len(rows), 'session')} looked at, {lessons.captured} {done}.")
     if lessons.stopped:
         screen.say(f"{plural(lessons.left, 'session')} left. {clean(lessons.stopped_why)}")
     if any(report.staged for report in lessons.sessions):
-        screen.hint("`whet proposals list` shows what is proposed; `whet proposals approve ID` does it.")
+        screen.hint("`whet proposals list` shows the proposals; `whet proposals approve ID` applies one.")
 
 
 def configure_distill(parser: Parser) -> None:
     parser.details = (
-        "FILE is a session of Claude Code, Codex or Hermes, a list of messages of OpenAI or Anthropic, or Markdown; - "
-        "is standard input. At a terminal, four rounds ask for name, triggers, tools and where it runs, each with a "
-        "proposed answer; without FILE, the sessions that wait are offered. Otherwise, and with --yes, what is not "
-        "given is as proposed. A skill for the same job gets the next version; there is never a second one. Where a "
-        "model is named, here or in the settings, what is known of the session is sent to it, secrets hidden, and it "
-        "words the proposals; without one, nothing is sent."
+        "FILE is a session of Claude Code, Codex or Hermes, a list of messages of OpenAI or Anthropic, or Markdown; "
+        "- is standard input. On a terminal, four rounds ask for name, triggers, tools and where the skill runs, "
+        "each with a proposed answer; without FILE, you choose from the waiting sessions. Otherwise, and with "
+        "--yes, Whet uses the proposed answers. An existing skill for the same job gets a new version, never a "
+        "duplicate. With a model, from --model or the settings, a summary of the session is sent to it with secrets "
+        "hidden, and it words the proposals; without one, nothing is sent."
     )
     parser.positional("file", "FILE", "The transcript.", optional=True)
-    parser.option("--yes", text="Do not ask: what is not given is as proposed.")
-    parser.option("--name", metavar="N", text="Call the skill so.")
+    parser.option("--yes", text="Do not ask; accept the proposed answers.")
+    parser.option("--name", metavar="N", text="The skill's name.")
     parser.option("--goal", metavar="TEXT", text="What the skill does, in a sentence.")
-    parser.option("--description", metavar="D", text="The whole description: what it does and when to use it.")
-    several = "may be given more than once."
-    parser.option("--trigger", metavar="W", action="append", text=f"A word or phrase that calls for it; {several}")
-    parser.option("--allow", metavar="G", action="append", text=f"A tool to allow, as Bash(git commit:*); {several}")
-    parser.option("--no-tools", text="Allow no tool.")
-    parser.option("--fork", text="Run it apart from the conversation.")
+    parser.option("--description", metavar="D", text="The full description: what the skill does and when to use it.")
+    several = "can be repeated."
+    parser.option("--trigger", metavar="W", action="append", text=f"A word or phrase that triggers it; {several}")
+    parser.option(
+        "--allow", metavar="G", action="append", text=f"A tool to allow, such as Bash(git commit:*); {several}"
+    )
+    parser.option("--no-tools", text="Allow no tools.")
+    parser.option("--fork", text="Run it separately from the conversation.")
     parser.option("--inline", text="Run it in the conversation.")
     parser.option("--model", metavar="M", text="Let this model word the proposals, such as openai:gpt-5.")
-    parser.option("--no-model", text="Ask no model, whatever the settings say.")
-    parser.option("--resume", text="Go on with the rounds that were interrupted last, or with those for FILE.")
+    parser.option("--no-model", text="Use no model, whatever the settings say.")
+    parser.option("--resume", text="Continue the last interrupted rounds, or those for FILE.")
     parser.option("--dry-run", text="Write nothing; show what would be written.")
     parser.exclude(("--fork", "--inline"), ("--allow", "--no-tools"), ("--model", "--no-model"))
     parser.exclude(("--resume", "--model"), ("--resume", "--no-model"))
@@ -184,7 +187,7 @@ def _read_answers(options: Namespace) -> dict[str, object]:
     """The answers that the options are. Raises UsageError for one that is empty."""
     for name in ("name", "goal", "description"):
         if (text := getattr(options, name)) is not None and not text.strip():
-            raise UsageError("usage", f"--{name} is empty.", hint="Leave it out to have it proposed.")
+            raise UsageError("usage", f"--{name} is empty.", hint="Leave it out to get a proposal.")
     answers = {
         "name": options.name,
         "goal": options.goal,
@@ -241,11 +244,11 @@ def render_distill(made: Distilled, screen: Screen, _options: Namespace) -> None
         created, improved = f"Created {name}, version {version}.", f"Improved {name} to version {version}."
         render_change(made.changes._replace(notes=made.warnings), screen, created if made.created else improved)
     if model := made.model:
-        refused = f"; {plural(len(model.refused), 'thing')} it said did not hold" if model.refused else ""
-        screen.say(f"{model.name} helped with the words, for {model.tokens:,} tokens{refused}.")
+        refused = f"; {plural(len(model.refused), 'answer')} rejected" if model.refused else ""
+        screen.say(f"{model.name} worded the proposals, for {model.tokens:,} tokens{refused}.")
     if found := sum(finding.severity != "info" for finding in made.findings):
         where = "--json" if made.changes is None else f"`whet skill validate {name}`"
-        screen.say(f"The linter has {plural(found, 'remark')}; {where} shows them.")
+        screen.say(f"There are {plural(found, 'remark')}; {where} shows them.")
     screen.say(*(note.message for note in made.report or ()))
 
 
@@ -258,9 +261,9 @@ _CALL_ARGUMENTS = ("command", "path", "query", "url", "skill")
 def configure_transcript(parser: Parser) -> None:
     parser.details = (
         "FILE is a session of Claude Code, Codex or Hermes, messages of OpenAI or Anthropic, Markdown, or a recording "
-        "of Whet; - is standard input. Secrets are hidden, and nothing is written. A line is an event: what it is, the "
-        "tool, and what was said, called or answered. --facts shows what `whet distill` and `whet learn sessions` make "
-        "of it instead. On a pipe, tabs stand between them."
+        "of Whet; - is standard input. Secrets are hidden, and nothing is written. Each line is an event: its kind, "
+        "the tool, and what was said, called or answered. --facts shows instead what `whet distill` and `whet learn "
+        "sessions` take from it. On a pipe, fields are separated by tabs."
     )
     parser.positional("file", "FILE", "The session.")
     parser.option("--facts", text="Show goal, inputs, steps, dead ends, corrections and tools instead.")
@@ -284,7 +287,7 @@ def render_transcript(read: SessionRead, screen: Screen, _options: Namespace) ->
     where = " ".join(filter(None, (clean(transcript.client), "session", clean(transcript.session))))
     calls = sum(event.kind == "call" for event in events)
     failed = sum(event.failed for event in events)
-    screen.say(f"{where}: {plural(len(events), 'event')}, {plural(calls, 'call')} of tools, {failed} failed.")
+    screen.say(f"{where}: {plural(len(events), 'event')}, {plural(calls, 'call')} to tools, {failed} failed.")
     screen.say(*(f"{note.message} [{note.code}]" for note in transcript.report))
 
 
@@ -313,11 +316,11 @@ def _fact_rows(facts: Facts) -> Iterator[tuple[str, str, str]]:
 
 def configure_curate(parser: Parser) -> None:
     parser.details = (
-        "Without --apply nothing changes. Only skills that an agent created are touched, never pinned, new or "
-        "referenced ones; archived skills can be restored, and `whet undo RUN` takes a whole run back."
+        "Without --apply nothing changes. Only skills that an agent created are affected, never pinned, new or "
+        "referenced ones. Archived skills can be restored, and `whet undo RUN` undoes a whole run."
     )
-    parser.option("--apply", text="Do what the plan says.")
-    parser.option("--if-due", text="Do it only if a week has gone by since the last run; for schedules.")
+    parser.option("--apply", text="Carry out the plan.")
+    parser.option("--if-due", text="Carry it out only if the last run was a week ago; for schedules.")
     parser.exclude(("--apply", "--if-due"))
 
 
@@ -332,9 +335,9 @@ def render_curate(curation: Curation, screen: Screen, _options: Namespace) -> No
         return
     screen.say(f"Archived {plural(len(curation.entries), 'skill')}.")
     if curation.run:
-        screen.hint(f"`whet undo {curation.run}` takes it back.")
+        screen.hint(f"`whet undo {curation.run}` undoes it.")
     if curation.proposals:
-        screen.hint("`whet proposals list` shows what it proposes to merge.")
+        screen.hint("`whet proposals list` shows the proposed merges.")
 
 
 COMMANDS = {

@@ -36,37 +36,36 @@ _FAINT = 0.05
 
 def configure_find(parser: Parser) -> None:
     parser.details = (
-        "Looks at names, triggers, descriptions and bodies. FIT is how probable it is that the skill is the right one "
-        "for the message, WHY what speaks for it; skills that the message names (/name, $name) come first, and what "
-        "fits by less than 5 % is shown only where nothing else is there. On a pipe, each skill is a line of name, fit "
-        "from 0 to 1 and why, with tabs between them; --json has every skill that something speaks for.\n\n"
-        "--decide tells whether one of them would come up by itself. must: the skill should be loaded. may: it should "
-        "be offered to the model, which decides. none: nothing should come up. Skills that only a person may invoke "
-        "come up when the message names them. On a pipe, the decision is a line of must, may or none, name, confidence "
-        "from 0 to 1 and evidence; every further line is another skill that may come up, and one that begins with "
-        "`about` is the skill that --skill names.\n\n"
+        "Looks at names, triggers, descriptions and instructions. FIT is the probability that the skill is the right "
+        "one for the message, and WHY gives the evidence. Skills that the message names (/name, $name) come first; a "
+        "fit below 5 % is shown only if there is nothing better. On a pipe, each line has name, fit from 0 to 1 and "
+        "evidence, separated by tabs; --json lists every skill with any evidence.\n\n"
+        "--decide says whether a skill should trigger automatically. must: load the skill. may: offer it to the model, "
+        "which decides. none: do nothing. Skills that only a person may invoke trigger when the message names them. On "
+        "a pipe, the first line has the decision, name, confidence from 0 to 1 and evidence; each further line is "
+        "another skill that may fit, and a line that starts with `about` is the skill from --skill.\n\n"
         "--everywhere adds skills that you can install.\n\n"
-        "`whet learn feedback` tells when an answer was right or wrong; `whet learn eval triggers` measures many "
+        "Use `whet learn feedback` to report right and wrong answers, and `whet learn eval triggers` to measure many "
         "messages at once."
     )
     message_argument(parser)
-    parser.option("-k", metavar="N", type=amount, text="At most this many (default 5).")
+    parser.option("-k", metavar="N", type=amount, text="Show at most N (default 5).")
     parser.option(
-        "--everywhere", text="Also look at the named sources (`whet sources list`), for skills you do not have."
+        "--everywhere", text="Also search the named sources (`whet sources list`) for skills you do not have."
     )
-    parser.option("--decide", text="Tell whether a skill should come up for the message.")
-    text = "With --decide: why this skill comes up, or why it does not."
+    parser.option("--decide", text="Decide whether a skill should trigger for the message.")
+    text = "With --decide: explain why this skill triggers or not."
     parser.option("--skill", metavar="NAME", text=text)
-    text = "With --decide: a file that is in play; skills for other files stay away. May be given more than once."
+    text = "With --decide: a file being worked on; skills for other files are left out. Can be repeated."
     parser.option("--file", metavar="PATH", action="append", default=[], text=text)
     parser.exclude(("--everywhere", "--decide"))
 
 
 def run_find(context: Context, options: Namespace) -> Answer:
     if not options.decide and (options.skill or options.file):
-        raise misuse("find", f"{'--skill' if options.skill else '--file'} goes with --decide.")
+        raise misuse("find", f"{'--skill' if options.skill else '--file'} needs `--decide`.")
     if options.decide and options.k:
-        raise misuse("find", "-k does not go with --decide.")
+        raise misuse("find", "`-k` does not work with `--decide`.")
     message = read_message(options.message)
     with progress(context, options) as library:
         if options.everywhere:
@@ -114,7 +113,7 @@ def render_find(matches: Matches, screen: Screen, _options: Namespace) -> None:
         (
             match.name,
             percent(match.fit) if screen.tty else f"{match.fit:.4f}",
-            "; ".join(("only when asked for", *match.why) if match.explicit else match.why),
+            "; ".join(("only on request", *match.why) if match.explicit else match.why),
         )
         for match in shown
     ]
@@ -128,7 +127,8 @@ def render_find(matches: Matches, screen: Screen, _options: Namespace) -> None:
     elif shown[0].fit < _FAINT:
         screen.say("No skill fits well.")
         screen.hint(
-            "`whet list` shows every skill, `whet find --everywhere` looks for others, `whet learn feedback` teaches."
+            "`whet list` shows every skill, `whet find --everywhere` looks for others, `whet learn feedback` "
+            "improves matching."
         )
     render_notes(matches.notes, screen)
 
@@ -172,7 +172,7 @@ def render_detect(found: Detection, screen: Screen, _options: Namespace) -> None
         if not screen.tty:
             screen.line("\t".join(map(clean, (word, name, f"{confidence:.4f}", "; ".join(evidence)))))
             continue
-        told = f"{clean(name)}  {percent(confidence)}" if name else "no skill should come up"
+        told = f"{clean(name)}  {percent(confidence)}" if name else "no skill should trigger"
         told = screen.paint(told, "bold") if word == found.level else told
         screen.line(f"{screen.paint(word, _DECISION_STYLES[word])}  {told}")
         for sentence in evidence:
@@ -181,8 +181,8 @@ def render_detect(found: Detection, screen: Screen, _options: Namespace) -> None
         _render_about(found.about, screen)
     if found.nearest and found.confidence >= _FAINTEST:
         screen.hint(
-            f"Nearest: {found.nearest.name} ({percent(found.confidence)}). `whet find` shows more; "
-            "`whet learn feedback` teaches."
+            f"Nearest: {found.nearest.name} ({percent(found.confidence)}). `whet find` shows more; `whet learn "
+            f"feedback` improves matching."
         )
     render_notes(found.notes, screen)
 
@@ -204,29 +204,29 @@ def _explain_place(about: Assessment) -> Iterator[str]:
     """Where a skill stands, and what stands in its way."""
     from whet.routing.scoring import MAY, MUST
 
-    yield "nothing in the message speaks for it" if about.rank is None else f"rank {about.rank}"
+    yield "nothing in the message points to it" if about.rank is None else f"rank {about.rank}"
     if about.instead:
-        yield f"{about.instead} comes up instead" if about.level == "none" else f"{about.instead} comes first"
+        yield f"{about.instead} triggers instead" if about.level == "none" else f"{about.instead} ranks first"
     elif about.ahead:
         yield f"{about.ahead.name} ({percent(about.ahead.fit)}) ranks before it"
     if about.hidden:
         yield f"it is not offered: {about.hidden.message} {about.hidden.hint}"
     elif about.level != "must":
-        yield f"it takes {percent(MAY)} to be offered and {percent(MUST)} to come up by itself"
+        yield f"it needs {percent(MAY)} to be offered and {percent(MUST)} to trigger automatically"
 
 
 _FEEDBACK_ACTIONS = ("fits", "does_not_fit", "forget", "list")
 _NO_SKILL = "(none)"
-"""In place of a name, for a message that no skill should come up for."""
+"""In place of a name, for a message that no skill should trigger for."""
 
 
 def configure_feedback(parser: Parser) -> None:
     parser.details = (
         "`whet learn feedback NAME MESSAGE --fits` makes the message an example of the skill, --does-not-fit a "
-        "counterexample; the latest word on a message counts. `whet learn feedback --none MESSAGE` keeps every skill "
-        "away from such messages. --forget takes it back, for all messages without MESSAGE. `whet learn feedback "
-        "[NAME] --list` shows what was said; on a pipe, each is a line of time, skill, fits or does not fit, who said "
-        "it and the message, with tabs between them. Secrets in messages are hidden."
+        "counterexample; the latest feedback on a message applies. `whet learn feedback --none MESSAGE` marks "
+        "messages that need no skill. --forget removes feedback, on all messages if MESSAGE is left out. `whet "
+        "learn feedback [NAME] --list` lists it; on a pipe, each line has time, skill, fits or does not fit, origin "
+        "and message, separated by tabs. Secrets in messages are hidden."
     )
     parser.positional("name", "NAME", "The skill; with --none, left out.", optional=True)
     parser.positional(
@@ -234,9 +234,9 @@ def configure_feedback(parser: Parser) -> None:
     )
     parser.option("--fits", text="The message is for this skill.")
     parser.option("--does-not-fit", text="The message is not for this skill.")
-    parser.option("--none", text="The message is for no skill; or, with --forget and --list, those that are.")
-    parser.option("--forget", text="Take back what was said.")
-    parser.option("--list", text="Show what was said.")
+    parser.option("--none", text="The message is for no skill; with --forget or --list: such messages.")
+    parser.option("--forget", text="Remove feedback.")
+    parser.option("--list", text="List feedback.")
 
 
 def run_feedback(context: Context, options: Namespace) -> Answer:
@@ -258,11 +258,11 @@ def _check_feedback(options: Namespace, name: str | None, words: list[str]) -> N
     given = [action for action in _FEEDBACK_ACTIONS if getattr(options, action)]
     message = ""
     if len(given) > 1 or not (given or options.none):
-        message = "Give one of --fits, --does-not-fit, --none, --forget and --list."
+        message = "Use one of `--fits`, `--does-not-fit`, `--none`, `--forget` and `--list`."
     elif options.none and (options.fits or options.does_not_fit):
-        message = "--none goes with --forget and --list only."
+        message = "`--none` works only with `--forget` and `--list` here."
     elif options.list and words:
-        message = f"{words[0]!r} is one argument too many."
+        message = f"{words[0]!r} is an unexpected argument."
     elif not options.list and not options.none and name is None:
         message = "NAME is missing."
     elif not options.list and not options.forget and not words:
@@ -282,15 +282,15 @@ def render_remarks(remarks: Remarks, screen: Screen, _options: Namespace) -> Non
         )
         for remark, skill in remarks.feedback
     ]
-    screen.grid(("WHEN", "SKILL", "VERDICT", "WHO", "MESSAGE"), rows, "Nothing was said yet.")
+    screen.grid(("WHEN", "SKILL", "VERDICT", "WHO", "MESSAGE"), rows, "There is no feedback yet.")
 
 
 def render_forgotten(forgotten: Forgotten, screen: Screen, _options: Namespace) -> None:
-    screen.say(f"Forgot {plural(forgotten.forgotten, 'remark')}; {_count_examples(forgotten)}.")
+    screen.say(f"Removed {plural(forgotten.forgotten, 'remark')}; {_count_examples(forgotten)}.")
 
 
 def render_noted(noted: Noted, screen: Screen, _options: Namespace) -> None:
-    screen.say(f"{'Noted' if noted.changed else 'Known already'}; {_count_examples(noted)}.")
+    screen.say(f"{'Noted' if noted.changed else 'Already known'}; {_count_examples(noted)}.")
     render_notes(noted.notes, screen)
 
 
@@ -304,12 +304,14 @@ def _count_examples(known: Noted | Forgotten) -> str:
 
 def configure_duplicates(parser: Parser) -> None:
     parser.details = (
-        "Bodies are compared with names and descriptions, so skills for one job are found whatever they are called. "
-        "With NAME, only what is like that skill. On a pipe, each pair is a line of score, both names and the words "
-        "they share, with tabs between them. Nothing is changed."
+        "Compares instructions, names and descriptions, so it finds skills for the same job whatever their names. "
+        "With NAME, only skills similar to that one. On a pipe, each line has score, both names and the shared "
+        "words, separated by tabs. Nothing is changed."
     )
-    parser.positional("name", "NAME", "Only what is like this skill.", optional=True)
-    parser.option("--threshold", metavar="T", type=likeness, text="How alike, above 0 and up to 1 (default: 0.5).")
+    parser.positional("name", "NAME", "Only skills similar to this one.", optional=True)
+    parser.option(
+        "--threshold", metavar="T", type=likeness, text="The least similarity, above 0 and up to 1 (default: 0.5)."
+    )
     parser.option("--limit", metavar="N", type=amount, default=50, text="Show at most this many pairs (default: 50).")
 
 
@@ -341,8 +343,8 @@ def render_duplicates(found: Duplicates, screen: Screen, options: Namespace) -> 
     screen.say(f"{_count_pairs(len(found.pairs), len(near), options.name)} among {plural(found.total, 'skill')}.")
     if near:
         screen.hint(
-            f"`whet show {clean(near[0].other)}` shows one of them; move what is worth keeping into the better one and "
-            f"run `whet remove` on the other. `whet learn curate` proposes merges of what an agent wrote."
+            f"`whet show {clean(near[0].other)}` shows one of them; move what is worth keeping to the better one "
+            f"and run `whet remove` on the other. `whet learn curate` proposes merges of skills that agents wrote."
         )
 
 

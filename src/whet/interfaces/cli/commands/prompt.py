@@ -30,21 +30,23 @@ if TYPE_CHECKING:
 def configure_index(parser: Parser) -> None:
     parser.details = (
         "The text is never larger than its budget: descriptions are shortened first, then the skills that matter "
-        "least are left out. What was cut is said on standard error. Give one of --budget, --tokens and --window. With "
-        "--for and --limit, only skills that fit the message are listed: the variant for one turn."
+        "least are left out. Standard error reports what was cut. Use one of --budget, --tokens and --window. With "
+        "--for and --limit, only skills that fit the message are listed, for one turn."
     )
-    parser.option("--budget", metavar="N", type=amount, text="At most this many characters (default 8,000).")
-    parser.option("--tokens", metavar="N", type=amount, text="At most this many tokens.")
-    parser.option("--window", metavar="N", type=amount, text="At most 2 % of a context window of this many tokens.")
-    parser.option("--format", metavar="F", choices=tuple(FORMATS), default="bullet", text="Its shape (default bullet).")
+    parser.option("--budget", metavar="N", type=amount, text="At most N characters (default 8,000).")
+    parser.option("--tokens", metavar="N", type=amount, text="At most N tokens.")
+    parser.option("--window", metavar="N", type=amount, text="At most 2 % of a context window of N tokens.")
+    parser.option(
+        "--format", metavar="F", choices=tuple(FORMATS), default="bullet", text="The output format (default bullet)."
+    )
     parser.option("--paths", text="Show each skill's file, for an agent that reads files itself.")
-    parser.option("--no-rules", text="Leave out what a model is told about using the list.")
-    parser.option("--limit", metavar="N", type=amount, text="At most this many skills.")
+    parser.option("--no-rules", text="Leave out the instructions for the model.")
+    parser.option("--limit", metavar="N", type=amount, text="At most N skills.")
     parser.option(
         "--for",
         metavar="MESSAGE",
         dest="message",
-        text="What the user said; what fits it stands first, described in full, when not all can be.",
+        text="What the user said; skills that fit come first and keep full descriptions.",
     )
 
 
@@ -79,10 +81,10 @@ def render_index(index: Index, screen: Screen, options: Namespace) -> None:
             screen.say("The rules for the model did not fit.")
     elif total:
         screen.say(f"The budget is too small for any index; {plural(total, 'skill')} not listed.")
-        screen.hint("Give a larger one.")
+        screen.hint("Use a larger budget.")
     else:
         screen.say("There are no skills that a model may see.")
-        screen.hint("`whet list --all` shows every skill, `whet clients roots` where they are looked for.")
+        screen.hint("`whet list --all` shows every skill, `whet clients roots` shows where Whet looks for them.")
     screen.say(*(f"The root {path} does not exist." for path in index.missing_roots))
 
 
@@ -92,12 +94,12 @@ _NEEDS_QUOTES = re.compile(r"""[\s"']|\\(?!\w)""")
 
 def configure_render(parser: Parser) -> None:
     parser.details = (
-        "Control characters are printed as escapes; with --json the message is exact to the letter. One skill is "
-        "given in full unless --budget says otherwise; several share 25,000 tokens."
+        "Control characters are escaped; --json prints the exact message. A single skill is complete unless you set "
+        "--budget; several share 25,000 tokens."
     )
     parser.positional("names", "NAME", "Skills and bundles.", many=True)
-    parser.option("--budget", metavar="N", type=amount, text="Show less of the skills, to fit into this many tokens.")
-    parser.words_behind("arguments", "ARGS", "What a user types behind the name; one word is taken as it is.")
+    parser.option("--budget", metavar="N", type=amount, text="Shorten the skills to fit into N tokens.")
+    parser.words_behind("arguments", "ARGS", "What the user types after the name; a single word is used as is.")
 
 
 def run_render(context: Context, options: Namespace) -> Answer:
@@ -152,8 +154,8 @@ def _strategy_words(strategy: str) -> str:
 
 
 def configure_commands(parser: Parser) -> None:
-    parser.details = "On a pipe, each command is a line of name, arguments and description, with tabs between them."
-    parser.positional("prefix", "PREFIX", "Only commands that begin like this or have it in them.", optional=True)
+    parser.details = "On a pipe, each line has name, arguments and description, separated by tabs."
+    parser.positional("prefix", "PREFIX", "Only commands that start with or contain this.", optional=True)
 
 
 def run_commands(context: Context, options: Namespace) -> Answer:
@@ -186,16 +188,16 @@ _BUNDLE_LABEL = 10
 def configure_bundle(parser: Parser) -> None:
     parser.details = (
         "A bundle is a small file that names skills and says how to use them together; `whet prompt render NAME` and "
-        "the slash command /NAME load all of them. On a pipe, each bundle of the list is a line with its name, its "
-        "skills and its description, with tabs between them."
+        "the slash command /NAME load all of them. On a pipe, each line has name, skills and description, separated "
+        "by tabs."
     )
     parser.positional("action", "ACTION", "What to do.", choices=_BUNDLE_ACTIONS)
     parser.positional("name", "NAME", "The bundle.", optional=True)
-    parser.option("--skills", metavar="A,B", action="append", default=[], text="Its skills; may be given again.")
+    parser.option("--skills", metavar="A,B", action="append", default=[], text="Its skills; can be repeated.")
     parser.option("--description", metavar="D", default="", text="What the bundle is for.")
     parser.option("--instruction", metavar="T", default="", text="What a model is told about using them together.")
-    parser.option("--here", text="The one in the project's .agents/bundles instead of your own.")
-    parser.option("--force", text="Replace the bundle of that name; its file is kept with .before at its end.")
+    parser.option("--here", text="Use the project's .agents/bundles instead of your own.")
+    parser.option("--force", text="Replace an existing bundle; its old file is kept with the suffix .before.")
 
 
 def run_bundle(context: Context, options: Namespace) -> Answer:
@@ -217,15 +219,15 @@ def _check_bundle(options: Namespace) -> None:
     """Raise UsageError when the action does not go with what is given besides."""
     action, message = options.action, ""
     if action == "list" and options.name is not None:
-        message = f"{options.name!r} is one argument too many."
+        message = f"{options.name!r} is an unexpected argument."
     elif action != "list" and options.name is None:
         message = f"The NAME to {action} is missing."
     elif action == "create" and not options.skills:
         message = "--skills is missing."
     elif action != "create" and (given := [option for option in _ONLY_CREATE if getattr(options, option)]):
-        message = f"--{given[0]} is for create only."
+        message = f"`--{given[0]}` needs create."
     elif options.here and action not in ("create", "delete"):
-        message = "--here is for create and delete only."
+        message = "`--here` works only with create and delete."
     if message:
         raise misuse("prompt bundle", message)
 
@@ -239,7 +241,7 @@ def render_bundles(bundles: Bundles, screen: Screen, _options: Namespace) -> Non
     render_report(bundles.notes, screen, place=True)
     if not rows:
         screen.say("No bundles yet.")
-        screen.hint("`whet prompt bundle create NAME --skills A,B` makes one.")
+        screen.hint("`whet prompt bundle create NAME --skills A,B` creates one.")
 
 
 def render_saved_bundle(view: BundleView, screen: Screen, _options: Namespace) -> None:

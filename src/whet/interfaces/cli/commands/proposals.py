@@ -28,10 +28,10 @@ _LABEL = 10
 
 def configure_pending(parser: Parser) -> None:
     parser.details = (
-        "A change of a skill that is not yours to change, and one with --stage, waits until you approve or reject it. "
-        "On a pipe, each is a line of number, time, who, what, skills and reason, with tabs between them."
+        "Changes that need your approval wait here, and so do changes made with --stage. On a pipe, each line has "
+        "number, time, actor, action, skills and reason, separated by tabs."
     )
-    parser.positional("id", "ID", "Show this one, as `whet proposals show` does.", optional=True)
+    parser.positional("id", "ID", "Show this one, like `whet proposals show`.", optional=True)
 
 
 def run_pending(context: Context, options: Namespace) -> Answer:
@@ -49,7 +49,7 @@ def _number(context: Context, options: Namespace, verb: str) -> int:
     proposals = context.library.proposals
     pending = proposals.pending()
     if not pending or not can_ask(options):
-        raise misuse(verb, "ID is missing." if pending else "Nothing waits.")
+        raise misuse(verb, "ID is missing." if pending else "There are no proposals.")
     from whet.interfaces.cli.output import screen_for
     from whet.interfaces.cli.picker import Choice, pick_one
 
@@ -75,11 +75,11 @@ def _cells(proposal: Proposal, screen: Screen) -> tuple[str, ...]:
 
 def render_pending(pending: PendingProposals, screen: Screen, _options: Namespace) -> None:
     rows = [_cells(proposal, screen) for proposal in pending]
-    screen.grid(("ID", "WHEN", "WHO", "WHAT", "SKILL", "REASON"), rows, "Nothing waits.")
+    screen.grid(("ID", "WHEN", "WHO", "WHAT", "SKILL", "REASON"), rows, "There are no proposals.")
     if rows:
         screen.hint(
-            "`whet proposals show ID` shows one; `whet proposals approve ID` does it, `whet proposals reject ID` does "
-            "not."
+            "`whet proposals show ID` shows one; `whet proposals approve ID` applies it; `whet proposals reject ID` "
+            "rejects it."
         )
 
 
@@ -98,12 +98,12 @@ def render_proposal(shown: ShownProposal, screen: Screen, _options: Namespace) -
     screen.facts(((label, clean(text)) for label, text in facts.items() if text), _LABEL)
     screen.line()
     paint_diff(screen, shown.diff)
-    screen.hint(f"`whet proposals approve {proposal.id}` does it, `whet proposals reject {proposal.id}` does not.")
+    screen.hint(f"`whet proposals approve {proposal.id}` applies it; `whet proposals reject {proposal.id}` rejects it.")
 
 
 def configure_approve(parser: Parser) -> None:
     parser.details = (
-        "Exactly what `whet proposals show ID` shows is written; if the skill has changed since, nothing is."
+        "Writes exactly what `whet proposals show ID` shows. If the skill has changed since, nothing is written."
     )
     configure_reject(parser)
 
@@ -117,7 +117,7 @@ def run_approve(context: Context, options: Namespace) -> Answer:
 def render_approve(decision: Decision, screen: Screen, _options: Namespace) -> None:
     entries = decision.entries
     named = f"{'entry' if len(entries) == 1 else 'entries'} {', '.join(map(str, entries))}"
-    screen.say(f"Proposal {decision.proposal} is done ({named}).")
+    screen.say(f"Applied proposal {decision.proposal} ({named}).")
 
 
 def configure_reject(parser: Parser) -> None:
@@ -131,7 +131,7 @@ def run_reject(context: Context, options: Namespace) -> Answer:
 
 
 def render_reject(decision: Decision, screen: Screen, _options: Namespace) -> None:
-    screen.say(f"Proposal {decision.proposal} is rejected.")
+    screen.say(f"Rejected proposal {decision.proposal}.")
 
 
 COMMANDS = {

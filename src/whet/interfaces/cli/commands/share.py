@@ -32,18 +32,18 @@ _SYNC_DONE = {"refresh": "refreshed", "replace": "replaced", "remove": "removed"
 
 def configure_sync(parser: Parser) -> None:
     parser.details = (
-        "Your skills lie in ~/.agents/skills (those of a project in .agents/skills). Clients that look elsewhere get a "
-        "link to each of them, or a copy. What is already there and was not made by sync is never touched; --undo "
-        "takes back exactly what was made."
+        "Your skills are in ~/.agents/skills (a project's are in .agents/skills). Clients that look elsewhere get a "
+        "link to each skill, or a copy. Sync never touches anything it did not make; --undo removes exactly what it "
+        "made."
     )
-    text = "The clients, such as claude, codex, cursor, gemini (default: all that are here)."
+    text = "The clients, such as claude, codex, cursor, gemini (default: all installed clients)."
     parser.positional("clients", "CLIENT", text, many=True, optional=True)
-    parser.option("--skill", metavar="S", action="append", default=[], text="Only this skill; may be given again.")
-    parser.option("--copy", text="Make copies instead of links; they are refreshed by the next sync.")
-    parser.option("--force", text="Also for clients that read .agents/skills themselves.")
+    parser.option("--skill", metavar="S", action="append", default=[], text="Only this skill; can be repeated.")
+    parser.option("--copy", text="Make copies instead of links; the next sync refreshes them.")
+    parser.option("--force", text="Include clients that read .agents/skills themselves.")
     parser.option("--dry-run", text="Only show what would be done.")
-    parser.option("--undo", text="Take back what sync made.")
-    parser.option("--list", text="Show what sync made, and how it is now.")
+    parser.option("--undo", text="Remove what sync made.")
+    parser.option("--list", text="List what sync made, with its current state.")
     here_option(parser)
 
 
@@ -53,8 +53,8 @@ def run_sync(context: Context, options: Namespace) -> Answer:
     if options.list:
         return Answer(sources.synced(*options.clients), render_synced, key="made")
     if options.undo and (options.dry_run or options.copy or options.force or options.skill):
-        hint = "`whet clients sync --list` shows what it would take back."
-        raise UsageError("usage", "--undo takes back everything that sync made, and only that.", hint=hint)
+        hint = "`whet clients sync --list` shows what it would remove."
+        raise UsageError("usage", "`--undo` removes everything that sync made; it takes no other options.", hint=hint)
     if options.undo:
         return _reported(sources.unsync(*options.clients, here=options.here))
     plan = sources.plan_sync(
@@ -88,7 +88,7 @@ def render_sync(report: SyncReport, screen: Screen, options: Namespace) -> None:
     told = {done.step.client: done.message or done.step.message for done in about}
     screen.say(*(f"{client}: {message}" for client, message in told.items()))
     if not report.steps and not options.undo:
-        screen.say("No other client is here.")
+        screen.say("No other client is installed.")
         screen.hint("Name one, such as `whet clients sync claude`.")
         return
     screen.say(f"{plural(len(changes), 'change')} {'would be ' if options.dry_run else ''}made.")
@@ -99,7 +99,7 @@ def render_synced(made: Sequence[Synced], screen: Screen, _options: Namespace) -
         rows = [(item.client, item.name, item.how, item.state, screen.place(item.path)) for item in made]
         screen.table(("CLIENT", "SKILL", "HOW", "STATE", "PATH"), rows)
     else:
-        screen.say("Sync has made nothing.")
+        screen.say("Sync has not made anything.")
 
 
 def _is_change(done: Done) -> bool:
@@ -116,22 +116,22 @@ def _sync_word(done: Done) -> str:
 
 def configure_publish(parser: Parser) -> None:
     parser.details = (
-        "The skills are validated strictly and scanned first. --git commits them to a repository: an address is pushed "
-        "to, a working copy of yours gets a commit. --index writes a directory for any web server, with the "
-        "index that clients look for under .well-known. --hub uploads a version to a Whet hub; WHET_HUB and "
-        "WHET_HUB_TOKEN say who you are there."
+        "Validates the skills strictly and scans them first. --git commits them to a repository: Whet pushes to an "
+        "address, or commits in a working copy. --index writes a directory for any web server, with the index that "
+        "clients look for under .well-known. --hub uploads a version to a Whet hub; WHET_HUB and WHET_HUB_TOKEN "
+        "hold your credentials."
     )
     parser.positional("names", "NAME", "The skills, or their directories.", many=True)
     parser.option("--git", metavar="REPO", default="", text="The address or the directory of a git repository.")
-    parser.option("--index", metavar="DIR", default="", text="A directory that a web server serves.")
+    parser.option("--index", metavar="DIR", default="", text="A directory served by a web server.")
     parser.option("--hub", metavar="ADDRESS", default="", text="A hub.")
-    parser.option("--owner", metavar="O", default="", text="Under which owner, on a hub.")
-    parser.option("--branch", metavar="B", default="", text="To this branch (default: the repository's own).")
+    parser.option("--owner", metavar="O", default="", text="The owner on the hub.")
+    parser.option("--branch", metavar="B", default="", text="The branch (default: the repository's default branch).")
     parser.option("--into", metavar="PATH", default="skills", text="The directory in the repository (default skills).")
     parser.option("--message", metavar="M", default="", text="The commit's message.")
-    parser.option("--prune", text="Remove from the web directory what its index names no more.")
-    parser.option("--push", text="Push a commit in a working copy too.")
-    parser.option("--no-push", text="Only tell what would change in the repository at an address.")
+    parser.option("--prune", text="Remove files from the web directory that its index no longer lists.")
+    parser.option("--push", text="Also push the commit of a working copy.")
+    parser.option("--no-push", text="Only show what would change in the remote repository.")
 
 
 def run_publish(context: Context, options: Namespace) -> Answer:
@@ -164,7 +164,7 @@ def render_publish(published: Published, screen: Screen, options: Namespace) -> 
     target = screen.place(published.target)
     revision = f" ({short_revision(published.revision)})" if published.revision else ""
     if not published.changed:
-        screen.say(f"{target} has all of it already.")
+        screen.say(f"{target} is already up to date.")
     elif options.no_push:
         screen.say(f"{target} would change; nothing was sent.")
     elif published.kind == "git" and not published.pushed:
@@ -172,19 +172,19 @@ def render_publish(published: Published, screen: Screen, options: Namespace) -> 
     else:
         screen.say(f"Published to {target}{revision}.")
         if published.kind == "index":
-            screen.hint("Let a web server serve that directory; `whet install https://HOST` takes skills from it.")
+            screen.hint("Serve that directory with any web server; `whet install https://HOST` installs from it.")
     screen.say(*(note.message for note in published.notes))
 
 
 def configure_snapshot(parser: Parser) -> None:
     parser.details = (
         "`export` writes your skills (with --here also the project's), where they came from and your taps into one "
-        "file. `import` brings them into another library; they are scanned like anything else that comes in, and what "
-        "is there already is not replaced."
+        "file. `import` adds them to another library; they are scanned like any install, and existing skills are "
+        "not replaced."
     )
     parser.positional("action", "ACTION", "What to do.", choices=("export", "import"))
     parser.positional("file", "FILE", "The snapshot.")
-    parser.option("--overwrite", text="Replace the file, for `export`.")
+    parser.option("--overwrite", text="With export: overwrite the file.")
     plan_options(parser)
 
 
@@ -192,7 +192,7 @@ def run_snapshot(context: Context, options: Namespace) -> Answer:
     if options.action == "export":
         if options.dry_run or options.override:
             raise UsageError(
-                "usage", "`export` takes only --here and --overwrite.", hint="Leave out the other options."
+                "usage", "`export` takes only `--here` and `--overwrite`.", hint="Leave out the other options."
             )
         sources = context.library.sources
         made = sources.export_snapshot(options.file, here=options.here, overwrite=options.overwrite)
@@ -207,11 +207,9 @@ def render_export(made: SnapshotExport, screen: Screen, _options: Namespace) -> 
 
 
 def configure_pack(parser: Parser) -> None:
-    parser.details = "The same content gives the same bytes on every machine. A path that exists wins over a name."
+    parser.details = "The same content gives the same bytes on every machine. An existing path wins over a name."
     parser.positional("path", "PATH|NAME", "The skill, by path or by name.")
-    parser.option(
-        "-o", "--output", metavar="FILE", text="Write this file, or into this directory (default NAME.skill)."
-    )
+    parser.option("-o", "--output", metavar="FILE", text="The file or directory to write to (default NAME.skill).")
 
 
 def run_pack(context: Context, options: Namespace) -> Answer:
@@ -224,14 +222,16 @@ def render_pack(packed: Packed, screen: Screen, _options: Namespace) -> None:
     screen.line(screen.place(packed.path))
     screen.say(f"{plural(packed.files, 'file')}, {packed.size:,} bytes, {packed.digest}.")
     if not packed.valid:
-        screen.hint("The skill breaks the format; `whet skill validate` tells how. Strict hosts will refuse it.")
+        screen.hint(
+            "The skill does not follow the format, and strict clients refuse it; `whet skill validate` shows why."
+        )
 
 
 def configure_unpack(parser: Parser) -> None:
-    parser.details = "Reads zip, tar and tar.gz. Anything unsafe or damaged in the archive refuses all of it."
+    parser.details = "Reads zip, tar and tar.gz. An archive with anything unsafe or damaged is refused as a whole."
     parser.positional("file", "FILE", "The archive.")
-    parser.option("-C", "--directory", metavar="DIR", text="Put the skill into this directory (default: here).")
-    parser.option("--force", text="Replace a skill of that name; the old one stays until the new one is complete.")
+    parser.option("-C", "--directory", metavar="DIR", text="The directory to unpack to (default: here).")
+    parser.option("--force", text="Replace an existing skill; the old one stays until the new one is complete.")
 
 
 def run_unpack(context: Context, options: Namespace) -> Answer:
@@ -256,14 +256,14 @@ class Digest(NamedTuple):
 
 
 def configure_digest(parser: Parser) -> None:
-    parser.details = "A .skill file has the digest of the skill inside it. A path that exists wins over a name."
+    parser.details = "A .skill file has the digest of the skill inside it. An existing path wins over a name."
     parser.positional("path", "PATH|NAME", "The skill, by path or by name.", optional=True)
     parser.option("--library", text="The digest of all skills together.")
 
 
 def run_digest(context: Context, options: Namespace) -> Answer:
     if options.library == (options.path is not None):
-        raise misuse("sources digest", "Name one skill, or give --library.")
+        raise misuse("sources digest", "Pass one skill, or `--library`.")
     if options.library:
         return Answer(context.library.workspace.digest(), lambda digest, screen, _: screen.line(digest), key="digest")
     from whet.library.standalone import digest

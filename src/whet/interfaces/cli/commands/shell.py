@@ -73,7 +73,7 @@ class Completion(NamedTuple):
 
 
 def configure_completion(parser: Parser) -> None:
-    parser.details = 'For example, put `eval "$(whet completion bash)"` into ~/.bashrc.'
+    parser.details = 'For example, add `eval "$(whet completion bash)"` to ~/.bashrc.'
     parser.positional("shell", "SHELL", "Your shell.", choices=tuple(_SCRIPTS))
 
 

@@ -32,12 +32,12 @@ _NAME_SHARE = 0.4
 
 
 def configure_list(parser: Parser) -> None:
-    parser.details = "On a pipe, each skill is a line with its name, a tab and its description."
+    parser.details = "On a pipe, each line has name and description, separated by a tab."
     parser.option("--category", metavar="C", text="Only this category and those below it.")
-    parser.option("--query", metavar="Q", text="Only skills that match these words, the best first.")
-    parser.option("--limit", metavar="N", type=number, text="At most this many.")
-    parser.option("--cursor", metavar="CURSOR", text="Go on behind this one, as the list before told.")
-    parser.option("--all", text="Also the hidden ones, with the reason.")
+    parser.option("--query", metavar="Q", text="Only skills that match these words, best match first.")
+    parser.option("--limit", metavar="N", type=number, text="Show at most N.")
+    parser.option("--cursor", metavar="CURSOR", text="Start after this entry (the `next` value of the previous page).")
+    parser.option("--all", text="Include hidden skills, with the reason.")
 
 
 def run_list(context: Context, options: Namespace) -> Answer:
@@ -69,7 +69,7 @@ def render_list(skills: Skills, screen: Screen, options: Namespace) -> None:
         screen.say(skills.hint)
     screen.say(*(f"The root {path} does not exist." for path in skills.aside.missing_roots))
     if skills.next:
-        screen.say(f"{len(skills):,} of {skills.total:,}; more with --cursor '{skills.next}'.")
+        screen.say(f"{len(skills):,} of {skills.total:,}; see more with --cursor '{skills.next}'.")
     if aside := "; ".join(_omissions(skills.aside)):
         screen.say(f"{aside}.")
 
@@ -151,14 +151,16 @@ _LABEL = 15
 
 def configure_show(parser: Parser) -> None:
     parser.details = (
-        "A name may be qualified, such as user:deploy, or be the path of a skill in the library. Anything else that "
-        "`whet install` takes shows what that source has: its skills, or with --skill, and where there is only one, "
-        "its files, what the guard finds and what the policy would do. Nothing is written."
+        "A name can be qualified, such as user:deploy, or be the path of a skill in the library. For anything else "
+        "that `whet install` accepts, shows what that source has: its skills, or with --skill (or if there is only "
+        "one) its files, findings and the policy's decision. Nothing is written."
     )
-    parser.positional("name", "NAME|SOURCE", "The skill, or where skills come from, such as owner/repository.")
-    parser.option("--skill", metavar="S", action="append", default=[], text="This skill of SOURCE; may be given again.")
+    parser.positional("name", "NAME|SOURCE", "The skill, or a source such as owner/repository.")
+    parser.option(
+        "--skill", metavar="S", action="append", default=[], text="Only this skill of SOURCE; can be repeated."
+    )
     parser.option("--file", metavar="P", text="Show this file of the skill, such as references/guide.md.")
-    parser.option("--page", metavar="N", type=number, default=1, text="Which page of a long text.")
+    parser.option("--page", metavar="N", type=number, default=1, text="The page of a long text.")
 
 
 def run_show(context: Context, options: Namespace) -> Answer:
@@ -281,7 +283,7 @@ def _render_rule(screen: Screen) -> None:
 
 
 def configure_roots(parser: Parser) -> None:
-    parser.details = "The root that comes first wins when two skills have the same name."
+    parser.details = "When two skills have the same name, the first root wins."
 
 
 def render_roots(roots: Roots, screen: Screen, _options: Namespace) -> None:
@@ -293,7 +295,7 @@ def render_roots(roots: Roots, screen: Screen, _options: Namespace) -> None:
     if rows:
         screen.table(("SCOPE", "CLIENT", "SKILLS", "STATE", "PATH"), rows)
     if any(not root.trusted and skills for root, _, skills in roots):
-        screen.hint("Look at the project's skills, then run `whet guard trust`.")
+        screen.hint("Read the project's skills, then run `whet guard trust`.")
 
 
 COMMANDS = {

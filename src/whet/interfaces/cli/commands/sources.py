@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 def configure_search(parser: Parser) -> None:
     parser.details = (
-        "Asks all taps at once (`whet sources list`), or one source. What a source has is remembered for an hour. To "
-        "look for skills you have, use `whet list --query`."
+        "Searches all taps at once (`whet sources list`), or one source. Results are cached for an hour. To search "
+        "your own skills, use `whet find`."
     )
     text = "What to look for; without it, everything that the sources list."
     parser.positional("query", "QUERY", text, many=True, optional=True)
-    parser.option("--source", metavar="SOURCE", default="", text="Look in this tap or source only.")
-    parser.option("--limit", metavar="N", type=amount, default=20, text="Show at most so many (default 20).")
-    parser.option("--offline", text="Look only at what is remembered.")
+    parser.option("--source", metavar="SOURCE", default="", text="Search only this tap or source.")
+    parser.option("--limit", metavar="N", type=amount, default=20, text="Show at most N (default 20).")
+    parser.option("--offline", text="Search only cached results.")
 
 
 def run_search(context: Context, options: Namespace) -> Answer:
@@ -46,20 +46,20 @@ def render_search(found: SearchResult, screen: Screen, _options: Namespace) -> N
     screen.say(f"{plural(len(found.skills), 'skill')} found in {plural(found.asked, 'source')}.")
     screen.say(*(note.message for note in found.notes))
     if found.skills:
-        screen.hint("`whet show` shows one in full, `whet install` takes it in.")
+        screen.hint("`whet show` shows one in full; `whet install` installs it.")
     else:
-        screen.hint("`whet sources list` shows where was looked; `whet sources add` adds a source.")
+        screen.hint("`whet sources list` shows the sources; `whet sources add` adds one.")
 
 
 def configure_add(parser: Parser) -> None:
-    parser.details = "`whet sources search` looks there, and its skills are installed as NAME:SKILL."
-    parser.positional("name", "NAME", "What to call it.")
-    parser.positional("source", "SOURCE", "A source, as `whet install` takes it.")
+    parser.details = "`whet sources search` searches it, and NAME:SKILL installs from it."
+    parser.positional("name", "NAME", "The name for it.")
+    parser.positional("source", "SOURCE", "A source, as for `whet install`.")
 
 
 def configure_remove(parser: Parser) -> None:
-    parser.details = "Skills that were installed from it stay."
-    parser.positional("name", "NAME", "Its name, as `whet sources list` shows it.")
+    parser.details = "Skills installed from it stay."
+    parser.positional("name", "NAME", "The name from `whet sources list`.")
 
 
 def render_taps(taps: Sequence[TapInfo], screen: Screen, _options: Namespace) -> None:

@@ -26,11 +26,11 @@ _OUTCOMES = ("helped", "failed", "corrected")
 
 def configure_usage(parser: Parser) -> None:
     parser.details = (
-        "On a pipe, each skill (with NAME: each version) is a line with its counts and the time of the last event, "
-        "with tabs between them. Importing a file again adds only what has grown since."
+        "On a pipe, each line has a skill (with NAME: a version), its counts and the time of the last event, "
+        "separated by tabs. Importing a file again adds only what is new."
     )
-    parser.positional("name", "NAME", "Only this skill, by version.", optional=True)
-    parser.option("--outcome", metavar="O", choices=_OUTCOMES, text="Note how NAME did: helped, failed or corrected.")
+    parser.positional("name", "NAME", "Only this skill, per version.", optional=True)
+    parser.option("--outcome", metavar="O", choices=_OUTCOMES, text="Record how NAME did: helped, failed or corrected.")
     parser.option("--import", metavar="FILE", dest="source", text="Add the counts of a Hermes .usage.json.")
 
 
@@ -41,11 +41,11 @@ def run_usage(context: Context, options: Namespace) -> Answer:
     usage = context.library.learning.usage
     if options.outcome is not None:
         if options.name is None:
-            raise misuse("learn usage", "--outcome is about a NAME.")
+            raise misuse("learn usage", "`--outcome` needs a NAME.")
         context.library.learning.note_outcome(options.name, options.outcome)
     if options.source is not None:
         if options.name is not None:
-            raise misuse("learn usage", "--import takes no NAME.")
+            raise misuse("learn usage", "`--import` takes no NAME.")
         import os
 
         from whet.learning.usage_import import import_hermes
@@ -83,7 +83,7 @@ def _find_counted(context: Context, name: str) -> tuple[str, tuple[str, ...]]:
 
 
 def render_import(imported: Imported, screen: Screen, _options: Namespace) -> None:
-    screen.say(f"Took over the counts of {plural(imported.imported, 'skill')}.")
+    screen.say(f"Imported the counts of {plural(imported.imported, 'skill')}.")
     screen.say(*(f"Left out {item.skill}: {item.reason}" for item in imported.skipped))
     render_report(imported.report, screen)
 

@@ -32,18 +32,18 @@ if TYPE_CHECKING:
 
 def configure_new(parser: Parser) -> None:
     parser.details = (
-        "Without a text, a template to fill in is written, and nothing is overwritten. With --body or --body-file the "
-        "skill is complete; a skill of that name gets the new text and the next version, in its place. The text may be "
-        "a whole document with its own frontmatter. The skill goes to ~/.agents/skills, where every client can find "
-        "it, or to the first --root."
+        "Without a text, writes a template to fill in; it never overwrites anything. With --body or --body-file the "
+        "skill is complete, and an existing skill with that name gets the new text as its next version. The text "
+        "can be a whole document with its own frontmatter. The skill goes to ~/.agents/skills, where every client "
+        "can find it, or to the first --root."
     )
     parser.positional("name", "NAME", "Lowercase letters, digits and single hyphens; also the directory's name.")
     parser.option("--description", metavar="D", text="What the skill does and when to use it.")
     parser.option("--body", metavar="TEXT", text="The instructions.")
     parser.option("--body-file", metavar="F", text="Read the instructions from this file; - is standard input.")
-    parser.option("--dir", metavar="DIR", text="Put the template here instead.")
-    parser.option("--here", text="Put the template into the project's .agents/skills.")
-    parser.option("--category", metavar="C", text="Put a new skill with a text into this category.")
+    parser.option("--dir", metavar="DIR", text="Write the template to this directory.")
+    parser.option("--here", text="Write the template to the project's .agents/skills.")
+    parser.option("--category", metavar="C", text="The category for a new skill with a text.")
     change_options(parser, version=True)
 
 
@@ -67,15 +67,15 @@ def run_new(context: Context, options: Namespace) -> Answer:
 
 def render_new(begun: Begun, screen: Screen, options: Namespace) -> None:
     screen.line(screen.place(begun.file))
-    screen.say("Fill in what is marked TODO.")
-    trust = " The project has to be trusted once (`whet guard trust`)." if options.here else ""
+    screen.say("Fill in the parts marked TODO.")
+    trust = " Trust the project once with `whet guard trust`." if options.here else ""
     screen.hint(f"Then run `whet skill validate --profile quality {screen.place(begun.path)}`.{trust}")
 
 
 def run_create(context: Context, options: Namespace) -> Answer:
     """Write a skill with its text, or improve the one of that name."""
     if options.dir or options.here:
-        raise misuse("new", f"--{'dir' if options.dir else 'here'} is for a template.")
+        raise misuse("new", f"--{'dir' if options.dir else 'here'} works only for a template.")
     body = read_text(options.body, options.body_file, "new", "body")
     fields = {"description": options.description, "body": body, "category": options.category}
     return Answer(change(context, options, "create", **fields), telling(_tell_created))
@@ -88,9 +88,9 @@ def _tell_created(change: Change) -> str:
 
 def configure_edit(parser: Parser) -> None:
     parser.details = (
-        "Without --body and --body-file, the editor that VISUAL or EDITOR names is opened on a copy of SKILL.md. A "
-        "text that cannot be taken is never lost: you may go on editing it, or it is kept and its path is told. A text "
-        "with frontmatter replaces the whole file, one without only the instructions."
+        "Without --body and --body-file, opens a copy of SKILL.md in your editor (VISUAL or EDITOR). A text that "
+        "Whet cannot accept is never lost: you can edit it again, or Whet keeps it and prints its path. A text with "
+        "frontmatter replaces the whole file; one without replaces only the instructions."
     )
     skill_argument(parser)
     parser.option("--body", metavar="TEXT", text="The new text.")
@@ -111,15 +111,15 @@ def run_edit(context: Context, options: Namespace) -> Answer:
 
 def configure_patch(parser: Parser) -> None:
     parser.details = (
-        "The text to find must be there exactly once; otherwise nothing is changed, and the closest lines are told. "
-        "A text that begins with a hyphen is given as --find=TEXT."
+        "The text to find must occur exactly once; otherwise nothing changes, and Whet shows the closest lines. "
+        "Write a text that starts with a hyphen as --find=TEXT."
     )
     skill_argument(parser)
     parser.option("--find", metavar="A", text="The text to find.")
     parser.option("--replace", metavar="B", text="The text to put in its place; may be empty.")
     parser.option("--file", metavar="P", text="The file of the skill to change instead of SKILL.md.")
-    parser.option("--all", text="Replace it everywhere in the file.")
-    parser.option("--tolerant", text="Let white space, quotes and dashes differ if the text is not there exactly.")
+    parser.option("--all", text="Replace every occurrence in the file.")
+    parser.option("--tolerant", text="Ignore differences in whitespace, quotes and dashes if there is no exact match.")
     change_options(parser, version=True)
 
 
@@ -131,7 +131,7 @@ def run_patch(context: Context, options: Namespace) -> Answer:
 
 
 def configure_rename(parser: Parser) -> None:
-    parser.details = "The skill's directory is renamed with it. Other skills and bundles that name it are not changed."
+    parser.details = "Renames the skill's directory too. Other skills and bundles that mention it are not changed."
     skill_argument(parser)
     parser.positional("new", "NEW", "Its new name.")
     change_options(parser)
@@ -170,8 +170,10 @@ def configure_remove(parser: Parser) -> None:
         "The history keeps everything it held, edits too, and `whet undo NAME` brings it back."
     )
     parser.positional("names", "NAME", "The skills.", many=True)
-    parser.option("--archive", text="Put it away as the curator does; a pinned skill is refused.")
-    parser.option("--stage", text="Only propose it; `whet proposals approve` does it. For skills of your own.")
+    parser.option("--archive", text="Archive it, as the curator does; not for pinned skills.")
+    parser.option(
+        "--stage", text="Only propose the change; `whet proposals approve` applies it. For skills of your own."
+    )
     plan_options(parser, override=False)
 
 
@@ -180,7 +182,7 @@ def run_remove(context: Context, options: Namespace) -> Answer:
     for name in dict.fromkeys(options.names):
         ways.setdefault(_way_out(context, options, name), []).append(name)
     if options.stage and {"uninstalled", "archived"} & {how for how, _ in ways}:
-        raise misuse("remove", "--stage is for skills of your own.")
+        raise misuse("remove", "`--stage` works only for skills of your own.")
     parts = [part for (how, here), names in ways.items() for part in _remove(context, options, how, names, here=here)]
     gone = tuple(RemovedSkill(name, how) for (how, _), names in ways.items() for name in names)
     return Answer(Removed(tuple(parts), gone), render_removed, max(part.code for part in parts))
@@ -246,12 +248,12 @@ def configure_delete(parser: Parser) -> None:
 
 
 def configure_write_file(parser: Parser) -> None:
-    parser.details = "What comes from a file or from standard input is written byte for byte."
+    parser.details = "Content from a file or standard input is written byte for byte."
     skill_argument(parser)
     parser.positional("path", "PATH", "The file's path in the skill, such as references/guide.md.")
-    parser.option("--content", metavar="TEXT", text="What the file shall hold.")
-    parser.option("--content-file", metavar="F", text="Take the content of this file; - is standard input.")
-    parser.option("--executable", text="Make it a program that can be run; otherwise it stays what it was.")
+    parser.option("--content", metavar="TEXT", text="The file's content.")
+    parser.option("--content-file", metavar="F", text="Read the content from this file; - is standard input.")
+    parser.option("--executable", text="Make it executable (default: unchanged).")
     change_options(parser, version=True)
 
 
@@ -287,43 +289,43 @@ def render_archive(archived: Archived, screen: Screen, _options: Namespace) -> N
 
 
 def configure_restore(parser: Parser) -> None:
-    parser.positional("name", "NAME", "The skill that is gone.", optional=True)
-    parser.option("--backup", metavar="FILE", text="Put back what `whet history backup` wrote.")
-    parser.option("--force", text="Take back edits too; the history keeps them.")
-    parser.option("--stage", text="Only propose it; `whet proposals approve` does it.")
+    parser.positional("name", "NAME", "The removed skill.", optional=True)
+    parser.option("--backup", metavar="FILE", text="Restore a file from `whet history backup`.")
+    parser.option("--force", text="Discard edits too; the history keeps them.")
+    parser.option("--stage", text="Only propose the change; `whet proposals approve` applies it.")
     plan_options(parser)
 
 
 def run_restore(context: Context, options: Namespace) -> Answer:
     if options.backup is not None:
         if options.name or options.force or options.stage or options.dry_run:
-            raise misuse("restore", "--backup stands alone.")
+            raise misuse("restore", "`--backup` takes no other options.")
         return restore_backup(context, options.backup)
     names = [options.name] if options.name else []
     if options.name and not options.force and not context.library.sources.is_locked(options.name, here=options.here):
         if options.dry_run:
             hint = f"`whet history {options.name}` shows what there was."
-            raise UsageError("usage", "--dry-run is for skills that the lock names.", hint=hint)
+            raise UsageError("usage", "`--dry-run` works only for skills in the lock.", hint=hint)
         done = change(context, options, "restore")
         return Answer(done, telling(lambda c: f"Restored {name_version(c)}."))
     if options.stage:
         hint = "--dry-run shows what would be done."
-        raise UsageError("usage", "--stage is for skills that the lock does not name.", hint=hint)
+        raise UsageError("usage", "`--stage` works only for skills that are not in the lock.", hint=hint)
     return run_plan(
         context,
         options,
         lambda sources: sources.plan_restore(*names, here=options.here, force=options.force),
         "Restore",
-        "The lock names nothing.",
+        "The lock is empty.",
     )
 
 
 def configure_restore_backup(parser: Parser) -> None:
     parser.details = (
-        "The state directory becomes that of the backup; the present one is kept beside it. Skills that are not there "
-        "are written, and no skill is overwritten. Close agents that use Whet first."
+        "Replaces the state directory with the one from the backup, and keeps the current one next to it. Missing "
+        "skills are written; no skill is overwritten. Close agents that use Whet first."
     )
-    parser.positional("file", "FILE", "What `whet history backup` wrote.")
+    parser.positional("file", "FILE", "A file from `whet history backup`.")
 
 
 def restore_backup(context: Context, file: str) -> Answer:
@@ -335,10 +337,10 @@ def restore_backup(context: Context, file: str) -> Answer:
 def render_restored(done: Restored, screen: Screen, _options: Namespace) -> None:
     """What is there again, and where the other state is."""
     screen.say(f"Restored the state and {plural(len(done.skills), 'skill')}.")
-    screen.say(*(f"{clean(name)} is there with another content, and was left as it is." for name in done.kept))
+    screen.say(*(f"{clean(name)} exists with different content and was left unchanged." for name in done.kept))
     screen.say(*(clean(note.message) for note in done.notes))
     if done.aside:
-        screen.hint(f"The state that was there is kept in {done.aside}.")
+        screen.hint(f"The old state is kept in {done.aside}.")
 
 
 COMMANDS = {
