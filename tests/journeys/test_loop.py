@@ -140,7 +140,7 @@ def test_an_interrupt_while_evals_run_changes_nothing(tmp_path: Path) -> None:
     with serving(Answer(mute=True)) as server:
         model = f"openai-compatible:{server.url}/v1#tiny"
         with Terminal(machine, "learn", "improve", NAME, "--model", model, "--write") as terminal:
-            terminal.until(f"0 %  Evals of {NAME}: 0 runs")
+            terminal.until(f"0 %  Evals of {NAME}: 0 of 1 run")
             wait_until(lambda: bool(server.requests))
             terminal.process.send_signal(signal.SIGINT)
             code, lines = terminal.end()

@@ -64,8 +64,10 @@ def test_a_table_fits_the_terminal() -> None:
 
 def test_wide_columns_of_a_table_make_room_for_the_last() -> None:
     screen = terminal(40)
-    screen.table(("A", "B", "C"), [("a" * 30, "b" * 12, "the last column")])
-    assert screen.text() == "A         B         C\naaaaaaa…  bbbbbbb…  the last column\n"
+    screen.table(("WHEN", "B", "C"), [("2026-11-15 06:00", "b" * 30, "the last"), ("", "b", "")])
+    assert screen.text() == (
+        "WHEN              B                 C\n2026-11-15 06:00  bbbbbbbbbbbbbbb…  the last\n                  b\n"
+    )
 
 
 def test_facts_are_wrapped_below_themselves() -> None:

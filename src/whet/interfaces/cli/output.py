@@ -22,9 +22,9 @@ Style = Literal["bold", "dim", "red", "green", "yellow", "cyan"]
 _CODES: dict[str, str] = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 SEVERITY_STYLES: dict[str, Style] = {"error": "red", "warning": "yellow", "info": "cyan"}
 
-_LAST = 20
+_LAST = 16
 """Columns of a terminal that the last column of a table gets at least, as long as the others have `_NARROW`."""
-_NARROW = 8
+_NARROW = 16
 
 PIPE_GONE = 141
 """What a shell reports of a program that ended because nobody read its output any more."""
