@@ -96,7 +96,7 @@ def codes() -> str:
             "",
             "Whatever Whet has to say carries a code that never changes. An **error** stops a command. A **note**",
             "stops nothing: it tells what was skipped, repaired, hidden or doubted. A **finding** is a rule of the",
-            "format that `whet validate` checks. `make docs` writes this page from `docs/codes.toml`.",
+            "format that `whet skill validate` checks. `make docs` writes this page from `docs/codes.toml`.",
             "",
             "## Errors",
             "",
