@@ -4,11 +4,13 @@
     python benchmarks/guard.py --pool POOL.jsonl[.gz] [--json]
     python benchmarks/guard.py --packages PACKAGES.jsonl[.gz] [--by KEY] [--json]
     python benchmarks/guard.py --pairs PAIRS.yaml... [--json]
+    python benchmarks/guard.py --kinds [--json]
 
 LABELS is a table (CSV or JSON lines) with the columns `path` (a package, relative to DIR) and `label` (any word: a
 stratum, `benign`). Verdicts are counted for each label, never pooled; `--by` counts them for each value of another
 column, too. `--pool` takes honest skills as lines with `name`, `description` and `body` instead, `--packages` lines
-with `label` and `files`, `--pairs` YAML of dangers and their twins. Beside it, in the same run and on the same
+with `label` and `files`, `--pairs` YAML of dangers and their twins. `--kinds` makes a file of each kind, once in many
+lines and once in a single one, and tells the CPU seconds for a megabyte. Beside it, in the same run and on the same
 packages, the scanners of hermes-agent and cisco-ai-skill-scanner where an interpreter is given that has them. Times are
 CPU seconds of one process that has started up; ratios carry from one machine to another, seconds do not. Packages are
 read as text; nothing of them is run.
@@ -99,6 +101,10 @@ class Looked(NamedTuple):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run and print."""
     options = _options(arguments)
+    if options.kinds:
+        rows = by_kind()
+        print(json.dumps(rows) if options.json else "\n".join(f"{kind:12} {row}" for kind, row in rows.items()))
+        return 0
     with ExitStack() as left:
         root = left.enter_context(tempfile.TemporaryDirectory())
         if options.pool:
@@ -145,6 +151,53 @@ def measure(packages: Sequence[Package], peers: dict[str, str]) -> dict[str, Any
     for name, python in peers.items():
         report["peers"][name] = _peer(name, python, packages, looked)
     return report
+
+
+_WORDS = (
+    "skill",
+    "reads",
+    "the",
+    "files",
+    "and",
+    "sends",
+    "report",
+    "when",
+    "token",
+    "config",
+    "run",
+    "install",
+    "curl",
+)
+_KINDS = {
+    "markdown": ("references/x.md", "{0} {1} the {2}, then `{3} --{4}` for you. "),
+    "shell": ("scripts/x.sh", '{0} --{1} "${2}" | {3} {4}; '),
+    "shell fence": ("references/x.md", '{0} --{1} "${2}" | {3} {4}; '),
+    "python": ("scripts/x.py", "{0}_{1} = open('{2}').{3}({4!r}); "),
+    "javascript": ("scripts/x.js", "function {0}(t){{return t.{1}?t.{2}:require('{3}').{4}(t)}}; "),
+    "powershell": ("scripts/x.ps1", '{0} -{1} "${2}" | {3} {4}; '),
+    "other code": ("scripts/x.rb", "{0} = File.{1}('{2}').{3}('{4}'); "),
+    "json": ("x.json", '["{0}", "{1}", "{2}", "{3}"], '),
+    "html": ("x.html", "<p class='{0}'><a href='https://x.example/{1}'>{2} {3}</a></p>"),
+    "text": ("x.txt", "{0} {1} {2} {3} {4} "),
+}
+
+
+def by_kind(size: int = 300_000) -> dict[str, dict[str, float]]:
+    """CPU seconds for a megabyte of each kind of file, in many lines and in one."""
+    from whet.skill.tree import Item
+
+    chance = random.Random(5)
+    found: dict[str, dict[str, float]] = {}
+    for kind, (path, shape) in _KINDS.items():
+        pieces = [shape.format(*chance.choices(_WORDS, k=5)) for _ in range(size // len(shape))]
+        row = found[kind] = {}
+        for name, sign in (("lines", "\n"), ("one line", "")):
+            text = sign.join(pieces)
+            text = {"shell fence": f"```sh\n{text}\n```\n", "json": f"[{text}0]"}.get(kind, text)
+            began = time.process_time()
+            scan({"SKILL.md": Item(b"# x\n"), path: Item(text.encode())})
+            row[name] = round((time.process_time() - began) / len(text) * 1e6, 2)
+    return found
 
 
 def by_label(packages: Sequence[Package], looked: Sequence[Looked]) -> dict[str, dict[str, int]]:
@@ -267,6 +320,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     source.add_argument("--labels", help="CSV or JSON lines with path, label")
     source.add_argument("--packages", help="JSON lines of packages: label, files")
     source.add_argument("--pairs", nargs="+", help="YAML of pairs: id, stratum, bad, good")
+    source.add_argument("--kinds", action="store_true", help="seconds for a megabyte of each kind of file")
     source.add_argument("--pool", help="JSON lines of honest skills: name, description, body")
     parser.add_argument("--by", default="", help="count for each value of this column, too")
     parser.add_argument("--sample", type=int, default=0, help="only so many packages, chosen by chance")

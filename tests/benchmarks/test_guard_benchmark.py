@@ -84,3 +84,10 @@ def test_pairs(guarding: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixtu
         "two bad": DANGEROUS,
         "two good": SAFE,
     }
+
+
+def test_every_kind_of_file_is_timed_in_many_lines_and_in_one(guarding: ModuleType) -> None:
+    rows = guarding.by_kind(size=400)
+
+    assert list(rows) == list(guarding._KINDS)
+    assert all(list(row) == ["lines", "one line"] and min(row.values()) > 0 for row in rows.values())
