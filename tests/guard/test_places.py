@@ -9,7 +9,7 @@ import pytest
 from guard.expressions import literals
 from whet.guard import places as module
 from whet.guard.places import Place, places
-from whet.guard.tables import word_list
+from whet.guard.tables import load_table, word_list
 
 
 @pytest.mark.parametrize(
@@ -98,6 +98,6 @@ def test_the_first_look_never_hides_a_place() -> None:
 
 def test_a_hint_stands_in_every_text_that_names_a_place() -> None:
     """A hint that is missing would make the expression blind, and nothing else would tell."""
-    for what, *_, regex in (*module._SECRETS, *module._STARTS, *module._AGENTS):
-        for text in map(str.lower, literals(parser.parse(regex))):
-            assert any(hint in text for hint in word_list("places")) or module._HIVE.search(text), (what, text)
+    for row in (row for rows in load_table("places").values() for row in rows):
+        for text in map(str.lower, literals(parser.parse(row["pattern"]))):
+            assert any(hint in text for hint in word_list("places")) or module._HIVE.search(text), (row["what"], text)

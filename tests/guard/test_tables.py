@@ -13,6 +13,7 @@ from whet.guard.finding import CATEGORIES, SEVERITIES
 from whet.guard.hosts import Kind
 from whet.guard.rules import every, pack
 from whet.guard.shell.power import deeds
+from whet.guard.shell.wrappers import wrappers
 from whet.guard.tables import load_sets, load_table, word_list
 
 SOURCES = "".join(path.read_text("utf-8") for path in Path(guard.__path__[0]).rglob("*.py"))
@@ -84,3 +85,19 @@ def test_a_command_that_says_what_it_does_has_a_rule_and_a_short_expression() ->
             assert row["rule"] in every() and row.get("severity", "info") in SEVERITIES
             assert len(row["programs"]) == len(set(row["programs"])) > 0
             assert expression.groups == 0
+
+
+def test_a_place_has_words_for_a_person_and_an_expression_without_groups() -> None:
+    table = load_table("places")
+    assert set(table) == {"secret", "start", "agent"}
+    rows = [row for rows in table.values() for row in rows]
+    assert len({row["what"] for row in rows}) == len(rows)
+    for row in rows:
+        assert set(row) == {"what", "grave", "pattern"} and isinstance(row["grave"], bool)
+        assert re.compile(row["pattern"]).groups == 0
+
+
+def test_a_wrapper_says_which_of_its_options_take_a_value() -> None:
+    for name, row in wrappers().items():
+        assert set(row) == {"values", "skip"} and row["skip"] in (0, 1), name
+        assert all(re.fullmatch(r"-[A-Za-z]|--[a-z-]+", option) for option in row["values"]), name

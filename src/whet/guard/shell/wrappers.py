@@ -6,12 +6,13 @@ before anything is judged. Options are read by a small table for each wrapper; a
 
 from __future__ import annotations
 
+import os
 import re
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from whet.guard.shell.commands import Command
     from whet.guard.shell.words import Word
@@ -49,51 +50,6 @@ INTERPRETERS: dict[str, Language] = {
 }
 """Programs that run what they are given, with the language they speak."""
 
-_WRAPPERS: dict[str, tuple[str, int]] = {
-    "sudo": ("u g h p C r t T U D R user group host prompt chdir chroot", 0),
-    "doas": ("u C", 0),
-    "env": ("u C unset chdir", 0),
-    "nohup": ("", 0),
-    "time": ("f o format output", 0),
-    "gtime": ("f o", 0),
-    "timeout": ("s k signal kill-after", 1),
-    "gtimeout": ("s k", 1),
-    "nice": ("n adjustment", 0),
-    "ionice": ("c n p class classdata", 0),
-    "chrt": ("", 1),
-    "taskset": ("", 1),
-    "stdbuf": ("i o e input output error", 0),
-    "setsid": ("", 0),
-    "xargs": (
-        "I i n P L d E s a max-args max-procs delimiter arg-file replace max-lines max-chars process-slot-var",
-        0,
-    ),
-    "parallel": ("j jobs delay retries timeout", 0),
-    "command": ("", 0),
-    "builtin": ("", 0),
-    "exec": ("a", 0),
-    "noglob": ("", 0),
-    "nocorrect": ("", 0),
-    "coproc": ("", 0),
-    "busybox": ("", 0),
-    "watch": ("n interval", 0),
-    "strace": ("o e p s", 0),
-    "ltrace": ("o e p s", 0),
-    "caffeinate": ("t w", 0),
-    "unbuffer": ("", 0),
-    "proxychains": ("f", 0),
-    "proxychains4": ("f", 0),
-    "torsocks": ("", 0),
-    "torify": ("", 0),
-    "flock": ("w E timeout", 1),
-    "chroot": ("", 1),
-    "systemd-run": ("p u M H unit property setenv description", 0),
-    "runuser": ("u", 0),
-    "setpriv": ("", 0),
-    "dotenv": ("f", 0),
-    "rtk": ("", 0),
-}
-"""Each wrapper: its options that take a value, and how many words stand before the command."""
 _TWO_WORDS = {("uv", "run"), ("poetry", "run"), ("pipenv", "run"), ("pdm", "run"), ("hatch", "run"), ("op", "run")}
 _TWO_WORD_VALUES = frozenset(
     ["--with", "--python", "-p", "--from", "--extra", "--group", "--env-file", "--directory", "--project"]
@@ -132,23 +88,22 @@ def _peeled(words: tuple[Word, ...]) -> tuple[Word, ...] | None:
         return _find_exec(words)
     if len(words) > 2 and (name, words[1].text) in _TWO_WORDS:
         return _after_options(words[2:], _TWO_WORD_VALUES, 0)
-    if (values := _values(name)) is None:
+    wrapper = wrappers().get(name)
+    if wrapper is None or (name == "command" and len(words) > 1 and words[1].text in ("-v", "-V")):
         return None
-    if name == "command" and len(words) > 1 and words[1].text in ("-v", "-V"):
-        return None
-    return _after_options(words[1:], values, _WRAPPERS[name][1])
+    return _after_options(words[1:], wrapper["values"], wrapper["skip"])
 
 
 @cache
-def _values(name: str) -> frozenset[str] | None:
-    """The options of a wrapper that take a value; nothing for another program."""
-    if name not in _WRAPPERS:
-        return None
-    options = _WRAPPERS[name][0].split()
-    return frozenset("-" + option if len(option) == 1 else "--" + option for option in options)
+def wrappers() -> dict[str, dict[str, Any]]:
+    """What `wrappers.toml` holds."""
+    import tomllib
+
+    with open(os.path.join(os.path.dirname(__file__), "wrappers.toml"), "rb") as file:
+        return tomllib.load(file)
 
 
-def _after_options(words: tuple[Word, ...], values: frozenset[str], skip: int) -> tuple[Word, ...] | None:
+def _after_options(words: tuple[Word, ...], values: Collection[str], skip: int) -> tuple[Word, ...] | None:
     at = 0
     while at < len(words):
         text = words[at].text
