@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 import tomllib
 from importlib.resources import files
+from re import _constants as c  # type: ignore[attr-defined]  # the parsed form has no public name
+from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any
 
 import pytest
 
 from whet.guard.secrets.data import accusing, names, pattern, places, shapes, words
+from whet.guard.secrets.scan import RUNS
 from whet.guard.secrets.values import ANY, LITERAL
 
 KINDS = {"password", "token", "secret", "cookie", "authorization", "webhook"}
@@ -28,6 +31,37 @@ def test_a_shape_has_a_kind_a_mark_and_one_varying_part() -> None:
     assert len(accusing()) > 70
     for shape, bits in accusing():
         assert 2.5 < bits < 5 and re.compile(shape.regex).groups == 1, shape
+
+
+def _characters(items: Any) -> set[str]:
+    """The characters that an expression may take; `\\` for a class that is more than letters and digits."""
+    found: set[str] = set()
+    for kind, value in items:
+        match kind:
+            case c.SUBPATTERN:
+                found |= _characters(value[3])
+            case c.BRANCH:
+                found = found.union(*map(_characters, value[1]))
+            case c.MAX_REPEAT | c.MIN_REPEAT:
+                found |= _characters(value[2])
+            case c.IN:
+                found |= _characters(value)
+            case c.LITERAL:
+                found.add(chr(value))
+            case c.RANGE:
+                found |= set(map(chr, range(value[0], value[1] + 1)))
+            case c.ASSERT | c.ASSERT_NOT | c.AT:
+                pass
+            case _:
+                found.add("0" if value in (c.CATEGORY_DIGIT, c.CATEGORY_WORD) else "\\")
+    return found
+
+
+def test_a_token_is_one_run_from_its_mark_to_its_end_unless_it_says_otherwise() -> None:
+    parting = {chr(code) for code in range(256) if RUNS[code] == ord(" ")}
+
+    assert [shape.kind for shape, _ in accusing() if parting & _characters(parser.parse(shape.regex))] == ["AWS secret"]
+    assert [shape.kind for shape, _ in accusing() if shape.apart] == ["AWS secret"]
 
 
 def test_a_place_has_a_pattern_a_kind_and_a_proof_that_is_known() -> None:
