@@ -362,7 +362,7 @@ def taken_back(team: Team, second: str) -> None:
     assert machine.ask("undo", str(number))["success"]
     assert (machine.text("pdf"), machine.locked()) == (skill("pdf", BODIES)["SKILL.md"], locked)
     code, out, _ = machine.says("uninstall", "deploy", "review")
-    gone = [f"Removed {name} {second[:10]}\n  Your edits go with it.\n" for name in ("deploy", "review")]
+    gone = [f"Removed {name} {second[:10]}\n  Your edits are removed with it.\n" for name in ("deploy", "review")]
     assert (code, out) == (0, "".join(gone))
     assert machine.ask("uninstall", "deploy", code=1)["code"] == "not-installed"
     assert [record["action"] for record in machine.ask("audit", "--log")["records"]].count("uninstall") == 3
