@@ -68,12 +68,12 @@ def test_history_is_a_line_for_each_entry(deploy: Path, whet: Callable[..., Comp
 
 def test_history_is_a_table_on_a_terminal() -> None:
     entry = Entry(7, AT, "agent", "", "edit", "deploy", "/deploy", "Why " * 20, *[""] * 8)
-    view = screen(columns=64)
+    view = screen()
     render_history(SkillHistory((entry,)), view, Namespace())
     heads, row = view.text().splitlines()
     assert heads == "ID  WHEN              WHO    WHAT  SKILL   REASON"
-    assert row.startswith("7   2026-11-15 06:00  agent  edit  deploy  Why Why") and width(row) <= 64
-    named = screen(columns=66)
+    assert row.startswith("7   2026-11-15 06:00  agent  edit  deploy  Why Why") and width(row) <= 60
+    named = screen()
     render_history(SkillHistory((entry,), "deploy"), named, Namespace())
     assert named.text().startswith("ID  WHEN              WHO    WHAT  VERSION  REASON\n")
 
