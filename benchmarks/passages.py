@@ -2,15 +2,19 @@
 
     python benchmarks/passages.py --pool POOL.jsonl[.gz] [--packages PACKAGES.jsonl[.gz]] [--without PART...] [--write]
 
-Bad passages and their honest twins come from `tests/corpus/passages` (one file for each writer), the passages by
-which a package differs from its twin from the pairs of `tests/corpus`, and honest paragraphs from the pool, from the
-honest packages and from our own pages. Each bad passage is seen alone, inside an honest paragraph, and without its
-words.
+Attacks and their honest twins come from `tests/corpus/passages` (one file for each writer; a passage, or a whole
+package) and from the pairs of `tests/corpus`; honest texts and programs come from the pool, from honest packages and
+from our own pages and code.
 
-Reported is the share of bad passages pointed at, each writer's by a model that has seen none of them, at thresholds
-that point at a given share of pool skills that the model has not seen either. `--write` writes
-`src/whet/guard/data/passages.txt`, learned from everything, with thresholds that hold for skills it has not seen.
-Nothing depends on chance but the choice of the paragraphs, which is seeded.
+The model is learned twice. The first time from every passage and section of an attack that its twin does not have, and
+from a sample of what is honest; the second time from those passages of an attack that show it best, and from the worst
+mistakes among honest texts as well.
+
+Reported is the share of attacks that are pointed at, each writer's by a model that has seen none of them, at thresholds
+that point at a given share of pool skills that the model has not seen either. A passage is judged inside a skill of the
+pool, at a place chosen by chance. `--write` writes `src/whet/guard/data/passages.txt`, learned from everything, with
+thresholds that hold for skills it has not seen. Nothing depends on chance but the choice of places and samples, which
+is seeded.
 """
 
 from __future__ import annotations
@@ -27,165 +31,218 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import yaml
 
-from whet.guard.prose.orders import said
-from whet.guard.prose.passages import features
+from whet.guard.prose.orders import said, said_in_code
+from whet.guard.prose.passages import UNIT, Look, features, look, spans
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from whet.guard.prose.passages import Passage
 
     Floats = np.ndarray[tuple[int], np.dtype[np.float64]]
 
 HERE = Path(__file__).parents[1]
 CORPUS = HERE / "tests" / "corpus"
 TARGET = HERE / "src" / "whet" / "guard" / "data" / "passages.txt"
-SHARES = {"warn": 0.02, "critical": 0.001}
+SHARES = {"warn": 0.015, "critical": 0.0025}
 """The share of honest skills that each threshold lets through by mistake."""
-LEAST = 3
-PENALTY = 1.0
-SMALLEST = 0.1
-UNIT = 0.04
-"""What one step of a written weight stands for: a weight is a number from -127 to 127."""
-HONEST = ("pool", "house")
-EACH = 4
-"""One in so many honest passages is seen without its words, too."""
+LEAST = 4
+PENALTY = 4.0
+SMALLEST = 0.06
+SAMPLE = {False: 0.25, True: 0.1}
+"""The share of honest passages, and of honest sections, that the model first learns from."""
+EACH = 0.25
+"""The share of honest passages that are seen without their words, too. Attacks and twins all are, so that what they
+speak of is learned as well, and holds in other words and languages."""
+FOLDS = 4
+CHECKED = ("blind-code", "blind-prose", "javascript", "prose", "python", "shell")
+"""Pairs that `tests/guard/test_corpus.py` looks at one by one."""
+TEXTS = (".md", ".markdown", ".txt", ".rst")
 
 
-class Passage(NamedTuple):
-    """One passage: its writer, the skill or pair it belongs to, whether it is bad, and what the model sees of it."""
+class Span(NamedTuple):
+    """A passage, or the passages of a section: what the model sees of it, and the texts it is made of."""
+
+    seen: frozenset[int]
+    texts: frozenset[str]
+    wide: bool
+
+
+class Item(NamedTuple):
+    """A skill, or a passage of one; `spans` is everything that is judged in it."""
 
     writer: str
-    owner: str
-    bad: bool
-    seen: frozenset[str]
-    text: str
+    id: str
+    spans: tuple[Span, ...]
 
 
-def look(writer: str, owner: str, text: str, *, bad: bool, known: frozenset[str] = frozenset()) -> Iterator[Passage]:
-    """The passages of a Markdown text, without those that are known to be honest."""
-    for one in said(text):
-        if one.text not in known and (seen := features(one.text, one.signs)):
-            yield Passage(writer, owner, bad, frozenset(seen), one.text)
+class Pair(NamedTuple):
+    """An attack and its twin, as they were written and as they are judged: a passage is judged inside a skill."""
+
+    bad: Item
+    good: Item
+    judged: tuple[Item, Item]
 
 
-def from_pool(path: str, without: Sequence[str]) -> Iterator[Passage]:
-    """The paragraphs of honest skills."""
-    for row in _lines(path):
-        if not any(part in row["id"] for part in without):
-            yield from look("pool", row["id"], f"---\ndescription: {row['description']}\n---\n{row['body']}", bad=False)
+class Names:
+    """The features by their numbers."""
+
+    def __init__(self) -> None:
+        self.known: dict[str, int] = {}
+
+    def item(self, writer: str, name: str, *texts: Sequence[Passage]) -> Item:
+        """What the model sees of texts."""
+        found: list[Span] = []
+        for passages in texts:
+            looks = [look(one.text, one.signs, code=one.code) for one in passages]
+            for start, end in spans(passages):
+                seen: list[Look] = [one for one in looks[start:end] if one is not None]
+                if seen and (end == start + 1 or len(seen) > 1):
+                    numbers = frozenset(self.known.setdefault(name, len(self.known)) for name in features(seen))
+                    texts_ = frozenset(one.text for one in passages[start:end])
+                    found.append(Span(numbers, texts_, end > start + 1))
+        return Item(writer, name, tuple(found))
+
+    def package(self, writer: str, name: str, files: Mapping[str, str]) -> Item:
+        """What the model sees of the files of a package."""
+        texts = [said(text) if path.lower().endswith(TEXTS) else said_in_code(text) for path, text in files.items()]
+        return self.item(writer, name, *texts)
 
 
-def from_packages(path: str) -> Iterator[Passage]:
-    """The texts of honest packages. Most of what malicious ones say is honest too, so nothing is learned from them."""
-    for row in _lines(path):
-        for name, file in row["files"].items():
-            if row["label"] == "benign" and name.lower().endswith((".md", ".txt")) and "text" in file:
-                yield from look("pool", f"{row['source']}:{row['id']}", file["text"], bad=False)
-
-
-def from_house() -> Iterator[Passage]:
-    """Our own pages and skills: honest text in the voice of the corpus, so that the voice tells nothing."""
+def honest(names: Names, options: argparse.Namespace) -> Iterator[Item]:
+    """Honest skills, honest packages and our own pages and code."""
+    for row in lines(options.pool):
+        if not any(part in row["id"] for part in options.without):
+            yield names.item("pool", row["id"], said(skill(row, row["body"])))
+    for row in lines(options.packages) if options.packages else ():
+        if row["label"] == "benign":
+            files = {
+                path: file["text"]
+                for path, file in row["files"].items()
+                if len(file.get("text", "")) in range(1, 200_000)
+            }
+            yield names.package("packages", f"{row['source']}:{row['id']}", files)
     pages = [*HERE.glob("*.md"), *HERE.glob("docs/*.md"), *HERE.glob("src/whet/bundled/**/*.md")]
-    for path in sorted(path for path in pages if path.name != "rules.md"):
-        yield from look("house", path.name, path.read_text("utf-8"), bad=False)
+    code = [*HERE.glob("benchmarks/*.py"), *HERE.glob("src/whet/routing/**/*.py"), *HERE.glob("src/whet/store/**/*.py")]
+    for path in sorted((*(path for path in pages if path.name != "rules.md"), *code)):
+        yield names.package("house", path.name, {path.name: path.read_text("utf-8")})
 
 
-def from_corpus() -> Iterator[Passage]:
-    """Bad passages and their twins, each also inside an honest paragraph."""
+def skill(row: Mapping[str, str], body: str) -> str:
+    """A skill of the pool with a body."""
+    return f"---\ndescription: {row['description']}\n---\n{body}"
+
+
+def attacks(names: Names, hosts: Sequence[Mapping[str, str]]) -> Iterator[Pair]:
+    """The pairs of every writer, and those of the corpus."""
     for path in sorted((CORPUS / "passages").glob("*.jsonl")):
-        for number, line in enumerate(path.read_text("utf-8").splitlines()):
-            for side, text in ((side, json.loads(line)[side]) for side in ("bad", "good")):
-                yield from look(path.stem, f"{path.stem}-{number}-{side}", text, bad=side == "bad")
-    for path in (CORPUS / "blind-prose.yaml", CORPUS / "missed" / "blind.yaml"):
-        yield from from_pairs(path)
+        for number, row in enumerate(map(json.loads, path.read_text("utf-8").splitlines())):
+            yield pair(names, path.stem, f"{path.stem}-{number}", row, hosts)
+    for path in (*(CORPUS / f"{name}.yaml" for name in CHECKED), CORPUS / "missed" / "blind.yaml"):
+        for row in yaml.load(path.read_text("utf-8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+            texts = {side: {name: text for name, text in row[side].items() if isinstance(text, str)} for side in SIDES}
+            yield pair(names, path.stem, row["id"], texts, hosts)
 
 
-def from_pairs(path: Path) -> Iterator[Passage]:
-    """The passages of a package that its twin does not have, and those of the twin."""
-    for entry in yaml.load(path.read_text("utf-8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
-        texts = {
-            side: [text for name, text in entry[side].items() if isinstance(text, str) and name.endswith(".md")]
-            for side in ("bad", "good")
-        }
-        known = frozenset(one.text for text in texts["good"] for one in said(text))
-        for text in texts["bad"]:
-            yield from look("blind", f"{entry['id']}-bad", text, bad=True, known=known)
-        for text in texts["good"]:
-            yield from look("blind", f"{entry['id']}-good", text, bad=False)
+def pair(names: Names, writer: str, name: str, row: Mapping[str, Any], hosts: Sequence[Mapping[str, str]]) -> Pair:
+    """A pair: two passages, or two packages."""
+    made, judged = [], []
+    for side in SIDES:
+        chance = random.Random(zlib.crc32(name.encode()))
+        if isinstance(row[side], str):
+            made.append(names.item(writer, name, said(row[side])))
+            host = chance.choice(hosts)
+            judged.append(names.item(writer, name, said(skill(host, put(host["body"], row[side], chance)))))
+        else:
+            made.append(names.package(writer, name, row[side]))
+            judged.append(made[-1])
+    return Pair(made[0], made[1], (judged[0], judged[1]))
 
 
-def inside(corpus: Sequence[Passage], pool: Sequence[Passage]) -> Iterator[Passage]:
-    """The passages of the corpus, each put before or behind an honest paragraph."""
-    chance = random.Random(5)
-    paragraphs = [one.text for one in pool if 60 < len(one.text) < 160]
-    for one in corpus:
-        if one.writer in ("blind", *HONEST):
-            continue
-        honest = chance.choice(paragraphs)
-        text = chance.choice((f"{honest} {one.text}", f"{one.text} {honest}"))
-        signs = {sign for sign in one.seen if sign.startswith("=")}
-        yield Passage(f"{one.writer}+", f"{one.owner}+", one.bad, frozenset(features(text, signs)), text)
+SIDES = ("bad", "good")
 
 
-def without_words(examples: Sequence[Passage]) -> Iterator[Passage]:
-    """Passages without their words, so that what they speak of is learned as well, and holds in other words."""
-    for number, one in enumerate(examples):
-        if one.writer not in HONEST or number % EACH == 0:
-            seen = frozenset(feature for feature in one.seen if "+" in feature or feature[0] in "<=")
-            yield Passage(f"{one.writer.removesuffix('+')}+", one.owner, one.bad, seen, one.text)
+def put(body: str, text: str, chance: random.Random) -> str:
+    """A body with a passage put between two of its blocks."""
+    rows, places, fenced = body.split("\n"), [], False
+    for number, row in enumerate(rows):
+        if row.lstrip().startswith(("```", "~~~")):
+            fenced = not fenced
+        elif not fenced and not row.strip():
+            places.append(number)
+    at = chance.choice(places or [len(rows)])
+    return "\n".join((*rows[:at], "", text.strip("\n"), "", *rows[at:]))
 
 
-class Matrix:
-    """The passages as numbers, with those that a model is learned from chosen by their importance."""
-
-    def __init__(self, examples: Sequence[Passage]) -> None:
-        counts: dict[str, int] = {}
-        for one in examples:
-            for feature in one.seen:
-                counts[feature] = counts.get(feature, 0) + 1
-        self.names = sorted(feature for feature, count in counts.items() if count >= LEAST)
-        number = {feature: at for at, feature in enumerate(self.names)}
-        columns = [[number[feature] for feature in one.seen if feature in number] for one in examples]
-        self.columns = np.array([at for row in columns for at in row], dtype=np.int32)
-        self.rows = np.repeat(np.arange(len(examples), dtype=np.int32), [len(row) for row in columns])
-        self.bad = np.array([one.bad for one in examples], dtype=np.float64)
-        self.writers = np.array([one.writer.removesuffix("+") for one in examples])
-        self.plain = np.array([not one.writer.endswith("+") for one in examples])
-        self.owners = [one.owner for one in examples]
-        pool = self.writers == "pool"
-        self.folds = np.where(pool, [zlib.crc32(one.owner.encode()) % 4 for one in examples], -1)
-        twins = np.where(np.isin(self.writers, HONEST), 1.0, 3.0)
-        self.importance = np.where(self.bad > 0, 8.0, twins) * np.where(self.plain, 1.0, 0.5)
-
-    def learn(self, importance: Floats) -> Floats:
-        """Logistic regression with a quadratic penalty; the last number is the bias."""
-        chosen = importance > 0
-        kept = chosen[self.rows]
-        columns, rows = self.columns[kept], (np.cumsum(chosen) - 1)[self.rows[kept]]
-        bad, weigh, width = self.bad[chosen], importance[chosen], len(self.names)
-
-        def loss(at: Floats) -> tuple[float, Floats]:
-            total = np.bincount(rows, at[:-1][columns], minlength=len(bad)) + at[-1]
-            slope = (1 / (1 + np.exp(-total)) - bad) * weigh
-            value = float((weigh * np.logaddexp(0, np.where(bad > 0, -total, total))).sum())
-            grown = np.bincount(columns, slope[rows], minlength=width) + PENALTY * at[:-1]
-            return value + PENALTY / 2 * float(at[:-1] @ at[:-1]), np.append(grown, slope.sum())
-
-        return minimize(loss, np.append(np.zeros(width), -4.0))
-
-    def rate(self, weights: Floats) -> Floats:
-        """The log-odds of every passage."""
-        answer: Floats = np.bincount(self.rows, weights[:-1][self.columns], minlength=len(self.bad)) + weights[-1]
-        return answer
-
-    def best(self, rated: Floats, chosen: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> list[float]:
-        """The highest log-odds of each owner, the highest first."""
-        found: dict[str, float] = {}
-        for at in np.flatnonzero(chosen):
-            found[self.owners[at]] = max(found.get(self.owners[at], -99.0), float(rated[at]))
-        return sorted(found.values(), reverse=True)
+def learn(names: Names, items: Sequence[Item], pairs: Sequence[Pair]) -> Floats:
+    """The weights, the bias last."""
+    chance = random.Random(3)
+    plain = frozenset(at for name, at in names.known.items() if "+" in name or name[0] in "<=~")
+    rows: list[tuple[frozenset[int], bool, float, str]] = []
+    for item in items:
+        weight = 0.5 if item.writer == "house" else 1.0
+        rows.extend((one.seen, False, weight, "") for one in item.spans if chance.random() < SAMPLE[one.wide])
+    for bad, good, _ in pairs:
+        known = frozenset(text for one in good.spans for text in one.texts)
+        for one in bad.spans:
+            fresh = not one.texts <= known
+            weight = (24.0 if bad.writer in CHECKED else 8.0) if fresh else 1.0
+            rows.append((one.seen, fresh, weight, bad.id if fresh else ""))
+        rows.extend((one.seen, False, 6.0 if bad.writer in CHECKED else 3.0, "") for one in good.spans)
+    rows += [
+        (seen & plain, bad, weight / 2, f"{name}+" if name else "")
+        for seen, bad, weight, name in rows
+        if weight > 1 or chance.random() < EACH
+    ]
+    first = fit(names, rows, None)
+    best: dict[str, float] = {}
+    rated = [rate(seen, first) for seen, _, _, _ in rows]
+    for (_, _, _, name), value in zip(rows, rated, strict=True):
+        best[name] = max(best.get(name, -99.0), value)
+    rows = [row for row, value in zip(rows, rated, strict=True) if not row[3] or value >= best[row[3]] - 3]
+    for item in items:
+        value, seen = worst(item, first)
+        if value > -3:
+            rows.append((seen, False, 2.0, ""))
+    return fit(names, rows, first)
 
 
-def minimize(loss: Callable[[Floats], tuple[float, Floats]], at: Floats, rounds: int = 50, kept: int = 8) -> Floats:
+def fit(names: Names, rows: Sequence[tuple[frozenset[int], bool, float, str]], start: Floats | None) -> Floats:
+    """Logistic regression with a quadratic penalty; the spans of an attack share its weight."""
+    width = len(names.known)
+    columns = np.concatenate([np.fromiter(seen, np.int32, len(seen)) for seen, _, _, _ in rows])
+    at_row = np.repeat(np.arange(len(rows), dtype=np.int32), [len(seen) for seen, _, _, _ in rows])
+    often = np.bincount(columns, minlength=width)[columns] >= LEAST
+    columns, at_row = columns[often], at_row[often]
+    counts: dict[str, int] = {}
+    for _, _, _, name in rows:
+        counts[name] = counts.get(name, 0) + 1
+    bad = np.array([bad for _, bad, _, _ in rows], dtype=np.float64)
+    weigh = np.array([weight / (counts[name] ** 0.5 if name else 1.0) for _, _, weight, name in rows])
+
+    def loss(at: Floats) -> tuple[float, Floats]:
+        total = np.clip(np.bincount(at_row, at[:-1][columns], minlength=len(bad)) + at[-1], -30, 30)
+        slope = (1 / (1 + np.exp(-total)) - bad) * weigh
+        value = float((weigh * np.logaddexp(0, np.where(bad > 0, -total, total))).sum())
+        grown = np.bincount(columns, slope[at_row], minlength=width) + PENALTY * at[:-1]
+        return value + PENALTY / 2 * float(at[:-1] @ at[:-1]), np.append(grown, slope.sum())
+
+    return minimize(loss, np.append(np.zeros(width), -4.0) if start is None else start)
+
+
+def rate(seen: frozenset[int], weights: Floats) -> float:
+    """The log-odds of what the model sees."""
+    return float(weights[np.fromiter(seen, np.int64, len(seen))].sum() + weights[-1])
+
+
+def worst(item: Item, weights: Floats) -> tuple[float, frozenset[int]]:
+    """The highest log-odds in an item, and what the model sees there."""
+    return max(
+        ((rate(one.seen, weights), one.seen) for one in item.spans), key=lambda one: one[0], default=(-9.0, frozenset())
+    )
+
+
+def minimize(loss: Callable[[Floats], tuple[float, Floats]], at: Floats, rounds: int = 25, kept: int = 8) -> Floats:
     """L-BFGS: Newton's method with the curvature estimated from the last few steps."""
     value, slope = loss(at)
     steps: list[tuple[Floats, Floats]] = []
@@ -209,40 +266,64 @@ def minimize(loss: Callable[[Floats], tuple[float, Floats]], at: Floats, rounds:
     return at
 
 
-def judge(matrix: Matrix, groups: Sequence[Sequence[str]], shares: Sequence[float] = (0.0015, 0.005, 0.015)) -> None:
-    """Each group of writers by a model that was learned without them and without a quarter of the pool."""
-    strangers = matrix.folds == 0
+def fold(item: Item) -> int:
+    """The part of the honest items that one belongs to."""
+    return zlib.crc32(item.id.encode()) % FOLDS
+
+
+def limits(items: Sequence[Item], weights: Floats, shares: Sequence[float]) -> list[float]:
+    """The log-odds that a share of the pool skills among the items exceeds."""
+    found = sorted((worst(item, weights)[0] for item in items if item.writer == "pool"), reverse=True)
+    return [found[int(len(found) * share)] for share in shares]
+
+
+def judge(names: Names, items: Sequence[Item], pairs: Sequence[Pair], groups: Sequence[Sequence[str]]) -> None:
+    """Each group of writers by a model that was learned without them and without a quarter of the honest items."""
+    shares = (0.0015, 0.01, 0.02, 0.04)
+    strangers = [item for item in items if fold(item) == 0]
     for group in groups:
-        mine = np.isin(matrix.writers, group)
-        rated = matrix.rate(matrix.learn(np.where(mine | strangers, 0.0, matrix.importance)))
-        honest = matrix.best(rated, strangers & matrix.plain)
-        line = f"{'+'.join(group)[:30]:30}"
-        for share in shares:
-            limit = honest[int(len(honest) * share)]
-            parts = [
-                np.mean(np.array(matrix.best(rated, mine & matrix.plain & (matrix.bad == bad)) or [-99.0]) > limit)
-                for bad in (1, 0)
-            ]
-            line += f" | {share:.2%}: {parts[0]:4.0%} bad {parts[1]:4.0%} twins"
-        print(line, flush=True)
+        others = [one for one in pairs if one.bad.writer not in group]
+        weights = rounded(learn(names, [item for item in items if fold(item)], others))
+        found = limits(strangers, weights, shares)
+        packages = [worst(item, weights)[0] for item in strangers if item.writer == "packages"]
+        for writer in group:
+            mine = [one.judged for one in pairs if one.bad.writer == writer]
+            rated = [(worst(bad, weights)[0], worst(good, weights)[0]) for bad, good in mine]
+            line = f"{writer:12} {len(mine):4}"
+            for share, limit in zip(shares, found, strict=True):
+                bad, good = (sum(pair[side] > limit for pair in rated) / len(rated) for side in (0, 1))
+                alarms = f"{sum(one > limit for one in packages)}/{len(packages)}"
+                line += f" | {share:.2%}: {bad:4.0%} bad {good:4.0%} twins {alarms} packages"
+            print(line, flush=True)
 
 
-def write(matrix: Matrix) -> None:
-    """The weights that matter, as small whole numbers, with thresholds that hold for skills not seen before."""
-    limits: dict[str, list[float]] = {name: [] for name in SHARES}
-    for fold in range(2):
-        strangers = matrix.folds % 2 == fold
-        strangers &= matrix.folds >= 0
-        weights = rounded(matrix.learn(np.where(strangers, 0.0, matrix.importance)))
-        honest = matrix.best(matrix.rate(weights), strangers & matrix.plain)
-        for name, share in SHARES.items():
-            limits[name].append(honest[int(len(honest) * share)])
-    whole = rounded(matrix.learn(matrix.importance))
-    table = {name: round(weight / UNIT) for name, weight in zip(matrix.names, whole[:-1], strict=True) if weight}
-    bias = {f"<{name}>": round((whole[-1] - sum(found) / len(found)) / UNIT) for name, found in limits.items()}
-    lines = (f"{name}\t{weight}\n" for name, weight in (*sorted(bias.items()), *sorted(table.items())))
-    TARGET.write_text("".join(lines), "utf-8")
-    print(f"{len(table)} weights, {TARGET.stat().st_size} bytes, thresholds {limits}")
+def write(names: Names, items: Sequence[Item], pairs: Sequence[Pair]) -> None:
+    """The weights that matter, as small whole numbers, with thresholds that hold for skills not seen before.
+
+    A program that is a file has many more passages than a text: what they have to exceed in addition is the weight of
+    `<file>`.
+    """
+    found: list[list[float]] = []
+    more: list[float] = []
+    for part in range(2):
+        strangers = [item for item in items if fold(item) % 2 == part]
+        weights = rounded(learn(names, [item for item in items if fold(item) % 2 != part], pairs))
+        found.append(limits(strangers, weights, list(SHARES.values())))
+        file = names.known["<file>"]
+        code = [[one for one in item.spans if file in one.seen] for item in strangers if item.writer == "packages"]
+        rated = sorted((max((rate(one.seen, weights) for one in spans), default=-9.0) for spans in code), reverse=True)
+        more.append(max(0.0, rated[int(len(rated) * SHARES["warn"])] - found[-1][0]))
+        print(f"part {part}: {found[-1]}, programs {more[-1]:.2f} more", flush=True)
+    whole = rounded(learn(names, items, pairs))
+    table = {name: round(whole[at] / UNIT) for name, at in names.known.items() if whole[at]}
+    table["<file>"] = table.get("<file>", 0) - round(max(more) / UNIT)
+    bias = {
+        f"<{name}>": round((whole[-1] - sum(one) / 2) / UNIT)
+        for name, one in zip(SHARES, zip(*found, strict=True), strict=True)
+    }
+    rows = (f"{name}\t{weight}\n" for name, weight in (*sorted(bias.items()), *sorted(table.items())))
+    TARGET.write_text("".join(rows), "utf-8")
+    print(f"{len(table)} weights, {TARGET.stat().st_size} bytes, limits {found}")
 
 
 def rounded(weights: Floats) -> Floats:
@@ -255,7 +336,8 @@ def rounded(weights: Floats) -> Floats:
     return answer
 
 
-def _lines(path: str) -> Iterator[dict[str, Any]]:
+def lines(path: str) -> Iterator[dict[str, Any]]:
+    """The rows of a file of JSON lines."""
     opener = gzip.open if path.endswith(".gz") else open
     with opener(path, "rt", encoding="utf-8") as file:
         yield from map(json.loads, file)
@@ -267,21 +349,21 @@ def main() -> int:
     parser.add_argument("--pool", required=True, help="JSON lines of honest skills: id, description, body")
     parser.add_argument("--packages", help="JSON lines of packages: id, source, label, files")
     parser.add_argument("--without", nargs="*", default=[], help="parts of ids of pool skills that are not honest")
+    parser.add_argument("--writers", nargs="*", help="judge these writers only, each alone")
     parser.add_argument("--write", action="store_true", help="write the model")
     options = parser.parse_args()
-    pool = list(from_pool(options.pool, options.without))
-    pool += from_packages(options.packages) if options.packages else ()
-    corpus = [*from_corpus(), *from_house()]
-    seen = [*pool, *corpus, *inside(corpus, pool)]
-    matrix = Matrix([*seen, *without_words(seen)])
-    print(f"{len(corpus)} passages of the corpus, {len(pool)} of the pool, {len(matrix.names)} features", flush=True)
+    names = Names()
+    items = list(honest(names, options))
+    hosts = [row for row in lines(options.pool) if 500 < len(row["body"]) < 20_000]
+    pairs = list(attacks(names, hosts))
+    print(f"{len(pairs)} pairs, {len(items)} honest items, {len(names.known)} features", flush=True)
     if options.write:
-        write(matrix)
+        write(names, items, pairs)
     else:
-        writers = sorted({one.writer for one in corpus} - {*HONEST})
-        held = [["blind"], ["explicit"], ["injected"], ["traps"]]
-        voices = [writer for writer in writers if [writer] not in held]
-        judge(matrix, [*held, *(voices[at::4] for at in range(4))])
+        writers = sorted({one.bad.writer for one in pairs})
+        strange = options.writers or [writer for writer in writers if writer.startswith("writer-")]
+        rest = [] if options.writers else [writer for writer in writers if writer not in strange]
+        judge(names, items, pairs, [*([writer] for writer in strange), *(rest[at::3] for at in range(3) if rest)])
     return 0
 
 

@@ -56,8 +56,8 @@ def searched() -> list[str]:
 def _patterns(value: object) -> Iterator[str]:
     if isinstance(value, Pattern):
         yield value.regex
-    elif isinstance(value, tuple):
-        for one in value:
+    elif isinstance(value, tuple | dict):
+        for one in value.values() if isinstance(value, dict) else value:
             yield from _patterns(one)
 
 

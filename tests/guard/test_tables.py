@@ -14,7 +14,7 @@ from whet.guard.hosts import Kind
 from whet.guard.rules import every, pack
 from whet.guard.shell.power import deeds
 from whet.guard.shell.wrappers import wrappers
-from whet.guard.tables import load_sets, load_table, word_list
+from whet.guard.tables import load_sets, load_table, load_toml, word_list
 
 SOURCES = "".join(path.read_text("utf-8") for path in Path(guard.__path__[0]).rglob("*.py"))
 FIELDS = {"id", "severity", "category", "title", "why", "remedy", "references"}
@@ -101,3 +101,17 @@ def test_a_wrapper_says_which_of_its_options_take_a_value() -> None:
     for name, row in wrappers().items():
         assert set(row) == {"values", "skip"} and row["skip"] in (0, 1), name
         assert all(re.fullmatch(r"-[A-Za-z]|--[a-z-]+", option) for option in row["values"]), name
+
+
+def test_an_order_has_a_rule_and_an_expression_and_stands_in_a_group_that_somebody_asks_for() -> None:
+    table = load_toml("orders")
+    for name, rows in table.items():
+        assert f'"{name}"' in SOURCES, f"nobody asks for {name}"
+        if name in ("near", "installer"):
+            assert all(f'"{key}"' in SOURCES and re.compile(regex).pattern for key, regex in rows.items()), name
+            continue
+        for row in rows:
+            assert set(row) - {"unless", "severity"} == {"rule", "regex"}, row
+            assert row["rule"] in every() and row.get("severity", "info") in SEVERITIES, row
+    regexes = [row["regex"] for rows in table.values() if isinstance(rows, list) for row in rows]
+    assert len(regexes) == len(set(regexes))

@@ -112,7 +112,7 @@ def _check_together(documents: Sequence[Document], facts: Mapping[str, Sequence[
 def checkers(document: Document) -> Iterator[Callable[[], Seen]]:
     """What looks at a text of this kind."""
     from whet.guard.prose import checker as prose
-    from whet.guard.prose.orders import check_hidden
+    from whet.guard.prose.orders import check_hidden, check_program
 
     text = document.text
     if document.kind in ("markdown", "text"):
@@ -127,6 +127,7 @@ def checkers(document: Document) -> Iterator[Callable[[], Seen]]:
         language = "windows" if document.kind == "powershell" else document.kind
         yield lambda: prose.checker(language)(text)
         yield lambda: check_hidden(text)
+        yield lambda: check_program(text)
     yield lambda: manifests.check(document)
     yield lambda: find_secrets(text)
 

@@ -28,13 +28,18 @@ def word_list(name: str) -> frozenset[str]:
 
 
 @cache
-def load_sets(name: str) -> dict[str, Any]:
-    """What the file `data/NAME.toml` holds, its lists as sets."""
+def load_toml(name: str) -> dict[str, Any]:
+    """What the file `data/NAME.toml` holds."""
     import tomllib
 
     with open(os.path.join(os.path.dirname(__file__), "data", f"{name}.toml"), "rb") as file:
-        table = tomllib.load(file)
-    return {key: frozenset(value) if isinstance(value, list) else value for key, value in table.items()}
+        return tomllib.load(file)
+
+
+@cache
+def load_sets(name: str) -> dict[str, Any]:
+    """What the file `data/NAME.toml` holds, its lists as sets."""
+    return {key: frozenset(value) if isinstance(value, list) else value for key, value in load_toml(name).items()}
 
 
 def api(language: str, name: str) -> frozenset[str]:

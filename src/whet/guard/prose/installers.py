@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from whet.guard.finding import Hit
 from whet.guard.hosts import URL, host_of, is_installer, odd_top
 from whet.guard.patterns import shorten
-from whet.guard.prose import installer_signs as signs
 from whet.guard.prose.context import MENTIONING
+from whet.guard.prose.patterns import INSTALLER as SIGNS
 from whet.guard.tables import word_list
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def hits(found: list[Block], index: Rows) -> Iterator[Hit]:
     locked = packed and _has(lowered, "password")
     worst = max(map(_host_score, URL.findall(whole)), default=0) if "http" in lowered else 0
     copied = _has(lowered, "paste") and _has(lowered, "terminal")
-    pasted = worst > 2 or copied or signs.RUN_KEYS.search(lowered) is not None
+    pasted = worst > 2 or copied or SIGNS["run_keys"].search(lowered) is not None
     shielded = _has(lowered, "scanner")
     demanded = (
         _has(lowered, "fetch")
@@ -71,7 +71,7 @@ def _look(unit: _Unit, worst: int, *, locked: bool, shielded: bool, pasted: bool
         yield from list(_locked(unit)) or _told(unit)
     if shielded and _has(part, "scanner"):
         yield from _shielded(unit)
-    if pasted and (signs.RUN_KEYS.search(part) or ("http" in part and (worst > 2 or _has(part, "paste")))):
+    if pasted and (SIGNS["run_keys"].search(part) or ("http" in part and (worst > 2 or _has(part, "paste")))):
         yield from _pasted(unit)
     if demanded and _has(part, "fetch"):
         yield from _demanded(unit)
@@ -108,19 +108,19 @@ def _starts(found: list[Block]) -> tuple[tuple[int, int], ...]:
 
 
 def _locked(unit: _Unit) -> Iterator[Hit]:
-    for pattern in (signs.PASSWORD, signs.PASSWORD_FIRST):
+    for pattern in (SIGNS["password"], SIGNS["password_first"]):
         for match in pattern.finditer(unit.text):
             word = match["word"].strip(".,;:")
             if (
                 len(word) < 2
                 or word[0] in "-./"
-                or signs.ONE_PASS.match(match[0])
-                or signs.OWN_PASSWORD.fullmatch(word)
+                or SIGNS["one_pass"].match(match[0])
+                or SIGNS["own_password"].fullmatch(word)
                 or not _looks_given(match, word)
-                or not _is_near(signs.PACKED, unit, match)
+                or not _is_near(SIGNS["packed"], unit, match)
             ):
                 continue
-            fetched = URL.search(unit.text) or signs.HOST.search(unit.text) or signs.DOWNLOAD.search(unit.text)
+            fetched = URL.search(unit.text) or SIGNS["host"].search(unit.text) or SIGNS["download"].search(unit.text)
             severity: Severity = "critical" if fetched else "warn"
             yield Hit("installer-locked-archive", unit.line(match.start()), shorten(match[0]), severity)
             return
@@ -128,42 +128,45 @@ def _locked(unit: _Unit) -> Iterator[Hit]:
 
 def _told(unit: _Unit) -> Iterator[Hit]:
     """A password in any language, told beside an archive to be fetched."""
-    match = signs.PASS_WORD.search(unit.text)
+    match = SIGNS["pass_word"].search(unit.text)
     if (
         match is None
-        or not _is_near(signs.ARCHIVE, unit, match)
-        or signs.OWN_PASSWORD.fullmatch(match["word"] or match["bare"])
+        or not _is_near(SIGNS["archive"], unit, match)
+        or SIGNS["own_password"].fullmatch(match["word"] or match["bare"])
     ):
         return
-    if URL.search(unit.text) or signs.HOST.search(unit.text) or signs.DOWNLOAD.search(unit.text):
+    if URL.search(unit.text) or SIGNS["host"].search(unit.text) or SIGNS["download"].search(unit.text):
         yield Hit("installer-locked-archive", unit.line(match.start()), shorten(match[0]), "critical")
 
 
 def _shielded(unit: _Unit) -> Iterator[Hit]:
     """Programs whose installation begins with a word about the virus scanner, in any language."""
-    match = signs.SCANNER.search(unit.text)
+    match = SIGNS["scanner"].search(unit.text)
     if (
         match is None
-        or not (signs.EXECUTABLE.search(unit.text) or signs.ARCHIVE.search(unit.text))
-        or not signs.DOWNLOAD.search(unit.text)
+        or not (SIGNS["executable"].search(unit.text) or SIGNS["archive"].search(unit.text))
+        or not SIGNS["download"].search(unit.text)
     ):
         return
     near = unit.text[max(0, match.start() - 300) : match.end() + 300]
-    if signs.OFF.search(near) and (
-        URL.search(near) or signs.HOST.search(near) or signs.EXECUTABLE.search(near) or signs.PASS_WORD.search(near)
+    if SIGNS["off"].search(near) and (
+        URL.search(near)
+        or SIGNS["host"].search(near)
+        or SIGNS["executable"].search(near)
+        or SIGNS["pass_word"].search(near)
     ):
         yield Hit("installer-required", unit.line(match.start()), shorten(near[:200]), "critical")
 
 
 def _unlocked(unit: _Unit) -> Iterator[Hit]:
-    match = signs.UNLOCK.search(unit.text)
+    match = SIGNS["unlock"].search(unit.text)
     if (
         match is None
-        or not signs.ARCHIVE.search(unit.text)
-        or signs.OWN_PASSWORD.fullmatch(match["word"] or match["other"])
+        or not SIGNS["archive"].search(unit.text)
+        or SIGNS["own_password"].fullmatch(match["word"] or match["other"])
     ):
         return
-    if signs.PROGRAM.search(unit.text) and signs.FETCH.search(unit.text):
+    if SIGNS["program"].search(unit.text) and SIGNS["fetch"].search(unit.text):
         yield Hit("installer-locked-archive", unit.line(match.start()), shorten(match[0]), "critical")
 
 
@@ -180,7 +183,7 @@ def _looks_given(match: re.Match[str], word: str) -> bool:
 
 
 def _pasted(unit: _Unit) -> Iterator[Hit]:
-    if (match := signs.RUN_DIALOG.search(unit.text)) is not None:
+    if (match := SIGNS["run_dialog"].search(unit.text)) is not None:
         yield Hit("installer-paste", unit.line(match.start()), shorten(match[0]), "critical")
         return
     for page in URL.finditer(unit.text):
@@ -188,13 +191,15 @@ def _pasted(unit: _Unit) -> Iterator[Hit]:
         if host.near or is_installer(page[0]):
             continue
         before, after = unit.text[max(0, page.start() - 160) : page.start()], unit.text[page.end() : page.end() + 260]
-        copied = signs.COPY.search(after) or signs.COPY.search(before)
-        pasted = signs.INTO_TERMINAL.search(after)
+        copied = SIGNS["copy"].search(after) or SIGNS["copy"].search(before)
+        pasted = SIGNS["into_terminal"].search(after)
         odd = host.shady or host.kind == "free"
-        shown = signs.SHOWN.search(after) is not None
-        if not ((copied and pasted) or shown or (host.shady and host.kind != "drop" and signs.RUN_FROM.search(after))):
+        shown = SIGNS["shown"].search(after) is not None
+        if not (
+            (copied and pasted) or shown or (host.shady and host.kind != "drop" and SIGNS["run_from"].search(after))
+        ):
             continue
-        grave = odd or signs.STRICT.search(unit.text) is not None
+        grave = odd or SIGNS["strict"].search(unit.text) is not None
         severity: Severity = "info" if host.kind == "known" else "critical" if grave else "warn"
         evidence = shorten(unit.text[max(0, page.start() - 60) : page.end() + 140])
         yield Hit("installer-paste", unit.line(page.start()), evidence, severity, subject=host.name)
@@ -203,11 +208,11 @@ def _pasted(unit: _Unit) -> Iterator[Hit]:
 
 def _demanded(unit: _Unit) -> Iterator[Hit]:
     best: tuple[int, str, int] = (0, "", 0)
-    for match in (*URL.finditer(unit.text), *signs.BARE_HOST.finditer(unit.text)):
+    for match in (*URL.finditer(unit.text), *SIGNS["bare_host"].finditer(unit.text)):
         score = _host_score(match[0])
         if score <= best[0] or is_installer(match[0]):
             continue
-        if signs.FETCH.search(unit.text[max(0, match.start() - 220) : match.end() + 160]):
+        if SIGNS["fetch"].search(unit.text[max(0, match.start() - 220) : match.end() + 160]):
             best = (score, match[0], match.start())
     if not best[0]:
         return
@@ -216,16 +221,18 @@ def _demanded(unit: _Unit) -> Iterator[Hit]:
     text = unit.text
     points = [
         2
-        if signs.STRICT.search(text)
+        if SIGNS["strict"].search(text)
         else 1
-        if signs.MANDATORY.search(text) or signs.MANDATORY.search(unit.trail)
+        if SIGNS["mandatory"].search(text) or SIGNS["mandatory"].search(unit.trail)
         else 0,
-        2 if signs.BRAND.search(text) else 0,
-        1 if signs.WINDOWS.search(text) and signs.MAC.search(text) else 0,
-        2 if signs.EXECUTABLE.search(text) else 1 if signs.PROGRAM.search(text) else 0,
-        2 if signs.INTO_TERMINAL.search(text) and signs.COPY.search(text) else 0,
-        4 if signs.PROTECTION.search(text) and (signs.PROGRAM.search(text) or signs.ARCHIVE.search(text)) else 0,
-        1 if signs.OPAQUE.search(text) else 0,
+        2 if SIGNS["brand"].search(text) else 0,
+        1 if SIGNS["windows"].search(text) and SIGNS["mac"].search(text) else 0,
+        2 if SIGNS["executable"].search(text) else 1 if SIGNS["program"].search(text) else 0,
+        2 if SIGNS["into_terminal"].search(text) and SIGNS["copy"].search(text) else 0,
+        4
+        if SIGNS["protection"].search(text) and (SIGNS["program"].search(text) or SIGNS["archive"].search(text))
+        else 0,
+        1 if SIGNS["opaque"].search(text) else 0,
     ]
     if not points[0] and not points[5]:
         return
@@ -242,13 +249,13 @@ def _demanded(unit: _Unit) -> Iterator[Hit]:
 
 def _host_score(url: str) -> int:
     host = host_of(url)
-    asset = 1 if signs.ASSET.search(url) else 0
+    asset = 1 if SIGNS["asset"].search(url) else 0
     if host.shady:
         return 3 + asset
     if host.kind == "free" and not host.name.endswith((".github.io", ".gitlab.io")):
         return 2 + asset
     if host.kind in ("other", "reserved", "free"):
-        return asset + (2 if odd_top(host.name) else 1 if asset or signs.BRANDED.search(host.name) else 0)
+        return asset + (2 if odd_top(host.name) else 1 if asset or SIGNS["branded"].search(host.name) else 0)
     if host.kind == "known" and asset and host.name.endswith(("github.com", "githubusercontent.com", "gitlab.com")):
         return 1
     return 0

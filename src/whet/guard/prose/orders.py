@@ -8,25 +8,23 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from whet.guard.finding import Hit, Seen
 from whet.guard.literals import Literals
 from whet.guard.patterns import Rows, compiled, shorten
 from whet.guard.places import places
-from whet.guard.prose import deeds, harms, patterns
 from whet.guard.prose import exfiltration as prose_sending
-from whet.guard.prose import harms as other
 from whet.guard.prose import installers as prose_installers
 from whet.guard.prose.context import MENTIONING, steps
 from whet.guard.prose.markdown import Block, blocks, rows
-from whet.guard.prose.passages import SHORTEST, score
+from whet.guard.prose.passages import Passage, judge, pieces
+from whet.guard.prose.patterns import NEAR, ORDERS, SCRIPTS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from whet.guard.finding import Severity
-    from whet.guard.patterns import Pattern
 
 
 def find_orders(found: list[Block]) -> tuple[Hit, ...]:
@@ -37,19 +35,21 @@ def find_orders(found: list[Block]) -> tuple[Hit, ...]:
     return tuple(dict.fromkeys(look.hits))
 
 
-class Said(NamedTuple):
-    """A passage as the model reads it: the line it begins in, its text, and the signs around it."""
-
-    line: int
-    text: str
-    signs: frozenset[str]
-
-
-def said(text: str) -> Iterator[Said]:
+def said(text: str) -> list[Passage]:
     """The passages of a Markdown text, with what patterns find in them."""
     look = _Look(blocks(text), _asked())
     look.match()
-    yield from look.said()
+    return list(look.said())
+
+
+def said_in_code(code: str) -> list[Passage]:
+    """The passages of a program that is a file."""
+    return [Passage(line, text, _FILE, 0, begins=False, code=True) for line, text in pieces(code)]
+
+
+def check_program(code: str) -> Seen:
+    """What a program that is a file says that reads like what malicious ones say."""
+    return Seen(tuple(_odd(said_in_code(code))))
 
 
 def check_hidden(text: str) -> Seen:
@@ -65,29 +65,17 @@ def check_hidden(text: str) -> Seen:
 @lru_cache(maxsize=1)
 def _asked_hidden() -> Literals:
     """What is looked for in texts that are no prose."""
-    groups = (
-        *_UNMISTAKABLE,
-        patterns.CONCEAL,
-        patterns.HUSH,
-        other.FOREIGN,
-        tuple(pattern for _, pattern in other.SCRIPTS),
-    )
-    return Literals(pattern.regex for group in groups for pattern in group)
+    return _literals(*_UNMISTAKABLE, "conceal", "hush", "foreign", *SCRIPTS)
 
 
 @lru_cache(maxsize=1)
 def _asked() -> Literals:
     """Every expression that is looked for in rows."""
-    groups = (
-        *_ALONE,
-        patterns.CONCEAL,
-        patterns.HUSH,
-        deeds.MEMORY,
-        deeds.APPROVAL,
-        other.FOREIGN,
-        tuple(pattern for _, pattern in other.SCRIPTS),
-    )
-    return Literals((*(pattern.regex for group in groups for pattern in group), *prose_sending.EXPRESSIONS))
+    return _literals(*ORDERS, more=prose_sending.EXPRESSIONS)
+
+
+def _literals(*groups: str, more: Iterable[str] = ()) -> Literals:
+    return Literals((*(pattern.regex for group in groups for pattern in ORDERS[group]), *more))
 
 
 class _Look:
@@ -112,32 +100,35 @@ class _Look:
         self.hits.extend(prose_sending.reads(self.blocks, self.rows, self.index))
 
     def judge(self) -> None:
-        """What no pattern knows for sure, but reads like what they know: each text once."""
-        told: set[str] = set()
-        for one in self.said():
-            if one.text in told:
-                continue
-            told.add(one.text)
-            found = score(one.text, one.signs)
-            if found.warn > 0:
-                evidence = f"{shorten(one.text)[:140]} ({', '.join(found.words)})"
-                severity: Severity = "critical" if found.critical > 0 else "warn"
-                self.hits.append(Hit("odd-passage", one.line, evidence, severity))
+        """What no pattern knows for sure, but reads like what they know."""
+        self.hits.extend(_odd(list(self.said())))
 
-    def said(self) -> Iterator[Said]:
-        """The passages of running text, the description, and fences that hold text."""
+    def said(self) -> Iterator[Passage]:
+        """The passages: running text, the description, and the text and code in fences."""
         matched: dict[int, set[str]] = {}
         for hit in self.hits:
             matched.setdefault(hit.line, set()).add(f"={hit.rule}")
+        section, owner = 0, -1
         for row in self.rows:
             block, text = self.blocks[row.owner], row.text
-            if block.kind == "frontmatter":
-                text = text.removeprefix("description:") if text.startswith("description:") else ""
-            if len(text) >= SHORTEST and (block.kind in _PROSE or block.kind == "frontmatter"):
-                yield Said(row.line, text, frozenset((*_signs(block), *matched.get(row.line, ()))))
-        for block in self.blocks:
-            if block.kind == "fence" and block.language in _TEXT and len(block.text) >= _PAGE:
-                yield Said(block.line, " ".join(block.text.split()), frozenset(_signs(block)))
+            signs = frozenset(_signs(block))
+            if block.kind in ("heading", "frontmatter"):
+                section += 1
+            if block.kind == "frontmatter" and text.startswith("description:"):
+                text = text.removeprefix("description:")
+            elif block.kind in ("heading", "frontmatter"):
+                continue
+            if block.kind != "fence":
+                if len(text) >= SHORTEST:
+                    signs |= matched.get(row.line, set())
+                    yield Passage(row.line, text, signs, section, begins=block.kind == "paragraph")
+            elif row.owner != owner:
+                owner = row.owner
+                code = block.language not in _TEXT
+                for line, part in pieces(block.text, block.line):
+                    yield Passage(
+                        line, part if code else " ".join(part.split()), signs, section, begins=False, code=code
+                    )
 
     def add(self, rule: str, number: int, match: re.Match[str], severity: Severity | None = None) -> None:
         row = self.rows[number]
@@ -149,19 +140,19 @@ class _Look:
             less = min(2, less + 1)  # the patterns of a scanner, not words to a reader
         self.hits.append(Hit(rule, row.line, shorten(match[0]), severity, steps=less))
 
-    def alone(self, groups: tuple[tuple[Pattern, ...], ...]) -> None:
+    def alone(self, groups: Iterable[str]) -> None:
         """What says enough by itself."""
         for group in groups:
-            for pattern, number, match in self.index.search(group):
+            for pattern, number, match in self.index.search(ORDERS[group]):
                 self.add(pattern.rule, number, match, pattern.severity)
 
     def conceals(self) -> None:
         """Keeping something from the user is an attack when something is done."""
-        for pattern, number, match in self.index.search((*patterns.CONCEAL, *patterns.HUSH)):
+        for pattern, number, match in self.index.search((*ORDERS["conceal"], *ORDERS["hush"])):
             around = self.around(number, match)
             if _DEED.search(around):
                 self.add(pattern.rule, number, match)
-            elif compiled(patterns.CONCEALED_ACTION).search(around):
+            elif NEAR["concealed_action"].search(around):
                 self.add(pattern.rule, number, match, "warn")
 
     def around(self, number: int, match: re.Match[str], width: int = 260) -> str:
@@ -178,17 +169,17 @@ class _Look:
         """
         head = self.blocks[0].text if self.blocks and self.blocks[0].kind == "frontmatter" else ""
         purpose = _AGENT_FILE.search(head) is not None
-        for pattern, number, match in self.index.search(deeds.MEMORY):
+        for pattern, number, match in self.index.search(ORDERS["memory"]):
             after = "" if purpose else " ".join(row.text for row in self.rows[number + 1 : number + 4])
             written = f"{self.rows[number].text[match.start() :]}\n{after[:400]}"
-            if compiled(deeds.POISON).search(written):
+            if NEAR["poison"].search(written):
                 self.add(pattern.rule, number, match)
-            elif _DAILY.search(match[0]) and compiled(deeds.POISON_LIGHT).search(written):
+            elif _DAILY.search(match[0]) and NEAR["poison_light"].search(written):
                 self.add(pattern.rule, number, match, "warn")
 
     def approvals(self) -> None:
         """Settings that switch approvals off are an order where the text says to write them into the agent's files."""
-        for pattern, number, match in self.index.search(deeds.APPROVAL):
+        for pattern, number, match in self.index.search(ORDERS["approval"]):
             around = " ".join(row.text for row in self.rows[max(0, number - 5) : number + 2])
             written = _WRITES.search(around) and any(place.kind == "agent" for place in places(around))
             if written and not _CAUTIOUS.search(around):
@@ -197,10 +188,10 @@ class _Look:
                 self.add(pattern.rule, number, match, pattern.severity)
 
     def foreign(self) -> None:
-        self.alone((other.FOREIGN,))
+        self.alone(("foreign",))
         text = "\n".join(self.index.rows)
         if not text.isascii():
-            self.alone(tuple((pattern,) for script, pattern in other.SCRIPTS if re.search(script, text)))
+            self.alone(script for script, letter in SCRIPTS.items() if letter.search(text))
 
     def name(self) -> None:
         """What the frontmatter calls itself."""
@@ -209,7 +200,7 @@ class _Look:
                 break
             if (named := _TELLING.match(row.text)) is not None:
                 self.hits.append(Hit("telling-name", row.line, shorten(named[0])))
-            for pattern in harms.HIJACK:
+            for pattern in ORDERS["hijack"]:
                 if (claimed := compiled(pattern.regex).search(row.text)) is not None:
                     self.hits.append(Hit(pattern.rule, row.line, shorten(claimed[0])))
 
@@ -217,6 +208,12 @@ class _Look:
         for block in self.blocks:
             if block.kind == "comment" and _ORDER.search(block.text) and _TO_MODEL.search(block.text):
                 self.hits.append(Hit("hidden-comment", block.line, shorten(block.text)))
+
+
+def _odd(passages: list[Passage]) -> Iterator[Hit]:
+    for one, found in judge(passages):
+        severity: Severity = "critical" if found.critical > 0 and one.signs != _FILE else "warn"
+        yield Hit("odd-passage", one.line, f"{shorten(one.text)[:140]} ({', '.join(found.words)})", severity)
 
 
 def _signs(block: Block) -> Iterator[str]:
@@ -228,32 +225,16 @@ def _signs(block: Block) -> Iterator[str]:
 
 
 _TEXT = frozenset(("", "text", "txt", "markdown", "md", "plaintext"))
-_PAGE = 60
-"""Characters below which a fence holds no text to read."""
-_PROSE = frozenset(("paragraph", "item", "quote", "comment", "table"))
+SHORTEST = 12
+"""Characters below which running text says too little, even together with what stands around it."""
+_FILE = frozenset(("<file>",))
 _SAYS = 24
 """Characters below which a line of code or data says nothing."""
-_UNMISTAKABLE = (patterns.OVERRIDE, patterns.AUTHORITY, deeds.SPREADS)
+_UNMISTAKABLE = ("override", "authority", "spreads")
 _ALONE = (
     *_UNMISTAKABLE,
-    patterns.MARKUP,
-    patterns.REFUSAL,
-    patterns.SILENT,
-    deeds.REMOTE,
-    deeds.ASSEMBLE,
-    harms.BENDS,
-    harms.ACCESS,
-    harms.SKIPS,
-    harms.DESTROYS,
-    harms.HARMS,
-    harms.SCRIPT,
-    deeds.ASKS,
-    deeds.BEACON,
-    deeds.DISCLOSES,
-    patterns.DECEIVES,
-    deeds.SURVIVES,
-    deeds.PERSISTS,
-    deeds.PROTECTION,
+    *("markup", "refusal", "silent", "remote", "assemble", "bends", "access", "skips", "destroys", "harms", "script"),
+    *("asks", "beacon", "discloses", "deceives", "survives", "persists", "protection"),
 )
 _DEED = re.compile(
     r"\b(?:send|upload|post\s+(?:it|them|the)|transmit|exfiltrat|forward|collect|harvest|curl|wget|base64|credential|secrets?\b|token|api[_ -]?key|private\s+key|wallet|back-?up|sync|"

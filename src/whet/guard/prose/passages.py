@@ -1,10 +1,12 @@
 """Passages that read like the orders of malicious skills: a small linear model over words, concepts and signs.
 
 Polite orders have no vocabulary of their own, so no pattern finds them; how likely their words are together can be learned.
-The model is a table of weights (`data/passages.txt`), learned by `benchmarks/passages.py` from passages written for the
-purpose and from the paragraphs of honest skills. It sees the words of a passage, the concepts that they stand for in eight
-languages (`data/concepts.toml`), where it stands, and which patterns matched it. The sum of the weights is the log-odds
-that it is an order of an attacker, and two thresholds make a warning or a danger of it.
+The model is a table of weights (`data/passages.txt`), learned by `benchmarks/passages.py` from attacks and honest twins by
+many writers and from the paragraphs of honest skills. It sees the words of a passage, the concepts that they stand for in
+eight languages (`data/concepts.toml`), marks of code such as options and pipes, where it stands, and which patterns matched
+it. It reads running text and code alike, each passage alone and all passages of a section together: an order is often
+spread over a sentence, a list and a command. The sum of the weights is the log-odds that it is an order of an attacker, and
+two thresholds make a warning or a danger of it.
 """
 
 from __future__ import annotations
@@ -19,17 +21,47 @@ from whet.guard.hosts import URL, host_of
 from whet.guard.tables import word_list
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
 _WORD = re.compile(r"[^\W\d_]{2,30}(?:n't)?")
 _EAST = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_MARK = re.compile(
+    r"(?=[-|>$</~.&])(?:(?<![\w-])--?[a-z][\w-]{0,20}|\|\s{0,8}[a-z]\w{0,20}|>>|\$\(|<\(|/dev/\w{1,20}|~(?=/)|/?\.[a-z]\w{1,14}|&&|\$[a-z{])"
+)
+_CALL = re.compile(r"\b[a-z_]\w{1,20}\(")
+"""What commands and programs are made of: options, pipes, endings, calls."""
+_RESERVED = (".example", ".test", ".invalid")
+"""Endings of hosts in examples of attacks, which say that it is an example."""
 _LONGEST = 1500
-_FEWEST = 6
+_FEWEST = {False: 6, True: 3}
+"""Words below which a passage of running text, or of code, says too little."""
 _ENGLISH = 2
 """So many different ones of the commonest English words make a passage English."""
-SHORTEST = 24
-"""Characters below which a passage says too little."""
+_FULL, _WIDEST = 500, 1200
+"""Characters at which a group ends before the next paragraph, and at which it ends anywhere."""
+_PIECE = 600
 _KINDS = {"known": "<known>", "loopback": "<near>", "private": "<near>", "other": "<address>", "reserved": "<address>"}
+
+
+class Passage(NamedTuple):
+    """A piece of a text as the model reads it."""
+
+    line: int
+    text: str
+    signs: frozenset[str]
+    """Where it stands, and which patterns matched it."""
+    section: int = 0
+    begins: bool = True
+    """It is a paragraph, which may begin a group; a list or a block of code goes with what stands before it."""
+    code: bool = False
+
+
+class Look(NamedTuple):
+    """What the model sees of a passage: words, pairs of words, marks and signs; and the concepts it speaks of."""
+
+    seen: frozenset[str]
+    concepts: frozenset[str]
 
 
 class Score(NamedTuple):
@@ -43,7 +75,7 @@ class Score(NamedTuple):
 def tokens(text: str) -> list[str]:
     """The words of a passage; of scripts without blanks, its pairs of characters."""
     ignored = word_list("addresses")
-    lowered = text[:_LONGEST].lower().replace("’", "'")
+    lowered = _CAMEL.sub(" ", text[:_LONGEST]).lower().replace("’", "'")
     words = [word for word in _WORD.findall(lowered) if word not in ignored]
     if lowered.isascii() or not _EAST.search(lowered):
         return words
@@ -53,7 +85,6 @@ def tokens(text: str) -> list[str]:
     return parted
 
 
-@lru_cache(maxsize=20_000)
 def stem(word: str) -> str:
     """What the forms of a word share."""
     if len(word) > 4 and word.isascii():
@@ -65,47 +96,86 @@ def stem(word: str) -> str:
     return word[:7] if word.isascii() else word[:6]
 
 
-def features(text: str, signs: Iterable[str] = ()) -> set[str]:
-    """What the model sees of a passage: concepts, pairs of concepts, the signs around it, and the words of English ones.
+class _Stems(dict[str, str]):
+    """Words with their stems, as far as they were asked for."""
 
-    Words of other languages would tell the language and little else: there are few honest skills to learn them from.
+    def __missing__(self, word: str) -> str:
+        if len(self) > _KEPT:
+            self.clear()
+        self[word] = found = stem(word)
+        return found
+
+
+_KEPT = 20_000
+_STEMS = _Stems()
+
+
+def look(text: str, signs: Iterable[str] = (), *, code: bool = False) -> Look | None:
+    """What the model sees of a passage; nothing where it says too little.
+
+    Words of other languages than English would tell the language and little else: there are few honest skills to learn
+    them from. Their concepts count.
     """
     words = tokens(text)
-    if len(words) < _FEWEST:
-        return set()
-    stems = [stem(word) for word in words]
-    seen = {*signs, *_addresses(text), *_concepts(stems, text)}
-    if len(word_list("english").intersection(words)) >= _ENGLISH:
+    if len(words) < _FEWEST[code]:
+        return None
+    text = text[:_LONGEST]
+    stems = [_STEMS[word] for word in words]
+    seen = {*signs, *_marks(text)}
+    if code:
+        seen.add("<code-block>")
+    named = _concepts(stems, text, seen)
+    if code or len(word_list("english").intersection(words)) >= _ENGLISH:
         style = word_list("function")
         light = [word in style for word in words]
         seen.update(one for one, known in zip(stems, light, strict=True) if not known)
         pairs = zip(pairwise(stems), pairwise(light), strict=True)
-        seen.update(f"{one} {two}" for (one, two), (first, second) in pairs if not (first and second))
-    return seen
+        seen.update([f"{one} {two}" for (one, two), (first, second) in pairs if not (first and second)])
+    return Look(frozenset(seen), named)
 
 
-def _addresses(text: str) -> Iterator[str]:
+def _marks(text: str) -> Iterator[str]:
+    """Addresses by their kind, and the marks of code outside them: the name of a host tells nothing."""
     if "@" in text:
         yield "<mail>"
     if "`" in text:
         yield "<code>"
     if "://" in text:
-        yield from (_KINDS.get(host_of(match[0]).kind, "<shady>") for match in URL.finditer(text[:_LONGEST]))
+        for match in URL.finditer(text):
+            host = host_of(match[0])
+            yield _KINDS.get(host.kind, "<shady>")
+            if match[0][:5].lower() == "http:" and not host.near:
+                yield "<plain>"
+        text = URL.sub(" ", text)
+    text = text.lower()
+    yield from {f"~{''.join(mark.split())}" for mark in _MARK.findall(text) if mark not in _RESERVED}
+    if "(" in text:
+        yield from {f"~{call}" for call in _CALL.findall(text)}
 
 
-def _concepts(stems: list[str], text: str) -> Iterator[str]:
+def _concepts(stems: list[str], text: str, seen: set[str]) -> frozenset[str]:
+    """The concepts of a passage; those that stand behind a `not` are seen as such, too."""
     table, east = concepts()
     order = [table.get(one, ()) for one in stems]
-    seen = {concept for group in order for concept in group}
+    named = {concept for group in order for concept in group}
     if not text.isascii():
-        seen.update(concept for match in east.findall(text[:_LONGEST].lower()) for concept in table[match])
-    if "never" in seen:
+        named.update(concept for match in east.findall(text.lower()) for concept in table[match])
+    if "never" in named:
         for at, group in enumerate(order):
             if "never" in group:
-                yield from (
+                seen.update(
                     f"no+{concept}" for near in order[at + 1 : at + 5] for concept in near if concept != "never"
                 )
-    yield from _crossed(tuple(sorted(seen)))
+    return frozenset(named)
+
+
+def features(looks: Sequence[Look]) -> set[str]:
+    """What the model sees of passages that stand together."""
+    seen = set[str]().union(*(look.seen for look in looks))
+    seen.update(_crossed(tuple(sorted(frozenset[str]().union(*(look.concepts for look in looks))))))
+    if len(looks) > 1:
+        seen.add("<wide>")
+    return seen
 
 
 @lru_cache(maxsize=4096)
@@ -137,18 +207,68 @@ def _path(name: str) -> str:
     return os.path.join(os.path.dirname(os.path.dirname(__file__)), "data", name)
 
 
-def score(text: str, signs: Iterable[str] = ()) -> Score:
-    """Judge a passage."""
-    seen = features(text, signs)
-    if not seen:
-        return _NOTHING
+def pieces(code: str, line: int = 1) -> Iterator[tuple[int, str]]:
+    """A program in pieces that end at blank lines, or where they get long, each with its line."""
+    kept: list[str] = []
+    size, start = 0, line
+    for number, row in enumerate(code.split("\n"), start=line):
+        if kept and (size + len(row) > _PIECE or (size > _PIECE // 2 and not row.strip())):
+            yield start, "\n".join(kept)
+            kept, size, start = [], 0, number
+        kept.append(row[:_LONGEST])
+        size += len(kept[-1]) + 1
+    yield start, "\n".join(kept)
+
+
+def spans(passages: Sequence[Passage]) -> Iterator[tuple[int, int]]:
+    """What is judged: every passage alone, and those of a section together, parted at a paragraph where it is long."""
+    yield from ((at, at + 1) for at in range(len(passages)))
+    at = 0
+    while at < len(passages):
+        end, size = at + 1, len(passages[at].text)
+        while end < len(passages) and passages[end].section == passages[at].section:
+            size += len(passages[end].text)
+            if size > _WIDEST or (passages[end].begins and size - len(passages[end].text) > _FULL):
+                break
+            end += 1
+        if end > at + 1:
+            yield at, end
+        at = end
+
+
+def judge(passages: Sequence[Passage]) -> Iterator[tuple[Passage, Score]]:
+    """The passages that are beyond a threshold; a section only where none of its passages says as much alone."""
+    looks = [look(one.text, one.signs, code=one.code) for one in passages]
+    best = [_NOTHING.warn] * len(passages)
+    found: dict[int, Score] = {}
+    for start, end in spans(passages):
+        seen = [one for one in looks[start:end] if one is not None]
+        together = end > start + 1
+        if len(seen) <= together or (together and max(best[start:end]) < _FAR):
+            continue
+        rated = score(seen)
+        if not together:
+            best[start] = rated.warn
+        alone = max((found[at] for at in range(start, end) if at in found), default=_NOTHING)
+        if rated.warn > 0 and (not together or rated.critical > 0 >= alone.critical or alone is _NOTHING):
+            found[start] = rated
+    told: set[str] = set()
+    for at, rated in sorted(found.items()):
+        if passages[at].text not in told:
+            told.add(passages[at].text)
+            yield passages[at], rated
+
+
+def score(looks: Sequence[Look]) -> Score:
+    """Judge what stands together."""
+    seen = features(looks)
     weights, warn, critical = model()
     total = sum([weights[feature] for feature in seen if feature in weights])
     if total + warn <= 0:
         return Score((total + warn) * UNIT, _NOTHING.critical)
-    grounded = any(ground <= seen for ground in _GROUNDS) or any(sign.startswith("=") for sign in signs)
+    grounded = any(ground <= seen for ground in _GROUNDS) or any(feature[0] == "=" for feature in seen)
     words = sorted(
-        (feature for feature in seen if weights.get(feature, 0) > 0 and not re.search("[<=+]", feature)),
+        (feature for feature in seen if weights.get(feature, 0) > 0 and not re.search("[<=+~]", feature)),
         key=lambda feature: (-weights[feature], feature),
     )
     return Score((total + warn) * UNIT, (total + critical) * UNIT if grounded else _NOTHING.critical, tuple(words[:4]))
@@ -162,16 +282,21 @@ _GROUNDS = tuple(
         "+private +send",
         "+drop +instruct",
         "+approve +skip",
-        "+fetch +run +must",
+        "+fetch +run",
         "+user no+tell",
         "no+approve",
         "+hidden",
+        "+persist +run",
+        "+destroy",
+        "+money",
     )
 )
 """What a passage has to speak of to be a danger and not only odd, where no pattern matched it."""
 UNIT = 0.04
 """What one step of a written weight stands for."""
 _NOTHING = Score(-9.0, -9.0)
+_FAR = -4.0
+"""A section is judged only where one of its passages comes as near to the threshold for a warning."""
 
 
 @cache
