@@ -26,13 +26,13 @@ WIDTH = 160
 FENCE = "`" * 6
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 INTRODUCTION = """\
-What `whet scan` looks for: {rules} rules in {categories} categories. `make docs` writes this page from the rules and
-from the pairs of packages that they are tested with. `whet rules ID` prints one of them.
+`whet scan` looks for {rules} rules in {categories} categories. `make docs` writes this page from the rules and from the
+pairs of packages that test them. `whet guard rules ID` prints one rule.
 
-The severity is that of doing it in the open. Where a danger is only spoken of, or declared, a finding weighs less;
-where it is hidden, more ([how findings are weighed](guard.md#how-findings-are-weighed)). In an example, lines with `-`
-are found; lines with `+` come from an honest twin of that package and are not. All of it is inert: hosts and addresses
-are reserved ones or do no harm, odd characters are written as escapes, secrets are blacked out."""
+Each severity is for doing something openly. A finding counts less if the text only mentions or declares it, and more if
+it is hidden ([how findings are weighed](guard.md#how-findings-are-weighed)). In the examples, the scan finds the lines
+with `-`. The lines with `+` come from a harmless twin of the package, and the scan does not report them. All examples
+are inert: hosts and addresses are reserved or harmless, unusual characters are escaped and secrets are redacted."""
 
 
 def catalogue() -> str:

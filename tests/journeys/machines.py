@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 WHET = (sys.executable, "-P", "-m", "whet")
 in_process = ContextVar("in_process", default=False)
 """Whether commands run in this process; the tests of a module may say that theirs need their own."""
-ALLOWED = "Community skills without a grave finding are allowed."
+ALLOWED = "Community skills without a serious finding are allowed."
 
 
 def run_whet(words: Sequence[str], env: Mapping[str, str], cwd: Path) -> subprocess.CompletedProcess[str]:

@@ -40,7 +40,7 @@ def test_a_dangerous_text_of_ones_own_is_kept_until_one_says_why(whet: Whet, hom
     create = ("new", "tool", "--description", "Installs the tool. Use when it is missing.", "--body", BODY)
     staged = whet(*create)
     assert staged.returncode == 0 and staged.stderr.startswith(
-        "Proposal 1 is waiting: Skills of your own with a dangerous finding wait for a person to decide: "
+        "Proposal 1 is waiting: Your own skills with a dangerous finding need your approval: "
     )
     assert not (home / ".agents" / "skills" / "tool").exists()
     assert "203.0.113.9" in whet("proposals", "list", "1").stdout, "the work is not lost"

@@ -131,7 +131,7 @@ def looked_at(team: Team) -> None:
         "  Does notes. Use when asked for it.\n"
         "         82        SKILL.md\n"
         "         21  run   scripts/note.sh\n"
-        "  safe, allow: Community skills without a grave finding are allowed.\n"
+        "  safe, allow: Community skills without a serious finding are allowed.\n"
     )
     unsaid = machine.ask("install", team.url, code=1)
     assert (unsaid["code"], unsaid["hint"]) == (

@@ -28,8 +28,7 @@ pytestmark = [
 ]
 PORTS = main("ports", "Opens ports.", "Run this:\n\n```bash\nsudo ufw disable\n```\n")
 ASKED = (
-    "Community skills with a warning wait for a person to decide: a protection of the machine is switched off "
-    "(SKILL.md, line 9)."
+    "Community skills with a warning need your approval: a protection of the machine is turned off (SKILL.md, line 9)."
 )
 
 
@@ -137,7 +136,7 @@ def test_what_the_policy_asks_about_needs_a_reason(machine: Machine, tmp_path: P
         f"install ports {head}  caution, from a community source",
         "  into ~/.agents/skills/ports",
         "  warn      SKILL.md:9",
-        "    A protection of the machine is switched off. [protection-off]",
+        "    A protection of the machine is turned off. [protection-off]",
         "    > sudo ufw disable",
     ]
     question = "The policy needs your approval for ports. Reason (empty keeps it out): "

@@ -67,7 +67,7 @@ def test_a_plan_tells_everything_about_a_new_skill(world: World) -> None:
                 "trust": "local",
                 "verdict": "safe",
                 "decision": "allow",
-                "why": "Skills of your own without a grave finding are allowed.",
+                "why": "Your own skills without a serious finding are allowed.",
                 "findings": [],
             }
         ],

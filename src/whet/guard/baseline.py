@@ -73,24 +73,24 @@ def read_baseline(text: str, path: str) -> tuple[Entry, ...]:
     try:
         found = json.loads(text)
         if not isinstance(found, dict) or found.get("version") != VERSION:
-            raise InvalidError("bad-baseline", f"{path} is no baseline of version {VERSION}.", hint=hint)
+            raise InvalidError("bad-baseline", f"{path} is not a baseline of version {VERSION}.", hint=hint)
         entries = tuple(_entry(item) for item in found["entries"])
     except (ValueError, TypeError, KeyError) as error:
-        raise InvalidError("bad-baseline", f"{path} is no baseline: {error}.", hint=hint) from error
+        raise InvalidError("bad-baseline", f"{path} is not a baseline: {error}.", hint=hint) from error
     return entries
 
 
 def _entry(item: Any) -> Entry:
     if not isinstance(item, dict):
-        raise TypeError("an entry is no mapping")
+        raise TypeError("an entry is not a mapping")
     values = {name: item.get(name, "") for name in Entry._fields}
     if not all(isinstance(value, str) for value in values.values()):
-        raise TypeError("an entry has a value that is no text")
+        raise TypeError("an entry has a value that is not text")
     entry = Entry(**values)
     if not entry.fingerprint or not entry.reason.strip():
         raise ValueError("an entry has no fingerprint or no reason")
     if entry.until and not _DAY.fullmatch(entry.until):
-        raise ValueError(f"{entry.until!r} is no day such as 2027-01-31")
+        raise ValueError(f"{entry.until!r} is not a date such as 2027-01-31")
     return entry
 
 

@@ -23,23 +23,23 @@ Label = Literal["safe", "caution", "dangerous"]
 SEVERITIES: tuple[Severity, ...] = ("info", "warn", "critical")
 LABELS: tuple[Label, ...] = ("safe", "caution", "dangerous")
 CATEGORIES = {
-    "instruction-override": "Orders to the model: ignore, obey, conceal",
-    "remote-instructions": "Instructions fetched from elsewhere",
-    "metadata": "A name or description that deceives",
-    "remote-execution": "Code fetched and executed",
-    "fake-installer": "Making a person or an agent install something first",
+    "instruction-override": "Instructions to the model to ignore, obey or conceal",
+    "remote-instructions": "Instructions downloaded from elsewhere",
+    "metadata": "A misleading name or description",
+    "remote-execution": "Code that is downloaded and run",
+    "fake-installer": "Making the user or the agent install something first",
     "dynamic-code": "Code built or loaded at run time",
     "credential-access": "Reading keys, tokens and wallets",
     "exfiltration": "Sending data away",
     "persistence": "Staying on the machine",
     "agent-tampering": "Changing the agent's own files and rules",
     "privilege": "More authority than the task needs",
-    "destruction": "Deleting, encrypting, using up",
-    "supply-chain": "Dependencies from where they should not come",
-    "hiding": "Text or code that is made hard to see",
-    "integrity": "Answers and results that are bent",
+    "destruction": "Deleting or encrypting data, or using up the machine",
+    "supply-chain": "Dependencies from untrusted sources",
+    "hiding": "Text or code that is hard to see",
+    "integrity": "Slanted answers and results",
     "secrets": "Secrets shipped in the package",
-    "unreadable": "What could not be looked at",
+    "unreadable": "Content that could not be scanned",
 }
 """Every category of rules, with what it stands for."""
 
@@ -75,7 +75,8 @@ class Rule(NamedTuple):
     ) -> Finding:
         """What a person is shown when it is found."""
         title = self.title.rstrip(".")
-        message = f"{title}: {particulars}." if particulars else f"{title}."
+        joint = ". " if particulars.startswith(("It ", "The ")) else ": "
+        message = f"{title}{joint}{particulars}." if particulars else f"{title}."
         return Finding(
             self.id,
             severity or self.severity,

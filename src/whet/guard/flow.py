@@ -61,7 +61,7 @@ def _sent(facts: Mapping[str, Sequence[Fact]], texts: Mapping[str, str]) -> Iter
     for one, first in sources.items():
         for two, second in sinks.items():
             if one != two and (names[one] & names[two] or _names(one, two, texts)):
-                message = f"{one} collects {first.what}, {two} sends ({second.what})"
+                message = f"{one} collects {first.what} and {two} sends data ({second.what})"
                 hit = Hit("split-exfiltration", second.line, second.evidence, subject=second.subject, message=message)
                 yield two, hit
                 return
@@ -93,7 +93,7 @@ def _executed(facts: Mapping[str, Sequence[Fact]], texts: Mapping[str, str]) -> 
         for name in _FILE.findall(fact.evidence):
             for two, second in islice(executes.get(name, {}).items(), 2):
                 if one != two and (two, name) not in fetched:
-                    message = f"{one} fetches what {two} executes"
+                    message = f"{one} downloads what {two} runs"
                     yield two, Hit("split-execution", second.line, second.evidence, message=message)
                     return
 
@@ -123,7 +123,7 @@ def _obeyed(documents: Sequence[Document], facts: Mapping[str, Sequence[Fact]]) 
             and _stem(path) in document.text
             and _OBEY.search(document.text)
         ):
-            message = f"{path} shows what it fetched, and {document.path} has the agent do it"
+            message = f"{path} shows text that it downloads, and {document.path} tells the agent to follow it"
             yield path, Hit("split-execution", fact.line, fact.evidence, subject=fact.subject, message=message)
             return
 
@@ -216,7 +216,7 @@ def _assembled(documents: Sequence[Document]) -> Iterator[tuple[str, Hit]]:
         found = _RUNS.search(document.text)
         if found and any(len(name) > 2 and name in document.text for name in names):
             line = line_of(document.text, found.start())
-            message = "It runs what it makes of the characters of its data files"
+            message = "The code assembles text from its data files and runs it"
             yield document.path, Hit("split-payload", line, shorten(found[0]), message=message)
 
 

@@ -7,6 +7,7 @@ An override lets one exact content through; it has a reason and ends when the co
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from whet.guard.finding import LABELS, SEVERITIES
@@ -37,12 +38,12 @@ _WHO = {
     "builtin": "Skills that ship with Whet",
     "trusted": "Trusted skills",
     "community": "Community skills",
-    "agent-created": "Skills that an agent writes",
-    "org": "Skills of your organisation",
-    "local": "Skills of your own",
+    "agent-created": "Skills written by an agent",
+    "org": "Your organisation's skills",
+    "local": "Your own skills",
 }
-_WITH = {"safe": "without a grave finding", "caution": "with a warning", "dangerous": "with a dangerous finding"}
-_DONE = {"allow": "are allowed", "ask": "wait for a person to decide", "block": "are blocked"}
+_WITH = {"safe": "without a serious finding", "caution": "with a warning", "dangerous": "with a dangerous finding"}
+_DONE = {"allow": "are allowed", "ask": "need your approval", "block": "are blocked"}
 
 
 class Cell(NamedTuple):
@@ -143,11 +144,9 @@ def decide(
     row = table.get(trust) or table[_FALLBACK]
     cell = row[verdict]
     if override is not None and cell.action != "allow":
-        reason = (
-            f"{override.actor} let exactly this content through on {override.time[:10]}: {_sentence(override.reason)}"
-        )
+        reason = f"{override.actor} allowed exactly this content on {override.time[:10]}: {_sentence(override.reason)}"
         return Decision("allow", reason, trust, verdict, "override")
-    who = _WHO.get(trust, f"Skills of the kind {trust}")
+    who = _WHO.get(trust, f"Skills with the trust {trust}")
     worst = gravest(findings) if verdict != "safe" else None
     why = f": {told(worst)}" if worst else ""
     return Decision(cell.action, f"{who} {_WITH[verdict]} {_DONE[cell.action]}{why}.", trust, verdict, cell.source)
@@ -160,7 +159,7 @@ def gravest(findings: Sequence[Finding]) -> Finding | None:
 
 def told(finding: Finding) -> str:
     """A finding inside a sentence: what, without the particulars, and where."""
-    message = finding.message.partition(": ")[0].rstrip(". ")
+    message = re.split("[:.] ", finding.message, maxsplit=1)[0].rstrip(". ")
     if message[:1].isupper() and not message[1:2].isupper():
         message = message[0].lower() + message[1:]
     where = finding.file + (f", line {finding.line}" if finding.line else "")

@@ -93,7 +93,7 @@ def _check(document: Document) -> Seen:
         fact.kind in _ACTS for fact in seen.facts
     ):
         return seen
-    means = f"{' in '.join(reversed(document.via))} holds: "
+    means = f"{' in '.join(reversed(document.via))} contains: "
     evidence = seen.hits[0].evidence if seen.hits else seen.facts[0].evidence
     hidden = Hit("hidden-payload", document.line, evidence, message=means + evidence)
     return seen._replace(hits=(*seen.hits, hidden))

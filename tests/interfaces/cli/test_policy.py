@@ -73,7 +73,7 @@ def test_a_skill_is_explained_and_let_in_until_it_changes(
 
     assert whet("guard", "policy", "override", "theirs", *where, "--reason", " ").returncode == 2
     run = whet("guard", "policy", "override", "theirs", *where, "--reason", "Read it all.")
-    assert run.stdout.startswith("allow: user let exactly this content through on ") and "Read it all." in run.stdout
+    assert run.stdout.startswith("allow: user allowed exactly this content on ") and "Read it all." in run.stdout
     assert answer(whet("guard", "policy", "explain", "theirs", *where, "--json"))["source"] == "override"
     (record,) = answer(whet("audit", "--log", "--json"))["records"]
     assert (record["action"], record["decision"], record["reason"], record["digest"]) == (

@@ -53,7 +53,7 @@ def _import(reader: Reader, this: Call) -> Value | None:
         reader.hit(
             "hidden-call",
             subject=name.const,
-            message=f"The module {name.const} is imported by a hidden name",
+            message=f"The module {name.const} is imported under a hidden name",
         )
     module = name.const
     imported(reader, module)

@@ -103,7 +103,7 @@ def call(reader: Reader, node: ast.Call, scope: Scope) -> Value:
     this = Call(node, scope, callee, owner, args, words)
     reader.line = node.lineno
     if callee.hidden and callee.name and DANGEROUS.fullmatch(this.name):
-        reader.hit("hidden-call", subject=this.name, message=f"The name of {this.name} is put together from pieces")
+        reader.hit("hidden-call", subject=this.name, message=f"The name {this.name} is assembled from pieces")
     if isinstance(callee.fn, Function):
         return invoke(reader, callee.fn, args, words, owner)
     if isinstance(callee.fn, Klass):

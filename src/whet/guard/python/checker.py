@@ -84,11 +84,11 @@ def finished(reader: Reader, tree: ast.Module, source: str, text: str) -> Seen:
         run(reader, tree, source)
     except RecursionError:
         reader.hits[("python-unparsable", 1, "")] = Hit(
-            "python-unparsable", 1, "", "warn", "", "It is nested too deeply to be read"
+            "python-unparsable", 1, "", "warn", "", "The code is nested too deeply"
         )
     if reader.steps <= 0:
         reader.hits[("python-unparsable", 1, "")] = Hit(
-            "python-unparsable", 1, "", "warn", "", f"It has more than {STEPS} expressions; the rest was not read"
+            "python-unparsable", 1, "", "warn", "", f"The file has more than {STEPS} expressions; the rest was not read"
         )
     return Seen(tuple(sorted(reader.hits.values(), key=lambda hit: hit.line)), tuple(reader.facts.values()))
 
@@ -125,7 +125,7 @@ def _tree(source: str) -> tuple[ast.Module | None, bool]:
 def _unparsed(source: str, deep: bool) -> Seen:
     found = list(pattern_hits(FALLBACK, source))
     if deep:
-        found.append(Hit("python-unparsable", 1, "", "warn", "", "It is nested too deeply to be read"))
+        found.append(Hit("python-unparsable", 1, "", "warn", "", "The code is nested too deeply"))
     elif likely(source):
         found.append(Hit("python-unparsable", 1, ""))
     return Seen(tuple(found))

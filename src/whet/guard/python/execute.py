@@ -73,17 +73,17 @@ def _code(reader: Reader, this: Call) -> Value | None:
     reader.fact("execute", this.name)
     marks = source.marks
     if any(mark.kind == "file" and mark.what == "a picture or document" for mark in marks):
-        reader.hit("self-extracting", None, "", "It runs text that lies in a picture or document")
+        reader.hit("self-extracting", None, "", "It runs text that is stored in a picture or document")
     if files_of(marks):
         reader.fact("assemble", "code from files", ", ".join(files_of(marks)))
     if comes_from(marks, "fetched"):
-        reader.hit("exec-fetched", None, subject_of(marks, "fetched"), "It runs text that it fetched")
+        reader.hit("exec-fetched", None, subject_of(marks, "fetched"), "It runs downloaded text")
     elif source.hidden or comes_from(marks, "decoded"):
         _decoded(reader, this, source)
     elif comes_from(marks, "served"):
         reader.hit("exec-received", "critical" if "listens everywhere" in reader.did else None)
     elif len(files_of(marks)) >= 2:
-        reader.hit("assembled-command", None, "", "It runs text put together from several files")
+        reader.hit("assembled-command", None, "", "It runs text that it assembles from several files")
     elif isinstance(source.const, str) and known(source.const):
         _inside(reader, source.const)
     elif this.name != "eval" or marks:
@@ -97,7 +97,7 @@ def _decoded(reader: Reader, this: Call, source: Value) -> None:
     if text and HOLE not in text:
         bad = _inside(reader, text)
         harmless = not bad and not _POWER.search(text) and _is_code(text)
-        reader.hit("exec-decoded", "warn" if harmless else None, "", "It runs code that is decoded first")
+        reader.hit("exec-decoded", "warn" if harmless else None, "", "It decodes code before it runs it")
         return
     own = files_of(source.marks)
     if own and comes_from(source.marks, "decoded"):
@@ -106,7 +106,7 @@ def _decoded(reader: Reader, this: Call, source: Value) -> None:
             "self-extracting",
             "warn" if bytecode else None,
             own[0],
-            "It decodes a file and runs what comes out",
+            "It decodes a file and runs the result",
         )
     elif comes_from(source.marks, "decoded") or source.hidden == "decoded":
         given = source.const is UNKNOWN and not source.marks - {mark for mark in source.marks if mark.kind == "decoded"}
@@ -114,10 +114,10 @@ def _decoded(reader: Reader, this: Call, source: Value) -> None:
             "exec-decoded",
             "warn" if given and not source.hidden else None,
             "",
-            "It runs code that is decoded first",
+            "It decodes code before it runs it",
         )
     elif source.hidden and this.name == "exec":
-        reader.hit("exec-decoded", "warn", "", "It runs code that is put together from pieces")
+        reader.hit("exec-decoded", "warn", "", "It assembles code from pieces and runs it")
 
 
 def _is_code(text: str) -> bool:
@@ -198,7 +198,7 @@ def unveiled(reader: Reader, const: object) -> None:
         return
     bad = reader.look(text, True) if _POWER.search(text) and _is_code(text) else False
     if bad or (LOUD.search(text) and reader.look(text, False)):
-        reader.hit("exec-decoded", None, "", "It holds code in an encoded constant")
+        reader.hit("exec-decoded", None, "", "It keeps code in an encoded constant")
 
 
 def container(reader: Reader, this: Call) -> Value | None:
@@ -252,7 +252,7 @@ def _loaded(reader: Reader, this: Call) -> Value | None:
             "loads-objects",
             "critical" if foreign or unsafe else "warn",
             subject_of(marks, "fetched"),
-            "It loads objects from data that it fetched",
+            "It loads objects from downloaded data",
         )
     else:
         reader.hit("loads-objects", "info")

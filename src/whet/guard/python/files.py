@@ -133,7 +133,7 @@ def files(reader: Reader, this: Call) -> Value | None:
     if name.startswith("pathlib.") and verb in ("write_text", "write_bytes"):
         _overwrites(reader, this.owner)
         if "overwrites" in reader.did and this.arg(0).name.startswith(("os.urandom", "secrets.token_bytes")):
-            reader.hit("wipe-home", None, "", "It writes noise over a person's files")
+            reader.hit("wipe-home", None, "", "The code overwrites the user's files with random data")
         written(reader, this.owner, _owner(this), this.arg(0, "data"), appends=_known_content(this.arg(0, "data")))
         return NOTHING
     if name in _LIST:

@@ -113,7 +113,7 @@ def _registry(reader: Reader, this: Call) -> None:
         if place.kind == "start":
             program = next((value.said for value in reversed(this.args) if value.said), "")
             severity: Severity = "critical" if _STRAY.search(program) else "warn"
-            reader.hit("writes-start-file", severity, key.said, "It makes a program start with Windows")
+            reader.hit("writes-start-file", severity, key.said, "It registers a program to start with Windows")
 
 
 def together(reader: Reader, tree: ast.Module, text: str) -> None:

@@ -222,7 +222,7 @@ def comprehension(reader: Reader, node: Any, scope: Scope) -> Value:
     narrow = any(picks(test) == "some" for test in first.ifs)
     if ENVIRONMENT in iterable.marks and any(picks(test) == "secrets" and not _negates(test) for test in first.ifs):
         reader.line = node.lineno
-        reader.hit("gathers-secrets", None, "", "It picks the secrets out of the environment")
+        reader.hit("gathers-secrets", None, "", "It selects the secrets from the environment")
     for test in first.ifs:
         reader.value(test, inner)
     for generator in node.generators[1:]:

@@ -139,7 +139,7 @@ def _shown(reader: Reader, this: Call) -> None:
         if value.marks and "](http" in text:
             for mark in sorted(value.marks):
                 if mark.grave and mark.kind in ("env", "secret"):
-                    reader.hit("secret-sent", None, "", f"It puts {mark.what} into the address of an image")
+                    reader.hit("secret-sent", None, "", f"The code puts {mark.what} into the URL of an image")
 
 
 _HANDLERS = ("HTTPHandler", "SMTPHandler", "SocketHandler", "DatagramHandler", "SysLogHandler")

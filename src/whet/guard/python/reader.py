@@ -84,7 +84,7 @@ class Reader(Commands):
         """Note a danger, and the condition that it waits for."""
         gate = next((said for test in reversed(self.gates) if (said := condition(test))), "")
         if gate:
-            message = f"{message + ', and' if message else 'It'} runs only under a condition: {gate}"
+            message = f"{message or 'The code runs'}, but only under a condition: {gate}"
         super().hit(rule, severity, subject, message, evidence)
 
     def read_path(self, path: str) -> frozenset[Mark]:

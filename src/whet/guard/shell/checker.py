@@ -220,4 +220,4 @@ def _told(hits: tuple[Hit, ...], text: str) -> Iterator[Hit]:
             continue
         seen.add((hit.rule, hit.line))
         timed = dated and hit.message and hit.severity in (None, "critical")
-        yield hit._replace(message=hit.message + "; the script tests the date") if timed else hit
+        yield hit._replace(message=hit.message + ", and the script checks the date") if timed else hit

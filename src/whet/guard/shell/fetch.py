@@ -29,7 +29,7 @@ def look(scene: Scene, step: Step) -> None:
         _judge(scene, step, origin, how)
     if step.name in _UNPACKERS and step.fetched is not None and step.fetched.known and step.fetched.host.shady:
         severity: Severity = "critical" if _runs_later(scene, step) else "warn"
-        message = "an archive from a raw address or throw-away host is unpacked"
+        message = "the command unpacks an archive from that host"
         scene.hit("pipe-shady", step, severity, subject=step.fetched.host.name, message=message)
     if step.name in programs("fetchers") and not sends(step.name, step.args):
         for fetch in fetches(step.name, step.words)[:1]:
@@ -54,29 +54,29 @@ def severity_of(fetch: Fetch) -> tuple[str, Severity, str]:
     url = fetch.url.lower()
     host = fetch.host
     if not fetch.known:
-        return "pipe-to-shell", "warn", "it comes from an address that is only known when it runs"
+        return "pipe-to-shell", "warn", "comes from an address that is only known at run time"
     if host.near or is_placeholder(host.name):
-        return "pipe-known", "info", "it comes from this machine, its network or a place that the reader puts in"
+        return "pipe-known", "info", "comes from this machine, its network or a placeholder address"
     if host.shady:
-        return "pipe-shady", "critical", f"it comes from {_KINDS[host.kind]}"
+        return "pipe-shady", "critical", f"comes from {_KINDS[host.kind]}"
     plain = not url.startswith("https://") and not is_installer(url) and url.startswith(("http://", "ftp://"))
     if plain and odd_top(host.name):
-        return "pipe-shady", "critical", "it comes unprotected from a host of a kind that campaigns like"
+        return "pipe-shady", "critical", "comes over plain HTTP from a kind of host that attackers often use"
     if plain:
-        return "pipe-to-shell", "critical", "it comes over plain HTTP, where anyone on the way can change it"
+        return "pipe-to-shell", "critical", "comes over plain HTTP, where anyone on the network path can change it"
     if fetch.insecure:
-        return "pipe-to-shell", "warn", "the certificate of the server is not checked"
+        return "pipe-to-shell", "warn", "comes from a server whose certificate is not checked"
     if is_installer(url):
-        return "pipe-known", "info", "it is a well-known installer"
+        return "pipe-known", "info", "comes from a well-known installer"
     if host.kind == "free" or host.name == "gist.githubusercontent.com" or odd_top(host.name):
-        return "pipe-to-shell", "warn", "it comes from a place where anyone can put a file"
-    return "pipe-known", "info", "it comes over TLS from a named host"
+        return "pipe-to-shell", "warn", "comes from a site where anyone can publish a file"
+    return "pipe-known", "info", "comes over TLS from a named host"
 
 
 _KINDS = {
-    "address": "a raw address",
+    "address": "a raw IP address",
     "paste": "a paste site",
-    "drop": "a host made for dropping data",
+    "drop": "a host that collects data",
     "tunnel": "a tunnel",
     "shortener": "a shortened link",
 }
@@ -84,7 +84,7 @@ _KINDS = {
 
 def _judge(scene: Scene, step: Step, origin: Step, how: str) -> None:
     if origin.decoded:
-        scene.hit("decode-to-shell", step, message=f"text is decoded and {how}")
+        scene.hit("decode-to-shell", step, message=f"the decoded text is {how}")
         return
     fetch = origin.fetched
     if fetch is None:
@@ -92,7 +92,7 @@ def _judge(scene: Scene, step: Step, origin: Step, how: str) -> None:
     rule, severity, reason = severity_of(fetch)
     if not fetch.known and how in ("saved and run", "run"):
         severity = "info"
-    scene.hit(rule, step, severity, subject=fetch.host.name, message=f"fetched code is {how}; {reason}")
+    scene.hit(rule, step, severity, subject=fetch.host.name, message=f"the code is {how} and {reason}")
     scene.fact("execute", "fetched code", step, fetch.host.name, grave=severity == "critical")
 
 
@@ -113,7 +113,7 @@ def _executed(scene: Scene, step: Step) -> Iterator[tuple[Step, str]]:
         yield from ((one, "run") for one in _file(scene, step.argv[0].text) if one is not step)
     if name == "chmod" and any("x" in word or re.fullmatch(r"0?7[0-7]{2}", word) for word in step.args[:1]):
         for word in step.args[1:]:
-            yield from ((one, "made a program") for one in _file(scene, word) if _grave(one))
+            yield from ((one, "made executable") for one in _file(scene, word) if _grave(one))
     bare = not step.args or step.args[-1] in ("{}", "%", "$0", "$@", "$1", "-c")
     if bare and step.before and name in SHELLS and name_of(step.command.argv) in ("xargs", "parallel"):
         yield step.before[-1], "run line by line"

@@ -120,7 +120,7 @@ def _git(scene: Scene, step: Step, judge: Callable[[str], list[Hit]]) -> None:
     if redirected is not None:
         host = host_of(redirected[1])
         if not host.near and host.kind != "known":
-            message = f"what git fetches from {value[:80]} comes from {host.name}"
+            message = f"git downloads {value[:80]} from {host.name} instead"
             scene.hit("redirects-downloads", step, "critical" if wide else "warn", subject=host.name, message=message)
     elif _HOOKS.search(text) and not step.has("--unset", "--get"):
         written = [scene.content(one) for one in scene.written(value)]
@@ -139,7 +139,7 @@ def _agent(scene: Scene, step: Step, place: Place, target: str, judge: Callable[
     runs = "hooks" in target or "curl" in content or "wget" in content
     risky = runs and any(hit.rule in _BAD and hit.rule != "pipe-known" for hit in judge(content))
     if relaxes(content) or (scene.content(step) and conceals(content)) or risky or step.decoded:
-        message = "the agent's own rules are changed so that it asks less, hides something or runs fetched code"
+        message = "the agent then asks less, hides something or runs downloaded code"
         scene.hit("agent-write", step, "critical", subject=target[:120], message=message)
     else:
         quiet = step.name in _MOVERS or not _is_home(target)

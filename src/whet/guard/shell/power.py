@@ -193,7 +193,7 @@ def _docker(scene: Scene, step: Step) -> None:
         return
     mounts = [word for word in step.args if re.match(r"(?:--volume=)?/:|type=bind,(?:source|src)=/,|--volume=/:", word)]
     if mounts and step.has("chroot", "nsenter"):
-        message = "a container gets the whole disk of the machine and works on it as its root"
+        message = "the container uses the whole disk of the machine as its root directory"
         scene.hit("container-power", step, "critical", message=message)
     elif mounts or any("docker.sock" in word for word in step.args) or step.has("--privileged", "--privileged=true"):
         scene.hit("container-power", step, "warn" if mounts else "info")

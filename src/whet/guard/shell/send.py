@@ -56,7 +56,9 @@ def look(scene: Scene, step: Step) -> None:
     ):
         if grave := step.grave() or _variable(step.fed):
             severity: Severity = "critical" if _OWN_STORAGE.search(" ".join(step.args)) else "warn"
-            scene.hit("secret-sent", step, severity, subject=grave, message=f"what goes to cloud storage holds {grave}")
+            scene.hit(
+                "secret-sent", step, severity, subject=grave, message=f"the upload to cloud storage contains {grave}"
+            )
             scene.fact("sink", "cloud storage", step)
     elif step.name == "gh" and step.args[:2] == ["gist", "create"]:
         _leaves(scene, step, Host("gist.github.com", "paste"), "a gist")
@@ -108,9 +110,9 @@ def _pushes(scene: Scene, step: Step) -> None:
         return
     what = next((mark.what for one in added for mark in one.fed if mark.kind != "place"), "")
     if what:
-        scene.hit("secret-sent", step, subject=host.name, message=f"what is pushed to {host.name} holds {what}")
+        scene.hit("secret-sent", step, subject=host.name, message=f"the push to {host.name} contains {what}")
     elif any(one.has("-f", "--force", "-Af", "-fA") and one.has("-A", "--all", ".", "-Af", "-fA") for one in added):
-        message = f"everything in the folder, also what is kept out of it on purpose, is pushed to {host.name}"
+        message = f"everything in the directory, even ignored files, is pushed to {host.name}"
         scene.hit("send-shady", step, "critical", subject=host.name, message=message)
 
 
@@ -206,7 +208,7 @@ def _judged(url: str, body: frozenset[Mark], head: frozenset[Mark]) -> Iterator[
         typed = mark.what == "a password that is asked for"
         bare = key and belongs(mark.subject) == "generic" and url[:5].lower() == "http:" and host.kind == "address"
         if strange and (bare or (mark in body and (key or typed))):
-            yield Judgement("secret-sent", "critical", host.name, f"It sends {mark.what} to {host.name}")
+            yield Judgement("secret-sent", "critical", host.name, f"The command sends {mark.what} to {host.name}")
 
 
 def _carried(scene: Scene, step: Step, part: Part) -> Iterator[tuple[Mark, Where, str]]:
@@ -278,7 +280,7 @@ def _leaves(scene: Scene, step: Step, host: Host, how: str) -> None:
     if fed or what:
         scene.fact("sink", how, step, host.name, grave=host.shady)
     if what and what != "the clipboard":
-        scene.hit("secret-sent", step, subject=host.name, message=f"what leaves the machine by {how} holds {what}")
+        scene.hit("secret-sent", step, subject=host.name, message=f"the data sent by {how} contains {what}")
     elif step.before and host.shady and how == "a raw connection" and step.name != "telnet":
         scene.hit("send-shady", step, subject=host.name)
 
@@ -302,7 +304,9 @@ def _names(scene: Scene, step: Step) -> None:
         made += [one for name in word.names for one in scene.variables.get(name, ())]
         if (made or word.names) and (scene.in_word(step, word, at) or any(map(_encodes, made))):
             subject = word.text[-80:]
-            scene.hit("secret-sent", step, subject=subject, message="data is sent away in the names that are looked up")
+            scene.hit(
+                "secret-sent", step, subject=subject, message="the data is hidden in host names that are looked up"
+            )
             scene.fact("sink", "name lookups", step, subject, grave=True)
             return
 
@@ -335,5 +339,5 @@ def _copies(scene: Scene, step: Step) -> None:
         return
     direct = not named and not shell and not plainly and all(mark in step.own for mark in contents)
     grave = not direct or host.kind in ("address", "tunnel", "drop")
-    message = f"what is copied to another machine holds {named or contents[0].what}"
+    message = f"the data copied to another machine contains {named or contents[0].what}"
     scene.hit("secret-sent", step, "critical" if grave else "warn", subject=place[:80], message=message)

@@ -269,7 +269,7 @@ def _is_run(rest: str, target: str) -> bool:
 
 def _fetched(text: str, offset: int, statement: str) -> Hit:
     rule, severity, reason = severity_of(_source(statement))
-    message = f"fetched code is run; {reason}"
+    message = f"the code is run and {reason}"
     return Hit(rule, _line(text, offset) + 1, shorten(statement), severity, _source(statement).host.name, message)
 
 
@@ -364,7 +364,7 @@ def _keys_sent(text: str, line: int) -> Iterator[Hit]:
             headed = re.search(rf"-headers\b[^\n]{{0,300}}{name}", found[0], re.IGNORECASE) is not None
             severity = judge_key(name, url, in_head=headed) if secret_name(name) and url else None
             if severity is not None:
-                message = f"It sends {name} to {host_of(url).name}"
+                message = f"The command sends {name} to {host_of(url).name}"
                 at = line + _line(text, found.start())
                 yield Hit("secret-sent", at, shorten(found[0]), severity, host_of(url).name, message)
 
@@ -374,7 +374,7 @@ def _sent(facts: list[Fact]) -> Iterator[Hit]:
     source = next((fact for fact in facts if fact.kind == "source" and fact.grave), None)
     sink = next((fact for fact in facts if fact.kind == "sink"), None)
     if source is not None and sink is not None and abs(source.line - sink.line) <= _NEAR:
-        message = f"what is sent to {sink.subject or 'an unknown host'} holds {source.what}"
+        message = f"the data sent to {sink.subject or 'an unknown host'} contains {source.what}"
         yield Hit("secret-sent", sink.line, sink.evidence, None, sink.subject, message)
 
 

@@ -153,18 +153,22 @@ class Commands(Findings):
         marks = command.marks
         whole = command.const is UNKNOWN or text.replace(HOLE, "").strip() == ""
         if shell and comes_from(marks, "fetched") and (whole or text.startswith(HOLE)):
-            self.hit("exec-fetched", None, subject_of(marks, "fetched"), "It gives a shell what it fetched")
+            self.hit("exec-fetched", None, subject_of(marks, "fetched"), "It passes downloaded text to a shell")
         elif comes_from(marks, "fetched") and command.const is UNKNOWN and not comes_from(marks, "file"):
-            self.hit("exec-fetched", None, subject_of(marks, "fetched"), "It starts what it fetched as a command")
+            self.hit("exec-fetched", None, subject_of(marks, "fetched"), "It runs downloaded text as a command")
         elif shell and whole and any(mark.kind == "served" and mark.what == "a socket" for mark in marks):
             severity: Severity = "critical" if "listens everywhere" in self.did else "warn"
-            self.hit("shell-handed-over", severity, "", "It gives a shell what anybody sends to its port")
+            self.hit(
+                "shell-handed-over", severity, "", "The code passes everything that it receives on a port to a shell"
+            )
         elif whole and comes_from(marks, "decoded") and comes_from(marks, "file"):
-            self.hit("assembled-command", None, "", "It decodes a file and starts what comes out as a command")
+            self.hit("assembled-command", None, "", "It decodes a file and runs the result as a command")
         elif shell and comes_from(marks, "decoded") and whole:
-            self.hit("exec-decoded", None, "", "It gives a shell what it decoded")
+            self.hit("exec-decoded", None, "", "It passes decoded text to a shell")
         elif shell and len(files_of(marks)) >= 2 and not comes_from(marks, "fetched"):
-            self.hit("assembled-command", None, "", "It gives a shell a command put together from several files")
+            self.hit(
+                "assembled-command", None, "", "It assembles a command from several files and passes it to a shell"
+            )
 
     def feed(self, text: str, content: Value) -> None:
         """A program is given something on its input."""
@@ -177,9 +181,9 @@ class Commands(Findings):
             self.judge_file("crontab", content.said, content.marks, appends=True)
         elif (interpreter := _INTERPRETER.match(text)) is not None:
             if comes_from(content.marks, "fetched"):
-                self.hit("exec-fetched", None, "", "It gives an interpreter what it fetched")
+                self.hit("exec-fetched", None, "", "It passes downloaded text to an interpreter")
             elif comes_from(content.marks, "decoded"):
-                self.hit("exec-decoded", None, "", "It gives an interpreter what it decoded")
+                self.hit("exec-decoded", None, "", "It passes decoded text to an interpreter")
             elif content.text:
                 self.look(content.text, bool(interpreter[2]))
 
@@ -229,7 +233,7 @@ class Commands(Findings):
         if _LOOKER.search(text[:200]):
             carried = sorted(mark for mark in private if mark.kind != "captured")
             if carried and re.search(HOLE + r"[\w.-]{0,60}\.[\w-]{1,40}\.[a-z]{2,12}", text):
-                message = f"It puts {carried[0].what} into a host name that it looks up"
+                message = f"The code puts {carried[0].what} into a host name that it looks up"
                 self.hit("sent-by-lookup", None, text, message)
         found = _SENDER.search(text[:400])
         if found is None:
@@ -262,7 +266,7 @@ class Commands(Findings):
                 grave = mark.kind == "env" or (mark.kind == "secret" and mark.grave)
                 if grave and not path.startswith(("/", "~", "<tmp")):
                     address = URL.search(text)
-                    message = f"It copies {mark.what} to {path} and pushes the repository"
+                    message = f"The code copies {mark.what} to {path} and pushes the repository"
                     self.hit("secret-sent", None, address[0] if address else "", message)
                     return
 
@@ -293,11 +297,9 @@ class Commands(Findings):
         bad = sum(self.adopt(seen) for seen in self._seen[text]) > 0
         if command.hidden == "decoded":
             severity: Severity | None = None if bad or LOUD.search(text) else "warn"
-            self.hit("assembled-command", severity, "", "Its command is decoded or put together from pieces")
+            self.hit("assembled-command", severity, "", "The command is decoded or assembled from pieces")
         elif command.hidden == "split" and shell and (bad or LOUD.search(text[:40])):
-            self.hit(
-                "assembled-command", None if bad else "warn", "", "Its command is put together from pieces of words"
-            )
+            self.hit("assembled-command", None if bad else "warn", "", "The command is assembled from parts of words")
 
     def _printed(self, text: str) -> frozenset[Mark]:
         """What a command reads and prints; secrets that it packs are left in the files it names."""

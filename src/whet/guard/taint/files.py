@@ -40,7 +40,7 @@ def judge_kept(marks: frozenset[Mark], where: str) -> Iterator[Judgement]:
     several = len({mark.what for mark in stores}) > 1
     if several or len({owner(mark.subject) for mark in keys}) > 2:
         hidden = several and where.startswith(("/tmp/.", "/var/tmp/", "/dev/shm/"))  # noqa: S108  of the scanned program
-        message = f"It puts several secrets into one place: {_told(stores or keys)}"
+        message = f"It collects several secrets in one place: {_told(stores or keys)}"
         yield Judgement("gathers-secrets", "critical" if hidden else None, where, message)
 
 
@@ -48,4 +48,4 @@ def judge_gathered(marks: frozenset[Mark]) -> Iterator[Judgement]:
     """Report a value of the program that holds several stores of secrets, wherever it goes."""
     stores = _stores(marks)
     if len({mark.what for mark in stores}) > 1:
-        yield Judgement("gathers-secrets", None, "", f"It gathers several secrets in one value: {_told(stores)}")
+        yield Judgement("gathers-secrets", None, "", f"It collects several secrets in one value: {_told(stores)}")

@@ -58,7 +58,7 @@ def judge_removed(paths: Iterable[str], *, whole: bool) -> Iterator[Judgement]:
     """Judge what is removed; `whole` when everything below goes, too."""
     for path in paths:
         if any(place.what == "shell history" for place in places(path)):
-            yield Judgement("hide-traces", "critical", path, "It removes the history of the shell")
+            yield Judgement("hide-traces", "critical", path, "The code deletes the shell history")
         if whole and is_wiped(path.rstrip()):
             yield Judgement("wipe-home", None, path[:80])
 
@@ -68,7 +68,7 @@ def judge_emptied(paths: Iterable[str]) -> Iterator[Judgement]:
     for path in paths:
         if shape("harm", "traces").search(path):
             severity: Severity = "critical" if "history" in path else "warn"
-            yield Judgement("hide-traces", severity, path, "It empties a log or a history")
+            yield Judgement("hide-traces", severity, path, "The code empties a log or a history file")
 
 
 def judge_together(did: Mapping[str, int]) -> Iterator[tuple[int, Judgement]]:

@@ -76,7 +76,7 @@ def judge_request(
             severity = judge_key(key, url, in_head=in_head or (labelled and belongs(key) == "other"))
             if severity is not None:
                 rule = "secret-sent" if severity == "critical" else "key-sent"
-                yield Judgement(rule, severity, host.name, f"It sends {key} to {_told(host)}")
+                yield Judgement(rule, severity, host.name, f"The code sends {key} to {_told(host)}")
 
 
 def judge_address(url: Value, marks: frozenset[Mark]) -> Iterator[Judgement]:
@@ -86,9 +86,9 @@ def judge_address(url: Value, marks: frozenset[Mark]) -> Iterator[Judgement]:
     if url.hidden == "decoded" and host.name and not host.near:
         yield Judgement("hidden-address", "critical" if local else None, host.name)
     elif (not host.name or HOLE in host.name) and local and any(mark.kind == "decoded" for mark in url.marks):
-        yield Judgement("hidden-address", "critical", "", "It sends private data to an address that it decodes first")
+        yield Judgement("hidden-address", "critical", "", "It sends private data to the decoded address")
     elif len({mark.subject for mark in url.marks if mark.kind == "file" and _shipped(mark.subject)}) >= 2:
-        yield Judgement("hidden-address", None, host.name, "It puts its address together from several files")
+        yield Judgement("hidden-address", None, host.name, "It assembles the address from several files")
 
 
 def _shipped(path: str) -> bool:
@@ -131,7 +131,7 @@ def _told(host: Host) -> str:
 
 
 def _judge_mark(mark: Mark, host: Host, *, bad: bool, hook: bool, login: bool) -> Iterator[Judgement]:
-    message = f"It sends {mark.what} to {_told(host)}"
+    message = f"The code sends {mark.what} to {_told(host)}"
     near = host.near
     if mark.kind == "env" and mark.whole:
         yield Judgement("secret-sent", "warn" if near else None, host.name, message)
@@ -148,7 +148,7 @@ def _judge_mark(mark: Mark, host: Host, *, bad: bool, hook: bool, login: bool) -
         elif mark.whole or bad:
             yield Judgement("secret-sent", "warn" if known and not bad else None, host.name, message)
     elif mark.kind == "file" and (hook or (host.shady and host.kind != "shortener")):
-        message = f"It sends a local file to {_told(host)}"
+        message = f"The code sends a local file to {_told(host)}"
         yield Judgement("file-sent", "critical" if hook or mark.grave else None, host.name, message)
     elif mark.kind == "file" and mark.grave and host.name and not near and host.kind != "known":
         yield Judgement("file-sent", None, host.name, message)
@@ -170,7 +170,7 @@ def _judge_captured(mark: Mark, host: Host, message: str, *, bad: bool) -> Itera
 def _judge_head(marks: frozenset[Mark], host: Host) -> Iterator[Judgement]:
     """What the headers of a request carry: keys belong there, other people's secrets do not."""
     for mark in sorted(marks):
-        message = f"It sends {mark.what} to {_told(host)}"
+        message = f"The code sends {mark.what} to {_told(host)}"
         private = mark.kind == "secret" and host.name and not host.near and host.kind != "known"
         if (mark.kind == "env" and mark.whole) or (private and (mark.whole or (mark.grave and host.shady))):
             yield Judgement("secret-sent", None, host.name, message)
@@ -181,7 +181,7 @@ def judge_lookup(name: str, marks: frozenset[Mark], *, hidden: bool = False) -> 
     kinds: tuple[Kind, ...] = ("secret", "env", "key", "captured", "file")
     carried = min((mark for mark in marks if mark.kind in kinds), key=lambda mark: kinds.index(mark.kind), default=None)
     if carried is not None and name.count(".") and (HOLE in name or carried.kind != "file"):
-        message = f"It puts {carried.what} into a host name that it looks up"
+        message = f"The code puts {carried.what} into a host name that it looks up"
         yield Judgement("sent-by-lookup", "warn" if carried.kind == "file" else None, name, message)
     elif hidden and HOLE in name and name.partition(HOLE)[2].count(".") > 1:
         yield Judgement("sent-by-lookup", "warn", name)

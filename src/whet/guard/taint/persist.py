@@ -69,7 +69,7 @@ def judge_written(
     if shape("harm", "packages").search(named):
         yield from _judge_packages(text)
     if shape("harm", "hooks").search(named) and shape("harm", "sends").search(text) and _remote(text):
-        yield Judgement("writes-start-file", "critical", path, "It writes a hook that sends something away")
+        yield Judgement("writes-start-file", "critical", path, "It writes a hook that sends data to another host")
     if len(text) > 20 and (text.startswith("#!") or _SCRIPT.search(named)):
         look(text, named.endswith((".py", ".pyw", ".pth")) or "python" in text[:60])
 
@@ -89,23 +89,23 @@ def _judge_start(
         return Judgement("writes-start-file", "info", path)
     bad = foreign or fetches(text) or (place.grave and "ssh-" in text) or "preload" in path
     bad = bad or (place.what == "Python start-up" and "import" in text and look(text, True))
-    message = f"It writes to {place.what}" + (" something that is fetched, decoded or fixed in advance" if bad else "")
+    message = f"It writes to {place.what}" + (" content that is downloaded, decoded or fixed in advance" if bad else "")
     if not bad and (hides(text) or "com.apple." in path):
         bad = True
-        message = f"It writes to {place.what} a program that is hidden or takes the name of another"
+        message = f"It adds to {place.what} a program that is hidden or uses the name of another"
     return Judgement("writes-start-file", "critical" if bad else "warn", path, message)
 
 
 def _judge_agent(place: Place, path: str, text: str, marks: frozenset[Mark], *, appends: bool) -> Judgement:
     settings, instructions = place.what == "the agent's settings", place.what == "the agent's instructions"
     if relaxes(text) or (place.what != "other skills" and conceals(text)):
-        message = f"It changes {place.what} so that less is asked or shown"
+        message = f"It changes {place.what} so that the agent asks or shows less"
         return Judgement("writes-agent-file", "critical", path, message)
     if settings and ((fetches(text) and _remote(text)) or hides(text) or any(map(is_unsafe, URL.findall(text)[:20]))):
-        message = f"It puts into {place.what} a command or a server of its own"
+        message = f"It adds its own command or server to {place.what}"
         return Judgement("writes-agent-file", "critical", path, message)
     if instructions and path.startswith(("~", "/")) and comes_from(marks, "fetched", "decoded"):
-        message = f"It puts into {place.what} what it fetched or decoded"
+        message = f"It adds downloaded or decoded content to {place.what}"
         return Judgement("writes-agent-file", "critical", path, message)
     if (
         place.what == "other skills"
@@ -123,7 +123,7 @@ def judge_system(path: str, text: str) -> Iterator[Judgement]:
     elif path == "/etc/hosts":
         for address in shape("harm", "maps").findall(text)[:5]:
             if host_of(address).kind in ("address", "private"):
-                message = f"It sends requests for others to {address}"
+                message = f"It sends other hosts' requests to {address}"
                 yield Judgement("redirects-downloads", "critical", path, message)
 
 
