@@ -14,8 +14,9 @@ from whet.guard.javascript import checker as javascript
 from whet.guard.python import checker as python
 from whet.guard.rules import severity_of
 from whet.guard.tables import load_sets
+from whet.guard.taint.files import judge_gathered
 from whet.guard.taint.mark import ENVIRONMENT, HOLE, Mark
-from whet.guard.taint.network import judge_key, judge_lookup, judge_request
+from whet.guard.taint.network import Judgement, judge_key, judge_lookup, judge_request
 from whet.guard.taint.secret import belongs, own_service, owner, secret_name
 
 if TYPE_CHECKING:
@@ -344,6 +345,35 @@ KINDS = {
 def test_python_that_gathers_drops_or_listens_is_pointed_at(kind: str) -> None:
     rule, text = KINDS[kind]
     assert rule in {hit.rule for hit in python.check(text).hits if severity_of(hit) != "info"}
+
+
+def test_a_store_inside_another_is_not_a_second_one() -> None:
+    outer, inner, other = (
+        Mark("secret", what, path, grave=True, whole=True)
+        for what, path in (
+            ("the SSH directory", "~/.ssh"),
+            ("SSH keys", "~/.ssh/id_rsa"),
+            ("AWS credentials", "~/.aws/credentials"),
+        )
+    )
+    message = "It gathers several secrets in one value: AWS credentials, the SSH directory"
+
+    assert list(judge_gathered(frozenset((outer, inner)))) == []
+    assert list(judge_gathered(frozenset((outer, inner, other)))) == [Judgement("gathers-secrets", None, "", message)]
+
+
+def test_a_key_that_is_put_away_is_one_store_whichever_program_reads_it() -> None:
+    programs = (
+        python.check(
+            'import os\nheld = open(os.path.expanduser("~/.ssh/id_rsa")).read()\nopen("/tmp/.c", "w").write(held)\n'
+        ),
+        javascript.check(
+            'const fs = require("fs"), os = require("os");\n'
+            'fs.writeFileSync("/tmp/.c", fs.readFileSync(`${os.homedir()}/.ssh/id_rsa`, "utf8"));\n'
+        ),
+    )
+
+    assert [hit.rule for seen in programs for hit in seen.hits if hit.rule == "gathers-secrets"] == []
 
 
 def test_a_key_of_a_small_service_may_stand_where_the_service_asks_for_it() -> None:

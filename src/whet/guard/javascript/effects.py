@@ -240,10 +240,10 @@ class Effects(Commands):
             if text.strip(HOLE) and not marks:
                 marks.add(Mark("file", "a local file", text[:200]))
             marks.update(mark for mark in self.files.get(text, NO_MARKS) if mark.kind in PRIVATE)
-            for place in places(text):
-                if place.kind == "secret":
-                    marks.add(Mark("secret", place.what, place.text, place.grave, whole=True))
-                    self.fact("source", place.what, place.text, grave=place.grave)
+            if found := [place for place in places(text) if place.kind == "secret"]:
+                place = found[-1]
+                marks.add(Mark("secret", place.what, text[:200], place.grave, whole=True))
+                self.fact("source", place.what, place.text, grave=place.grave)
         if PROJECT in path.marks:
             marks |= PROJECT_FILES
         if path.has("listing") and not any(mark.kind == "secret" for mark in marks):

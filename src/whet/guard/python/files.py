@@ -87,7 +87,7 @@ def read(reader: Reader, path: Value, node: ast.expr | None) -> frozenset[Mark]:
             marks.add(Mark("secret", "a person's files", "~/"))
         elif mark.kind == "listing":
             marks.add(Mark("file", mark.what, mark.subject, grave=True, whole=True))
-    for mark in marks:
+    for mark in sorted(marks):
         reader.fact("source", mark.what, mark.subject, mark.grave)
     key = key_of(path, node)
     marks |= reader.under(key)

@@ -133,7 +133,7 @@ def _shown(reader: Reader, this: Call) -> None:
         reader.hit(one.rule, *one[1:])
     for value in this.args:
         text = value.said
-        for mark in value.marks:
+        for mark in sorted(value.marks):
             if mark.kind == "fetched" and mark.grave:
                 reader.fact("fetch", "text that is shown", mark.subject, grave=True)
         if value.marks and "](http" in text:

@@ -312,7 +312,7 @@ class Commands(Findings):
         if _SCREEN.match(text):
             return frozenset((Mark("captured", "a screenshot"),))
         if marks := printed_by(text):
-            for mark in marks:
+            for mark in sorted(marks):
                 if mark.kind == "secret":
                     self.fact("source", mark.what, mark.subject, grave=True)
             return marks

@@ -31,7 +31,10 @@ def _told(marks: frozenset[Mark]) -> str:
 
 
 def _stores(marks: frozenset[Mark]) -> frozenset[Mark]:
-    return frozenset(mark for mark in marks if mark.kind == "secret" and mark.grave and mark.whole)
+    """The stores of secrets, each once: one inside another is part of it."""
+    stores = [mark for mark in marks if mark.kind == "secret" and mark.grave and mark.whole]
+    outer = tuple(f"{mark.subject}/" for mark in stores if mark.subject)
+    return frozenset(mark for mark in stores if not mark.subject.startswith(outer))
 
 
 def judge_kept(marks: frozenset[Mark], where: str) -> Iterator[Judgement]:

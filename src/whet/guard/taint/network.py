@@ -179,7 +179,8 @@ def _judge_head(marks: frozenset[Mark], host: Host) -> Iterator[Judgement]:
 def judge_lookup(name: str, marks: frozenset[Mark], *, hidden: bool = False) -> Iterator[Judgement]:
     """A host name that is looked up: what is in it reaches whoever answers for its domain."""
     kinds: tuple[Kind, ...] = ("secret", "env", "key", "captured", "file")
-    carried = min((mark for mark in marks if mark.kind in kinds), key=lambda mark: kinds.index(mark.kind), default=None)
+    private = sorted(mark for mark in marks if mark.kind in kinds)
+    carried = min(private, key=lambda mark: kinds.index(mark.kind), default=None)
     if carried is not None and name.count(".") and (HOLE in name or carried.kind != "file"):
         message = f"The code puts {carried.what} into a host name that it looks up"
         yield Judgement("sent-by-lookup", "warn" if carried.kind == "file" else None, name, message)
