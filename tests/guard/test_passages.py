@@ -176,6 +176,16 @@ def test_what_speaks_of_no_deed_is_odd_and_no_danger() -> None:
     assert rate(text, "=conceal-from-user").critical > 0
 
 
+def test_a_block_of_code_can_be_a_danger_only_together_with_what_is_said_about_it() -> None:
+    alone, about = look(ODD, code=True), look(ODD)
+
+    assert alone is not None
+    assert about is not None
+    assert (score([alone]).warn > 0, score([alone]).critical) == (True, -9.0)
+    assert score([alone._replace(seen=alone.seen | {"=conceal-from-user"})]).critical > -9.0
+    assert score([about, alone]).critical > -9.0
+
+
 def test_a_concept_is_a_list_of_lower_case_words_each_once() -> None:
     table = tomllib.loads((DATA / "concepts.toml").read_text("utf-8"))
     known, east = concepts()

@@ -266,7 +266,9 @@ def score(looks: Sequence[Look]) -> Score:
     total = sum([weights[feature] for feature in seen if feature in weights])
     if total + warn <= 0:
         return Score((total + warn) * UNIT, _NOTHING.critical)
-    grounded = any(ground <= seen for ground in _GROUNDS) or any(feature[0] == "=" for feature in seen)
+    grounded = any(feature[0] == "=" for feature in seen) or (
+        ("<code-block>" not in seen or "<wide>" in seen) and any(ground <= seen for ground in _GROUNDS)
+    )
     words = sorted(
         (feature for feature in seen if weights.get(feature, 0) > 0 and not re.search("[<=+~]", feature)),
         key=lambda feature: (-weights[feature], feature),
@@ -291,7 +293,8 @@ _GROUNDS = tuple(
         "+money",
     )
 )
-"""What a passage has to speak of to be a danger and not only odd, where no pattern matched it."""
+"""What a passage has to speak of to be a danger and not only odd, where no pattern matched it. A block of code by itself
+is only odd: the readers of programs know where its values go."""
 UNIT = 0.04
 """What one step of a written weight stands for."""
 _NOTHING = Score(-9.0, -9.0)
