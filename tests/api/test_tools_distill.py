@@ -205,7 +205,7 @@ def test_a_second_session_improves_the_skill_of_the_first(world: World) -> None:
     tools = world.library.tools()
     first = distill(tools, messages=openai(), finish=True)
     begun = distill(tools, messages=anthropic())
-    assert f"The skill {first['skill']} is for the same" in begun["question"]["text"]
+    assert f"The skill {first['skill']} covers the same task" in begun["question"]["text"]
 
 
 # going on

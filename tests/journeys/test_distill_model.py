@@ -114,7 +114,7 @@ def test_rounds_show_what_the_model_proposes_and_go_on_without_it(machine: Machi
             terminal.types("")
         code, lines = terminal.end()
     assert (code, "Created mine, version 1." in lines) == (0, True)
-    assert any(line.startswith(f"recorded:{cassette} worded the proposals") for line in lines)
+    assert f"recorded:{cassette} worded the proposals" in " ".join(lines)
     assert "1. Write the notes, grouped by kind." in machine.text("mine")
 
 

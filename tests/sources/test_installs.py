@@ -122,7 +122,7 @@ def test_what_a_lock_cannot_hold_is_refused_before_anything_happens(machine: Mac
         commit(machine.root, {"others/pdf": entry}, nothing)
     with pytest.raises(UsageError, match=r"has the part '\.\.'"):
         commit(machine.root, {"skills/../pdf": entry}, nothing)
-    with pytest.raises(UsageError, match="no digest"):
+    with pytest.raises(UsageError, match="is not a digest"):
         commit(machine.root, {"skills/x": entry._replace(digest="")}, nothing)
     with pytest.raises(ConflictError, match="cannot both be installed"):
         commit(machine.root, {"skills/PDF": entry}, nothing)

@@ -46,7 +46,7 @@ def test_every_number_says_what_is_true_and_what_to_do(name: str) -> None:
     told = os_failure(OSError(number, os.strerror(number)), "/a/b")
     assert (told.code, told.message) == (code, f"Cannot write /a/b: {sentence}")
     assert hint in told.hint
-    assert ("owns" in told.hint) == (code == "permission-denied" and name != "EROFS")
+    assert ("you own" in told.hint) == (code == "permission-denied" and name != "EROFS")
 
 
 def test_a_database_that_cannot_be_opened_tells_why(tmp_path: Path) -> None:
