@@ -120,7 +120,7 @@ def test_every_way_back(
 
     ask("delete", "ship", "--reason", "Not needed any more.")
     assert (os.listdir(own), whet("show", "ship").returncode) == ([], 1)
-    assert whet("history", "ship").stdout.endswith("\tuser\tdelete\t\tNot needed any more.\n")
+    assert whet("history", "ship").stdout.endswith("\tuser\tremove\t\tNot needed any more.\n")
     ask("restore", "ship")
     assert (own / "ship" / "SKILL.md").read_bytes() == before
 

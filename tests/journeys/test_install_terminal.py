@@ -111,21 +111,48 @@ def test_the_plan_is_shown_and_nothing_is_done_without_a_yes(machine: Machine, t
             ],
         )
     with Terminal(machine, "remove", "notes", "--yes") as terminal:
-        assert terminal.end() == (0, [f"Removed notes {new}", "hint: `whet undo notes` brings notes back."])
+        assert terminal.end() == (0, [f"Removed notes {new}", "hint: `whet undo notes` brings it back."])
 
 
 def test_a_skill_that_is_not_installed_is_removed_with_a_question_too(machine: Machine) -> None:
     path = machine.root / "mine"
     path.mkdir(parents=True)
     (path / "SKILL.md").write_text(main("mine"), encoding="utf-8")
-    asked = [f"  mine, not installed: {path}", "Remove 1 skill? [Y/n]"]
+    asked = ["remove mine, not installed", "  in ~/.agents/skills/mine", "Remove 1 skill? [Y/n]"]
+    no = ["error: You did not confirm.", "hint: Nothing was changed."]
     with Terminal(machine, "remove", "mine") as terminal:
-        code, lines = terminal.until("[Y/n] ").types("n").end()
-    assert (code, lines[:2], path.exists()) == (3, [asked[0], f"{asked[1]} n"], True)
+        assert terminal.until("[Y/n] ").types("n").end() == (3, [*asked[:2], f"{asked[2]} n", *no])
+    assert path.exists()
     with Terminal(machine, "remove", "mine") as terminal:
         code, lines = terminal.until("[Y/n] ").types("y").end()
     removed = "Removed mine; `whet undo mine` brings it back."
-    assert (code, lines, path.exists()) == (0, [asked[0], f"{asked[1]} y", removed], False)
+    assert (code, lines, path.exists()) == (0, [*asked[:2], f"{asked[2]} y", removed], False)
+
+
+def test_skills_that_came_in_different_ways_are_removed_with_one_question(machine: Machine, tmp_path: Path) -> None:
+    team = Repository.new(tmp_path / "team.git")
+    head = team.commit({"notes/SKILL.md": main("notes")})[:10]
+    machine.ask("install", team.url, "--yes")
+    path = machine.root / "mine"
+    path.mkdir(parents=True)
+    (path / "SKILL.md").write_text(main("mine"), encoding="utf-8")
+    asked = [
+        f"remove notes {head}",
+        "  in ~/.agents/skills/notes",
+        "remove mine, not installed",
+        "  in ~/.agents/skills/mine",
+        "Remove 2 skills? [Y/n]",
+    ]
+    no = ["error: You did not confirm.", "hint: Nothing was changed."]
+    with Terminal(machine, "remove", "mine", "notes") as terminal:
+        assert terminal.until("[Y/n] ").types("n").end() == (3, [*asked[:4], f"{asked[4]} n", *no])
+    assert machine.names() == ["mine", "notes"]
+    with Terminal(machine, "remove", "mine", "notes") as terminal:
+        code, lines = terminal.until("[Y/n] ").types("y").end()
+    done = [f"Removed notes {head}", "Removed mine.", "hint: `whet undo` brings them back."]
+    assert (code, lines, machine.names()) == (0, [*asked[:4], f"{asked[4]} y", *done], [])
+    machine.ask("undo")
+    assert machine.names() == ["mine", "notes"]
 
 
 def test_what_the_policy_asks_about_needs_a_reason(machine: Machine, tmp_path: Path) -> None:

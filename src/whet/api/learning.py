@@ -216,12 +216,13 @@ class SkillLearning:
 
         return Curating(self._editor(), self.usage, self._stores.lifecycle)
 
-    def archive(self, name: str, reason: str = "") -> Archived:
+    def archive(self, name: str, reason: str = "", run: str = "") -> Archived:
         """Put a skill away by hand: it is no longer there, and `undo` brings it back. The lock goes with it.
 
-        Raises ConflictError for a pinned skill, RefusedError for one that is not the user's to put away.
+        Changes with the same `run` are undone together. Raises ConflictError for a pinned skill, RefusedError for one
+        that is not the user's to put away.
         """
-        return self.curating.archive(name, reason)
+        return self.curating.archive(name, reason, run)
 
     def curate(self, *, apply: bool = False, if_due: bool = False) -> Curation:
         """What the curator would do, or with `apply` did, about skills that an agent wrote and nobody uses.

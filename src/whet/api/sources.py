@@ -297,16 +297,16 @@ class SkillSources:
         wanted = self._wanted([source], (), every=False)[0] if source else None
         return plan_adopt(self.installer(here=here), names, wanted)
 
-    def apply(self, plan: Plan, *, actor: str = "user", reason: str = "", override: str = "") -> Applied:
+    def apply(self, plan: Plan, *, actor: str = "user", reason: str = "", override: str = "", run: str = "") -> Applied:
         """Do what is ready in a plan, all of it or nothing, and record every decision.
 
         `override` says why what the policy asks about or blocks is done all the same. It answers with the plan as it
-        was applied, and the names of what was `done`. Raises ConflictError when something is not as it was when the
-        plan was made.
+        was applied, and the names of what was `done`. Changes with the same `run` are undone together. Raises
+        ConflictError when something is not as it was when the plan was made.
         """
         from whet.sources.install.apply import apply
 
-        return apply(self._installer(plan.root), plan, actor=actor, reason=reason, override=override)
+        return apply(self._installer(plan.root), plan, actor=actor, reason=reason, override=override, run=run)
 
     def install(
         self,

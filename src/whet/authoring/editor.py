@@ -470,7 +470,7 @@ class _Batch:
     def delete(self, name: str) -> Change:
         target = self._find(name)
         if target.cause:
-            message = f"{target.name} cannot be deleted: {target.cause}"
+            message = f"{target.name} cannot be removed: {target.cause}"
             raise RefusedError("protected", message, hint=f"Run `whet skill disable {target.name}` instead.")
         self._leave(target, "delete")
         return Change("delete", target.name, target.path, "", "")
@@ -479,9 +479,8 @@ class _Batch:
         """Nothing is at the path any more."""
         if target.fixed:
             hint = "Make the change by hand, or use `whet skill disable` to stop offering the skill."
-            raise RefusedError(
-                "fixed-directory", f"The skill cannot be changed with {action}: {target.fixed}", hint=hint
-            )
+            done = "removed" if action == "delete" else "renamed"
+            raise RefusedError("fixed-directory", f"{target.name} cannot be {done}: {target.fixed}", hint=hint)
         self._targets[target.path] = target._replace(tree=None, action=action)
 
     def rename(self, name: str, *, new_name: str) -> Change:
@@ -513,7 +512,7 @@ class _Batch:
 
     def restore(self, name: str) -> Change:
         change = self._gone(name)
-        self._free(change.path, "Rename or delete that one first.")
+        self._free(change.path, "Rename or remove that one first.")
         tree = dict(change.after or {})
         target = self._take(Target(change.skill, change.path, None, None), name)
         self._targets[change.path] = target._replace(tree=tree, action="restore")

@@ -224,8 +224,8 @@ def find_deleted(journal: Journal, name: str) -> TreeChange:
     found = [entry for entry in gone.values() if key(entry.skill) == key(name)]
     if not found:
         near = list(closest(name, [entry.skill for entry in gone.values()]))
-        hint = f"Did you mean {', '.join(near)}?" if near else "Whet has not deleted a skill with that name."
-        raise NotFoundError("nothing-to-restore", f"No deleted skill is named {name!r}.", hint=hint, suggestions=near)
+        hint = f"Did you mean {', '.join(near)}?" if near else "Whet has not removed a skill with that name."
+        raise NotFoundError("nothing-to-restore", f"No removed skill is named {name!r}.", hint=hint, suggestions=near)
     entry = max(found, key=lambda entry: entry.id)
     return TreeChange("restore", entry.skill, entry.path, journal.content(entry.before), "")
 

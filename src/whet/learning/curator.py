@@ -400,7 +400,7 @@ class Curating:
         self._usage = usage
         self._lifecycle = lifecycle
 
-    def archive(self, name: str, reason: str = "") -> Archived:
+    def archive(self, name: str, reason: str = "", run: str = "") -> Archived:
         """Put a skill away by hand; a pinned one must be unpinned first."""
         card, _ = self._editor.workspace.find(name)
         target, pins = self._editor.target(card), self._lifecycle.pins()
@@ -411,7 +411,7 @@ class Curating:
             hint = f"Run `whet skill disable {target.name}` instead."
             raise RefusedError("protected", f"{target.name} cannot be archived: {target.cause}", hint=hint)
         change = TreeChange("archive", target.name, target.path, None, digest(target.before or {}))
-        made, notes = self._editor.committer.commit([change], Provenance("user", reason=reason))
+        made, notes = self._editor.committer.commit([change], Provenance("user", reason=reason, run=run))
         return Archived(target.name, target.path, made[-1].id, tuple(notes))
 
     def plan(self) -> Plan:

@@ -52,18 +52,24 @@ def test_remove_does_what_fits_the_origin_and_says_which(
 ) -> None:
     plan = whet("remove", "alpha", "mine", "--dry-run")
     assert [line.split()[:3] for line in plan.stdout.splitlines()] == [
-        ["Would", "uninstall", "alpha"],
-        ["Would", "delete", "mine"],
+        ["Would", "remove", "alpha"],
+        ["Would", "remove", "mine"],
     ]
     assert names(own) == ["alpha", "beta", "mine"]
     run = whet("remove", "alpha", "mine")
     assert (run.returncode, run.stdout.split()[:2]) == (0, ["Removed", "alpha"])
-    assert run.stderr == (
-        "Removed mine; `whet undo mine` brings it back.\nhint: `whet undo alpha` brings alpha back.\n"
-    )
+    assert run.stderr == "Removed mine.\nhint: `whet undo` brings them back.\n"
     assert names(own) == ["beta"]
     assert [skill["name"] for skill in ask("sources", "verify")["skills"]] == ["beta"]
-    assert [whet("undo", name).returncode for name in ("mine", "alpha")] == [0, 0]
+    changes = [(entry["action"], entry["skill"]) for entry in ask("history", "--last", "2")["entries"]]
+    assert changes == [("delete", "mine"), ("uninstall", "alpha")]
+    shown = [line.split("\t")[3:5] for line in whet("history", "--last", "2").stdout.splitlines()]
+    assert shown == [["remove", "mine"], ["remove", "alpha"]]
+    undone = whet("undo")
+    assert (undone.returncode, [line.split(": ")[0].split(" ", 3)[3] for line in undone.stderr.splitlines()[:2]]) == (
+        0,
+        ["(remove)", "(remove)"],
+    )
     assert names(own) == ["alpha", "beta", "mine"]
     assert [skill["name"] for skill in ask("sources", "verify")["skills"]] == ["alpha", "beta"]
 
@@ -86,6 +92,23 @@ def test_the_document_of_remove_is_that_of_what_it_did(own: Path, ask: Callable[
 @pytest.mark.usefixtures("brought")
 def test_nothing_is_removed_where_one_of_the_names_is_wrong(own: Path, ask: Callable[..., dict[str, Any]]) -> None:
     assert ask("remove", "mine", "alpha", "no-such", code=1)["code"] == "skill-not-found"
+    assert names(own) == ["alpha", "beta", "mine"]
+
+
+@pytest.mark.usefixtures("brought")
+def test_nothing_is_removed_where_one_cannot_be(own: Path, ask: Callable[..., dict[str, Any]]) -> None:
+    assert ask("remove", "alpha", "mine", "commit-messages", code=3)["code"] == "protected"
+    assert names(own) == ["alpha", "beta", "mine"]
+    ask("skill", "pin", "beta")
+    assert ask("remove", "--archive", "mine", "beta", code=1)["code"] == "pinned"
+    assert names(own) == ["alpha", "beta", "mine"]
+
+
+@pytest.mark.usefixtures("brought")
+def test_what_is_archived_together_comes_back_together(own: Path, ask: Callable[..., dict[str, Any]]) -> None:
+    ask("remove", "--archive", "mine", "beta")
+    assert names(own) == ["alpha"]
+    ask("undo")
     assert names(own) == ["alpha", "beta", "mine"]
 
 

@@ -109,7 +109,7 @@ def read_message(words: Sequence[str]) -> str:
 
 
 def here_option(parser: Parser) -> None:
-    parser.option("--here", text="The project's skills and lock (.agents/) instead of your own.")
+    parser.option("--here", text="Use the project's skills and lock (.agents/) instead of your own.")
 
 
 def nonempty(text: str) -> str:

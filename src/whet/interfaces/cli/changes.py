@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from whet.authoring.writer import Provenance
 from whet.interfaces.cli.arguments import reason_option
+from whet.interfaces.cli.text import name_action
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -75,6 +76,6 @@ def render_return(reversal: Reversal, screen: Screen, _options: Namespace) -> No
             screen.line(screen.place(entry.path))
         state = ("is as it was" if entry.before else "is back") if entry.after else "is gone"
         before = undone.get(entry.path)
-        what = f"Undid change {before.id} ({before.action.replace('_', ' ')}): " if before else ""
+        what = f"Undid change {before.id} ({name_action(before.action)}): " if before else ""
         screen.say(f"{what}{entry.skill} {state}.")
     screen.hint(f"`whet undo {reversal.entries[-1].id}` undoes this.")

@@ -12,7 +12,7 @@ from whet.interfaces.cli.context import Answer
 from whet.interfaces.cli.output import screen_for
 from whet.interfaces.cli.rendering import VERDICTS, paint_diff, render_findings
 from whet.interfaces.cli.terminal import agree, ask, can_ask, progress
-from whet.interfaces.cli.text import clean, plural, short_revision
+from whet.interfaces.cli.text import clean, name_action, plural, short_revision
 from whet.notes import Note
 from whet.values import failure_json
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Callable, Iterator, Mapping
 
+    from whet.api import Library
     from whet.api.sources import SkillSources
     from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen
@@ -91,14 +92,28 @@ def run_plan(
     context: Context, options: Namespace, make: Callable[[SkillSources], Plan], verb: str, empty: str = ""
 ) -> Answer:
     """Make the plan, show it and ask on a terminal, apply it; `empty` is said where there is nothing to do."""
-    from whet.sources.install.apply import accept
-    from whet.sources.install.plan import Applied
-
     with progress(context, options) as library:
         plan = make(library.sources)
     override = getattr(options, "override", None) or ""
     if asked := not options.dry_run and can_ask(options):
         override = _ask_agreement(plan, verb, override, context.env)
+    return apply_plan(library, options, plan, override=override, asked=asked, empty=empty)
+
+
+def apply_plan(
+    library: Library,
+    options: Namespace,
+    plan: Plan,
+    *,
+    override: str = "",
+    asked: bool = False,
+    empty: str = "",
+    run: str = "",
+) -> Answer:
+    """Apply a plan, unless it is only to be shown; `run` makes it part of a larger change."""
+    from whet.sources.install.apply import accept
+    from whet.sources.install.plan import Applied
+
     left = [step for step in plan.steps if not (override and step.state in _DECIDED)]
     worst = max(left, key=_exit_code, default=None)
     code, problem = 0, None
@@ -108,7 +123,7 @@ def run_plan(
     if options.dry_run:
         applied = Applied(accept(plan) if override else plan)
     else:
-        applied = library.sources.apply(plan, reason=options.reason, override=override)
+        applied = library.sources.apply(plan, reason=options.reason, override=override, run=run)
     result = PlanResult(applied, options.dry_run, override, problem, asked=asked)
     if options.here and not options.dry_run and any(step.after for step in result.plan.ready):
         result = result._replace(waiting=len(library.catalogue.waiting))
@@ -135,7 +150,7 @@ def _ask_agreement(plan: Plan, verb: str, override: str, env: Mapping[str, str])
     waiting = [step for step in plan.steps if step.state == "ask"] if not override else []
     screen = screen_for(sys.stderr, env)
     for step in (*doing, *waiting):
-        _render_review(plan, step, screen)
+        render_review(plan, step, screen)
     review = screen.text() if doing or waiting else ""
     if waiting:
         names = ", ".join(clean(step.name) for step in waiting)
@@ -170,12 +185,12 @@ def _difference(plan: Plan, step: Step) -> str:
     return difference(read_tree(plan.directory(step)), plan.trees.get(step.after), names)
 
 
-def _render_review(plan: Plan, step: Step, screen: Screen) -> None:
+def render_review(plan: Plan, step: Step, screen: Screen) -> None:
     """What happens to a skill: where, what it may do, what the guard found, a line for each file that changes."""
     decision = step.judgement and step.judgement.decision
     verdict = f"  {screen.paint(decision.verdict, VERDICTS[decision.verdict])}" if decision else ""
     trust = f", from a {decision.trust} source" if decision else ""
-    screen.line(f"{step.action} {screen.paint(clean(_name_step(step)), 'bold')}{verdict}{trust}")
+    screen.line(f"{name_action(step.action)} {screen.paint(clean(_name_step(step)), 'bold')}{verdict}{trust}")
     screen.paragraph(f"{'in' if step.before else 'into'} {screen.place(plan.directory(step))}", 2)
     for power in step.powers if step.before else _describe_powers(plan, step):
         screen.paragraph(f"{'new: ' if step.before else ''}{power}", 2)
@@ -233,7 +248,7 @@ def render_plan(result: PlanResult, screen: Screen, options: Namespace, *, empty
 
 
 def _render_ready(step: Step, screen: Screen, result: PlanResult) -> None:
-    done = f"Would {step.action}" if result.dry_run else _DONE[step.action]
+    done = f"Would {name_action(step.action)}" if result.dry_run else _DONE[step.action]
     decision = step.judgement and step.judgement.decision
     verdict = f"  {screen.paint(decision.verdict, VERDICTS[decision.verdict])}" if decision else ""
     screen.line(f"{done} {clean(_name_step(step))}{verdict}")

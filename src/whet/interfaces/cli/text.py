@@ -118,6 +118,11 @@ def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun if count == 1 else many}"
 
 
+def name_action(action: str) -> str:
+    """What people call the action of a change: everything that takes a skill out is `remove`."""
+    return "remove" if action in ("delete", "uninstall") else action.replace("_", " ")
+
+
 def join_unique(words: Iterable[str]) -> str:
     """The words with commas, each once."""
     return ", ".join(dict.fromkeys(words))

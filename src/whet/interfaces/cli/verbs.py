@@ -134,7 +134,7 @@ VERBS: dict[str, Verb] = {
     "skill remove-file": Verb("write", "Remove a file from a skill", old=("remove-file",), like=("delete-file",)),
     "skill enable": Verb("decisions", "Enable a skill", old=("enable",), like=("on", "unhide", "activate")),
     "skill disable": Verb("decisions", "Disable a skill", old=("disable",), like=("off", "hide", "deactivate")),
-    "skill pin": Verb("decisions", "Keep updates and cleanup away from a skill", old=("pin",), like=("hold",)),
+    "skill pin": Verb("decisions", "Protect a skill from updates and cleanup", old=("pin",), like=("hold",)),
     "skill unpin": Verb("decisions", "Let updates and cleanup change a skill again", old=("unpin",)),
     "skill pack": Verb("share", "Pack a skill into one .skill file", old=("pack",), like=("zip", "archive-file")),
     "skill unpack": Verb("share", "Unpack a skill from a .skill file", old=("unpack",), like=("unzip", "extract")),
@@ -161,9 +161,9 @@ VERBS: dict[str, Verb] = {
         "guard", "Check whether a skill may make a tool call", old=("permits",), like=("permissions", "may")
     ),
     "learn sessions": Verb("learn", "Propose skills from difficult sessions", old=("learn",)),
-    "learn transcript": Verb("learn", "Show what Whet reads from a session, secrets hidden", old=("transcript",)),
+    "learn transcript": Verb("learn", "Show what Whet reads from a session, with secrets hidden", old=("transcript",)),
     "learn eval": Verb(
-        "evals", "Measure a skill, or how well skills come up", old=("eval",), like=("measure", "bench")
+        "evals", "Measure how much a skill helps, or when skills trigger", old=("eval",), like=("measure", "bench")
     ),
     "learn improve": Verb("evals", "Improve a skill that fails its evals", old=("improve",), like=("optimize",)),
     "learn feedback": Verb(
@@ -178,7 +178,7 @@ VERBS: dict[str, Verb] = {
         "sources", "List the named sources (taps)", old=("tap list", "tap"), like=("taps", "registries")
     ),
     "sources add": Verb("sources", "Add a named source to search and install from", old=("tap add",)),
-    "sources remove": Verb("sources", "Remove the name of a source", old=("tap remove",), like=("untap",)),
+    "sources remove": Verb("sources", "Remove a named source", old=("tap remove",), like=("untap",)),
     "sources search": Verb("sources", "Search the named sources for skills", also=("search", "browse")),
     "sources verify": Verb("install", "Compare installed skills with the lock", old=("verify",)),
     "sources why": Verb(
@@ -196,7 +196,9 @@ VERBS: dict[str, Verb] = {
     ),
     "sources digest": Verb("share", "Print the digest of a skill", old=("digest",), like=("hash", "checksum")),
     "prompt index": Verb("prompt", "Print the list of skills for a model's prompt", old=("index",)),
-    "prompt render": Verb("prompt", "Print the message that gives a model a skill", old=("render",), like=("use",)),
+    "prompt render": Verb(
+        "prompt", "Print a skill as the message that a model receives", old=("render",), like=("use",)
+    ),
     "prompt commands": Verb("prompt", "List the slash commands", old=("commands",), like=("slash",)),
     "prompt bundle": Verb(
         "prompt", "Group skills that are used together under one name", old=("bundle",), like=("group", "collection")
@@ -207,16 +209,16 @@ VERBS: dict[str, Verb] = {
     "hook": Verb("connect", "Answer a connected client's hooks", "clients", like=("hooks",)),
     "completion": Verb("shell", "Print the completion script for your shell", "clients", like=("shell",)),
     "create": Verb("write", "Create a skill, or improve the one with that name", now="new"),
-    "delete": Verb("write", "Delete a skill; it can be restored", now="remove"),
+    "delete": Verb("write", "Remove a skill; it can be restored", now="remove"),
     "restore": Verb(
         "write",
-        "Restore a deleted skill, or everything in the lock",
+        "Restore a removed skill, or everything in the lock",
         now="undo NAME`, `whet install` or `whet history restore FILE",
     ),
     "archive": Verb("write", "Archive a skill; it can be restored", now="remove --archive"),
     "rollback": Verb("history", "Go back to an earlier version of a skill", now="undo NAME --to VERSION"),
     "inspect": Verb("skills", "Show what a source has before you install it", now="show"),
-    "uninstall": Verb("install", "Take installed skills away; they can be restored", now="remove"),
+    "uninstall": Verb("install", "Remove installed skills; they can be restored", now="remove"),
     "audit": Verb("guard", "Scan every skill of the library again", now="scan --all`, and its record `whet guard log"),
 }
 COMMANDS = {name: verb for name, verb in VERBS.items() if not verb.now}

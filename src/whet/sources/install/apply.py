@@ -28,6 +28,7 @@ from whet.sources.taps import Taps
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from whet.authoring.journal import Entry
     from whet.sources.install.installer import Installer, Wanted
     from whet.sources.lock.file import Installed
     from whet.sources.merge import Prefer
@@ -159,16 +160,19 @@ def check_complete(plan: Plan) -> None:
             raise FailedError(step.code, f"{step.name}: {step.reason}", hint="Nothing was changed.")
 
 
-def apply(installer: Installer, plan: Plan, *, actor: str = "user", reason: str = "", override: str = "") -> Applied:
+def apply(
+    installer: Installer, plan: Plan, *, actor: str = "user", reason: str = "", override: str = "", run: str = ""
+) -> Applied:
     """Do what is ready in a plan, all of it or nothing, and record every decision.
 
     With `override`, what the policy asks about or blocks is done too; the record keeps that reason with the content.
+    `run` makes it part of a change that is undone as a whole.
     Raises ConflictError when a skill or what the lock says of it is not what it was when the plan was made.
     """
     _record(installer, plan, actor, override)
     if override:
         plan = accept(plan)
-    notes = _commit(installer, plan, plan.ready, actor, reason) if plan.ready else ()
+    notes = _commit(installer, plan, plan.ready, actor, reason, run) if plan.ready else ()
     taps = Taps(installer.workspace.state, installer.workspace.clock)
     for name, source in plan.taps:
         with suppress(ConflictError):  # somebody else added one of that name a moment ago
@@ -188,8 +192,9 @@ def _origin(installer: Installer, ready: Sequence[Step]) -> str:
         return ""
 
 
-def _commit(installer: Installer, plan: Plan, ready: Sequence[Step], actor: str, reason: str) -> tuple[str, ...]:
-    run = f"r{os.urandom(8).hex()}"
+def _commit(
+    installer: Installer, plan: Plan, ready: Sequence[Step], actor: str, reason: str, run: str
+) -> tuple[str, ...]:
     label = max((step.judgement.scan.verdict for step in ready if step.judgement), key=LABELS.index, default="")
     by = Provenance(actor, "install", reason or _origin(installer, ready), label, run)
     changes = []
@@ -208,12 +213,13 @@ def _commit(installer: Installer, plan: Plan, ready: Sequence[Step], actor: str,
                 directory, base
             )  # what later merges start from; what is put in place is kept anyway
     new, seen = {step.path: step.entry for step in ready}, {step.path: step.previous for step in ready}
-    write = (lambda lock: installer.writer.write(changes, by, lock)) if changes else None
+    made: list[Entry] = []
+    write = (lambda lock: made.extend(installer.writer.write(changes, by, lock))) if changes else None
     installer.installs.commit(plan.root, new, write, seen)
     for step in ready:
         if step.entry is None:
             installer.journal.retain(plan.directory(step), None)
-    return installer.committer.publish(installer.journal.entries(run=run)).notes
+    return installer.committer.publish(made).notes
 
 
 def _changed(name: str) -> ConflictError:
@@ -228,7 +234,7 @@ def _record(installer: Installer, plan: Plan, actor: str, override: str) -> None
         path = plan.directory(step)
         if step.state == "ready" and step.action == "uninstall" and step.previous:
             entry = step.previous
-            decided = (entry.digest, entry.trust, entry.verdict, "allow", f"Uninstalled. {step.reason}".strip())
+            decided = (entry.digest, entry.trust, entry.verdict, "allow", f"Removed. {step.reason}".strip())
             notes.append(AuditEntry(actor, step.action, step.name, path, *decided))
         elif step.judgement and step.state in ("ready", *DECIDED):
             scan, decision = step.judgement

@@ -461,7 +461,7 @@ def _ready(file: str, before: bytes | None, after: Lock | None) -> Iterator[str]
         return
     for one, other in collides(entry.path for entry in after.entries):
         message = f"{one} and {other} cannot both be installed."
-        raise ConflictError("path-collision", message, hint="Choose another name, or uninstall one of them.")
+        raise ConflictError("path-collision", message, hint="Choose another name, or remove one of them.")
     real = os.path.realpath(file)
     make_directories(os.path.dirname(real))
     with staging(real) as staged:

@@ -15,7 +15,7 @@ from whet.interfaces.cli.output import Screen
 from whet.interfaces.cli.parser import amount
 from whet.interfaces.cli.rendering import DECISIONS, SEVERITIES, VERDICTS, format_time, render_findings, render_proof
 from whet.interfaces.cli.terminal import Bar
-from whet.interfaces.cli.text import clean, clean_json, plural
+from whet.interfaces.cli.text import clean, clean_json, name_action, plural
 from whet.values import as_json
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def configure_scan(parser: Parser) -> None:
         "verdict is at or above --fail-on. On a pipe, each finding is a line that editors can jump to."
     )
     parser.positional("paths", "PATH|NAME", "Skills, by path or by name.", many=True, optional=True)
-    text = "Scan every skill in the library: its verdict, the policy's decision, and what is new since the last time."
+    text = "Scan the whole library and show each skill's verdict, the policy's decision and what is new."
     parser.option("--all", text=f"{text} Exits with 1 if a skill is blocked.")
     parser.option("--recursive", text="Scan every directory with a SKILL.md below the paths.")
     parser.option("--enclosing", text="Scan the skill that contains each path, such as the files of a commit.")
@@ -321,7 +321,7 @@ def render_log(log: AuditLog, screen: Screen, _options: Namespace) -> None:
             str(record.id),
             format_time(screen, record.time),
             record.actor,
-            record.action,
+            name_action(record.action),
             record.skill,
             record.verdict,
             record.decision,

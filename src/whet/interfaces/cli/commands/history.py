@@ -15,7 +15,7 @@ from whet.interfaces.cli.context import Answer, Command
 from whet.interfaces.cli.parser import amount
 from whet.interfaces.cli.rendering import fold_diff, format_time, paint_diff, render_proof
 from whet.interfaces.cli.terminal import can_ask
-from whet.interfaces.cli.text import clean, clean_json, join_unique, plural
+from whet.interfaces.cli.text import clean, clean_json, join_unique, name_action, plural
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -76,7 +76,7 @@ def render_history(history: SkillHistory, screen: Screen, _options: Namespace) -
             str(entry.id),
             format_time(screen, entry.time),
             entry.actor,
-            entry.action,
+            name_action(entry.action),
             str(versions.get(entry.id, "")) if named else entry.skill,
             entry.reason,
         )
@@ -149,7 +149,7 @@ def _choose_change(context: Context) -> str:
         Choice(
             (
                 format_time(screen, entries[-1].time),
-                join_unique(entry.action for entry in entries),
+                join_unique(name_action(entry.action) for entry in entries),
                 join_unique(entry.skill for entry in entries),
                 entries[-1].actor,
                 entries[-1].reason,
@@ -215,8 +215,8 @@ def render_verify_history(proof: Proof, screen: Screen, _options: Namespace) -> 
 def configure_backup(parser: Parser) -> None:
     parser.details = (
         "The file contains the full history, decisions, settings and your own skills. You can write it while agents "
-        "work; Whet verifies it before it is complete. `whet history restore FILE` restores it. Keep it as private "
-        "as the skills themselves."
+        "work; Whet verifies the file before the command ends. `whet history restore FILE` restores it. Keep it as "
+        "private as the skills themselves."
     )
     parser.positional("file", "FILE", "The file to write; it must not exist.")
 

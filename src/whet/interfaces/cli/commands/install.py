@@ -8,7 +8,7 @@ from whet.interfaces.cli.arguments import here_option, misuse, names_argument, s
 from whet.interfaces.cli.context import Answer, Command
 from whet.interfaces.cli.plans import plan_options, planned, run_plan
 from whet.interfaces.cli.terminal import progress
-from whet.interfaces.cli.text import clean, plural, short_revision
+from whet.interfaces.cli.text import clean, name_action, plural, short_revision
 from whet.store.clock import iso
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def configure_install(parser: Parser) -> None:
     )
     parser.positional("sources", "SOURCE", "Where the skills come from.", many=True, optional=True)
     parser.option("--skill", metavar="S", action="append", default=[], text="Only this skill; can be repeated.")
-    parser.option("--all", text="Every skill in the source.")
+    parser.option("--all", text="Install every skill in the source.")
     parser.exclude(("--skill", "--all"))
     plan_options(parser)
 
@@ -174,7 +174,7 @@ def render_why(origin: Origin, screen: Screen, _options: Namespace) -> None:
             screen.line(f"  pinned    updates skip it{clean(reason)}")
     elif origin.history:
         made = origin.history[0]
-        screen.line(f"  made      {made.action} by {clean(made.actor)} on {iso(made.time)}")
+        screen.line(f"  made      {name_action(made.action)} by {clean(made.actor)} on {iso(made.time)}")
     elif origin.scope == "bundled":
         screen.line("  from      Whet itself")
     else:

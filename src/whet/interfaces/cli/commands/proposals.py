@@ -11,7 +11,7 @@ from whet.interfaces.cli.arguments import misuse, read_number, reason_option
 from whet.interfaces.cli.context import Answer, Command
 from whet.interfaces.cli.rendering import format_time, paint_diff
 from whet.interfaces.cli.terminal import can_ask
-from whet.interfaces.cli.text import clean, join_unique
+from whet.interfaces.cli.text import clean, join_unique, name_action
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -67,7 +67,7 @@ def _cells(proposal: Proposal, screen: Screen) -> tuple[str, ...]:
         str(proposal.id),
         format_time(screen, proposal.time),
         proposal.actor,
-        join_unique(change.action for change in proposal.changes),
+        join_unique(name_action(change.action) for change in proposal.changes),
         join_unique(change.skill for change in proposal.changes),
         proposal.reason or proposal.cause,
     )
@@ -89,7 +89,7 @@ def render_proposal(shown: ShownProposal, screen: Screen, _options: Namespace) -
     facts = {
         "proposal": str(proposal.id),
         "skill": join_unique(change.skill for change in proposal.changes),
-        "what": join_unique(change.action for change in proposal.changes),
+        "what": join_unique(name_action(change.action) for change in proposal.changes),
         "who": proposal.actor,
         "when": format_time(screen, proposal.time),
         "reason": proposal.reason,

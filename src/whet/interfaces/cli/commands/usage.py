@@ -30,7 +30,7 @@ def configure_usage(parser: Parser) -> None:
         "separated by tabs. Importing a file again adds only what is new."
     )
     parser.positional("name", "NAME", "Only this skill, per version.", optional=True)
-    parser.option("--outcome", metavar="O", choices=_OUTCOMES, text="Record how NAME did: helped, failed or corrected.")
+    parser.option("--outcome", metavar="O", choices=_OUTCOMES, text="Record how NAME did.")
     parser.option("--import", metavar="FILE", dest="source", text="Add the counts of a Hermes .usage.json.")
 
 

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import os
+import sys
+from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.authoring.writer import USER, Provenance, TreeChange
-from whet.errors import NotFoundError, RefusedError, UsageError
+from whet.errors import NotFoundError, RefusedError, UsageError, WhetError
 from whet.interfaces.cli.arguments import misuse, read_data, read_text, reason_option, require, skill_argument
 from whet.interfaces.cli.changes import change, change_options, name_version, render_change, telling
 from whet.interfaces.cli.context import Answer, Command
-from whet.interfaces.cli.plans import plan_options, run_plan
+from whet.interfaces.cli.output import screen_for
+from whet.interfaces.cli.plans import apply_plan, plan_options, render_review, run_plan
 from whet.interfaces.cli.terminal import agree, can_ask
 from whet.interfaces.cli.text import clean, plural
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from whet.api import Library
     from whet.authoring.backup import Restored
     from whet.authoring.results import Change, Changes
     from whet.interfaces.cli.context import Context
@@ -27,6 +31,7 @@ if TYPE_CHECKING:
     from whet.learning.curator import Archived
     from whet.library.standalone import Begun
     from whet.skill.tree import Item
+    from whet.sources.install.plan import Plan
     from whet.values import Json
 
 
@@ -142,6 +147,10 @@ def run_rename(context: Context, options: Namespace) -> Answer:
     return Answer(done, telling(lambda c: f"{c.renamed_from} is now {name_version(c)}."))
 
 
+_LOCKED = "uninstalled"
+"""How a skill goes that the lock names."""
+
+
 class Removed(NamedTuple):
     """What became of the skills that were to be removed, by where they came from."""
 
@@ -166,26 +175,63 @@ class RemovedSkill(NamedTuple):
 
 def configure_remove(parser: Parser) -> None:
     parser.details = (
-        "Of an installed skill, the files and the entry in the lock go; of any other skill, the files. "
-        "The history keeps everything it held, edits too, and `whet undo NAME` brings it back."
+        "Removes the files of each skill and, if it is installed, its entry in the lock. The history keeps "
+        "everything, including your edits. One `whet undo` brings back all skills that were removed together."
     )
     parser.positional("names", "NAME", "The skills.", many=True)
-    parser.option("--archive", text="Archive it, as the curator does; not for pinned skills.")
+    parser.option("--archive", text="Archive the skills, as `whet learn curate` does; pinned skills stay.")
     parser.option(
-        "--stage", text="Only propose the change; `whet proposals approve` applies it. For skills of your own."
+        "--stage",
+        text="Only propose the change; `whet proposals approve` applies it. Only for skills that are not installed.",
     )
     plan_options(parser, override=False)
 
 
 def run_remove(context: Context, options: Namespace) -> Answer:
+    """Remove skills, wherever they came from: one question, and one change that is undone as a whole."""
     ways: dict[tuple[str, bool], list[str]] = {}
     for name in dict.fromkeys(options.names):
         ways.setdefault(_way_out(context, options, name), []).append(name)
-    if options.stage and {"uninstalled", "archived"} & {how for how, _ in ways}:
+    library, found = context.library, {how for how, _ in ways}
+    if options.stage and {_LOCKED, "archived"} & found:
         raise misuse("remove", "`--stage` works only for skills of your own.")
-    parts = [part for (how, here), names in ways.items() for part in _remove(context, options, how, names, here=here)]
+    plans = [library.sources.plan_uninstall(*names, here=here) for (how, here), names in ways.items() if how == _LOCKED]
+    own = [name for (how, _), names in ways.items() if how != _LOCKED for name in names]
+    if asked := not options.dry_run and can_ask(options):
+        _confirm_removal(context, plans, own)
+    run = f"r{os.urandom(8).hex()}"
+    with nullcontext() if options.dry_run else _all_or_none(library, run):
+        # What Whet refuses to remove is among the skills of your own, so they come first.
+        parts = _remove_own(library, options, own, run) if own else []
+        planned = [apply_plan(library, options, plan, asked=asked, run=run) for plan in plans]
     gone = tuple(RemovedSkill(name, how) for (how, _), names in ways.items() for name in names)
+    parts = [*planned, *parts]
     return Answer(Removed(tuple(parts), gone), render_removed, max(part.code for part in parts))
+
+
+def _confirm_removal(context: Context, plans: list[Plan], own: list[str]) -> None:
+    """Show what goes, and ask once. Raises RefusedError for a no."""
+    screen, count = screen_for(sys.stderr, context.env), len(own)
+    for plan in plans:
+        for step in plan.ready:
+            render_review(plan, step, screen)
+        count += len(plan.ready)
+    for name in own:
+        screen.line(f"remove {screen.paint(clean(name), 'bold')}, not installed")
+        screen.paragraph(f"in {screen.place(context.library.card(name).location)}", 2)
+    if count and not agree(f"{screen.text()}Remove {plural(count, 'skill')}?"):
+        raise RefusedError("not-agreed", "You did not confirm.", hint="Nothing was changed.")
+
+
+@contextmanager
+def _all_or_none(library: Library, run: str) -> Iterator[None]:
+    """Undo what was done of a run when the rest of it fails."""
+    try:
+        yield
+    except WhetError:
+        with suppress(NotFoundError, UsageError):  # nothing was done yet
+            library.history.undo(run)
+        raise
 
 
 def _way_out(context: Context, options: Namespace, name: str) -> tuple[str, bool]:
@@ -199,30 +245,24 @@ def _way_out(context: Context, options: Namespace, name: str) -> tuple[str, bool
         here = options.here or not sources.is_locked(name)
         if not sources.is_locked(name, here=here):
             raise
-        return "uninstalled", here
-    return ("uninstalled", card.scope == "project") if sources.is_installed(card) else ("deleted", False)
+        return _LOCKED, here
+    return (_LOCKED, card.scope == "project") if sources.is_installed(card) else ("deleted", False)
 
 
-def _remove(context: Context, options: Namespace, how: str, names: list[str], *, here: bool) -> list[Answer]:
-    library = context.library
-    if how == "uninstalled":
-        options.here = here
-        return [run_plan(context, options, lambda sources: sources.plan_uninstall(*names, here=here), "Remove")]
+def _remove_own(library: Library, options: Namespace, names: list[str], run: str) -> list[Answer]:
+    """Remove or archive skills that stay out of the lock."""
     if options.dry_run:
-        return [Answer(names, partial(_render_planned, how=how), key=f"would_be_{how}")]
-    if can_ask(options):
-        rows = "".join(f"  {clean(name)}, not installed: {clean(library.card(name).location)}\n" for name in names)
-        if not agree(f"{rows}Remove {plural(len(names), 'skill')}?"):
-            raise RefusedError("not-agreed", "You said no.", hint="Nothing was changed.")
-    if how == "archived":
-        return [Answer(library.learning.archive(name, options.reason), render_archive) for name in names]
+        how = "archive" if options.archive else "remove"
+        key = "would_be_archived" if options.archive else "would_be_deleted"
+        return [Answer(names, partial(_render_planned, verb=how), key=key)]
+    if options.archive:
+        return [Answer(library.learning.archive(name, options.reason, run), render_archive) for name in names]
     operations = [{"action": "delete", "name": name} for name in names]
-    by = Provenance("user", reason=options.reason)
+    by = Provenance("user", reason=options.reason, run=run)
     return [Answer(library.edit.apply(operations, by=by, stage=options.stage), render_deleted)]
 
 
-def _render_planned(names: list[str], screen: Screen, _options: Namespace, *, how: str) -> None:
-    verb = {"deleted": "delete", "archived": "archive"}[how]
+def _render_planned(names: list[str], screen: Screen, _options: Namespace, *, verb: str) -> None:
     for name in names:
         screen.line(f"Would {verb} {clean(name)}")
 
@@ -231,15 +271,20 @@ def render_removed(removed: Removed, screen: Screen, options: Namespace) -> None
     """What was done to each, and the way back."""
     for part in removed.parts:
         part.render(screen, options)
-    names = [skill.name for skill in removed.removed if skill.how == "uninstalled"]
-    if names and not options.dry_run and not any(part.code for part in removed.parts):
-        screen.hint(f"`whet undo {clean(names[0])}` brings {clean(names[0])} back.")
+    names = [skill.name for skill in removed.removed]
+    installed = any(skill.how == _LOCKED for skill in removed.removed)
+    if installed and not options.dry_run and not any(part.code for part in removed.parts):
+        screen.hint(_way_back(names) + ".")
 
 
-def render_deleted(changes: Changes, screen: Screen, _options: Namespace) -> None:
+def _way_back(names: Sequence[str]) -> str:
+    return f"`whet undo {clean(names[0])}` brings it back" if len(names) == 1 else "`whet undo` brings them back"
+
+
+def render_deleted(changes: Changes, screen: Screen, options: Namespace) -> None:
     names = [change.skill for change in changes.changes]
-    back = f"`whet undo {names[0]}` brings it back" if len(names) == 1 else "`whet undo` brings them back"
-    render_change(changes, screen, f"Removed {', '.join(names)}; {back}.", path=False)
+    more = len(names) < len(getattr(options, "names", ()))  # then the way back is told once for all
+    render_change(changes, screen, f"Removed {', '.join(names)}{'' if more else f'; {_way_back(names)}'}.", path=False)
 
 
 def configure_delete(parser: Parser) -> None:
