@@ -14,7 +14,7 @@ from whet.guard.taint.files import PROJECT, PROJECT_FILES, is_project, judge_kep
 from whet.guard.taint.formats import ini
 from whet.guard.taint.harm import is_home as is_home_path
 from whet.guard.taint.harm import judge_emptied
-from whet.guard.taint.mark import HOLE, NO_MARKS, Mark
+from whet.guard.taint.mark import HOLE, NO_MARKS, Mark, comes_from
 from whet.guard.taint.value import NOTHING, UNKNOWN, Value, limited, strings, union
 
 if TYPE_CHECKING:
@@ -90,8 +90,9 @@ def read(reader: Reader, path: Value, node: ast.expr | None) -> frozenset[Mark]:
     for mark in sorted(marks):
         reader.fact("source", mark.what, mark.subject, mark.grave)
     key = key_of(path, node)
-    marks |= reader.under(key)
-    if not any(mark.kind == "fetched" for mark in marks):
+    kept = reader.under(key)
+    marks |= kept
+    if not comes_from(marks, "fetched") and not comes_from(kept, "file"):
         marks.add(Mark("file", "a local file", key, whole=True))
     return frozenset(marks)
 
