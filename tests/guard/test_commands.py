@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whet.guard.shell.commands import Command, from_console, inner, name_of, parse, unwrapped
+from whet.guard.shell.commands import parse
+from whet.guard.shell.wrappers import from_console, inner, name_of, unwrapped
+
+if TYPE_CHECKING:
+    from whet.guard.shell.command import Command
 
 FAST = settings(max_examples=150, deadline=None)
 

@@ -6,15 +6,18 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Literal, NamedTuple
 
 from whet.guard.tables import load_table, word_list
+
+Kind = Literal["secret", "start", "agent"]
 
 
 class Place(NamedTuple):
     """What a path is."""
 
-    kind: Literal["secret", "start", "agent"]
+    kind: Kind
     what: str
     grave: bool
     """Nobody reads or writes it by accident: private keys, wallets, browser stores, the agent's own settings."""
@@ -25,9 +28,7 @@ _HIVE = re.compile(r"\bsam\b")
 """A hint that is also the beginning of everyday words."""
 
 
-Kind = Literal["secret", "start", "agent"]
-
-
+@cache
 def _compiled() -> tuple[re.Pattern[str], dict[str, tuple[Kind, str, bool]]]:
     meaning: dict[str, tuple[Kind, str, bool]] = {}
     parts: list[str] = []
@@ -38,20 +39,10 @@ def _compiled() -> tuple[re.Pattern[str], dict[str, tuple[Kind, str, bool]]]:
     return re.compile("|".join(parts), re.IGNORECASE), meaning
 
 
-_PATTERN: tuple[re.Pattern[str], dict[str, tuple[Kind, str, bool]]] | None = None
-
-
 def places(text: str) -> list[Place]:
     """Every place that a text names."""
-    global _PATTERN  # noqa: PLW0603  compiled at the first use: the pattern is large and most programs never scan
-    if _PATTERN is None:
-        _PATTERN = _compiled()
     lowered = text.lower()
     if not any(hint in lowered for hint in word_list("places")) and not _HIVE.search(lowered):
         return []
-    pattern, meaning = _PATTERN
-    found = []
-    for match in pattern.finditer(text):
-        kind, what, grave = meaning[str(match.lastgroup)]
-        found.append(Place(kind, what, grave, match[0]))
-    return found
+    pattern, meaning = _compiled()
+    return [Place(*meaning[str(match.lastgroup)], match[0]) for match in pattern.finditer(text)]

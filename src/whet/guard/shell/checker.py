@@ -20,9 +20,9 @@ from whet.guard.shell import persist as shell_persist
 from whet.guard.shell import power as shell_power
 from whet.guard.shell import send as shell_send
 from whet.guard.shell import supply as shell_supply
-from whet.guard.shell.commands import INTERPRETERS, Inner, from_console
 from whet.guard.shell.constant import printed, unescape
 from whet.guard.shell.flow import Scene
+from whet.guard.shell.wrappers import INTERPRETERS, Inner, from_console
 from whet.guard.tables import word_list
 
 if TYPE_CHECKING:

@@ -10,40 +10,12 @@ import re
 from bisect import bisect_left
 from typing import TYPE_CHECKING, NamedTuple
 
-from whet.guard.shell.command import Command, Redirection
 from whet.guard.shell.tree import Walk
-from whet.guard.shell.words import Word
-from whet.guard.shell.wrappers import (
-    INTERPRETERS,
-    SHELLS,
-    Inner,
-    Language,
-    from_console,
-    inner,
-    name_of,
-    program,
-    unwrapped,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = [
-    "INTERPRETERS",
-    "SHELLS",
-    "Command",
-    "Inner",
-    "Language",
-    "Redirection",
-    "Script",
-    "Word",
-    "from_console",
-    "inner",
-    "name_of",
-    "parse",
-    "program",
-    "unwrapped",
-]
+    from whet.guard.shell.command import Command
 
 PIECE = 200_000
 """Bytes that are parsed at once; a longer text is cut at the ends of lines."""

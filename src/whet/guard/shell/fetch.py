@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from whet.guard.hosts import host_of, is_installer, is_placeholder, odd_top
 from whet.guard.shell.clients import fetches, programs, sends
-from whet.guard.shell.commands import INTERPRETERS, SHELLS, name_of, program
 from whet.guard.shell.flow import bare_path
+from whet.guard.shell.wrappers import INTERPRETERS, SHELLS, name_of, program
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

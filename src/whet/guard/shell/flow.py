@@ -16,8 +16,9 @@ from whet.guard.finding import Fact, Hit
 from whet.guard.patterns import shorten
 from whet.guard.places import places
 from whet.guard.shell.clients import Fetch, fetches, parts, printing, programs, sends, table
-from whet.guard.shell.commands import inner, name_of, parse, unwrapped
+from whet.guard.shell.commands import parse
 from whet.guard.shell.constant import decodes, unescape
+from whet.guard.shell.wrappers import inner, name_of, unwrapped
 from whet.guard.taint.mark import ENVIRONMENT, Mark
 from whet.guard.taint.secret import secret_key
 
@@ -26,7 +27,9 @@ if TYPE_CHECKING:
 
     from whet.guard.finding import Severity
     from whet.guard.places import Place
-    from whet.guard.shell.commands import Command, Script, Word
+    from whet.guard.shell.command import Command
+    from whet.guard.shell.commands import Script
+    from whet.guard.shell.words import Word
 
 _VARIABLE = re.compile(r"\$\{?!?([A-Za-z_]\w{0,60}|[0-9@*])")
 _FILE_MARK = re.compile(r"^[^@\s]{0,60}@")

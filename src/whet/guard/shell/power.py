@@ -7,7 +7,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from whet.guard.shell.commands import name_of
+from whet.guard.shell.wrappers import name_of
 from whet.guard.taint.harm import is_home, is_wiped, names_miner
 from whet.guard.taint.persist import judge_system
 

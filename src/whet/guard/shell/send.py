@@ -9,8 +9,8 @@ from whet.guard.finding import SEVERITIES
 from whet.guard.hosts import Host, host_of
 from whet.guard.rules import every
 from whet.guard.shell.clients import fetches, parts, programs, sends
-from whet.guard.shell.commands import name_of
 from whet.guard.shell.flow import CONTENT
+from whet.guard.shell.wrappers import name_of
 from whet.guard.taint.mark import HOLE
 from whet.guard.taint.network import MESSENGERS, Judgement, host_at, judge_request
 from whet.guard.taint.secret import belongs, own_service

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from whet.guard.hosts import host_of, odd_top
 from whet.guard.manifests.names import is_index
 from whet.guard.shell.clients import programs
-from whet.guard.shell.commands import INTERPRETERS, program
+from whet.guard.shell.wrappers import INTERPRETERS, program
 
 if TYPE_CHECKING:
-    from whet.guard.shell.commands import Word
     from whet.guard.shell.flow import Scene, Step
+    from whet.guard.shell.words import Word
 
 _INDEX_OPTIONS = {
     "pip": ("--index-url", "-i", "--extra-index-url", "--find-links", "-f"),

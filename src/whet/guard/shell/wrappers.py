@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from whet.guard.shell.commands import Command
+    from whet.guard.shell.command import Command
     from whet.guard.shell.words import Word
 
 Language = Literal["shell", "python", "javascript", "perl", "ruby", "php", "powershell", "applescript"]

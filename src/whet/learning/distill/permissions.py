@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from whet.guard.shell.commands import INTERPRETERS, SHELLS, inner, name_of, parse, unwrapped
+from whet.guard.shell.commands import parse
+from whet.guard.shell.wrappers import INTERPRETERS, SHELLS, inner, name_of, unwrapped
 from whet.learning.facts.shell import COMMANDED, LONGEST, LOOKING, programs
 
 if TYPE_CHECKING:

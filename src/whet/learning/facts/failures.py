@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from whet.guard.shell.commands import INTERPRETERS
+from whet.guard.shell.wrappers import INTERPRETERS
 from whet.learning.facts.criteria import TESTING
 from whet.learning.facts.model import DeadEnd
 from whet.learning.facts.prose import shorten

@@ -11,12 +11,14 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.guard.permissions.programs import program_tables
-from whet.guard.shell.commands import INTERPRETERS, inner, name_of, parse, unwrapped
+from whet.guard.shell.commands import parse
+from whet.guard.shell.wrappers import INTERPRETERS, inner, name_of, unwrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from whet.guard.shell.commands import Command, Word
+    from whet.guard.shell.command import Command
+    from whet.guard.shell.words import Word
 
 COMMANDED = frozenset(
     """

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from whet.guard.shell.commands import INTERPRETERS
+from whet.guard.shell.wrappers import INTERPRETERS
 from whet.learning.facts.criteria import TESTING, criterion
 from whet.learning.facts.goal import starts_with_verb
 from whet.learning.facts.knowledge import language_of, outline, signatures
