@@ -99,9 +99,15 @@ def test_nothing_is_removed_where_one_of_the_names_is_wrong(own: Path, ask: Call
 def test_nothing_is_removed_where_one_cannot_be(own: Path, ask: Callable[..., dict[str, Any]]) -> None:
     assert ask("remove", "alpha", "mine", "commit-messages", code=3)["code"] == "protected"
     assert names(own) == ["alpha", "beta", "mine"]
+    (own / "group").mkdir()
+    (own / "alpha").rename(own / "group" / "alpha")
+    (own / "alpha").symlink_to("group/alpha")
+    refused = ask("remove", "alpha", "beta", "mine", code=1)
+    assert (refused["code"], refused["hint"]) == ("fixed-directory", "Nothing was changed.")
+    assert names(own) == ["alpha", "beta", "group", "mine"]
     ask("skill", "pin", "beta")
     assert ask("remove", "--archive", "mine", "beta", code=1)["code"] == "pinned"
-    assert names(own) == ["alpha", "beta", "mine"]
+    assert names(own) == ["alpha", "beta", "group", "mine"]
 
 
 @pytest.mark.usefixtures("brought")

@@ -189,6 +189,8 @@ def configure_remove(parser: Parser) -> None:
 
 def run_remove(context: Context, options: Namespace) -> Answer:
     """Remove skills, wherever they came from: one question, and one change that is undone as a whole."""
+    from whet.sources.install.apply import check_complete
+
     ways: dict[tuple[str, bool], list[str]] = {}
     for name in dict.fromkeys(options.names):
         ways.setdefault(_way_out(context, options, name), []).append(name)
@@ -197,6 +199,8 @@ def run_remove(context: Context, options: Namespace) -> Answer:
         raise misuse("remove", "`--stage` works only for skills of your own.")
     plans = [library.sources.plan_uninstall(*names, here=here) for (how, here), names in ways.items() if how == _LOCKED]
     own = [name for (how, _), names in ways.items() if how != _LOCKED for name in names]
+    for plan in () if options.dry_run else plans:
+        check_complete(plan)
     if asked := not options.dry_run and can_ask(options):
         _confirm_removal(context, plans, own)
     run = f"r{os.urandom(8).hex()}"
