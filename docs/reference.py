@@ -43,17 +43,17 @@ SIGNATURE = 100
 DEFAULT = 30
 """Characters of a default; a longer one is left out."""
 INTRODUCTION = """\
-`make docs` writes this page from the signatures and docstrings of the package. Everything in it comes from `whet`,
-but for `Tools` and [what a library hands out](#what-a-library-hands-out):
+`make docs` writes this page from the signatures and docstrings of the package. Import everything from `whet`,
+except `Tools` and [the objects of a library](#the-objects-of-a-library):
 
 ```py
 from whet import Library, Session
 ```
 
-Results are frozen values; their `to_json()` is what the command prints with `--json`. A method that answers with a
-`dict` answers with that already. What fails is raised, as one of the [errors](#errors), whose `to_json()` is the answer
-then. Only what answers a model, `Tools.call`, raises nothing and says `success: false` instead.
-Skills are named as people name them: by a name, a qualified name such as `user:deploy`, or a path. `here=True` means
+Results are frozen values; their `to_json()` is what the command prints with `--json`. A method that
+returns a `dict` returns that directly. A failure raises one of the [errors](#errors), whose `to_json()` is what the
+command prints. Only `Tools.call`, which answers a model, never raises: it returns `success: false` instead.
+Name a skill as people do: by a name, a qualified name such as `user:deploy`, or a path. `here=True` means
 the project instead of the user. The version of the package is `whet.__version__`."""
 
 
@@ -71,7 +71,7 @@ TOPICS = (
     Topic("open", "Begin and end", ("open", "close")),
     Topic(
         "look",
-        "See which skills there are, read them, and know what is wrong with them",
+        "List skills, read them, and find out what is wrong with them",
         ("skills", "read", "card", "catalogue", "reload", "watch", "doctor", "repair"),
     ),
     Topic("match", "Know which skill fits a message", ("find", "detect")),
@@ -90,12 +90,12 @@ TOPICS = (
     ),
     Topic(
         "install",
-        "Take skills in from anywhere, keep them up to date, share them",
+        "Install skills from anywhere, keep them up to date, share them",
         ("sources", "progress"),
         ("SkillSources", "Plan"),
     ),
     Topic("guard", "Know whether a skill is safe, and what it may do", ("guard",), ("SkillGuard",)),
-    Topic("decide", "Trust, switch off, pin, bundle", ("settings",), ("SkillSettings",)),
+    Topic("decide", "Trust projects; disable, pin and bundle skills", ("settings",), ("SkillSettings",)),
     Topic("learn", "Learn from use and from sessions", ("learning",), ("SkillLearning", "Usage", "Curating")),
 )
 SERVICES = (
@@ -108,7 +108,7 @@ SERVICES = (
     ("learning", SkillLearning),
 )
 """What a library has by subject."""
-UNDERNEATH = Topic("underneath", "Use the parts that the others are made of, which may change with any version", ())
+UNDERNEATH = Topic("underneath", "Use the parts underneath, which may change with any version", ())
 """Where everything goes that no topic names."""
 
 VALUES = (
@@ -153,7 +153,7 @@ def api() -> str:
     parts += ["## Values", "What goes in and comes out. Where there are fields, it is an immutable `NamedTuple`."]
     for name in VALUES:
         parts += _value(name)
-    parts += ["## What a library hands out", "Reached through a `Library` or a `Session`, not imported from `whet`."]
+    parts += ["## The objects of a library", "Reached through a `Library` or a `Session`, not imported from `whet`."]
     for kind in HANDED_OUT:
         parts += _brief(kind)
     parts += ["## Errors", *_errors()]

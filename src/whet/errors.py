@@ -49,7 +49,7 @@ class NotFoundError(WhetError):
 
 
 class AmbiguousError(WhetError):
-    """Several things answer to that name; a qualified name tells them apart."""
+    """Several things have that name; a qualified name says which one."""
 
     exit_code = 1
 

@@ -132,7 +132,7 @@ class SkillsMiddleware(AgentMiddleware[SkillsState, Any, Any]):
     async def awrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
     ) -> ModelCallResult[Any]:
-        """The same without holding up an event loop."""
+        """The same without blocking an event loop."""
         return await handler(await asyncio.to_thread(self._with_skills, request))
 
     def wrap_tool_call(
@@ -144,7 +144,7 @@ class SkillsMiddleware(AgentMiddleware[SkillsState, Any, Any]):
     async def awrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]]
     ) -> ToolMessage | Command[Any]:
-        """The same without holding up an event loop."""
+        """The same without blocking an event loop."""
         return await handler(await asyncio.to_thread(self._at_home, request))
 
     def _of(self, state: Any) -> Tools:

@@ -163,10 +163,10 @@ class SkillGuard:
         known: Sequence[Known] = (),
         progress: Callable[[int, int], None] | None = None,
     ) -> ScanReport:
-        """What is dangerous about packages: directories, files or archives; with `recursive`, all skills below.
+        """Scan packages: directories, files or archives; with `recursive`, all skills below.
 
         Nothing of a package is run, and the library need not know the packages. With `around`, the packages that the
-        paths lie in are scanned. `known` are findings that a baseline accepts; `progress` is told how many packages
+        paths lie in are scanned. `known` are findings that a baseline accepts; `progress` receives how many packages
         are done, and how many there are.
         """
         import time
@@ -194,7 +194,7 @@ class SkillGuard:
         return ScanReport(tuple(results))
 
     def audit(self) -> AuditReport:
-        """Scan every skill of the library again, decide by the policy, tell what is different from the last time."""
+        """Scan every skill of the library again, apply the policy, and report what changed since the last time."""
         from whet.library.trust import decide_skill, keep_back
 
         workspace, origins, results = self._workspace, self._origins(), []
@@ -216,7 +216,7 @@ class SkillGuard:
         return AuditLog(self._workspace.gate.audit.records(skill=name, last=last))
 
     def verify_audit(self) -> AuditProof:
-        """Prove that the record of decisions is whole: every record carries the hash of the one before it."""
+        """Verify that the record of decisions is complete: every record carries the hash of the previous one."""
         record = self._workspace.gate.audit
         problems, last = record.verify(), record.records(last=1)
         return AuditProof(not problems, last[-1].id if last else 0, last[-1].hash if last else "", problems)
@@ -230,7 +230,7 @@ class SkillGuard:
         return PolicyView(config.policy, (*VENDORS, *config.settings.trusted_sources))
 
     def explain(self, name: str = "", *, trust: str = "", verdict: str = "") -> Explanation:
-        """What is done with a skill, or with any of a trust and a verdict, and why in a sentence.
+        """What the policy decides about a skill, or about a trust and a verdict, and why.
 
         Give a `name`, or both others. Raises UsageError for a trust or a verdict that the policy does not have.
         """
@@ -251,9 +251,9 @@ class SkillGuard:
         return Explanation(decide(trust, label, table))
 
     def override(self, name: str, reason: str, *, actor: str = "user") -> Explanation:
-        """Let a skill through as it is now, for a reason that is recorded, until its content changes.
+        """Override the policy for a skill, with a recorded reason, until its content changes.
 
-        It answers like `explain`. Raises UsageError `reason-needed` where there is no reason.
+        It answers like `explain`. Raises UsageError `reason-needed` without a reason.
         """
         if not reason.strip():
             message = "An override needs a reason, which Whet records."
@@ -283,7 +283,7 @@ class SkillGuard:
         return Explanation(found.decision, found)
 
     def review(self) -> ProjectReview:
-        """What is done with the repository's skills, before it is trusted."""
+        """What would happen to the repository's skills if you trusted it."""
         from whet.library.trust import review_project
 
         return ProjectReview(review_project(self._workspace.gate, self._workspace.snapshot()))
@@ -292,7 +292,7 @@ class SkillGuard:
         """May this skill make this tool call? `allow`, `deny` or `ask`, and why in a sentence.
 
         `given` is the tool's input as the client has it; paths are judged from the project directory. A `policy` cuts
-        further than the skill's own `allowed-tools`. `problems` tells of grants that cannot be read and grant nothing.
+        further than the skill's own `allowed-tools`. `problems` names grants that cannot be read and grant nothing.
         """
         from whet.guard.permissions.decision import NO_POLICY, skill_permits
 

@@ -179,9 +179,9 @@ class SkillLearning:
     # how skills did
 
     def note_outcome(self, name: str, outcome: str) -> OutcomeNoted:
-        """Note how a skill did: it `helped`, it `failed`, or the user `corrected` what came of it.
+        """Record how a skill did: it `helped`, it `failed`, or the user `corrected` the result.
 
-        It counts for the version that is there now. Raises UsageError `bad-outcome`.
+        It counts for the current version. Raises UsageError `bad-outcome`.
         """
         if outcome not in OUTCOMES:
             raise UsageError(
@@ -217,18 +217,18 @@ class SkillLearning:
         return Curating(self._editor(), self.usage, self._stores.lifecycle)
 
     def archive(self, name: str, reason: str = "", run: str = "") -> Archived:
-        """Put a skill away by hand: it is no longer there, and `undo` brings it back. The lock goes with it.
+        """Archive a skill: it leaves the library and the lock, and `undo` restores it.
 
         Changes with the same `run` are undone together. Raises ConflictError for a pinned skill, RefusedError for one
-        that is not the user's to put away.
+        that the user may not archive.
         """
         return self.curating.archive(name, reason, run)
 
     def curate(self, *, apply: bool = False, if_due: bool = False) -> Curation:
         """What the curator would do, or with `apply` did, about skills that an agent wrote and nobody uses.
 
-        With `if_due`, it works only when an interval has gone by. What is archived is one `run`, which `undo` takes
-        back; merges become proposals.
+        With `if_due`, it works only after an interval. Everything archived is one `run`, which `undo` reverses; merges
+        become proposals.
         """
         return self.curating.curate(apply=apply, if_due=if_due)
 
@@ -237,7 +237,7 @@ class SkillLearning:
     def duplicates(
         self, name: str | None = None, threshold: float | None = None, limit: int | None = None
     ) -> Duplicates:
-        """The pairs of skills that are for the same job, or what is like one skill, the most alike first.
+        """The pairs of skills that are for the same job, or the skills similar to one, the most similar first.
 
         They have a score of at least `threshold` (0.5), and there are at most `limit`.
         """
@@ -271,23 +271,23 @@ class SkillLearning:
             )
 
     def feedback(self, name: str | None, message: str, *, fits: bool, origin: str = "person") -> Noted:
-        """Note that a message is, or is not, for a skill; later answers take it into account.
+        """Record that a message is, or is not, for a skill; later answers take it into account.
 
-        With None for the name and `fits=False`, no skill comes up for such a message any more. How a skill did once it
-        was used is for `note_outcome`.
+        With None for the name and `fits=False`, no skill comes up for such a message. Use `note_outcome` for how a
+        skill did once it was used.
         """
         from whet.routing.feedback import give
 
         return give(self._stores.feedback, self._workspace, name, message, fits=fits, origin=origin)
 
     def list_feedback(self, name: str | None = None) -> Remarks:
-        """What was said about a skill, or about all of them, the newest first; "" is for messages for no skill."""
+        """The feedback on a skill, or on all of them, newest first; "" is for messages for no skill."""
         from whet.routing.feedback import listed
 
         return listed(self._stores.feedback, self._workspace, name)
 
     def forget_feedback(self, name: str | None, message: str | None = None) -> Forgotten:
-        """Take back what was said about a message, or about a skill altogether; None is for messages for no skill."""
+        """Delete the feedback on a message, or all feedback on a skill; None is for messages for no skill."""
         from whet.routing.feedback import forget
 
         return forget(self._stores.feedback, self._workspace, name, message)
@@ -297,7 +297,7 @@ class SkillLearning:
     def model(self, spec: str | Model | None = None) -> Model | None:
         """The language model of that name, such as `openai:gpt-5`, or else the one that the settings name.
 
-        A model is taken as it is; an empty name is no model, whatever the settings say.
+        A Model is returned as it is; an empty name means no model, whatever the settings say.
         """
         named = self._workspace.config().settings.model if spec is None else spec
         if not isinstance(named, str):
@@ -309,10 +309,9 @@ class SkillLearning:
         return open_model(named, self._place.env)
 
     def run_tests(self, name: str, *, only_list: bool = False) -> OwnTests:
-        """Run a skill's own tests in the sandbox, or only tell which there are.
+        """Run a skill's tests in the sandbox, or only list them.
 
-        Where one failed, that is the `problem` (`tests-failed`). Raises NotFoundError `no-tests`, RefusedError
-        `no-sandbox`.
+        If one fails, `problem` says so (`tests-failed`). Raises NotFoundError `no-tests`, RefusedError `no-sandbox`.
         """
         from whet.learning.evals.evaluation import run_own_tests
 
@@ -362,9 +361,9 @@ class SkillLearning:
     def optimise_description(self, name: str, model: str | Model | None = "", *, apply: bool = False) -> Description:
         """Look for a description that brings a skill up more often when it should, and less when it should not.
 
-        Candidates are of a model, where one is named, else made of words from the trigger evals. One is `improved`
-        only if it does better on messages that were held out, and no other skill does worse. It is written only with
-        `apply`; `applied` tells whether it was. Raises NotFoundError `too-few-trigger-evals`.
+        Candidates come from a model, if one is named, otherwise from words in the trigger evals. One is `improved` only
+        if it does better on messages that were held out, and no other skill does worse. It is written only with
+        `apply`; `applied` says whether it was. Raises NotFoundError `too-few-trigger-evals`.
         """
         from whet.learning.evals.descriptions import described, optimise_description
 
@@ -396,8 +395,8 @@ class SkillLearning:
         accepted becomes a proposal, or with `write` the next version; a skill that is pinned, installed or not the
         user's own is only ever proposed for. With `dry_run`, nothing is kept at all. What is rejected is remembered,
         and not tried again. The `problem` is that nothing is better (`not-improved`), or that a model failed. Raises
-        NotFoundError `no-output-evals`, ConflictError `skill-changed` where somebody else changed the skill meanwhile,
-        FailedError where the skill cannot be measured as it is.
+        NotFoundError `no-output-evals`, ConflictError `skill-changed` if the skill changed in the meantime, FailedError
+        if the skill cannot be measured.
         """
         from whet.learning.improvement.improve import improve
 
@@ -474,8 +473,8 @@ class SkillLearning:
         """The first of four rounds in which a session becomes a skill. Nothing is written before the end.
 
         Where a skill of the user's own is for the same job already, its name is proposed, and it will be improved.
-        `model` words the proposals: the name of one, a Model, "" for none, None for that of the setting `model`. One
-        that fails is no help, which a warning tells at the end; one that is named here and cannot be opened raises.
+        `model` words the proposals: the name of one, a Model, "" for none, None for that of the setting `model`. If a
+        model fails, a warning at the end says so; a model that is named here and cannot be opened raises.
         """
         from whet.learning.distill.rounds import begin, session_of
 
@@ -503,7 +502,7 @@ class SkillLearning:
         """Write the skill that the rounds have made: a new one, or the next version of the one of that name.
 
         Rounds that are not answered are as proposed. With `stage`, it waits as a proposal; `allowed` raises for a skill
-        that must not be touched. What is raised is what the editor raises. With `dry_run`, nothing is written.
+        that must not be touched. It raises what the editor raises. With `dry_run`, nothing is written.
         """
         from whet.learning.distill.operations import reason_of, writing_of
         from whet.skill.validate import ValidationInput, validate
@@ -550,10 +549,10 @@ class SkillLearning:
     ) -> Lessons:
         """Learn from finished sessions: those named, or all that wait, the newest first, within the day's allowance.
 
-        A source is CLIENT:ID of a session that hooks told of, the path of a transcript, or one in memory: a Transcript,
-        a Recorder, messages. What is worth it becomes a proposal, or with `write` a skill, as far as the gate lets it;
-        None is as the setting `learn` says. `model` is that of `begin_distillation`. A single source that is not there
-        raises; among several it is a report with an `error`.
+        A source is CLIENT:ID of a session that hooks reported, the path of a transcript, or one in memory: a
+        Transcript, a Recorder, messages. What is worth it becomes a proposal, or with `write` a skill, as far as the
+        gate lets it; None is as the setting `learn` says. `model` is that of `begin_distillation`. A single source that
+        is not there raises; among several it is a report with an `error`.
         """
         return self._learn(sources, write, model, dry_run=dry_run, limit=limit)
 
@@ -564,11 +563,11 @@ class SkillLearning:
         return Recorder(path, session=session, project=self._place.directory, clock=self._workspace.clock)
 
     def finish(self, source: Session | Seen, *, write: bool | None = None, model: str | Model | None = None) -> Report:
-        """A session is over: learn from it as the setting `learn` says, by itself; the report on it.
+        """A session is over: learn from it as the setting `learn` says; returns the report.
 
-        Nothing comes of it where the setting is `off` or `note`, where the day's allowance or the breaker holds it
-        back, nor where a session that hooks told of does not wait; `code` says so. `write` and `model` are those of
-        `learn`. What fails is an `error` in the report.
+        It does nothing if the setting is `off` or `note`, if the daily limit or the breaker stops it, or if a session
+        that hooks reported does not wait; `code` says so. `write` and `model` are those of `learn`. What fails is an
+        `error` in the report.
         """
         from whet.learning.selection.learn import Report
 

@@ -96,13 +96,13 @@ class Library:
         self.workspace = workspace
         """Where its skills lie: the configuration, the catalogue, the clock."""
         self.progress: Callable[[Progress], None] = lambda _: None
-        """Set it to be told how far fetching and indexing have come. It is called from several threads."""
+        """Set it to receive the progress of fetching and indexing. It is called from several threads."""
         self._check = check
         self._stores = Stores(workspace.state, workspace.clock)
         self._reported: Catalogue | None = None
         """What the last reload told of; looking in between does not move it."""
         self.handlers: list[Callable[[StateDatabase], Mapping[str, Handler]]] = []
-        """What gives the handlers of further kinds of intents (`settle`), for what is built on a library."""
+        """Functions that return handlers for more kinds of intents (`settle`), for code that is built on a library."""
         self._settling, self._settler = threading.Lock(), 0
         workspace.settle, workspace.hidden = self._settle_for_readers, self._hidden
 
@@ -146,9 +146,9 @@ class Library:
         return cls(Workspace(place, named, clock, probe), check=check)
 
     def close(self) -> None:
-        """Let the databases go. The library can still be used; they are opened again when needed.
+        """Close the databases. You can still use the library: it opens them again when needed.
 
-        A `with` block does it at its end.
+        A `with` block closes them at its end.
         """
         if "sources" in self.__dict__:
             self.sources.close()
@@ -166,7 +166,7 @@ class Library:
 
     @cached_property
     def edit(self) -> SkillEditor:
-        """Creating, editing and deleting skills. Everything that is known about a skill follows what is done to it."""
+        """Create, edit and delete skills. Everything that Whet knows about a skill follows the change."""
         from whet.authoring.commits import follow_moves
         from whet.authoring.editor import SkillEditor
         from whet.authoring.journal import Journal
@@ -205,7 +205,7 @@ class Library:
 
     @property
     def history(self) -> History:
-        """Who changed what and why, what is different, and every way back."""
+        """Who changed what and why, the differences, and every way to undo."""
         return self.edit.history
 
     @property
@@ -232,7 +232,7 @@ class Library:
 
     @cached_property
     def learning(self) -> SkillLearning:
-        """How skills get better: usage, the curator, feedback, evals, and skills made of sessions."""
+        """How skills get better: usage, the curator, feedback, evals, and skills distilled from sessions."""
         from whet.api.learning import SkillLearning
 
         return SkillLearning(
@@ -246,7 +246,7 @@ class Library:
 
     @cached_property
     def settings(self) -> SkillSettings:
-        """What a person decides: what to trust, what to switch off, what to leave as it is, what goes together."""
+        """Your decisions: which projects to trust, which skills to disable or pin, and bundles."""
         from whet.api.settings import SkillSettings
 
         return SkillSettings(self.workspace, lambda: self.sources, self._stores.lifecycle)
@@ -278,9 +278,9 @@ class Library:
         return self.workspace.snapshot().catalogue
 
     def reload(self) -> Reload:
-        """Look at the disk and tell what changed since the last reload, or since the first look of this library.
+        """Read the disk and return what changed since the last reload, or since this library was first used.
 
-        Nobody has to call it to see changes: every other call looks, too.
+        You do not need it to see changes: every other call reads the disk too.
         """
         last = self._reported or self.workspace.first
         before = {card.full_name: card for card in last.cards} if last else {}
@@ -293,7 +293,7 @@ class Library:
         return Reload(added, removed, changed, len(same), len(now))
 
     def watch(self) -> Iterator[Reload]:
-        """Wait for changes and tell them as they happen, without end. Needs the `watch` extra; nothing else does."""
+        """Wait for changes and yield them as they happen, without end. Only this needs the `watch` extra."""
         from whet.library.watch import wait_for_changes
 
         roots = self.workspace.snapshot().config.roots
@@ -324,10 +324,10 @@ class Library:
     ) -> Skills:
         """Tier 1: the cards of the skills this caller may see; never a body.
 
-        With a `query` the best match comes first; what the bodies say counts, too, as far as the index knows it. The
-        cards tell whether they are `ready`, with `include_hidden` also why they are `hidden`, a code. `next` is the
-        `cursor` of the page behind, None after the last. `categories` are counted over all skills, and `aside` counts
-        what else there is: skills that wait for trust, are hidden, shadowed or left out.
+        With a `query` the best match comes first; the bodies count too, as far as they are indexed. Each card says
+        whether it is `ready` and, with `include_hidden`, why it is `hidden` (a code). `next` is the `cursor` of the
+        next page, None after the last. `categories` are counted over all skills, and `aside` counts the others: skills
+        that wait for trust, are hidden, shadowed or left out.
         """
         from whet.library.listing import list_skills
 
@@ -355,10 +355,10 @@ class Library:
     ) -> SkillView | FileView:
         """Tier 2, one skill's instructions; with `file` tier 3, one of its files. It counts as a view.
 
-        `content` is one of `pages`; `files` are all files of the package, `digest` names their content, and `ready`
-        and `missing` say what is to be set up. A binary file is described, not decoded. A skill hidden from a model is
-        refused (RefusedError); a person may look at anything. Raises NotFoundError for a name or a file that is not
-        there, UsageError for a page. In a `session`, nothing is paid for twice.
+        `content` is one of `pages`; `files` are all files of the package, `digest` names their content, and `ready` and
+        `missing` say what needs to be set up. A binary file is described, not decoded. Raises RefusedError for a skill
+        that is hidden from a model (a person may read any skill), NotFoundError for an unknown name or file, UsageError
+        for a bad page. In a `session`, you pay for nothing twice.
         """
         from whet.library.disclosure import AlreadyLoaded
         from whet.prompt.views import view
@@ -376,15 +376,15 @@ class Library:
 
         Skills that the message names come first. `fit` is how probable it is that the skill is the right one. `notes`
         are what else is worth knowing, such as a skill that fits and is hidden from this caller; `semantic` says
-        whether meaning counted beside words.
+        whether meaning counted as well as words.
         """
         return self.matcher.find(message, k, caller)
 
     def detect(self, message: str, *, caller: Caller = MODEL, skill: str | None = None) -> Detection:
         """Should a skill be brought up for a message? `level` is must, may or none, with `evidence`.
 
-        `others` may come up, too; where none does, `nearest` is what comes closest. A skill that only a person may
-        invoke comes up when the message names it. With a `skill`, `about` tells why that one comes up, or why not.
+        `others` may come up too; if none does, `nearest` is the closest. A skill that only a person may invoke comes up
+        when the message names it. With a `skill`, `about` says why that one comes up, or why not.
         """
         return self.matcher.detect(message, caller, skill)
 
@@ -445,8 +445,9 @@ class Library:
         skill can take. `note` is a remark of the client's that the message carries. It counts as use. In a `session`,
         nothing is repeated.
 
-        `message` is what the model gets; `request` are the user's own words in it. `skills` tells of each how much of
-        it is there (`strategy`), what it costs in `tokens`, and what it asks for. `missing` is what cannot be had.
+        `message` is what the model gets; `request` are the user's own words in it. `skills` says for each how much of
+        it is included (`strategy`), what it costs in `tokens`, and what it asks for. `missing` names what is not
+        available.
         """
         from whet.prompt.invocation import invoke, new_context
         from whet.prompt.requests import asked_for
@@ -460,7 +461,7 @@ class Library:
     ) -> Invocation:
         """The message that `invoke` gives, for skills, or a bundle, given by name.
 
-        For a single skill, `strategies` tells what each step from the full text to the description costs.
+        For a single skill, `strategies` says what each step from the full text to the description costs.
         """
         from whet.prompt.invocation import invoke, new_context
         from whet.prompt.requests import asked_by_name
@@ -479,7 +480,7 @@ class Library:
     def commands(
         self, prefix: str = "", limit: int = 50, *, reserved: Collection[str] | None = None, caller: Caller = PERSON
     ) -> Commands:
-        """What a client offers while a user types a slash command; `notes` tell which skills go without one."""
+        """What a client offers while a user types a slash command; `notes` name the skills that have none."""
         from whet.prompt.requests import menu_of
 
         return menu_of(self.workspace.snapshot(), caller, reserved).complete(prefix, limit)
@@ -505,10 +506,10 @@ class Library:
         stubs: bool = True,
         saved: Json | None = None,
     ) -> Session:
-        """A conversation, new or as `Session.to_json` saved it: what was given in it is not given again.
+        """A conversation, new or as `Session.to_json` saved it: it gives the model nothing twice.
 
-        `caller` is who the user is; what a model asks for is judged as a model's. `stubs` is for a caller that tells of
-        compactions; without them a skill is given in full each time. Raises UsageError `bad-session`.
+        `caller` is the user; requests of the model are judged as a model's. `stubs` is for a caller that reports
+        compactions; without it every view returns a skill in full. Raises UsageError `bad-session`.
         """
         from whet.api.session import Session
 
@@ -530,9 +531,9 @@ class Library:
     ) -> Tools:
         """The tools for one conversation with a model: definitions for its API, and what answers its calls.
 
-        `writes="propose"` keeps changes back until a person approves them, `"none"` leaves out the tools that make
-        them; `only` names the tools to offer. Without a `session` a new one is begun, which does not hold anything back
-        as already seen. Raises UsageError for a tool or a way of writing that there is not.
+        `writes="propose"` turns changes into proposals, `"none"` leaves out the tools that make them; `only` names the
+        tools to offer. Without a `session` it starts a new one, which repeats what the model has already seen. Raises
+        UsageError for an unknown tool or value of `writes`.
         """
         from whet.api.tools import Tools
 
@@ -541,9 +542,9 @@ class Library:
     # mending
 
     def settle(self) -> tuple[str, ...]:
-        """Finish or take back what killed processes left; what was done or could not be done, a sentence each.
+        """Finish or undo what killed processes left; returns a sentence for each thing done or not done.
 
-        Every look does it, too. What a living process is at work on is left alone.
+        Every other call does this too. The work of running processes is left alone.
         """
         from whet.sources.sync.apply import handler as sync_handler
         from whet.store.intents import LOCK, SYNC
@@ -577,9 +578,9 @@ class Library:
         return self.edit.writer.hidden()
 
     def doctor(self) -> tuple[Note, ...]:
-        """What is wrong or surprising about the skills, and what a closer look at the machine brings up, worst first.
+        """What is wrong or surprising about the skills and about the machine, worst first.
 
-        A library that cannot be looked at at all, such as one with a damaged state database, still gets a report.
+        A library that cannot be read, such as one with a damaged state database, still gets a report.
         """
         from whet.library.doctor import examine, examine_place, examine_state, worst_first
         from whet.notes import Note
@@ -603,11 +604,11 @@ class Library:
         return worst_first(entries)
 
     def repair(self) -> Repaired:
-        """Mend what can be mended without asking; what was `done` and what is `lost`, in sentences.
+        """Repair what can be repaired without asking. `done` and `lost` say in sentences what happened.
 
         Damaged databases, logs and locks are set aside and made again from what can be saved, interrupted changes
-        settled, leftovers of killed processes removed. Stored contents are never removed. What fails is told in
-        `failed`, and the rest is mended all the same.
+        settled, leftovers of killed processes removed. Stored contents are never removed. `failed` names what could not
+        be repaired; the rest is repaired anyway.
         """
         from whet.library.doctor import check_home, move_obstructions, repair_roots, repair_workplaces
         from whet.store.repair import Repaired, repair_databases

@@ -113,9 +113,9 @@ class Collected(NamedTuple):
 
 
 class Session:
-    """The skills of one conversation: what is active in it, what it has seen, what was asked and given.
+    """The skills of one conversation: which are active, what the model has seen, what was asked and answered.
 
-    What is in the context already is not paid for twice. A session is for one thread at a time.
+    You do not pay twice for what is already in the context. A session is for one thread at a time.
     """
 
     def __init__(
@@ -192,12 +192,12 @@ class Session:
         each: int | None = None,
         snapshot: Snapshot | None = None,
     ) -> Offer:
-        """What to put beside one message of the user: the few skills that fit it and are not in the context yet.
+        """What to put next to one message of the user: the few skills that fit it and are not in the context yet.
 
         Neither a skill that is active nor one that was offered since the last compaction is offered; with `again`, the
-        latter is. The text is empty where no skill is left. It comes in addition to the index, which stays as it is.
-        `paths` shows each skill's file, `each` cuts descriptions off after so many characters, which is quick;
-        `snapshot` is for a caller that has looked already.
+        latter is. The text is empty if no skill is left. It is an addition to the index, which does not change. `paths`
+        shows each skill's file, `each` cuts descriptions at that many characters, which is quick; `snapshot` is for a
+        caller that already has one.
         """
         snapshot = snapshot or self.workspace.snapshot()
         found = self._matcher().offer(message, self.as_model, snapshot)
@@ -215,7 +215,7 @@ class Session:
         return Offer(made.text, names, made.tokens, needed)
 
     def noticed(self, card: Card) -> None:
-        """A client read the main file of this skill by itself; until the next compaction it need not be offered."""
+        """A client read the main file of this skill itself; it is not offered until the next compaction."""
         self._offered.add(str(card.id))
 
     def _used(self, catalogue: Catalogue) -> dict[str, Use]:
@@ -279,8 +279,8 @@ class Session:
     def manage(self, arguments: Any, *, stage: bool = False) -> Changes:
         """Do what the model asks for with the tool `skill_manage`, whose `arguments` these are. Raises WhetError.
 
-        What is changed without having been viewed in this conversation, as it is now, gets a warning; what the model
-        may not view, it may not change. With `stage`, changes wait as proposals until a person approves them.
+        A change to content that the model has not viewed in this conversation gets a warning; a model may not change
+        what it may not view. With `stage`, changes wait as proposals until a person approves them.
         """
         from whet.authoring.operations import read_call
         from whet.authoring.writer import Provenance
@@ -310,7 +310,7 @@ class Session:
     def invoke(
         self, text: str, *, budget: int | None = None, note: str = "", reserved: Collection[str] | None = None
     ) -> Invocation:
-        """What a typed line asks for, as `Library.invoke` gives it; what is in the context already is not repeated."""
+        """What a typed line asks for, as `Library.invoke` returns it, without what is already in the context."""
         workspace = self.workspace
         snapshot = workspace.snapshot()
         asked = asked_for(text, snapshot, self.caller, reserved)

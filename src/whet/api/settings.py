@@ -1,4 +1,4 @@
-"""What a person decides: what to trust, what to switch off, what to leave as it is, what goes together."""
+"""Your decisions: which projects to trust, which skills to disable or pin, and bundles."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ class Roots(Rows[RootView]):
 
 
 class SkillSettings:
-    """What a person decides about the skills of one place."""
+    """Your decisions about the skills of one library."""
 
     def __init__(self, workspace: Workspace, sources: Callable[[], SkillSources], lifecycle: Lifecycle) -> None:
         self._workspace = workspace
@@ -173,8 +173,8 @@ class SkillSettings:
     def trust(self) -> Trust:
         """Trust the repository around the project directory; its skills are loaded from now on.
 
-        They are scanned first; what the guard does not let in stays hidden, and `verdicts` has all of it. `review`
-        tells the same beforehand. Raises UsageError `no-project` where there is nothing to trust.
+        They are scanned first; skills that the policy does not allow stay hidden, and `verdicts` lists them all.
+        `review` shows the same beforehand. Raises UsageError `no-project` if there is nothing to trust.
         """
         from whet.library.trust import remember, review_project
 
@@ -188,7 +188,7 @@ class SkillSettings:
         return Trust(repository.root, True, changed, self._project_skills(), found)
 
     def untrust(self, path: str | None = None) -> Trust:
-        """Take that trust back; with a `path`, from the repository trusted under it, which may be gone by now."""
+        """End that trust; with a `path`, of the repository trusted under it, which may no longer exist."""
         if path is None:
             repository = self._project()
             changed = self._decisions.untrust(repository.identity)
@@ -225,7 +225,7 @@ class SkillSettings:
     def enable(self, name: str, surface: str = "") -> Switch:
         """Offer a skill again, everywhere or on one surface.
 
-        `enabled` is false, and `hint` says why, where a settings file still switches it off.
+        `enabled` is false, and `hint` says why, if a settings file still disables it.
         """
         keys, known_as = self._disabled_keys(name, surface)
         changed = sum([self._decisions.enable(key, surface) for key in keys]) > 0
@@ -257,7 +257,7 @@ class SkillSettings:
     # pins
 
     def pin(self, name: str, reason: str = "") -> PinChange:
-        """Leave this skill as it is: updates and the curator pass it by until `unpin`."""
+        """Pin this skill: updates and the curator leave it alone until `unpin`."""
         card, _ = self._workspace.find(name)
         locked = self._sources().set_pin(card.directory, card.name, reason or "yes")
         known = not self._lifecycle.pins().keys().isdisjoint(card.known_as)
@@ -265,7 +265,7 @@ class SkillSettings:
         return PinChange(card.name, True, locked or pinned)
 
     def unpin(self, name: str) -> PinChange:
-        """Treat this skill, which may be gone by now, like any other again."""
+        """Unpin this skill, which may no longer exist."""
         keys: Iterable[str]
         try:
             card, _ = self._workspace.find(name)
@@ -286,7 +286,7 @@ class SkillSettings:
         return Bundles(*read_bundles(bundle_directories(self._workspace.config())))
 
     def bundle(self, name: str) -> BundleView:
-        """One bundle, and which of its skills cannot be had (`missing`). Raises NotFoundError."""
+        """One bundle, and which of its skills are not available (`missing`). Raises NotFoundError."""
         from whet.prompt.bundles import find_bundle
 
         return self._view_bundle(find_bundle(self.bundles(), name))
@@ -301,10 +301,10 @@ class SkillSettings:
         project: bool = False,
         overwrite: bool = False,
     ) -> BundleView:
-        """Write a bundle, for this user or into the project; what it replaces is kept beside it.
+        """Write a bundle, for this user or into the project; a file that it replaces is kept next to it.
 
-        Raises ConflictError where there is one of that name, unless `overwrite` is set, and UsageError `no-project`
-        where there is no trusted project. `notes` tell of commands that mean something else now.
+        Raises ConflictError if the name is taken, unless `overwrite` is set, and UsageError `no-project` without a
+        trusted project. `notes` name commands that now mean something else.
         """
         from whet.prompt.bundles import save_bundle
         from whet.prompt.requests import menu_report
@@ -328,7 +328,7 @@ class SkillSettings:
         return self._view_bundle(bundle)._replace(notes=notes)
 
     def remove_bundle(self, name: str, *, project: bool = False) -> RemovedBundle:
-        """Take a bundle of the user's, or of the project, out of use; its file is kept under another name."""
+        """Remove a bundle of the user or of the project; its file is kept under another name."""
         from whet.prompt.bundles import find_bundle, read_bundles, remove_bundle
 
         with self._one_writer():

@@ -66,7 +66,7 @@ class TapInfo(NamedTuple):
 
 
 class SkillSources:
-    """Installing, updating, what the lock knows; taking skills to other clients, people and machines."""
+    """Installing, updating and the lock; bringing skills to other clients, people and machines."""
 
     def __init__(self, workspace: Workspace, editor: SkillEditor, progress: Callable[[Progress], None]) -> None:
         self._workspace = workspace
@@ -78,13 +78,13 @@ class SkillSources:
         """What ends each operation that is under way; where it is gone, the operation is over."""
 
     def close(self) -> None:
-        """Let connections go."""
+        """Close connections."""
         if "web" in self.__dict__:
             self.web.close()
             del self.web
 
     def cancel(self) -> None:
-        """End, from another thread, everything that is being fetched: the calls raise FailedError `cancelled`."""
+        """Cancel all fetches from another thread: the calls raise FailedError `cancelled`."""
         with self._turn:
             events = [known() for known in self._running]
         for event in events:
@@ -100,7 +100,7 @@ class SkillSources:
 
     @cached_property
     def web(self) -> Web:
-        """The network, as far as the settings let sources use it."""
+        """The network, as far as the settings allow sources to use it."""
         from whet.sources.web.client import Web
 
         settings = self._workspace.config().settings
@@ -202,7 +202,7 @@ class SkillSources:
             raise
 
     def inspect(self, source: str, skills: Sequence[str] = ()) -> Inspection:
-        """What a source has; with `skills`, or where it has only one, also their files and what the guard says.
+        """What a source has; with `skills`, or if it has only one, also their files and findings.
 
         Nothing is installed. `skills` are all it has, `inspected` those that were fetched.
         """
@@ -228,7 +228,7 @@ class SkillSources:
     def add_tap(self, name: str, source: str) -> TapInfo:
         """Give a source a name, so that `search` asks it and `name:skill` means a skill of it.
 
-        Raises ConflictError where the name is taken.
+        Raises ConflictError if the name is taken.
         """
         from whet.sources.refs.parse import read_ref
 
@@ -254,7 +254,7 @@ class SkillSources:
         here: bool = False,
         prefer: Prefer = "",
     ) -> Plan:
-        """Take skills in: fetched, checked, scanned and decided about; nothing is changed until `apply`.
+        """Plan an install: fetch, check and scan skills and apply the policy; nothing changes until `apply`.
 
         A source is a repository (`owner/repo`, `owner/repo/path@ref`), a path, an archive, an address or `tap:skill`.
         `skills` names those to take of it, `every` takes all; a source with one skill needs neither. `prefer` (ours or
@@ -275,19 +275,19 @@ class SkillSources:
         return plan_update(self.installer(here=here), names, prefer=prefer)
 
     def plan_restore(self, *names: str, here: bool = False, force: bool = False) -> Plan:
-        """Bring back what the lock names, exactly as it was installed; with `force`, also where it was edited."""
+        """Restore what the lock names, exactly as it was installed; with `force`, even if it was edited."""
         from whet.sources.install.apply import plan_restore
 
         return plan_restore(self.installer(here=here), names, force=force)
 
     def plan_uninstall(self, *names: str, here: bool = False) -> Plan:
-        """Take installed skills away. Without names there is nothing to do."""
+        """Plan to remove installed skills. Without names there is nothing to do."""
         from whet.sources.install.apply import plan_uninstall
 
         return plan_uninstall(self.installer(here=here), names)
 
     def plan_adopt(self, *names: str, source: str = "", here: bool = False) -> Plan:
-        """Take charge of skills that are there already, so that the lock names them.
+        """Start managing skills that already exist, so that the lock names them.
 
         Without names, of all that the lock does not name yet. With `source`, one skill is recorded as coming from
         there, and gets updates.
@@ -298,7 +298,7 @@ class SkillSources:
         return plan_adopt(self.installer(here=here), names, wanted)
 
     def apply(self, plan: Plan, *, actor: str = "user", reason: str = "", override: str = "", run: str = "") -> Applied:
-        """Do what is ready in a plan, all of it or nothing, and record every decision.
+        """Apply the ready steps of a plan, all or nothing, and record every decision.
 
         `override` says why what the policy asks about or blocks is done all the same. It answers with the plan as it
         was applied, and the names of what was `done`. Changes with the same `run` are undone together. Raises
@@ -320,8 +320,8 @@ class SkillSources:
     ) -> Applied:
         """Plan and apply in one call: it takes what `plan_install` takes, and answers like `apply`.
 
-        Where one thing that was asked for cannot be taken in, nothing is: RefusedError for what the policy does not let
-        in, ConflictError for what is in the way, FailedError for what the source could not give.
+        If one of the requested skills cannot be installed, none is: RefusedError if the policy does not allow it,
+        ConflictError if something is in the way, FailedError if the source could not provide it.
         """
         from whet.sources.install.apply import accept, check_complete
 
@@ -334,12 +334,12 @@ class SkillSources:
     ) -> Applied:
         """Bring skills to what their sources have now; it takes what `plan_update` takes, and answers like `apply`.
 
-        Conflicts and what the policy does not let in are left as they are and told.
+        Conflicts and updates that the policy does not allow are left unchanged and reported.
         """
         return self.apply(self.plan_update(*names, here=here, prefer=prefer), reason=reason, override=override)
 
     def uninstall(self, *names: str, here: bool = False, reason: str = "") -> Applied:
-        """Take installed skills away; it answers like `apply`. The history keeps them, and `undo` brings them back."""
+        """Remove installed skills; it answers like `apply`. The history keeps them, and `undo` restores them."""
         return self.apply(self.plan_uninstall(*names, here=here), reason=reason)
 
     # telling
@@ -356,7 +356,7 @@ class SkillSources:
     def verify(self, *names: str, here: bool = False) -> Verification:
         """Is everything as it was installed, file by file? No source is asked.
 
-        `valid` is the answer; of each of `skills`, `status` and `files` tell what is different. `unmanaged` are skills
+        `valid` is the answer; `status` and `files` of each of `skills` say what is different. `unmanaged` are skills
         that no lock names.
         """
         from whet.sources.install.report import verify
@@ -364,7 +364,7 @@ class SkillSources:
         return verify(self.installer(here=here), names)
 
     def why(self, name: str) -> Origin:
-        """Where a skill comes from, who let it in and why."""
+        """Where a skill comes from, who approved it and why."""
         from whet.sources.install.report import why
 
         card, _ = self._workspace.find(name)
@@ -389,7 +389,7 @@ class SkillSources:
         names: Sequence[str] = (),
         force: bool = False,
     ) -> SyncPlan:
-        """What it takes to give these clients, or all that are here, the skills of the user or of the project.
+        """A plan to give these clients, or all installed ones, the skills of the user or of the project.
 
         A client gets links, or copies, in the directory it reads. Clients that read the root themselves get nothing,
         unless `force` says so. Nothing is changed yet; `sync` does what the plan says.
@@ -402,7 +402,7 @@ class SkillSources:
         )
 
     def sync(self, plan: SyncPlan) -> SyncReport:
-        """Do what a plan of `plan_sync` says, as far as things are still as it saw them.
+        """Apply a plan of `plan_sync`, as far as nothing has changed since it was made.
 
         `steps` have an `outcome` each; one that fails does not stop the others.
         """
@@ -411,7 +411,7 @@ class SkillSources:
         return apply_sync(plan, self._place, self._workspace.state)
 
     def unsync(self, *clients: str, here: bool = False) -> SyncReport:
-        """Take back everything that syncing made, and nothing else."""
+        """Undo everything that syncing made, and nothing else."""
         from whet.sources.sync.apply import undo_sync
 
         return undo_sync(self._place, self._workspace.state, project=here, clients=clients)
@@ -440,9 +440,9 @@ class SkillSources:
         """Put skills, given by their directories, into a git repository, a web directory or a hub.
 
         Exactly one of `git`, `index` (a directory) and `hub` says where. `branch`, `into`, `message` and `push` are for
-        git, `owner` is for a hub; `prune` removes from a web directory what neither index names any more. `releases`
-        tell what was added, `prepared` what was checked. Raises InvalidError or RefusedError for a skill that is not
-        fit to be published, UsageError `no-version` for one without a version that a hub needs.
+        git, `owner` is for a hub; `prune` removes from a web directory what no index names. `releases` say what was
+        added, `prepared` what was checked. Raises InvalidError or RefusedError for a skill that is not fit to be
+        published, UsageError `no-version` for one without a version that a hub needs.
         """
         if sum(map(bool, (git, index, hub))) != 1:
             hint = "Pass exactly one of `--git`, `--index` and `--hub`."
@@ -480,8 +480,8 @@ class SkillSources:
     def export_snapshot(self, path: str, *, here: bool = False, overwrite: bool = False) -> SnapshotExport:
         """Write the skills of the user, with `here` also those of the project, and the taps into one file.
 
-        `left_out` says what could not go in and why. Raises ConflictError where the file is there already, unless
-        `overwrite` is set.
+        `left_out` says what was left out and why. Raises ConflictError if the file already exists, unless `overwrite`
+        is set.
         """
         from whet.sources.install.snapshot import exported
         from whet.sources.publish.snapshots import export_snapshot
@@ -495,7 +495,7 @@ class SkillSources:
         return made._replace(left_out=(*problems, *made.left_out))
 
     def plan_import(self, path: str, *, here: bool = False) -> Plan:
-        """Bring in the skills of a snapshot: those of the user, or with `here` those of the project.
+        """Plan to install the skills of a snapshot: those of the user or, with `here`, those of the project.
 
         They are judged like any others; nothing is changed until `apply`. Raises NotFoundError or InvalidError for a
         file that is no snapshot.
@@ -515,7 +515,7 @@ class SkillSources:
     # what the lock knows
 
     def set_pin(self, directory: str, name: str, pinned: str) -> bool:
-        """Write a pin into every lock that names the skill; whether that changed anything."""
+        """Write a pin into every lock that names the skill; returns whether that changed anything."""
         changed = False
         for installer in self._installers():
             known = installer.relative(os.path.realpath(directory)) if directory else name
@@ -547,7 +547,7 @@ class SkillSources:
         return list(dict.fromkeys(map(os.path.realpath, roots)))
 
     def backup(self, path: str) -> Backup:
-        """Write the state of Whet and the person's own skills into one file, while others may write.
+        """Write Whet's state and the user's skills into one file, even while other processes write.
 
         The file is read back before it gets its name. Raises ConflictError `file-exists`, and FailedError where the
         state is damaged.
@@ -629,7 +629,7 @@ class SkillSources:
     # mending
 
     def examine(self) -> tuple[Note, ...]:
-        """What `doctor` tells of the locks, of the memory of what was installed, and of what syncing made."""
+        """What `doctor` reports about the locks, the record of what was installed, and what syncing made."""
         from whet.notes import Note
         from whet.sources.lock.rebuild import examine
         from whet.sources.sync.record import read_record

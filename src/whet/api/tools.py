@@ -103,7 +103,7 @@ class Tools:
     # definitions
 
     def definitions(self) -> tuple[Tool, ...]:
-        """What the model is told, in the order in which it needs them."""
+        """The definitions for the model, in the order in which it needs them."""
         return tuple(self._defined.values())
 
     def openai(self, *, responses: bool = False) -> list[dict[str, Any]]:
@@ -133,7 +133,7 @@ class Tools:
         return f"{_MANY} {self._usage()}".rstrip()
 
     def offer(self, message: str, *, again: bool = False) -> str:
-        """What to put beside a message of the user: the few skills that fit it; empty where none does.
+        """What to put next to a message of the user: the few skills that fit it; empty if none does.
 
         A skill that is active, or was offered since the last compaction, is left out; with `again`, the latter is not.
         """
@@ -177,19 +177,19 @@ class Tools:
         return answer
 
     async def acall(self, name: str, arguments: Mapping[str, Any] | str | None = None) -> dict[str, Any]:
-        """The same without holding up an event loop."""
+        """The same without blocking an event loop."""
         import asyncio
 
         return await asyncio.to_thread(self.call, name, arguments)
 
     async def aanswer(self, message: Any) -> list[dict[str, Any]]:
-        """What `answer` gives, without holding up an event loop."""
+        """The same as `answer`, without blocking an event loop."""
         import asyncio
 
         return await asyncio.to_thread(self.answer, message)
 
     def answer(self, message: Any) -> list[dict[str, Any]]:
-        """The messages that answer a model's message, whoever's it is; empty when it calls none of these tools.
+        """The messages that answer a model's message, for any provider; empty when it calls none of these tools.
 
         `message` is what OpenAI's chat completions or responses, or Anthropic's messages gave, as an object of their
         libraries or as plain JSON. Calls of other tools are left to the caller.
@@ -211,7 +211,7 @@ class Tools:
         return [*answers, {"role": "user", "content": results}] if results else answers
 
     def invoke(self, line: str) -> dict[str, Any]:
-        """What a line that a person typed asks for, as `Session.invoke` gives it, with no word kept by the client."""
+        """What a typed line asks for, as `Session.invoke` returns it, with no command reserved for the client."""
         with self._one_at_a_time:
             return self.session.invoke(line, reserved=()).to_json()
 

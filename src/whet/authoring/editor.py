@@ -79,7 +79,7 @@ class SkillEditor:
         new_root: Callable[[], str],
         accept: Accept | None = None,
     ) -> None:
-        """`check` looks at what is to be written; `accept` hears when a person lets through what it asked about."""
+        """`check` examines what is to be written; `accept` is called when a person approves what it asked about."""
         self.workspace = workspace
         self.journal = journal
         self.writer = Writer(journal, workspace.place.state)
@@ -116,7 +116,7 @@ class SkillEditor:
         )
 
     def edit(self, name: str, body: str, *, version: str = "", by: Provenance = USER) -> Change:
-        """Replace a skill's instructions, or with a whole document its frontmatter, too."""
+        """Replace a skill's instructions or, with a whole document, also its frontmatter."""
         return self._do(by, action="edit", name=name, body=body, version=version or None)
 
     def patch(
@@ -157,7 +157,7 @@ class SkillEditor:
         version: str = "",
         by: Provenance = USER,
     ) -> Change:
-        """Add or replace a supporting file; unless told, it stays as executable as it was."""
+        """Add or replace a supporting file; by default it keeps its executable bit."""
         return self._do(
             by,
             action="write_file",
@@ -173,7 +173,7 @@ class SkillEditor:
         return self._do(by, action="remove_file", name=name, file_path=file, version=version or None)
 
     def rename(self, name: str, new_name: str, *, by: Provenance = USER) -> Change:
-        """Give a skill another name; everything that is known about it goes along."""
+        """Rename a skill; everything that Whet knows about it follows."""
         return self._do(by, action="rename", name=name, new_name=new_name)
 
     def delete(self, name: str, *, by: Provenance = USER) -> Change:
@@ -199,11 +199,11 @@ class SkillEditor:
         allowed: Callable[[Card], None] | None = None,
         stage: bool = False,
     ) -> Changes:
-        """Do all of these or none; `whet.authoring.operations` says what an operation is.
+        """Apply all of these operations or none; `whet.authoring.operations` defines them.
 
-        `viewed` tells whether a path was seen with this digest, `allowed` raises for a skill that must not be touched.
-        With `stage`, the change waits as a proposal. Patches say what they expect to find, so where somebody else was
-        faster they are applied to what is there then, with nobody else let in.
+        `viewed` says whether a path was seen with this digest, `allowed` raises for a skill that must not be changed.
+        With `stage`, the change waits as a proposal. Patches say what they expect to find, so after a concurrent change
+        they are applied to the new content, under a lock.
         """
         patches = all(isinstance(item, dict) and item.get("action") == "patch" for item in operations)
         paths: Sequence[str] = ()
@@ -290,7 +290,7 @@ class SkillEditor:
         return [f"{name} was changed without being viewed first." for name in blind]
 
     def target(self, card: Card) -> Target:
-        """A skill of the library; one that may not be written where it is gets a copy among the user's own."""
+        """A skill of the library; a read-only one gets a copy among the user's skills."""
         path = os.path.realpath(card.directory)
         if card.kind != "skill":
             hint = "Move it to NAME/SKILL.md first."
@@ -316,7 +316,7 @@ class SkillEditor:
         return Target(card.name, path, tree, tree, fixed=fixed)
 
     def place(self, name: str, category: str) -> str:
-        """Where a new skill goes. Raises where it would lie in another skill, and not be found."""
+        """Where a new skill goes. Raises if it would be inside another skill, where it would not be found."""
         path = self._new_root()
         if category:
             check_category(category)

@@ -282,14 +282,14 @@ class History:
         self._journal = committer.writer.journal
 
     def compact(self) -> int:
-        """Remove stored contents that nothing refers to; how many files that were.
+        """Remove stored contents that nothing refers to; returns how many files.
 
-        Raises FailedError where the history is not whole: then nothing is removed.
+        Raises FailedError if the history is damaged; then nothing is removed.
         """
         return self._journal.compact()
 
     def examine(self) -> Iterator[Note]:
-        """What is wrong with the history, as a report tells it: the first problem of a kind, and how many there are."""
+        """The problems of the history, for a report: the first of each kind, and how many there are."""
         found: dict[str, list[Problem]] = {}
         for problem in self._journal.verify():
             found.setdefault("history-cut" if problem.code == "history-cut" else "history-damaged", []).append(problem)
@@ -305,11 +305,11 @@ class History:
         return LostContents(tuple(find_lost(self._journal)))
 
     def mend(self) -> Repaired:
-        """Take back what the log and the skills themselves have, and put on record what is lost."""
+        """Restore what the log and the skills still have, and record what is lost."""
         return self._journal.mend()
 
     def interrupted(self) -> tuple[Note, ...]:
-        """The changes that a killed process left unfinished, as a report tells them."""
+        """The changes that a killed process left unfinished, for a report."""
         hint = "Run `whet doctor --repair`; the next change also resolves it."
         found = [
             Note("interrupted-change", "warning", "A change was interrupted.", hint, skill=note.skill, path=note.path)
@@ -322,7 +322,7 @@ class History:
         return (*found, *(Note("interrupted-change", "warning", why.format(id_), look) for id_ in damaged))
 
     def recover(self) -> tuple[str, ...]:
-        """Settle the changes of processes that were killed; what was done, a sentence each."""
+        """Settle the changes of processes that were killed; returns a sentence for each."""
         return self._committer.writer.recover()
 
     def _directory(self, name: str) -> tuple[str, str]:
@@ -346,7 +346,7 @@ class History:
         return SkillHistory(tuple(own), skill, path, numbers)
 
     def diff(self, name: str, one: int | None = None, other: int | None = None) -> Difference:
-        """What changed from a version, else the one before what is there now, to another, else to what is there."""
+        """What changed from one version (default: the previous one) to another (default: the current one)."""
         skill, path = self._directory(name)
         known = versions(self._journal, path)
         if one is None and not known:
@@ -368,15 +368,15 @@ class History:
         return Difference(skill, left.number, other, difference(before, after, (f"v{left.number}", label)))
 
     def rollback(self, name: str, number: int | None = None, by: Provenance = USER) -> Reversal:
-        """Go back to a version, or to the one before."""
+        """Go back to a version (default: the previous one)."""
         skill, path = self._directory(name)
         return Reversal(*self._committer.commit([to_version(self._journal, skill, path, number)], by))
 
     def undo(self, what: int | str | None = None, by: Provenance = USER) -> Reversal:
-        """Take back the last change, or the last one to a skill by its name; an entry by its number, a run by its id.
+        """Undo the last change, or the last one to a skill by its name; an entry by its number, a run by its id.
 
-        The last change is the last one that is not taken back: called again and again, it goes back change by change.
-        An undo is taken back by naming it. Raises UsageError `nothing-changes` for what is taken back already.
+        The last change is the last one that is not undone: repeated calls go back change by change. To undo an undo,
+        name it. Raises UsageError `nothing-changes` for a change that is already undone.
         """
         if what is None:
             return self._undo(*self._last_change(), by)
@@ -407,7 +407,7 @@ class History:
         return runs[0][0].run, runs[0]
 
     def undoable(self, path: str = "") -> tuple[tuple[Entry, ...], ...]:
-        """The runs that can be taken back, the last one first; of each, the entries that are not taken back yet.
+        """The runs that can be undone, the last one first, each with the entries that are not undone yet.
 
         With a path, only the runs that changed the skill there.
         """
@@ -444,7 +444,7 @@ class History:
         return Reversal(written, notes, tuple(entries))
 
     def verify(self) -> Proof:
-        """Prove the history."""
+        """Verify the history."""
         from whet.store.repair import check_state
 
         damage = check_state(self._journal.state.directory)

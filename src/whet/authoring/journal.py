@@ -328,7 +328,7 @@ class Journal:
         return found - {""}
 
     def compact(self) -> int:
-        """Remove stored contents that nothing refers to; how many files that were.
+        """Remove stored contents that nothing refers to; returns how many files.
 
         Only when the history is whole, because otherwise what refers to a content may be what is missing: raises
         FailedError. After a loss that is on record, everything that is there stays.
@@ -349,7 +349,7 @@ class Journal:
         return len(self.blobs.remove_unreferenced(files, older_than_ns=_GRACE_NS, now_ns=now))
 
     def mend(self) -> Repaired:
-        """Take back what the log and the skills themselves have, and put on record what is lost."""
+        """Restore what the log and the skills still have, and record what is lost."""
         from whet.store.repair import Repaired
 
         witness = self._witness()

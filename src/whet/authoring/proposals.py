@@ -169,7 +169,7 @@ class Proposals:
         cause: str,
         originals: Mapping[str, Mapping[str, Item] | None] | None = None,
     ) -> int:
-        """Keep a change for later; its number. `bases` are the contents it was made for, by path.
+        """Keep a change for later; returns its number. `bases` are the contents it was made for, by path.
 
         Where a skill is to be copied from elsewhere, `originals` has what is copied.
         """
@@ -222,7 +222,7 @@ class Proposals:
         ]
 
     def pending(self) -> PendingProposals:
-        """The proposals that wait, oldest first; `show` tells more of one of them."""
+        """The proposals that wait, oldest first; `show` has the details of one."""
         return PendingProposals(self.all("pending"))
 
     def show(self, number: int) -> ShownProposal:
@@ -231,7 +231,7 @@ class Proposals:
         return ShownProposal(proposal, self.diff(proposal))
 
     def approve(self, number: int, by: Provenance = USER) -> Decision:
-        """Do it, if everything is still as it was when it was proposed."""
+        """Apply a proposal if nothing has changed since it was made."""
         proposal = self.one(number)
         changes = self.changes(proposal)
         checked = self.review.check(changes, by._replace(actor=proposal.actor))  # it may know more by now
@@ -262,7 +262,7 @@ class Proposals:
             return commit
 
     def reject(self, number: int, remark: str = "") -> Decision:
-        """Leave it undone."""
+        """Reject a proposal."""
         with self._deciding(number):
             self.one(number)
             self._decide(number, "rejected", remark)

@@ -84,7 +84,7 @@ class Skills(Rows["Card"]):
         self.total = total
         """How many match, on all pages."""
         self.next = next
-        """The cursor of the page behind; None after the last."""
+        """The cursor of the next page; None after the last."""
         self.hint = hint
         self.aside = aside
 

@@ -38,7 +38,7 @@ BY_COMMAND = "whet skill disable"
 PERSON = Caller()
 """A person, who sees what a person may invoke and may look at anything."""
 MODEL = Caller(model=True)
-"""A model, which sees what it may choose by itself."""
+"""A model, which sees the skills that it may choose."""
 
 
 class Disabled:

@@ -153,7 +153,7 @@ class Duplicates(NamedTuple):
 def find_duplicates(
     workspace: Workspace, name: str | None = None, threshold: float | None = None, most: int = MOST
 ) -> Duplicates:
-    """The pairs of skills that are for the same job, or what is like one skill, the most alike first."""
+    """The pairs of skills that are for the same job, or the skills similar to one, the most similar first."""
     least = THRESHOLD if threshold is None else threshold
     if not 0 < least <= 1:
         hint = f"The default is {THRESHOLD}."

@@ -102,7 +102,7 @@ class Evaluation(NamedTuple):
 def run_own_tests(
     workspace: Workspace, name: str, *, only_list: bool = False, progress: Callable[[int, int], None] = _silent
 ) -> OwnTests:
-    """Run a skill's own tests in the sandbox, or only tell which there are.
+    """Run a skill's tests in the sandbox, or only list them.
 
     Raises NotFoundError `no-tests`, RefusedError `no-sandbox`.
     """

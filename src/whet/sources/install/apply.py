@@ -163,7 +163,7 @@ def check_complete(plan: Plan) -> None:
 def apply(
     installer: Installer, plan: Plan, *, actor: str = "user", reason: str = "", override: str = "", run: str = ""
 ) -> Applied:
-    """Do what is ready in a plan, all of it or nothing, and record every decision.
+    """Apply the ready steps of a plan, all or nothing, and record every decision.
 
     With `override`, what the policy asks about or blocks is done too; the record keeps that reason with the content.
     `run` makes it part of a change that is undone as a whole.

@@ -116,7 +116,7 @@ class Installation(NamedTuple):
 
 
 class Origin(NamedTuple):
-    """Where a skill comes from, who let it in and why."""
+    """Where a skill comes from, who approved it and why."""
 
     name: str
     path: str
