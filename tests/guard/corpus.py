@@ -34,6 +34,8 @@ class Pair(NamedTuple):
     """Found in the bad one, absent from the good one."""
     bad: Tree
     good: Tree
+    missed: str = ""
+    """Why the pair does not come out as it should yet."""
 
 
 def content(value: Any) -> bytes:
@@ -91,5 +93,6 @@ def pairs() -> tuple[Pair, ...]:
         for entry in yaml.load(path.read_text("utf-8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
             trees = ({name: item(value) for name, value in entry[side].items()} for side in ("bad", "good"))
             bad, good = trees
-            found.append(Pair(entry["id"], path.stem, entry["expect"], tuple(entry.get("rules", ())), bad, good))
+            rules, missed = tuple(entry.get("rules", ())), entry.get("missed", "")
+            found.append(Pair(entry["id"], path.stem, entry["expect"], rules, bad, good, missed))
     return tuple(found)

@@ -18,14 +18,28 @@ def row(pair: Pair) -> object:
     return pytest.param(pair, marks=pytest.mark.deep) if size > LARGE else pair
 
 
-@pytest.mark.parametrize("pair", map(row, pairs()), ids=lambda pair: f"{pair.pack}-{pair.id}")
-def test_a_danger_is_found_and_its_twin_is_safe(pair: Pair) -> None:
+def check(pair: Pair) -> None:
+    """A danger is found, and its twin is safe."""
     bad, good = scan(pair.bad), scan(pair.good)
     assert LABELS.index(bad.verdict) >= LABELS.index(pair.expect), bad.findings
     assert set(pair.rules) <= {finding.rule for finding in bad.findings}
     alarming = [finding for finding in good.findings if finding.severity != "info"]
     assert (good.verdict, alarming) == ("safe", [])
     assert not set(pair.rules) & {finding.rule for finding in alarming}
+
+
+@pytest.mark.parametrize(
+    "pair", map(row, (pair for pair in pairs() if not pair.missed)), ids=lambda pair: f"{pair.pack}-{pair.id}"
+)
+def test_a_danger_is_found_and_its_twin_is_safe(pair: Pair) -> None:
+    check(pair)
+
+
+@pytest.mark.parametrize("pair", [pair for pair in pairs() if pair.missed], ids=lambda pair: f"{pair.pack}-{pair.id}")
+def test_a_pair_that_is_missed_says_so_as_long_as_it_is(pair: Pair) -> None:
+    """One that comes out as it should loses the word."""
+    with pytest.raises(AssertionError):
+        check(pair)
 
 
 def test_there_are_enough_pairs_with_names_of_their_own() -> None:
