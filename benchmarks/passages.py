@@ -4,7 +4,7 @@
 
 Attacks and their honest twins come from `tests/corpus/passages` (one file for each writer; a passage, or a whole
 package) and from the pairs of `tests/corpus`; honest texts and programs come from the pool, from honest packages and
-from our own pages and code.
+from the skills that we ship. `tests/corpus/subtle.yaml` is not learned from.
 
 The model is learned twice. The first time from every passage and section of an attack that its twin does not have, and
 from a sample of what is honest; the second time from those passages of an attack that show it best, and from the worst
@@ -14,7 +14,9 @@ Reported is the share of attacks that are pointed at, each writer's by a model t
 that point at a given share of pool skills that the model has not seen either. A passage is judged inside a skill of the
 pool, at a place chosen by chance. `--write` writes `src/whet/guard/data/passages.txt`, learned from everything, with
 thresholds that hold for skills it has not seen. Nothing depends on chance but the choice of places and samples, which
-is seeded.
+is seeded: the same data and the same patterns give the same file, byte for byte. The shipped file is learned from 4,880
+of 4,900 pool skills: `--without` leaves out 20 that are malicious, or samples for scanners. Honest skills that the
+guard calls dangerous stay in.
 """
 
 from __future__ import annotations
@@ -44,7 +46,7 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parents[1]
 CORPUS = HERE / "tests" / "corpus"
 TARGET = HERE / "src" / "whet" / "guard" / "data" / "passages.txt"
-SHARES = {"warn": 0.015, "critical": 0.0025}
+SHARES = {"warn": 0.015, "critical": 0.0015}
 """The share of honest skills that each threshold lets through by mistake."""
 LEAST = 4
 PENALTY = 4.0
@@ -98,7 +100,7 @@ class Names:
             for start, end in spans(passages):
                 seen: list[Look] = [one for one in looks[start:end] if one is not None]
                 if seen and (end == start + 1 or len(seen) > 1):
-                    numbers = frozenset(self.known.setdefault(name, len(self.known)) for name in features(seen))
+                    numbers = frozenset(self.known.setdefault(name, len(self.known)) for name in sorted(features(seen)))
                     texts_ = frozenset(one.text for one in passages[start:end])
                     found.append(Span(numbers, texts_, end > start + 1))
         return Item(writer, name, tuple(found))
@@ -110,7 +112,7 @@ class Names:
 
 
 def honest(names: Names, options: argparse.Namespace) -> Iterator[Item]:
-    """Honest skills, honest packages and our own pages and code."""
+    """Honest skills, honest packages and the skills that we ship."""
     for row in lines(options.pool):
         if not any(part in row["id"] for part in options.without):
             yield names.item("pool", row["id"], said(skill(row, row["body"])))
@@ -122,9 +124,7 @@ def honest(names: Names, options: argparse.Namespace) -> Iterator[Item]:
                 if len(file.get("text", "")) in range(1, 200_000)
             }
             yield names.package("packages", f"{row['source']}:{row['id']}", files)
-    pages = [*HERE.glob("*.md"), *HERE.glob("docs/*.md"), *HERE.glob("src/whet/bundled/**/*.md")]
-    code = [*HERE.glob("benchmarks/*.py"), *HERE.glob("src/whet/routing/**/*.py"), *HERE.glob("src/whet/store/**/*.py")]
-    for path in sorted((*(path for path in pages if path.name != "rules.md"), *code)):
+    for path in sorted(HERE.glob("src/whet/bundled/**/*.md")):
         yield names.package("house", path.name, {path.name: path.read_text("utf-8")})
 
 
