@@ -257,7 +257,8 @@ def _taken_back(entries: Sequence[Entry]) -> set[int]:
         if targets and targets[0].action in ("rename", "merge"):
             targets = runs[targets[0].run]
         numbers = {entry.id for entry in targets}
-        takes.update(dict.fromkeys((entry.id for entry in made), numbers))
+        for entry in made:
+            takes[entry.id] = {target.id for target in targets if target.path == entry.path} or numbers
         found = found.difference(*(takes.get(number, ()) for number in numbers)) | numbers
     return found
 
@@ -403,7 +404,8 @@ class History:
         runs = self.undoable(path)
         if not runs:
             hint = "`whet undo ID` with the ID of an undo redoes the change."
-            raise UsageError("nothing-changes", "Every change is already undone.", hint=hint)
+            what = "This skill has no change left to undo." if path else "Every change is already undone."
+            raise UsageError("nothing-changes", what, hint=hint)
         return runs[0][0].run, runs[0]
 
     def undoable(self, path: str = "") -> tuple[tuple[Entry, ...], ...]:

@@ -192,3 +192,78 @@ def test_a_template_can_be_undone(own: Path, whet: Callable[..., CompletedProces
     said = "Undid change 1 (create): notes is gone.\nhint: `whet undo 2` undoes this.\n"
     assert (run.returncode, run.stdout, run.stderr) == (0, "", said)
     assert names(own) == []
+
+
+@pytest.mark.usefixtures("brought")
+def test_an_undo_of_several_skills_is_undone_as_a_whole(own: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
+    assert whet("remove", "alpha", "beta", "--yes").returncode == 0
+    hint = whet("undo").stderr.splitlines()[-1]
+    assert names(own) == ["alpha", "beta", "mine"]
+    assert whet(*hint.split("`")[1].split()[1:]).returncode == 0
+    assert names(own) == ["mine"]
+    assert whet("undo").returncode == 0
+    assert names(own) == ["alpha", "beta", "mine"]
+
+
+@pytest.mark.usefixtures("brought")
+def test_undoing_half_of_an_undo_leaves_the_other_half_undone(
+    own: Path, ask: Callable[..., dict[str, Any]], whet: Callable[..., CompletedProcess[str]]
+) -> None:
+    assert whet("remove", "alpha", "beta", "--yes").returncode == 0
+    back = ask("undo")["skills"]
+    ask("undo", str(back[0]["entry"]))
+    (left,) = {"alpha", "beta"} - {back[0]["name"]}
+    assert names(own) == sorted((left, "mine"))
+    ask("undo")
+    assert names(own) == ["alpha", "beta", "mine"]
+
+
+@pytest.mark.usefixtures("brought")
+def test_what_is_only_planned_or_proposed_is_not_reported_as_removed(
+    own: Path, ask: Callable[..., dict[str, Any]]
+) -> None:
+    for option in ("--dry-run", "--stage"):
+        assert ask("remove", "mine", option)["removed"] == []
+    assert names(own) == ["alpha", "beta", "mine"]
+    assert ask("remove", "--archive", "nope", "--dry-run", code=1)["code"] == "skill-not-found"
+    assert ask("remove", "mine", "--archive", "--stage", code=2)["error"] == "Use `--archive` or `--stage`, not both."
+
+
+def test_a_skill_without_changes_has_nothing_to_undo(
+    skill: Callable[..., Path], ask: Callable[..., dict[str, Any]]
+) -> None:
+    skill("hand")
+    ask("new", "other", "--description", "Writes notes.", "--body", "Write.\n")
+    assert ask("undo", "hand", code=2)["error"] == "This skill has no change left to undo."
+
+
+@pytest.mark.usefixtures("brought")
+def test_scan_all_takes_the_options_of_scan(
+    own: Path, ask: Callable[..., dict[str, Any]], whet: Callable[..., CompletedProcess[str]], tmp_path: Path
+) -> None:
+    text = (own / "mine" / "SKILL.md").read_text(encoding="utf-8")
+    (own / "mine" / "SKILL.md").write_text(f"{text}\nRun `sudo ufw disable` first.\n", encoding="utf-8")
+    assert whet("scan", "--all").returncode == 0
+    assert whet("scan", "--all", "--fail-on", "caution").returncode == 1
+    run = whet("scan", "--all", "--format", "sarif", "--output", str(tmp_path / "all.sarif"))
+    assert run.returncode == 0
+    (found,) = json.loads((tmp_path / "all.sarif").read_text(encoding="utf-8"))["runs"]
+    assert {result["ruleId"] for result in found["results"] if result["level"] == "warning"} == {"protection-off"}
+    assert ask("scan", "--all", "--recursive", code=2)["error"] == "--recursive and --enclosing need a PATH."
+
+
+@pytest.mark.usefixtures("brought")
+def test_a_word_after_a_group_is_a_command_of_that_group(own: Path, ask: Callable[..., dict[str, Any]]) -> None:
+    assert ask("sources", "rm", "mine", code=1)["code"] == "unknown-tap"
+    assert ask("proposals", "rm", "1", code=2)["code"] == "unknown-command"
+    assert names(own) == ["alpha", "beta", "mine"]
+    assert ask("sources", "ls") == ask("sources", "list") == ask("sources", "-v", "list")
+    assert ask("skill", "list") == ask("list")
+
+
+def test_a_name_nearly_right_is_suggested(skill: Callable[..., Path], ask: Callable[..., dict[str, Any]]) -> None:
+    skill("greet")
+    assert ask("show", "user:gret", code=1)["suggestions"] == ["greet"]
+    assert ask("instal", code=2)["suggestions"] == ["install"]
+    wrong = ask("show", "./x", "--skill", "greet", "--page", "2", code=2)
+    assert wrong["error"] == "`--skill` takes neither `--file` nor `--page`."

@@ -134,3 +134,4 @@ def test_a_command_in_a_sentence_stays_whole() -> None:
         "`whet guard trust --yes`",
         "(or `x y`) now.",
     ]
+    assert wrap("(`a b`/`c`) and `--x`,`--y`", 80) == ["(`a b`/`c`) and `--x`,`--y`"]

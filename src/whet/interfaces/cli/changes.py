@@ -78,4 +78,5 @@ def render_return(reversal: Reversal, screen: Screen, _options: Namespace) -> No
         before = undone.get(entry.path)
         what = f"Undid change {before.id} ({name_action(before.action)}): " if before else ""
         screen.say(f"{what}{entry.skill} {state}.")
-    screen.hint(f"`whet undo {reversal.entries[-1].id}` undoes this.")
+    last = reversal.entries[-1]
+    screen.hint(f"`whet undo {last.id if len(reversal.entries) == 1 else last.run}` undoes this.")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import RefusedError
 from whet.interfaces.cli.output import screen_for
-from whet.interfaces.cli.terminal import ask, can_ask, end_progress
+from whet.interfaces.cli.terminal import ask, can_ask, end_progress, write
 from whet.interfaces.cli.text import clean, pad, width
 
 if TYPE_CHECKING:
@@ -114,11 +114,11 @@ def pick(title: str, choices: Sequence[Choice], env: Mapping[str, str], *, many:
         try:
             while True:
                 frame = _draw(title, state, env)
-                _write(f"{_back(drawn)}{frame}\x1b[?25l")
+                write(f"{_back(drawn)}{frame}\x1b[?25l")
                 drawn = frame.count("\n")
                 key = read()
                 if key == "d" and state.details and not state.typing:
-                    _write(_back(drawn) + _unfold(state, env))
+                    write(_back(drawn) + _unfold(state, env))
                     drawn = 0
                 elif key == "escape":
                     return []
@@ -127,7 +127,7 @@ def pick(title: str, choices: Sequence[Choice], env: Mapping[str, str], *, many:
                 else:
                     state.press(key)
         finally:
-            _write(f"{_back(drawn)}\x1b[?25h")
+            write(f"{_back(drawn)}\x1b[?25h")
 
 
 def _pick_by_number(title: str, choices: Sequence[Choice], env: Mapping[str, str], *, many: bool) -> list[int]:
@@ -135,7 +135,7 @@ def _pick_by_number(title: str, choices: Sequence[Choice], env: Mapping[str, str
     screen = screen_for(sys.stderr, env)
     for number, choice in enumerate(choices, 1):
         screen.line(f"{number:>4}  {screen.fit('  '.join(choice.cells), 6)}")
-    _write(screen.text())
+    write(screen.text())
     numbers = "numbers with commas" if many else "a number"
     while True:
         words = ask(f"{title} ({numbers}; empty: none) ").replace(",", " ").split()
@@ -226,11 +226,6 @@ def _words(value: object) -> list[object]:
 def _back(lines: int) -> str:
     """To the beginning of what was drawn, and everything below gone."""
     return f"\r\x1b[{lines}A\x1b[J" if lines else "\r\x1b[J"
-
-
-def _write(text: str) -> None:
-    sys.stderr.write(text)
-    sys.stderr.flush()
 
 
 def _terminal_rows() -> int:

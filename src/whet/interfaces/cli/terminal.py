@@ -6,10 +6,11 @@ import os
 import sys
 import threading
 import time
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Self
 
 from whet.errors import RefusedError
+from whet.interfaces.cli.output import screen_for
 from whet.interfaces.cli.text import clean, plural, shorten
 
 if TYPE_CHECKING:
@@ -85,9 +86,9 @@ class Bar:
             text = format_progress(self._last, time.monotonic() - self._since) if self._last else "Working…"
             if text != drawn:
                 drawn = text
-                _write(f"\r{shorten(text, _columns() - 1)}\x1b[K")
+                write(f"\r{shorten(text, screen_for(sys.stderr, os.environ).columns - 1)}\x1b[K")
         if drawn:
-            _write("\r\x1b[K")
+            write("\r\x1b[K")
 
 
 def end_progress() -> None:
@@ -96,16 +97,10 @@ def end_progress() -> None:
         bar.end()
 
 
-def _write(text: str) -> None:
+def write(text: str) -> None:
+    """Write to standard error at once."""
     sys.stderr.write(text)
     sys.stderr.flush()
-
-
-def _columns() -> int:
-    columns = os.environ.get("COLUMNS", "")
-    with suppress(OSError, ValueError):
-        return int(columns) if columns.isdecimal() else os.get_terminal_size(sys.stderr.fileno()).columns or 80
-    return 80
 
 
 @contextmanager
@@ -152,7 +147,7 @@ def agree(question: str, *, default: bool = True, show: Callable[[], str] | None
     end_progress()
     choices = "Y/n" if default else "y/N"
     above, line_end, question = question.rpartition("\n")
-    _write(above + line_end)
+    write(above + line_end)
     while True:
         sys.stderr.write(f"{question} [{choices}{', d shows the difference' if show else ''}] ")
         sys.stderr.flush()
@@ -169,7 +164,5 @@ def ask(question: str) -> str:
     sys.stderr.flush()
     line = sys.stdin.readline()
     if not line:
-        raise RefusedError(
-            "not-agreed", "There was no answer.", hint="Nothing was changed. Use `--yes` to skip the question."
-        )
+        raise RefusedError("not-agreed", "There was no answer.", hint="Nothing was changed.")
     return line.strip()

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _LONG = 64
 _PRINTABLE = bytes(range(0x20, 0x7F))
 ELLIPSIS = "…"
-_WORD = r"[^\s`]*`[^`\n]*`[^\s`]*|\S+"
+_WORD = r"(?:`[^`\n]*`|\S)+"
 _UNSAFE = (
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # control characters but tab and line end, which the callers deal with
     "\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"  # invisible, or reordering

@@ -234,7 +234,7 @@ for _name, _verb in VERBS.items():
         _words, _, _option = _spelling.partition(" --")
         _SPELLINGS[_words] = (_name, [f"--{_option}"] if _option else [], _spelling in _verb.old)
 _VALUED = ("--root", "--project")
-_GLOBAL = (*_VALUED, "--json", "-q", "--quiet", "--no-input", "--version", "-h", "--help")
+_GLOBAL = (*_VALUED, "--json", "-q", "--quiet", "-v", "--verbose", "--no-input", "--version", "-h", "--help")
 _SHORT = 3
 """Letters of a word that is too short to be looked for inside others."""
 
@@ -258,7 +258,9 @@ def read_command(arguments: list[str]) -> tuple[str, list[str], str]:
     after = _next_word(rest, at, _GLOBAL)
     if after is not None:
         second, others = rest[after], rest[:after] + rest[after + 1 :]
-        for spelling in (f"{first} {second}", second if first in GROUPS and first not in VERBS else ""):
+        meant = _SPELLINGS.get(second, ("",))[0]
+        plain = second if meant and first in ("skill", VERBS[meant].group) else ""
+        for spelling in (f"{first} {second}", f"{first} {meant}", plain):
             if spelling in _SPELLINGS:
                 return _meant(spelling, others)
     if first in _SPELLINGS and not (first in GROUPS and first not in VERBS and {"--help", "-h"} & {*rest}):
@@ -311,7 +313,10 @@ def _nearest(word: str, names: Iterable[str]) -> list[str]:
             meant.setdefault(spelling, []).append(verb.now.split(" ")[0] if verb.now else name)
     for name in GROUPS if names is VERBS else ():
         meant.setdefault(name, []).append(name)
-    written = [one for one in closest(word, meant, 12) if one.startswith(word) or len(word) > _SHORT or word not in one]
+    found = closest(word, meant, 12)
+    retired = {one for one in found[1:] if one in VERBS and VERBS[one].now}  # only the nearest word may be an old one
+    written = [one for one in found if one.startswith(word) or len(word) > _SHORT or word not in one]
+    written = [one for one in written if one not in retired]
     near = meant.get(word) or [name for one in written for name in meant[one][: 1 if one in meant[one] else None]]
     return list(dict.fromkeys(near))[:3]
 

@@ -264,7 +264,7 @@ def run_mcp(context: Context, options: Namespace) -> Answer:
     if options.json:
         hint = "Leave out `--json`; the protocol is JSON already."
         raise UsageError("usage", "The server has no answer to print.", hint=hint)
-    if not options.http and sys.stdin.isatty():
+    if not options.http and sys.stdin and sys.stdin.isatty():
         print("Waiting for a client on the standard streams. `whet connect CLIENT` sets one up.", file=sys.stderr)
     writes: Writes = "allow" if options.allow_writes else "none" if options.read_only else "propose"
     _serve(context, options, writes)

@@ -88,7 +88,11 @@ def run_scan(context: Context, options: Namespace) -> Answer:
     if not options.paths:
         if not options.all:
             raise misuse("scan", "PATH|NAME is missing; --all scans every skill.")
-        return _audit(context)
+        if options.recursive or options.enclosing:
+            raise misuse("scan", "--recursive and --enclosing need a PATH.")
+        if options.format == "text" and not (options.output or options.baseline or options.write_baseline):
+            return _audit(context, options.fail_on)
+        options.paths = [card.location for card in context.library.skills()]
     options.info = options.info or options.all
     if options.reason and not options.write_baseline:
         raise misuse("scan", "`--reason` needs `--write-baseline`.")
@@ -279,9 +283,13 @@ def run_log(context: Context, options: Namespace) -> Answer:
     return Answer(proof, render_audit_proof, 0 if proof.valid else 1)
 
 
-def _audit(context: Context) -> Answer:
+def _audit(context: Context, fail_on: str = "") -> Answer:
+    """Scan every skill of the library. Fails where the policy blocks one, or a verdict is at or above `fail_on`."""
+    from whet.guard.report.results import reaches
+
     report = context.library.guard.audit()
-    return Answer(report, render_audit, 1 if report.count_decisions("block") else 0)
+    reached = fail_on and any(reaches(result.skill.decision.verdict, fail_on) for result in report.results)
+    return Answer(report, render_audit, 1 if reached or report.count_decisions("block") else 0)
 
 
 def render_audit(report: AuditReport, screen: Screen, _options: Namespace) -> None:

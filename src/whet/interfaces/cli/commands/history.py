@@ -127,8 +127,8 @@ def configure_rollback(parser: Parser) -> None:
 def configure_undo(parser: Parser) -> None:
     parser.details = (
         "Without an argument, undoes the last change; run it again to undo the one before. With NAME, undoes the "
-        "last change to that skill, which also restores a removed skill. Later changes stay, unless they touch the "
-        "same files.\n\n"
+        "last change to that skill, together with the skills that changed in the same run; this also restores a "
+        "removed skill. Later changes stay, unless they touch the same files.\n\n"
         "An undo is a change like any other: `whet undo ID` with its number redoes the change."
     )
     text = "The number of a change (`whet history` shows it), the id of a run, or the name of a skill."
@@ -138,13 +138,15 @@ def configure_undo(parser: Parser) -> None:
     reason_option(parser)
 
 
-def _choose_change(context: Context) -> str:
+def _choose_change(context: Context) -> str | None:
     """The run that a person chooses to take back; the last one is where the list begins."""
     from whet.interfaces.cli.output import screen_for
     from whet.interfaces.cli.picker import Choice, pick_one
 
     history, screen = context.library.history, screen_for(sys.stderr, context.env)
     runs = history.undoable()
+    if not runs:
+        return None  # the undo says why
     choices = [
         Choice(
             (

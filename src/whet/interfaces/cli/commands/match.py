@@ -107,7 +107,8 @@ def render_everywhere(found: Everywhere, screen: Screen, options: Namespace) -> 
     render_search(found.there, screen, options)
 
 
-def render_find(matches: Matches, screen: Screen, _options: Namespace) -> None:
+def render_find(matches: Matches, screen: Screen, options: Namespace) -> None:
+    more = "" if getattr(options, "everywhere", False) else ", `whet find --everywhere` looks for others"
     shown = [match for match in matches if match.fit >= _FAINT] or matches
     rows = [
         (
@@ -123,13 +124,10 @@ def render_find(matches: Matches, screen: Screen, _options: Namespace) -> None:
         screen.grid((), rows)
     if not rows:
         screen.say("No skill fits.")
-        screen.hint("`whet list` shows every skill, `whet find --everywhere` looks for others.")
+        screen.hint(f"`whet list` shows every skill{more}.")
     elif shown[0].fit < _FAINT:
         screen.say("No skill fits well.")
-        screen.hint(
-            "`whet list` shows every skill, `whet find --everywhere` looks for others, `whet learn feedback` "
-            "improves matching."
-        )
+        screen.hint(f"`whet list` shows every skill{more}, `whet learn feedback` improves matching.")
     render_notes(matches.notes, screen)
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from whet.errors import NotFoundError
+from whet.errors import NotFoundError, UsageError
+from whet.interfaces.cli.arguments import misuse
 from whet.interfaces.cli.context import Answer, Command
 from whet.interfaces.cli.parser import number
 from whet.interfaces.cli.rendering import DECISIONS, VERDICTS, render_findings, render_report
@@ -167,13 +168,20 @@ def run_show(context: Context, options: Namespace) -> Answer:
     """Ask for tier 2, or for tier 3."""
     name, file, page = options.name, options.file, options.page
     if options.skill:
+        if file is not None or page > 1:
+            raise misuse("show", "`--skill` takes neither `--file` nor `--page`.")
         return inspect_source(context, options)
     try:
         view = context.library.read(name, file, page, caller=context.caller)
     except NotFoundError as error:
         if error.code != "skill-not-found" or file is not None or not _may_be_source(name):
             raise
-        return inspect_source(context, options)
+        try:
+            return inspect_source(context, options)
+        except UsageError:
+            if "/" in name or os.path.lexists(name):
+                raise
+            raise error from None
     return Answer(view, render_file if file is not None or page > 1 else render_show)
 
 

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.authoring.writer import USER, Provenance, TreeChange
-from whet.errors import NotFoundError, RefusedError, UsageError, WhetError
+from whet.errors import NotFoundError, RefusedError, UsageError
 from whet.interfaces.cli.arguments import misuse, read_data, read_text, reason_option, require, skill_argument
 from whet.interfaces.cli.changes import change, change_options, name_version, render_change, telling
 from whet.interfaces.cli.context import Answer, Command
@@ -162,7 +162,8 @@ class Removed(NamedTuple):
         told: Json = {}
         for part in self.parts:
             told |= part.to_json()
-        return told | {"removed": [skill._asdict() for skill in self.removed]}
+        success = all(part.to_json()["success"] for part in self.parts)
+        return told | {"success": success, "removed": [skill._asdict() for skill in self.removed]}
 
 
 class RemovedSkill(NamedTuple):
@@ -195,25 +196,28 @@ def run_remove(context: Context, options: Namespace) -> Answer:
     for name in dict.fromkeys(options.names):
         ways.setdefault(_way_out(context, options, name), []).append(name)
     library, found = context.library, {how for how, _ in ways}
-    if options.stage and {_LOCKED, "archived"} & found:
+    if options.archive and options.stage:
+        raise misuse("remove", "Use `--archive` or `--stage`, not both.")
+    if options.stage and _LOCKED in found:
         raise misuse("remove", "`--stage` works only for skills of your own.")
     plans = [library.sources.plan_uninstall(*names, here=here) for (how, here), names in ways.items() if how == _LOCKED]
     own = [name for (how, _), names in ways.items() if how != _LOCKED for name in names]
     for plan in () if options.dry_run else plans:
         check_complete(plan)
     if asked := not options.dry_run and can_ask(options):
-        _confirm_removal(context, plans, own)
+        _confirm_removal(context, plans, own, archive=options.archive)
     run = f"r{os.urandom(8).hex()}"
     with nullcontext() if options.dry_run else _all_or_none(library, run):
         # What Whet refuses to remove is among the skills of your own, so they come first.
         parts = _remove_own(library, options, own, run) if own else []
         planned = [apply_plan(library, options, plan, asked=asked, run=run) for plan in plans]
-    gone = tuple(RemovedSkill(name, how) for (how, _), names in ways.items() for name in names)
+    done = not (options.dry_run or options.stage)
+    gone = tuple(RemovedSkill(name, how) for (how, _), names in ways.items() for name in names if done)
     parts = [*planned, *parts]
     return Answer(Removed(tuple(parts), gone), render_removed, max(part.code for part in parts))
 
 
-def _confirm_removal(context: Context, plans: list[Plan], own: list[str]) -> None:
+def _confirm_removal(context: Context, plans: list[Plan], own: list[str], *, archive: bool) -> None:
     """Show what goes, and ask once. Raises RefusedError for a no."""
     screen, count = screen_for(sys.stderr, context.env), len(own)
     for plan in plans:
@@ -221,7 +225,8 @@ def _confirm_removal(context: Context, plans: list[Plan], own: list[str]) -> Non
             render_review(plan, step, screen)
         count += len(plan.ready)
     for name in own:
-        screen.line(f"remove {screen.paint(clean(name), 'bold')}, not installed")
+        shown = screen.paint(clean(name), "bold")
+        screen.line(f"archive {shown}" if archive else f"remove {shown}, not installed")
         screen.paragraph(f"in {screen.place(context.library.card(name).location)}", 2)
     if count and not agree(f"{screen.text()}Remove {plural(count, 'skill')}?"):
         raise RefusedError("not-agreed", "You did not confirm.", hint="Nothing was changed.")
@@ -232,7 +237,7 @@ def _all_or_none(library: Library, run: str) -> Iterator[None]:
     """Undo what was done of a run when the rest of it fails."""
     try:
         yield
-    except WhetError:
+    except BaseException:
         with suppress(NotFoundError, UsageError):  # nothing was done yet
             library.history.undo(run)
         raise
@@ -256,6 +261,8 @@ def _way_out(context: Context, options: Namespace, name: str) -> tuple[str, bool
 def _remove_own(library: Library, options: Namespace, names: list[str], run: str) -> list[Answer]:
     """Remove or archive skills that stay out of the lock."""
     if options.dry_run:
+        for name in names:
+            library.card(name)  # raises for what is not there
         how = "archive" if options.archive else "remove"
         key = "would_be_archived" if options.archive else "would_be_deleted"
         return [Answer(names, partial(_render_planned, verb=how), key=key)]
