@@ -12,6 +12,7 @@ from whet.guard.javascript.clients import (
     CLIENTS,
     PLAIN,
     VERBS,
+    argument,
     beacon,
     client,
     datagrams,
@@ -152,7 +153,11 @@ class Meaning(Effects):
             return run(self, call)
         if name in CLIENTS or (head in CLIENTS and tail in VERBS) or name in PLAIN:
             return request(self, call)
-        if tail in ("init", "configure") and (dsn := (_arg(call, 0).props or {}).get("dsn")) is not None and dsn.text:
+        if (
+            tail in ("init", "configure")
+            and (dsn := (argument(call, 0).props or {}).get("dsn")) is not None
+            and dsn.text
+        ):
             self.addresses[head] = dsn.text
         if tail in _TRACKING and head in self.addresses:
             self.send(self.addresses[head], call.args)
@@ -211,7 +216,7 @@ def _worked_out(program: Program, call: Call) -> Value | None:
 
 def _base(call: Call) -> Value | None:
     """The address that a client of a service is told to use instead of its own."""
-    props = _arg(call, 0).props or {}
+    props = argument(call, 0).props or {}
     return next((props[key] for key in _BASES if key in props and (props[key].text or "").startswith("http")), None)
 
 
@@ -240,7 +245,7 @@ def _passed(effects: Meaning, call: Call) -> Value:
         handed(effects, call, method)
     if method in _PARTS and receiver.has("captured"):
         return Value(marks=frozenset({Mark("captured", "part of what the page keeps")}))
-    if method in ("querySelector", "querySelectorAll") and "type=" in (wanted := _arg(call, 0).text or ""):
+    if method in ("querySelector", "querySelectorAll") and "type=" in (wanted := argument(call, 0).text or ""):
         return Value(marks=frozenset({Mark("captured", "a password")})) if "password" in wanted else NOTHING
     if _passes(method):
         marks = union((receiver, *call.args))
@@ -255,12 +260,8 @@ def _passed(effects: Meaning, call: Call) -> Value:
     return Value(name=call.name if hooks_keys(call.name) else "", marks=union(call.args))
 
 
-def _arg(call: Call, number: int) -> Value:
-    return call.args[number] if number < len(call.args) else NOTHING
-
-
 def _require(effects: Meaning, call: Call) -> Value:
-    wanted = _arg(call, 0)
+    wanted = argument(call, 0)
     text = wanted.exact
     if (wanted.text or "")[:5].lower() == "data:":
         effects.evaluate(data_url(wanted))
@@ -298,7 +299,7 @@ def _join(_effects: Meaning, call: Call) -> Value:
 
 
 def _evaluate(effects: Meaning, call: Call) -> Value:
-    code = call.args[-1] if call.name == "Function" and call.args else _arg(call, 0)
+    code = call.args[-1] if call.name == "Function" and call.args else argument(call, 0)
     if call.args and (call.name not in ("setTimeout", "setInterval") or (code.text and not code.fn)):
         if code.exact in ("require", "process", "child_process"):
             return Value(name=code.exact)
@@ -307,11 +308,11 @@ def _evaluate(effects: Meaning, call: Call) -> Value:
 
 
 def _read(effects: Meaning, call: Call) -> Value:
-    return Value(marks=effects.read(_arg(call, 0)))
+    return Value(marks=effects.read(argument(call, 0)))
 
 
 def _list(effects: Meaning, call: Call) -> Value:
-    return Value(marks=effects.listed(_arg(call, 0)))
+    return Value(marks=effects.listed(argument(call, 0)))
 
 
 def _unlink(effects: Meaning, _call: Call) -> Value:
@@ -320,22 +321,22 @@ def _unlink(effects: Meaning, _call: Call) -> Value:
 
 
 def _write(effects: Meaning, call: Call) -> Value:
-    effects.write(_arg(call, 0), _arg(call, 1), appends="append" in call.method)
+    effects.write(argument(call, 0), argument(call, 1), appends="append" in call.method)
     return NOTHING
 
 
 def _write_stream(_effects: Meaning, call: Call) -> Value:
-    return Value(name="(file)", props={"path": _arg(call, 0)})
+    return Value(name="(file)", props={"path": argument(call, 0)})
 
 
 def _moved(effects: Meaning, call: Call) -> Value:
-    marks = effects.read(_arg(call, 0))
+    marks = effects.read(argument(call, 0))
     if secret := frozenset(mark for mark in marks if mark.kind in PRIVATE):
-        for text in _arg(call, 1).texts:
+        for text in argument(call, 1).texts:
             effects.files[text] = effects.files.get(text, NO_MARKS) | secret
-    source = (_arg(call, 0).text or "").strip()
+    source = (argument(call, 0).text or "").strip()
     if source in effects.files:
-        effects.write(_arg(call, 1), Value(marks=effects.files[source]))
+        effects.write(argument(call, 1), Value(marks=effects.files[source]))
     return NOTHING
 
 
@@ -344,18 +345,18 @@ def _remove(effects: Meaning, call: Call) -> Value:
     whole = (options or {}).get("recursive") is not None or call.method in ("remove", "removeSync", "emptyDir")
     effects.note("removes")
     if whole or call.name.startswith(("rimraf", "del", "trash")):
-        effects.remove(_arg(call, 0))
+        effects.remove(argument(call, 0))
     return NOTHING
 
 
 def _shell(effects: Meaning, call: Call) -> Value:
-    given = (_arg(call, 1).props or {}).get("input", NOTHING)
+    given = (argument(call, 1).props or {}).get("input", NOTHING)
     return Value(name="(process)", marks=effects.shell(call.args[0], given) if call.args else frozenset())
 
 
 def _program(effects: Meaning, call: Call) -> Value:
-    first = _arg(call, 0)
-    args = _arg(call, 1).items or ()
+    first = argument(call, 0)
+    args = argument(call, 1).items or ()
     if first.items is not None:
         args = first.items[1:]
         first = first.items[0] if first.items else NOTHING
@@ -373,8 +374,8 @@ def _program(effects: Meaning, call: Call) -> Value:
 
 def _worker(effects: Meaning, call: Call) -> Value:
     """A worker that is given its code instead of a file."""
-    if "eval" in (_arg(call, 1).props or {}) or _arg(call, 0).has("fetched", "decoded"):
-        effects.evaluate(_arg(call, 0))
+    if "eval" in (argument(call, 1).props or {}) or argument(call, 0).has("fetched", "decoded"):
+        effects.evaluate(argument(call, 0))
     return NOTHING
 
 
@@ -383,7 +384,7 @@ def _paste(effects: Meaning, _call: Call) -> Value:
 
 
 def _copy(effects: Meaning, call: Call) -> Value:
-    effects.copy(" ".join(_arg(call, 0).texts))
+    effects.copy(" ".join(argument(call, 0).texts))
     return NOTHING
 
 
@@ -396,7 +397,7 @@ def _environment(_effects: Meaning, _call: Call) -> Value:
 
 
 def _variable(_effects: Meaning, call: Call) -> Value:
-    return member(Value(name="process.env"), _arg(call, 0).exact or HOLE)
+    return member(Value(name="process.env"), argument(call, 0).exact or HOLE)
 
 
 def _cipher(_effects: Meaning, _call: Call) -> Value:
@@ -405,11 +406,11 @@ def _cipher(_effects: Meaning, _call: Call) -> Value:
 
 def _awaited(_effects: Meaning, call: Call) -> Value:
     """`await (...)` outside of an async function, which reads like a call; `new URL(...)`."""
-    return _arg(call, 0)
+    return argument(call, 0)
 
 
 def _prototype(_effects: Meaning, call: Call) -> Value:
-    return Value(name="(prototype)") if _arg(call, 0).fn else NOTHING
+    return Value(name="(prototype)") if argument(call, 0).fn else NOTHING
 
 
 def _assigned(_effects: Meaning, call: Call) -> Value:
@@ -421,7 +422,7 @@ def _assigned(_effects: Meaning, call: Call) -> Value:
 
 
 def _stringify(_effects: Meaning, call: Call) -> Value:
-    first = _arg(call, 0)
+    first = argument(call, 0)
     if first.props and call.name != "JSON.stringify":
         pairs = [(Value(key), value) for key, value in first.props.items()]
         items = tuple(value if call.name == "Object.values" else Value(items=(key, value)) for key, value in pairs)
@@ -432,7 +433,7 @@ def _stringify(_effects: Meaning, call: Call) -> Value:
 
 def _parse(_effects: Meaning, call: Call) -> Value:
     """`JSON.parse`."""
-    first = _arg(call, 0)
+    first = argument(call, 0)
     const = parsed("json.loads", first.exact) if first.exact else UNKNOWN
     return literal(const, first.marks, first.hidden) if const is not UNKNOWN else Value(marks=first.marks)
 

@@ -262,7 +262,7 @@ _SPECIFIED = re.compile(r"(?<=.)[@=<>~!\[].{0,100}$")
 
 
 def installs(notes: Notes) -> None:
-    """Install commands with misspelled names of well-known packages. Two of them are not a typing error."""
+    """Install commands with misspelled names of well-known packages. Two in one command are hardly typos."""
     for found in _INSTALL.finditer(notes.text) if "install" in notes.text or " add " in notes.text else ():
         words = [_SPECIFIED.sub("", word.strip("',.:")).lower() for word in found[2].split() if word[0] != "-"]
         kind = "pypi" if found[1] else "npm"

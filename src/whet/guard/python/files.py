@@ -10,9 +10,9 @@ from whet.guard.places import places
 from whet.guard.python.loops import named_places
 from whet.guard.python.values import words
 from whet.guard.tables import api
+from whet.guard.taint import harm
 from whet.guard.taint.files import PROJECT, PROJECT_FILES, is_project, judge_kept
 from whet.guard.taint.formats import ini
-from whet.guard.taint.harm import is_home as is_home_path
 from whet.guard.taint.harm import judge_emptied
 from whet.guard.taint.mark import HOLE, NO_MARKS, Mark, comes_from
 from whet.guard.taint.value import NOTHING, UNKNOWN, Value, limited, strings, union
@@ -61,8 +61,8 @@ def key_of(value: Value, node: ast.expr | None) -> str:
 
 
 def is_home(value: Value) -> bool:
-    """Is this the home directory of a person, all of them, or the root of the disk?"""
-    return any(map(is_home_path, strings(value.const, 20))) or any(
+    """Whether a value is, or may be, a path for which `harm.is_home` holds."""
+    return any(map(harm.is_home, strings(value.const, 20))) or any(
         mark.kind == "place" and mark.subject == "~" for mark in value.marks
     )
 

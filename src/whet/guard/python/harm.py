@@ -7,7 +7,6 @@ import re
 from typing import TYPE_CHECKING
 
 from whet.guard.places import places
-from whet.guard.python.files import is_home
 from whet.guard.python.values import words
 from whet.guard.tables import api
 from whet.guard.taint.harm import is_ransom_note, is_wallet, judge_removed, judge_together, names_miner, names_wallet
@@ -70,7 +69,7 @@ def harm(reader: Reader, this: Call) -> Value | None:
 def _removed(reader: Reader, this: Call) -> Value:
     target = this.owner if this.name.startswith("pathlib.") else this.arg(0, "path")
     reader.report(judge_removed(strings(target.const, 5), whole=this.name == "shutil.rmtree"))
-    if any(mark.kind == "place" and mark.subject == "~" for mark in target.marks) and is_home(target):
+    if any(mark.kind == "place" and mark.subject == "~" for mark in target.marks):
         reader.hit("wipe-home", None, target.said[:80])
     if any(mark.kind in ("place", "folder") and mark.subject in ("~", "~/") for mark in target.marks):
         reader.note("removes at home")

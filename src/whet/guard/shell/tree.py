@@ -220,7 +220,7 @@ class Walk:
         return " ".join(word.text for word in given) if all(word.known for word in given) else ""
 
     def _splice(self, script: str, line: int, scope: Scope) -> None:
-        """Read a script as if its commands stood where it is run."""
+        """Read a script as if its commands were written at the place that runs it."""
         outer = self._words, self._line, self._broken_lines
         text = script.encode("utf-8", "replace")
         self._words, self._line = Resolver(text, self.variables, self._lists, self._partly), line

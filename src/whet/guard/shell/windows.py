@@ -357,7 +357,7 @@ def _facts(text: str, line: int) -> Iterator[Fact]:
 
 
 def _keys_sent(text: str, line: int) -> Iterator[Hit]:
-    """Secret variables of the environment in a request that carries a body."""
+    """Environment variables that hold secrets, in a request that has a body."""
     for found in list(_SENDING.finditer(text))[:20]:
         url = _source(found[0]).url
         for name in {one[0] or one[1] for one in _VARIABLE.findall(found[0])}:

@@ -21,7 +21,7 @@ _CASE = re.MULTILINE
 
 
 def is_home(path: str) -> bool:
-    """Is this the home directory of a person, all of them, or the root of the disk?"""
+    """Whether this is a user's home directory, the directory of all of them, or the root of the disk."""
     return shape("harm", "homes").fullmatch(path) is not None
 
 

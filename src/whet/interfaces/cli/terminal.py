@@ -149,8 +149,7 @@ def agree(question: str, *, default: bool = True, show: Callable[[], str] | None
     above, line_end, question = question.rpartition("\n")
     write(above + line_end)
     while True:
-        sys.stderr.write(f"{question} [{choices}{', d shows the difference' if show else ''}] ")
-        sys.stderr.flush()
+        write(f"{question} [{choices}{', d shows the difference' if show else ''}] ")
         line = sys.stdin.readline()
         if not show or line.strip().lower() != "d":
             return line.strip().lower() in ("y", "yes") or bool(default and line and not line.strip())
@@ -160,8 +159,7 @@ def agree(question: str, *, default: bool = True, show: Callable[[], str] | None
 def ask(question: str) -> str:
     """What a person answers. Raises RefusedError when there is nobody."""
     end_progress()
-    sys.stderr.write(question)
-    sys.stderr.flush()
+    write(question)
     line = sys.stdin.readline()
     if not line:
         raise RefusedError("not-agreed", "There was no answer.", hint="Nothing was changed.")

@@ -315,9 +315,12 @@ def _nearest(word: str, names: Iterable[str]) -> list[str]:
         meant.setdefault(name, []).append(name)
     found = closest(word, meant, 12)
     retired = {one for one in found[1:] if one in VERBS and VERBS[one].now}  # only the nearest word may be an old one
-    written = [one for one in found if one.startswith(word) or len(word) > _SHORT or word not in one]
-    written = [one for one in written if one not in retired]
-    near = meant.get(word) or [name for one in written for name in meant[one][: 1 if one in meant[one] else None]]
+    near = meant.get(word) or [
+        name
+        for one in found
+        if one not in retired and (one.startswith(word) or len(word) > _SHORT or word not in one)
+        for name in meant[one][: 1 if one in meant[one] else None]
+    ]
     return list(dict.fromkeys(near))[:3]
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 HARD = "hard"
 CODES = {
-    HARD: "It was hard, and what was learned can be reused.",
+    HARD: "The session was difficult, and its lessons can be reused.",
     "only-talk": "It was only questions and answers.",
     "only-reading": "It only looked at things and changed nothing.",
     "upkeep": "It was about the skill library itself.",

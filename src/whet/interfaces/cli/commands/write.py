@@ -160,9 +160,10 @@ class Removed(NamedTuple):
     def to_json(self) -> Json:
         """The answer of each part, and what was done to every skill."""
         told: Json = {}
+        success = True
         for part in self.parts:
             told |= part.to_json()
-        success = all(part.to_json()["success"] for part in self.parts)
+            success = success and told["success"]
         return told | {"success": success, "removed": [skill._asdict() for skill in self.removed]}
 
 
