@@ -38,7 +38,8 @@ UNCACHED = 0
 """As the time of a listing whose stamps nobody keeps."""
 _CHUNK = 1 << 20
 _ATTEMPTS = 20
-_VANISHED = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
+_VANISHED = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EINVAL)
+"""Also while it is being changed: a link that has become a directory is an invalid argument."""
 _NEVER_READ = frozenset((".git", ".DS_Store"))
 
 
