@@ -23,6 +23,7 @@ from whet.api.session_pool import SessionKey
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from adapters.world import World
 
@@ -295,3 +296,15 @@ def test_tools_of_one_conversation_for_an_agent_of_ones_own(world: World) -> Non
     assert json.loads(asyncio.run(views.ainvoke({"name": "deploy"}))) == viewed
     assert json.loads(views.run({"name": "x"}))["code"] == "skill-not-found"
     assert "skills" not in views.model_dump() and managed["success"]
+
+
+def test_changes_of_an_installed_skill_wait(world: World, tmp_path: Path) -> None:
+    source = tmp_path / "source" / "brought"
+    source.mkdir(parents=True)
+    (source / "SKILL.md").write_text(MAIN.replace("name: deploy", "name: brought"), encoding="utf-8")
+    world.library.sources.install(str(source))
+    (manage,) = (tool for tool in skill_tools(world.library.tools()) if tool.name == "skill_manage")
+    patch = {"action": "patch", "name": "brought", "find": "then ship.", "replace": "then go."}
+    answer = json.loads(manage.invoke({"operations": [patch]}))
+    assert (answer["staged"], answer["reason"]) == (True, "It is installed.")
+    assert "then ship." in (world.root / "brought" / "SKILL.md").read_text(encoding="utf-8")

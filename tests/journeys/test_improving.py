@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from whet import Library
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
@@ -189,3 +191,21 @@ def test_counts_are_taken_over_from_hermes(work: Path, ask: Callable[..., dict[s
     total = ask("learn", "usage")["skills"][0]
     assert (total["skill"], total["views"], total["uses"], total["patches"]) == ("deploy", 7, 5, 1)
     assert ask("learn", "usage", "deploy")["total"] == total
+
+
+def test_what_a_model_changes_in_an_installed_skill_waits_for_the_person(
+    own: Path, work: Path, env: dict[str, str], ask: Callable[..., dict[str, Any]]
+) -> None:
+    source = work / "source" / "deploy"
+    source.mkdir(parents=True)
+    text = f"---\nname: deploy\ndescription: {ABOUT[1]}\n---\n\n{FIRST}"
+    (source / "SKILL.md").write_text(text, encoding="utf-8")
+    ask("install", str(source), "--yes")
+    with Library.open(home=env["WHET_HOME"], project=work, env=env) as library:
+        patch = {"action": "patch", "name": "deploy", "find": "Push to prod.", "replace": "Push to staging."}
+        assert library.tools().call("skill_manage", patch)["staged"] is True
+    assert (own / "deploy" / "SKILL.md").read_text(encoding="utf-8") == text
+    [waiting] = ask("proposals", "list")["proposals"]
+    assert (waiting["actor"], waiting["cause"]) == ("agent", "It is installed.")
+    ask("proposals", "approve", str(waiting["id"]))
+    assert "Push to staging." in ask("show", "deploy")["content"]

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Mapping, Sequence
 
-    from whet.api.sources import SkillSources
     from whet.api.stores import Stores
     from whet.authoring.editor import SkillEditor
     from whet.authoring.results import Changes, Similar
@@ -146,25 +145,21 @@ class SkillLearning:
         stores: Stores,
         *,
         editor: Callable[[], SkillEditor],
-        sources: Callable[[], SkillSources],
         matcher: Callable[[], SkillMatcher],
         progress: Callable[[Progress], None],
     ) -> None:
         self._workspace = workspace
         self._place = workspace.place
         self._stores = stores
-        self._editor, self._sources, self._matcher, self._progress = editor, sources, matcher, progress
+        self._editor, self._matcher, self._progress = editor, matcher, progress
 
     @property
     def context(self) -> LearningContext:
         """What the functions of `whet.learning` work with."""
         from whet.learning.context import LearningContext
 
-        is_installed = self._sources().is_installed
         stores = self._stores
-        return LearningContext(
-            self._workspace, self._editor(), stores.sessions, stores.usage, stores.feedback, is_installed
-        )
+        return LearningContext(self._workspace, self._editor(), stores.sessions, stores.usage, stores.feedback)
 
     @property
     def usage(self) -> Usage:
@@ -363,17 +358,20 @@ class SkillLearning:
 
         Candidates come from a model, if one is named, otherwise from words in the trigger evals. One is `improved` only
         if it does better on messages that were held out, and no other skill does worse. It is written only with
-        `apply`; `applied` says whether it was. Raises NotFoundError `too-few-trigger-evals`.
+        `apply`; `applied` says whether it was: one that a model worded for an installed skill becomes a proposal.
+        Raises NotFoundError `too-few-trigger-evals`.
         """
         from whet.learning.evals.descriptions import described, optimise_description
 
-        found = optimise_description(self._workspace, self._matcher().index_manager, name, self.model(model))
+        asked = self.model(model)
+        found = optimise_description(self._workspace, self._matcher().index_manager, name, asked)
         if not (apply and found.best.improved):
             return found
         text = described(self._workspace, name, found.best.description)
         gain = f"{found.best.before.held_out:.2f} to {found.best.after.held_out:.2f}"
         reason = f"A description that does better on held-out trigger evals: {gain}."
-        change = self._editor().edit(name, text, by=Provenance("user", reason=reason))
+        actor = "agent" if asked else "user"
+        change = self._editor().edit(name, text, by=Provenance(actor, reason=reason))
         return found._replace(applied=change.proposal is None, version=change.version)
 
     def improve(

@@ -174,7 +174,14 @@ class Library:
         workspace, gate = self.workspace, self.workspace.gate
         check, accept = (self._check, None) if self._check else (gate.check, gate.accept)
         journal = Journal(workspace.state, workspace.clock)
-        editor = SkillEditor(workspace, journal, check=check, new_root=workspace.new_root, accept=accept)
+        editor = SkillEditor(
+            workspace,
+            journal,
+            check=check,
+            new_root=workspace.new_root,
+            installed=self._installed_directories,
+            accept=accept,
+        )
         editor.on_commit(follow_moves(workspace.decisions))
         editor.on_commit(self._stores.lifecycle.follow)
         editor.on_commit(follow_moves(self._stores.feedback))
@@ -227,6 +234,9 @@ class Library:
 
         return SkillGuard(self.workspace, self._origins)
 
+    def _installed_directories(self) -> frozenset[str]:
+        return self.sources.installed_directories()
+
     def _origins(self) -> Mapping[str, Provenance]:
         return self.sources.origins()
 
@@ -239,7 +249,6 @@ class Library:
             self.workspace,
             self._stores,
             editor=lambda: self.edit,
-            sources=lambda: self.sources,
             matcher=lambda: self.matcher,
             progress=self._tell,
         )

@@ -379,6 +379,22 @@ class SkillSources:
         """Does the lock of its root name this skill?"""
         return self.is_locked(card.name, here=card.scope == "project")
 
+    def installed_directories(self) -> frozenset[str]:
+        """The real directories of all installed skills, and of the copies of them that other clients were given."""
+        from whet.sources.sync.record import read_record
+
+        installers = self._installers()
+        found = {
+            os.path.realpath(installer.directory(installed.path))
+            for installer in installers
+            for installed in self._last_known(installer)
+        }
+        if not found:
+            return frozenset()
+        made = read_record(self._workspace.state).made.values()
+        copies = (one.path for one in made if os.path.realpath(os.path.join(one.root, one.source)) in found)
+        return frozenset(found.union(map(os.path.realpath, copies)))
+
     # other clients
 
     def plan_sync(

@@ -2,8 +2,8 @@
 
 Operations are applied to contents in memory first, one after the other; only when all of them have worked, and every
 result has passed the check, is anything written, and then all of it as one change. What may not be written directly (a
-skill that ships with Whet or was put there by an administrator, everything where writes are staged, everything a check
-wants a person to see) becomes a proposal.
+skill that ships with Whet or was put there by an administrator, one that was installed where a model writes, everything
+where writes are staged, everything a check wants a person to see) becomes a proposal.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from whet.skill.finder import MAIN_FILES, SKIPPED
 from whet.skill.names import key, slug
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from whet.authoring.commits import Subscriber
     from whet.authoring.drafts import Draft
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from whet.skill.tree import Tree
 
 _TRIES = 5
+INSTALLED = "It is installed."
 _PROTECTED = {
     "bundled": "It ships with Whet.",
     "org": "An administrator installed it.",
@@ -77,15 +78,20 @@ class SkillEditor:
         *,
         check: Check,
         new_root: Callable[[], str],
+        installed: Callable[[], Collection[str]],
         accept: Accept | None = None,
     ) -> None:
-        """`check` examines what is to be written; `accept` is called when a person approves what it asked about."""
+        """`check` examines what is to be written; `accept` is called when a person approves what it asked about.
+
+        `installed` gives the directories of the skills that came from a source; no model changes them at once.
+        """
         self.workspace = workspace
         self.journal = journal
         self.writer = Writer(journal, workspace.place.state)
         self.committer = Committer(self.writer, workspace.identify)
         self.proposals = Proposals(journal, self.committer, Review(check, accept))
         self.history = History(workspace, self.committer)
+        self.installed = installed
         self._new_root = new_root
 
     def on_commit(self, subscriber: Subscriber) -> None:
@@ -247,13 +253,37 @@ class SkillEditor:
         warnings.extend(checked.remarks)
         staged = stage or self.workspace.config().settings.stage_writes
         waits = "It has not been reviewed yet." if stage and by.origin == "background" else "Writes are staged."
-        cause = checked.cause or batch.cause() or (waits if staged else "")
+        cause = checked.cause or batch.cause() or self._not_own(changes, by) or (waits if staged else "")
         if cause:
             number = self.proposals.propose(changes, batch.bases(), by, cause, batch.originals())
             return Changes(self._compared(results, operations), (), tuple(warnings), number, cause)
         commit = self.committer.commit(changes, by._replace(checked=checked.label))
         entries = tuple(entry.id for entry in commit.entries)
         return Changes(self._compared(results, operations), entries, (*warnings, *commit.notes))
+
+    def _not_own(self, changes: Sequence[TreeChange], by: Provenance) -> str:
+        """Why a person decides what a model wants to change: it, or the skill whose name it takes, is from elsewhere.
+
+        This is the only place that decides it, whatever the model came through.
+        """
+        if by.actor == USER.actor:
+            return ""
+        installed = self.installed()
+        if any(change.path in installed for change in changes):
+            return INSTALLED
+        new = {slug(change.skill): change for change in changes if change.before is None}
+        if not new:
+            return ""
+        for change in new.values():  # bringing back what a person uninstalled
+            if any(entry.origin == "install" for entry in self.journal.entries(path=change.path)):
+                return INSTALLED
+        for card in self.workspace.snapshot().catalogue.cards:
+            taken = slug(card.name) in new and (
+                _PROTECTED.get(card.scope, "") or (INSTALLED if os.path.realpath(card.directory) in installed else "")
+            )
+            if taken:
+                return f"It takes the name of {card.full_name}. {taken}"
+        return ""
 
     def _compared(self, results: Sequence[Change], operations: Sequence[Mapping[str, Any]]) -> tuple[Change, ...]:
         """The results, those about new skills with what they resemble."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, NamedTuple
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from whet.authoring.editor import INSTALLED
 
+if TYPE_CHECKING:
     from whet.authoring.editor import SkillEditor
     from whet.learning.sessions import Sessions
     from whet.learning.usage import Usage
@@ -27,7 +28,6 @@ class LearningContext(NamedTuple):
     """How skills did."""
     feedback: Feedback
     """What skills are for, and what not."""
-    is_installed: Callable[[Card], bool]
 
 
 def held_back(context: LearningContext, card: Card) -> str:
@@ -37,4 +37,4 @@ def held_back(context: LearningContext, card: Card) -> str:
     pins = Lifecycle(context.workspace.state, context.workspace.clock).pins()
     if not pins.keys().isdisjoint(card.known_as):
         return "It is pinned."
-    return "It is installed." if context.is_installed(card) else ""
+    return INSTALLED if os.path.realpath(card.directory) in context.editor.installed() else ""

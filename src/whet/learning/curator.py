@@ -474,8 +474,10 @@ class Curating:
         texts: dict[str, Texts] = {}
         opened: dict[str, tuple[str, ...]] = {}
         cards = [card for card in snapshot.catalogue.cards if card.kind == "skill" and card.scope in _CURATED]
+        installed = self._editor.installed()
         for card in cards:
-            if _is_mine(os.path.realpath(card.directory), entries):
+            directory = os.path.realpath(card.directory)
+            if directory not in installed and _is_mine(directory, entries):
                 skill = workspace.open(card).skill
                 texts[card.full_name] = texts_of(skill)
                 opened[card.full_name] = skill.related

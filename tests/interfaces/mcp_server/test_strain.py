@@ -56,6 +56,17 @@ async def test_changes_are_made_where_they_are_allowed(world: World, era: str) -
         assert library.proposals.pending().to_json()["proposals"] == []
 
 
+async def test_changes_of_an_installed_skill_wait_even_where_changes_are_allowed(world: World, era: str) -> None:
+    source = world.skill("brought", body="Read it.\n", root=world.work / "source")
+    with world.open() as library:
+        library.sources.install(str(source))
+    before = world.text("brought")
+    async with connected(world.server("allow"), era) as client:
+        answer = (await client.call_tool("skill_manage", patch("brought", "Read", "Study"))).structured_content
+        assert answer and (answer["staged"], answer["reason"]) == (True, "It is installed.")
+    assert world.text("brought") == before
+
+
 async def test_a_server_that_only_reads_does_not_offer_to_change(world: World, era: str) -> None:
     async with connected(world.server("none"), era) as client:
         assert [tool.name for tool in (await client.list_tools()).tools] == [
