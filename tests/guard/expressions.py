@@ -16,6 +16,7 @@ from re import _parser as parser  # type: ignore[attr-defined]
 from typing import TYPE_CHECKING, Any
 
 import whet.guard
+from whet.guard.expression import Expression as Lazy
 from whet.guard.patterns import Pattern
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def _patterns(value: object) -> Iterator[str]:
 
 
 def _take(found: dict[Expression, str], where: str, value: object, depth: int = 0) -> None:
-    if isinstance(value, re.Pattern):
+    if isinstance(value, re.Pattern | Lazy):
         found.setdefault((value.pattern, value.flags), where)
     elif isinstance(value, Pattern):
         for regex in filter(None, (value.regex, value.unless)):

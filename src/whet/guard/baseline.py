@@ -7,10 +7,10 @@ taken for a baseline by itself; whoever scans names the file.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.errors import InvalidError
+from whet.guard.expression import expression
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 VERSION = 1
 KNOWN = "Known when the baseline was written."
-_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+_DAY = expression(r"\d{4}-\d{2}-\d{2}")
 
 
 class Entry(NamedTuple):

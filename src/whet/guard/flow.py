@@ -14,6 +14,7 @@ import re
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from whet.guard.expression import expression
 from whet.guard.finding import Hit
 from whet.guard.hosts import host_of
 from whet.guard.patterns import line_of, shorten
@@ -25,11 +26,11 @@ if TYPE_CHECKING:
     from whet.guard.documents import Document
     from whet.guard.finding import Fact, Seen
 
-_FILE = re.compile(
+_FILE = expression(
     r"[\w-]{2,60}\.(?:txt|json|log|dat|tmp|cache|bin|zip|tar|gz|tgz|db|csv|enc|b64|out|sh|py|js|exe|yaml|yml|toml|md)\b",
     re.IGNORECASE,
 )
-_OBEY = re.compile(
+_OBEY = expression(
     r"\b(?:do|follow|execute|carry out|obey|perform|apply|run)\b[^.\n]{0,40}"
     r"\b(?:what(?:ever)?|everything|all|the|its|each|every)\b[^.\n]{0,40}"
     r"\b(?:prints?|printed|outputs?|says?|returns?|tells?|shows?|steps|instructions)\b",
@@ -162,25 +163,25 @@ def _stem(path: str) -> str:
 
 _LARGEST = 128 * 1024
 _MOST = 30
-_SET = re.compile(r"^[ \t]*(?:export[ \t]+)?([A-Za-z_]\w{0,60})=([^\n]{0,400})$", re.MULTILINE)
-_USED = re.compile(r"\$\{?([A-Za-z_]\w{0,60})")
-_REQUIRED = re.compile(r"\brequire\(\s{0,4}[\"'`]([^\"'`\n]{1,200}\.json)[\"'`]\s{0,4}\)")
-_IMPORTED = re.compile(
+_SET = expression(r"^[ \t]*(?:export[ \t]+)?([A-Za-z_]\w{0,60})=([^\n]{0,400})$", re.MULTILINE)
+_USED = expression(r"\$\{?([A-Za-z_]\w{0,60})")
+_REQUIRED = expression(r"\brequire\(\s{0,4}[\"'`]([^\"'`\n]{1,200}\.json)[\"'`]\s{0,4}\)")
+_IMPORTED = expression(
     r"^import\s{1,4}(?:\*\s{1,4}as\s{1,4})?(\w{1,60})\s{1,4}from\s{1,4}[\"']([^\"'\n]{1,200}\.json)[\"'][^\n]{0,60}$",
     re.MULTILINE,
 )
-_READ = re.compile(r"\b(?:await\s{1,4})?(?:\w{1,40}\.){0,3}readFile(?:Sync)?\(")
-_PARSE = re.compile(r"\bJSON\.parse\(\s{0,8}$")
-_READS = re.compile(
+_READ = expression(r"\b(?:await\s{1,4})?(?:\w{1,40}\.){0,3}readFile(?:Sync)?\(")
+_PARSE = expression(r"\bJSON\.parse\(\s{0,8}$")
+_READS = expression(
     r"\b(?:File\.read|IO\.read|file_get_contents|readlines|io\.open|slurp)\b|\bopen\s{0,2}\(", re.IGNORECASE
 )
-_RUNS = re.compile(
+_RUNS = expression(
     r"(?:\b(?:system|exec|eval|popen|passthru|shell_exec|os\.execute|loadstring|instance_eval|class_eval)\b|%x)[^\n]{0,200}"
     r"(?:\.zip\b|\bchars\b|\breverse\b|\bunpack\w{0,3}\b|\bpack\b|\.tr\(|\bstr_rot13\b|\bstrrev\b|\bchr\b|each_slice|each_char)",
     re.IGNORECASE,
 )
 _DATA = ("text", "json", "yaml", "toml", "markdown")
-_WORD = re.compile(r"[\"'`]([^\"'`\n]{1,200})[\"'`]")
+_WORD = expression(r"[\"'`]([^\"'`\n]{1,200})[\"'`]")
 
 
 def _filled_in(documents: Sequence[Document]) -> Iterator[tuple[str, Hit]]:
@@ -248,7 +249,7 @@ def _settings(script: Document, documents: Sequence[Document]) -> str:
     return "".join(lines.values())
 
 
-_PATH = re.compile(
+_PATH = expression(
     r"(?<![\w:/.])(?:(?:/(?:var/)?tmp|/dev/shm|~|\$\{?(?:HOME|TMPDIR|XDG_\w{1,20})\}?|\.{1,2})/[\w./-]{1,80}"
     r"|[\w-]{2,60}\.(?:txt|json|log|dat|tmp|cache|bin|zip|tar|gz|tgz|db|csv|enc|b64|out|sh|py|env|conf|cfg)\b)"
 )

@@ -10,25 +10,26 @@ import re
 from functools import cache, lru_cache
 from typing import Literal, NamedTuple
 
+from whet.guard.expression import expression
 from whet.guard.tables import load_table
 
 Kind = Literal[
     "loopback", "private", "address", "paste", "drop", "tunnel", "shortener", "free", "reserved", "known", "other"
 ]
 
-URL = re.compile(r"(?:https?|ftp|wss?)://[^\s\"'`<>()\[\]{}|\\^]{1,2000}", re.IGNORECASE)
-_AUTHORITY = re.compile(r"^[a-z][a-z0-9+.-]*://(?:[^/@\s]*@)?(\[[0-9a-f:.]+\]|[^/:?#\s]+)", re.IGNORECASE)
+URL = expression(r"(?:https?|ftp|wss?)://[^\s\"'`<>()\[\]{}|\\^]{1,2000}", re.IGNORECASE)
+_AUTHORITY = expression(r"^[a-z][a-z0-9+.-]*://(?:[^/@\s]*@)?(\[[0-9a-f:.]+\]|[^/:?#\s]+)", re.IGNORECASE)
 
-_TELLING = re.compile(
+_TELLING = expression(
     r"(?:^|[.-])(?:evil|attackers?|malicious|malware|exfil\w{0,12}|c2|hackers?|phish\w{0,6}|backdoor|steal\w{0,4}|botnet|badguys?|pwned|dropper)(?:[.-]|\d|$)"
 )
 """Names that say what they are for; examples of attacks are full of them."""
-_TOP = re.compile(
+_TOP = expression(
     r"\.(?:zip|mov|tk|ml|ga|cf|gq|top|xyz|icu|buzz|rest|click|monster|quest|cyou|sbs|cfd|su|lol|bond|beauty)$"
 )
 
 
-_PLACEHOLDER = re.compile(
+_PLACEHOLDER = expression(
     r"(?:www\.)?example\.(?:com|org|net)$|(?:host|hostname|domain|server|domain\.(?:com|tld))$"
     r"|(?:[\w-]{1,40}\.)?(?:your|my)[-_]?(?:own[-_])?(?:host|domain|server|company|org|site|app|url|instance)"
     r"(?:[-_](?:here|name))?(?:\.(?:com|org|net|local|tld|internal))?$"

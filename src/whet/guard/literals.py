@@ -15,6 +15,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
+from whet.guard.expression import expression
 from whet.guard.tables import load_table
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ _VAGUE = 80
 """What costs so much says nothing."""
 _WAYS = 400
 """Different words that one place of an expression can hold, before it counts as anything."""
-_WORD = re.compile(r"[^\W_]+")
+_WORD = expression(r"[^\W_]+")
 _LETTERS = bytes(code if chr(code).isascii() and chr(code).isalnum() else 32 for code in range(256)).lower()
 _COMMON = frozenset(
     (

@@ -9,6 +9,7 @@ import re
 from functools import cache
 from typing import Literal, NamedTuple
 
+from whet.guard.expression import expression
 from whet.guard.tables import load_table, word_list
 
 Kind = Literal["secret", "start", "agent"]
@@ -24,7 +25,7 @@ class Place(NamedTuple):
     text: str
 
 
-_HIVE = re.compile(r"\bsam\b")
+_HIVE = expression(r"\bsam\b")
 """A hint that is also the beginning of everyday words."""
 
 

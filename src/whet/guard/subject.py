@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
+from whet.guard.expression import expression
 from whet.guard.hosts import URL, host_of
 from whet.guard.tables import word_list
 from whet.skill.frontmatter import find_fences
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from whet.guard.documents import Document
 
-_SECURITY = re.compile(
+_SECURITY = expression(
     r"\b(?:clickfix|social\s+engineering|(?:security|phishing)\s+awareness|scams?|lures?|suspicious|blocklists?|denylists?|iocs?|indicators?\s+of|takedown|cyber\s?security|pen-?test\w*|penetration|red[- ]?team\w*|blue[- ]?team\w*|exploit\w*|vulnerabilit\w+|malware|forensic\w*|ctf|threat|attack\w*|hardening|incident\s+response|siem|yara|sigma\s+rules?|"
     r"prompt[- ]injection|jailbreak\w*|xss|csrf|ssrf|sqli|sql\s+injection|osint|burp|nmap|metasploit|phishing|ransomware|reverse\s+shell|privilege\s+escalation|mitre|att&ck|cve|owasp|infosec|"
     r"security\s+(?:audit\w*|scan\w*|review\w*|test\w*|assess\w*|research\w*|monitor\w*|engineer\w*|analy\w+|guard\w*|check\w*|polic\w+|tool\w*|control\w*|best)|secure\s+cod\w+|threat\s+(?:model\w*|hunt\w*|intel\w*)|bug\s+bounty|dfir|edr|soc\s+analyst|"
@@ -31,7 +32,7 @@ _MANY = 6
 """So many different words of the defence make a text about security whose head does not say so."""
 _SEVERAL = 3
 """So many are enough in a text whose head says so."""
-_VARIABLE = re.compile(r"\b[A-Z][A-Z0-9]*_[A-Z0-9_]{2,60}\b")
+_VARIABLE = expression(r"\b[A-Z][A-Z0-9]*_[A-Z0-9_]{2,60}\b")
 
 
 class Subject(NamedTuple):

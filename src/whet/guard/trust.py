@@ -11,6 +11,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from whet.guard.expression import expression
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -25,10 +27,10 @@ VENDORS = (
 """Sources that vendors publish their own skills in."""
 
 _GITHUB = "github.com"
-_SCHEME = re.compile(r"(?:git\+)?(https|ssh)://", re.IGNORECASE)
-_SCP = re.compile(r"git@([A-Za-z0-9.-]+):(?=[^/])")
-_PART = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,98}[a-z0-9])?|[a-z0-9]")
-_HOST = re.compile(r"[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){1,4}")
+_SCHEME = expression(r"(?:git\+)?(https|ssh)://", re.IGNORECASE)
+_SCP = expression(r"git@([A-Za-z0-9.-]+):(?=[^/])")
+_PART = expression(r"[a-z0-9](?:[a-z0-9._-]{0,98}[a-z0-9])?|[a-z0-9]")
+_HOST = expression(r"[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){1,4}")
 _BUILTIN = ("bundled", "builtin")
 
 

@@ -8,29 +8,30 @@ import re
 
 from whet.guard import patterns
 from whet.guard.code import flow as code_flow
+from whet.guard.expression import expression
 from whet.guard.finding import Fact, Hit, Seen
 from whet.guard.literals import vocabulary
 from whet.guard.patterns import Pattern
 from whet.guard.places import places
 from whet.guard.tables import api
 
-_SENDING = re.compile(
+_SENDING = expression(
     r"Net::HTTP\.post|http\.Post\b|HTTP::Request|curl_exec|HttpPost|PostAsync|UploadString|reqwest::|LWP::UserAgent",
     re.IGNORECASE,
 )
-_READING = re.compile(
+_READING = expression(
     r"(?:File\.read|file_get_contents|ReadFile|read_to_string|readAllBytes|ReadAllText|io\.open"
     r"|\bopen)\s{0,4}\(?[^\n]{1,200}",
     re.IGNORECASE,
 )
-_COMMAND = re.compile(
+_COMMAND = expression(
     r"(?:exec\.Command(?:Context)?|Command::new|ProcessBuilder|getRuntime\(\)\.exec|Process\.Start|system|exec"
     r"|spawn|popen|os\.execute"
     r"|shell_exec|passthru|proc_open|do\s{1,4}shell\s{1,4}script|capture[23]e?|\.arg|%x)\s{0,4}[({\[ ]?([^\n]{4,2000})"
     r"|`([^`\n]{6,1000})`",
     re.IGNORECASE,
 )
-_STRING = re.compile(r"\"((?:[^\"\\\n]|\\.){6,1500})\"|'((?:[^'\\\n]|\\.){6,1500})'")
+_STRING = expression(r"\"((?:[^\"\\\n]|\\.){6,1500})\"|'((?:[^'\\\n]|\\.){6,1500})'")
 _BUSY = api("code", "busy")
 _FLOWING = api("code", "flowing")
 _TALKING = api("code", "talking")

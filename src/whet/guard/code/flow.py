@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from whet.guard.expression import expression
 from whet.guard.finding import Seen
 from whet.guard.hosts import URL, host_of
 from whet.guard.places import places
@@ -345,9 +346,9 @@ def _shape(name: str) -> re.Pattern[str]:
     return re.compile("|".join(sorted(api("code", name))))
 
 
-NAME = re.compile(r"[A-Za-z_]\w{0,60}")
-STRING = re.compile(r"\"(?:[^\"\\\n]|\\.){0,600}\"|'(?:[^'\\\n]|\\.){0,600}'|`[^`]{0,600}`")
-ASSIGNED = re.compile(
+NAME = expression(r"[A-Za-z_]\w{0,60}")
+STRING = expression(r"\"(?:[^\"\\\n]|\\.){0,600}\"|'(?:[^'\\\n]|\\.){0,600}'|`[^`]{0,600}`")
+ASSIGNED = expression(
     r"^[\s{}]{0,200}(?:(?:let|var|val|const|my|our|local|final|auto|mut|static|set|string|byte\[\]|char|async"
     r"|return)\s{1,9}){0,3}"
     r"(?:[A-Z][\w.]{0,40}(?:<[^=>\n]{0,60}>)?(?:\[\]){0,2}\s{1,4})?"
@@ -355,31 +356,31 @@ ASSIGNED = re.compile(
     r"(?:\s{0,4}:\s{0,4}[\w<>:&\[\](), ]{1,60})?\s{0,4}(?::=|\+=|\.=|<<|\|\|=|=(?![=~>])|\bto\b)(.{0,2000})$",
     re.DOTALL,
 )
-LOOPED = re.compile(
+LOOPED = expression(
     r"\bfor\s{0,4}\(?\s{0,4}(?:var|let|auto|final"
     r"|my)?\s{0,4}(?:[\w<>:]{1,40}\s{1,4})?([$\w]{1,60}(?:\s{0,4},\s{0,4}[$\w]{1,60})?)\s{1,4}"
     r"(?:in|:=\s{0,4}range|:)\s{1,4}|\bforeach\s{0,4}\(?\s{0,4}(?:my|var|string)?\s{0,4}([$\w]{0,60})"
     r"|\bas\s{1,4}([$\w]{1,60})\s{0,4}\)"
     r"|(?:do|\{)\s{0,4}\|([^|\n]{1,80})\||\brepeat\s{1,4}with\s{1,4}(\w{1,40})\s{1,4}in"
 )
-DEFINED = re.compile(
+DEFINED = expression(
     r"\b(?:func|function|def|fn|sub)\s{1,9}(?:\([^)\n]{0,80}\)\s{0,4})?([A-Za-z_]\w{0,60}[!?]?)\s{0,4}(?:<[^>\n]{0,60}>)?\s{0,4}\(?([^){\n]{0,300})"
     r"|(?:static|public|private|protected"
     r"|void)\s{1,4}(?:[\w<>\[\],]{1,60}\s{1,4}){1,4}([A-Za-z_]\w{0,60})\s{0,4}\(([^){\n]{0,300})"
 )
-ASKED = re.compile(r"^\s{0,200}(?:\}\s{0,4}else\s{1,4})?(?:if|unless|next|when|while)\b")
-LOOKED_AT = re.compile(
+ASKED = expression(r"^\s{0,200}(?:\}\s{0,4}else\s{1,4})?(?:if|unless|next|when|while)\b")
+LOOKED_AT = expression(
     r"[( !]([a-z_]\w{0,40})\s{0,4}(?=,\s{0,4}[\"'`]|\.(?:include\?|end_with\?|match|ends_with|EndsWith|Contains)\b)"
 )
 """A name that is compared with a text."""
-HEADER = re.compile(r"authorization|bearer|x-api-key|set_?header|headers?\b", re.IGNORECASE)
+HEADER = expression(r"authorization|bearer|x-api-key|set_?header|headers?\b", re.IGNORECASE)
 """A place of a request where a key belongs."""
-BEGINNING = re.compile(r"\.ssh[\\/]{1,2}(?:id_)?[\"'`*]")
+BEGINNING = expression(r"\.ssh[\\/]{1,2}(?:id_)?[\"'`*]")
 """A text that paths of keys begin with."""
-RETURNED = re.compile(r"^\s{0,200}return\b(.{0,2000})$", re.DOTALL)
-CALLED_ON = re.compile(r"^[\s{}]{0,200}[$@]?([A-Za-z_]\w{0,60})(?:\.|->|::)\w")
+RETURNED = expression(r"^\s{0,200}return\b(.{0,2000})$", re.DOTALL)
+CALLED_ON = expression(r"^[\s{}]{0,200}[$@]?([A-Za-z_]\w{0,60})(?:\.|->|::)\w")
 
-VARIABLE = re.compile(
+VARIABLE = expression(
     r"(?:\bENV|\$_ENV|\$_SERVER|\b[gG]etenv|\bLookupEnv|\benv::var(?:_os)?|\bGetEnvironmentVariable|\benvironment)"
     r"(?:\.fetch)?\s{0,3}[(\[{]\s{0,3}[\"']?([A-Za-z]\w{1,80})|\$\{?env:([A-Za-z]\w{1,80})"
 )
@@ -391,12 +392,12 @@ SENDS = _shape("sends")
 RUNS = _shape("runs")
 EVALUATES = _shape("evaluates")
 WRITES = _shape("writes")
-OPENED = re.compile(
+OPENED = expression(
     r"\b(?:File|FileWriter|FileOutputStream|os\.Create|os\.OpenFile|File::create|fopen|io\.open|File\.open)\s{0,4}\("
 )
-HANDLE = re.compile(r"\bopen\s{0,4}\(?\s{0,4}(?:my\s{0,4})?\$?(\w{1,40})\s{0,4},")
-MANUAL = re.compile(r"=(?:pod|head\d|over|item|begin|encoding)\b")
-SYNTAX = re.compile(r"\\[bswdnt]|\{\d+,?\d*\}|\?[:!=<]")
+HANDLE = expression(r"\bopen\s{0,4}\(?\s{0,4}(?:my\s{0,4})?\$?(\w{1,40})\s{0,4},")
+MANUAL = expression(r"=(?:pod|head\d|over|item|begin|encoding)\b")
+SYNTAX = expression(r"\\[bswdnt]|\{\d+,?\d*\}|\?[:!=<]")
 
 
 def _names(*shapes: re.Pattern[str], more: str = "") -> frozenset[str]:
@@ -421,7 +422,7 @@ SECRET_MARKS = (
 )  # fmt: skip
 
 
-SHELL = re.compile(
+SHELL = expression(
     r"[\"'](?:/bin/|/usr/bin/)?(?:ba|z|da)?sh[\"']|[\"'](?:cmd(?:\.exe)?|powershell(?:\.exe)?|python3?|node)[\"']"
 )
-PROGRAM = re.compile(r"[\"'](?:chmod|sudo|open|nohup|start)[\"']")
+PROGRAM = expression(r"[\"'](?:chmod|sudo|open|nohup|start)[\"']")

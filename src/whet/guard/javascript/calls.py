@@ -7,6 +7,7 @@ from functools import cmp_to_key, lru_cache
 from itertools import compress
 from typing import TYPE_CHECKING
 
+from whet.guard.expression import expression
 from whet.guard.hosts import is_unsafe
 from whet.guard.javascript.clients import (
     CLIENTS,
@@ -35,7 +36,6 @@ from whet.guard.javascript.values import (
     decoded,
     either,
     everything,
-    expression,
     joined,
     list_call,
     literal,
@@ -44,6 +44,7 @@ from whet.guard.javascript.values import (
     module,
     one_of,
     parts_of,
+    regex_of,
     text_call,
     written,
 )
@@ -59,11 +60,11 @@ if TYPE_CHECKING:
     from whet.guard.javascript.expressions import Call
     from whet.guard.javascript.program import Program
 
-_SENSITIVE = re.compile(
+_SENSITIVE = expression(
     r"^(?:child_process|eval|Function|exec|execSync|spawn|spawnSync|execFile|vm|net|require|process|fs|dns|https?)$"
 )
 _PASSING = api("javascript", "passing")
-_NAMED_PASSING = re.compile(r"compress|encode|encrypt|stringif|serializ|tohex|base64|pack|zip", re.IGNORECASE)
+_NAMED_PASSING = expression(r"compress|encode|encrypt|stringif|serializ|tohex|base64|pack|zip", re.IGNORECASE)
 _LISTENING = frozenset({"on", "once", "addEventListener", "addListener"})
 _PARTS = frozenset({"match", "split", "exec", "find", "get", "substring", "slice", "matchAll", "getItem"})
 """Methods that give a part of a text."""
@@ -180,7 +181,7 @@ def _worked_out(program: Program, call: Call) -> Value | None:
     if method == "from" and call.name.startswith(("Array.", "Uint8Array.", "Buffer.")) and len(call.args) > 1:
         receiver, method, function = call.args[0], "map", call.args[1].fn
     if method in ("replace", "replaceAll") and len(call.args) > 1:
-        pattern, function = expression(call.args[0]), call.args[1].fn
+        pattern, function = regex_of(call.args[0]), call.args[1].fn
         if pattern is None or not function or receiver.exact is None or len(receiver.exact) > 4000:
             return None
         put = pattern.sub(lambda found: program.apply(function, [Value(found[0])]).text or HOLE, receiver.exact)
@@ -444,7 +445,7 @@ def _table(*rows: tuple[Callable[[Meaning, Call], Value], str]) -> dict[str, Cal
 
 # --- undoing in thought what a script undoes at run time: character codes, base64, hex, escapes, compression ----------
 
-_CODES = re.compile(r"%([0-9a-fA-F]{2})")
+_CODES = expression(r"%([0-9a-fA-F]{2})")
 
 
 def first_of(call: Call) -> Value:
@@ -500,7 +501,7 @@ def number(_effects: Effects, call: Call) -> Value:
         return Value(first.const if isinstance(first.const, int) else UNKNOWN, marks=first.marks)
 
 
-_DATA = re.compile(r"data:[^,]{0,100}?(;base64)?,", re.IGNORECASE)
+_DATA = expression(r"data:[^,]{0,100}?(;base64)?,", re.IGNORECASE)
 
 
 def data_url(value: Value) -> Value:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from whet.guard import patterns
+from whet.guard.expression import expression
 from whet.guard.finding import Hit, Seen
 from whet.guard.javascript.words import talks, worth
 from whet.guard.literals import vocabulary
@@ -18,13 +19,13 @@ from whet.guard.patterns import Pattern
 LARGEST = 2_000_000
 """Characters of a file that are read as a program; the patterns see all of it."""
 _MOST_NODES = 12_000
-_TABLE = re.compile(r"_0x[0-9a-f]{4,8}")
-_ROTATION = re.compile(
+_TABLE = expression(r"_0x[0-9a-f]{4,8}")
+_ROTATION = expression(
     r"while\s{0,9}\(\s{0,9}!!\s{0,9}\[\s{0,9}\]\s{0,9}\)|\['push'\]\(|\.push\(_0x[0-9a-f]{1,8}\.shift\(\)\)"
 )
-_ESCAPES = re.compile(r"(?:\\x[0-9a-fA-F]{2}|\\u00[0-9a-fA-F]{2}){6,400}")
-_JSFUCK = re.compile(r"[\[\]()!+]{300}")
-_PACKER = re.compile(r"eval\(function\(p,a,c,k,e,(?:d|r)\)")
+_ESCAPES = expression(r"(?:\\x[0-9a-fA-F]{2}|\\u00[0-9a-fA-F]{2}){6,400}")
+_JSFUCK = expression(r"[\[\]()!+]{300}")
+_PACKER = expression(r"eval\(function\(p,a,c,k,e,(?:d|r)\)")
 _LONG_LINE = 1500
 
 _PATTERNS: tuple[Pattern, ...] = (

@@ -9,6 +9,7 @@ import posixpath
 import re
 from typing import TYPE_CHECKING
 
+from whet.guard.expression import expression
 from whet.guard.hosts import host_of, is_unsafe
 from whet.guard.javascript.values import everything, written
 from whet.guard.places import places
@@ -29,11 +30,11 @@ if TYPE_CHECKING:
     from whet.guard.javascript.program import Program
     from whet.guard.taint.mark import Kind
 
-_URL = re.compile(r"(?:https?|wss?|ftp|dns|tcp|udp|smtp)://", re.IGNORECASE)
+_URL = expression(r"(?:https?|wss?|ftp|dns|tcp|udp|smtp)://", re.IGNORECASE)
 PRIVATE: tuple[Kind, ...] = ("secret", "env", "key", "captured")
 """Marks of what nobody wants to leave the machine."""
-_AT_HOME = re.compile(r"(?:~|/home|/Users|/root|[A-Za-z]:[\\/]Users)(?:[\\/]|$)|/?$")
-_CODE = re.compile(r"[(=;]|=>|\brequire\b|\bimport\b")
+_AT_HOME = expression(r"(?:~|/home|/Users|/root|[A-Za-z]:[\\/]Users)(?:[\\/]|$)|/?$")
+_CODE = expression(r"[(=;]|=>|\brequire\b|\bimport\b")
 _IDLE = frozenset({"return this", "return this;", "return this()", "this", "require", "module", "return import(s)"})
 
 
@@ -45,7 +46,7 @@ _CODE_FLAGS = {
     "node": ("-e", "-p", "--eval", "-pe"), "bun": ("-e", "--eval"), "deno": ("eval",), "python": ("-c",),
     "python3": ("-c",), "ruby": ("-e",), "perl": ("-e",), "php": ("-r",),
 }  # fmt: skip
-_SHELL_IN = re.compile(
+_SHELL_IN = expression(
     r"\s{0,9}(?:(?:ba|z|da|k)?sh\s{1,9}-\w{0,40}c|eval|node\s{1,9}-[ep]|python3?\s{1,9}-c"
     r"|powershell\b[^\n]{0,80}-c\w{0,40}|cmd\s{1,9}/c)\s{1,9}[\"']?$"
 )

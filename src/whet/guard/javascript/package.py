@@ -10,6 +10,7 @@ import re
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
+from whet.guard.expression import expression
 from whet.guard.javascript.checker import check
 from whet.guard.rules import severity_of
 
@@ -21,18 +22,18 @@ if TYPE_CHECKING:
 
 _LARGEST = 128 * 1024
 _MOST = 20
-_REQUIRED = re.compile(r"(?:\brequire|\bimport)\s{0,4}\(\s{0,4}[\"'`](\.{1,2}/[^\"'`\n]{1,200})[\"'`]\s{0,4}\)")
-_FROM = re.compile(r"^[ \t]*import\s{1,4}([^\"'`;]{1,400}?)\s{1,4}from\s{1,4}([\"'])([^\"'\n]{1,200})\2", re.MULTILINE)
+_REQUIRED = expression(r"(?:\brequire|\bimport)\s{0,4}\(\s{0,4}[\"'`](\.{1,2}/[^\"'`\n]{1,200})[\"'`]\s{0,4}\)")
+_FROM = expression(r"^[ \t]*import\s{1,4}([^\"'`;]{1,400}?)\s{1,4}from\s{1,4}([\"'])([^\"'\n]{1,200})\2", re.MULTILINE)
 _EXPORTS: tuple[tuple[re.Pattern[str], str], ...] = (
-    (re.compile(r"^([ \t]*)export\s+default\s+", re.MULTILINE), r"\1module.exports.default = "),
+    (expression(r"^([ \t]*)export\s+default\s+", re.MULTILINE), r"\1module.exports.default = "),
     (
-        re.compile(r"^([ \t]*)export\s+((?:async\s+)?function\s{0,4}\*?\s{0,4})([\w$]{1,80})", re.MULTILINE),
+        expression(r"^([ \t]*)export\s+((?:async\s+)?function\s{0,4}\*?\s{0,4})([\w$]{1,80})", re.MULTILINE),
         r"\1exports.\3 = \3; \2\3",
     ),
-    (re.compile(r"^([ \t]*)export\s+(const|let|var)\s+([\w$]{1,80})\s{0,4}=", re.MULTILINE), r"\1\2 \3 = exports.\3 ="),
-    (re.compile(r"^([ \t]*)export\s+class\s+([\w$]{1,80})", re.MULTILINE), r"\1exports.\2 = class \2"),
+    (expression(r"^([ \t]*)export\s+(const|let|var)\s+([\w$]{1,80})\s{0,4}=", re.MULTILINE), r"\1\2 \3 = exports.\3 ="),
+    (expression(r"^([ \t]*)export\s+class\s+([\w$]{1,80})", re.MULTILINE), r"\1exports.\2 = class \2"),
 )
-_EXPORTED = re.compile(r"^[ \t]*export\s{0,4}\{([^}]{1,400})\}", re.MULTILINE)
+_EXPORTED = expression(r"^[ \t]*export\s{0,4}\{([^}]{1,400})\}", re.MULTILINE)
 _ENDINGS = ("", ".js", ".mjs", ".cjs", ".ts", ".mts", ".tsx", ".jsx", "/index.js", "/index.mjs", "/index.ts")
 
 

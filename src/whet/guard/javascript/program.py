@@ -11,6 +11,7 @@ import re
 from bisect import bisect_left
 from typing import TYPE_CHECKING, Any
 
+from whet.guard.expression import expression
 from whet.guard.javascript.expressions import EXPRESSIONS, FUNCTIONS, MOST_PROPS, Call
 from whet.guard.javascript.values import either, joined, member, module, one_of, unescaped
 from whet.guard.tables import api
@@ -36,7 +37,7 @@ _STRONG = re.compile(
     rb"\beval\b|child_process|\bFunction\(|fromCharCode|\batob\b|homedir|execSync|spawn|process\.env\b(?!\.)|\.ssh\b|sendBeacon"
 )
 _TELLING = api("javascript", "telling")
-_SAYS = re.compile(r"[^A-Z\s][^\n]{0,300}?[./:~\\ ]|[~/]|Library|AppData|[A-Z]:")
+_SAYS = expression(r"[^A-Z\s][^\n]{0,300}?[./:~\\ ]|[~/]|Library|AppData|[A-Z]:")
 """What a text has to say to be worth it."""
 
 
@@ -455,34 +456,34 @@ _NAME = r"(?:string|number|boolean|any|unknown|void|never|object|undefined|null|
 _GENERIC = r"(?:<[^<>()=;]{0,120}(?:<[^<>()=;]{0,80}>[^<>()=;]{0,40}){0,3}>)?"
 _TYPE = rf"{_NAME}{_GENERIC}(?:\[\]){{0,3}}"
 _UNION = rf"{_TYPE}(?:\s{{0,4}}[|&]\s{{0,4}}{_TYPE}){{0,8}}"
-_DECLARED = re.compile(r"(\b(?:const|let|var)\s{1,9}[\w$]{1,80})(\s{0,4}:[^=;\n]{1,200}?)(?=\s{0,4}=[^=>])")
-_PARAMETER = re.compile(rf"([(,]\s{{0,40}}(?:\.\.\.)?[\w$]{{1,80}})(\??\s{{0,4}}:\s{{0,4}}{_UNION})(?=\s{{0,4}}[,)=])")
-_RESULT = re.compile(rf"(\))(\s{{0,4}}:\s{{0,4}}{_UNION})(?=\s{{0,4}}(?:=>|\{{))")
-_CAST = re.compile(rf"()(\s(?:as|satisfies)\s{{1,4}}(?:const\b|{_UNION}))")
-_APPLIED = re.compile(rf"(\w)(<{_UNION}>)(?=\()")
-_OPTIONAL = re.compile(r"([\w)\]])(!)(?=[.;,)\[])")
+_DECLARED = expression(r"(\b(?:const|let|var)\s{1,9}[\w$]{1,80})(\s{0,4}:[^=;\n]{1,200}?)(?=\s{0,4}=[^=>])")
+_PARAMETER = expression(rf"([(,]\s{{0,40}}(?:\.\.\.)?[\w$]{{1,80}})(\??\s{{0,4}}:\s{{0,4}}{_UNION})(?=\s{{0,4}}[,)=])")
+_RESULT = expression(rf"(\))(\s{{0,4}}:\s{{0,4}}{_UNION})(?=\s{{0,4}}(?:=>|\{{))")
+_CAST = expression(rf"()(\s(?:as|satisfies)\s{{1,4}}(?:const\b|{_UNION}))")
+_APPLIED = expression(rf"(\w)(<{_UNION}>)(?=\()")
+_OPTIONAL = expression(r"([\w)\]])(!)(?=[.;,)\[])")
 
 
-_SHAPE = re.compile(
+_SHAPE = expression(
     r"()(^[ \t]{0,20}(?:export\s{1,4})?(?:declare\s{1,4})?interface\s{1,4}[\w$]{1,80}[^{\n]{0,200}"
     r"\{(?:[^{}]|\{[^{}]{0,1000}\}){0,2000}\})",
     re.MULTILINE,
 )
-_ALIAS = re.compile(
+_ALIAS = expression(
     r"()(^[ \t]{0,20}(?:export\s{1,4})?(?:declare\s{1,4})?type\s{1,4}[\w$]{1,80}[^=\n]{0,80}=[^;{}]{1,400};)",
     re.MULTILINE,
 )
-_TYPE_IMPORT = re.compile(r"()(^import\s{1,4}type\s[^;\n]{1,300};?)", re.MULTILINE)
-_MODIFIER = re.compile(
+_TYPE_IMPORT = expression(r"()(^import\s{1,4}type\s[^;\n]{1,300};?)", re.MULTILINE)
+_MODIFIER = expression(
     r"([\s(,;{}])((?:public|private|protected|readonly|override|abstract|declare)\s{1,4}"
     r"(?:(?:static|readonly|async)\s{1,4})?)(?=[\w$#]{1,80}\s{0,4}[(?!:=;,)<])"
 )
-_FIELD = re.compile(
+_FIELD = expression(
     rf"(^[ \t]{{2,20}}(?:static\s{{1,4}})?[\w$#]{{1,80}})([?!]?\s{{0,4}}:\s{{0,4}}{_UNION})(?=\s{{0,4}}(?:;|=[^>]))",
     re.MULTILINE,
 )
-_IMPLEMENTS = re.compile(r"(\bclass\s[^{\n]{1,120}?)(\simplements\s[^{\n]{1,200})(?=\{)")
-_PARAMETERS = re.compile(r"(\b(?:function|class)\s{0,4}[\w$]{0,80})(<[^<>(){}]{1,120}>)(?=[\s({])")
+_IMPLEMENTS = expression(r"(\bclass\s[^{\n]{1,120}?)(\simplements\s[^{\n]{1,200})(?=\{)")
+_PARAMETERS = expression(r"(\b(?:function|class)\s{0,4}[\w$]{0,80})(<[^<>(){}]{1,120}>)(?=[\s({])")
 
 
 def untyped(text: str) -> str:

@@ -7,6 +7,7 @@ import binascii
 import re
 from typing import TYPE_CHECKING, Any
 
+from whet.guard.expression import expression
 from whet.guard.places import places
 from whet.guard.tables import api
 from whet.guard.taint.fold import as_text
@@ -112,7 +113,7 @@ def one_of(items: Sequence[Value]) -> Value:
     return first.but(choices=tuple(others)[:_MOST_CHOICES]) if others else first
 
 
-_MODULE = re.compile(r"^(?:node:)?([\w@./-]+)$")
+_MODULE = expression(r"^(?:node:)?([\w@./-]+)$")
 _SAME = {
     "fs-extra": "fs",
     "fs/promises": "fs",
@@ -194,7 +195,7 @@ def _named(name: str, marks: frozenset[Mark]) -> Value:
             return Value(name=name, marks=marks)
 
 
-_ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u\{([0-9a-fA-F]{1,6})\}|u([0-9a-fA-F]{4})|(\r?\n)|(.))", re.DOTALL)
+_ESCAPE = expression(r"\\(?:x([0-9a-fA-F]{2})|u\{([0-9a-fA-F]{1,6})\}|u([0-9a-fA-F]{4})|(\r?\n)|(.))", re.DOTALL)
 _SINGLE = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0"}
 
 
@@ -263,7 +264,7 @@ def text_call(receiver: Value, method: str, args: Sequence[Value]) -> Value | No
         case "split" if first is not None:
             pieces = list(text[:_MOST_ITEMS]) if first == "" else text.split(first)[:2000]
             return Value(marks=receiver.marks, items=tuple(constant(piece, pieced=True) for piece in pieces))
-        case "match" if args and (pattern := expression(args[0])) is not None:
+        case "match" if args and (pattern := regex_of(args[0])) is not None:
             return Value(
                 marks=receiver.marks, items=tuple(constant(one[0], pieced=True) for one in pattern.finditer(text))
             )
@@ -298,7 +299,7 @@ def cut(method: str, args: Sequence[Value]) -> tuple[int | None, int | None]:
     return start, end
 
 
-def expression(value: Value) -> re.Pattern[str] | None:
+def regex_of(value: Value) -> re.Pattern[str] | None:
     """A regular expression of JavaScript as one of Python, where it is simple enough to be the same."""
     if value.name != "(expression)" or len(value.path) > 80 or re.search(r"[*+}]\)?[*+{]|\(\?|\\[0-9]", value.path):
         return None
@@ -312,7 +313,7 @@ def expression(value: Value) -> re.Pattern[str] | None:
 def _replaced(receiver: Value, text: str, what: Value, new: str, *, once: bool) -> Value | None:
     if what.exact:
         put = text.replace(what.exact, new, 1 if once else -1)
-    elif (pattern := expression(what)) is not None and "$" not in new:
+    elif (pattern := regex_of(what)) is not None and "$" not in new:
         put = pattern.sub(lambda _: new, text[:LONGEST], 0 if "g" in what.path.rpartition("/")[2] else 1)
     else:
         return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from whet.guard.expression import expression
 from whet.guard.taint.harm import judge_together, names_wallet
 from whet.guard.taint.mark import Mark
 from whet.guard.taint.value import NOTHING, Value
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 _AGAIN = re.compile(
     rb"\bsetInterval\s{0,9}\(|\bwhile\s{0,9}\(\s{0,9}(?:true|1|!0)\s{0,9}\)|\bfor\s{0,9}\(\s{0,9};\s{0,9};"
 )
-_KEYBOARD = re.compile(r"^(?:iohook|uiohook-napi|uiohook|node-global-key-listener|keylogger\.js|gkm|keysender)\b")
+_KEYBOARD = expression(r"^(?:iohook|uiohook-napi|uiohook|node-global-key-listener|keylogger\.js|gkm|keysender)\b")
 _TYPING = frozenset({"keydown", "keypress", "keyup"})
 _ALL_KEYS = frozenset({Mark("captured", "pressed keys", whole=True)})
 

@@ -11,6 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from whet.guard import patterns
+from whet.guard.expression import expression
 from whet.guard.finding import Fact
 from whet.guard.hosts import URL, host_of
 from whet.guard.tables import api
@@ -24,14 +25,14 @@ _TALKS_MARKS = (
     "fetch(", "baseURL", "baseUrl", "dsn", "axios", "WebSocket(", "XMLHttpRequest", "sendBeacon", "new Image", ".src =", ".src=", ".href =",
     ".href=",
 )  # fmt: skip
-_TALKS = re.compile(
+_TALKS = expression(
     r"[\"'](?:node:)?(?:https?|http2|net|tls|dgram|dns(?:/promises)?|got|ky|undici|superagent|needle|request|ws"
     r"|phin|bent"
     r"|node-fetch|cross-fetch|nodemailer|aws-sdk|@aws-sdk/[\w-]{1,40}|@octokit/[\w-]{1,40}|form-data"
     r"|socket\.io-client|ssh2|ssh2-sftp-client|node-ssh|basic-ftp)[\"']"
 )
 _KEEPING = api("javascript", "keeping")
-_KEEPS = re.compile(
+_KEEPS = expression(
     r"homedir|\bHOME\b|USERPROFILE|APPDATA|\.(?:ssh|aws|kube|npmrc|netrc|gnupg|docker|git-credentials)\b"
     r"|[Kk]eychain|wallet"
     r"|document\.cookie|(?:local|session)Storage|_history\b|\bkey(?:down|press|up)\b|KeyboardListener"
@@ -42,11 +43,11 @@ _KEEPS = re.compile(
 _TOUCHING = api("javascript", "touching")
 _REMOVING = api("javascript", "removing")
 _WALKING = frozenset(("readdir", "readdirsync", "opendir", "globsync", "fastglob"))
-_TOUCHES = re.compile(
+_TOUCHES = expression(
     r"\b(?:readFile|createReadStream|readdir|writeFile|appendFile|createWriteStream|outputFile|outputJson|writeJson"
     r"|copyFile|rename|opendir)(?:Sync)?\b|\.(?:copy|copySync)\s{0,4}\("
 )
-_PLACES = re.compile(
+_PLACES = expression(
     r"\.(?:ssh|aws|kube|npmrc|netrc|gnupg|docker|git-credentials|pypirc|bashrc|bash_profile|zshrc|zprofile|zshenv"
     r"|profile"
     r"|ethereum|electrum|bitcoin|solana|mozilla|claude|cursor|gemini|codex|openclaw|mcp|vscode)\b|LaunchAgents"
@@ -54,12 +55,12 @@ _PLACES = re.compile(
     r"|crontab|/etc/|systemd|autostart|Startup|authorized_keys|git[\\/]hooks|CLAUDE\.md|AGENTS\.md|MEMORY\.md|wallet"
     r"|Login Data|leveldb|Keychains|_history\b"
 )
-_REMOVES = re.compile(
+_REMOVES = expression(
     r"\b(?:rm|rmSync|rmdir|rmdirSync|rimraf|rimrafSync|removeSync|emptyDir|emptyDirSync"
     r"|deleteSync)\b[.\w]{0,8}\s{0,4}\("
     r"|\bfs\w{0,2}\.remove\s{0,4}\("
 )
-_HOMES = re.compile(r"homedir|\bHOME\b|USERPROFILE|[\"'`](?:/|~|[A-Z]:)[\\/\w]{0,20}[\"'`]|/(?:home|Users|root)\b")
+_HOMES = expression(r"homedir|\bHOME\b|USERPROFILE|[\"'`](?:/|~|[A-Z]:)[\\/\w]{0,20}[\"'`]|/(?:home|Users|root)\b")
 _ODD_MARKS = (
     "_0x", "child_process", "KeyboardListener", "eval: true", "eval:true", "'vm'", '"vm"', "node:vm", "'zx", '"zx',
     "'bun'", '"bun"', "Deno.", "Bun.", "globalThis[", "window[", "global[", "process[", "self[", "from 'http",
@@ -68,20 +69,20 @@ _ODD_MARKS = (
 )  # fmt: skip
 """Each of them is enough."""
 _ODD = (
-    ("\\x", re.compile(r"\\x[0-9a-f]{2}\\x[0-9a-f]{2}")),
-    ("\\u00", re.compile(r"\\u00[0-9a-f]{2}\w{0,20}\s{0,9}[(\[]")),
-    ("require", re.compile(r"require\s{0,9}\((?!\s{0,9}[\"'`][\w@./:${}-]{1,200}[\"'`]\s{0,9}[),])\s{0,9}[^)\s]")),
-    ("import", re.compile(r"import\s{0,9}\((?!\s{0,9}[\"'`][\w@./:${}-]{1,200}[\"'`]\s{0,9}[),])\s{0,9}[^)\s]")),
-    ("+", re.compile(r"\[\s{0,9}[\"'`][^\"'`\n\]]{0,40}[\"'`]\s{0,9}\+")),
-    ("Function", re.compile(r"Function\s{0,9}\((?<![\w$]Function\()")),
-    (".constructor", re.compile(r"\.constructor\s{0,4}\(\s{0,4}[\"'`]")),
+    ("\\x", expression(r"\\x[0-9a-f]{2}\\x[0-9a-f]{2}")),
+    ("\\u00", expression(r"\\u00[0-9a-f]{2}\w{0,20}\s{0,9}[(\[]")),
+    ("require", expression(r"require\s{0,9}\((?!\s{0,9}[\"'`][\w@./:${}-]{1,200}[\"'`]\s{0,9}[),])\s{0,9}[^)\s]")),
+    ("import", expression(r"import\s{0,9}\((?!\s{0,9}[\"'`][\w@./:${}-]{1,200}[\"'`]\s{0,9}[),])\s{0,9}[^)\s]")),
+    ("+", expression(r"\[\s{0,9}[\"'`][^\"'`\n\]]{0,40}[\"'`]\s{0,9}\+")),
+    ("Function", expression(r"Function\s{0,9}\((?<![\w$]Function\()")),
+    (".constructor", expression(r"\.constructor\s{0,4}\(\s{0,4}[\"'`]")),
 )
 """A piece of text that must be there, and what it must look like."""
-_CALLED = re.compile(
+_CALLED = expression(
     r"(?:(?:fetch|axios|got|needle|superagent|ky|undici|https?)(?:\.(?:get|post|put|patch|request|fetch))?"
     r"|new\s{1,4}WebSocket|(?:xhr|req|request|ws|socket)\.(?:send|write|end))\s{0,4}\("
 )
-_FILLED = re.compile(r"\bbody\b|\bdata\b|\bjson\b|\$\{|\+|\b(?:post|put|patch|send|write|end)\b", re.IGNORECASE)
+_FILLED = expression(r"\bbody\b|\bdata\b|\bjson\b|\$\{|\+|\b(?:post|put|patch|send|write|end)\b", re.IGNORECASE)
 _MOST = 40
 
 

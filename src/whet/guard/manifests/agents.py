@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from whet.guard.expression import expression
 from whet.guard.hosts import URL, host_of, is_unsafe
 from whet.guard.manifests.parsers import parse, runs_fetched, table, texts, walk
 from whet.guard.places import places
@@ -15,23 +16,23 @@ if TYPE_CHECKING:
     from whet.guard.finding import Severity
     from whet.guard.manifests.parsers import Notes
 
-_SETTINGS = re.compile(
+_SETTINGS = expression(
     r"(?:^|/)\.(?:claude|gemini|qwen)/settings(?:\.local)?\.json$|(?:^|/)hooks\.json$|(?:^"
     r"|/)\.claude-plugin/plugin\.json$|(?:^|/)\.cursor/\w{1,60}\.json$"
     r"|(?:^|/)managed-settings\.json$"
 )
-_SERVERS = re.compile(
+_SERVERS = expression(
     r"(?:^|/)(?:\.?mcp(?:[-_.]\w{1,60})?\.json|mcp[-_]?(?:config|servers|settings)\.json"
     r"|claude_desktop_config\.json|cline_mcp_settings\.json)$"
 )
-_WIDE = re.compile(
+_WIDE = expression(
     r"^(?:\*|Bash|Bash\(\s{0,4}(?:\*|:\*|\*:\*)\s{0,4}\)|shell|execute|run_command|terminal)$", re.IGNORECASE
 )
 _SHELLS = frozenset({"sh", "bash", "zsh", "dash", "cmd", "cmd.exe", "powershell", "powershell.exe", "pwsh"})
 _RUNNERS = ("npx", "uvx", "pipx", "bunx", "deno")
-_COMMAND = re.compile(r"\"command\"\s{0,9}:\s{0,9}\"((?:[^\"\\\n]|\\.){1,2000})\"")
-_SENDING = re.compile(r"\b(?:curl|wget|nc|ncat|http|https|iwr|invoke-webrequest)\s")
-_STDIN = re.compile(r"@-|@/dev/stdin|--post-file|\|\s{0,4}(?:nc|ncat|curl)\b|\$\(cat\)|\$CLAUDE_TOOL|tool_input")
+_COMMAND = expression(r"\"command\"\s{0,9}:\s{0,9}\"((?:[^\"\\\n]|\\.){1,2000})\"")
+_SENDING = expression(r"\b(?:curl|wget|nc|ncat|http|https|iwr|invoke-webrequest)\s")
+_STDIN = expression(r"@-|@/dev/stdin|--post-file|\|\s{0,4}(?:nc|ncat|curl)\b|\$\(cat\)|\$CLAUDE_TOOL|tool_input")
 _BASES = frozenset(
     {"ANTHROPIC_BASE_URL", "OPENAI_BASE_URL", "OPENAI_API_BASE", "ANTHROPIC_API_URL", "HTTPS_PROXY", "https_proxy",
      "HTTP_PROXY", "ANTHROPIC_BEDROCK_BASE_URL", "GOOGLE_GEMINI_BASE_URL"}
@@ -41,21 +42,21 @@ _SHOWN = frozenset(
 )
 
 
-_PLACE = re.compile(
+_PLACE = expression(
     r"\.(?:claude|codex|gemini|qwen|cursor|continue|cline|windsurf|roo)/[\w./-]{0,60}?"
     r"(?:settings|config|mcp|permissions)[\w.-]{0,30}|claude_desktop_config\.json|\.claude\.json|managed-settings\.json"
 )
-_WIDENING = re.compile(
+_WIDENING = expression(
     r"bypassPermissions|danger-full-access|approval_policy[\"']?\s{0,4}[=:]\s{0,4}\\?[\"']never|Bash\(\s{0,2}:?\*\s{0,2}\)"
     r"|(?:allow|allowedTools|autoApprove|alwaysAllow)[\"'\])]{0,3}[^\n\[]{0,40}\[\s{0,4}\\?[\"']\*"
     r"|(?:enableAllProjectMcpServers|yoloMode|autoRun)\\?[\"'\]]{0,2}\s{0,4}[=:]\s{0,4}[tT]rue"
     r"|skipDangerousModePermissionPrompt|dangerouslySkipPermissions"
 )
-_WRITING = re.compile(
+_WRITING = expression(
     r"(?<![-=>\n])>{1,2}\s{0,4}[\"']?[~$/.\w]|\btee\s|\bsed\s[^\n]{0,60}-i|\b(?:jq|yq|dasel)\s|write_text|writeFile|\.write\("
     r"|json\.dump|Set-Content|Out-File|Add-Content"
 )
-_ADDED = re.compile(r"\b(?:claude|codex|gemini|qwen)\s{1,4}mcp\s{1,4}add(?:-json)?\s([^\n]{1,800})")
+_ADDED = expression(r"\b(?:claude|codex|gemini|qwen)\s{1,4}mcp\s{1,4}add(?:-json)?\s([^\n]{1,800})")
 _NEAR = 1_000
 """Characters around a setting in which the file and the writing stand."""
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from whet.guard.expression import expression
 from whet.guard.finding import Hit, Seen
 from whet.guard.manifests import agents, machines, make, packages
 from whet.guard.manifests.parsers import Notes, commands, parse, table
@@ -22,10 +23,10 @@ _INSTRUCTIONS = frozenset(
     {"agents.md", "claude.md", "claude.local.md", "gemini.md", "memory.md", "soul.md", ".cursorrules", ".windsurfrules",
      ".clinerules", "copilot-instructions.md"}
 )  # fmt: skip
-_SERVERS = re.compile(r"\"(?:mcpServers|mcp_servers)\"\s{0,4}:")
-_BUSY = re.compile(r"\b(?:curl|wget|base64|nc|bash|powershell|iex)\s|/dev/tcp/|\bsh\s-c|\brm\s-")
+_SERVERS = expression(r"\"(?:mcpServers|mcp_servers)\"\s{0,4}:")
+_BUSY = expression(r"\b(?:curl|wget|base64|nc|bash|powershell|iex)\s|/dev/tcp/|\bsh\s-c|\brm\s-")
 _LARGEST = 200_000
-_SHOWN_SERVERS = re.compile(r"[\"']?(?:mcpServers|mcp_servers)[\"']?\s{0,4}[:=\]]")
+_SHOWN_SERVERS = expression(r"[\"']?(?:mcpServers|mcp_servers)[\"']?\s{0,4}[:=\]]")
 _LANGUAGES = {
     "json": "json", "jsonc": "json", "json5": "json", "yaml": "yaml", "yml": "yaml", "toml": "toml", "makefile": "make",
     "make": "make", "dockerfile": "docker", "docker": "docker", "containerfile": "docker", "ini": "ini", "cfg": "ini",
@@ -33,7 +34,7 @@ _LANGUAGES = {
     "crontab": "cron", "xml": "xml", "plist": "xml", "gemfile": "gem", "just": "make", "justfile": "make",
 }  # fmt: skip
 _SETTINGS = (".tf", ".hcl", ".nomad", ".pkr", ".gradle", ".nix", ".ini", ".cfg", ".conf")
-_ASSIGNED = re.compile(
+_ASSIGNED = expression(
     r"^[ \t]{0,40}(?:inline|command|cmd|exec|run|script|program|interpreter|user_data|shellhook|\w{0,20}command)\s{0,4}[=:({]{1,2}\s{0,4}"
     r"(?:\[?\s{0,4}\"((?:[^\"\\\n]|\\.){6,2000})\"|<<[-~]?(?:\w{1,20})\n((?:[^\n]{0,400}\n){1,60}?)[ \t]{0,20}[A-Z]{2,20}$)",
     re.IGNORECASE | re.MULTILINE,

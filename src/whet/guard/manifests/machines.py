@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from whet.guard.expression import expression
 from whet.guard.manifests.make import is_makefile, makefile
 from whet.guard.manifests.parsers import parse, runs_fetched, table, texts, walk
 
@@ -14,27 +15,27 @@ if TYPE_CHECKING:
     from whet.guard.finding import Severity
     from whet.guard.manifests.parsers import Notes
 
-_FETCHING = re.compile(
+_FETCHING = expression(
     r"\b(?:curl|wget|iwr|invoke-webrequest|base64|nc|ncat)\b|https?://|\b(?:node|python3?|ruby|perl)\s{1,9}-[ec]\b"
     r"|/dev/tcp/",
     re.IGNORECASE,
 )
-_GIT_HOOK = re.compile(
+_GIT_HOOK = expression(
     r"(?:^|/)(?:\.git/hooks|\.githooks|githooks|\.husky|hooks|git-hooks)/"
     r"(pre-commit|post-commit|pre-push|post-checkout|post-merge|pre-rebase|prepare-commit-msg|commit-msg"
     r"|post-rewrite|pre-receive|post-receive|update)$"
 )
-_RUN = re.compile(
+_RUN = expression(
     r"^\s{0,20}(?:ONBUILD\s{1,4})?(?:RUN|CMD|ENTRYPOINT)\s{1,20}(?:--\S{1,80}\s{1,4}){0,6}(.{0,20000})$", re.IGNORECASE
 )
-_ADD = re.compile(r"^\s{0,20}ADD\s{1,20}(?:--\S{1,80}\s{1,4}){0,4}(https?://\S{1,300})", re.IGNORECASE)
-_SOCKET = re.compile(r"docker\.sock|containerd\.sock")
-_CRON = re.compile(
+_ADD = expression(r"^\s{0,20}ADD\s{1,20}(?:--\S{1,80}\s{1,4}){0,4}(https?://\S{1,300})", re.IGNORECASE)
+_SOCKET = expression(r"docker\.sock|containerd\.sock")
+_CRON = expression(
     r"^\s{0,8}(?:@(?:reboot|hourly|daily|weekly|monthly|yearly)|(?:[\d*/,-]{1,40}\s{1,9}){5})\s{0,9}(?:"
     r"(?:root|www-data)\s{1,9})?(\S.{0,1000})$"
 )
-_PTH_BAD = re.compile(r"exec|eval|base64|subprocess|\bos\b|urllib|socket|__import__|compile|codecs|zlib", re.IGNORECASE)
-_PTH_KNOWN = re.compile(
+_PTH_BAD = expression(r"exec|eval|base64|subprocess|\bos\b|urllib|socket|__import__|compile|codecs|zlib", re.IGNORECASE)
+_PTH_KNOWN = expression(
     r"distutils|_virtualenv|__editable__|coverage|pywin32|zope|nspkg|matplotlib|_distutils_hack|protobuf"
     r"|ruamel|sphinxcontrib|importlib\.util"
 )
@@ -95,7 +96,7 @@ def _names_a_tool(service: Mapping[str, object]) -> bool:
     )
 
 
-_ALL_SECRETS = re.compile(r"toJSON\(\s{0,4}secrets\s{0,4}\)", re.IGNORECASE)
+_ALL_SECRETS = expression(r"toJSON\(\s{0,4}secrets\s{0,4}\)", re.IGNORECASE)
 
 
 def workflow(notes: Notes, data: Any) -> None:
@@ -138,8 +139,8 @@ def dev_container(notes: Notes, data: Any) -> None:
                     notes.hit("runs-on-open", command, "critical" if bad else None)
 
 
-_STARTED = re.compile(r"^(?:Exec(?:Start(?:Pre|Post)?|Reload)?)\s{0,4}=\s{0,4}[-@:+!]{0,3}(.{1,2000})$", re.MULTILINE)
-_STRINGS = re.compile(r"<string>([^<]{0,2000})</string>")
+_STARTED = expression(r"^(?:Exec(?:Start(?:Pre|Post)?|Reload)?)\s{0,4}=\s{0,4}[-@:+!]{0,3}(.{1,2000})$", re.MULTILINE)
+_STRINGS = expression(r"<string>([^<]{0,2000})</string>")
 
 
 def autostart(notes: Notes, commands: list[str], *, sure: bool = False) -> None:
@@ -178,7 +179,7 @@ def crontab(notes: Notes) -> None:
     autostart(notes, [found[1] for row in notes.text.split("\n")[:500] if (found := _CRON.match(row))])
 
 
-_GIT_RUNS = re.compile(
+_GIT_RUNS = expression(
     r"^\s{0,20}(?:fsmonitor|sshCommand|pager|editor|textconv|diff|clean|smudge|process|helper|gpg\.program|askPass"
     r"|\w{1,40})"
     r"\s{0,4}=\s{0,4}[\"']?(!?.{1,1000}?)[\"']?\s{0,4}$",

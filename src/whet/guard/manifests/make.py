@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from whet.guard.expression import expression
 from whet.guard.manifests.parsers import Notes
 
 if TYPE_CHECKING:
@@ -16,15 +17,15 @@ if TYPE_CHECKING:
     from whet.guard.documents import Document
     from whet.guard.finding import Seen
 
-_RECIPE = re.compile(r"^(?:\t| {2,8})[@+ -]{0,4}(.{0,20000})$")
-_SET = re.compile(
+_RECIPE = expression(r"^(?:\t| {2,8})[@+ -]{0,4}(.{0,20000})$")
+_SET = expression(
     r"^(?:export\s{1,4}|override\s{1,4})?([\w.-]{1,60})\s{0,4}(:{0,3}=|\?=|\+=)\s{0,4}(.{0,2000}?)\s{0,20}(?:#.*)?$"
 )
-_DEFINE = re.compile(r"^define\s{1,4}([\w.-]{1,60})")
-_USED = re.compile(r"\$[({]([\w.-]{1,60})[)}]")
-_SHELL = re.compile(r"\$\(shell\s{1,4}((?:[^()]|\([^()]{0,500}\)){1,2000})\)")
-_RUN = re.compile(r"\$\(shell\s{1,4}")
-_INCLUDE = re.compile(r"^-?s?include\s{1,4}(\S{1,200})", re.MULTILINE)
+_DEFINE = expression(r"^define\s{1,4}([\w.-]{1,60})")
+_USED = expression(r"\$[({]([\w.-]{1,60})[)}]")
+_SHELL = expression(r"\$\(shell\s{1,4}((?:[^()]|\([^()]{0,500}\)){1,2000})\)")
+_RUN = expression(r"\$\(shell\s{1,4}")
+_INCLUDE = expression(r"^-?s?include\s{1,4}(\S{1,200})", re.MULTILINE)
 _KNOWN = {"SHELL": "sh", "MAKE": "make", "CURDIR": ".", "RM": "rm -f"}
 _DEEP = 8
 _LONGEST = 4000

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from whet.guard.expression import expression
 from whet.guard.finding import Fact
 from whet.guard.hosts import URL, host_of, is_unsafe
 from whet.guard.manifests.names import is_index, lookalike
@@ -16,10 +17,10 @@ if TYPE_CHECKING:
     from whet.guard.finding import Severity
     from whet.guard.manifests.parsers import Notes
 
-_COMPANY = re.compile(r"artifact|nexus|registry|mirror|\bpypi\b|\bnpm\b|packages?\.|repo\.|devpi|verdaccio|proxy")
-_PLACEHOLDER = re.compile(r"[<>{}$%*]|your|example\.|company|\bcorp\b|acme|\.\.\.")
+_COMPANY = expression(r"artifact|nexus|registry|mirror|\bpypi\b|\bnpm\b|packages?\.|repo\.|devpi|verdaccio|proxy")
+_PLACEHOLDER = expression(r"[<>{}$%*]|your|example\.|company|\bcorp\b|acme|\.\.\.")
 _HOOKS = ("preinstall", "install", "postinstall", "prepare", "preprepare", "postprepare")
-_HARMLESS = re.compile(
+_HARMLESS = expression(
     r"^(?:husky|patch-package|node-gyp(?:-build)?|prebuild-install|tsc|tsup|vite|rollup|esbuild|webpack|turbo|nx"
     r"|lerna|lefthook|simple-git-hooks"
     r"|playwright|prisma|svelte-kit|nuxt|nuxi|astro|wxt|electron-builder|electron-rebuild|ngcc|is-ci"
@@ -30,19 +31,19 @@ _HARMLESS = re.compile(
     r"|cd\s{1,9}[\w./-]{1,200}|mkdir"
     r"|chmod|test\s|\[\s|rm\s|cp\s|git config core\.hooksPath)\b"
 )
-_FETCHING = re.compile(
+_FETCHING = expression(
     r"\b(?:curl|wget|iwr|invoke-webrequest|fetch|https?\.get|urlopen|urlretrieve)\b|https?://", re.IGNORECASE
 )
-_DECODING = re.compile(
+_DECODING = expression(
     r"base64|\batob\b|fromCharCode|\\x[0-9a-f]{2}|\bfrom_?hex\b|unhexlify|\beval\b|\bexec\(", re.IGNORECASE
 )
-_INLINE = re.compile(r"\b(?:node|bun|deno\s{1,9}eval)\s{1,9}(?:-e|--eval|-p)\s{1,9}([\"'])([\s\S]{1,20000})\1")
-_FILE = re.compile(
+_INLINE = expression(r"\b(?:node|bun|deno\s{1,9}eval)\s{1,9}(?:-e|--eval|-p)\s{1,9}([\"'])([\s\S]{1,20000})\1")
+_FILE = expression(
     r"\b(node|python3?|sh|bash|bun|ruby|perl|tsx|deno run)\s{1,9}"
     r"(?:--?[\w=-]{1,60}\s{1,9}){0,4}([\w./-]{1,200})"
 )
 
-_SCRIPT = re.compile(r"\"((?:pre|post)?install|prepare)\"\s{0,9}:\s{0,9}\"((?:[^\"\\\n]|\\.){1,4000})\"")
+_SCRIPT = expression(r"\"((?:pre|post)?install|prepare)\"\s{0,9}:\s{0,9}\"((?:[^\"\\\n]|\\.){1,4000})\"")
 """A hook in a manifest that cannot be parsed."""
 
 
@@ -131,10 +132,10 @@ def _direct(notes: Notes, wanted: str) -> None:
     notes.hit("foreign-dependency", wanted, "critical" if host.shady else None, host.name)
 
 
-_REQUIREMENT = re.compile(
+_REQUIREMENT = expression(
     r"^\s{0,8}([A-Za-z0-9][A-Za-z0-9._-]{1,80})\s{0,4}(?:\[[^\]\n]{0,80}\])?\s{0,4}(@\s{0,4}\S{1,300})?"
 )
-_OPTION = re.compile(
+_OPTION = expression(
     r"(?:^|\s)(--index-url|-i|--extra-index-url|--find-links|-f|--trusted-host|index-url|extra-index-url"
     r"|find-links|trusted-host)(?:\s{0,4}=\s{0,4}|\s{1,4})(\S{1,300})"
 )
@@ -193,18 +194,18 @@ def _index_urls(uv: Mapping[str, object], poetry: Mapping[str, object], pdm: Map
         yield from texts(table(source).get("url"))
 
 
-_SETTING = re.compile(
+_SETTING = expression(
     r"^\s{0,20}[\"']?((?:@[\w.-]{1,60}:)?registry|npmRegistryServer"
     r"|npm_config_registry)[\"']?\s{0,4}[=: ]\s{0,4}[\"']?(\S{1,300}?)[\"']?\s{0,4}$",
     re.MULTILINE,
 )
-_SOURCE = re.compile(r"^\s{0,8}source\s{0,4}\(?\s{0,4}[\"'](\S{4,300}?)[\"']", re.MULTILINE)
-_REPLACE = re.compile(
+_SOURCE = expression(r"^\s{0,8}source\s{0,4}\(?\s{0,4}[\"'](\S{4,300}?)[\"']", re.MULTILINE)
+_REPLACE = expression(
     r"^\s{0,8}(?:replace\s{1,4})?(\S{3,200})(?:\s{1,4}v\S{1,60})?\s{1,4}=>\s{1,4}(\S{3,200})", re.MULTILINE
 )
 
 
-_UNCHECKED = re.compile(r"^\s{0,8}(?:strict-ssl|enableStrictSsl|strict_ssl)\s{0,4}[=:]\s{0,4}[\"']?false", re.MULTILINE)
+_UNCHECKED = expression(r"^\s{0,8}(?:strict-ssl|enableStrictSsl|strict_ssl)\s{0,4}[=:]\s{0,4}[\"']?false", re.MULTILINE)
 
 
 def registries(notes: Notes) -> None:
@@ -225,7 +226,7 @@ def gemfile(notes: Notes) -> None:
         _direct(notes, url)
 
 
-_GIT_GEM = re.compile(
+_GIT_GEM = expression(
     r"^\s{0,8}gem\s[^\n]{0,200}?\b(?:git|source)\s{0,4}(?:=>|:)\s{0,4}[\"'](\S{4,300}?)[\"']", re.MULTILINE
 )
 
@@ -255,10 +256,10 @@ def cargo(notes: Notes, data: Any) -> None:
             notes.hit("local-build-hook", key)
 
 
-_INSTALL = re.compile(
+_INSTALL = expression(
     r"\b(?:(pip[23]?|pipx|uv)|npm|pnpm|yarn|bun)[ \t]{1,4}(?:pip[ \t]{1,4})?(?:install|add|i)[ \t]([^\n`|;&<>()\"]{3,400})"
 )
-_SPECIFIED = re.compile(r"(?<=.)[@=<>~!\[].{0,100}$")
+_SPECIFIED = expression(r"(?<=.)[@=<>~!\[].{0,100}$")
 
 
 def installs(notes: Notes) -> None:

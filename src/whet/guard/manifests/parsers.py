@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from whet.guard.expression import expression
 from whet.guard.finding import Fact, Hit, Seen
 from whet.guard.patterns import line_of, shorten
 from whet.guard.rules import severity_of
@@ -15,9 +16,9 @@ if TYPE_CHECKING:
     from whet.guard.finding import Severity
 
 _LARGEST = {"json": 2_000_000, "yaml": 300_000, "toml": 500_000}
-_DEEP = re.compile(r"(?:[\[{]\s{0,4}){60}")
-_COMMENT = re.compile(r"(\"(?:[^\"\\\n]|\\.){0,5000}\")|//[^\n]{0,2000}|/\*(?:[^*]|\*(?!/)){0,5000}\*/")
-_TRAILING = re.compile(r",(\s{0,200}[}\]])")
+_DEEP = expression(r"(?:[\[{]\s{0,4}){60}")
+_COMMENT = expression(r"(\"(?:[^\"\\\n]|\\.){0,5000}\")|//[^\n]{0,2000}|/\*(?:[^*]|\*(?!/)){0,5000}\*/")
+_TRAILING = expression(r",(\s{0,200}[}\]])")
 _MOST_NODES = 5000
 _DEEPEST = 30
 
@@ -90,7 +91,7 @@ def walk(value: Any) -> Iterator[tuple[str, Any, Any]]:
                 rows.append((item, depth + 1))
 
 
-_PIPED = re.compile(
+_PIPED = expression(
     r"\b(?:curl|wget|base64)\b[^\n|]{0,400}\|[^\n]{0,200}?\b(?:sh|bash|zsh|dash|python3?|node|perl|ruby)\b"
     r"|(?:\$\(|<\(|`)\s{0,4}(?:curl|wget)\b|\b(?:iwr|irm|invoke-webrequest|invoke-restmethod)\b[^\n]{0,300}\biex\b",
     re.IGNORECASE,
@@ -173,8 +174,8 @@ _COMMAND_KEYS = frozenset(
      "before_script", "after_script", "tasks", "pre", "post", "deps", "execstart", "startcommand", "start", "build",
      "postbuild", "prebuild", "setup", "install", "command_line", "program", "sh", "bash"}
 )  # fmt: skip
-_HOOK = re.compile(r"^(?:pre|post|on)[-_A-Za-z]{3,40}(?:[cC]ommand|[cC]md|script)?s?$")
-_BUSY = re.compile(
+_HOOK = expression(r"^(?:pre|post|on)[-_A-Za-z]{3,40}(?:[cC]ommand|[cC]md|script)?s?$")
+_BUSY = expression(
     r"\b(?:curl|wget|base64|nc|ncat|bash|sh|powershell|iex|iwr|irm|rm|dd|mkfs|crontab|scp|env|printenv|security"
     r"|osascript"
     r"|python3?|node|perl|ruby|cat|tar)\b|/dev/tcp/"

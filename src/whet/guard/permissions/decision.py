@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from whet.guard.expression import expression
 from whet.guard.permissions.globs import name_matches
 from whet.guard.permissions.grants import NAMED, PATHS, PLAIN, SHELL, WEB, Grant, read_grants, tools_named
 from whet.guard.permissions.paths import BadPathError, Where, allowed_path, covers, normalised, path_rule, paths_of
@@ -296,8 +297,8 @@ def _forbids(rule: Grant, call: _Call, where: Where) -> bool:
 
 # --- may a tool fetch this address? A rule is about a host, and the host is read the way no trick survives ------------
 
-_URL = re.compile(r"(https?)://([^/?#]{1,300})(?:[/?#].*)?", re.IGNORECASE)
-_NAME = re.compile(r"(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
+_URL = expression(r"(https?)://([^/?#]{1,300})(?:[/?#].*)?", re.IGNORECASE)
+_NAME = expression(r"(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 _LONGEST = 4096
 
 

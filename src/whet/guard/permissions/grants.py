@@ -15,6 +15,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from whet.guard.expression import expression
 from whet.guard.permissions.programs import program_tables
 from whet.guard.permissions.shell import UnsureError, read_rule
 from whet.skill.coerce import split_tools
@@ -48,9 +49,9 @@ NAMED = frozenset(("Task", "Skill"))
 PLAIN = frozenset(("WebSearch", "TodoWrite", "AskUserQuestion", "KillShell", "BashOutput"))
 VOCABULARY = SHELL | PATHS | WEB | NAMED | PLAIN
 
-_SHAPE = re.compile(r"(?s)([^\s()]+)\s*(?:\((.*)\))?")
-_TOOL = re.compile(r"[A-Za-z][A-Za-z0-9_.:/-]{0,199}")
-_MCP = re.compile(r"mcp__[A-Za-z0-9_.-]*[A-Za-z0-9.-](?:__(?:[A-Za-z0-9_.-]*\*?))?")
+_SHAPE = expression(r"(?s)([^\s()]+)\s*(?:\((.*)\))?")
+_TOOL = expression(r"[A-Za-z][A-Za-z0-9_.:/-]{0,199}")
+_MCP = expression(r"mcp__[A-Za-z0-9_.-]*[A-Za-z0-9.-](?:__(?:[A-Za-z0-9_.-]*\*?))?")
 _RULE_KEYS = (
     "rule",
     "rules",
@@ -64,7 +65,7 @@ _RULE_KEYS = (
     "specifier",
     "args",
 )
-_HOST = re.compile(r"(?:\*\.)?[a-z0-9][a-z0-9.-]{0,252}(?::\d{1,5})?")
+_HOST = expression(r"(?:\*\.)?[a-z0-9][a-z0-9.-]{0,252}(?::\d{1,5})?")
 _DOMAIN_KEYS = ("domain", "domains", "host", "hosts")
 _NAME_KEYS = ("tool", "name", "type")
 

@@ -11,6 +11,7 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING, NamedTuple
 
+from whet.guard.expression import expression
 from whet.guard.permissions.globs import row_matches
 
 if TYPE_CHECKING:
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
 
     from whet.guard.permissions.grants import Grant
 
-_SKILL_DIR = re.compile(r"^\$?\{?(?:CLAUDE|WHET)_SKILL_DIR\}?")
-_DRIVE = re.compile(r"[A-Za-z]:")
+_SKILL_DIR = expression(r"^\$?\{?(?:CLAUDE|WHET)_SKILL_DIR\}?")
+_DRIVE = expression(r"[A-Za-z]:")
 _LONGEST = 4096
 _KEYS = ("file_path", "path", "notebook_path", "filename", "file", "paths")
 _SEARCHES = frozenset(("Glob", "Grep", "LS"))

@@ -11,20 +11,21 @@ import os.path
 import re
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from whet.guard.expression import expression
 from whet.guard.permissions.programs import Options, program_tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 _DEEPEST = 6
-_VALUE = re.compile(r"[A-Za-z0-9_.@:+/-]{0,60}")
-_VARIABLE = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)\s*[:?+!]{0,3}=")
-_PLAIN_SED = re.compile(
+_VALUE = expression(r"[A-Za-z0-9_.@:+/-]{0,60}")
+_VARIABLE = expression(r"([A-Za-z_][A-Za-z0-9_]*)\s*[:?+!]{0,3}=")
+_PLAIN_SED = expression(
     r"(?:\d{1,9}|\$)?(?:,(?:\d{1,9}|\$))?[pdq=]|/[^/\\\n]{1,200}/[pd]"
     r"|s([/|#,:])(?:(?!\1)[^\\\n]|\\[^\n]){0,400}\1(?:(?!\1)[^\\\n]|\\[^\n]){0,400}\1[gpiI0-9]{0,4}"
 )
-_PLAIN_AWK = re.compile(r"(?!.*(?:system|getline|close|ENVIRON|PROCINFO|fflush))[^|>@]{1,1000}", re.DOTALL)
-_STDIN = re.compile(r"-|/dev/(?:stdin|fd/.*)|/proc/.*")
+_PLAIN_AWK = expression(r"(?!.*(?:system|getline|close|ENVIRON|PROCINFO|fflush))[^|>@]{1,1000}", re.DOTALL)
+_STDIN = expression(r"-|/dev/(?:stdin|fd/.*)|/proc/.*")
 
 
 class Power(NamedTuple):
@@ -256,11 +257,11 @@ def _by_places(argv: Sequence[str]) -> Iterator[Power]:
 
 # --- where git stops being git: what runs another program or writes somewhere -----------------------------------------
 
-_GLOBAL = re.compile(
+_GLOBAL = expression(
     r"-c|-C|-p|--paginate|--config-env|--exec-path|--git-dir|--work-tree|--namespace|--super-prefix|--attr-source|--bare"
 )
 _GLOBAL_VALUES = frozenset(("-c", "-C", "--config-env", "--git-dir", "--work-tree", "--namespace", "--attr-source"))
-_HELPER = re.compile(r"[A-Za-z0-9-]{1,40}::|(?:fd|file):", re.IGNORECASE)
+_HELPER = expression(r"[A-Za-z0-9-]{1,40}::|(?:fd|file):", re.IGNORECASE)
 
 
 def git_powers(argv: Sequence[str]) -> Iterator[tuple[int, str]]:

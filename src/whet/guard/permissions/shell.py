@@ -13,6 +13,8 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from whet.guard.expression import expression
+
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
 
@@ -92,10 +94,10 @@ def _checked(text: str) -> str:
 
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./,:=+@%^~#-")
 _ENDS = frozenset(" \t\n;&|<>()")
-_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
-_BLANK = re.compile(r"[ \t]|(?<=[ \t])\\\n")
-_COMMENT = re.compile(r"#(?![^\n]{0,400}[ \t]-)(?:[ \t][A-Za-z0-9_.,:/@%+ \t-]{0,400})?\Z")
-_REFLOG = re.compile(r"@\{[A-Za-z0-9_/-]{1,100}(?:\.[A-Za-z0-9_/-]{1,100}){0,10}\}")
+_ASSIGNMENT = expression(r"[A-Za-z_][A-Za-z0-9_]*=")
+_BLANK = expression(r"[ \t]|(?<=[ \t])\\\n")
+_COMMENT = expression(r"#(?![^\n]{0,400}[ \t]-)(?:[ \t][A-Za-z0-9_.,:/@%+ \t-]{0,400})?\Z")
+_REFLOG = expression(r"@\{[A-Za-z0-9_/-]{1,100}(?:\.[A-Za-z0-9_/-]{1,100}){0,10}\}")
 """`stash@{0}`: braces that no shell expands."""
 _FORBIDDEN = {
     "$": "an expansion ($)",

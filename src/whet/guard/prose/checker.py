@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from whet.guard.expression import expression
 from whet.guard.finding import Fact, Hit, Seen
 from whet.guard.manifests.checker import check_fence
 from whet.guard.prose.context import MENTIONING, speaks
@@ -56,17 +57,17 @@ _DATA = frozenset(
     )
 )
 _PLAIN = frozenset(("", "text", "txt", "plaintext", "plain", "markdown", "md", "code"))
-_LOOKS_LIKE = re.compile(
+_LOOKS_LIKE = expression(
     r"(?:^|\n)[ \t]*(?:[$#>] )?(?:sudo\s+)?(?:curl|wget|bash|sh|echo|base64|nc|rm|chmod|export|source|python3?|node|npm|npx|pip3?|brew|apt(?:-get)?|git|cat|env|printf|eval|powershell|iex|iwr|irm|certutil)\b"
 )
-_WINDOWS = re.compile(
+_WINDOWS = expression(
     r"\b(?:powershell|iex|iwr|irm|invoke-\w+|certutil|bitsadmin|mshta|start-process|new-object|\$env:|set-executionpolicy)\b",
     re.IGNORECASE,
 )
-_INLINE = re.compile(r"!?`([^`\n]{6,1500})`")
-_TIMED = re.compile(r"^\s*(?:@(?:reboot|hourly|daily)|(?:[\d*/,-]{1,20}\s+){5})")
+_INLINE = expression(r"!?`([^`\n]{6,1500})`")
+_TIMED = expression(r"^\s*(?:@(?:reboot|hourly|daily)|(?:[\d*/,-]{1,20}\s+){5})")
 """The time at the beginning of a line for cron."""
-_BARE = re.compile(
+_BARE = expression(
     r"(?:^|[\s:>(])((?:sudo\s+)?(?:curl|wget|bash\s+(?:-c|<\()|sh\s+-c|echo\s+[\"']?[A-Za-z0-9+/=]{16}|eval\s+[\"$]|nc\s+-|powershell\b|iex\b|iwr\b|irm\b|base64\s+-)[^\n]{4,1500})"
 )
 _HINTS = ("curl", "wget", "bash ", "sh -c", "echo ", "eval ", "nc -", "powershell", "iex", "iwr", "irm", "base64")
@@ -95,9 +96,9 @@ def _check_code(found: list[Block], text: str) -> Seen:
     return Seen(tuple(hits), tuple(facts))
 
 
-_ORDERED = re.compile(r"\b(?:run|execute|paste|copy|type|launch|invoke)\b", re.IGNORECASE)
-_NO_WORDS = re.compile(r"`[^`\n]{0,300}`?|https?://[^\s`]{1,300}")
-_DENIED = re.compile(
+_ORDERED = expression(r"\b(?:run|execute|paste|copy|type|launch|invoke)\b", re.IGNORECASE)
+_NO_WORDS = expression(r"`[^`\n]{0,300}`?|https?://[^\s`]{1,300}")
+_DENIED = expression(
     r"\b(?:never|not|n['’]t|avoid|without|instead|attackers?|malicious|would|could|might|if)\b", re.IGNORECASE
 )
 
@@ -144,22 +145,22 @@ def _other_readings(text: str, language: str) -> Iterator[Seen]:
         yield checker("javascript")(text)
 
 
-_PYTHON = re.compile(
+_PYTHON = expression(
     r"^[ \t]*(?:import[ \t]+\w|from[ \t]+[\w.]{1,60}[ \t]+import\b)|\b(?:__import__|exec|eval)[ \t]*\(", re.MULTILINE
 )
 """Without one of these a Python program reaches nothing."""
-_JAVASCRIPT = re.compile(
+_JAVASCRIPT = expression(
     r"\b(?:process\b|globalThis|Deno\.|Bun\.|(?:require|fetch|eval|atob|Function|XMLHttpRequest|WebSocket|sendBeacon)[ \t]*\(|import[ \t]*\("
     r"|import\b[^\n]{1,200}\bfrom[ \t]*[\"'])"
 )
 
 
-_PREFIX = re.compile(
+_PREFIX = expression(
     r"^[ \t]{0,40}(?:[+!]|-[ \t]|RUN[ \t]|CMD[ \t]|>>>|(?:-[ \t])?(?:run|script|command|cmd|exec|entrypoint)[ \t]?[:=][|>]?)(?=[ \t]{0,20}\w)",
     re.MULTILINE | re.IGNORECASE,
 )
 """What stands before a command in a patch, a notebook, a list, a Dockerfile or a workflow."""
-_COMMAND = re.compile(
+_COMMAND = expression(
     r"^[ \t]{0,40}(?:[+!$#>-][ \t]?|RUN[ \t]|(?:-[ \t])?(?:run|script|command|cmd|exec)[ \t]?[:=][ \t])?(?:sudo[ \t])?"
     r"(?:(?:curl|wget|bash|sh|zsh|echo|printf|base64|nc|ncat|netcat|rm|chmod|export|source|eval|env|cat|tar|zip|find|dd|scp|rsync|ssh|crontab|openssl|socat|dig|nslookup|nohup"
     r"|python3|node|npx|gh|git|mail|xxd|tee|exec|security|https?|aws|gcloud|rclone|docker|read|declare|useradd|systemctl|launchctl)[ \t]{1,8}[^=\s(]"
@@ -185,8 +186,8 @@ def _unquoted(text: str) -> str:
     return "\n".join(re.sub(r"^[ \t]*>[ \t]?", "", line) for line in lines)
 
 
-_INDENTED = re.compile(r"(?:^(?:[ ]{4}|\t)[^\n]{0,2000}\n?){1,400}", re.MULTILINE)
-_PREFORMATTED = re.compile(r"<pre[^>\n]{0,100}>(.{1,20000}?)</pre>", re.DOTALL | re.IGNORECASE)
+_INDENTED = expression(r"(?:^(?:[ ]{4}|\t)[^\n]{0,2000}\n?){1,400}", re.MULTILINE)
+_PREFORMATTED = expression(r"<pre[^>\n]{0,100}>(.{1,20000}?)</pre>", re.DOTALL | re.IGNORECASE)
 
 
 def _indented(text: str) -> Iterator[tuple[Seen, int, Block]]:

@@ -10,24 +10,26 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from whet.guard.expression import expression
+
 if TYPE_CHECKING:
     from whet.guard.prose.markdown import Block
 
-MENTIONING = re.compile(
+MENTIONING = expression(
     r"\b(?:attack|threat|red\s+flag|anti-?pattern|detect|indicator|malicious|injection|vulnerab|exploit|danger|unsafe|forbidden|prohibited|blocked|"
     r"never|must\s+not|don['’]?t|do\s+not|avoid|mistake|pitfall|wrong|bad\b|risk|abuse|suspicious|jailbreak|adversar|refus|what\s+not|warning\s+sign|"
     r"security\s+(?:consider|rule|check|note|model|boundar)|guardrail|safeguard|limitations?|payload|test\s+cases?|examples?\s+of|red\s+team|rationali[sz])"
 )
 """Headings under which dangers are spoken of."""
-_SPEAKING = re.compile(
+_SPEAKING = expression(
     r"(?:\b(?:never|avoid|detect\w*|flag(?:s|ged)?|look(?:ing)?\s+for|watch\s+for|scan(?:s|ning)?\s+for|check(?:s|ing)?\s+(?:for|whether|if)|attempt(?:s|ing)?|phrases?|patterns?|such\s+as|e\.g\.?|for\s+example|examples?|"
     r"attack\w*|malicious\w*|injection\w*|suspicious|adversar\w*|red\s+flags?|refuse|reject|block(?:s|ed)?|prevent\w*|treat\b|(?:text|content|documents?|pages?|files?|anything|instructions?|inputs?|messages?)\s+(?:\w+\s+){0,3}(?:that|which|saying|says?|contain\w*|tell\w*|ask\w*|claim\w*|telling|asking|like)|"
     r"if\s+(?:\w+\s+){0,6}(?:says?|contains?|asks?|tells?|claims?|instructs?|tries|attempts?|see|encounter|find)|do\s+not\s+(?:follow|obey|comply|trust|act|execute|run)|don['’]?t\s+(?:follow|obey|comply|trust|run)|must\s+not|should\s+not|shouldn['’]?t|cannot|bad|wrong|untrusted|victim|attacker|"
     r"quot\w+|the\s+phrase|known\s+as|called|vs\.?|versus|instead\s+of|rather\s+than)\b|❌|✗|🚫|⛔)",
     re.IGNORECASE,
 )
-_END = re.compile(r"(?<=[.!?:])\s+")
-_QUOTED = re.compile(r"(?:^|[\s(\[|,])[\"'“‘`«][^\"'“”‘’`«»\n]{0,80}$")
+_END = expression(r"(?<=[.!?:])\s+")
+_QUOTED = expression(r"(?:^|[\s(\[|,])[\"'“‘`«][^\"'“”‘’`«»\n]{0,80}$")
 
 
 def steps(block: Block, before: str) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from whet.guard.expression import expression
 from whet.guard.finding import Hit
 from whet.guard.hosts import URL, host_of
 from whet.guard.patterns import shorten
@@ -23,64 +24,64 @@ if TYPE_CHECKING:
     from whet.guard.prose.markdown import Block, Row
 
 _PROSE = frozenset(("", "text", "txt", "markdown", "md", "plaintext"))
-_SEND = re.compile(
+_SEND = expression(
     r"\b(?:send(?:s|ing)?|post(?:s|ing)?|upload(?:s|ed|ing)?|transmit(?:s|ting)?|forward(?:s|ing)?|submit(?:s|ting)?|exfiltrat\w*|e-?mail(?:s|ing)?|mail|bcc|cc|shar(?:e|ing)|sync\w*|mirror|relay|beacon|leak|push(?:es)?|deliver|ship|dispatch|report(?:s|ed)?\s+(?:it|them|the|this|all|any|back)|goes?\s+to|back(?:s|ed)?\s*up|curl)\b",
     re.IGNORECASE,
 )
-_SECRET = re.compile(
+_SECRET = expression(
     r"\b(?:ssh\s+(?:private\s+)?keys?|private\s+keys?|api[_ -]?keys?|(?:access|auth|oauth|session|bearer|refresh|github|aws)\s+tokens?|credentials?|passwords?|secrets?|seed\s+phrases?|mnemonics?|recovery\s+phrase|wallet(?:s|\s+files?|\s+keys?)?|"
     r"(?:browser|session)\s+cookies|cookies|keychain|environment\s+variables|env(?:ironment)?\s+vars?|\.env(?:\s+files?)?|process\.env|os\.environ|shell\s+history|bash\s+history|aws\s+keys?|login\s+data|saved\s+passwords)\b",
     re.IGNORECASE,
 )
-_TAKE = re.compile(
+_TAKE = expression(
     r"\b(?:read|collect|gather|extract|grab|find|search|locate|copy|scan|harvest|cat|get|retrieve|look\s+(?:for|in|through)|include|attach|dump|list|capture|record|encode|base64|check|open|contents?\s+of|append|add|output\s+of|any|all)\b",
     re.IGNORECASE,
 )
-_TAKEN = re.compile(
+_TAKEN = expression(
     r"\b(?:read|collect|gather|extract|grab|copy|harvest|cat|dump|capture|encode|base64|place|pass|contents?\s+of|hand)\b",
     re.IGNORECASE,
 )
-_COLLECTS = re.compile(
+_COLLECTS = expression(
     r"\b(?:read|collect|gather|look\s+(?:through|in|for)|search|copy|harvest|extract|dump|zip|archive|save|open)\w*\b",
     re.IGNORECASE,
 )
-_OWNER = re.compile(
+_OWNER = expression(
     r"\b(?:ssh-(?:keygen|add|copy-id)|public\s+key|\.pub\b|known_hosts|config\s+file|profile|kubectl|kubeconfig|aws\s+(?:cli|configure)|gcloud|credential\s+helper|checks?\s+(?:if|whether|that)|exists?|permissions?|chmod|not\s+read|mount|volume|"
     r"stored?\s+(?:in|at)|saved?\s+(?:in|to|at)|located|login|authenticat\w+|terraform|boto3|sdk|keychain\s+access|metadata)\b",
     re.IGNORECASE,
 )
-_CONVERSATION = re.compile(
+_CONVERSATION = expression(
     r"\b(?:(?:full|entire|complete|whole|current|this|recent|user['’]?s?)\s+(?:\w+\s+)?(?:conversation|chat|transcript|session|prompts?|message)s?(?:\s+history)?|conversation\s+(?:history|context|log)|chat\s+(?:history|log)s?|system\s+prompt|context\s+window|user['’]?s?\s+(?:messages?|prompts?|inputs?|files?|data|name|emails?|contacts)|"
     r"(?:source|project)\s+(?:code|files)|(?:working|project|home)\s+directory|(?:a|the)\s+cop(?:y|ies)\s+of)\b",
     re.IGNORECASE,
 )
-_DATA = re.compile(
+_DATA = expression(
     r"\b(?:files?|documents?|reports?|results?|outputs?|content|contents|data|drafts?|spreadsheets?|presentations?|workbooks?|exports?|repositor(?:y|ies)|codebase|invoices?|records?|emails?|messages?|attachments?|notes?|summary|summaries|logs?|slides|pdfs?|images?|contract|dataset|statistics|usage|details|information|archive|deck|cop(?:y|ies))\b",
     re.IGNORECASE,
 )
-_ADDRESS = re.compile(r"\b[\w.+-]{1,64}@(?:[\w-]{1,63}\.){1,4}[a-z]{2,16}\b", re.IGNORECASE)
-_NAMELESS = re.compile(
+_ADDRESS = expression(r"\b[\w.+-]{1,64}@(?:[\w-]{1,63}\.){1,4}[a-z]{2,16}\b", re.IGNORECASE)
+_NAMELESS = expression(
     r"\b(?:to|at|via)\s+(?:our|the|an?|this)\s+(?:\w+\s+){0,2}(?:remote|external|collection|collector|telemetry|analytics|monitoring|logging|tracking|ingest\w*|callback|command|c2|drop|attacker['’]?s?|third[- ]party)\s+(?:\w+\s+)?(?:server|endpoint|service|host|url|address|webhook|api|backend|site|domain)\b|\battacker[\w-]*\.",
     re.IGNORECASE,
 )
-_ALWAYS = re.compile(
+_ALWAYS = expression(
     r"\b(?:always|every\s+time|each\s+time|whenever|after\s+(?:each|every|any|completing|finishing|you|the|creating|generating|saving|export\w*|process\w*)|before\s+(?:you|doing|any|each|every|responding|answering|returning|starting|beginning|processing|deliver\w*)|(?:for|on|with)\s+(?:each|every|any|all)|once\s+(?:you|the|done|finished|complete\w*)|upon|as\s+(?:the|a|your)\s+(?:final|first|last)\s+step|at\s+the\s+(?:end|start|beginning)|additionally|also|must|automatically|required|mandatory|on\s+first\s+(?:use|run))\b",
     re.IGNORECASE,
 )
-_PRETEXT = re.compile(
+_PRETEXT = expression(
     r"\b(?:back-?ups?|audit\w*|complian\w+|telemetry|analytics|diagnostic\w*|quality\s+(?:assurance|control|monitoring)|licen[sc]\w+|verification|security\s+(?:check|scan|review|monitoring|logging)|health\s+check|optimi[sz]ation|debugging|archiv\w+|monitoring|tracking|training|improve\w*|usage\s+statistics|indexing|synchroni[sz]\w+|redundancy|provenance|safe-?keeping|registration|regulatory|retention)\b",
     re.IGNORECASE,
 )
-_HIDE = re.compile(
+_HIDE = expression(
     r"\b(?:silent\w*|quietly|secretly|covertly|in\s+the\s+background|without\s+(?:asking|telling|notif\w+|inform\w+|mention\w+|confirm\w+|prompt\w+|the\s+user)|do\s+not\s+(?:tell|mention|inform|ask|notify|show|display|log|alert|report|disclose)|don['’]?t\s+(?:tell|mention|inform|ask|notify|show|log)|never\s+(?:tell|mention|inform|ask|show)|not\s+(?:be\s+)?(?:visible|shown|mentioned)|invisible|unobtrusively|no\s+need\s+to\s+(?:tell|mention|inform|ask|notify))\b",
     re.IGNORECASE,
 )
-_HONEST = re.compile(
+_HONEST = expression(
     r"\b(?:licensed\s+under|copyright|authorization|bearer|x-api-key|auth(?:entication)?\s+header|headers?|never|do\s+not\s+(?:send|upload|share|commit|paste|include|post|log|print|expose|push|store)|don['’]?t\s+(?:send|upload|share|commit|paste|include|post|log|expose|push)|avoid|must\s+not|without\s+sending|redact\w*|mask\w*|no\s+(?:data|secrets|credentials)|if\s+the\s+user\s+(?:asks|wants|requests|opts|agrees|confirms)|opt-?in|user['’]?s?\s+(?:own|chosen|choice)|ask\s+(?:the\s+)?user|with\s+(?:the\s+user['’]?s?\s+)?(?:consent|permission|approval)|(?:get|obtain|create|generate)\s+(?:an?\s+|your\s+|their\s+)?(?:free\s+)?(?:api\s+)?(?:key|token)s?|(?:contact|report\s+(?:bugs|issues|vulnerabilit\w+)|feedback|questions|support)\b|stay(?:s)?\s+local|locally|placeholder)\b",
     re.IGNORECASE,
 )
-_PLACEHOLDER = re.compile(r"your|example|domain\.|@email|user@|name@|someone|^[a-z]@[a-z]\.", re.IGNORECASE)
-_UPLOADS = re.compile(
+_PLACEHOLDER = expression(r"your|example|domain\.|@email|user@|name@|someone|^[a-z]@[a-z]\.", re.IGNORECASE)
+_UPLOADS = expression(
     r"\bcurl\b[^\n]{0,200}(?:\s-[dFT]\b|--data|--form|--upload-file)|\brequests\.post|\bfetch\(", re.IGNORECASE
 )
 _SKIP = frozenset(("loopback", "private", "known"))

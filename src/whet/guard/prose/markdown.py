@@ -8,25 +8,27 @@ names its language ends one that was opened before it; and the code in a comment
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from whet.guard.expression import expression
+
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterator
 
 BlockKind = Literal["frontmatter", "heading", "paragraph", "item", "table", "quote", "fence", "comment"]
 
-_FENCE = re.compile(r"[ \t>]{0,12}(`{3,}|~{3,})[ \t]*([\w+#.-]{0,30})([^\n`]{0,200})$")
-_CLOSING = re.compile(r"[ \t>]{0,12}(`{3,}|~{3,})[ \t]*$")
+_FENCE = expression(r"[ \t>]{0,12}(`{3,}|~{3,})[ \t]*([\w+#.-]{0,30})([^\n`]{0,200})$")
+_CLOSING = expression(r"[ \t>]{0,12}(`{3,}|~{3,})[ \t]*$")
 _EXAMPLES = frozenset(("markdown", "md", "text", "txt"))
 """Languages of fences that hold text with fences of its own."""
 _TWICE = 8
 """Fences that nothing closes and that are read both ways."""
-_HEADING = re.compile(r"[ ]{0,3}(#{1,6})[ \t]+(.{0,300})$")
-_ITEM = re.compile(r"[ \t]{0,40}(?:[-*+•]|\d{1,3}[.)])[ \t]+")
+_HEADING = expression(r"[ ]{0,3}(#{1,6})[ \t]+(.{0,300})$")
+_ITEM = expression(r"[ \t]{0,40}(?:[-*+•]|\d{1,3}[.)])[ \t]+")
 _LONG, _SHARED = 2000, 500
 """Characters of a row, and how many of them two rows share that were one: more than any pattern reaches."""
-_BOLD_TITLE = re.compile(r"[ ]{0,3}\*\*([^*\n]{2,80})\*\*:?[ \t]*$")
+_BOLD_TITLE = expression(r"[ ]{0,3}\*\*([^*\n]{2,80})\*\*:?[ \t]*$")
 
 
 class Block(NamedTuple):

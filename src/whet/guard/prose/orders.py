@@ -10,6 +10,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from whet.guard.expression import expression
 from whet.guard.finding import Hit, Seen
 from whet.guard.literals import Literals
 from whet.guard.patterns import Rows, compiled, shorten
@@ -236,34 +237,34 @@ _ALONE = (
     *("markup", "refusal", "silent", "remote", "assemble", "bends", "access", "skips", "destroys", "harms", "script"),
     *("asks", "beacon", "discloses", "deceives", "survives", "persists", "protection"),
 )
-_DEED = re.compile(
+_DEED = expression(
     r"\b(?:send|upload|post\s+(?:it|them|the)|transmit|exfiltrat|forward|collect|harvest|curl|wget|base64|credential|secrets?\b|token|api[_ -]?key|private\s+key|wallet|back-?up|sync|"
     r"bcc|webhook|https?://|run\s+(?:the\s+)?(?:script|`|this|scripts/)|execute|install|download|affiliate|commission|transfer|approv|grant|this\s+(?:step|action|command|upload|script|request)|background)"
     r"|\.env\b|\.ssh\b",
     re.IGNORECASE,
 )
-_WRITES = re.compile(
+_WRITES = expression(
     r"\b(?:write|add|merge|put|set|append|insert|save|edit|change|empty|clear|leeren|setzen|schreib\w*|escrib\w*)\b",
     re.IGNORECASE,
 )
-_CAUTIOUS = re.compile(
+_CAUTIOUS = expression(
     r"\b(?:never|do\s+not|don['’]?t|avoid|danger\w*|risk\w*|warn(?:ing|s)?|only\s+in\s+(?:a\s+)?(?:container|sandbox|vm)|isolated|ask\s+the\s+user|audit\w*|flag)\b",
     re.IGNORECASE,
 )
-_EXPRESSION = re.compile(r"\\[sbwd][+*?{)|]|\\s\+|\(\?[:i!=]|\.\*\??[)\w]|\[\^")
+_EXPRESSION = expression(r"\\[sbwd][+*?{)|]|\\s\+|\(\?[:i!=]|\.\*\??[)\w]|\[\^")
 """What stands in regular expressions only."""
-_AGENT_FILE = re.compile(r"\b(?:claude|agents?|gemini|soul|memory|copilot-instructions)\.md\b", re.IGNORECASE)
-_DAILY = re.compile(r"(?:heartbeat|soul|identity)\.md", re.IGNORECASE)
+_AGENT_FILE = expression(r"\b(?:claude|agents?|gemini|soul|memory|copilot-instructions)\.md\b", re.IGNORECASE)
+_DAILY = expression(r"(?:heartbeat|soul|identity)\.md", re.IGNORECASE)
 """Files that an agent reads by itself, again and again."""
-_TELLING = re.compile(
+_TELLING = expression(
     r"name:.{0,40}(?:drain(?:er)?(?:-|_|\b)|steal(?:er)?(?:-|_|\b)|keylog\w*|grabber|ransomware|backdoor|botnet|cookie-thief|(?:-|_)rat(?:-|_|\b))",
     re.IGNORECASE,
 )
-_ORDER = re.compile(
+_ORDER = expression(
     r"\b(?:ignore|disregard|execute|run|send|upload|post|fetch|download|curl|do\s+not|don['’]?t|never|always|must|secret|silently|before\s+(?:doing|responding|answering)|override|append|include|read|obey|follow)\b",
     re.IGNORECASE,
 )
-_TO_MODEL = re.compile(
+_TO_MODEL = expression(
     r"\b(?:ai|llm|agents?|assistants?|claude|gpt|chatgpt|codex|gemini|model|system|you\s+(?:must|should|are|will)|the\s+user|your)\b[\s\S]{0,300}(?:https?://|curl|\.ssh|\.env|secret|token|credential|ignore|instructions|tell|inform|mention|execute|upload|send|silently)",
     re.IGNORECASE,
 )

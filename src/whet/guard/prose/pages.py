@@ -6,24 +6,25 @@ import html
 import re
 from typing import TYPE_CHECKING
 
+from whet.guard.expression import expression
 from whet.guard.finding import Hit, Seen
 from whet.guard.patterns import line_of
 
 if TYPE_CHECKING:
     from whet.guard.finding import Fact
 
-_OPEN = re.compile(r"<(script|style)\b[^>]{0,500}>", re.IGNORECASE)
-_CLOSE = {name: re.compile(rf"</{name}\b", re.IGNORECASE) for name in ("script", "style")}
-_HANDLER = re.compile(
+_OPEN = expression(r"<(script|style)\b[^>]{0,500}>", re.IGNORECASE)
+_CLOSE = {name: expression(rf"</{name}\b", re.IGNORECASE) for name in ("script", "style")}
+_HANDLER = expression(
     r"\son[a-z]{3,20}\s{0,4}=\s{0,4}(?:\"([^\"]{4,4000})\"|'([^']{4,4000})')"
     r"|\b(?:href|src|action|xlink:href)\s{0,4}=\s{0,4}(?:\"\s{0,4}javascript:([^\"]{4,4000})\""
     r"|'\s{0,4}javascript:([^']{4,4000})')",
     re.IGNORECASE,
 )
 """Code in an attribute."""
-_ACTIVE = re.compile(r"fetch|eval|atob|cookie|Storage|XMLHttpRequest|sendBeacon|import|Function|new Image|\.src")
-_TAG = re.compile(r"<(?!!--)[^<>]{0,2000}>")
-_SPOKEN = re.compile(
+_ACTIVE = expression(r"fetch|eval|atob|cookie|Storage|XMLHttpRequest|sendBeacon|import|Function|new Image|\.src")
+_TAG = expression(r"<(?!!--)[^<>]{0,2000}>")
+_SPOKEN = expression(
     r"\b(?:alt|title|aria-label|content|data-[\w-]{1,30}|placeholder|desc)\s*=\s*(?:\"([^\"]{20,2000})\""
     r"|'([^']{20,2000})')",
     re.IGNORECASE,

@@ -17,19 +17,20 @@ from functools import cache, lru_cache
 from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+from whet.guard.expression import expression
 from whet.guard.hosts import URL, host_of
 from whet.guard.tables import word_list
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-_WORD = re.compile(r"[^\W\d_]{2,30}(?:n't)?")
-_EAST = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
-_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
-_MARK = re.compile(
+_WORD = expression(r"[^\W\d_]{2,30}(?:n't)?")
+_EAST = expression(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_CAMEL = expression(r"(?<=[a-z])(?=[A-Z])")
+_MARK = expression(
     r"(?=[-|>$</~.&])(?:(?<![\w-])--?[a-z][\w-]{0,20}|\|\s{0,8}[a-z]\w{0,20}|>>|\$\(|<\(|/dev/\w{1,20}|~(?=/)|/?\.[a-z]\w{1,14}|&&|\$[a-z{])"
 )
-_CALL = re.compile(r"\b[a-z_]\w{1,20}\(")
+_CALL = expression(r"\b[a-z_]\w{1,20}\(")
 """What commands and programs are made of: options, pipes, endings, calls."""
 _RESERVED = (".example", ".test", ".invalid")
 """Endings of hosts in examples of attacks, which say that it is an example."""
@@ -200,7 +201,7 @@ def concepts() -> tuple[dict[str, tuple[str, ...]], re.Pattern[str]]:
                 table[key] = (*table.get(key, ()), concept)
             if _EAST.match(word):
                 east.append(word)
-    return table, re.compile("|".join(sorted(set(east), key=lambda word: (-len(word), word))))
+    return table, expression("|".join(sorted(set(east), key=lambda word: (-len(word), word))))
 
 
 def _path(name: str) -> str:

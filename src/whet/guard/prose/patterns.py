@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from whet.guard.expression import expression
 from whet.guard.patterns import Pattern
 from whet.guard.tables import load_toml
 
@@ -13,14 +14,14 @@ ORDERS = {
     if isinstance(group, list)
 }
 """The patterns of each group, matched on one block in one line (`whet.guard.prose.markdown.rows`)."""
-NEAR = {name: re.compile(regex, re.IGNORECASE | re.MULTILINE) for name, regex in load_toml("orders")["near"].items()}
+NEAR = {name: expression(regex, re.IGNORECASE | re.MULTILINE) for name, regex in load_toml("orders")["near"].items()}
 """What turns a match into something else."""
-INSTALLER = {name: re.compile(regex, re.IGNORECASE) for name, regex in load_toml("orders")["installer"].items()}
+INSTALLER = {name: expression(regex, re.IGNORECASE) for name, regex in load_toml("orders")["installer"].items()}
 """The signs of fake installers."""
 SCRIPTS = {
-    "cyrillic": re.compile("[\u0400-\u04ff]"),
-    "han": re.compile("[\u4e00-\u9fff]"),
-    "kana": re.compile("[\u3040-\u30ff]"),
-    "hangul": re.compile("[\uac00-\ud7af]"),
+    "cyrillic": expression("[\u0400-\u04ff]"),
+    "han": expression("[\u4e00-\u9fff]"),
+    "kana": expression("[\u3040-\u30ff]"),
+    "hangul": expression("[\uac00-\ud7af]"),
 }
 """A letter of each script that has a group of its own."""

@@ -11,6 +11,7 @@ import re
 import warnings
 from typing import TYPE_CHECKING
 
+from whet.guard.expression import expression
 from whet.guard.finding import Fact, Hit, Seen
 from whet.guard.patterns import Pattern
 from whet.guard.patterns import hits as pattern_hits
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 LARGEST = 1 << 20
 """Characters that are parsed at once."""
-_WORD = re.compile(r"[A-Za-z_]\w*")
+_WORD = expression(r"[A-Za-z_]\w*")
 _TRIGGERS = api("python", "triggers")
 
 
@@ -166,7 +167,7 @@ def _alone(reader: Reader, function: Function, owner: Value) -> None:
     invoke(reader, function, [], {}, owner)
 
 
-_PIPED = re.compile(r"\b(?:curl|wget)\b[^\n]{0,200}\|\s{0,4}(?:sudo\s{1,4})?(?:ba|z)?sh\b")
+_PIPED = expression(r"\b(?:curl|wget)\b[^\n]{0,200}\|\s{0,4}(?:sudo\s{1,4})?(?:ba|z)?sh\b")
 _HOOKS = ("install", "develop", "egg_info", "build_py", "build", "sdist", "bdist_wheel")
 
 
@@ -191,13 +192,13 @@ def _installs(reader: Reader) -> None:
 # --- python text before it is parsed: magics and prompts taken out, and patterns for what never parses ----------------
 
 _DEEP = ("(" * 60, "[" * 60, "{" * 60, "~" * 500, "not " * 200, "lambda:" * 100, "-" * 5000)
-_MAGIC = re.compile(r"^(\s*)(?:%{1,2}\w|!|\?\w).*$", re.MULTILINE)
-_SHELL = re.compile(r"^\s{0,40}(?:!|%%(?:bash|sh|script)\b|%(?:sx|system)\s)", re.MULTILINE)
-_PROMPT = re.compile(r"^[ \t]*(?:>>> ?|\.\.\. ?|In \[\d{0,4}\]: ?)")
-_TEMPLATE = re.compile(r"\{\{[^{}\n]{0,200}\}\}|\{%[^{}\n]{0,200}%\}")
-_PRINT = re.compile(r"^(\s*)print (?![=(])(.*)$", re.MULTILINE)
-_EXCEPT = re.compile(r"^(\s*except\s{1,4}[\w.() ]{1,80}?),\s{0,4}(\w{1,40})\s{0,4}:", re.MULTILINE)
-_LOOKS = re.compile(
+_MAGIC = expression(r"^(\s*)(?:%{1,2}\w|!|\?\w).*$", re.MULTILINE)
+_SHELL = expression(r"^\s{0,40}(?:!|%%(?:bash|sh|script)\b|%(?:sx|system)\s)", re.MULTILINE)
+_PROMPT = expression(r"^[ \t]*(?:>>> ?|\.\.\. ?|In \[\d{0,4}\]: ?)")
+_TEMPLATE = expression(r"\{\{[^{}\n]{0,200}\}\}|\{%[^{}\n]{0,200}%\}")
+_PRINT = expression(r"^(\s*)print (?![=(])(.*)$", re.MULTILINE)
+_EXCEPT = expression(r"^(\s*except\s{1,4}[\w.() ]{1,80}?),\s{0,4}(\w{1,40})\s{0,4}:", re.MULTILINE)
+_LOOKS = expression(
     r"^(?:import [\w.]+(?: as \w+)?\s*$|from [\w.]+ import [\w(*]|def \w+\(.*:\s*$|class \w{1,80}.*:\s*$|#!.*\bpython)",
     re.MULTILINE,
 )

@@ -7,6 +7,7 @@ import re
 import shlex
 from typing import TYPE_CHECKING
 
+from whet.guard.expression import expression
 from whet.guard.places import places
 from whet.guard.python.files import key_of
 from whet.guard.python.tables import CODE, LOADERS, RUNNERS, SHELLS, SPAWNS
@@ -19,13 +20,13 @@ if TYPE_CHECKING:
     from whet.guard.python.calls import Call
     from whet.guard.python.reader import Reader
 
-_LISTED = re.compile(r"os\.(?:exec|spawn)l")
-_POWER = re.compile(
+_LISTED = expression(r"os\.(?:exec|spawn)l")
+_POWER = expression(
     r"\b(?:subprocess|socket|urllib|requests|httpx|os\.(?:system|popen|environ|exec)|ctypes|__import__|exec|eval|shutil)\b"
 )
-_SHELL_NAMES = re.compile(r"(?:^|[\\/])(?:ba|z|da|k)?sh$|(?:^|[\\/])(?:cmd|powershell|pwsh)(?:\.exe)?$", re.IGNORECASE)
-_ESCAPE = re.compile(r"\b(?:chroot|nsenter)\b")
-_FLAGS = re.compile(r"^-[a-z]{0,4}c$|^/c$|^-(?:command|encodedcommand|enc)$", re.IGNORECASE)
+_SHELL_NAMES = expression(r"(?:^|[\\/])(?:ba|z|da|k)?sh$|(?:^|[\\/])(?:cmd|powershell|pwsh)(?:\.exe)?$", re.IGNORECASE)
+_ESCAPE = expression(r"\b(?:chroot|nsenter)\b")
+_FLAGS = expression(r"^-[a-z]{0,4}c$|^/c$|^-(?:command|encodedcommand|enc)$", re.IGNORECASE)
 
 
 def execute(reader: Reader, this: Call) -> Value | None:

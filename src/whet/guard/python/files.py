@@ -6,6 +6,7 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
+from whet.guard.expression import expression
 from whet.guard.places import places
 from whet.guard.python.loops import named_places
 from whet.guard.python.values import words
@@ -25,11 +26,11 @@ _OPEN = words("open io.open codecs.open gzip.open bz2.open lzma.open aiofiles.op
 _LIST = api("python", "list")
 _COPY = words("shutil.copy shutil.copy2 shutil.copyfile shutil.copytree shutil.move os.rename os.replace")
 _HANDLES = words("sqlite3.connect zipfile.ZipFile tarfile.open")
-_PERSONAL = re.compile(
+_PERSONAL = expression(
     r"^(?:~|/root|/home/[^/]+|/users/[^/]+)[\\/](?:documents|desktop|pictures|photos|downloads|videos|movies|music|onedrive)\b",
     re.IGNORECASE,
 )
-_STORE = re.compile(
+_STORE = expression(
     r"(?:\.mozilla(?:[\\/]firefox)?|firefox[\\/]profiles|\.config[\\/](?:google-chrome|chromium|bravesoftware|gcloud|gh|op)"
     r"|application support[\\/](?:google[\\/]chrome|firefox|bravesoftware)"
     r"|(?:google[\\/]chrome|microsoft[\\/]edge)[\\/]user data"

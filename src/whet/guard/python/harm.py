@@ -6,6 +6,7 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
+from whet.guard.expression import expression
 from whet.guard.places import places
 from whet.guard.python.values import words
 from whet.guard.tables import api
@@ -18,10 +19,10 @@ if TYPE_CHECKING:
     from whet.guard.python.reader import Reader
 
 _REMOVE = api("python", "remove")
-_MEMORY = re.compile(
+_MEMORY = expression(
     r"\.(?:VirtualAlloc(?:Ex)?|RtlMoveMemory|CreateRemoteThread|WriteProcessMemory|CreateThread|mprotect|VirtualProtect)$"
 )
-_STRAY = re.compile(
+_STRAY = expression(
     r"[\\/](?:public|temp|tmp|programdata|downloads)[\\/]|%(?:temp|public)%|powershell|mshta|wscript", re.IGNORECASE
 )
 _ENCRYPT = words(

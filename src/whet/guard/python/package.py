@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from whet.guard.expression import expression
 from whet.guard.python.checker import LARGEST, check, finished, parse, read_text
 from whet.guard.python.reader import Reader
 from whet.guard.python.values import Klass
@@ -28,10 +29,10 @@ if TYPE_CHECKING:
 MOST = 40
 """Python files of a package that are read together."""
 _LARGEST_DATA = 64 * 1024
-_IMPORT = re.compile(
+_IMPORT = expression(
     r"^[ \t]*(?:from[ \t]{1,40}\.{0,3}([\w.]*)[ \t]{1,40}import\b|import[ \t]{1,40}([\w.]+))", re.MULTILINE
 )
-_LISTING = re.compile(r"\b(?:iterdir|glob|listdir|scandir|rglob|walk)\b")
+_LISTING = expression(r"\b(?:iterdir|glob|listdir|scandir|rglob|walk)\b")
 
 
 class Package:

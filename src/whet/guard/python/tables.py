@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from whet.guard.expression import expression
 from whet.guard.python.values import words
 from whet.guard.tables import api, load_sets
 
@@ -26,13 +27,13 @@ COPIERS = api("python", "copiers")
 NUMBERS = api("python", "numbers")
 BUILTINS = api("python", "builtins")
 MODULES = api("python", "modules")
-DANGEROUS = re.compile(
+DANGEROUS = expression(
     r"(?:exec|eval|compile|__import__|open)|(?:os|posix|nt)\.(?:system|popen\w*|exec\w+|spawn\w+|posix_spawnp?|environ|remove|unlink"
     r"|dup2)|subprocess(?:\.\w+)?|pty\.spawn|(?:socket|ctypes|marshal|pickle|requests|httpx|urllib|smtplib|ftplib|shutil|winreg"
     r"|_winreg|builtins|importlib|runpy|commands)(?:\.[\w.]+)?|os|posix|nt"
 )
 """Names that honest code has no reason to put together from pieces."""
-SECRET_FILTER = re.compile(r"KEY|TOKEN|SECRET|PASS|CRED|AUTH", re.IGNORECASE)
+SECRET_FILTER = expression(r"KEY|TOKEN|SECRET|PASS|CRED|AUTH", re.IGNORECASE)
 SOURCES: dict[str, tuple[str, bool]] = {
     name: (row["what"], row["grave"]) for name, row in load_sets("python_api")["sources"].items()
 }

@@ -14,6 +14,7 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING
 
+from whet.guard.expression import expression
 from whet.guard.finding import Hit
 from whet.guard.patterns import line_of
 from whet.guard.reading.confusables import COMMON, LETTERS, ORDERS
@@ -35,35 +36,35 @@ _STYLED = (
     "\uff01-\uff5e\U0001d400-\U0001d7ff\u24b6-\u24e9\U0001f130-\U0001f149\u1d43-\u1d5b"
     "\u210a-\u2113\u2115\u2119-\u211d\u2124\u2128\u212a-\u2131"
 )
-_ODD = re.compile(rf"[\x80-\x9f\u2028\u2029{_TAGS}{_SELECTORS}{_BIDI}{_HIDDEN}{_STYLED}]")
-_CARRIER = re.compile(rf"[{_TAGS}{_SELECTORS}{_HIDDEN}]")
-_LOOKALIKE = re.compile(rf"[{_ALIKE}]")
+_ODD = expression(rf"[\x80-\x9f\u2028\u2029{_TAGS}{_SELECTORS}{_BIDI}{_HIDDEN}{_STYLED}]")
+_CARRIER = expression(rf"[{_TAGS}{_SELECTORS}{_HIDDEN}]")
+_LOOKALIKE = expression(rf"[{_ALIKE}]")
 _ASCII = bytes(range(128))
 _NOT_CONTROL = bytes({9, 10, *range(32, 127), *range(128, 256)})
-_TAG_RUN = re.compile(rf"(\U0001f3f4)?([{_TAGS}]+)")
-_FLAG = re.compile(r"[a-z]{2}[a-z0-9]{1,4}\x7f")
-_SELECTOR_RUN = re.compile(rf"[{_SELECTORS}]+")
-_BIDI_RUN = re.compile(rf"[{_BIDI}]")
-_HIDDEN_RUN = re.compile(rf"[{_HIDDEN}]+")
-_STYLED_RUN = re.compile(rf"[{_STYLED}]+")
-_MIXED = re.compile(rf"[A-Za-z][{_ALIKE}]|[{_ALIKE}][A-Za-z]")
-_WHOLE = re.compile(rf"(?<![^\W\d_])[{_ALIKE}]{{4,20}}(?![^\W\d_])")
-_FOREIGN = re.compile(rf"(?![{_ALIKE}])[\u0370-\u052f\u0530-\u058f]")
-_RETURN = re.compile(r"[A-Za-z]{1,20}(?:\r[A-Za-z]{1,20}){1,6}")
-_ESCAPE = re.compile(r"\x1b(?:\[[0-?]{0,30}[ -/]{0,4}[@-~]|\][^\x07\x1b\n]{0,500}(?:\x07|\x1b\\)?|[@-_])?")
-_CONCEALING = re.compile(r"\x1b(?:\[(?:(?:[0-9]{1,2};){0,4}8m|[0-9;]{0,6}[AFK])|\](?:52|8);)")
-_RTL = re.compile(r"[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
-_LATIN = re.compile(r"[A-Za-z]")
+_TAG_RUN = expression(rf"(\U0001f3f4)?([{_TAGS}]+)")
+_FLAG = expression(r"[a-z]{2}[a-z0-9]{1,4}\x7f")
+_SELECTOR_RUN = expression(rf"[{_SELECTORS}]+")
+_BIDI_RUN = expression(rf"[{_BIDI}]")
+_HIDDEN_RUN = expression(rf"[{_HIDDEN}]+")
+_STYLED_RUN = expression(rf"[{_STYLED}]+")
+_MIXED = expression(rf"[A-Za-z][{_ALIKE}]|[{_ALIKE}][A-Za-z]")
+_WHOLE = expression(rf"(?<![^\W\d_])[{_ALIKE}]{{4,20}}(?![^\W\d_])")
+_FOREIGN = expression(rf"(?![{_ALIKE}])[\u0370-\u052f\u0530-\u058f]")
+_RETURN = expression(r"[A-Za-z]{1,20}(?:\r[A-Za-z]{1,20}){1,6}")
+_ESCAPE = expression(r"\x1b(?:\[[0-?]{0,30}[ -/]{0,4}[@-~]|\][^\x07\x1b\n]{0,500}(?:\x07|\x1b\\)?|[@-_])?")
+_CONCEALING = expression(r"\x1b(?:\[(?:(?:[0-9]{1,2};){0,4}8m|[0-9;]{0,6}[AFK])|\](?:52|8);)")
+_RTL = expression(r"[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
+_LATIN = expression(r"[A-Za-z]")
 _FILLERS = frozenset("\u115f\u1160\u3164\uffa0")
 _JOINERS = frozenset("\u200c\u200d")
 _QUIET = frozenset("\u00ad\u200e\u200f\u061c\ufeff")
 _MOST = 5
 _LOOKS = 20_000
-_BLANKS = re.compile(r"\s*")
+_BLANKS = expression(r"\s*")
 _FOLD = str.maketrans(LETTERS)
 _PAD = 200
 _PAD_LINES = 100
-_MATTERS = re.compile(
+_MATTERS = expression(
     r"https?://|\b(?:curl|wget|bash|sh|eval|exec|sudo|chmod|import|require|subprocess|system|base64|powershell|iex|nc|ssh)\b"
     r"|\b(?:ignore|disregard|override|instructions?|you must|assistant|agent|do not|don't|never tell|secretly)\b"
     r"|\b(?:send|upload|execute|rm\s-)\b",

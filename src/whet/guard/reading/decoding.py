@@ -12,6 +12,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from whet.guard.expression import expression
 from whet.guard.literals import all_beginnings, vocabulary
 from whet.guard.reading import encodings, kinds
 from whet.guard.tables import word_list
@@ -87,7 +88,7 @@ def readable(data: bytes) -> str:
     return text if len(text) >= SHORTEST and odd * 50 <= len(text) else ""
 
 
-_UNPRINTABLE = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f-\x9f\ufffd\ue000-\uf8ff]")
+_UNPRINTABLE = expression("[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f-\x9f\ufffd\ue000-\uf8ff]")
 _KEPT_BINARIES = kinds.PROGRAMS | kinds.ARCHIVES | kinds.SEALED | {"pickle", "pdf"}
 
 
@@ -162,7 +163,7 @@ def _pieces_of(text: str) -> Iterator[_Piece]:
 _CLASS = bytes(
     ord("a") if chr(code).isascii() and (chr(code).isalnum() or chr(code) in "+/-_") else 32 for code in range(256)
 )
-_NEXT = re.compile(
+_NEXT = expression(
     r"""["'`]?[ \t]{0,20}(?:[+,.]|\\)?[ \t]{0,20}(\n?)[ \t]{0,40}[#>*+]{0,2}[ \t]{0,4}["'`]?"""
     r"""([A-Za-z0-9+/_-]{2,})(?=={0,2}(?:["'`\\\n]|$))"""
 )
@@ -227,8 +228,8 @@ def _continued(text: str, start: int, end: int) -> tuple[list[tuple[int, str]], 
     return pieces, end
 
 
-_HEX = re.compile(r"(?:0x)?[0-9a-f]+|(?:0x)?[0-9A-F]+")
-_BASE32 = re.compile(r"[A-Z2-7]+")
+_HEX = expression(r"(?:0x)?[0-9a-f]+|(?:0x)?[0-9A-F]+")
+_BASE32 = expression(r"[A-Z2-7]+")
 
 
 def _run(run: str, *, deflated: bool = False) -> tuple[str, bytes] | None:
@@ -291,8 +292,8 @@ def _unbase32(run: str) -> bytes:
         return b""
 
 
-_STRINGS = re.compile(r"\"([^\"\\\n]{2,20000})\"|'([^'\\\n]{2,20000})'|`([^`\\\n]{2,20000})`")
-_SHORT_STRINGS = re.compile(r"(?:[\"'][A-Za-z0-9+/=_-]{1,40}[\"']\s{0,20}(?:[+,.&]\s{0,20})?){3,}")
+_STRINGS = expression(r"\"([^\"\\\n]{2,20000})\"|'([^'\\\n]{2,20000})'|`([^`\\\n]{2,20000})`")
+_SHORT_STRINGS = expression(r"(?:[\"'][A-Za-z0-9+/=_-]{1,40}[\"']\s{0,20}(?:[+,.&]\s{0,20})?){3,}")
 _QUOTES = bytes(ord('"') if code == ord("'") else code for code in range(256))
 _STRING_LETTERS = bytes(code for code in range(256) if _CLASS[code] == ord("a") and code != ord("+")) + b"= \t\r\n"
 _JOINS = (b'""+""+""', b'"","",""', b'""""""', b'"".""."".', b'""&""&""')
@@ -312,8 +313,8 @@ def _joined(given: _Given) -> Iterator[_Piece]:
 
 
 _ESCAPED = r"\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|u\{[0-9a-fA-F]{1,6}\}|U[0-9a-fA-F]{8}|[01][0-7]{2})"
-_ESCAPES = re.compile(rf"(?:{_ESCAPED}[^\\\"'`\n]{{0,12}}){{4,}}")
-_ONE_ESCAPE = re.compile(_ESCAPED)
+_ESCAPES = expression(rf"(?:{_ESCAPED}[^\\\"'`\n]{{0,12}}){{4,}}")
+_ONE_ESCAPE = expression(_ESCAPED)
 
 
 def _escapes(given: _Given) -> Iterator[_Piece]:
@@ -349,14 +350,14 @@ def _spread(name: str, text: str, pattern: re.Pattern[str], undo: Callable[[str]
 
 
 _NUMBER = r"(?:0x[0-9a-fA-F]{1,4}|\d{1,6})"
-_NUMBERS = re.compile(rf"{_NUMBER}(?:\s{{0,12}}[,;]\s{{0,12}}{_NUMBER}){{7,}}")
-_CALLS = re.compile(
+_NUMBERS = expression(rf"{_NUMBER}(?:\s{{0,12}}[,;]\s{{0,12}}{_NUMBER}){{7,}}")
+_CALLS = expression(
     rf"(?:\b(?:chr|chrw?|(?:String\.)?fromCharCode|\[char\])\s?\(?\s?{_NUMBER}\)?[\s+,.&|$]{{0,12}}){{4,}}",
     re.IGNORECASE,
 )
 _MOST_CODES = 200_000
 _DIGITS = bytes(ord("9") if 48 <= code < 58 else code for code in range(256))
-_XOR = re.compile(rf"\^=?\s{{0,3}}({_NUMBER}|\w)")
+_XOR = expression(rf"\^=?\s{{0,3}}({_NUMBER}|\w)")
 
 
 def _numbers(given: _Given) -> Iterator[_Piece]:
@@ -405,9 +406,9 @@ def _unxored(codes: list[int], near: str) -> str:
     return ""
 
 
-_PERCENTS = re.compile(r"(?:%[0-9a-fA-F]{2}[\w.\-/:=&?+]{0,12}){6,}")
-_DATA_TEXT = re.compile(r"data:(?:text|image/svg|application)[\w/+.;=-]{0,60},([^\s\"'<>`)]{12,20000})", re.IGNORECASE)
-_NEEDLESS = re.compile(r"%(?:4[1-9a-f]|5[0-9a]|6[1-9a-f]|7[0-9a]|3[0-9])", re.IGNORECASE)
+_PERCENTS = expression(r"(?:%[0-9a-fA-F]{2}[\w.\-/:=&?+]{0,12}){6,}")
+_DATA_TEXT = expression(r"data:(?:text|image/svg|application)[\w/+.;=-]{0,60},([^\s\"'<>`)]{12,20000})", re.IGNORECASE)
+_NEEDLESS = expression(r"%(?:4[1-9a-f]|5[0-9a]|6[1-9a-f]|7[0-9a]|3[0-9])", re.IGNORECASE)
 
 
 def _percent(given: _Given) -> Iterator[_Piece]:
@@ -425,7 +426,7 @@ def _percent(given: _Given) -> Iterator[_Piece]:
         )
 
 
-_ENTITIES = re.compile(r"(?:&#x?[0-9a-fA-F]{1,7};[^&\n<>]{0,4}){8,}")
+_ENTITIES = expression(r"(?:&#x?[0-9a-fA-F]{1,7};[^&\n<>]{0,4}){8,}")
 
 
 def _entities(given: _Given) -> Iterator[_Piece]:
@@ -436,7 +437,7 @@ def _entities(given: _Given) -> Iterator[_Piece]:
         yield from _spread("HTML entities", text, _ENTITIES, unescape)
 
 
-_EIGHTY_FIVE = re.compile(r"<~([!-u\sz]{15,100000})~>")
+_EIGHTY_FIVE = expression(r"<~([!-u\sz]{15,100000})~>")
 
 
 def _base85(given: _Given) -> Iterator[_Piece]:
@@ -510,9 +511,9 @@ def _telling() -> frozenset[str]:
     return frozenset(word for word in words if len(word) > 2)
 
 
-_REVERSED = re.compile(r"\b(?:revers(?:e|ed|ing)|backwards?|right[ -]to[ -]left)\b", re.IGNORECASE)
-_ALONE = re.compile(r"^[ \t>]{0,20}(?:[-*][ \t])?([^\s\"'`][^\"'`\n]{11,2000})$", re.MULTILINE)
-_COMMAND_SIGNS = re.compile(r"[|/$&;]")
+_REVERSED = expression(r"\b(?:revers(?:e|ed|ing)|backwards?|right[ -]to[ -]left)\b", re.IGNORECASE)
+_ALONE = expression(r"^[ \t>]{0,20}(?:[-*][ \t])?([^\s\"'`][^\"'`\n]{11,2000})$", re.MULTILINE)
+_COMMAND_SIGNS = expression(r"[|/$&;]")
 
 
 def _alone(text: str) -> Iterator[tuple[int, str]]:
@@ -524,8 +525,8 @@ def _alone(text: str) -> Iterator[tuple[int, str]]:
             yield match.start(1), match[1]
 
 
-_BITS = re.compile(r"(?:\b[01]{8}\b[ ,\n]{0,2}){12,20000}")
-_SPACED = re.compile(r"(?:\b[0-9a-fA-F]{2}[ :\n]){11,}[0-9a-fA-F]{2}\b")
+_BITS = expression(r"(?:\b[01]{8}\b[ ,\n]{0,2}){12,20000}")
+_SPACED = expression(r"(?:\b[0-9a-fA-F]{2}[ :\n]){11,}[0-9a-fA-F]{2}\b")
 
 
 def _spaced_hex(given: _Given) -> Iterator[_Piece]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from whet.guard.expression import expression
 from whet.guard.reading.confusables import ORDERS
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ _MARKS = (
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\f\x1b\b")) + b"\x7f"
 _HIGH = bytes(range(128, 256))
 _SPLIT = re.compile(rb"[A-Za-z]{1,20}(?:[\x80-\xff]{1,3}[A-Za-z]{1,20}){1,6}")
-_COOKIE = re.compile(r"[ \t\f]*#[^\n]{0,200}?coding[:=][ \t]*([-\w.]{1,40})")
+_COOKIE = expression(r"[ \t\f]*#[^\n]{0,200}?coding[:=][ \t]*([-\w.]{1,40})")
 _COOKED = {"utf7": "utf-7", "unicodeescape": "unicode_escape", "rawunicodeescape": "raw_unicode_escape"}
 _STRING = re.compile(rb"[\t\x20-\x7e]{6,2000}")
 _SAMPLE = 1 << 16

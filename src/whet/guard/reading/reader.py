@@ -12,6 +12,7 @@ import re
 from typing import TYPE_CHECKING
 
 from whet.guard.documents import Document, Reading
+from whet.guard.expression import expression
 from whet.guard.finding import Hit
 from whet.guard.patterns import line_of, shorten
 from whet.guard.reading import canonical, containers, decoding, encodings, kinds
@@ -32,22 +33,22 @@ NESTED = 3
 """Archives in archives."""
 MOST_DOCUMENTS = 8_000
 
-_WORTH_A_LOOK = re.compile(
+_WORTH_A_LOOK = expression(
     r"https?://|\b(?:curl|wget|bash -|powershell|cmd\.exe|chmod|crontab|authorized_keys|base64 -)"
     r"|/bin/(?:ba)?sh|\.ssh\b|ignore (?:all )?previous",
     re.IGNORECASE,
 )
-_SVG_SCRIPT = re.compile(
+_SVG_SCRIPT = expression(
     r"<script\b|\son(?:load|click|error|mouse\w{1,10}|begin|focus\w{0,3})\s{0,4}=|(?:href|src)\s{0,4}=\s{0,4}[\"']?\s{0,4}javascript:",
     re.IGNORECASE,
 )
-_GIF_SCRIPT = re.compile(r"GIF8[79]a[ \t\r\n]{0,20}(?:=|/\*)")
+_GIF_SCRIPT = expression(r"GIF8[79]a[ \t\r\n]{0,20}(?:=|/\*)")
 """The first word of a picture as a name that a script assigns to, or before a comment that hides the picture in it."""
-_OFFICE = re.compile(r"(?:word|ppt|xl)/[\w/.-]{1,80}\.xml", re.IGNORECASE)
+_OFFICE = expression(r"(?:word|ppt|xl)/[\w/.-]{1,80}\.xml", re.IGNORECASE)
 _SCRIPT_NAMES = frozenset(
     ("py", "sh", "bash", "js", "ts", "mjs", "cjs", "ps1", "bat", "cmd", "rb", "pl", "php", "md", "txt", "yaml", "html")
 )
-_BAIT_NAMES = re.compile(
+_BAIT_NAMES = expression(
     r"(?:^|/)(?:\.(?:skill|skillscan|skill-scanner|semgrep|scanner|scan|snyk|gitleaks|trivy|bandit|guard|whet)[-_]?ignore"
     r"|\.snyk|\.bandit|[\w.-]{0,30}(?:skillspector|skill-scanner|skillscan)[\w.-]{0,30}(?:baseline|ignore|allow)[\w.-]{0,20})$",
     re.IGNORECASE,
@@ -56,7 +57,7 @@ _READERS = (
     r"(?:(?:security|malware|vulnerability|skill|code|static|ai|llm|automated|safety)[ -]){1,3}"
     r"(?:scann?ers?|review(?:er)?s?|auditors?|moderat(?:ors?|ion)|analy[sz](?:ers?|is))"
 )
-_BAIT = re.compile(
+_BAIT = expression(
     r"\b(?:(?:note|message|attention|notice|instructions?)[ ,:]{1,3}(?:to |for )?(?:the |any |all )?|dear )"
     rf"{_READERS}\b[^\n]{{0,120}}?"
     r"\b(?:safe|skip|ignore|benign|harmless|approved?|do not (?:flag|report|scan)|false positives?|whitelisted)\b"

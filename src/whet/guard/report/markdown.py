@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from whet.guard.expression import expression
 from whet.guard.finding import LABELS
 from whet.guard.policy import told
 from whet.guard.report.results import location
@@ -19,9 +20,9 @@ if TYPE_CHECKING:
 MOST = 50
 """Findings that are shown of one package."""
 _LONGEST = 160
-_MARKS = re.compile(r"[\\`*_\[\]|~]")
+_MARKS = expression(r"[\\`*_\[\]|~]")
 _ENTITIES = (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("@", "&#64;"), ("://", ":&#47;/"), ("www.", "www&#46;"))
-_CONTROL = re.compile(
+_CONTROL = expression(
     "[\x00-\x1f\x7f-\x9f\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff\U000e0000-\U000e007f]"
 )
 

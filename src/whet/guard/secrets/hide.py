@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache, partial
 
+from whet.guard.expression import expression
 from whet.guard.secrets.data import Shape, shapes
 from whet.guard.secrets.places import hide_in_places
 from whet.guard.secrets.values import is_telling
@@ -18,21 +19,21 @@ BINARY = "[binary]"
 _REMEMBERED = 100
 """Secrets that are known by their value."""
 
-_ESCAPED = re.compile(r"(?:\\[bfnrt]|%[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|\[\d{1,2}m)\Z")
+_ESCAPED = expression(r"(?:\\[bfnrt]|%[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|\[\d{1,2}m)\Z")
 """What may stand right before a token although it ends in a letter or a digit: an escaped line end, a colour."""
-_CODE = re.compile(r"\\u00([2-7][0-9A-Fa-f])")
-_LEFT = re.compile(r"^(?:\\b|\(\?<!\[[^\]]*\]\))")
-_RIGHT = re.compile(r"(?:\\b|\(\?!\[[^\]]*\]\))$")
+_CODE = expression(r"\\u00([2-7][0-9A-Fa-f])")
+_LEFT = expression(r"^(?:\\b|\(\?<!\[[^\]]*\]\))")
+_RIGHT = expression(r"(?:\\b|\(\?!\[[^\]]*\]\))$")
 """How the patterns of shapes say that a token begins and ends there."""
-_KEY = re.compile(
+_KEY = expression(
     r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,10}-----[\s\S]{0,20000}?(?:-----END [A-Z0-9 ]{0,60}-----|\Z)"
 )
-_KEY_END = re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,10}-----")
-_PUTTY = re.compile(r"(Private-Lines: \d{1,3}(?:\\n|\r?\n))(?:[A-Za-z0-9+/=]{1,80}(?:\\n|\r?\n|\Z)){1,400}")
-_DATA = re.compile(r"data:[\w.+/-]{3,80}(?:;[\w.+=-]{1,40}){0,3};base64,[A-Za-z0-9+/=_-]{0,4000000}", re.ASCII)
-_BLOB = re.compile(r"[A-Za-z0-9+/]{256,}={0,2}")
-_RUN = re.compile(r"[A-Za-z0-9+/]{60}")
-_LINES = re.compile(r"(?:[A-Za-z0-9+/]{60,80}(?:\\n|\\r|\r?\n)){6,}[A-Za-z0-9+/]{0,80}={0,2}")
+_KEY_END = expression(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,10}-----")
+_PUTTY = expression(r"(Private-Lines: \d{1,3}(?:\\n|\r?\n))(?:[A-Za-z0-9+/=]{1,80}(?:\\n|\r?\n|\Z)){1,400}")
+_DATA = expression(r"data:[\w.+/-]{3,80}(?:;[\w.+=-]{1,40}){0,3};base64,[A-Za-z0-9+/=_-]{0,4000000}", re.ASCII)
+_BLOB = expression(r"[A-Za-z0-9+/]{256,}={0,2}")
+_RUN = expression(r"[A-Za-z0-9+/]{60}")
+_LINES = expression(r"(?:[A-Za-z0-9+/]{60,80}(?:\\n|\\r|\r?\n)){6,}[A-Za-z0-9+/]{0,80}={0,2}")
 
 
 def hide_secrets(text: str, known: Known | None = None) -> tuple[str, int]:

@@ -11,68 +11,69 @@ import re
 from collections.abc import Callable
 from functools import cache, lru_cache, partial
 
+from whet.guard.expression import expression
 from whet.guard.secrets.data import Place, names, pattern, places
 from whet.guard.secrets.speech import hide_in_speech
 from whet.guard.secrets.values import ANY, LITERAL, is_empty, is_reference, is_said, is_secret, looks_random
 
-_PASSWORD = re.compile(r"pass|pwd|pw$|kennwort|contraseña|senha|wachtwoord|пароль|密码|パスワード")
-_SHORT = re.compile(r"(?<![a-z_-])(?:pass|pw)", re.IGNORECASE)
+_PASSWORD = expression(r"pass|pwd|pw$|kennwort|contraseña|senha|wachtwoord|пароль|密码|パスワード")
+_SHORT = expression(r"(?<![a-z_-])(?:pass|pw)", re.IGNORECASE)
 """Words that are a password's name only where its value looks like one: `pass: 48, fail: 2`."""
 _QUOTED = (
     r"(?P<quote>\\{0,3}[\"'`])(?P<quoted>(?:(?!(?P=quote))(?:\\.|[^\n])){1,400})(?=(?P=quote)|\n|\Z)"
     r"|\\{0,3}[\"'`](?P<open>[^\s\"'`]{3,400})"
 )
 """A value in quotes, which may be escaped, may hold the other quotes, and may have lost its end."""
-_WITHIN = re.compile(
+_WITHIN = expression(
     r"[A-Za-z](?<!auth)(?<!access)(?<!api)(?<!bot)(?<!refresh)(?<!id)(?<!user)(?<!hub)(?<!lab)(?<!csrf)t\Z", re.ASCII
 )
 """A token that is only the end of a longer word, as in `asttokens`, and no `accessToken` or `authtoken`."""
 _VALUE = rf"(?:{_QUOTED}|(?P<bare>(?:[^\s\"'`,;&|<>(){{}}\[\]\\]|\\[/u]){{3,2000}}))"
-_ASSIGNED = re.compile(
+_ASSIGNED = expression(
     r"(?P<rest>[\w.-]{0,24}?)"
     r"(?P<sep>\\{0,3}[\"'`]?\]?[ \t]{0,4}(?:=>|:=|={1,2}|[:：|>]|[ \t](?:value|content)=|\((?=[\"']))[ \t]{0,4}"
     r"(?:\r?\n[ \t]{1,12})?)" + _VALUE
 )
 _LITERAL = frozenset({"token", "secret", "key", "credential"})
 """Kinds of secrets that may be as weak as a password where nothing but a literal can stand."""
-_REST = re.compile(
+_REST = expression(
     r"(?:[_-]?(?:access|shared|hash|admin))?(?:[_-]?(?:key|value|base|id(?=_key)|\d{1,2}))*", re.IGNORECASE
 )
 """What may follow the word in a name that is still that of a secret: `SECRET_ACCESS_KEY`."""
-_NAME_BEFORE = re.compile(r"[\w-]+\Z")
-_OWN = re.compile(r"(?:secret|access|api|private|signing)[_-]?key|client[_-]?secret|auth[_-]?token", re.IGNORECASE)
+_NAME_BEFORE = expression(r"[\w-]+\Z")
+_OWN = expression(r"(?:secret|access|api|private|signing)[_-]?key|client[_-]?secret|auth[_-]?token", re.IGNORECASE)
 """Names of nothing but secrets, behind which a string is one."""
-_MIXED = re.compile(r"(?=[A-Za-z]{0,40}\d)(?=\d{0,40}[A-Za-z])[A-Za-z0-9!#%^*+]{6,}")
+_MIXED = expression(r"(?=[A-Za-z]{0,40}\d)(?=\d{0,40}[A-Za-z])[A-Za-z0-9!#%^*+]{6,}")
 """A value of letters and digits that is no name with hyphens, as those of secrets in a cluster are."""
 _CUT = ("...", "…")
 _TIGHT = frozenset({"=", '="', "='"})
-_PLAIN = re.compile(r"[:=>]")
+_PLAIN = expression(r"[:=>]")
 """Separators behind which any value of a password is one; in a table or a call it has to look like one."""
-_SPOKEN = re.compile(
+_SPOKEN = expression(
     r"(?P<rest>[\w-]{0,12})(?P<sep>(?: for [\w.@-]{1,40}){0,1}[ \t]{1,3}(?:is|was|ist)[ \t]{0,3}:?[ \t]{0,3})"
     rf"(?:{_QUOTED}|(?P<bare>[^\s\"'`]{{2,400}}[^\s\"'`,.;:)]))"
 )
-_SPACED = re.compile(r"(?P<rest>[\w-]{0,12})(?P<sep>[ \t]{1,3})" + _VALUE)
-_FLAG = re.compile(r"(?:^|\s)--?[\w-]{0,30}\Z|\blogin \S{1,40} \Z")
-_VARIABLE = re.compile(r"[{<%]|\$[A-Za-z_({]")
-_SCHEME = re.compile(r"(?:Bearer|Basic|Digest|Token|ApiKey|Negotiate|AWS4-HMAC-SHA256)[ \t]{1,4}", re.IGNORECASE)
-_BEARER = re.compile(r"\b(Bearer|Basic)([ \t]{1,4})([A-Za-z0-9._~+/=-]{8,4000})", re.IGNORECASE)
-_IN_ADDRESS = re.compile(r"(://[^\s/:@\"'<>\[]{0,100}:)([^\s/\"'<>]{1,200})@(?=[\w.\[-])")
-_AS_USER = re.compile(r"(://)([A-Za-z0-9_.-]{16,200})(?=(?::[^\s/@\"'<>]{0,200})?@[\w\[])")
-_USER_FLAG = re.compile(
+_SPACED = expression(r"(?P<rest>[\w-]{0,12})(?P<sep>[ \t]{1,3})" + _VALUE)
+_FLAG = expression(r"(?:^|\s)--?[\w-]{0,30}\Z|\blogin \S{1,40} \Z")
+_VARIABLE = expression(r"[{<%]|\$[A-Za-z_({]")
+_SCHEME = expression(r"(?:Bearer|Basic|Digest|Token|ApiKey|Negotiate|AWS4-HMAC-SHA256)[ \t]{1,4}", re.IGNORECASE)
+_BEARER = expression(r"\b(Bearer|Basic)([ \t]{1,4})([A-Za-z0-9._~+/=-]{8,4000})", re.IGNORECASE)
+_IN_ADDRESS = expression(r"(://[^\s/:@\"'<>\[]{0,100}:)([^\s/\"'<>]{1,200})@(?=[\w.\[-])")
+_AS_USER = expression(r"(://)([A-Za-z0-9_.-]{16,200})(?=(?::[^\s/@\"'<>]{0,200})?@[\w\[])")
+_USER_FLAG = expression(
     r"((?:^|\s)(?:-u|--user|--proxy-user)[ \t=]{1,3}[\"']?(?!\w{1,20}://|\d{1,6}:)[^\s:\"']{0,80}:)([^\s\"']{3,200})"
 )
-_SECRET = re.compile(r"\bkind\\{0,3}\"?: ?\\{0,3}\"?Secret\b")
-_DATA = re.compile(r"(?:stringData|data)\\{0,3}\"?:")
-_ENTRY = re.compile(r"([\w.-]\\{0,3}\"?: {0,4}\\{0,3}\"?)([A-Za-z0-9+/]{6,20000}={0,2})(?=\\{0,3}\"|,|\s|\Z)")
-_LAST = re.compile(r"\n[ \t]{0,8}(?:\\{0,3}\"?metadata|kind|type|apiVersion|- )")
+_SECRET = expression(r"\bkind\\{0,3}\"?: ?\\{0,3}\"?Secret\b")
+_DATA = expression(r"(?:stringData|data)\\{0,3}\"?:")
+_ENTRY = expression(r"([\w.-]\\{0,3}\"?: {0,4}\\{0,3}\"?)([A-Za-z0-9+/]{6,20000}={0,2})(?=\\{0,3}\"|,|\s|\Z)")
+_LAST = expression(r"\n[ \t]{0,8}(?:\\{0,3}\"?metadata|kind|type|apiVersion|- )")
 """What ends the data of a manifest: another field of it, or a list."""
 _ARGUMENT = (
     r"(?:\\{0,3}\"(?P<double>[^\"\\\n]{3,200})|\\{0,3}'(?P<single>[^'\\\n]{3,200})"
     r"|(?P<bare>[^\s\"'`$<({\\-][^\s\"'`|;&)\\]{2,200}))"
 )
 """A secret on a command line."""
-_COMMAND = re.compile(r"[|;&\n(`]|[\"'](?=\w+ )")
+_COMMAND = expression(r"[|;&\n(`]|[\"'](?=\w+ )")
 """Where a command begins within a text."""
 _HEADER = 4_000
 """Characters of a header that are looked at."""

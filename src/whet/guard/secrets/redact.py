@@ -5,20 +5,21 @@ from __future__ import annotations
 import re
 from functools import lru_cache, partial
 
+from whet.guard.expression import expression
 from whet.guard.secrets.data import all_shapes
 
-_ASSIGNED = re.compile(
+_ASSIGNED = expression(
     r"((?:[\w-]{0,40}(?:api[_-]?key|apikey|secret|token|passwd|password|pwd|private[_-]?key|credential"
     r"|access[_-]?key)[\w-]{0,20})[\"']?\s{0,4}(?:=>|:=|[:=])\s{0,4}[\"'`]?)"
     r"([^\s\"'`,;${}()<>\[\]]{6,400})",
     re.IGNORECASE,
 )
-_BEARER = re.compile(r"\b((?:Bearer|Basic|token)\s{1,4})([A-Za-z0-9._~+/=-]{12,2000})", re.IGNORECASE)
-_IN_URL = re.compile(r"([a-z][a-z0-9+.-]{1,20}://[^\s/:@\"']{0,100}:)([^\s/@\"']{3,200})(@)", re.IGNORECASE)
-_BLOCK = re.compile(
+_BEARER = expression(r"\b((?:Bearer|Basic|token)\s{1,4})([A-Za-z0-9._~+/=-]{12,2000})", re.IGNORECASE)
+_IN_URL = expression(r"([a-z][a-z0-9+.-]{1,20}://[^\s/:@\"']{0,100}:)([^\s/@\"']{3,200})(@)", re.IGNORECASE)
+_BLOCK = expression(
     r"(-----BEGIN [A-Z ]{0,40}PRIVATE KEY[A-Z ]{0,10}-----)[\s\S]{0,10000}?(-----END [A-Z ]{0,40}-----|\Z)"
 )
-_CODE_VALUE = re.compile(
+_CODE_VALUE = expression(
     r"(?:process\.env|os\.|env\.|getenv|\$|%|self\.|this\.|config\.|args\.|settings\.|None$|null$|true$"
     r"|false$|undefined$|str$|string$)",
     re.IGNORECASE,

@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from itertools import pairwise
 
+from whet.guard.expression import expression
 from whet.guard.finding import Hit, Seen
 from whet.guard.hosts import host_of
 from whet.guard.patterns import line_of
@@ -18,24 +19,24 @@ from whet.guard.secrets.data import accusing, pattern, words
 from whet.guard.secrets.redact import exact, redact, shorten_token
 from whet.guard.secrets.values import looks_random
 
-_RUN = re.compile(r"(.)\1{4}")
-_KEY_BLOCK = re.compile(
+_RUN = expression(r"(.)\1{4}")
+_KEY_BLOCK = expression(
     r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,2}PRIVATE KEY(?: BLOCK)?-----(?:\\n|\\r|\s|[\"',+]){0,8}"
     r"([A-Za-z0-9+/=\s\\\"',+:.<>*_-]{0,6000}?)-----END "
 )
-_MNEMONIC = re.compile(
+_MNEMONIC = expression(
     r"\b(?:mnemonic|seed[_ -]?(?:phrase|words)|recovery[_ -]?phrase)\w{0,12}[\"']?\s{0,4}[:=]\s{0,4}[\"'`]("
     r"(?:[a-z]{3,8} ){11}(?:(?:[a-z]{3,8} ){12})?[a-z]{3,8})[\"'`]",
     re.IGNORECASE,
 )
-_PUTTY = re.compile(
+_PUTTY = expression(
     r"^PuTTY-User-Key-File-\d:[\s\S]{1,3000}?^Private-Lines: \d{1,3}\s{1,2}([A-Za-z0-9+/=\s]{40,4000})", re.MULTILINE
 )
-_ADDRESS = re.compile(
+_ADDRESS = expression(
     r"\b(?:postgres(?:ql)?|mysql|mariadb|mongodb|rediss?|amqps?|mssql|sqlserver|clickhouse|cockroachdb|s?ftps?|smtps?|https?)"
     r"(?:\+\w{1,12})?://[^\s/:@\"'`<>${}\[\]]{0,64}:([^\s/:@\"'`<>${}\[\]]{10,128})@([A-Za-z0-9.-]{4,253})"
 )
-_LEET = re.compile(r"p[a4@][s5$]{2}|s3cr3t|^\W*(?:user|admin|root|db)", re.IGNORECASE)
+_LEET = expression(r"p[a4@][s5$]{2}|s3cr3t|^\W*(?:user|admin|root|db)", re.IGNORECASE)
 _MOST = 20
 _SHORTEST = 16
 """Characters of the varying part of a token."""

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable
 from functools import partial
 
+from whet.guard.expression import expression
 from whet.guard.secrets.data import words
 from whet.guard.secrets.values import is_said, is_said_word, looks_random
 
@@ -18,24 +19,24 @@ _NAME = (
     r"|(?:pin|2fa|verification|security|access|door) codes?)|pass(?:word|wort|phrase)|pwd|pw|kennwort|contraseña|senha)"
 )
 _VALUE = r"(?P<mark>\\{0,3}[\"'`*]{0,3})(?P<value>[^\s\"'`<>()\[\]{}|$]{3,200})"
-_TOLD = re.compile(
+_TOLD = expression(
     r"(?:,|\b(?:us(?:e|ing)|with|try|take|here(?:'s| is)|and|nimm|mit|benutze))"
     r"(?: (?:the|this|that|my|our|a|das|dem|den|mein))?"
     rf"(?: \w{{1,20}}){{0,2}}? {_NAME}(?: for \S{{1,40}})?:? {{1,3}}{_VALUE}",
     re.IGNORECASE,
 )
-_IS = re.compile(
+_IS = expression(
     rf"\b{_NAME}(?: (?:for|of|to|on|für|von)(?: \w{{1,20}}){{0,2}}? [\w.@-]{{1,40}})?"
     rf"(?: (?P<verb>is|was|ist|war|es)(?: now| still)?:?|(?(pin):|(?!))) {{1,3}}{_VALUE}",
     re.IGNORECASE,
 )
-_LOGIN = re.compile(
+_LOGIN = expression(
     r"\b(?:log(?:ged)?[ -]?(?:in|on)|sign[ -]?in|credentials?|creds)(?: \w{1,12}){0,2}?:? {1,3}"
     rf"(?P<user>[\w.@+-]{{2,60}})(?: / | : |:(?!/)|/(?=[a-z]{{2,40}}\d|\d{{1,20}}[a-z])){_VALUE}",
     re.IGNORECASE,
 )
-_BESIDE = re.compile(rf"(?<![\w-]){_NAME} {{1,2}}{_VALUE}", re.IGNORECASE)
-_CLAUSE = re.compile(r"[.,;!]?(?:\s{0,2}\Z|\n|[,;] |\. [A-Z]| (?:for|on|and|use|please)\b)")
+_BESIDE = expression(rf"(?<![\w-]){_NAME} {{1,2}}{_VALUE}", re.IGNORECASE)
+_CLAUSE = expression(r"[.,;!]?(?:\s{0,2}\Z|\n|[,;] |\. [A-Z]| (?:for|on|and|use|please)\b)")
 Learn = Callable[[str, str], None]
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from whet.guard.expression import expression
 from whet.guard.secrets.data import pattern, words
 
 ANY = "password"
@@ -16,22 +17,22 @@ ANY = "password"
 LITERAL = "literal"
 """The degree at which a plain word does not count. Any other kind of secret has to look random."""
 
-_REFERENCE = re.compile(
+_REFERENCE = expression(
     r"[$%@{]|=\{\{|\[\w+\]$|//|--?[a-z][a-z-]+(?:=|$)|\^[A-Z]+\^|(?:ConvertTo|Read|Get|New)-[A-Z]\w+$"
     r"|0x[0-9a-f]{38,42}$|[A-Za-z_]\w*=[A-Za-z_$]|\\?\$|[A-Za-z_]+(?:\.[A-Za-z_]+)+$",
     re.IGNORECASE,
 )
-_WORDS = re.compile(r"[A-Za-z]+(?:[_ .-][A-Za-z]+)*$")
-_PROSE = re.compile(r"[A-Za-z]+(?:[_ ./-][A-Za-z]+)*$")
-_SECRET_WORD = re.compile(r"passw|secret|token|key|credential|pwd|auth", re.IGNORECASE)
-_PATH = re.compile(
+_WORDS = expression(r"[A-Za-z]+(?:[_ .-][A-Za-z]+)*$")
+_PROSE = expression(r"[A-Za-z]+(?:[_ ./-][A-Za-z]+)*$")
+_SECRET_WORD = expression(r"passw|secret|token|key|credential|pwd|auth", re.IGNORECASE)
+_PATH = expression(
     r"(?:~|\.{1,2})?/(?:[A-Za-z.][a-z0-9_.-]*/){1,20}[\w.-]{0,80}$|/[a-z]{2,12}$|[A-Za-z]:\\|~/|\.{1,2}/"
 )
-_NAMED_NUMBER = re.compile(r"[a-z]+[-_]?v?\d{1,3}(?:\.\d{1,3}){0,3}|\d+(?:\.\d+)?[a-z]{1,3}")
-_NUMBERED = re.compile(r"[a-z]+[-_]v?\d{1,3}(?:\.\d{1,3}){0,3}|\d+(?:\.\d+)?[a-z]{1,3}")
-_VERSION = re.compile(r"v?\d+\.\d[=+.\w-]*")
-_CASES = re.compile(r"[A-Z][a-z]?[A-Z].*[a-z]|[a-z][A-Z]{2}")
-_DIGEST = re.compile(r"(?:sha\d{1,3}|md5|blake\w{1,3})[:-]", re.IGNORECASE)
+_NAMED_NUMBER = expression(r"[a-z]+[-_]?v?\d{1,3}(?:\.\d{1,3}){0,3}|\d+(?:\.\d+)?[a-z]{1,3}")
+_NUMBERED = expression(r"[a-z]+[-_]v?\d{1,3}(?:\.\d{1,3}){0,3}|\d+(?:\.\d+)?[a-z]{1,3}")
+_VERSION = expression(r"v?\d+\.\d[=+.\w-]*")
+_CASES = expression(r"[A-Z][a-z]?[A-Z].*[a-z]|[a-z][A-Z]{2}")
+_DIGEST = expression(r"(?:sha\d{1,3}|md5|blake\w{1,3})[:-]", re.IGNORECASE)
 
 
 def is_reference(value: str) -> bool:

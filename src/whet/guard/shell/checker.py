@@ -12,6 +12,7 @@ from importlib import import_module
 from textwrap import dedent
 from typing import TYPE_CHECKING
 
+from whet.guard.expression import expression
 from whet.guard.finding import Hit, Seen
 from whet.guard.patterns import shorten
 from whet.guard.places import places
@@ -36,9 +37,9 @@ _EACH = 60
 """Facts, and hits of one rule and severity, that are told."""
 _LONG = 20_000
 """Characters from which on a script is read, whatever stands in it."""
-_ACTIONS = re.compile(r"\$\{\{\s{0,4}(?:secrets|env|vars)\.(\w{1,80})\s{0,4}\}\}")
+_ACTIONS = expression(r"\$\{\{\s{0,4}(?:secrets|env|vars)\.(\w{1,80})\s{0,4}\}\}")
 """How workflows write a secret."""
-_DATE = re.compile(r"\bdate\s{1,4}(?:-u\s{1,4})?\+?[\"']?\+?%")
+_DATE = expression(r"\bdate\s{1,4}(?:-u\s{1,4})?\+?[\"']?\+?%")
 
 
 def check(text: str) -> Seen:
@@ -73,25 +74,25 @@ def _alarms(text: str) -> bool:
 
 
 _QUOTES = str.maketrans("", "", "\"'\\")
-_WORD = re.compile(r"[A-Za-z_]\w*(?:-\w+)*")
+_WORD = expression(r"[A-Za-z_]\w*(?:-\w+)*")
 _CLIENTS = frozenset(("curl", "wget", "wget2"))
-_USES = re.compile(
+_USES = expression(
     r"\baws\s+s3|\bmkfs\.|\b(?:fetch|https?)\s+(?:-|GET|POST|PUT|:|\w+=)|\benv\b(?!\s*:|[\w./-])|\bset\s*\||\bdeclare\s+-|\b(?:python\d?|node|perl|ruby|php|deno|bun)\b[^\n]{0,40}\s(?:-\w{0,3}[cer]\b|-\s|--eval|<<)"
     r"|\b(?:ba|z|da|k)?sh\b\s+(?:-\w{0,3}[cs]\b|<|-\s)|\bsource\s+<\(|\b(?:pip\d?|npm|pnpm|yarn|gem|uv|cargo|go|bundle)\b[^\n]{0,160}(?:://|--(?:extra-)?index|--trusted|--registry|\s-i\s|\sconfig\s|git\+|--find-links|--unsafe)"
     r"|\bexport\s+(?:PIP|NPM|UV|GIT|HTTPS?|ALL|NODE|PYTHON|ANTHROPIC|OPENAI)_\w+|\balias\s+(?:sudo|ssh|git|ls|cd|curl|npm|pip)=|\b(?:docker|podman)\b[^\n]{0,200}(?:docker\.sock|-v\s+/:|--pid|--net(?:work)?[= ]host|:/host|--cap-add)"
     r"|\brm\s+(?:-\w+\s+)*(?:--\s+)?[\"']?(?:~|\$|/|\*|\.|[\w./-]*\*)|\bfind\s+[\"']?(?:/|~|\$|\.)[^\n]{0,200}-(?:delete|exec)|\bkill\s+-\w*\s*-1|\bgit\b[^\n]{0,80}(?:--force|--mirror|--all|remote\s+(?:add|set-url)|config\s+--global|credential)"
     r"|\bchmod\s+(?:-\w+\s+)*(?:[ugoa]*[+=]\w*s|0?[2467]?777|[2467][0-7]{3})|\bgh\s+(?:api|repo|auth|gist|secret)|\bnpm\s+owner|\btee\s+[^\n]{0,20}/etc"
 )
-_SIGNS = re.compile(
+_SIGNS = expression(
     r"\$\{!|\|\s*(?:sudo\s+)?(?:env\s+)?(?:(?:ba|z|da|k)?sh\b|(?:python\d?|node|perl|ruby|php)\b)|<\(|\.(?:claude|codex|cursor|openclaw|gemini)/|/etc/|\$[@*]\w|/dev/(?:tcp|udp|sd|disk|nvme|hd|vd)|\.(?:ssh|aws|kube|gnupg|netrc)\b|:\(\)|''\w|\"\"\w"
     r"|\\\w|\$'|/\?{2}|\}\w|\$\w+\$|\)\w|\{\w+,|\$\{?\w+\}?\$\{?\w|\"\w+\"(?=\w)|(?<=\w)\"\w|(?:^|[|;&(\n])\s*\w+'\w"
 )
-_SECRET = re.compile(
+_SECRET = expression(
     r"\$[{!]{0,2}\w{0,60}?(?:key|token|secret|pass|pwd|cred|pat\b|jwt|dsn|mnemonic|database_ur|mongo|redis_ur|kubeconfig)",
     re.IGNORECASE,
 )
 """A variable that may hold a secret."""
-_RISKY = re.compile(
+_RISKY = expression(
     r"\|\s*\w|\$\(|<\(|`|chmod|\s-[oO]\b|--output|@|\s-[TF]\b|--upload|--post-file|--form|(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}|\d{8,}|0x|&\s*$|/dev/null|\.(?:site|me|in|ee|co|st|org|net|app|dev|io|pub|lt|live|fun|pro|cn|gg)\b(?=[/\"'\s:]|$)"
     r"|discord|telegram|ngrok|evil|attack|malic|exfil|bit\.ly|tinyurl|\$\{?[A-Za-z_]\w*|http:",
     re.MULTILINE,
@@ -161,7 +162,7 @@ _CHECKERS = {
     "powershell": "whet.guard.shell.windows",
     **dict.fromkeys(("perl", "ruby", "php", "applescript"), "whet.guard.code.checker"),
 }
-_SCRIPT_FILE = re.compile(r"\.(?:sh|bash|zsh|command)$")
+_SCRIPT_FILE = expression(r"\.(?:sh|bash|zsh|command)$")
 
 
 def _scripts(scene: Scene, step: Step) -> Iterator[Inner]:
@@ -191,7 +192,7 @@ def _scripts(scene: Scene, step: Step) -> Iterator[Inner]:
                 yield Inner("shell", unescape(text), True, step.command.line)
 
 
-_DIRECTIVE = re.compile(r"%[sbq]")
+_DIRECTIVE = expression(r"%[sbq]")
 
 
 def _filled(step: Step) -> str:

@@ -7,6 +7,7 @@ import re
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from whet.guard.expression import expression
 from whet.guard.hosts import Host, host_of
 
 if TYPE_CHECKING:
@@ -14,11 +15,11 @@ if TYPE_CHECKING:
 
     from whet.guard.shell.words import Word
 
-_BARE = re.compile(
+_BARE = expression(
     r"^(?:[\w-]{1,63}\.){1,6}[a-z]{2,24}(?::\d{2,5})?(?:/\S*)?$|^\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?(?:/\S*)?$",
     re.IGNORECASE,
 )
-_SCHEME = re.compile(r"^[a-z][a-z0-9+.-]{1,10}://", re.IGNORECASE)
+_SCHEME = expression(r"^[a-z][a-z0-9+.-]{1,10}://", re.IGNORECASE)
 _INSECURE = frozenset(("--insecure", "--no-check-certificate", "--check-certificate=false"))
 
 

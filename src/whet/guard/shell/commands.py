@@ -10,6 +10,7 @@ import re
 from bisect import bisect_left
 from typing import TYPE_CHECKING, NamedTuple
 
+from whet.guard.expression import expression
 from whet.guard.shell.tree import Walk
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def _by_line(walk: Walk, piece: bytes, line: int, broken: set[int]) -> None:
             walk.read(lines[number], line + number)
 
 
-_LOOSE_BRACES = re.compile(
+_LOOSE_BRACES = expression(
     r"(?:(?<=[\s;|&(`])|^)\{(?![\s{},])[^\s{}'\"`$]{1,400},[^\s{}'\"`$]{0,400}\}(?=[\s;|&)`]|$)", re.MULTILINE
 )
 
@@ -79,7 +80,7 @@ def _unbraced(text: str) -> str:
     return _LOOSE_BRACES.sub(lambda found: " " + found[0][1:-1].replace(",", " ") + " ", text)
 
 
-_CONTINUED = re.compile(r"(?<=[^\s\\])\\\n(?=[^\s#])")
+_CONTINUED = expression(r"(?<=[^\s\\])\\\n(?=[^\s#])")
 
 
 def _spliced(text: str) -> tuple[str, list[int]]:

@@ -9,14 +9,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from whet.guard.expression import expression
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_ESCAPE = re.compile(
+_ESCAPE = expression(
     r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|0?([0-7]{1,3})|c(.)|(.))", re.DOTALL
 )
 _NAMED = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "v": "\v"}
-_DIRECTIVE = re.compile(r"%[-+ #0]{0,5}\d{0,3}(?:\.\d{1,3})?([sbqdxco%])")
+_DIRECTIVE = expression(r"%[-+ #0]{0,5}\d{0,3}(?:\.\d{1,3})?([sbqdxco%])")
 _MOST = 65_536
 
 

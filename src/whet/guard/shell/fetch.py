@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from whet.guard.expression import expression
 from whet.guard.hosts import host_of, is_installer, is_placeholder, odd_top
 from whet.guard.shell.clients import fetches, programs, sends
 from whet.guard.shell.flow import bare_path
@@ -131,7 +132,7 @@ def _evaluated(scene: Scene, step: Step) -> Iterator[Step]:
             yield from scene.variables.get(name, ())
 
 
-_AS_A_WHOLE = re.compile(r"[\"']?(?:\$|`)")
+_AS_A_WHOLE = expression(r"[\"']?(?:\$|`)")
 
 
 def _grave(step: Step) -> bool:
@@ -211,8 +212,8 @@ def _shells(scene: Scene, step: Step) -> None:
         scene.hit("shell-handed-over", step)
 
 
-_SOCKET = re.compile(r"\b(?:socket|fsockopen|TCPSocket|net\.connect|net\.Socket|IO::Socket|Socket;)")
-_GIVES_SHELL = re.compile(
+_SOCKET = expression(r"\b(?:socket|fsockopen|TCPSocket|net\.connect|net\.Socket|IO::Socket|Socket;)")
+_GIVES_SHELL = expression(
     r"dup2|pty\.spawn|/bin/(?:ba|z|da)?sh\b|[\"']cmd(?:\.exe)?[\"']|\.pipe\(\w{1,20}\.stdin"
     r"|exec\s{0,3}\(?\s{0,3}[\"']?(?:/bin/)?sh\b",
     re.IGNORECASE,

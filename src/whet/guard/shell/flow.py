@@ -12,6 +12,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from whet.guard.expression import expression
 from whet.guard.finding import Fact, Hit
 from whet.guard.patterns import shorten
 from whet.guard.places import places
@@ -31,9 +32,9 @@ if TYPE_CHECKING:
     from whet.guard.shell.commands import Script
     from whet.guard.shell.words import Word
 
-_VARIABLE = re.compile(r"\$\{?!?([A-Za-z_]\w{0,60}|[0-9@*])")
-_FILE_MARK = re.compile(r"^[^@\s]{0,60}@")
-_DIGEST = re.compile(r"dgst|sha\d|md5|mac\b|rand\b|passwd")
+_VARIABLE = expression(r"\$\{?!?([A-Za-z_]\w{0,60}|[0-9@*])")
+_FILE_MARK = expression(r"^[^@\s]{0,60}@")
+_DIGEST = expression(r"dgst|sha\d|md5|mac\b|rand\b|passwd")
 _DECLARATIONS = frozenset(("export", "declare", "local", "readonly", "typeset"))
 _SETTINGS = frozenset({"the agent's own keys", "Docker credentials", "Kubernetes credentials", "git credentials"})
 _COMMON_FOLDERS = frozenset(("", ".", "..", "/", "/tmp", "/var/tmp", "~", "$HOME", "${HOME}", "/home", "/root"))  # noqa: S108  names in scripts that are read, nothing is opened
@@ -506,12 +507,12 @@ class Scene:
 
 
 _SUFFIXES = {"gzip": ".gz", "bzip2": ".bz2", "xz": ".xz", "zstd": ".zst", "gpg": ".gpg"}
-_DECODING = re.compile(r"b64decode|base64|unhexlify|fromhex|decompress|unpack\(|decode64|rot_?13", re.IGNORECASE)
+_DECODING = expression(r"b64decode|base64|unhexlify|fromhex|decompress|unpack\(|decode64|rot_?13", re.IGNORECASE)
 
 
 _SHOWN = ("crontab", "cat", "at", "batch")
 """Programs that take the text of the files they are given."""
-_BRACED = re.compile(r"\$\{(\w{1,60})\}")
+_BRACED = expression(r"\$\{(\w{1,60})\}")
 
 
 def bare_path(path: str) -> str:
@@ -598,7 +599,7 @@ def _joined(folder: str, path: str) -> str:
     return path if not folder or bare.startswith(("/", "~", "$", "-", "http")) or not bare else f"{folder}/{bare}"
 
 
-_SECRET_WORD = re.compile(r"[A-Za-z_]*(?:KEY|TOKEN|SECRET|PASS)[A-Za-z_]*", re.IGNORECASE)
+_SECRET_WORD = expression(r"[A-Za-z_]*(?:KEY|TOKEN|SECRET|PASS)[A-Za-z_]*", re.IGNORECASE)
 
 
 def _keeps_all(step: Step) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from whet.guard.expression import expression
 from whet.guard.hosts import host_of
 from whet.guard.taint.persist import conceals, hides, relaxes, written_places
 
@@ -22,20 +23,20 @@ _BAD = frozenset(
     )
 )
 """Rules about what nobody wants to happen again and again, unseen."""
-_KEY = re.compile(r"\b(?:ssh-(?:rsa|ed25519|dss)|ecdsa-sha2-\w{1,20})\s{1,4}AAAA[0-9A-Za-z+/]{30,}")
-_CONTROL = re.compile(
+_KEY = expression(r"\b(?:ssh-(?:rsa|ed25519|dss)|ecdsa-sha2-\w{1,20})\s{1,4}AAAA[0-9A-Za-z+/]{30,}")
+_CONTROL = expression(
     r"ExecStart\w{0,4}\s{0,2}=\s{0,2}(.{1,400})|<string>([^<]{1,400})</string>|^Exec\s{0,2}=(.{1,400})", re.MULTILINE
 )
-_CRON = re.compile(
+_CRON = expression(
     r"^\s{0,4}(?:@(?:reboot|hourly|daily|weekly|monthly)|(?:[\d*/,-]{1,20}\s{1,4}){5})(?:root\s{1,4})?(.{1,600})$",
     re.MULTILINE,
 )
 _MOVERS = frozenset(("cp", "mv", "ln", "rsync", "install", "ditto"))
-_RUN_BY_GIT = re.compile(
+_RUN_BY_GIT = expression(
     r"core\.(?:sshcommand|fsmonitor|pager|editor)|credential\.helper|alias\.\w{1,40}", re.IGNORECASE
 )
-_HOOKS = re.compile(r"core\.hookspath|init\.templatedir", re.IGNORECASE)
-_INSTEAD = re.compile(r"^url\.(\S{4,300})\.(?:push)?insteadof$", re.IGNORECASE)
+_HOOKS = expression(r"core\.hookspath|init\.templatedir", re.IGNORECASE)
+_INSTEAD = expression(r"^url\.(\S{4,300})\.(?:push)?insteadof$", re.IGNORECASE)
 _RUN_BY_SHELLS = frozenset(
     ("PROMPT_COMMAND", "BASH_ENV", "ENV", "LD_PRELOAD", "ZDOTDIR", "PYTHONSTARTUP", "GIT_SSH_COMMAND")
 )
@@ -146,7 +147,7 @@ def _agent(scene: Scene, step: Step, place: Place, target: str, judge: Callable[
         scene.hit("agent-write", step, "info" if quiet else None, subject=target[:120])
 
 
-_RULING = re.compile(
+_RULING = expression(
     r"(?:~|\$\{?HOME\}?|/root|/home/[^/]{1,40}|/Users/[^/]{1,40})/(?:CLAUDE|AGENTS|GEMINI|SOUL|MEMORY)\.md"
     r"|\.(?:claude|codex|gemini|cursor|openclaw|clawdbot|moltbot|continue|roo|config)/(?!.{0,80}skills/)"
 )

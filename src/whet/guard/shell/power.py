@@ -7,6 +7,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from whet.guard.expression import expression
 from whet.guard.shell.wrappers import name_of
 from whet.guard.taint.harm import is_home, is_wiped, names_miner
 from whet.guard.taint.persist import judge_system
@@ -16,20 +17,20 @@ if TYPE_CHECKING:
 
     from whet.guard.shell.flow import Scene, Step
 
-_DISK = re.compile(
+_DISK = expression(
     r"^/dev/r?(?:sd[a-z]\d?|hd[a-z]\d?|vd[a-z]\d?|xvd[a-z]\d?|nvme\d+n\d+(?:p\d+)?|disk\d+(?:s\d+)?|mmcblk\d+)$"
 )
-_TEMPORARY = re.compile(r"/(?:var/)?tmp/|/dev/shm/")
-_SCRATCH = re.compile(
+_TEMPORARY = expression(r"/(?:var/)?tmp/|/dev/shm/")
+_SCRATCH = expression(
     r"(?:^|/)\.?(?:dist|build|out|output|target|tmp|temp|cache|node_modules|coverage|work|scratch|_site|public|bin|obj)\b"
     r"|^/(?:var/)?tmp\b|^[`$]"
 )
 """Folders whose content is made again, and those that are only known when the script runs."""
-_LOGS = re.compile(
+_LOGS = expression(
     r"^(?:(?:~|\$HOME|/root)/?\.(?:bash|zsh)_history|/?var/log/(?:\*|auth\.log|syslog|secure|wtmp|btmp|lastlog).{0,20})$"
 )
-_OPEN_MODE = re.compile(r"0?[0-7]?77[67]|0?000|a\+rwx|ugo\+rwx")
-_SETUID = re.compile(r"(?!2)(?:[ugoa]{0,4}\+[rwx]{0,3}s|[246][0-7]{3}|0[46][0-7]{3})")
+_OPEN_MODE = expression(r"0?[0-7]?77[67]|0?000|a\+rwx|ugo\+rwx")
+_SETUID = expression(r"(?!2)(?:[ugoa]{0,4}\+[rwx]{0,3}s|[246][0-7]{3}|0[46][0-7]{3})")
 _NARROWS = frozenset(("-name", "-iname", "-mtime", "-path", "-regex", "-size", "-empty", "-newer", "-mmin"))
 
 
@@ -115,8 +116,8 @@ def _wiped(step: Step, path: str) -> str:
     return "" if folder else "warn"
 
 
-_HOME = re.compile(r"\$\{?HOME\}?|~(?=/|$)")
-_SYSTEM = re.compile(
+_HOME = expression(r"\$\{?HOME\}?|~(?=/|$)")
+_SYSTEM = expression(
     r"^(?:~/\.\[?[!^.*\]?]{0,5}\*|/(?:sbin|lib64|home|Users|Library|Applications|var/lib|var/backups|dev|private)/?\*?)$"
 )
 

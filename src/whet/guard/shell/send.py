@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Literal
 
+from whet.guard.expression import expression
 from whet.guard.finding import SEVERITIES
 from whet.guard.hosts import Host, host_of
 from whet.guard.rules import every
@@ -24,14 +25,14 @@ if TYPE_CHECKING:
     from whet.guard.taint.mark import Mark
 
 Where = Literal["body", "head", "url", "login"]
-_LABEL = re.compile(
+_LABEL = expression(
     r"(?:auth\w{0,12}|tokens?|[\w-]{0,20}keys?|secrets?|pass(?:word|wd|phrase)?|pwd|credentials?|pat|jwt|session\w{0,10}|cookies?|bearer)"
     r"[\"'\]\\]{0,4}\s{0,3}[:=]\s{0,3}[\"'\\{$]{0,4}(?:(?:bearer|basic|token|key|apikey|api-key|bot|sso-key)[ =])?[\"'\\{$]{0,4}[\w@:.%-]{0,40}$|/bot$",
     re.IGNORECASE,
 )
 """What stands before a key in a place that is made for it: `Authorization: Bearer `, `?api_key=`."""
-_EXPANSION = re.compile(r"\$\{[^}]{0,80}\}|\$\([^)]{0,200}\)|\$\w{1,80}|`[^`]{0,200}`|<[^>]{0,80}>|\{\w{0,40}\}")
-_REMOTE = re.compile(r"^(?:[\w.$\{\}<>-]{1,60}@)?[\w.$\{\}<>\[\]:-]{2,120}:(?!//|\\)|^(?:rsync|sftp|ftp|scp)://")
+_EXPANSION = expression(r"\$\{[^}]{0,80}\}|\$\([^)]{0,200}\)|\$\w{1,80}|`[^`]{0,200}`|<[^>]{0,80}>|\{\w{0,40}\}")
+_REMOTE = expression(r"^(?:[\w.$\{\}<>-]{1,60}@)?[\w.$\{\}<>\[\]:-]{2,120}:(?!//|\\)|^(?:rsync|sftp|ftp|scp)://")
 _QUIET = frozenset({"shell history", "cloud metadata", "the account list", "environment files", "the clipboard"})
 
 
@@ -70,11 +71,11 @@ def look(scene: Scene, step: Step) -> None:
             _pushes(scene, step)
 
 
-_OWN_STORAGE = re.compile(
+_OWN_STORAGE = expression(
     r"--(?:endpoint-url|config|webdav-url|sftp-host|s3-endpoint|host)[ =]|(?:^| ):(?:webdav|sftp|http|ftp)"
 )
 """A service that the command itself brings along."""
-_DEVICE = re.compile(r"/dev/(?:tcp|udp)/([^/\s]{1,200})")
+_DEVICE = expression(r"/dev/(?:tcp|udp)/([^/\s]{1,200})")
 
 
 def _device(scene: Scene, step: Step) -> str:

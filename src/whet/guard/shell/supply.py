@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 from functools import cache
 from typing import TYPE_CHECKING
 
+from whet.guard.expression import expression
 from whet.guard.hosts import host_of, odd_top
 from whet.guard.manifests.names import is_index
 from whet.guard.shell.clients import programs
@@ -30,7 +31,7 @@ _INDEX_NAMES = frozenset(
         *("NPM_CONFIG_REGISTRY", "npm_config_registry", "GOPROXY", "YARN_REGISTRY"),
     }
 )
-_PACKAGE = re.compile(r"^(?:git\+)?(?:https?|ftp)://", re.IGNORECASE)
+_PACKAGE = expression(r"^(?:git\+)?(?:https?|ftp)://", re.IGNORECASE)
 _RUNNERS = {"npx": 0, "uvx": 0, "bunx": 0, "pipx": 1, "pnpm": 1}
 
 
@@ -124,11 +125,11 @@ def _dangerous() -> frozenset[str]:
     return frozenset(named - {"http", "https", "fetch", "fish"})
 
 
-_ODD_NAME = re.compile(
+_ODD_NAME = expression(
     r"\w(?:''|\"\")\w|\w\\\w|\$'|\w['\"]\w{1,20}['\"]|['\"]\w{1,20}['\"]\w|^['\"]\w{1,8}['\"]['\"]\w"
 )
-_EXPANDED = re.compile(r"\$\{[^}]{1,80}\}|\$\w{1,40}|\$\([^)]{0,200}\)|`[^`]{0,200}`")
-_EMPTY = re.compile(r"\$\{?[@*!#0-9_]\}?|''|\"\"|\\")
+_EXPANDED = expression(r"\$\{[^}]{1,80}\}|\$\w{1,40}|\$\([^)]{0,200}\)|`[^`]{0,200}`")
+_EMPTY = expression(r"\$\{?[@*!#0-9_]\}?|''|\"\"|\\")
 
 
 def _split(scene: Scene, step: Step) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from whet.guard.expression import expression
 from whet.guard.shell.command import Command, Redirection, Scope
 from whet.guard.shell.words import Resolver, Word, substitutions
 from whet.guard.shell.wrappers import SHELLS, name_of, unwrapped
@@ -20,9 +21,9 @@ _MOST_BROKEN = 300
 _SHOWN = 400
 _MOST_SPLICED = 60_000
 _PRICE = 200
-_CODE = re.compile(r"-[a-z]{0,6}c")
-_SEPARATOR = re.compile(r"[;&|\n]")
-_LINE_END = re.compile(r"(?<!\\)\n")
+_CODE = expression(r"-[a-z]{0,6}c")
+_SEPARATOR = expression(r"[;&|\n]")
+_LINE_END = expression(r"(?<!\\)\n")
 
 _LABELS = {
     "subshell": "subshell",

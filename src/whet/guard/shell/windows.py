@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from whet.guard.code import flow as code_flow
+from whet.guard.expression import expression
 from whet.guard.finding import Fact, Hit, Seen
 from whet.guard.hosts import URL, host_of
 from whet.guard.literals import vocabulary
@@ -168,8 +169,8 @@ _FETCHING = frozenset(
     }
 )
 _CLIENTS = frozenset(("curl", "wget", "nslookup", "scp", "ftp", "nc", "ncat"))
-_VARIABLE = re.compile(r"%(\w{2,60})%|\$\{?env:(\w{2,60})\}?", re.IGNORECASE)
-_RUNS_CLIENT = re.compile(
+_VARIABLE = expression(r"%(\w{2,60})%|\$\{?env:(\w{2,60})\}?", re.IGNORECASE)
+_RUNS_CLIENT = expression(
     r"^[^\n]{0,400}\b(?:curl|wget|nslookup|scp|ftp|nc|ncat)(?:\.exe)?\s[^\n]{0,2000}$", re.IGNORECASE | re.MULTILINE
 )
 
@@ -185,20 +186,20 @@ def _as_shell(text: str, line: int) -> Iterator[Hit]:
 
 
 _ENCODED_WORDS = frozenset({"enc", "e", "ec", "encodedcommand", "en", "enco", "encod", "encode", "encoded"})
-_FROM_ELSEWHERE = re.compile(
+_FROM_ELSEWHERE = expression(
     r"https?:|-e(?:nc|c)?\b|-encodedcommand|\biex\b|downloadstring|\\temp\\|%temp%|\$env:temp|-w(?:indowstyle)?\s{1,3}h|mshta|wscript[^\n]{0,40}\.vbs",
     re.IGNORECASE,
 )
-_DECODED = re.compile(
+_DECODED = expression(
     rf"\b{_RUN}\b[^\n]{{0,300}}frombase64string|frombase64string[^\n]{{0,300}}\|\s{{0,3}}{_RUN}\b"
     r"|frombase64string[\s\S]{0,400}?\bassembly\]::load\b|\bassembly\]::load\b[^\n]{0,100}frombase64string",
     re.IGNORECASE,
 )
-_BAKED = re.compile(
+_BAKED = expression(
     r"(?<![\w-])-(?:e|ec|enc\w{0,4}|encodedcommand)\s{1,4}[\"']?([A-Za-z0-9+/=]{16,20000})", re.IGNORECASE
 )
-_CONSTANT = re.compile(r"\$(\w{1,40})\s{0,3}=\s{0,3}(?:'([^'\n]{1,400})'|\"([^\"\n$]{1,400})\")")
-_HIDDEN = re.compile(
+_CONSTANT = expression(r"\$(\w{1,40})\s{0,3}=\s{0,3}(?:'([^'\n]{1,400})'|\"([^\"\n$]{1,400})\")")
+_HIDDEN = expression(
     r"powershell(?:\.exe)?\b[^\n]{0,300}|start-process\b[^\n]{0,300}|pwsh\b[^\n]{0,300}", re.IGNORECASE
 )
 
@@ -227,13 +228,13 @@ def _line(text: str, offset: int) -> int:
     return text.count("\n", 0, offset) + text.count(_JOINED, 0, offset)
 
 
-_EXECUTED = re.compile(
+_EXECUTED = expression(
     rf"\b{_RUN}\b[^\n]{{0,400}}?\b(?:{_FETCH}|curl|wget)\b[^\n]{{0,400}}"
     rf"|\b(?:{_FETCH}|curl|wget)\b[^\n]{{0,400}}?\|\s{{0,3}}{_RUN}\b[^\n]{{0,40}}",
     re.IGNORECASE,
 )
-_STORED = re.compile(rf"\$(\w{{1,40}})\s{{0,3}}=\s{{0,3}}([^\n]{{0,200}}\b{_FETCH}\b[^\n]{{0,300}})", re.IGNORECASE)
-_SAVED = re.compile(
+_STORED = expression(rf"\$(\w{{1,40}})\s{{0,3}}=\s{{0,3}}([^\n]{{0,200}}\b{_FETCH}\b[^\n]{{0,300}})", re.IGNORECASE)
+_SAVED = expression(
     r"\b(?:iwr|invoke-webrequest|invoke-restmethod|irm|curl\.exe)\b[^\n]{0,400}?(?:-outfile|-o)\s{1,3}[\"']?([^\s\"';|]{2,200})"
     r"|\bdownloadfile\s{0,2}\(([^\n]{1,400}?)\)"
     r"|\bstart-bitstransfer\b[^\n]{0,400}?-destination\s{1,3}[\"']?([^\s\"';|]{2,200})",
@@ -273,7 +274,7 @@ def _fetched(text: str, offset: int, statement: str) -> Hit:
     return Hit(rule, _line(text, offset) + 1, shorten(statement), severity, _source(statement).host.name, message)
 
 
-_BARE = re.compile(
+_BARE = expression(
     r"(?<![\w.@$\\-])(?:[\w-]{1,63}\.){1,4}(?!ps1|exe|zip|json|webclient)[a-z]{2,12}(?:/[\w./-]{1,200}|(?=\s{0,3}\|))",
     re.IGNORECASE,
 )
@@ -325,12 +326,12 @@ def _hidden(text: str, line: int) -> Iterator[Hit]:
             yield Hit("hidden-window", line + _line(text, found.start()), shorten(found[0]), severity)
 
 
-_SENDING = re.compile(
+_SENDING = expression(
     r"\b(?:invoke-restmethod|invoke-webrequest|irm|iwr)\b[^\n]{0,400}-method\s{1,3}[\"']?(?:post|put)[^\n]{0,400}"
     r"|\b(?:uploadstring|uploadfile|uploaddata)\s{0,2}\([^\n]{0,400}",
     re.IGNORECASE,
 )
-_ENVIRONMENT = re.compile(
+_ENVIRONMENT = expression(
     r"(?:get-childitem|gci|dir|ls)\s{1,3}[\"']?env:|\[environment\]::getenvironmentvariables", re.IGNORECASE
 )
 

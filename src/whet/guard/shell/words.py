@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from whet.guard.expression import expression
 from whet.guard.shell.constant import printed, unescape
 
 if TYPE_CHECKING:
@@ -19,18 +20,18 @@ _DEPTH = 12
 _LONGEST = 16_384
 _CUT = "\x1f"
 """Where an expansion outside quotes parts a word."""
-_BACKSLASH = re.compile(r"\\(\n|.)", re.DOTALL)
-_IN_QUOTES = re.compile(r"\\([$`\"\\\n])")
-_GLOB = re.compile(r"(?<!\\)[*?\[]")
-_BRACES = re.compile(r"\{([^{}\s]{0,400},[^{}\s]{0,400})\}")
-_RANGE = re.compile(r"^\s*(-?\d{1,4})(?:\s*:\s*(-?\d{1,4}))?\s*$")
+_BACKSLASH = expression(r"\\(\n|.)", re.DOTALL)
+_IN_QUOTES = expression(r"\\([$`\"\\\n])")
+_GLOB = expression(r"(?<!\\)[*?\[]")
+_BRACES = expression(r"\{([^{}\s]{0,400},[^{}\s]{0,400})\}")
+_RANGE = expression(r"^\s*(-?\d{1,4})(?:\s*:\s*(-?\d{1,4}))?\s*$")
 _SPECIAL = frozenset("\\{}")
 """What makes a bare word something else than it is written."""
-_WHOLE_ARRAY = re.compile(r"^\"?\$\{(\w{1,60})\[[@*]\]\}\"?$")
+_WHOLE_ARRAY = expression(r"^\"?\$\{(\w{1,60})\[[@*]\]\}\"?$")
 _MOST_LISTED = 100
 _SYMBOLS = frozenset(("HOME", "USER", "PWD", "TMPDIR", "XDG_CONFIG_HOME"))
 """Variables whose names say what they hold."""
-_PARTLY = re.compile(r"https?://[^$`<]{4}|[~/][\w./-]{2}")
+_PARTLY = expression(r"https?://[^$`<]{4}|[~/][\w./-]{2}")
 _SUBSTITUTIONS = ("command_substitution", "process_substitution")
 
 

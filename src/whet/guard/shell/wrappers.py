@@ -11,6 +11,8 @@ import re
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from whet.guard.expression import expression
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
@@ -54,8 +56,8 @@ _TWO_WORDS = {("uv", "run"), ("poetry", "run"), ("pipenv", "run"), ("pdm", "run"
 _TWO_WORD_VALUES = frozenset(
     ["--with", "--python", "-p", "--from", "--extra", "--group", "--env-file", "--directory", "--project"]
 )
-_ASSIGNMENT = re.compile(r"^[A-Za-z_]\w*\+?=")
-_VERSIONED = re.compile(r"^(python|pypy|ruby|php|perl)(\d?)[\d.]*$")
+_ASSIGNMENT = expression(r"^[A-Za-z_]\w*\+?=")
+_VERSIONED = expression(r"^(python|pypy|ruby|php|perl)(\d?)[\d.]*$")
 _DEPTH = 8
 
 
@@ -236,7 +238,7 @@ def _positional(words: Sequence[Word], values: set[str]) -> list[int]:
     return found
 
 
-_PROMPT = re.compile(
+_PROMPT = expression(
     r"^[ \t]{0,12}(?:\([\w.@/ -]{1,40}\)[ \t]?)?"
     r"(?:(?:\[?[\w.-]{1,40}@[\w.-]{1,60}[^$#%>\n]{0,80}|[~/][\w./~-]{0,80}[ \t]?|(?:bash|sh|zsh)-?[\d.]{0,6})?[$%❯➜λ]"
     r"|\[?[\w.-]{1,40}@[\w.-]{1,60}[^$#%>\n]{0,80}[#>])[ \t]+(?=\S)",

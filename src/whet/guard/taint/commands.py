@@ -11,6 +11,7 @@ import shlex
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from whet.guard.expression import expression
 from whet.guard.hosts import URL, host_of
 from whet.guard.taint.execute import judge_started
 from whet.guard.taint.findings import DEEPEST, Findings
@@ -26,38 +27,38 @@ if TYPE_CHECKING:
 
     from whet.guard.finding import Seen, Severity
 
-_SENDER = re.compile(
+_SENDER = expression(
     r"(?:^|[\s/|;&(])(curl|wget|nc|ncat|netcat|socat|scp|rsync|sftp|lftp|https?|xh|mailx?|sendmail|telnet|rclone|aws|gsutil|s3cmd)\s"
 )
-_REMOTE = re.compile(r"\s{0,4}(ssh)\s")
-_LOOKER = re.compile(r"(?:^|[\s/|;&(])(?:nslookup|dig|host|ping|drill)\s")
-_INTERPRETER = re.compile(r"^\s{0,4}(?:\S{0,60}/)?(?:(ba|z|da|k)?sh|(python[\d.]{0,4}))(?:\s{1,4}-\w{0,3})?\s{0,4}$")
-_INTERPRETERS = re.compile(
+_REMOTE = expression(r"\s{0,4}(ssh)\s")
+_LOOKER = expression(r"(?:^|[\s/|;&(])(?:nslookup|dig|host|ping|drill)\s")
+_INTERPRETER = expression(r"^\s{0,4}(?:\S{0,60}/)?(?:(ba|z|da|k)?sh|(python[\d.]{0,4}))(?:\s{1,4}-\w{0,3})?\s{0,4}$")
+_INTERPRETERS = expression(
     r"(?:python[\d.]*|pypy\d?|(?:ba|z|da|k)?sh|node|deno|bun|perl|ruby|php|sudo|open|xdg-open|start|nohup|env|source|\.|pwsh|powershell"
     r"|cmd|msiexec|osascript|installer|dpkg|rpm|pip\d?|chmod)(?:\.exe)?$",
     re.IGNORECASE,
 )
-_HEADER = re.compile(r"authorization|x-api-key|-H\b|--header|--user\b|-u\b", re.IGNORECASE)
+_HEADER = expression(r"authorization|x-api-key|-H\b|--header|--user\b|-u\b", re.IGNORECASE)
 PRIVATE: frozenset[str] = frozenset(("secret", "env", "key", "captured"))
 """Marks of what nobody wants to leave the machine."""
-_PRINTS = re.compile(
+_PRINTS = expression(
     r"\s{0,9}(?:sudo\s{1,9})?(?:cat|head|tail|less|more|type|get-content|base64|xxd|hexdump|strings|grep|sqlite3|security|secret-tool)\s",
     re.IGNORECASE,
 )
-_PACKS = re.compile(r"\s{0,4}(?:tar|zip|7z|cp|mv|gzip|openssl|gpg)\s")
-_DOWNLOAD = re.compile(r"\s{0,9}(?:curl|wget)\s")
-_WINDOWS = re.compile(
+_PACKS = expression(r"\s{0,4}(?:tar|zip|7z|cp|mv|gzip|openssl|gpg)\s")
+_DOWNLOAD = expression(r"\s{0,9}(?:curl|wget)\s")
+_WINDOWS = expression(
     r"\b(?:powershell|pwsh|schtasks|vssadmin|wbadmin|bcdedit|wevtutil|certutil|bitsadmin|mshta|reg\s{1,4}add|netsh)\b",
     re.IGNORECASE,
 )
-_ENVIRONMENT = re.compile(r"\s{0,9}(?:env|printenv|set|export\s{1,9}-p|declare\s{1,9}-x)\s{0,9}(?:\||$|2>|>)")
-_CLIPBOARD = re.compile(
+_ENVIRONMENT = expression(r"\s{0,9}(?:env|printenv|set|export\s{1,9}-p|declare\s{1,9}-x)\s{0,9}(?:\||$|2>|>)")
+_CLIPBOARD = expression(
     r"\b(?:pbpaste|wl-paste|get-clipboard)\b|\bxclip\b[^\n|]{0,60}\s-o\b|\bxsel\b[^\n|]{0,60}\s(?:-o|-b|--output)\b",
     re.IGNORECASE,
 )
-_COPIES = re.compile(r"\b(?:pbcopy|wl-copy|set-clipboard|clip(?:\.exe)?)\b|\|\s{0,9}(?:xclip|xsel)\b", re.IGNORECASE)
-_SCREEN = re.compile(r"\s{0,9}(?:screencapture|scrot|gnome-screenshot|import\s{1,9}-window\s{1,9}root)\b")
-LOUD = re.compile(r"\b(?:curl|wget|nc|ncat|bash|sh|powershell|chmod|base64|rm|crontab|eval|python3?)\b", re.IGNORECASE)
+_COPIES = expression(r"\b(?:pbcopy|wl-copy|set-clipboard|clip(?:\.exe)?)\b|\|\s{0,9}(?:xclip|xsel)\b", re.IGNORECASE)
+_SCREEN = expression(r"\s{0,9}(?:screencapture|scrot|gnome-screenshot|import\s{1,9}-window\s{1,9}root)\b")
+LOUD = expression(r"\b(?:curl|wget|nc|ncat|bash|sh|powershell|chmod|base64|rm|crontab|eval|python3?)\b", re.IGNORECASE)
 """Words of commands that do something that matters."""
 _TAKES_FILES = frozenset(("crontab", "sh", "bash", "zsh", "source", ".", "python", "python3", "at"))
 _MOST = 50

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
+from whet.guard.expression import expression
 from whet.guard.taint.mark import Mark
 from whet.guard.taint.network import Judgement
 from whet.guard.taint.secret import owner
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 PROJECT = Mark("listing", "all files of the project", ".")
 """The names of all files of a project; `PROJECT_FILES` is what is in them."""
 PROJECT_FILES = frozenset((Mark("file", "all files of the project", ".", grave=True, whole=True),))
-_PROJECT = re.compile(
+_PROJECT = expression(
     r"(?:\./|\.\./)?(?:\.|\.\.|src|app|lib|\*\*(?:/\*(?:\.\w{1,8})?)?|<here>(?:/\.\.){0,3})?/?(?:\*\*/\*(?:\.\w{1,8})?)?"
 )
 

@@ -9,25 +9,26 @@ from __future__ import annotations
 import base64
 import binascii
 import codecs
-import re
 import zlib
 from html import unescape
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
+from whet.guard.expression import expression
 from whet.guard.tables import api
 from whet.guard.taint.mark import HOLE
 from whet.guard.taint.value import LONGEST, UNKNOWN, known
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Callable, Mapping, Sequence
 
 _CODECS = api("python", "codecs")
 _TEXT_CODECS = frozenset(("rot13", "rot_13", "rot-13"))
 _BYTE_CODECS = frozenset(("hex", "hex_codec", "base64", "base64_codec"))
-_FIELD = re.compile(r"\{([A-Za-z0-9_]{0,40})(![rsa])?(:[^{}]{0,40})?\}")
-_PERCENT = re.compile(r"%(?:\(([A-Za-z0-9_]{1,40})\))?[-+ #0]?\d{0,3}(?:\.\d{1,3})?([sdrixfc%])")
-_DOLLAR = re.compile(r"\$(?:([A-Za-z_]\w{0,60})|\{([A-Za-z_]\w{0,60})\})")
+_FIELD = expression(r"\{([A-Za-z0-9_]{0,40})(![rsa])?(:[^{}]{0,40})?\}")
+_PERCENT = expression(r"%(?:\(([A-Za-z0-9_]{1,40})\))?[-+ #0]?\d{0,3}(?:\.\d{1,3})?([sdrixfc%])")
+_DOLLAR = expression(r"\$(?:([A-Za-z_]\w{0,60})|\{([A-Za-z_]\w{0,60})\})")
 FAILURES = (
     ValueError,
     TypeError,

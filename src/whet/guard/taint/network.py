@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from whet.guard.expression import expression
 from whet.guard.hosts import Host, host_of
 from whet.guard.taint.mark import HOLE, NO_MARKS, Mark
 from whet.guard.taint.secret import belongs, own_service, owner
@@ -20,12 +21,12 @@ if TYPE_CHECKING:
     from whet.guard.taint.mark import Kind
     from whet.guard.taint.value import Value
 
-_WEBHOOK = re.compile(
+_WEBHOOK = expression(
     r"discord(?:app)?\.com/api/webhooks/\d{6,}/[\w-]{10,}|api\.telegram\.org/bot\d{6,}:[\w-]{10,}"
     r"|hooks\.slack\.com/services/T\w{6,}/B\w{6,}/\w{10,}"
 )
-_LOGIN = re.compile(r"/(?:\w{0,20}(?:login|signin|auth|oauth2?|tokens?|sessions?))\b", re.IGNORECASE)
-_LABEL = re.compile(
+_LOGIN = expression(r"/(?:\w{0,20}(?:login|signin|auth|oauth2?|tokens?|sessions?))\b", re.IGNORECASE)
+_LABEL = expression(
     rf"(?:key|token|appid|auth|secret|pass\w{{0,5}})[\"']?\s{{0,2}}[:=]\s{{0,2}}[\"']?(?:bearer )?{HOLE}", re.IGNORECASE
 )
 """Where a service asks for a key: `?api_key=`, `"token": `."""

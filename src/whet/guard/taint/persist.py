@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from whet.guard.expression import expression
 from whet.guard.hosts import URL, host_of, is_unsafe
 from whet.guard.places import Place, places
 from whet.guard.tables import shape
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
 
     from whet.guard.taint.mark import Mark
 
-_SCRIPT = re.compile(r"\.(?:sh|bash|zsh|command|py|pyw|pth)$", re.IGNORECASE)
-_SETTINGS = re.compile(r"(?:^|[\\/])\.claude\.json$")
+_SCRIPT = expression(r"\.(?:sh|bash|zsh|command|py|pyw|pth)$", re.IGNORECASE)
+_SETTINGS = expression(r"(?:^|[\\/])\.claude\.json$")
 
 
 def relaxes(text: str) -> bool:

@@ -6,14 +6,15 @@ import re
 from functools import lru_cache
 from typing import Literal
 
+from whet.guard.expression import expression
 from whet.guard.hosts import host_of
 from whet.guard.tables import load_sets
 from whet.guard.taint.mark import HOLE, Mark
 
-_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_PART = expression(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 Belongs = Literal["nowhere", "generic", "vendor", "other"]
-_DUMPS = re.compile(
+_DUMPS = expression(
     r"^\s*(?:env|printenv|set|history|export\s+-p)\s*(?:$|\|)|find-(?:generic|internet)-password|dump-keychain"
     r"|security\s+export|cmdkey\s+/list|vaultcmd|netsh\s+wlan\s+show\s+profile|\bgit\s+credential(?:-\w+)?\s+(?:fill|get)\b"
     r"|\bpass\s+show\s|\bop\s+(?:item\s+get|read|document\s+get)\b|\bbw\s+(?:get|list|export)\b|\bdocker-credential-\w+\s+get\b"
@@ -23,10 +24,10 @@ _DUMPS = re.compile(
 )
 """Commands whose output is private."""
 _TOKENS = (
-    (re.compile(r"\bgh\s+auth\s+token\b"), "GITHUB_TOKEN"),
-    (re.compile(r"\bgcloud\s+auth\s+(?:application-default\s+)?print-(?:access|identity)-token\b"), "GOOGLE_TOKEN"),
-    (re.compile(r"\baz\s+account\s+get-access-token\b"), "AZURE_TOKEN"),
-    (re.compile(r"\bnpm\s+config\s+get\s[^|]{0,60}_authToken"), "NPM_TOKEN"),
+    (expression(r"\bgh\s+auth\s+token\b"), "GITHUB_TOKEN"),
+    (expression(r"\bgcloud\s+auth\s+(?:application-default\s+)?print-(?:access|identity)-token\b"), "GOOGLE_TOKEN"),
+    (expression(r"\baz\s+account\s+get-access-token\b"), "AZURE_TOKEN"),
+    (expression(r"\bnpm\s+config\s+get\s[^|]{0,60}_authToken"), "NPM_TOKEN"),
 )
 """Commands that give the key of one service, and the name it goes by; asking for it is how its tools work."""
 
