@@ -65,3 +65,14 @@ class Note(NamedTuple):
     def to_reason(self) -> dict[str, str]:
         """The note as the reason why something is left out or refused."""
         return {"code": self.code, "message": self.message, "hint": self.hint}
+
+
+class Progress(NamedTuple):
+    """How far something that takes its time has come."""
+
+    what: str
+    """What is going on, for people: a verb, a source or a skill."""
+    done: int
+    total: int = 0
+    """0: nobody knows."""
+    unit: str = "bytes"

@@ -439,3 +439,29 @@ def test_looking_in_between_does_not_hide_a_change_from_reload(world: World) -> 
     world.skill("skills/two")
     assert [item["name"] for item in library.skills().to_json()["skills"]] == ["one", "two"]
     assert library.reload() == change(["two"], [], [], 1, 2)
+
+
+def test_whatever_takes_its_time_reports_its_progress(tmp_path: Path) -> None:
+    root, groups = tmp_path / "flat", tmp_path / "groups"
+    for number in range(250):
+        for path in (root / f"s{number}", groups / f"g{number % 2}" / f"t{number}"):
+            path.mkdir(parents=True)
+            (path / "SKILL.md").write_text(f"---\nname: {path.name}\ndescription: Counts.\n---\nCount.\n")
+    for top, reading in (
+        (root, [("Reading", 100, 250), ("Reading", 200, 250)]),
+        (groups, [("Reading", 100, 0), ("Reading", 200, 250)]),  # the first of two groups: the whole is not known yet
+    ):
+        told: list[tuple[str, int, int]] = []
+        library = Library.open([top], home=tmp_path / "state" / top.name)
+        library.progress = lambda now, told=told: told.append(now[:3])  # type: ignore[misc]  # bound on purpose
+        assert len(library.skills()) == 250
+        assert told == reading
+        assert len(library.skills()) == 250
+        assert told == reading  # looking again reads nothing
+        told.clear()
+        library.doctor()
+        assert told == [("Checking", 0, 250), ("Checking", 100, 250), ("Checking", 200, 250)]
+        told.clear()
+        library.find("count sheep")
+        assert told[-1] == ("Indexing", 250, 250)
+        library.close()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from whet.sources.model import Progress
+    from whet.notes import Progress
 
 CAUTION = "```bash\ngit config --global core.hooksPath /tmp/hooks\n```\n"
 """A body that the guard warns of."""

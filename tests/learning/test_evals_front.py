@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from whet import Library
     from whet.learning.models.model import Request
     from whet.learning.models.scripted import Scripted
-    from whet.sources.model import Progress
+    from whet.notes import Progress
 
 SIGNED = edit("append", "End with `Signed-off-by: Ann`.", why="Notes are signed.")
 

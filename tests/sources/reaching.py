@@ -20,8 +20,8 @@ from whet.store.cache import CacheDatabase
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from whet.notes import Note
-    from whet.sources.model import Progress, Ref
+    from whet.notes import Note, Progress
+    from whet.sources.model import Ref
     from whet.sources.search import Hit
     from whet.sources.web.client import Web
 

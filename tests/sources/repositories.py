@@ -23,12 +23,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from whet.library.roots import Place
 from whet.sources.git.source import GitSource
-from whet.sources.model import FetchContext, Progress, Ref
+from whet.sources.model import FetchContext, Ref
 from whet.sources.web.client import Web
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
+
+    from whet.notes import Progress
 
 _CLEAN = {
     "PATH": os.environ["PATH"],

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from whet import Library
-    from whet.sources.model import Progress
+    from whet.notes import Progress
 
 __all__ = ["world"]
 

@@ -17,10 +17,11 @@ from whet.authoring.trees import digest
 from whet.errors import WhetError
 from whet.library.files import read_file
 from whet.library.package import read_tree
+from whet.notes import Progress
 from whet.skill.tree import Item, library_digest
 from whet.sources import local
 from whet.sources.local import ArchiveSource, PathSource
-from whet.sources.model import Fetched, Listing, Offer, Progress, Ref, open_source
+from whet.sources.model import Fetched, Listing, Offer, Ref, open_source
 from whet.store.atomic import temporary_path
 
 if TYPE_CHECKING:

@@ -15,10 +15,10 @@ import pytest
 from sources.loopback import Route, Routes, answer, endless, failure, hang, redirect, serving
 from whet.errors import ConflictError, FailedError, InvalidError, NotFoundError, RefusedError, UsageError, WhetError
 from whet.library.roots import Place
-from whet.notes import Note
+from whet.notes import Note, Progress
 from whet.skill.archive import pack
 from whet.skill.tree import Item, digest, entries
-from whet.sources.model import FetchContext, Fetched, Listing, Offer, Progress, Ref
+from whet.sources.model import FetchContext, Fetched, Listing, Offer, Ref
 from whet.sources.registries.url import UrlSource
 
 if TYPE_CHECKING:

@@ -41,13 +41,12 @@ if TYPE_CHECKING:
     from whet.library.card import Card
     from whet.library.catalogue import Catalogue
     from whet.library.workspace import Workspace
-    from whet.notes import Note
+    from whet.notes import Note, Progress
     from whet.prompt.index import Use
     from whet.prompt.matcher import SkillMatcher
     from whet.routing.duplicates import Duplicates
     from whet.routing.evals.report import TriggerEvals
     from whet.routing.feedback import Forgotten, Noted, Remarks
-    from whet.sources.model import Progress
 
     Session = str | os.PathLike[str] | Transcript | Recorder | Sequence[Any]
 
@@ -423,7 +422,7 @@ class SkillLearning:
 
     def _counting(self, what: str, unit: str) -> Callable[[int, int], None]:
         """What tells `progress` how much of something is done."""
-        from whet.sources.model import Progress
+        from whet.notes import Progress
 
         return lambda done, every: self._progress(Progress(what, done, every, unit))
 

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from whet.library.disclosure import FileView, SkillView
     from whet.library.listing import Skills
     from whet.library.readiness import Probe
-    from whet.notes import Note
+    from whet.notes import Note, Progress
     from whet.prompt.index import Index, Use
     from whet.prompt.invocation import Invocation
     from whet.prompt.matcher import Detection, Matches, SkillMatcher
@@ -60,7 +60,6 @@ if TYPE_CHECKING:
     from whet.prompt.requests import Commands
     from whet.prompt.shell import Runner
     from whet.prompt.tokens import Tokenizer
-    from whet.sources.model import Progress
     from whet.store.clock import Clock
     from whet.store.intents import Handler
     from whet.store.repair import Repaired
@@ -96,7 +95,7 @@ class Library:
         self.workspace = workspace
         """Where its skills lie: the configuration, the catalogue, the clock."""
         self.progress: Callable[[Progress], None] = lambda _: None
-        """Set it to receive the progress of fetching and indexing. It is called from several threads."""
+        """Set it to receive the progress of whatever takes its time. It is called from several threads."""
         self._check = check
         self._stores = Stores(workspace.state, workspace.clock)
         self._reported: Catalogue | None = None
@@ -105,6 +104,7 @@ class Library:
         """Functions that return handlers for more kinds of intents (`settle`), for code that is built on a library."""
         self._settling, self._settler = threading.Lock(), 0
         workspace.settle, workspace.hidden = self._settle_for_readers, self._hidden
+        workspace.progress = self._tell
 
     @classmethod
     def open(
@@ -266,15 +266,10 @@ class Library:
         from whet.prompt.matcher import SkillMatcher
         from whet.routing.index_manager import IndexManager
 
-        return SkillMatcher(IndexManager(self.workspace, self._stores.feedback, self._indexed), self._used)
+        return SkillMatcher(IndexManager(self.workspace, self._stores.feedback, self._tell), self._used)
 
     def _tell(self, progress: Progress) -> None:
         self.progress(progress)
-
-    def _indexed(self, count: int) -> None:
-        from whet.sources.model import Progress
-
-        self.progress(Progress("Indexing", count, 0, "skills"))
 
     def _used(self, catalogue: Catalogue) -> Mapping[str, Use]:
         return self.learning.used(catalogue)
@@ -602,7 +597,9 @@ class Library:
         entries = [*examine_place(place), *examine_state(place.state, locks), *stores.sessions.examine()]
         try:
             snapshot = workspace.snapshot()
-            entries.extend((*workspace.report(snapshot), *examine(snapshot.catalogue, snapshot.config.probe)))
+            entries.extend(
+                (*workspace.report(snapshot), *examine(snapshot.catalogue, snapshot.config.probe, self._tell))
+            )
             entries.extend(menu_report(snapshot, PERSON))
             entries.extend((*self.history.interrupted(), *stores.usage.problems))
             entries.extend((*self.history.examine(), *workspace.gate.audit.examine()))

@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from whet.guard.trust import Provenance
     from whet.library.card import Card
     from whet.library.workspace import Workspace
-    from whet.notes import Note
+    from whet.notes import Note, Progress
     from whet.sources.install.installer import Inspection, Installer, Wanted
     from whet.sources.install.plan import Applied, Plan
     from whet.sources.install.report import Origin, Outdated, Verification
     from whet.sources.lock.file import Installed
     from whet.sources.lock.installs import Installs
     from whet.sources.merge import Prefer
-    from whet.sources.model import FetchContext, Progress, Ref
+    from whet.sources.model import FetchContext, Ref
     from whet.sources.publish.prepare import Published
     from whet.sources.publish.snapshots import SnapshotExport
     from whet.sources.search import SearchResult

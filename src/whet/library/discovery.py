@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from whet.errors import WhetError
 from whet.library.card import Refused, SkillFile, unreadable
 from whet.library.files import READ_FLAGS, Signature, inside, raw_signature, signature, stamp
-from whet.notes import Note
+from whet.notes import Note, Progress
 from whet.skill.finder import LIBRARY, MAIN_FILE, MAIN_FILES, SUPPORT, is_overview, main_file
 
 if TYPE_CHECKING:
@@ -51,6 +51,10 @@ NOT_SKILLS = frozenset(
     )
 )
 CATEGORY_FILE = "DESCRIPTION.md"
+
+
+_OFTEN = 100
+"""Progress is reported every so many skills that are read."""
 
 
 class Container(NamedTuple):
@@ -92,9 +96,18 @@ class Bounds(NamedTuple):
     """Resolved directories that links may lead into."""
 
 
-def discover(root: Root, bounds: Bounds, known: RootListing | None, now: int) -> RootListing:
-    """What lies below `root` now. Unchanged parts of `known` are reused; if nothing changed, it is `known` itself."""
-    return _Walk(root, bounds, known, now).run()
+def discover(
+    root: Root,
+    bounds: Bounds,
+    known: RootListing | None,
+    now: int,
+    progress: Callable[[Progress], object] = lambda _: None,
+) -> RootListing:
+    """What lies below `root` now. Unchanged parts of `known` are reused; if nothing changed, it is `known` itself.
+
+    `progress` is told how many skills were read, where it is many.
+    """
+    return _Walk(root, bounds, known, now, progress).run()
 
 
 def count_names(top: str, most: int) -> int:
@@ -176,7 +189,18 @@ class _Place(NamedTuple):
 
 
 class _Walk:
-    def __init__(self, root: Root, bounds: Bounds, known: RootListing | None, now: int) -> None:
+    def __init__(
+        self,
+        root: Root,
+        bounds: Bounds,
+        known: RootListing | None,
+        now: int,
+        progress: Callable[[Progress], object],
+    ) -> None:
+        self.progress = progress
+        self.read = self.total = 0
+        self.last = False
+        """Is this the last directory to search, as far as is known?"""
         self.root = root
         self.bounds = bounds
         self.known = known
@@ -202,6 +226,7 @@ class _Walk:
                 self.notes.append(Note("too-many-directories", "error", message, hint, path=place.path))
                 break
             old = known.get(place.path)
+            self.last = not (pending or linked)
             container = self.visit(place, old)
             changed = changed or container is not old
             if container is None:
@@ -257,6 +282,7 @@ class _Walk:
         except OSError as error:
             self.notes.append(_unreadable_directory(place.path, error))
             return None
+        self.total = self.read + len(entries) if self.last else 0
         listing = _Listing(self, place, known)
         listing.add_main(entries)
         if not listing.is_skill or place.depth == 0:
@@ -287,6 +313,9 @@ class _Walk:
                 return self.card(file._replace(real=self.follow(file.path)), {})
             raise unreadable(file.path, error) from error
         try:
+            self.read += 1
+            if self.read % _OFTEN == 0:
+                self.progress(Progress("Reading", self.read, self.total, "skills"))
             return self.read_card(descriptor, file, self.root, self.now)
         except OSError as error:
             raise unreadable(file.path, error) from error

@@ -17,7 +17,7 @@ from whet.library.card import main_file
 from whet.library.package import LIMITS, Listing, list_package
 from whet.library.readiness import missing
 from whet.library.roots import user_root
-from whet.notes import Note
+from whet.notes import Note, Progress
 from whet.skill.finder import LIBRARY, MAIN_FILES
 from whet.skill.paths import MAX_SEGMENTS
 from whet.skill.tree import IGNORED
@@ -43,11 +43,15 @@ if TYPE_CHECKING:
 
 _OWN_FILES = ("config.toml", "hooks.log", "hooks.log.1", "mcp-token")
 """Files in Whet's own directory besides the databases and their logs."""
+_OFTEN = 100
+"""Progress is reported every so many skills."""
 _MAX_SEARCHED = 100_000
 """Directories of one root that are searched for leftovers."""
 
 
-def examine(catalogue: Catalogue, probe: Probe) -> Iterator[Note]:
+def examine(
+    catalogue: Catalogue, probe: Probe, progress: Callable[[Progress], object] = lambda _: None
+) -> Iterator[Note]:
     """What a closer look at the skills and their roots brings up, beyond the catalogue's own report.
 
     Every directory is listed once: those of skills with the skill, the others with their root.
@@ -59,7 +63,9 @@ def examine(catalogue: Catalogue, probe: Probe) -> Iterator[Note]:
             yield Note("root-missing", "warning", "This root does not exist.", hint, path=root.path)
             continue
         yield from (_leftover(path) for _, left in _search(root.real, apart) for path in left)
-    for card in catalogue.cards:
+    for done, card in enumerate(catalogue.cards):
+        if done % _OFTEN == 0:
+            progress(Progress("Checking", done, len(catalogue.cards), "skills"))
         if card.kind == "skill":
             yield from _contents(card)
         for item in missing(card.gates, probe):

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from whet.library.card import Card
     from whet.library.disclosure import Opened
     from whet.library.readiness import Probe
-    from whet.notes import Severity
+    from whet.notes import Progress, Severity
     from whet.skill.model import Skill
     from whet.store.clock import Clock
 
@@ -70,6 +70,8 @@ class Workspace:
         self.configuration = Configuration(place, self.explicit, self.decisions, clock, probe)
         self.first: Catalogue | None = None
         """What the first look found."""
+        self.progress: Callable[[Progress], object] = lambda _: None
+        """Receives how far a look has come that reads many skills."""
         self.settle: Callable[[], object] | None = None
         """Called before a look when changes are open: settles what no living process holds."""
         self.hidden: Callable[[], frozenset[str]] = frozenset
@@ -216,7 +218,7 @@ class Workspace:
             bounds = config.bounds
             if not root.trusted:  # its links may lead about in its repository, and nobody else's into it
                 bounds = bounds._replace(bases=(*bounds.bases, *untrusted))
-            shelf = discover(root, bounds, old, now)
+            shelf = discover(root, bounds, old, now, self.progress)
             if shelf is not old:
                 if root.trusted and root.scope == "project":
                     reviewed |= self._review(shelf, old, config)

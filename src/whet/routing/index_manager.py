@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from whet.errors import FailedError, WhetError
 from whet.library.cache import READER
-from whet.notes import Note
+from whet.notes import Note, Progress
 from whet.routing.index import Index
 from whet.routing.meaning import installed, lexical_only
 from whet.routing.router import Entry as Indexed
@@ -103,13 +103,13 @@ class IndexManager:
     """The index of the skills of a workspace. For any number of threads, one question at a time."""
 
     def __init__(
-        self, workspace: Workspace, feedback: Feedback, progress: Callable[[int], None] = lambda _: None
+        self, workspace: Workspace, feedback: Feedback, progress: Callable[[Progress], object] = lambda _: None
     ) -> None:
-        """`progress` is told how many skills were read, where it is many."""
+        """`progress` is told how far indexing has come, where many skills have to be read."""
         self.workspace = workspace
         self.feedback = feedback
         self._progress = progress
-        self._read = 0
+        self._read = self._seen = self._total = 0
         self._turn = threading.RLock()
         self._router: Router | None = None
         self._path = ""
@@ -230,8 +230,10 @@ class IndexManager:
         text = repr((READER, reader, roots, sorted(marks.items())))
         return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
 
-    def _entries(self, cards: Iterable[Card], marks: Mapping[str, str]) -> Iterable[Indexed]:
+    def _entries(self, cards: Collection[Card], marks: Mapping[str, str]) -> Iterable[Indexed]:
+        self._seen, self._total = 0, len(cards)
         for card in cards:
+            self._seen += 1
             mark = " ".join(marks[known] for known in card.known_as[:2] if known in marks) if marks else ""
             yield Indexed(str(card.id), _stamp(card, mark), self._reading(card, heard=bool(mark)))
 
@@ -241,7 +243,7 @@ class IndexManager:
                 texts = texts_of(self.workspace.read(card))
             self._read += 1
             if self._read % _OFTEN == 0:
-                self._progress(self._read)
+                self._progress(Progress("Indexing", self._seen, self._total, "skills"))
             return texts._replace(**self.feedback.examples(*card.known_as[:2])._asdict()) if heard else texts
 
         return read

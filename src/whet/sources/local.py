@@ -16,10 +16,11 @@ from whet.authoring.trees import digest
 from whet.errors import ConflictError, FailedError, NotFoundError, RefusedError, UsageError, WhetError
 from whet.library.files import inside, read_file
 from whet.library.package import file_stamp, find_skills, list_package, package_directory, read_package
+from whet.notes import Progress
 from whet.skill import paths
 from whet.skill.finder import main_file
 from whet.skill.tree import library_digest
-from whet.sources.model import Fetched, Listing, Offer, Progress, Ref
+from whet.sources.model import Fetched, Listing, Offer, Ref
 from whet.sources.packages import (
     SOURCE_LIMITS,
     archived,

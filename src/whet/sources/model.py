@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
     from whet.library.roots import Place
-    from whet.notes import Note
+    from whet.notes import Note, Progress
     from whet.skill.tree import Tree
     from whet.sources.web.client import Web
 
@@ -90,17 +90,6 @@ class Fetched(NamedTuple):
     tree: Tree
     notes: tuple[Note, ...] = ()
     """What was left out, and why."""
-
-
-class Progress(NamedTuple):
-    """How far a fetch has come."""
-
-    what: str
-    """The source or the skill, for people."""
-    done: int
-    total: int = 0
-    """0: nobody knows."""
-    unit: str = "bytes"
 
 
 class FetchContext(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from whet.interfaces.cli.terminal import format_progress
-from whet.sources.model import Progress
+from whet.notes import Progress
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from whet.interfaces.cli.parser import Parser
     from whet.interfaces.cli.terminal import Bar
     from whet.library.visibility import Caller
-    from whet.sources.model import Progress
+    from whet.notes import Progress
     from whet.values import Json
 
 

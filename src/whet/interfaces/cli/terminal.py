@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from whet.api import Library
     from whet.interfaces.cli.context import Context
-    from whet.sources.model import Progress
+    from whet.notes import Progress
 
 _BAR = 20
 _PAUSE = 0.1

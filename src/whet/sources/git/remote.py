@@ -16,6 +16,7 @@ from contextlib import ExitStack, contextmanager
 from typing import IO, TYPE_CHECKING, NamedTuple, TypeVar
 
 from whet.errors import FailedError, RefusedError
+from whet.notes import Progress
 from whet.sources.git import failures as git_failures
 from whet.sources.git.program import (
     REMOTE,
@@ -31,7 +32,6 @@ from whet.sources.git.program import (
     too_large,
     up_to,
 )
-from whet.sources.model import Progress
 from whet.sources.web.addresses import read_address
 from whet.store.atomic import clean_leftovers, staging, write_bytes
 from whet.store.directories import PRIVATE, make_directories

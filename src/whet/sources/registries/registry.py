@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from urllib.parse import quote, urljoin
 
 from whet.errors import InvalidError, NotFoundError, UsageError, WhetError
+from whet.notes import Progress
 from whet.skill.archive import unpack
 from whet.skill.finder import MAIN_FILE
 from whet.skill.frontmatter import MAX_DOCUMENT
 from whet.skill.names import closest, hidden, key
 from whet.skill.tree import DEFAULT_LIMITS, Item, Tree
 from whet.sources.concurrency import together
-from whet.sources.model import Listing, Offer, Progress, Ref
+from whet.sources.model import Listing, Offer, Ref
 from whet.sources.packages import left_out, package_at, weigh
 from whet.sources.web.addresses import PORTS, read_address
 

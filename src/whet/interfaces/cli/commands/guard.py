@@ -83,7 +83,7 @@ def configure_scan(parser: Parser) -> None:
 def run_scan(context: Context, options: Namespace) -> Answer:
     """Scan every package and write the files that are asked for."""
     from whet.guard.report.results import reaches
-    from whet.sources.model import Progress
+    from whet.notes import Progress
 
     if not options.paths:
         if not options.all:
