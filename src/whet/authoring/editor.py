@@ -67,6 +67,19 @@ class Target(NamedTuple):
     """Why its directory can be neither removed nor renamed."""
     version: str = ""
 
+    def check_removal(self) -> None:
+        """Raise RefusedError for what must not be removed."""
+        if self.cause:
+            message = f"{self.name} cannot be removed: {self.cause}"
+            raise RefusedError("protected", message, hint=f"Run `whet skill disable {self.name}` instead.")
+        self.check_fixed("removed")
+
+    def check_fixed(self, done: str) -> None:
+        """Raise RefusedError for what must stay at its path."""
+        if self.fixed:
+            hint = "Make the change by hand, or use `whet skill disable` to stop offering the skill."
+            raise RefusedError("fixed-directory", f"{self.name} cannot be {done}: {self.fixed}", hint=hint)
+
 
 class SkillEditor:
     """Changes the skills of one library."""
@@ -499,18 +512,13 @@ class _Batch:
 
     def delete(self, name: str) -> Change:
         target = self._find(name)
-        if target.cause:
-            message = f"{target.name} cannot be removed: {target.cause}"
-            raise RefusedError("protected", message, hint=f"Run `whet skill disable {target.name}` instead.")
+        target.check_removal()
         self._leave(target, "delete")
         return Change("delete", target.name, target.path, "", "")
 
     def _leave(self, target: Target, action: str) -> None:
         """Nothing is at the path any more."""
-        if target.fixed:
-            hint = "Make the change by hand, or use `whet skill disable` to stop offering the skill."
-            done = "removed" if action == "delete" else "renamed"
-            raise RefusedError("fixed-directory", f"{target.name} cannot be {done}: {target.fixed}", hint=hint)
+        target.check_fixed("removed" if action == "delete" else "renamed")
         self._targets[target.path] = target._replace(tree=None, action=action)
 
     def rename(self, name: str, *, new_name: str) -> Change:

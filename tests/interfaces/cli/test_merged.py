@@ -46,6 +46,17 @@ def names(root: Path) -> list[str]:
     return sorted(path.name for path in root.iterdir() if path.is_dir())
 
 
+def test_a_dry_run_refuses_what_the_run_refuses(ask: Callable[..., dict[str, Any]]) -> None:
+    refused = {
+        "success": False,
+        "error": "writing-skills cannot be removed: It ships with Whet.",
+        "code": "protected",
+        "hint": "Run `whet skill disable writing-skills` instead.",
+    }
+    for words in (["--dry-run"], ["-y"]):
+        assert ask("remove", "writing-skills", *words, code=3) == refused
+
+
 @pytest.mark.usefixtures("brought")
 def test_remove_does_what_fits_the_origin_and_says_which(
     own: Path, whet: Callable[..., CompletedProcess[str]], ask: Callable[..., dict[str, Any]]

@@ -154,6 +154,9 @@ def test_every_format_comes_on_standard_output_or_in_a_file(bad: Path, tmp_path:
     for name in ("text", "json", "sarif", "markdown"):
         run = whet("scan", "skills/bad", "--format", name, "--output", f"out.{name}")
         assert (run.returncode, run.stdout, (tmp_path / "work" / f"out.{name}").stat().st_size > 50) == (1, "", True)
+    told = json.loads(whet("scan", "skills/bad", "--json", "--output", "out").stdout)
+    written = json.loads((tmp_path / "work" / "out").read_text())  # --json decides about the file, too
+    assert (written["results"][0]["findings"], written["output"]) == (told["results"][0]["findings"], "out")
 
 
 def test_a_baseline_accepts_what_is_known_and_tells_what_is_not_found(bad: Path, tmp_path: Path, whet: Whet) -> None:

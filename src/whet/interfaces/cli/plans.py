@@ -51,7 +51,7 @@ def plan_options(parser: Parser, *, override: bool = True) -> None:
     """Take what every plan can be told."""
     here_option(parser)
     parser.option("--dry-run", text="Only show the plan.")
-    parser.option("--yes", text="Do not ask for confirmation.")
+    parser.option("-y", "--yes", text="Do not ask for confirmation.")
     if override:
         text = "Install even what the policy asks about or blocks, for this recorded reason."
         parser.option("--override", metavar="R", type=nonempty, text=text)

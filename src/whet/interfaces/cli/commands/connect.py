@@ -61,7 +61,7 @@ def configure_connect(parser: Parser) -> None:
     parser.option("--undo", text="Undo the connection; with --here, the one in the project.")
     parser.option("--list", text="Only list the clients.")
     parser.option("--dry-run", text="Only show the change.")
-    parser.option("--yes", text="Do not ask for confirmation.")
+    parser.option("-y", "--yes", text="Do not ask for confirmation.")
 
 
 def run_connect(context: Context, options: Namespace) -> Answer:

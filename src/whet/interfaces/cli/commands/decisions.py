@@ -32,7 +32,7 @@ def configure_trust(parser: Parser) -> None:
     )
     parser.option("--list", text="List the trusted repositories.")
     parser.option("--review", text="Only scan the skills; do not trust anything.")
-    parser.option("--yes", text="Do not ask for confirmation.")
+    parser.option("-y", "--yes", text="Do not ask for confirmation.")
     parser.exclude(("--list", "--review"))
 
 

@@ -71,7 +71,9 @@ def configure_scan(parser: Parser) -> None:
         default="dangerous",
         text="Exit with 1 at this verdict or worse (default dangerous).",
     )
-    parser.option("--format", metavar="F", choices=_FORMATS, default="text", text="The output format (default text).")
+    parser.option(
+        "--format", metavar="F", choices=_FORMATS, text="The output format (default: text; with --json, json)."
+    )
     parser.option("--output", metavar="FILE", text="Write the output to a file.")
     parser.option("--baseline", metavar="FILE", text="Leave out the findings that this file accepts.")
     parser.option("--write-baseline", metavar="FILE", text="Write a file that accepts the current findings.")
@@ -85,6 +87,7 @@ def run_scan(context: Context, options: Namespace) -> Answer:
     from whet.guard.report.results import reaches
     from whet.notes import Progress
 
+    options.format = options.format or ("json" if options.json and options.output else "text")
     if not options.paths:
         if not options.all:
             raise misuse("scan", "PATH|NAME is missing; --all scans every skill.")

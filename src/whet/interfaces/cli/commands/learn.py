@@ -140,7 +140,7 @@ def configure_distill(parser: Parser) -> None:
         "hidden, and it words the proposals; without one, nothing is sent."
     )
     parser.positional("file", "FILE", "The transcript.", optional=True)
-    parser.option("--yes", text="Do not ask; accept the proposed answers.")
+    parser.option("-y", "--yes", text="Do not ask; accept the proposed answers.")
     parser.option("--name", metavar="N", text="The skill's name.")
     parser.option("--goal", metavar="TEXT", text="What the skill does, in a sentence.")
     parser.option("--description", metavar="D", text="The full description: what the skill does and when to use it.")

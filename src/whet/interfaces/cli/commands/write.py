@@ -262,8 +262,9 @@ def _way_out(context: Context, options: Namespace, name: str) -> tuple[str, bool
 def _remove_own(library: Library, options: Namespace, names: list[str], run: str) -> list[Answer]:
     """Remove or archive skills that stay out of the lock."""
     if options.dry_run:
-        for name in names:
-            library.card(name)  # raises for what is not there
+        for card in map(library.card, names):
+            if not options.archive:
+                library.edit.target(card).check_removal()
         how = "archive" if options.archive else "remove"
         key = "would_be_archived" if options.archive else "would_be_deleted"
         return [Answer(names, partial(_render_planned, verb=how), key=key)]
