@@ -4,7 +4,7 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-deep check quick chaos bench golden docs format clean
+.PHONY: help demo test test-deep test-clients check quick chaos bench golden docs format clean
 
 # Hundreds of short processes import Whet: without its bytecode each of them would compile it again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -27,6 +27,9 @@ test: $(STAMP) ## Lint, types and the quick tests, in a few minutes: after every
 
 test-deep: $(STAMP) ## Every test: kills in loops, many processes, megabytes, all examples
 	$(PYTEST)
+
+test-clients: $(STAMP) ## Real clients from npm with a scripted model on loopback; part of test-deep
+	$(PYTEST) tests/real_clients
 
 check: $(STAMP)
 	$(BIN)/ruff check .
