@@ -7,7 +7,6 @@ import pytest
 
 from whet.library.repository import find_repository
 from whet.library.roots import (
-    CLIENTS,
     Place,
     Root,
     bundled_directory,
@@ -40,13 +39,6 @@ def made(*paths: Path) -> None:
 
 def listed(roots: tuple[Root, ...], tmp_path: Path) -> list[tuple[str, str, str]]:
     return [(os.path.relpath(root.path, tmp_path), root.scope, root.client) for root in roots]
-
-
-def test_every_client_is_named_once_and_has_a_directory() -> None:
-    names = [client.name for client in CLIENTS]
-    assert len(set(names)) == len(names)
-    assert all(client.user and client.kind in ("skills", "commands") for client in CLIENTS)
-    assert CLIENTS[0].name == "agents"
 
 
 def test_scopes_come_in_order_and_the_nearest_project_directory_first(place: Place, tmp_path: Path) -> None:

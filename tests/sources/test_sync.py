@@ -12,7 +12,8 @@ import pytest
 
 from sources.sync_world import World, outcomes, refused, shape, states, world
 from whet.errors import NotFoundError, UsageError, WhetError
-from whet.library.roots import CLIENTS, user_root
+from whet.library.clients import DIRECTORIES
+from whet.library.roots import user_root
 from whet.sources.sync.apply import SyncReport, apply_sync, synced, undo_sync
 from whet.sources.sync.plan import known_clients, plan_sync, present_clients
 from whet.store.locks import FileLock, lock_path
@@ -315,7 +316,7 @@ def test_a_repository_in_a_copy_is_not_removed(world: World) -> None:
 def test_without_names_the_clients_are_those_this_person_has(world: World) -> None:
     assert present_clients(world.place) == ("claude", "cursor")
     assert {step.client for step in world.plan().steps} == {"claude", "cursor"}
-    assert set(known_clients()) < {client.name for client in CLIENTS}
+    assert set(known_clients()) < {client.name for client in DIRECTORIES}
     assert not {"agents", "claude-commands", "codex-system"} & set(known_clients())
     error = refused(lambda: world.plan("claud"), NotFoundError, "unknown-client")
     assert "claude" in error.details["suggestions"]

@@ -1,6 +1,6 @@
 """Where skills are looked for: scopes, the directories of the clients people already have, and their order.
 
-`CLIENTS` is the table to extend when a new agent appears. A directory that is reached twice (declared twice, or linked)
+The directories themselves are in the table of `clients`. A directory that is reached twice (declared twice, or linked)
 is one root, under the first scope that names it.
 """
 
@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import UsageError
+from whet.library.clients import DIRECTORIES
 from whet.library.files import inside
 from whet.library.repository import Repository, find_repository, is_same, project_directories
 from whet.library.settings import expand
@@ -23,38 +24,6 @@ if TYPE_CHECKING:
 
     from whet.library.settings import Settings
     from whet.values import Json
-
-
-class Client(NamedTuple):
-    """A program that keeps skills, and the directories it keeps them in, relative to a project and to the home."""
-
-    name: str
-    project: str
-    user: str
-    kind: str = "skills"
-    """`skills`: directories with a SKILL.md; `commands`: Markdown files that are commands."""
-
-
-CLIENTS = (
-    Client("agents", ".agents/skills", ".agents/skills"),
-    Client("claude", ".claude/skills", ".claude/skills"),
-    Client("codex", ".codex/skills", ".codex/skills"),
-    Client("hermes", ".hermes/skills", ".hermes/skills"),
-    Client("openclaw", ".openclaw/skills", ".openclaw/skills"),
-    Client("cursor", ".cursor/skills", ".cursor/skills"),
-    Client("gemini", ".gemini/skills", ".gemini/skills"),
-    Client("copilot", ".github/skills", ".copilot/skills"),
-    Client("opencode", ".opencode/skills", ".config/opencode/skills"),
-    Client("goose", ".goose/skills", ".config/goose/skills"),
-    Client("windsurf", ".windsurf/skills", ".codeium/windsurf/skills"),
-    Client("kiro", ".kiro/skills", ".kiro/skills"),
-    Client("junie", ".junie/skills", ".junie/skills"),
-    Client("roo", ".roo/skills", ".roo/skills"),
-    Client("qwen", ".qwen/skills", ".qwen/skills"),
-    Client("amp", "", ".config/agents/skills"),
-    Client("codex-system", "", ".codex/skills/.system"),
-    Client("claude-commands", ".claude/commands", ".claude/commands", "commands"),
-)
 
 
 class Place(NamedTuple):
@@ -118,7 +87,7 @@ def user_root(place: Place) -> str:
 
 def own_roots(place: Place) -> tuple[str, ...]:
     """Every directory that can hold a person's own skills, whether it is there or not."""
-    return tuple(_join(place.home, client.user) for client in CLIENTS if client.kind == "skills")
+    return tuple(_join(place.home, client.user) for client in DIRECTORIES if client.kind == "skills")
 
 
 def new_root(place: Place, explicit: Collection[str] | None, *, project: bool = False) -> str:
@@ -152,7 +121,7 @@ def configured_roots(place: Place, settings: Settings, trusted: Collection[str])
     """
     repository = find_repository(place.directory, home=place.home)
     by_scope: dict[str, list[Root]] = {scope: [] for scope in settings.precedence}
-    clients = [client for client in CLIENTS if not settings.clients or client.name in settings.clients]
+    clients = [client for client in DIRECTORIES if not settings.clients or client.name in settings.clients]
     if settings.project_skills and not is_same(place.directory, place.home):
         known = repository.identity in trusted
         for directory in project_directories(place.directory, repository):
@@ -192,7 +161,7 @@ def escaped_roots(place: Place, settings: Settings, repository: Repository) -> t
     paths = (
         _join(directory, client.project)
         for directory in project_directories(place.directory, repository)
-        for client in CLIENTS
+        for client in DIRECTORIES
         if client.project
     )
     hint = "Move the skills into the repository, or add their directory to `external` in config.toml."

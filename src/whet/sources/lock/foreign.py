@@ -18,8 +18,8 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import InvalidError, UsageError, WhetError
+from whet.library.clients import DIRECTORIES
 from whet.library.files import read_file
-from whet.library.roots import CLIENTS
 from whet.notes import Note
 from whet.skill.coerce import mapping
 from whet.skill.finder import MAIN_FILE, is_main_file, main_file
@@ -85,7 +85,9 @@ def look(place: Place, root: str, directory: str) -> Found:
     reader.read_clawhub(directory)
     for top in dict.fromkeys((directory, *_projects(reader.root))):
         reader.read_lock(os.path.join(top, "skills-lock.json"), "skills-lock", 1, top)
-    if any(reader.root == os.path.realpath(os.path.join(place.home, *client.user.split("/"))) for client in CLIENTS):
+    if any(
+        reader.root == os.path.realpath(os.path.join(place.home, *client.user.split("/"))) for client in DIRECTORIES
+    ):
         for path in _global_locks(place):
             reader.read_lock(path, "skill-lock", 3, place.home)
     return Found(tuple(sorted(reader.skills.values())), tuple(reader.notes))
@@ -148,7 +150,7 @@ def fits(foreign: Foreign, tree: Mapping[str, Item]) -> bool:
 
 def _projects(root: str) -> Iterator[str]:
     """The project directories to which a root may belong, told from its place."""
-    for client in CLIENTS:
+    for client in DIRECTORIES:
         tail = os.path.join(os.sep, *client.project.split("/"))
         if client.project and root.endswith(tail):
             yield root[: -len(tail)] or os.sep

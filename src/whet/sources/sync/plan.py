@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from whet.authoring.trees import digest
 from whet.errors import NotFoundError, UsageError, WhetError
+from whet.library.clients import DIRECTORIES, Directory
 from whet.library.files import inside
 from whet.library.package import find_skills, read_tree
 from whet.library.repository import find_repository, is_same
-from whet.library.roots import CLIENTS, Client
 from whet.skill.finder import LIBRARY
 from whet.skill.names import closest
 from whet.sources.sync.record import How, Made, Record, content_digest, read_record, standing
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from whet.library.roots import Place
     from whet.store.state import StateDatabase
 
-_NOT_SYNCED = ("agents", "codex-system")
-"""The root itself, and a directory that a program fills on its own."""
+_NOT_SYNCED = ("agents", "codex-system", "opencode-home")
+"""The root itself, a directory that a program fills on its own, and the second one of a client."""
 
 _BOTH = ("user", "project")
 READERS = {
@@ -352,8 +352,8 @@ def start_of(root: str, base: str) -> str:
     return os.path.realpath(root)
 
 
-def _clients() -> tuple[Client, ...]:
-    return tuple(client for client in CLIENTS if client.kind == "skills" and client.name not in _NOT_SYNCED)
+def _clients() -> tuple[Directory, ...]:
+    return tuple(client for client in DIRECTORIES if client.kind == "skills" and client.name not in _NOT_SYNCED)
 
 
 def _join(base: str, relative: str) -> str:

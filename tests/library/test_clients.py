@@ -1,0 +1,46 @@
+"""The table of clients: its shape, and that the parts of it agree."""
+
+from __future__ import annotations
+
+import pytest
+
+from whet.errors import NotFoundError
+from whet.interfaces.clients.known import CLIENTS as CONNECTED
+from whet.library.client_formats import READERS
+from whet.library.clients import CLIENTS, DIRECTORIES, client_named
+
+
+def test_every_directory_is_named_once_and_the_shared_one_comes_first() -> None:
+    names = [directory.name for directory in DIRECTORIES]
+    assert len(set(names)) == len(names)
+    assert all(directory.user and directory.kind in ("skills", "commands") for directory in DIRECTORIES)
+    assert DIRECTORIES[0].name == "agents"
+
+
+def test_every_client_is_named_once_and_owns_a_directory_it_reads() -> None:
+    names = [name for client in CLIENTS for name in (client.name, *client.aliases)]
+    assert len(set(names)) == len(names)
+    owned = {directory.name: directory for directory in DIRECTORIES}
+    for client in CLIENTS:
+        own = owned[client.directory]
+        assert own.user in client.user, client.name
+        assert client.format in READERS, client.name
+        assert set(client.commands) <= {*client.project, *client.user}, client.name
+        assert (client.version != "") == (client.format != "standard"), client.name
+        assert client.depth >= 0, client.name
+
+
+def test_the_clients_whet_connects_have_the_same_names() -> None:
+    other = {client.name for client in CONNECTED} - {client.name for client in CLIENTS}
+    assert other == {"vscode"}  # it runs Copilot, and is connected by files of its own
+
+
+@pytest.mark.parametrize("name", ["claude-code", "claude", "Claude Code", "CLAUDE_CODE"])
+def test_a_client_is_found_however_it_is_spelled(name: str) -> None:
+    assert client_named(name).name == "claude-code"
+
+
+def test_an_unknown_client_is_named_with_those_near_it() -> None:
+    with pytest.raises(NotFoundError) as error:
+        client_named("gemni")
+    assert (error.value.code, error.value.hint) == ("unknown-client", "Did you mean gemini?")
