@@ -1,6 +1,6 @@
 """How each client reads a SKILL.md: five readers, each with the leniency of the client it stands for.
 
-Written down from what the clients did; `tests/real_clients/test_lists.py` compares them with the real programs. Their
+Written down from what the clients did; `tests/real_clients` compares them with the real programs. Their
 parsers differ in what they forgive: one quotes a value with a colon and reads again, one falls back to two regular
 expressions, one drops the skill. `standard` is the plain Agent Skills standard, for clients that were not measured.
 """

@@ -1,8 +1,8 @@
 """The programs that load skills: one table of where each looks and what it does with what it finds there.
 
 Plain tuples and no TOML, because every command needs the directories at start-up and `tomllib` alone costs a third of
-that. `measured` rows were compared with the real program (`tests/real_clients/test_lists.py`); the others say what the
-client's documentation says, read by the Agent Skills standard. `docs/clients/loading.md` is made of this table.
+that. `measured` rows were compared with the real program (`tests/real_clients`); the others say what the
+client's documentation says, read by the Agent Skills standard.
 
     depth       how many directories below a root a skill may lie; 0: any number
     inside      whether a skill inside a skill is found
