@@ -141,7 +141,7 @@ class Whet(Contender):
         super().start()
         os.makedirs(os.path.join(self.directory, "state"))
         with open(os.path.join(self.directory, "state", "config.toml"), "w", encoding="utf-8") as file:
-            file.write('private_hosts = ["127.0.0.1"]\n')
+            file.write('private_hosts = ["127.0.0.1"]\nmin_age = 0\n')
 
     def env(self) -> dict[str, str]:
         return {**super().env(), "WHET_HOME": os.path.join(self.directory, "state")}

@@ -70,7 +70,7 @@ class Machine:
         self.env = {**kept, "HOME": str(self.home), "WHET_HOME": str(self.state), "PYTHONUTF8": "1", **env}
         self.root = self.home / ".agents" / "skills"
         self.lock = self.home / ".agents" / "whet-lock.json"
-        self.settings('private_hosts = ["127.0.0.1"]\n')
+        self.settings('private_hosts = ["127.0.0.1"]\nmin_age = 0\n')
 
     def settings(self, text: str) -> None:
         """Add to the settings."""

@@ -98,6 +98,8 @@ class Hub:
         self.title = title
         self.versions: dict[tuple[str, str, str], Kept] = {}
         self.yanked: dict[tuple[str, str, str], str] = {}
+        self.security: dict[tuple[str, str, str], str] = {}
+        """What versions fix."""
         self._numbers: dict[tuple[str, str], list[str]] = {}
         self.requests: list[Asked] = []
         self.twist: Callable[[Asked, Answer], Answer] = lambda _, answer: answer
@@ -210,7 +212,13 @@ class Hub:
     def _versions(self, asked: Asked, owner: str, name: str) -> Answer:
         _only(asked, "GET", "HEAD")
         listed = [
-            {"version": kept.version, "digest": kept.digest, "published": kept.published, "yanked": self._reason(kept)}
+            {
+                "version": kept.version,
+                "digest": kept.digest,
+                "published": kept.published,
+                "yanked": self._reason(kept),
+                "security": self._fixes(kept),
+            }
             for kept in reversed(self._of(owner, name))
         ]
         return self._page(asked, "versions", listed)
@@ -356,8 +364,13 @@ class Hub:
             "files": list(kept.files),
             "published": kept.published,
             "yanked": self._reason(kept),
+            "security": self._fixes(kept),
             "signatures": [],
         }
+
+    def _fixes(self, kept: Kept) -> dict[str, str] | None:
+        found = self.security.get((kept.owner, kept.name, kept.version))
+        return {"fixes": found} if found else None
 
     def _page(self, asked: Asked, field: str, items: list[Any]) -> Answer:
         limit, start = asked.query.get("limit", "20"), asked.query.get("cursor", "0")

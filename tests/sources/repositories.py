@@ -96,15 +96,20 @@ class Repository:
         assert done.returncode == 0, done.stderr.decode()
         return done.stdout.decode("utf-8", "surrogateescape").strip()
 
-    def commit(self, files: Mapping[str, Content], *, branch: str = "main", orphan: bool = False) -> str:
-        """A new commit on a branch with exactly these files; `orphan` without a parent, as after a forced push."""
+    def commit(self, files: Mapping[str, Content], *, branch: str = "main", orphan: bool = False, time: int = 0) -> str:
+        """A new commit on a branch with exactly these files; `orphan` without a parent, as after a forced push.
+
+        `time` is what it claims, in seconds; without one, something long ago.
+        """
         blobs = [content for content in files.values() if not isinstance(content, Module)]
         lines = [b"feature done\n"]
         for mark, content in enumerate(blobs, 1):
             data = _data(content)
             lines.append(b"blob\nmark :%d\ndata %d\n%s\n" % (mark, len(data), data))
         name = f"refs/heads/{branch}"
-        lines.append(b"commit %s\ncommitter An Author <author@example.invalid> %d +0000\n" % (name.encode(), _tick()))
+        lines.append(
+            b"commit %s\ncommitter An Author <author@example.invalid> %d +0000\n" % (name.encode(), time or _tick())
+        )
         lines.append(b"data 4\ntext\n")
         if not orphan and self.has(name):
             lines.append(b"from %s^0\n" % name.encode())

@@ -170,7 +170,7 @@ def forget(world: World) -> Library:
     shutil.rmtree(world.root)
     shutil.rmtree(world.state)
     world.state.mkdir()
-    world.settings('private_hosts = ["127.0.0.1"]\n')
+    world.settings('private_hosts = ["127.0.0.1"]\nmin_age = 0\n')
     return world.library()
 
 

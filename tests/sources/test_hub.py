@@ -405,7 +405,7 @@ def test_a_version_is_published_once_and_can_be_sent_again() -> None:
         url = f"{server.url}/api/v1/skills/acme/review/versions/1.0.0"
         sha256 = hashlib.sha256(REVIEW).hexdigest()
         said = ("acme", "review", "1.0.0", "Reviews changes.", digest_of(REVIEW))
-        assert version == Version(*said, version.url, sha256, len(REVIEW), None)
+        assert version == Version(*said, version.url, sha256, len(REVIEW), None, "2026-01-01T00:00:01Z")
         assert version.url.startswith(url)
         assert send_version(*arguments) == (version, False)
         installed = source(server, "acme/review")

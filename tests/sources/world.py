@@ -52,7 +52,7 @@ class World:
         self._made: list[Library] = []
         for path in (self.home, self.state, self.project / ".git", self.shelf):
             path.mkdir(parents=True)
-        self.settings('private_hosts = ["127.0.0.1"]\n')
+        self.settings('private_hosts = ["127.0.0.1"]\nmin_age = 0\n')
 
     def settings(self, text: str) -> None:
         """Add to the user's settings."""

@@ -119,17 +119,17 @@ class SkillSources:
             self._running = [*(known for known in self._running if known() is not None), ref(ended)]
         return FetchContext(self._place, self.web, ended, self._progress)
 
-    def installer(self, *, here: bool = False) -> Installer:
-        """The install chain for the user's root, or for the project's."""
-        return self._installer(self._workspace.new_root(project=here))
+    def installer(self, *, here: bool = False, min_age: int | None = None) -> Installer:
+        """The install chain for the user's root, or for the project's; `min_age` stands for that setting."""
+        return self._installer(self._workspace.new_root(project=here), min_age)
 
-    def _installer(self, root: str) -> Installer:
+    def _installer(self, root: str, min_age: int | None = None) -> Installer:
         from whet.sources.install.installer import Installer
 
         repository = self._workspace.config().repository
         shared = repository is not None and os.path.realpath(root) != os.path.realpath(self._workspace.new_root())
         project = repository.root if repository is not None and shared else ""
-        return Installer(self._workspace, self._editor, self.installs, self.reach, root, project)
+        return Installer(self._workspace, self._editor, self.installs, self.reach, root, project, min_age=min_age)
 
     # looking around
 
@@ -253,26 +253,31 @@ class SkillSources:
         every: bool = False,
         here: bool = False,
         prefer: Prefer = "",
+        min_age: int | None = None,
     ) -> Plan:
         """Plan an install: fetch, check and scan skills and apply the policy; nothing changes until `apply`.
 
         A source is a repository (`owner/repo`, `owner/repo/path@ref`), a path, an archive, an address or `tap:skill`.
         `skills` names those to take of it, `every` takes all; a source with one skill needs neither. `prefer` (ours or
-        theirs) decides what clashes with edits here. A step that cannot be done is in the plan and says why.
+        theirs) decides what clashes with edits here. `min_age` is used instead of the setting: how many days ago
+        something from a community source must have been published. A step that cannot be done is in the plan and says
+        why.
         """
         from whet.sources.install.apply import plan_install
 
         with self._reading(sources):
-            return plan_install(self.installer(here=here), self._wanted(sources, skills, every=every), prefer=prefer)
+            installer = self.installer(here=here, min_age=min_age)
+            return plan_install(installer, self._wanted(sources, skills, every=every), prefer=prefer)
 
-    def plan_update(self, *names: str, here: bool = False, prefer: Prefer = "") -> Plan:
+    def plan_update(self, *names: str, here: bool = False, prefer: Prefer = "", min_age: int | None = None) -> Plan:
         """Bring installed skills, or all, to what their sources have now; edits made here are merged in.
 
-        What clashes is a step in state `conflict`, unless `prefer` says ours or theirs. Pinned skills are `held`.
+        What clashes is a step in state `conflict`, unless `prefer` says ours or theirs. Pinned skills, and updates that
+        are too young (`min_age`, as for `plan_install`), are `held`.
         """
         from whet.sources.install.apply import plan_update
 
-        return plan_update(self.installer(here=here), names, prefer=prefer)
+        return plan_update(self.installer(here=here, min_age=min_age), names, prefer=prefer)
 
     def plan_restore(self, *names: str, here: bool = False, force: bool = False) -> Plan:
         """Restore what the lock names, exactly as it was installed; with `force`, even if it was edited."""
@@ -315,6 +320,7 @@ class SkillSources:
         every: bool = False,
         here: bool = False,
         prefer: Prefer = "",
+        min_age: int | None = None,
         reason: str = "",
         override: str = "",
     ) -> Applied:
@@ -325,18 +331,25 @@ class SkillSources:
         """
         from whet.sources.install.apply import accept, check_complete
 
-        plan = self.plan_install(*sources, skills=skills, every=every, here=here, prefer=prefer)
+        plan = self.plan_install(*sources, skills=skills, every=every, here=here, prefer=prefer, min_age=min_age)
         check_complete(accept(plan) if override else plan)
         return self.apply(plan, reason=reason, override=override)
 
     def update(
-        self, *names: str, here: bool = False, prefer: Prefer = "", reason: str = "", override: str = ""
+        self,
+        *names: str,
+        here: bool = False,
+        prefer: Prefer = "",
+        min_age: int | None = None,
+        reason: str = "",
+        override: str = "",
     ) -> Applied:
         """Bring skills to what their sources have now; it takes what `plan_update` takes, and answers like `apply`.
 
         Conflicts and updates that the policy does not allow are left unchanged and reported.
         """
-        return self.apply(self.plan_update(*names, here=here, prefer=prefer), reason=reason, override=override)
+        plan = self.plan_update(*names, here=here, prefer=prefer, min_age=min_age)
+        return self.apply(plan, reason=reason, override=override)
 
     def uninstall(self, *names: str, here: bool = False, reason: str = "") -> Applied:
         """Remove installed skills; it answers like `apply`. The history keeps them, and `undo` restores them."""
@@ -344,14 +357,15 @@ class SkillSources:
 
     # telling
 
-    def outdated(self, *names: str, here: bool = False) -> Outdated:
+    def outdated(self, *names: str, here: bool = False, min_age: int | None = None) -> Outdated:
         """Which installed skills have something newer at their sources; nothing is changed.
 
-        `skills` are all that were asked about; `outdated` counts those that have.
+        `skills` are all that were asked about; `outdated` counts those that have. What is too young (`min_age`, as for
+        `plan_install`) does not count; `held` of a skill says so.
         """
         from whet.sources.install.report import outdated
 
-        return outdated(self.installer(here=here), names)
+        return outdated(self.installer(here=here, min_age=min_age), names)
 
     def verify(self, *names: str, here: bool = False) -> Verification:
         """Is everything as it was installed, file by file? No source is asked.

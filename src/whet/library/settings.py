@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from whet.store.clock import Clock
 
 _MAX_FILE = 1024 * 1024
+MOST_DAYS = 3650
 SCOPES = ("project", "user", "org", "external", "bundled")
 TRUST = ("builtin", "org", "local", "project", "external")
 """How far skills are trusted: shipped with Whet, an administrator's, one's own, a trusted repository's, any other."""
@@ -40,9 +41,9 @@ class Setting(NamedTuple):
 
     name: str
     kind: str
-    """`boolean`, `number`, `text`; `choice`: one of its `CHOICES`; `names`, `directories`: lists of strings; `levels`:
-    a list of `TRUST`; `tables`: a list for each word; `map`: a directory for each; `values`: anything for each word,
-    nested tables being words with dots; `policy`: an action for each trust and verdict."""
+    """`boolean`, `number`, `days` (0 or more), `text`; `choice`: one of its `CHOICES`; `names`, `directories`: lists
+    of strings; `levels`: a list of `TRUST`; `tables`: a list for each word; `map`: a directory for each; `values`:
+    anything for each word, nested tables being words with dots; `policy`: an action for each trust and verdict."""
     default: Any
     help: str
 
@@ -71,6 +72,12 @@ SETTINGS = (
     Setting(
         "private_hosts", "names", (), "Hosts on private networks, or without TLS, that skills may be fetched from."
     ),
+    Setting(
+        "min_age",
+        "days",
+        3,
+        "Install and update nothing from community sources that was published fewer days ago; 0 installs anything.",
+    ),
     Setting("network_timeout", "number", 30, "Seconds to wait for an answer before a fetch fails."),
     Setting("skill_settings", "values", {}, "Values for the settings that skills declare, such as `wiki.path`."),
     Setting("exact_tokens", "boolean", True, "Count tokens exactly when the extra `tokens` is installed."),
@@ -93,6 +100,7 @@ PROJECT_SETTINGS = frozenset(("disabled", "policy", "learn"))
 _HIDING = {
     "disabled": "Write a list of quoted names.",
     "disabled_on": "Write a list of quoted names.",
+    "min_age": "Write a whole number of days, such as 7.",
     "policy": "Set `allow`, `ask` or `block` for `safe`, `caution` or `dangerous` of a trust level.",
 }
 """Settings that must be understood, with how to write them: without them more would be done than was meant."""
@@ -116,6 +124,7 @@ class Settings(NamedTuple):
     """Trust, verdict, action."""
     trusted_sources: tuple[str, ...] = ()
     private_hosts: tuple[str, ...] = ()
+    min_age: int = 3
     network_timeout: int = 30
     skill_settings: tuple[tuple[str, Any], ...] = ()
     exact_tokens: bool = True
@@ -275,6 +284,8 @@ def _value(kind: str, raw: Any, home: str, base: str) -> Any:
         return raw if isinstance(raw, bool) else None
     if kind == "number":
         return raw if isinstance(raw, int) and not isinstance(raw, bool) and raw > 0 else None
+    if kind == "days":
+        return raw if type(raw) is int and 0 <= raw <= MOST_DAYS else None
     if kind in ("text", "choice"):
         return raw if isinstance(raw, str) and "\0" not in raw else None
     if kind == "names":

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from whet.library.roots import Place
     from whet.notes import Note, Progress
     from whet.skill.tree import Tree
+    from whet.sources.age import Cooldown
     from whet.sources.web.client import Web
 
 _SOURCES = {
@@ -71,6 +72,20 @@ class Offer(NamedTuple):
     """The plugin or category under which the source lists it."""
     hidden: bool = False
     """Its author marked it as internal: it is only meant when it is named."""
+    published: int = 0
+    """When it became public, in seconds, as far as can be told (`whet.sources.age`); 0 where nobody asked."""
+    newer: Newer | None = None
+    """What the source has that is too young; this is offered instead."""
+    security: str = ""
+    """What the hub says that this version fixes: then it need not be old."""
+
+
+class Newer(NamedTuple):
+    """Something newer that is held back because it is too young."""
+
+    version: str
+    """What people call it: its version, or the start of its revision."""
+    published: int
 
 
 class Listing(NamedTuple):
@@ -99,6 +114,8 @@ class FetchContext(NamedTuple):
     web: Web
     cancelled: threading.Event
     progress: Callable[[Progress], None]
+    cooldown: Cooldown | None = None
+    """What is too young; None where age does not matter."""
 
     def check_cancelled(self) -> None:
         """Raise FailedError `cancelled` if somebody wants this to end."""

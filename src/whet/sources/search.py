@@ -41,7 +41,7 @@ MAX_COUNT = 64
 MAX_BYTES = 4 * 1024 * 1024
 MAX_TOTAL_BYTES = 32 * 1024 * 1024
 
-_FORMAT = 1
+_FORMAT = 2
 _HOUR = 3600 * 1_000_000_000
 _TRUST = ("builtin", "org", "local", "trusted", "agent-created", "community")
 ASKED = (*REGISTRIES, "marketplace")

@@ -259,6 +259,16 @@ STATE_MIGRATIONS = (
     Migration(17, "guard", "ALTER TABLE audit ADD COLUMN journal TEXT NOT NULL DEFAULT '';", _write_logs),
     Migration(18, "authoring", "ALTER TABLE journal ADD COLUMN modes TEXT NOT NULL DEFAULT '';"),
     Migration(19, "store", "CREATE TABLE counts (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;"),
+    Migration(
+        20,
+        "sources",
+        """
+        CREATE TABLE sightings (
+            source TEXT NOT NULL, revision TEXT NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
+            PRIMARY KEY (source, revision)
+        ) WITHOUT ROWID;
+        """,
+    ),
 )
 
 STATE = Schema(

@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from whet.errors import InvalidError, NotFoundError, UsageError
+from whet.library.settings import MOST_DAYS
 from whet.store.failures import os_failures
 
 if TYPE_CHECKING:
@@ -110,6 +111,19 @@ def read_message(words: Sequence[str]) -> str:
 
 def here_option(parser: Parser) -> None:
     parser.option("--here", text="Use the project's skills and lock (.agents/) instead of your own.")
+
+
+def age_option(parser: Parser) -> None:
+    text = "Hold back what community sources published fewer days ago (default: the setting `min_age`; 0: nothing)."
+    parser.option("--min-age", metavar="DAYS", type=_days, text=text)
+
+
+def _days(text: str) -> int:
+    from argparse import ArgumentTypeError
+
+    if text.isascii() and text.isdecimal() and int(text[:6]) <= MOST_DAYS:
+        return int(text[:6])
+    raise ArgumentTypeError(f"{text!r} is not a number of days from 0 to {MOST_DAYS}")
 
 
 def nonempty(text: str) -> str:

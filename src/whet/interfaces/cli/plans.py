@@ -41,8 +41,7 @@ _DONE = {
 _CODES = {"blocked": 3, "ask": 3, "conflict": 1}
 """State of a step -> the exit code of a command that could not do it."""
 _DECIDED = ("ask", "blocked")
-"""States of steps that the policy stands in the way of, and their codes."""
-_DECIDED_CODES = ("policy-blocks", "policy-asks")
+"""States of steps that the policy stands in the way of."""
 _SHOWN_FILES = 8
 _SHOWN_SCRIPTS = 3
 
@@ -114,7 +113,7 @@ def apply_plan(
     from whet.sources.install.apply import accept
     from whet.sources.install.plan import Applied
 
-    left = [step for step in plan.steps if not (override and step.state in _DECIDED)]
+    left = [step for step in plan.steps if not (override and step.overridable)]
     worst = max(left, key=_exit_code, default=None)
     code, problem = 0, None
     if worst and (code := _exit_code(worst)):
@@ -146,7 +145,7 @@ def _ask_agreement(plan: Plan, verb: str, override: str, env: Mapping[str, str])
 
     Raises RefusedError for a no.
     """
-    doing = [step for step in plan.steps if step.state == "ready" or (override and step.state in _DECIDED)]
+    doing = [step for step in plan.steps if step.state == "ready" or (override and step.overridable)]
     waiting = [step for step in plan.steps if step.state == "ask"] if not override else []
     screen = screen_for(sys.stderr, env)
     for step in (*doing, *waiting):
@@ -288,7 +287,7 @@ def _render_hints(result: PlanResult, screen: Screen, here: str) -> None:
             f"Nothing of {' and '.join(clashing)} was changed. `whet update {name}{here} --prefer ours` keeps your "
             f"lines where they conflict, `--prefer theirs` takes the source's; the history keeps what that replaces."
         )
-    if kept := next((step for step in steps if step.code in _DECIDED_CODES), None):
+    if kept := next((step for step in steps if step.overridable), None):
         entry = kept.entry or kept.previous
         look = f"`whet show '{entry.source}'` shows it in full. " if entry and entry.source else ""
         screen.hint(f"{look}`--override REASON` installs it anyway.")

@@ -17,6 +17,7 @@ from typing import IO, TYPE_CHECKING, NamedTuple, TypeVar
 
 from whet.errors import FailedError, RefusedError
 from whet.notes import Progress
+from whet.sources.age import Commit
 from whet.sources.git import failures as git_failures
 from whet.sources.git.program import (
     REMOTE,
@@ -154,6 +155,18 @@ class Remote:
         check = ["cat-file", "--batch-check=%(objecttype) %(objectname)"]
         kinds = self._local(check, up_to(_LINE * 4), feed=found.encode()).decode("ascii", "replace")
         return tuple(line.split()[1] for line in kinds.splitlines() if line.startswith("commit "))
+
+    def fetched_time(self) -> int:
+        """When what was fetched was committed or, if it is a tag with a message and later, tagged, in seconds."""
+        call = ["for-each-ref", "--format=%(creatordate:unix) %(*committerdate:unix)", ASKED]
+        said = self._local(call, up_to(_LINE)).decode("ascii", "replace").split()
+        return max((int(time) for time in said if time.isdecimal()), default=0)
+
+    def history(self, most: int) -> tuple[Commit, ...]:
+        """The commits of the branch that was fetched, the newest first, along the first parents."""
+        call = ["rev-list", "--first-parent", "--timestamp", f"--max-count={most}", ASKED]
+        lines = self._local(call, up_to(LISTING_BYTES)).decode("ascii", "replace").splitlines()
+        return tuple(Commit(oid, max(int(time), 0)) for time, oid in map(str.split, lines))
 
     def is_on_a_branch(self, commit: str) -> bool:
         """Whether a branch or tag here leads to a commit."""

@@ -21,10 +21,11 @@ from whet.notes import Note
 from whet.skill.names import closest, hidden, key
 from whet.skill.paths import shown
 from whet.skill.tree import ignored
+from whet.sources.age import choose_commit
 from whet.sources.git.failures import NOT_ADVERTISED, shown_location
 from whet.sources.git.look import EVERYTHING, LISTING, Contents, Look
 from whet.sources.git.remote import ASKED, HISTORY_BYTES, Remote
-from whet.sources.model import Fetched, Listing
+from whet.sources.model import Fetched, Listing, Newer
 from whet.sources.packages import left_out
 from whet.sources.refs.parse import candidates
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from whet.skill.tree import Tree
+    from whet.sources.age import Commit, Cooldown
     from whet.sources.git.remote import Snapshot
     from whet.sources.model import FetchContext, Offer, Ref
 
@@ -45,6 +47,8 @@ _BAD_PATH = re.compile(r"(?:^|/)(?:\.{0,2})(?:/|$)|\\")
 _NAMES = ("refs/heads/", "refs/tags/")
 _MOST = 1024
 _HISTORY = ("+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*")
+_COMMITS = 20_000
+"""Commits of a branch that are looked at for one that is old enough."""
 _UNTOLD = frozenset(("source-too-large", "too-slow", "git-failed"))
 
 
@@ -63,8 +67,8 @@ class GitSource:
         self.known: Mapping[str, str] = {}
         """Markers, by path, of what somebody has already: of a skill that still has its own, nothing is brought."""
         self._reach = reach
-        self._remote: Remote | None = None
-        self._held: _Held | None = None
+        self._remotes: list[Remote] = []
+        self._held: dict[str, _Held] = {}
 
     def inspect(self, names: Collection[str] = ()) -> Listing:
         """What is there now. With names, the skills that answer to them; where not all are found, everything."""
@@ -76,33 +80,34 @@ class GitSource:
 
     def fetch(self, offers: Sequence[Offer]) -> tuple[Fetched, ...]:
         """The contents of what the last `inspect` offered."""
-        held = self._held
-        if held is None or any(
-            offer.revision != held.contents.commit or offer.ref.path not in held.files for offer in offers
+        if any(
+            offer.revision not in self._held or offer.ref.path not in self._held[offer.revision].files
+            for offer in offers
         ):
             message = "The repository did not list this skill."
             raise UsageError("stale-offer", message, hint="List the repository again.")
+        trees: dict[tuple[str, str], Tree] = {}
         try:
-            wanted = {offer.ref.path: held.files[offer.ref.path] for offer in offers}
-            trees = dict(zip(wanted, held.contents.packages(wanted), strict=True))
+            for revision in dict.fromkeys(offer.revision for offer in offers):
+                held = self._held[revision]
+                wanted = {offer.ref.path: held.files[offer.ref.path] for offer in offers if offer.revision == revision}
+                packages = held.contents.packages(wanted)
+                trees |= {(revision, path): tree for path, tree in zip(wanted, packages, strict=True)}
         except InvalidError:  # the others can still be fetched
             raise
         except BaseException:
             self.close()
             raise
-        return tuple(
-            Fetched(
-                offer,
-                trees[offer.ref.path],
-                (*held.doubts, *_remarks(offer, trees[offer.ref.path], wanted[offer.ref.path])),
-            )
-            for offer in offers
-        )
+        return tuple(self._package(offer, trees[offer.revision, offer.ref.path]) for offer in offers)
+
+    def _package(self, offer: Offer, tree: Tree) -> Fetched:
+        held = self._held[offer.revision]
+        return Fetched(offer, tree, (*held.doubts, *_remarks(offer, tree, held.files[offer.ref.path])))
 
     def close(self) -> None:
         """Remove everything that was fetched."""
-        remote, self._remote, self._held = self._remote, None, None
-        if remote is not None:
+        remotes, self._remotes, self._held = self._remotes, [], {}
+        for remote in remotes:
             remote.close()
 
     def read_file(self, path: str, limit: int) -> bytes | None:
@@ -125,18 +130,84 @@ class GitSource:
 
     def _inspect(self, names: set[str]) -> Listing:
         self._reach.check_cancelled()
-        self._held = None
-        if self._remote is None:
-            self._remote = Remote(self.ref.location, self._reach)
-        remote = self._remote
+        self._held = {}
+        remote = self._open(0)
         parts = bool(self.ref.path or names) and remote.takes_parts
         found = self._fetched(remote, LISTING if parts else EVERYTHING)
+        look = self._look(remote, found, names, parts=parts)
+        offers = tuple(look.offers)
+        if (cooldown := self._reach.cooldown) and self.ref.ref != found.commit:
+            offers = self._old_enough(look, cooldown, remote.fetched_time(), names, parts=parts)
+        return Listing(self.ref, found.commit, offers, (*self._held[found.commit].doubts, *look.notes))
+
+    def _open(self, number: int) -> Remote:
+        """The first or the second place to fetch into."""
+        if len(self._remotes) == number:
+            self._remotes.append(Remote(self.ref.location, self._reach))
+        return self._remotes[number]
+
+    def _look(self, remote: Remote, found: FetchedCommit, names: set[str], *, parts: bool) -> Look:
         contents = Contents(remote, found.commit, self._snapshot(remote, found.commit), parts=parts)
         look = Look(self.ref, contents, names, self.known)
         look.run()
-        doubts = (*found.notes, *_moved(remote))
-        self._held = _Held(contents, look.files, doubts)
-        return Listing(self.ref, found.commit, tuple(look.offers), (*doubts, *look.notes))
+        self._held[found.commit] = _Held(contents, look.files, (*found.notes, *_moved(remote)))
+        return look
+
+    # age
+
+    def _old_enough(
+        self, look: Look, cooldown: Cooldown, claimed: int, names: set[str], *, parts: bool
+    ) -> tuple[Offer, ...]:
+        """What was found, each skill in its newest state that is old enough; if none is, the newest."""
+        commit, place = look.contents.commit, self.ref._replace(path="")
+        time = cooldown.looks.published(place, claimed, commit)
+        offers = [offer._replace(published=time) for offer in look.offers]
+        if time <= cooldown.before:
+            return tuple(offers)
+        remote = self._open(1)
+        history = self._history(remote)
+        seen = cooldown.looks.seen(place)
+        at, then = choose_commit(history, seen, cooldown.looks.now, cooldown.before)
+        if at < 0 or not (older := self._look_at(remote, history[at].id, names, parts=parts)):
+            return tuple(offers)
+        before = {offer.ref.path: offer for offer in older.offers}
+        ids = [each.id for each in history]
+        chosen = []
+        for offer in offers:
+            old, installed = before.get(offer.ref.path), cooldown.installed.get(offer.ref.path, "")
+            if old and old.marker == offer.marker:  # what is young lies elsewhere in the repository
+                chosen.append(offer._replace(published=then))
+            elif old and (not installed or installed in ids[at + 1 :]):
+                newer = Newer(offer.version if offer.version != old.version else commit[:10], time)
+                chosen.append(old._replace(published=then, newer=newer, group=offer.group))
+            else:
+                chosen.append(offer)
+        return tuple(chosen)
+
+    def _history(self, remote: Remote) -> tuple[Commit, ...]:
+        """The commits of the branch that is followed; none of a tag, and none where the server tells too much."""
+        ref = self.ref.ref
+        if ref and f"refs/heads/{ref.removeprefix('refs/heads/')}" not in remote.references():
+            return ()
+        name = f"refs/heads/{ref.removeprefix('refs/heads/')}" if ref else "HEAD"
+        try:
+            remote.start()
+            failed = remote.fetch([f"+{name}:{ASKED}"], depth=0, only="tree:0", size=HISTORY_BYTES)
+            return () if failed else remote.history(_COMMITS)
+        except WhetError as error:
+            if error.code not in _UNTOLD:
+                raise
+            return ()
+
+    def _look_at(self, remote: Remote, commit: str, names: set[str], *, parts: bool) -> Look | None:
+        """A look at an earlier commit of the branch; None where it has none of the skills, or is not given out."""
+        remote.start(sha256=len(commit) > 40)
+        if remote.fetch([f"+{commit}:{ASKED}"], only=LISTING if parts else EVERYTHING):
+            return None
+        try:
+            return self._look(remote, FetchedCommit(commit), names, parts=parts)
+        except (NotFoundError, InvalidError):
+            return None
 
     def _fetched(self, remote: Remote, only: str) -> FetchedCommit:
         """The commit that is meant. In the address of a page, a branch with slashes ends somewhere in the path."""

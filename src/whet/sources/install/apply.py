@@ -21,7 +21,7 @@ from whet.guard.finding import LABELS
 from whet.library.files import inside
 from whet.notes import Note
 from whet.sources.install.installer import ask
-from whet.sources.install.plan import DECIDED, Applied, Plan, Planner, Step, held, missing
+from whet.sources.install.plan import DECIDED, TOO_YOUNG, Applied, Plan, Planner, Step, held, missing
 from whet.sources.refs.parse import read_ref, shown
 from whet.sources.taps import Taps
 
@@ -80,7 +80,7 @@ def plan_update(installer: Installer, names: Sequence[str] = (), *, prefer: Pref
             if answer.package:
                 planner.update(answer.package, answer.entry)
             else:
-                _keep_current(planner, answer.entry)
+                _keep_current(planner, answer.entry, answer.offer)
     planner.steps.sort(key=lambda step: step.path)
     return planner.plan()
 
@@ -90,10 +90,12 @@ def _unchanged(entry: Installed, offer: Offer) -> bool:
     return bool(offer.marker) and offer.marker == entry.marker
 
 
-def _keep_current(planner: Planner, entry: Installed) -> None:
+def _keep_current(planner: Planner, entry: Installed, offer: Offer | None) -> None:
     now = digest(planner.installer.content(entry.path))
     if not now:
         planner.keep(entry, missing(entry), "conflict", "locked-missing")
+    elif offer and (held := planner.installer.held_back(offer)):
+        planner.keep(entry, f"Held back: {held}.", "held", TOO_YOUNG)
     else:
         planner.keep(entry, "Up to date." if now == entry.digest else "Up to date; your edits are kept.")
 
@@ -144,7 +146,7 @@ def plan_uninstall(installer: Installer, names: Sequence[str]) -> Plan:
 
 def accept(plan: Plan) -> Plan:
     """The plan with everything ready that the policy asked about or blocked: a person has said why."""
-    steps = (step._replace(state="ready", code="") if step.state in DECIDED else step for step in plan.steps)
+    steps = (step._replace(state="ready", code="") if step.overridable else step for step in plan.steps)
     return plan._replace(steps=tuple(steps))
 
 
@@ -152,7 +154,7 @@ def check_complete(plan: Plan) -> None:
     """Raise for the first step that was wanted and cannot be done."""
     for step in plan.steps:
         if step.state in DECIDED:
-            hint = "`whet show` shows what was found. `--override REASON` installs it anyway."
+            hint = step.hint or "`whet show` shows what was found. `--override REASON` installs it anyway."
             raise RefusedError(step.code, f"{step.name} is not installed: {step.reason}", hint=hint)
         if step.state in ("conflict", "held"):
             raise ConflictError(step.code, f"{step.name}: {step.reason}", hint="Nothing was changed.", path=step.path)
@@ -238,7 +240,7 @@ def _record(installer: Installer, plan: Plan, actor: str, override: str) -> None
             notes.append(AuditEntry(actor, step.action, step.name, path, *decided))
         elif step.judgement and step.state in ("ready", *DECIDED):
             scan, decision = step.judgement
-            if override and step.state in DECIDED:
+            if override and step.overridable:
                 gate.override(step.name, path, step.judgement, override, actor)
             told = (scan.digest, decision.trust, decision.verdict, decision.action, decision.reason)
             notes.append(AuditEntry(actor, step.action, step.name, path, *told))

@@ -21,6 +21,7 @@ from whet.library.files import inside
 from whet.library.package import read_tree
 from whet.library.repository import find_remotes, find_repository
 from whet.skill.names import closest, key
+from whet.sources.age import DAY, Cooldown, Looks, describe_age, is_exact, is_local
 from whet.sources.concurrency import map_concurrently
 from whet.sources.git.source import GitSource
 from whet.sources.lock.file import lock_file, opened_source
@@ -66,8 +67,12 @@ class Installer:
         reach: FetchContext,
         root: str,
         project: str = "",
+        *,
+        min_age: int | None = None,
     ) -> None:
+        """`min_age` stands for the setting of that name."""
         self.workspace = workspace
+        self._min_age = min_age
         self.journal = editor.journal
         self.writer = editor.writer
         self.committer = editor.committer
@@ -235,15 +240,61 @@ class Installer:
             return entry.trust
         return self.trust(self.ref_of(entry)) if entry.source else self.own_trust
 
+    # age
+
+    @cached_property
+    def _looks(self) -> Looks:
+        return Looks(self.workspace.state, self.workspace.clock())
+
+    def min_age(self, ref: Ref, trust: str) -> int:
+        """How many days old something from a source must be."""
+        if is_local(ref) or trust != "community":
+            return 0
+        return self._config.settings.min_age if self._min_age is None else self._min_age
+
+    def open(self, ref: Ref, installed: Mapping[str, str] | None = None) -> Source:
+        """A source that offers, where it can, only what is old enough; `installed` says what is there, by path."""
+        days = self.min_age(ref, self.trust(ref))
+        before = self._looks.now - days * DAY
+        cooldown = Cooldown(before, self._looks, installed or {}) if days else None
+        return open_source(ref, self.reach._replace(cooldown=cooldown))
+
+    def keep_looks(self) -> None:
+        """Remember what sources had."""
+        self._looks.keep()
+
+    def too_young(self, offer: Offer, trust: str, *, fixes: bool = True) -> str:
+        """Why something from a source that is trusted so far must wait; "" if it need not.
+
+        What fixes a security problem need not, but for `fixes`.
+        """
+        days = self.min_age(offer.ref, trust)
+        if not days or is_exact(offer) or (offer.security and fixes):
+            return ""
+        now = self._looks.now
+        if 0 < offer.published <= now - days * DAY:
+            return ""
+        required = f"the minimum is {days} day{'' if days == 1 else 's'}"
+        if not offer.published:
+            return f"Nobody knows how old {name_offer(offer)} is; {required}."
+        return f"{name_offer(offer)} is {describe_age(now - offer.published)} old; {required}."
+
+    def held_back(self, offer: Offer) -> str:
+        """What is newer than an offer and must wait; "" if nothing is."""
+        if not offer.newer:
+            return ""
+        return f"{offer.newer.version} is {describe_age(self._looks.now - offer.newer.published)} old"
+
     # fetching
 
     def fetch(self, wanted: Iterable[Wanted]) -> tuple[list[Fetched], list[Note]]:
         """Everything that is wanted, several sources at a time, and what is to be said; the first failure ends all."""
         got = map_concurrently(self._fetched, tuple(wanted), self.reach)
+        self.keep_looks()
         return [package for packages, _ in got for package in packages], [note for _, notes in got for note in notes]
 
     def _fetched(self, wanted: Wanted) -> tuple[list[Fetched], list[Note]]:
-        source = open_source(wanted.ref, self.reach)
+        source = self.open(wanted.ref)
         try:
             listing = source.inspect(wanted.names)
             chosen = choose(listing, wanted.names, all=wanted.every)
@@ -259,6 +310,11 @@ def place_of_source(source: str) -> str:
     if kind == "git" and (place := source_of(location)):
         return place
     return host_of(location).name if location.lower().startswith("https://") else ""
+
+
+def name_offer(offer: Offer) -> str:
+    """What people call this state of a skill: its version, or the start of its revision."""
+    return offer.version or offer.revision.removeprefix("sha256:")[:10] or offer.name
 
 
 def remarks(listing: Listing, chosen: Iterable[Offer]) -> list[Note]:
@@ -344,6 +400,7 @@ def ask(
 
     for group in map_concurrently(told, tuple(groups.items()), installer.reach):
         answers.extend(group)
+    installer.keep_looks()
     return answers
 
 
@@ -355,7 +412,7 @@ def _told(
     known: Mapping[str, str],
 ) -> list[Answer]:
     names = [ref.path for _, ref in members]
-    source = open_source(place, installer.reach)
+    source = installer.open(place, {ref.path: entry.revision for entry, ref in members})
     if isinstance(source, GitSource):
         source.known = known
     try:

@@ -26,6 +26,7 @@ from whet.notes import Note
 from whet.skill.names import key, slug
 from whet.skill.paths import check, collides
 from whet.skill.tree import entries
+from whet.sources.install.installer import name_offer
 from whet.sources.lock.file import Installed, lock_file, stored_source
 from whet.sources.lock.installs import directory_of
 from whet.sources.merge import merge
@@ -51,6 +52,9 @@ State = Literal["ready", "nothing", "held", "ask", "blocked", "conflict", "faile
 `conflict`: something is in the way that must not be overwritten. `failed`: the source could not give it.
 """
 DECIDED: tuple[State, ...] = ("ask", "blocked")
+TOO_YOUNG = "too-young"
+_OPEN = ("policy-asks", "policy-blocks")
+"""Codes of what a person may allow with a reason."""
 
 
 class FileChange(NamedTuple):
@@ -91,6 +95,11 @@ class Step(NamedTuple):
     """Of a failure: what to do about it."""
     exit_code: int = 1
     """Of a failure: what a command ends with."""
+
+    @property
+    def overridable(self) -> bool:
+        """Whether a person may allow it with a reason."""
+        return self.state in DECIDED and self.code in _OPEN
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -321,9 +330,31 @@ class Planner:
             self.steps.append(step._replace(state="conflict", reason=reason, code="other-source"))
         elif problem := self.in_the_way(path, new.name, local, package.tree):
             self.steps.append(step._replace(state="conflict", reason=problem, code="skill-exists"))
+        elif reason := self._too_young(package):
+            hint = "`--min-age 0` installs it now. An exact version or commit is installed at any age."
+            self.refuse(step, judgement, reason, TOO_YOUNG, hint)
         else:
-            step = step._replace(action="install" if local is None else "adopt")
-            self.add(step, local, package.tree, judgement)
+            action: Action = "install" if local is None else "adopt"
+            self.add(step._replace(action=action, reason=self._instead(package)), local, package.tree, judgement)
+
+    def refuse(self, step: Step, judgement: Judgement, reason: str, code: str, hint: str) -> None:
+        """A step that stays undone, whatever reason somebody has."""
+        decision = judgement.decision._replace(action="block", reason=reason)
+        step = step._replace(state="blocked", reason=reason, code=code, hint=hint)
+        self.steps.append(step._replace(judgement=judgement._replace(decision=decision)))
+
+    def _too_young(self, package: Fetched) -> str:
+        """Why a package must wait; "" if it need not."""
+        return self.installer.too_young(package.offer, self.installer.trust_in(package))
+
+    def _instead(self, package: Fetched) -> str:
+        """What is taken in place of something that is too young, or why something young is taken."""
+        offer = package.offer
+        if held := self.installer.held_back(offer):
+            return f"Held back: {held}; {name_offer(offer)} is installed instead."
+        if offer.security and self.installer.too_young(offer, self.installer.trust_in(package), fixes=False):
+            return f"The hub marks it as a security fix, so it need not wait: {offer.security}"
+        return ""
 
     def in_the_way(self, path: str, name: str, local: Tree | None, new: Tree) -> str:
         """Why a content cannot lie at a path: another one does, or a skill of that name lies elsewhere; else ""."""
@@ -358,8 +389,11 @@ class Planner:
             self.steps.append(step._replace(state="conflict", reason=missing(entry), code="locked-missing"))
         elif remote == entry.digest:
             self._same(step, entry, new)
+        elif reason := self._too_young(package):
+            self.keep(entry, f"Held back: {reason}", "held", TOO_YOUNG)
         elif now == entry.digest:
-            self.add(step._replace(after=remote), local, package.tree, judgement)
+            step = step._replace(after=remote, reason=self._instead(package))
+            self.add(step, local, package.tree, judgement)
         elif now == remote:
             self.trees[remote] = package.tree
             self.steps.append(step._replace(reason="Your edits match the source."))

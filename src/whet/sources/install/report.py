@@ -79,6 +79,8 @@ class CheckedSkill(NamedTuple):
     """What is newer there; None for nothing."""
     reason: str
     code: str
+    held: str = ""
+    """What is newer and too young to be installed."""
 
 
 class Outdated(NamedTuple):
@@ -167,7 +169,7 @@ def outdated(installer: Installer, names: Sequence[str] = ()) -> Outdated:
     asked = [entry for entry in wanted if entry.source]
     # Without a marker on both sides, only the content tells.
     for answer in ask(installer, asked, lambda entry, offer: not (entry.marker and offer.marker)):
-        skills[answer.entry.path] = _compare(skills[answer.entry.path], answer)
+        skills[answer.entry.path] = _compare(installer, skills[answer.entry.path], answer)
     return Outdated(installer.root, tuple(skills.values()))
 
 
@@ -190,7 +192,7 @@ def _check_skill(installer: Installer, entry: Installed) -> CheckedSkill:
     )
 
 
-def _compare(skill: CheckedSkill, answer: Answer) -> CheckedSkill:
+def _compare(installer: Installer, skill: CheckedSkill, answer: Answer) -> CheckedSkill:
     entry, offer, error = answer.entry, answer.offer, answer.error
     if error is not None:
         gone = error.code == "gone-from-source"
@@ -199,8 +201,11 @@ def _compare(skill: CheckedSkill, answer: Answer) -> CheckedSkill:
         return skill
     same = digest(answer.package.tree) == entry.digest if answer.package else offer.marker == entry.marker
     if same:
-        return skill._replace(status="current")
-    return skill._replace(status="newer", outdated=True, latest=Latest(offer.revision, offer.version))
+        return skill._replace(status="current", held=installer.held_back(offer))
+    trust = installer.trust_in(answer.package) if answer.package else installer.trust(offer.ref)
+    young = installer.too_young(offer, trust)
+    skill = skill._replace(status="newer", outdated=not young, latest=Latest(offer.revision, offer.version))
+    return skill._replace(held=young.rstrip(".") or installer.held_back(offer))
 
 
 def why(installer: Installer, card: Card) -> Origin:

@@ -23,6 +23,7 @@ from whet.sources.registries.registry import (
     quote_text,
     split_path,
 )
+from whet.store.clock import iso
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -36,6 +37,8 @@ META_FILE = "_meta.json"
 """What the registry adds to an archive about itself."""
 MOST_RESULTS = 100
 
+_LATEST = 253_402_300_800_000
+"""Milliseconds that are still a date."""
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,38}/[A-Za-z0-9._-]{1,100}")
 
@@ -118,12 +121,13 @@ class ClawHubSource(Registry):
         version = self._read_version(answer, skill)
         if not version or _COMMIT.fullmatch(version):
             return self._find_repository(skill, full, version, notes)
-        notes += self._check_version(full, version)
-        return _Found(self._make_offer(skill, full, version), tuple(notes))
+        said, time = self._check_version(full, version)
+        return _Found(self._make_offer(skill, full, version, time), (*notes, *said))
 
-    def _make_offer(self, skill: Answer, path: str, version: str) -> Offer:
+    def _make_offer(self, skill: Answer, path: str, version: str, time: str = "") -> Offer:
         description = skill.prose("summary", "description", "displayName")
-        return self.offer(path, skill.segment("slug"), description, version, ref=self.ref.ref)
+        offer = self.offer(path, skill.segment("slug"), description, version, ref=self.ref.ref)
+        return offer._replace(published=self.published(offer.ref, time, version))
 
     def _read_owner(self, answer: Answer, asked: str, path: str) -> str:
         owner = answer.optional_child("owner")
@@ -141,14 +145,14 @@ class ClawHubSource(Registry):
         latest = answer.optional_child("latestVersion")
         return latest.segment("version") if latest else ""
 
-    def _check_version(self, path: str, version: str) -> list[Note]:
-        """The verdict on exactly this version. Raises NotFoundError if it does not exist."""
+    def _check_version(self, path: str, version: str) -> tuple[list[Note], str]:
+        """The verdict on exactly this version, and its time. Raises NotFoundError if it does not exist."""
         try:
             answer = self._get_skill(path, f"/versions/{quote_segment(version)}")
         except NotFoundError:
             if self.ref.ref:
                 raise self.missing(path, f"There is no version {version}.") from None
-            return []
+            return [], ""
         detail = answer.optional_child("version")
         if detail is None:
             raise self.missing(path, f"There is no version {version}.")
@@ -156,7 +160,9 @@ class ClawHubSource(Registry):
             raise bad_response(f"The registry answered {quote_text(detail.text('version'))} when asked for {version}.")
         security = detail.optional_child("security")
         status = security.prose("status") if security else ""
-        return _judge(path, f"Version {version} was found to be {status}.", status)
+        made = detail.value("createdAt")
+        time = iso(made * 1_000_000) if isinstance(made, int) and 0 < made < _LATEST else ""
+        return _judge(path, f"Version {version} was found to be {status}.", status), time
 
     def _find_repository(self, skill: Answer, path: str, commit: str, notes: list[Note]) -> _Found:
         """A skill that the registry only points to, at the commit that was asked for or the one it points to."""

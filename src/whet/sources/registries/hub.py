@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from whet.errors import AmbiguousError, ConflictError, InvalidError, NotFoundError, RefusedError, UsageError, WhetError
 from whet.notes import Note
 from whet.skill.tree import digest, entries
+from whet.sources.age import read_time
 from whet.sources.concurrency import together
-from whet.sources.model import Fetched, Listing, Offer, Ref
+from whet.sources.model import Fetched, Listing, Newer, Offer, Ref
 from whet.sources.registries.registry import (
     Answer,
     Registry,
@@ -32,6 +33,7 @@ from whet.sources.registries.registry import (
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
+    from whet.sources.age import Cooldown
     from whet.sources.model import FetchContext
 
 TOKEN = "WHET_HUB_TOKEN"  # noqa: S105  the name of a variable, not a token
@@ -55,6 +57,9 @@ class Version(NamedTuple):
     size: int
     yanked: str | None
     """Why it was yanked; None if it is not."""
+    published: str = ""
+    security: str = ""
+    """What it fixes, if the hub says that it is a security fix."""
 
 
 class HubSource(Registry):
@@ -100,8 +105,38 @@ class HubSource(Registry):
             if not wanted:
                 raise _refuse_yanked(f"Every version of {path} was yanked.", "a version")
         version = self._get_version(owner, name, wanted, pinned=self.ref.ref == wanted)
-        offer = self.offer(f"{owner}/{name}", name, version.description, wanted, version.digest, ref=self.ref.ref)
-        return offer, _note_yank(version)
+        return self._offer_version(version), _note_yank(version)
+
+    def _offer_version(self, version: Version) -> Offer:
+        """The offer of a version; if that is too young, of one that is old enough, where there is one."""
+        path = f"{version.owner}/{version.name}"
+        offer = self.offer(path, version.name, version.description, version.version, version.digest, ref=self.ref.ref)
+        time = self.published(offer.ref, version.published, version.version)
+        offer = offer._replace(published=time, security=version.security)
+        cooldown = self.context.cooldown
+        if cooldown is None or time <= cooldown.before or version.security or self.ref.ref:
+            return offer
+        older = self._find_older(version, cooldown)
+        if older is None:
+            return offer
+        old = self.offer(path, older.name, older.description, older.version, older.digest)
+        newer = Newer(version.version, time)
+        return old._replace(published=read_time(older.published), newer=newer, security=older.security)
+
+    def _find_older(self, version: Version, cooldown: Cooldown) -> Version | None:
+        """The highest version below one that is too young which is old enough and above what is installed."""
+        path = f"{version.owner}/{version.name}"
+        below = False
+        for entry in self._get(f"skills/{path}/versions?limit={PAGE}").children("versions"):
+            number = entry.segment("version")
+            if number == cooldown.installed.get(path):
+                return None
+            time = read_time(entry.prose("published"))
+            fit = 0 < time <= cooldown.before or "security" in entry
+            if below and fit and "yanked" not in entry and "-" not in number.partition("+")[0]:
+                return self._get_version(version.owner, version.name, number, pinned=False)
+            below = below or number == version.version
+        return None
 
     def _find_by_name(self, name: str) -> Offer:
         """The one skill of a name, whoever owns it."""
@@ -136,7 +171,8 @@ class HubSource(Registry):
         latest = answer.segment("latest") if "latest" in answer else ""
         content = f"sha256:{answer.sha256('digest')}" if latest else ""
         owner, name = answer.segment("owner"), answer.segment("name")
-        return self.offer(f"{owner}/{name}", name, answer.prose("description"), latest, content)
+        offer = self.offer(f"{owner}/{name}", name, answer.prose("description"), latest, content)
+        return offer._replace(published=self.published(offer.ref, answer.prose("updated"), latest)) if latest else offer
 
     def _get_pages(self, path: str, most: int) -> tuple[tuple[Offer, ...], bool]:
         """Up to so many skills of a list, and whether there are more."""
@@ -189,7 +225,15 @@ def read_version(answer: Answer, owner: str, name: str, version: str) -> Version
         archive.sha256("sha256", prefix=""),
         archive.number("size"),
         None if yanked is None else yanked.prose("reason"),
+        answer.prose("published"),
+        _read_security(answer),
     )
+
+
+def _read_security(answer: Answer) -> str:
+    """What a version fixes; "" where the hub says nothing."""
+    security = answer.optional_child("security")
+    return "" if security is None else security.prose("fixes") or "a security problem"
 
 
 def check_token(token: str) -> str:

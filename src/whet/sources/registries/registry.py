@@ -20,6 +20,7 @@ from whet.skill.finder import MAIN_FILE
 from whet.skill.frontmatter import MAX_DOCUMENT
 from whet.skill.names import closest, hidden, key
 from whet.skill.tree import DEFAULT_LIMITS, Item, Tree
+from whet.sources.age import read_time
 from whet.sources.concurrency import together
 from whet.sources.model import Listing, Offer, Ref
 from whet.sources.packages import left_out, package_at, weigh
@@ -366,6 +367,11 @@ class Registry:
         """One skill at a version that cannot change. `ref` is the version or tag that its reference follows."""
         place = Ref(self.ref.kind, self.ref.location, ref, path)
         return Offer(name, description, place, version, digest or version, version, digest)
+
+    def published(self, ref: Ref, said: str, revision: str) -> int:
+        """When a revision of what `ref` follows became public, if age matters; `said` is what the server says."""
+        cooldown = self.context.cooldown
+        return cooldown.looks.published(ref, read_time(said), revision) if cooldown else 0
 
     def list_found(self, found: Iterable[tuple[Offer, Sequence[Note]]]) -> Listing:
         """The listing of skills that were looked up one by one."""

@@ -57,7 +57,9 @@ class UrlSource(Registry):
         read = self._read_archive if self._is_archive(response) else self._read_main_file
         found, notes = read(response, revision)
         moved = self._note_move(response)
-        self._packages = {package.offer: package._replace(notes=(*moved, *package.notes)) for package in found}
+        time = self.published(self.ref._replace(path=""), response.headers.get("last-modified", ""), revision)
+        dated = (package._replace(offer=package.offer._replace(published=time)) for package in found)
+        self._packages = {package.offer: package._replace(notes=(*moved, *package.notes)) for package in dated}
         return Listing(self.ref, revision, tuple(self._packages), (*moved, *notes))
 
     def fetch(self, offers: Sequence[Offer]) -> tuple[Fetched, ...]:

@@ -98,16 +98,20 @@ class WellKnownSource(Registry):
 
     def inspect(self, names: Collection[str] = ()) -> Listing:  # noqa: ARG002  an index is always whole
         """Everything the index lists; only one skill if the reference names it."""
-        index, revision, notes = self._fetch_index()
+        index, revision, changed, notes = self._fetch_index()
         self._entries = {key(entry.name): entry for entry in index.skills}
         path = self.ref.path
         if path and key(path) not in self._entries:
             raise self.not_listed("skill", path, [entry.name for entry in index.skills], index.notes)
-        offers = tuple(
-            Offer(entry.name, entry.description, self.ref._replace(path=entry.name), entry.revision, entry.revision)
-            for entry in ([self._entries[key(path)]] if path else index.skills)
-        )
+        entries = [self._entries[key(path)]] if path else index.skills
+        offers = tuple(self._offer(entry, entry.revision or revision, changed) for entry in entries)
         return Listing(self.ref, revision, offers, limit_notes([*notes, *index.notes]))
+
+    def _offer(self, entry: Entry, revision: str, changed: str) -> Offer:
+        """What an index says of a skill; `changed` is when the index did."""
+        place = self.ref._replace(path=entry.name)
+        offer = Offer(entry.name, entry.description, place, entry.revision, entry.revision)
+        return offer._replace(published=self.published(place, changed, revision))
 
     def fetch(self, offers: Sequence[Offer]) -> tuple[Fetched, ...]:
         """The skills of these offers: artifacts several at a time, in the older form the files of one skill."""
@@ -154,8 +158,8 @@ class WellKnownSource(Registry):
         notes = () if known else (Note("unverified", "info", message, skill=entry.name),)
         return Fetched(offer._replace(revision=revision, marker=revision), tree, notes)
 
-    def _fetch_index(self) -> tuple[Index, str, tuple[Note, ...]]:
-        """The first index that can be read, its hash, and the errors on the way to it as notes."""
+    def _fetch_index(self) -> tuple[Index, str, str, tuple[Note, ...]]:
+        """The first index that can be read, its hash, when it changed, and the errors on the way to it as notes."""
         errors: list[WhetError] = []
         for address in list_addresses(self.ref.location):
             try:
@@ -169,7 +173,8 @@ class WellKnownSource(Registry):
                 errors.append(error)
                 continue
             notes = tuple(Note.from_error(error, "warning") for error in errors)
-            return index, f"sha256:{hashlib.sha256(response.body).hexdigest()}", notes
+            changed = response.headers.get("last-modified", "")
+            return index, f"sha256:{hashlib.sha256(response.body).hexdigest()}", changed, notes
         if errors:
             raise next((error for error in errors if error.code == "index-unknown"), errors[0])
         message = f"{self.ref.location} does not publish a skill index."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from whet.interfaces.cli.arguments import here_option, misuse, names_argument, skill_argument
+from whet.interfaces.cli.arguments import age_option, here_option, misuse, names_argument, skill_argument
 from whet.interfaces.cli.context import Answer, Command
 from whet.interfaces.cli.plans import plan_options, planned, run_plan
 from whet.interfaces.cli.terminal import progress
@@ -36,6 +36,7 @@ def configure_install(parser: Parser) -> None:
     parser.option("--skill", metavar="S", action="append", default=[], text="Only this skill; can be repeated.")
     parser.option("--all", text="Install every skill in the source.")
     parser.exclude(("--skill", "--all"))
+    age_option(parser)
     plan_options(parser)
 
 
@@ -43,7 +44,9 @@ def run_install(context: Context, options: Namespace) -> Answer:
     def plan(sources: SkillSources) -> Plan:
         if not options.sources:
             return sources.plan_restore(here=options.here)
-        return sources.plan_install(*options.sources, skills=options.skill, every=options.all, here=options.here)
+        return sources.plan_install(
+            *options.sources, skills=options.skill, every=options.all, here=options.here, min_age=options.min_age
+        )
 
     if not options.sources and (options.skill or options.all):
         raise misuse("install", "SOURCE is missing.")
@@ -61,6 +64,7 @@ def configure_update(parser: Parser) -> None:
     parser.option("--check", text=text)
     text = "On conflicts, keep your lines (ours) or take the source's (theirs)."
     parser.option("--prefer", metavar="SIDE", default="", choices=("ours", "theirs"), text=text)
+    age_option(parser)
     plan_options(parser)
 
 
@@ -84,12 +88,14 @@ def run_update(context: Context, options: Namespace) -> Answer:
         return run_plan(
             context,
             options,
-            lambda sources: sources.plan_update(*options.names, here=options.here, prefer=options.prefer),
+            lambda sources: sources.plan_update(
+                *options.names, here=options.here, prefer=options.prefer, min_age=options.min_age
+            ),
             "Update",
             "Nothing is installed.",
         )
     with progress(context, options) as library:
-        answer = library.sources.outdated(*options.names, here=options.here)
+        answer = library.sources.outdated(*options.names, here=options.here, min_age=options.min_age)
     states = {skill.status for skill in answer.skills}
     code = 1 if answer.outdated or "gone" in states else 4 if "unavailable" in states else 0
     return Answer(answer, render_outdated, code)
@@ -102,7 +108,9 @@ def render_outdated(answer: Outdated, screen: Screen, options: Namespace) -> Non
         screen.table(("NAME", "STATUS", "NOW", "LATEST", "NOTE"), rows)
     current = len(answer.skills) - len(rows)
     counts = [f"{plural(answer.outdated, 'skill')} outdated", f"{current} current"]
-    if unknown := len(rows) - answer.outdated:
+    if waiting := sum(skill.status == "newer" and not skill.outdated for skill in answer.skills):
+        counts.append(f"{waiting} held back")
+    if unknown := len(rows) - answer.outdated - waiting:
         counts.append(f"{unknown} unknown")
     screen.say(f"{', '.join(counts)}." if answer.skills else "Nothing is installed.")
     if followed := sum(skill.outdated and not skill.pinned for skill in answer.skills):
@@ -113,7 +121,8 @@ def render_outdated(answer: Outdated, screen: Screen, options: Namespace) -> Non
 
 def _outdated_row(skill: CheckedSkill) -> tuple[str, ...]:
     marks = {"pinned": skill.pinned, "edited": skill.edited, "missing": skill.missing}
-    note = "; ".join(filter(None, (", ".join(word for word, true in marks.items() if true), skill.reason)))
+    held = f"held back: {skill.held}" if skill.held else ""
+    note = "; ".join(filter(None, (", ".join(word for word, true in marks.items() if true), skill.reason, held)))
     revision, version = skill.latest or ("", "")
     newer = version if version not in ("", skill.version) else short_revision(revision)
     return skill.name, skill.status, skill.version or short_revision(skill.revision), newer, note
