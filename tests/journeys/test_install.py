@@ -206,6 +206,7 @@ def newer(team: Team, second: str) -> None:
             "latest": {"revision": second, "version": ""} if moved else None,
             "reason": "",
             "code": "",
+            "held": "",
         }
 
     machine = team.mine

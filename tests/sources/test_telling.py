@@ -86,7 +86,7 @@ def test_what_is_outdated_is_told_with_what_is_there(world: World, library: Libr
         plain = {"outdated": False, "edited": False, "missing": False, "pinned": "", "latest": None, "reason": ""}
         entry = entries[f"skills/{name}"]
         known = {"name": name, "path": entry.path, "source": entry.source, "revision": entry.revision}
-        return {**known, "version": "", **plain, "status": "current", "code": "", **changes}
+        return {**known, "version": "", **plain, "status": "current", "code": "", "held": "", **changes}
 
     nothing = {"name": "own", "path": "skills/own", "source": "", "revision": "", "status": "no-source"}
     gone = f"path:{world.shelf}#path=notes no longer has this skill."

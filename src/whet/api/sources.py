@@ -279,11 +279,15 @@ class SkillSources:
 
         return plan_update(self.installer(here=here, min_age=min_age), names, prefer=prefer)
 
-    def plan_restore(self, *names: str, here: bool = False, force: bool = False) -> Plan:
-        """Restore what the lock names, exactly as it was installed; with `force`, even if it was edited."""
+    def plan_restore(self, *names: str, here: bool = False, force: bool = False, frozen: bool = False) -> Plan:
+        """Restore what the lock names, exactly as it was installed; with `force`, even if it was edited.
+
+        With `frozen`, what differs from the lock in any other way is a conflict, and then nothing is restored. Raises
+        NotFoundError `no-lock` where there is no lock.
+        """
         from whet.sources.install.apply import plan_restore
 
-        return plan_restore(self.installer(here=here), names, force=force)
+        return plan_restore(self.installer(here=here), names, force=force, frozen=frozen)
 
     def plan_uninstall(self, *names: str, here: bool = False) -> Plan:
         """Plan to remove installed skills. Without names there is nothing to do."""

@@ -88,7 +88,7 @@ VERBS: dict[str, Verb] = {
         "install",
         "Install skills from a repository, a path or an address",
         "Install",
-        also=("add", "i"),
+        also=("add", "i", "ci --frozen"),
         like=("download", "fetch", "clone", "pull", "get"),
     ),
     "update": Verb(

@@ -22,6 +22,7 @@ from whet.library.files import inside
 from whet.notes import Note
 from whet.sources.install.installer import ask
 from whet.sources.install.plan import DECIDED, TOO_YOUNG, Applied, Plan, Planner, Step, held, missing
+from whet.sources.lock.file import lock_file
 from whet.sources.refs.parse import read_ref, shown
 from whet.sources.taps import Taps
 
@@ -100,11 +101,15 @@ def _keep_current(planner: Planner, entry: Installed, offer: Offer | None) -> No
         planner.keep(entry, "Up to date." if now == entry.digest else "Up to date; your edits are kept.")
 
 
-def plan_restore(installer: Installer, names: Sequence[str] = (), *, force: bool = False) -> Plan:
+def plan_restore(installer: Installer, names: Sequence[str] = (), *, force: bool = False, frozen: bool = False) -> Plan:
     """Bring back exactly what the lock names: from what is kept here, else from the sources, at their revisions.
 
-    With `force`, also where it was edited.
+    With `force`, also where it was edited. With `frozen`, the root must be the lock: where it cannot become that, what
+    differs is a conflict and nothing is restored.
     """
+    if frozen and not os.path.lexists(lock_file(installer.root)):
+        hint = "`whet install SOURCE` makes one; commit it."
+        raise NotFoundError("no-lock", f"{lock_file(installer.root)} does not exist.", hint=hint)
     planner = Planner(installer)
     asked = []
     for entry in installer.named(names):
@@ -112,6 +117,8 @@ def plan_restore(installer: Installer, names: Sequence[str] = (), *, force: bool
             now = digest(installer.content(entry.path))
             if now == entry.digest:
                 planner.keep(entry, "Already restored.")
+            elif now and frozen:
+                planner.keep(entry, "It differs from the lock.", "conflict", "frozen-edited")
             elif now and not force:
                 planner.keep(entry, "It was edited; your edits are kept. `--force` discards them.")
             elif (kept := planner.base(entry)) is not None:
@@ -122,12 +129,37 @@ def plan_restore(installer: Installer, names: Sequence[str] = (), *, force: bool
                 raise NotFoundError("no-source", f"{entry.name} has no source, and its content is not stored here.")
     for answer in ask(installer, asked, lambda *_: True, recorded=True):
         with planner.alone(answer.entry):
+            if frozen and isinstance(answer.error, NotFoundError):
+                raise _not_in_source(answer.entry, answer.error)
             if answer.error:
                 raise answer.error
             if answer.package:
                 planner.restore(answer.package.tree, answer.entry, answer.package)
+    if frozen:
+        _freeze(planner)
     planner.steps.sort(key=lambda step: step.path)
     return planner.plan()
+
+
+def _not_in_source(entry: Installed, error: NotFoundError) -> NotFoundError:
+    """The error for a revision that its source does not have: the lock is ahead of it, or it was removed there."""
+    message = f"Its source does not have {entry.revision[:12] or 'it'}, which the lock names. {error.message}"
+    return NotFoundError("frozen-not-in-source", message, hint="Publish that revision, or update the lock.")
+
+
+def _freeze(planner: Planner) -> None:
+    """Name the skills that the lock does not; where anything differs for good, hold what would be restored."""
+    hint = "Remove it, or install it, so that the lock names it."
+    for path, name in planner.installer.present().items():
+        if path not in planner.locked:
+            step = Step("keep", "conflict", name, path, "The lock does not name it.", "frozen-extra", hint=hint)
+            planner.steps.append(step)
+    if any(step.state not in ("ready", "nothing") for step in planner.steps):
+        reason = "It is not restored while other skills differ from the lock."
+        planner.steps = [
+            step._replace(state="held", code="frozen", reason=reason) if step.state == "ready" else step
+            for step in planner.steps
+        ]
 
 
 def plan_uninstall(installer: Installer, names: Sequence[str]) -> Plan:

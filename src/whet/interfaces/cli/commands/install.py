@@ -30,11 +30,14 @@ def configure_install(parser: Parser) -> None:
         "Whet fetches, checks and scans everything before it writes anything; then it installs all of it in one "
         "step and records it in the lock.\n\n"
         "Without SOURCE, restores everything in the lock that is missing, exactly as it was installed, from this "
-        "machine's history or from its source at the recorded revision."
+        "machine's history or from its source at the recorded revision.\n\n"
+        "`whet install --frozen`, also called `whet ci`, is for pipelines: it restores what is missing, asks nothing, "
+        "and fails if a skill is edited, is not in the lock, or cannot be had exactly; then it changes nothing."
     )
     parser.positional("sources", "SOURCE", "Where the skills come from.", many=True, optional=True)
     parser.option("--skill", metavar="S", action="append", default=[], text="Only this skill; can be repeated.")
     parser.option("--all", text="Install every skill in the source.")
+    parser.option("--frozen", text="Make the skills exactly what the lock says, or fail. With --dry-run: only compare.")
     parser.exclude(("--skill", "--all"))
     age_option(parser)
     plan_options(parser)
@@ -43,15 +46,31 @@ def configure_install(parser: Parser) -> None:
 def run_install(context: Context, options: Namespace) -> Answer:
     def plan(sources: SkillSources) -> Plan:
         if not options.sources:
-            return sources.plan_restore(here=options.here)
+            restored = sources.plan_restore(here=options.here, frozen=options.frozen)
+            return _compare(restored) if options.frozen and options.dry_run else restored
         return sources.plan_install(
             *options.sources, skills=options.skill, every=options.all, here=options.here, min_age=options.min_age
         )
 
     if not options.sources and (options.skill or options.all):
         raise misuse("install", "SOURCE is missing.")
+    if options.sources and options.frozen:
+        raise misuse("install", "`--frozen` takes no SOURCE.")
+    options.yes = options.yes or options.frozen
     empty = "The lock is empty. `whet install SOURCE` installs a skill."
     return run_plan(context, options, plan, "Install" if options.sources else "Restore", empty)
+
+
+def _compare(plan: Plan) -> Plan:
+    """The plan of a frozen install that restores nothing: what is missing is a conflict too."""
+    hint = "`whet install --frozen` restores what is missing."
+    steps = (
+        step._replace(state="conflict", code="frozen-missing", reason="It is missing.", hint=hint)
+        if step.state == "ready"
+        else step
+        for step in plan.steps
+    )
+    return plan._replace(steps=tuple(steps))
 
 
 def configure_update(parser: Parser) -> None:
