@@ -53,7 +53,7 @@ def bash_env(env: dict[str, str], tmp_path: Path) -> dict[str, str]:
         ("sudo whet show dep", ["deploy"]),
         ("whet show tools:l", ["lint"]),
         ("whet list --ca", ["--category"]),
-        ("whet skill validate --profile ", ["spec", "upload", "quality"]),
+        ("whet skill validate --profile ", ["spec", "upload", "quality", "package"]),
         ("whet skill unpack ", []),
     ],
 )

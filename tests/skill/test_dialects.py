@@ -16,6 +16,8 @@ from whet.skill.dialects import PLAIN_KEYS, Sidecars, read_heading, read_skill
 from whet.skill.frontmatter import Document, read_document
 from whet.skill.gates import EnvVar, Gates, Setting, Tool
 from whet.skill.model import Execution, Interface, Skill
+from whet.skill.validate import ValidationInput
+from whet.skill.validate.fixes import fix
 
 FIXTURES = Path(__file__).parent / "fixtures"
 VAULT = "https://vault.invalid/mcp"
@@ -226,6 +228,42 @@ def test_skill_json() -> None:
             ),
         ),
     }
+
+
+PACKAGE: dict[str, Any] = {
+    "name": "package",
+    "description": "Translate sheet music into another key. Use when a singer asks for a lower or higher version.",
+    "version": "2.1.0",
+    "license": "MIT",
+    "author": "Felt & Hammer",
+    "homepage": "https://transpose.invalid",
+    "id": "felt-hammer/transpose",
+    "entry_point": "SKILL.md",
+    "tags": ("music", "notation"),
+    "category": "shelf",
+    "gates": Gates(
+        tools=(Tool("score_reader"), Tool("web_search")),
+        optional_tools=(Tool("midi_player"),),
+    ),
+    "runtime": (("hermes_version", ">=0.5.0,<2"), ("whet_version", ">=0.1")),
+}
+
+
+def test_a_package_with_skill_json_in_full() -> None:
+    assert told(load("package")) == PACKAGE
+
+
+def test_the_same_with_everything_moved_below_metadata() -> None:
+    directory = FIXTURES / "package"
+    text, fixed = fix(ValidationInput("package", (directory / "SKILL.md").read_bytes()))
+    keys = ["version", "author", "homepage", "tags", "tools_required", "tools_optional", "hermes_version"]
+    assert [note.fix for note in fixed] == [f"Moves it to metadata.{key}." for key in keys]
+    sidecars = Sidecars(json.loads((directory / "skill.json").read_text(encoding="utf-8")))
+    document = read_document(text)
+    assert set(document.values) == {"name", "description", "license", "metadata"}
+    moved = read_skill(document, fallback_name="package", sidecars=sidecars, category="shelf")
+    assert told(moved) == PACKAGE
+    assert read_heading(document, fallback_name="package", sidecars=sidecars).gates == PACKAGE["gates"]
 
 
 def test_legacy_spellings() -> None:

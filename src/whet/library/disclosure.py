@@ -206,8 +206,17 @@ class SkillView(NamedTuple):
             "trust": trust(card),
             "diagnostics": [note.to_json() for note in self.notes],
             "settings": list(self.settings),
+            **_declared(skill),
             **({"hidden": self.hidden.to_reason()} if self.hidden else {}),
         }
+
+
+def _declared(skill: Skill) -> Json:
+    """What few skills say of themselves, as far as this one does."""
+    said: Json = {key: getattr(skill, key) for key in ("id", "author", "homepage", "entry_point")}
+    said["runtime"] = dict(skill.runtime)
+    said["interface"] = {key: value for key, value in skill.interface._asdict().items() if value}
+    return {key: value for key, value in said.items() if value}
 
 
 class FileView(NamedTuple):

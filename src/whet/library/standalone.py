@@ -31,6 +31,7 @@ from whet.skill.tree import DEFAULT_LIMITS, Item, Package
 from whet.skill.validate import valid, validate
 from whet.skill.validate.fixes import fix
 from whet.skill.validate.input import ValidationInput
+from whet.skill.validate.package import wanted
 from whet.store.atomic import replace_directory, staging, write_bytes, write_text
 from whet.store.directories import make_directories
 from whet.store.locks import FileLock, lock_path
@@ -236,21 +237,30 @@ def _packages_below(path: str) -> tuple[str, ...]:
 # --- checking and mending ---------------------------------------------------------------------------------------------
 
 
-def check(path: str, profile: Profile = "spec") -> Checked:
-    """What is wrong with one skill under a profile."""
-    return _result(path, _read(path), profile)
+class Host(NamedTuple):
+    """What is known of the agent that a package is to run in."""
+
+    versions: Mapping[str, str]
+    """By the names of hosts, such as `hermes`."""
+    tools: frozenset[str] | None = None
+    """None where nobody knows."""
 
 
-def mend(path: str, profile: Profile = "spec", *, state: str) -> Checked:
+def check(path: str, profile: Profile = "spec", host: Host | None = None) -> Checked:
+    """What is wrong with one skill under a profile; `host` is for the profile `package`."""
+    return _result(path, _read(path, host), profile)
+
+
+def mend(path: str, profile: Profile = "spec", host: Host | None = None, *, state: str) -> Checked:
     """Apply every safe fix to the skill's main file, then check it; `fixed` tells what is gone by it."""
     if is_archive(path):
         hint = "Unpack it, fix the skill and pack it again."
         raise UsageError("cannot-fix-archive", f"{path} is an archive; Whet never changes archives.", hint=hint)
-    found = _read(path)
+    found = _read(path, host)
     fixed: tuple[Note, ...] = ()
     if found.package.text is not None and valid(found.problems):
         with alone(state, os.path.dirname(found.main)):
-            found, fixed = _mended(_read(path))
+            found, fixed = _mended(_read(path, host))
     return _result(path, found, profile)._replace(fixed=fixed)
 
 
@@ -272,9 +282,23 @@ def _result(path: str, found: _Found, profile: Profile) -> Checked:
     return Checked(path, found.main, valid(findings), findings)
 
 
-def _read(path: str) -> _Found:
-    if is_archive(path):
-        return _read_archive(path)
+def _read(path: str, host: Host | None = None) -> _Found:
+    found = _read_archive(path) if is_archive(path) else _read_plain(path)
+    return found if host is None else found._replace(package=_with_host(found.package, path, host))
+
+
+def _with_host(package: ValidationInput, path: str, host: Host) -> ValidationInput:
+    """The package with what the profile `package` looks at."""
+    if is_flat(path):
+        return package
+    if not is_archive(path):
+        directory = package_directory(path)
+        beside = {file: _read_beneath(directory, file) for file in package.files if wanted(file)}
+        package = package._replace(beside=beside)
+    return package._replace(hosts=host.versions, tools=host.tools)
+
+
+def _read_plain(path: str) -> _Found:
     if is_flat(path):
         note = Note("main-file-name", "warning", "This skill has no directory of its own; move it to NAME/SKILL.md.")
         stem = os.path.basename(path).removesuffix(".md")
@@ -308,7 +332,8 @@ def _read_archive(path: str) -> _Found:
     except InvalidError as error:
         return _Found(ValidationInput("", None), path, (Note(error.code, "error", error.message),))
     data = archive.tree[archive.main].data
-    package = ValidationInput(archive.name, data, archive.main, tuple(archive.tree), published=True)
+    beside = {file: item.data for file, item in archive.tree.items() if wanted(file)}
+    package = ValidationInput(archive.name, data, archive.main, tuple(archive.tree), published=True, beside=beside)
     return _Found(package, path, ())
 
 

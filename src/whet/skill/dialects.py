@@ -37,8 +37,23 @@ PLAIN_KEYS = frozenset(
     )
 )
 """Keys that say nothing about gates; frontmatter with only these needs no closer look when a library is listed."""
-VENDORS = frozenset(("hermes", "whet", "openclaw", "clawdbot", "clawdis", "moltbot"))
+VENDORS = frozenset(
+    ("hermes", "whet", "openclaw", "clawdbot", "clawdis", "moltbot", "tools_required", "tools_optional")
+)
 """Keys of `metadata` below which an agent may ask for something."""
+_SAID: dict[str, tuple[str, ...]] = {
+    "version": ("version", "metadata.version"),
+    "license": ("license",),
+    "author": ("author.name", "author", "metadata.author.name", "metadata.author"),
+    "homepage": ("homepage", "*.homepage", "metadata.homepage"),
+    "language": ("language", "metadata.language"),
+    "created": ("created", "created_at", "metadata.created", "date_added"),
+    "updated": ("updated", "updated_at", "metadata.updated"),
+    "id": ("id", "metadata.id"),
+    "entry_point": ("entry_point", "entrypoint", "entry", "metadata.entry_point"),
+}
+"""What a skill says in one line, and where it may say it: in the frontmatter, or at the same place of skill.json; the
+star stands for OpenClaw's block."""
 _GUIDING_KEYS = frozenset(("when_to_use", "when-to-use", "argument-hint", "argument_hint"))
 
 
@@ -79,6 +94,8 @@ def read_heading(document: Document, *, fallback_name: str, sidecars: Sidecars =
     gates, category, when, hint = OPEN, "", "", ""
     if sidecars is not NO_SIDECARS or not PLAIN_KEYS.issuperset(values) or not _asks_nothing(values):
         gates = reader.gates()
+    if reader.json:  # what it says differently is worth a note, and most skills have none
+        reader.lines()
     if reader.json or reader.hermes or "category" in values:
         category = reader.category()
     if reader.json or not _GUIDING_KEYS.isdisjoint(values):
@@ -171,6 +188,10 @@ class _Reader:
                 "not-text", "warning", f"{refused} is {_kind(self.at(refused))}, not text; it is ignored.", refused
             )
         return other
+
+    def lines(self) -> dict[str, str]:
+        """What the skill says in one line each."""
+        return {key: self.said(*(path.replace("*", self.vendor) for path in paths)) for key, paths in _SAID.items()}
 
     def told(self, *paths: str, glue: str = "\n") -> str:
         """Like `said`, and a list there is text in several pieces."""
@@ -282,11 +303,17 @@ class _Reader:
             any_commands=words(needs.get("anyBins")),
             tools=self.tools(
                 ("tool", values.get("tools_required")),
+                ("tool", self.at("metadata.tools_required")),
+                ("tool", self.json.get("tools_required")),
                 ("tool", hermes.get("requires_tools")),
                 ("toolset", hermes.get("requires_toolsets")),
                 ("tool", mapping(self.codex.get("dependencies")).get("tools")),
             ),
-            optional_tools=self.tools(("tool", values.get("tools_optional"))),
+            optional_tools=self.tools(
+                ("tool", values.get("tools_optional")),
+                ("tool", self.at("metadata.tools_optional")),
+                ("tool", self.json.get("tools_optional")),
+            ),
             fallback_for=self.tools(
                 ("tool", hermes.get("fallback_for_tools")), ("toolset", hermes.get("fallback_for_toolsets"))
             ),
@@ -398,15 +425,8 @@ class _Reader:
             name=name,
             description=description,
             body=body,
-            version=self.said("version", "metadata.version"),
-            license=self.said("license"),
-            author=self.said("author.name", "author", "metadata.author.name", "metadata.author"),
+            **self.lines(),
             compatibility=self.told("compatibility", glue=", "),
-            homepage=self.said("homepage", f"{self.vendor}.homepage", "metadata.homepage"),
-            language=self.said("language", "metadata.language"),
-            created=self.said("created", "created_at", "metadata.created", "date_added"),
-            updated=self.said("updated", "updated_at", "metadata.updated"),
-            id=self.said("id", "metadata.id"),
             tags=unique((*self.words("tags", "metadata.hermes.tags", "metadata.tags", separators=","), *json_tags)),
             category=category or self.category(),
             related=self.words("metadata.hermes.related_skills", "related_skills"),
@@ -421,7 +441,7 @@ class _Reader:
             arguments=self.words("arguments"),
             argument_hint=self.argument_hint(),
             interface=self.interface(),
-            runtime=tuple((key, said) for key in values if key.endswith("_version") and (said := self.said(key))),
+            runtime=self.runtime(),
             step=self.document.step,
             frontmatter=self.document.values,
             diagnostics=tuple(self.notes),
@@ -454,6 +474,12 @@ class _Reader:
             self.said("shell"),
             self.values.get("hooks"),
         )
+
+    def runtime(self) -> tuple[tuple[str, str], ...]:
+        """The versions of agents it asks for, wherever they stand."""
+        places = (self.values, mapping(self.at("metadata")), self.json)
+        keys = unique(key for place in places for key in place if key.endswith("_version"))
+        return tuple((key, said) for key in keys if (said := self.said(key, f"metadata.{key}")))
 
     def interface(self) -> Interface:
         look = mapping(self.codex.get("interface"))

@@ -51,6 +51,8 @@ class Skill(NamedTuple):
     created: str = ""
     updated: str = ""
     id: str = ""
+    entry_point: str = ""
+    """The file to begin with, where it is not the main file."""
     tags: tuple[str, ...] = ()
     category: str = ""
     related: tuple[str, ...] = ()

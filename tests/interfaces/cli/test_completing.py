@@ -115,7 +115,7 @@ def test_nothing_where_nothing_or_a_file_fits(complete: Callable[..., list[str]]
 
 
 def test_choices_of_an_option_and_an_argument(complete: Callable[..., list[str]]) -> None:
-    assert complete("skill", "validate", "--profile", "") == ["spec", "upload", "quality"]
+    assert complete("skill", "validate", "--profile", "") == ["spec", "upload", "quality", "package"]
     assert complete("completion", "") == ["bash", "zsh", "fish"]
     assert complete("prompt", "index", "--format", "") == ["bullet", "xml", "json", "tool"]
     assert complete("prompt", "bundle", "") == ["list", "show", "create", "delete"]

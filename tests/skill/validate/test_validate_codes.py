@@ -39,6 +39,15 @@ def quality(text: str, *files: str, published: bool = False) -> tuple[Validation
     return ValidationInput("demo", text, "SKILL.md", ("SKILL.md", *files), published), "quality"
 
 
+def packaged(
+    manifest: str | None, *, example: bytes = b"{}", tools: frozenset[str] | None = frozenset()
+) -> tuple[ValidationInput, Profile]:
+    beside = {"prompts/examples/one.json": example} | ({"skill.json": manifest.encode()} if manifest else {})
+    files = ("SKILL.md", *beside)
+    hosts = {"hermes": "0.8.1"}
+    return ValidationInput("demo", GOOD, files=files, beside=beside, hosts=hosts, tools=tools), "package"
+
+
 CASES: dict[str, tuple[ValidationInput, Profile]] = {
     "skill-md-missing": (ValidationInput("demo", None, "SKILL.md", ("README.md",)), "spec"),
     "main-file-name": spec(GOOD, main="skill.md"),
@@ -52,7 +61,20 @@ CASES: dict[str, tuple[ValidationInput, Profile]] = {
     "yaml-rescued": spec(f"---\n- a\n{BODY}"),
     "duplicate-key": spec(f"{HEAD}name: demo\n{BODY}"),
     "comment-as-value": spec(f"---\nname: demo\ndescription: # x\n{BODY}"),
-    "unknown-key": spec(f"{HEAD}tags: [a]\n{BODY}"),
+    "unknown-key": spec(f"{HEAD}colour: red\n{BODY}"),
+    "dialect-key": spec(f"{HEAD}tags: [a]\n{BODY}"),
+    "package-json-missing": packaged(None),
+    "package-json-invalid": packaged("[]"),
+    "package-field-missing": packaged("{}"),
+    "package-id-invalid": packaged('{"id": "No Id"}'),
+    "package-version-invalid": packaged('{"version": "1"}'),
+    "package-range-invalid": packaged('{"hermes_version": "new"}'),
+    "package-range-unmet": packaged('{"hermes_version": ">=2"}'),
+    "package-tool-missing": packaged('{"tools_required": ["saw"]}'),
+    "package-tool-unchecked": packaged('{"tools_required": ["saw"]}', tools=None),
+    "package-file-missing": packaged('{"entry_point": "prompts/system.md"}'),
+    "package-example-invalid": packaged("{}", example=b"{"),
+    "skill-json-disagrees": packaged('{"description": "Other."}'),
     "name-missing": spec(f"---\ndescription: x\n{BODY}"),
     "name-not-text": named("12"),
     "name-refused": named("[a]"),
@@ -105,7 +127,9 @@ ERRORS = {
     *("name-refused", "name-empty", "name-too-long", "name-not-lowercase", "name-edge-hyphen", "name-double-hyphen"),
     *("name-bad-character", "name-directory-mismatch", "name-not-ascii", "name-reserved-word", "description-missing"),
     *("description-refused", "description-too-long", "angle-brackets", "compatibility-refused"),
-    *("compatibility-too-long",),
+    *("compatibility-too-long", "package-json-missing", "package-json-invalid", "package-field-missing"),
+    *("package-id-invalid", "package-version-invalid", "package-range-invalid", "package-range-unmet"),
+    *("package-tool-missing", "package-file-missing", "package-example-invalid"),
 }
 
 

@@ -67,6 +67,12 @@ DIFFERENCES = {
         "For the same reason the reference validator never sees the entries that stand behind a --- inside a value.",
         "---\nname: demo\ndescription: a --- b\nunknown: x\n---\n",
     ),
+    "keys of other dialects": Difference(
+        True,
+        re.compile(r"^(?:version|tags|author):", re.MULTILINE),
+        "Four dialects have these at the top level and no client stumbles over them; they are warnings with a fix.",
+        f"{GOOD}version: 1\n---\n",
+    ),
     "null": Difference(
         False,
         re.compile(r"description:\s+(?:null|~)\s*(?:#.*)?\n"),
@@ -141,7 +147,7 @@ AGREED = {
     "tools list": (f"{GOOD}allowed-tools:\n- Read\n", True),
     "metadata text": (f"{GOOD}metadata: text\n", True),
     "nested metadata": (f"{GOOD}metadata:\n  a:\n    b: 1\n", True),
-    "unknown key": (f"{GOOD}version: 1\n", False),
+    "unknown key": (f"{GOOD}unknown: 1\n", False),
     "key given twice": (f"{GOOD}name: demo\n", False),
     "nested key given twice": (f"{GOOD}metadata:\n  a: b\n  a: c\n", False),
     "colon in a value": ("---\nname: demo\ndescription: a: b\n", False),

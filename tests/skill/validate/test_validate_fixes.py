@@ -73,7 +73,8 @@ def test_what_is_safe_is_fixed(text: str, result: str) -> None:
         "Text without frontmatter.\n",
         "---\n- a\n---\n",
         "---\nname: demo\ndescription: [a, b]\n---\n",
-        "---\nname: demo\ntags: [a, b]\n---\n",
+        "---\nname: demo\ncolours: [a, b]\n---\n",
+        "---\nname: demo\ntags: ['a, b', c]\n---\n",
         "---\nname: demo\ndisable-model-invocation: true\n---\n",
         "---\nname: demo\nversion: 1\nmetadata:\n  version: 2\n---\n".replace("2\n", "'2'\n"),
         "---\nname: demo\nversion: 1\nmetadata: {a: b}\n---\n",
@@ -95,10 +96,11 @@ def test_a_directory_that_breaks_the_rules_names_nothing() -> None:
 def test_the_findings_that_are_gone_are_returned() -> None:
     text = "\ufeff---\nname: Demo\ndescription: x\nversion: 1.0\ntags: [a]\n---\n# Demo\n"
     result, gone = fix(ValidationInput("demo", text.encode()))
-    assert result == '---\nname: demo\ndescription: x\ntags: [a]\nmetadata:\n  version: "1.0"\n---\n# Demo\n'
+    assert result == '---\nname: demo\ndescription: x\nmetadata:\n  version: "1.0"\n  tags: a\n---\n# Demo\n'
     assert [finding.code for finding in gone] == [
         "byte-order-mark",
-        "unknown-key",
+        "dialect-key",
+        "dialect-key",
         "name-not-lowercase",
         "name-directory-mismatch",
     ]

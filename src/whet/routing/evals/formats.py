@@ -51,7 +51,9 @@ _AWAY_LISTS = frozenset(
 _LISTS = _FITS_LISTS | _AWAY_LISTS
 _AROUND = frozenset(("evals", "cases", "tests", "testcases", "queries", "prompts", "scenarios", "stimuli", "examples"))
 """Lists of rows: a mapping that has one is not a row itself, whatever else it says."""
-_FOLDERS = ("evals/", "eval/", "tests/", "")
+EXAMPLES = "prompts/examples/"
+"""Where packages keep example prompts, one in a file; each is a message for its skill."""
+_FOLDERS = ("evals/", "eval/", "tests/", "", EXAMPLES)
 _PATTERNS = ("*trigger*eval*", "eval[-_]queries*", "trigger*", "evals.*")
 _AT_THE_ROOT = 2
 """How many of the patterns are telling enough for a file beside SKILL.md."""
@@ -83,20 +85,23 @@ def find_files(names: Iterable[str]) -> list[str]:
         folder, _, file = name.rpartition("/")
         prefix = f"{folder}/" if folder else ""
         lowered = file.casefold()
-        if prefix in _FOLDERS and lowered.endswith(_ENDINGS):
+        if prefix == EXAMPLES and lowered.endswith(".json"):
+            found.append((_FOLDERS.index(prefix), 0, name))
+        elif prefix in _FOLDERS and lowered.endswith(_ENDINGS):
             rank = next((at for at, shape in enumerate(_PATTERNS) if fnmatchcase(lowered, shape)), None)
             if rank is not None and (prefix or rank < _AT_THE_ROOT):
                 found.append((_FOLDERS.index(prefix), rank, name))
     return [name for *_, name in sorted(found)]
 
 
-def read_cases(data: Any, skill: str = "", where: str = "") -> Cases:
+def read_cases(data: Any, skill: str = "", where: str = "", *, examples: bool = False) -> Cases:
     """The cases of a file, given as bytes, text or parsed values; `skill` is the one it belongs to.
 
-    Raises InvalidError for what is no eval file at all; everything else that is odd is in the report.
+    Of `examples`, a message without a verdict is one for the skill. Raises InvalidError for
+    what is no eval file at all; everything else that is odd is in the report.
     """
     value = parsed(data, where) if isinstance(data, bytes | str) else data
-    reader = _Reader(skill, where)
+    reader = _Reader(skill, where, examples=examples)
     if isinstance(value, dict):
         reader.skill = reader.skill or skill_of(keyed(value))
     reader.node(value, reader.skill, "", 0)
@@ -109,9 +114,10 @@ def read_cases(data: Any, skill: str = "", where: str = "") -> Cases:
 class _Reader:
     """Walks the values of one file and collects."""
 
-    def __init__(self, skill: str, where: str) -> None:
+    def __init__(self, skill: str, where: str, *, examples: bool = False) -> None:
         self.skill = skill
         self.where = where
+        self.examples = examples
         self.cases: dict[tuple[str, str], Case] = {}
         self.rows = 0
         """Things that looked like a row, usable or not."""
@@ -175,6 +181,8 @@ class _Reader:
     def row(self, plain: Row, skill: str, place: str) -> None:
         self.rows += 1
         meant = said(plain, skill)
+        if self.examples and (meant is None or skill not in meant.fits + meant.away):
+            meant = Said((skill,), ())
         if meant is None:
             self.skip("case-unlabelled", place, "has no verdict", "Add should_trigger: true or false.", "info")
             return

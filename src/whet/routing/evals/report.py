@@ -18,7 +18,7 @@ from whet.errors import InvalidError, NotFoundError, UsageError, WhetError
 from whet.library.catalogue import find
 from whet.library.files import open_beneath, read_descriptor, read_file
 from whet.notes import Note
-from whet.routing.evals.formats import FORMS, MAX_BYTES, Case, Cases, find_files, read_cases
+from whet.routing.evals.formats import EXAMPLES, FORMS, MAX_BYTES, Case, Cases, find_files, read_cases
 from whet.routing.evals.judge import Judge, Judged, Tier, judged
 from whet.routing.evals.suggestions import suggest as suggestions_of
 from whet.skill.names import key as name_key
@@ -306,7 +306,7 @@ def _shown(message: str) -> str:
     return message if len(message) <= _LONGEST else f"{message[: _LONGEST - 1]}…"
 
 
-_FOLDERS = ("evals", "eval", "tests", "")
+_FOLDERS = ("evals", "eval", "tests", "", EXAMPLES.rstrip("/"))
 _OUTPUT_EVALS = "evals."
 """How the name of a file begins that may hold evals of another kind only."""
 
@@ -467,7 +467,7 @@ def _read(data: bytes, card: Card, name: str, path: str) -> Cases | None:
     """The cases of a package's file; None for one that is about something else."""
     output = os.path.basename(name).startswith(_OUTPUT_EVALS)
     try:
-        found = read_cases(data, card.full_name, path)
+        found = read_cases(data, card.full_name, path, examples=name.startswith(EXAMPLES))
     except InvalidError as error:
         if output and error.code == "not-trigger-evals":
             return None

@@ -1,7 +1,8 @@
-"""Is a package a good skill? Three answers of rising strictness.
+"""Is a package a good skill? Four answers.
 
 `spec` holds it to agentskills.io and gives the verdict of the reference validator; `upload` adds what strict hosts
-refuse; `quality` is a linter for skills that are chosen when they should be and work when they are. The document is
+refuse; `quality` is a linter for skills that are chosen when they should be and work when they are; `package` is for
+skills that carry a `skill.json`. The document is
 read once, every rule looks at the same values, and every problem is reported, not only the first.
 """
 
@@ -13,22 +14,21 @@ from whet.errors import UsageError
 from whet.skill.finder import MAIN_FILES
 from whet.skill.frontmatter import read_document
 from whet.skill.validate import spec
-from whet.skill.validate.input import Profile, ValidationInput
+from whet.skill.validate.input import PROFILES, Profile, ValidationInput
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from whet.notes import Note
 
-__all__ = ["Profile", "ValidationInput", "valid", "validate"]
+__all__ = ["PROFILES", "Profile", "ValidationInput", "valid", "validate"]
 
 
 def validate(package: ValidationInput, profile: Profile = "spec") -> tuple[Note, ...]:
     """Every finding about the package under a profile, those of the specification first."""
-    if profile not in ("spec", "upload", "quality"):
-        raise UsageError(
-            "unknown-profile", f"There is no profile {profile!r}.", hint="Use spec, upload or quality as the profile."
-        )
+    if profile not in PROFILES:
+        hint = f"Use {', '.join(PROFILES[:-1])} or {PROFILES[-1]} as the profile."
+        raise UsageError("unknown-profile", f"There is no profile {profile!r}.", hint=hint)
     if package.text is None or package.main not in MAIN_FILES:
         return (spec.missing(package),)
     document = package.document or read_document(package.text)
@@ -41,6 +41,10 @@ def validate(package: ValidationInput, profile: Profile = "spec") -> tuple[Note,
         from whet.skill.validate import quality
 
         findings.extend(quality.check(package, document))
+    elif profile == "package":
+        from whet.skill.validate import package as manifest
+
+        findings.extend(manifest.check(package, document))
     return tuple(findings)
 
 

@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from whet.skill.coerce import split_tools
+from whet.skill.coerce import split_tools, words
 from whet.skill.frontmatter import Document, decode, find_fences
 
 if TYPE_CHECKING:
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 KEYS = frozenset(("name", "description", "license", "compatibility", "metadata", "allowed-tools"))
 """The six keys of the specification."""
+_WORDS = frozenset(("tags", "tools_required", "tools_optional"))
+"""Lists of words, which read the same as one text below metadata."""
 MAX_ENTRIES = 64
 """Entries of one kind that are fixed in a file; one with more was not written by hand and is left alone."""
 
@@ -51,7 +53,7 @@ def movable(document: Document, text: str | bytes) -> tuple[str, ...]:
     metadata = values.get("metadata") or {}
     if not isinstance(metadata, dict) or not _by_rows(document, text):
         return ()
-    keys = [key for key in values if key not in KEYS and key not in metadata and written(document, key) is not None]
+    keys = [key for key in values if key not in KEYS and key not in metadata and as_text(document, key) is not None]
     keys = [key for key in keys if _indifferent(key)] if len(keys) <= MAX_ENTRIES else []
     if not keys:
         return ()
@@ -59,8 +61,18 @@ def movable(document: Document, text: str | bytes) -> tuple[str, ...]:
         others = tuple(key for key in values if key not in KEYS and key not in keys)
         return tuple(keys) if _indifferent_together(tuple(keys), others) else ()
     kept = {key: value for key, value in values.items() if key not in keys}
-    moved = {**kept, "metadata": {**metadata, **{key: written(document, key) for key in keys}}}
+    moved = {**kept, "metadata": {**metadata, **{key: as_text(document, key) for key in keys}}}
     return tuple(keys) if _meaning(document) == _meaning(document._replace(values=moved)) else ()
+
+
+def as_text(document: Document, key: str) -> str | None:
+    """A value as the one text it can be below metadata: a scalar, or a list that is read as words, with commas."""
+    value = document.values.get(key)
+    if isinstance(value, list) and value and key in _WORDS:
+        items = [item for item in value if isinstance(item, str)]
+        line = ", ".join(items)
+        return line if items == value and words(line, separators=",") == tuple(items) else None
+    return written(document, key)
 
 
 def quotable(document: Document, text: str | bytes) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from whet.errors import InvalidError, WhetError
 from whet.skill.edit import line_end, move_key, set_value
 from whet.skill.frontmatter import BOM, find_fences, read_document, read_repaired
 from whet.skill.validate import validate
-from whet.skill.validate.fixable import joined_tools, movable, quotable, swallowed, written
+from whet.skill.validate.fixable import as_text, joined_tools, movable, quotable, swallowed, written
 from whet.skill.validate.spec import name_findings
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def _named(text: str, directory: str) -> str:
 def _moved(text: str) -> str:
     document = read_document(text)
     for key in movable(document, text):
-        text = _tried(move_key, text, key, "metadata", written(document, key) or "")
+        text = _tried(move_key, text, key, "metadata", as_text(document, key) or "")
     return text
 
 

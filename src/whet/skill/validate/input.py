@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from whet.skill.frontmatter import Document
 
-Profile = Literal["spec", "upload", "quality"]
+Profile = Literal["spec", "upload", "quality", "package"]
+PROFILES: tuple[Profile, ...] = ("spec", "upload", "quality", "package")
+_NONE: Mapping[str, bytes] = MappingProxyType({})
+_NO_HOSTS: Mapping[str, str] = MappingProxyType({})
 
 
 class ValidationInput(NamedTuple):
@@ -25,3 +31,9 @@ class ValidationInput(NamedTuple):
     """Whether it is, or is about to be, offered to others; more is asked of such a package."""
     document: Document | None = None
     """The main file as it reads, where somebody has read it."""
+    beside: Mapping[str, bytes] = _NONE
+    """The contents of the files that the profile `package` looks into, by path."""
+    hosts: Mapping[str, str] = _NO_HOSTS
+    """The versions of the hosts that it is to run in, as far as they are known."""
+    tools: frozenset[str] | None = None
+    """The tools that the host has; None where nobody knows."""

@@ -36,6 +36,8 @@ _NOTE_FIXES = {
     "comment-as-value": _QUOTES,
 }
 
+_DIALECT = frozenset(("version", "tags", "author"))
+"""Keys that several dialects have at the top level; no client stumbles over them, and metadata is the better place."""
 _KNOWN = "name, description, license, compatibility, metadata, allowed-tools"
 
 
@@ -87,6 +89,10 @@ def _unknown(package: ValidationInput, document: Document) -> Iterator[Note]:
     for key in document.values:
         if key not in KEYS:
             fix = f"Moves it to metadata.{key}." if key in moved else ""
+            if key in _DIALECT:
+                message = f"The key {key!r} is not in the specification; write it as metadata.{key}."
+                yield Note("dialect-key", "warning", message, line=document.lines.get(key), fix=fix)
+                continue
             message = f"The key {key!r} is not in the specification, which has {_KNOWN}."
             yield Note("unknown-key", "error", message, line=document.lines.get(key), fix=fix)
 

@@ -14,7 +14,14 @@ RESERVED = ("anthropic", "claude")
 
 _REFUSED = frozenset(
     (
-        *("main-file-name", "byte-order-mark", "name-not-text", "description-not-text", "compatibility-not-text"),
+        *(
+            "dialect-key",
+            "main-file-name",
+            "byte-order-mark",
+            "name-not-text",
+            "description-not-text",
+            "compatibility-not-text",
+        ),
         *("allowed-tools-not-text", "metadata-not-a-map", "metadata-not-text"),
     )
 )

@@ -17,11 +17,12 @@ from whet.errors import InvalidError, NotFoundError, RefusedError, UsageError
 from whet.library.package import package_directory, read_tree
 from whet.notes import Note
 from whet.skill import archive
-from whet.skill.dialects import read_skill
+from whet.skill.dialects import Sidecars, read_skill
 from whet.skill.finder import MAIN_FILE, main_file
 from whet.skill.frontmatter import MAX_DOCUMENT, read_document
 from whet.skill.paths import shown
 from whet.skill.validate import ValidationInput, validate
+from whet.skill.validate.package import MANIFEST, read_manifest
 from whet.store.atomic import clean_leftovers
 from whet.values import Json, answer_json
 
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from whet.skill.tree import Tree
 
 CODE = "not-publishable"
+_PUBLISHED: dict[str, Severity] = {"main-file-name": "error", "dialect-key": "warning"}
+"""What weighs more or less for a package that is offered to others than for a strict host."""
 _SEVERITIES: dict[Danger, Severity] = {"critical": "error", "warn": "warning"}
 
 
@@ -118,7 +121,10 @@ def prepare(directory: str, *, scan: Callable[[Tree], Scan], profile: Literal["u
     problems = [*_broken(directory, tree, profile), *_links(directory, tree)]
     if any(problem.severity == "error" for problem in problems):
         raise _refused(directory, problems)
-    skill = read_skill(read_document(tree[MAIN_FILE].data), fallback_name=os.path.basename(directory))
+    manifest = tree.get(MANIFEST)
+    sidecars = Sidecars(read_manifest(manifest.data) if manifest else None)
+    document = read_document(tree[MAIN_FILE].data)
+    skill = read_skill(document, fallback_name=os.path.basename(directory), sidecars=sidecars)
     packed = _packed(directory, skill.name, tree)
     seen = scan(tree)
     problems += _dangers(directory, skill.name, seen)
@@ -180,7 +186,7 @@ def _broken(directory: str, tree: Tree, profile: Literal["upload", "spec"]) -> I
         yield Note("too-large", "error", message, "Move parts of it to references/.", skill=name, path=path)
         return
     for finding in validate(ValidationInput(name, text, main, tuple(tree), published=True), profile):
-        severity = "error" if finding.code == "main-file-name" else finding.severity
+        severity = _PUBLISHED.get(finding.code, finding.severity)
         if severity != "info":
             yield Note(finding.code, severity, finding.message, finding.fix, skill=name, path=path, line=finding.line)
 

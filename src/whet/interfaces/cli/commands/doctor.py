@@ -6,12 +6,13 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import WhetError
-from whet.interfaces.cli.arguments import here_option
+from whet.interfaces.cli.arguments import here_option, misuse
 from whet.interfaces.cli.context import Answer, Command
 from whet.interfaces.cli.output import SEVERITY_STYLES
 from whet.interfaces.cli.terminal import progress
 from whet.interfaces.cli.text import clean, plural, shorten
 from whet.notes import Note
+from whet.skill.validate.input import PROFILES
 from whet.values import as_json
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Parser
-    from whet.library.standalone import Checked, Validation
+    from whet.library.standalone import Checked, Host, Validation
     from whet.prompt.needs import Needs
     from whet.sources.install.report import Verification
     from whet.store.repair import Repaired
@@ -170,15 +171,16 @@ def render_needs(needs: Needs, screen: Screen, _options: Namespace) -> None:
     screen.grid(("KIND", "NAME", "FOR", "HELP"), rows)
 
 
-_PROFILES = ("spec", "upload", "quality")
-
-
 def configure_validate(parser: Parser) -> None:
     parser.details = (
         "A path can be a skill's directory, its SKILL.md or a .skill file. An existing path wins over a name."
     )
     parser.positional("paths", "PATH|NAME", "Skills, by path or by name.", many=True)
-    parser.option("--profile", metavar="P", choices=_PROFILES, default="spec", text="How strict to be (default spec).")
+    parser.option("--profile", metavar="P", choices=PROFILES, default="spec", text="How strict to be (default spec).")
+    text = "The version of a host, such as hermes=0.8; can be repeated. Only with --profile package."
+    parser.option("--host", metavar="H=V", action="append", default=[], text=text)
+    text = "A tool that the host has; can be repeated. Only with --profile package."
+    parser.option("--tool", metavar="T", action="append", default=[], text=text)
     parser.option("--recursive", text="Check every skill below the paths.")
     parser.option("--fix", text="Apply safe fixes: they change how a skill is written, never what it says.")
 
@@ -187,16 +189,32 @@ def run_validate(context: Context, options: Namespace) -> Answer:
     """Check every skill; all paths are looked up before any file is changed."""
     from whet.library.standalone import Validation, check, mend, skills_below
 
+    host = _read_host(options)
     paths = [context.locate(path) for path in options.paths]
     if options.recursive:
         paths = [skill for path in paths for skill in skills_below(path)]
     paths = list(dict.fromkeys(paths))
     if options.fix:
         state = context.library.workspace.place.state
-        found = Validation(tuple(mend(path, options.profile, state=state) for path in paths))
+        found = Validation(tuple(mend(path, options.profile, host, state=state) for path in paths))
     else:
-        found = Validation(tuple(check(path, options.profile) for path in paths))
+        found = Validation(tuple(check(path, options.profile, host) for path in paths))
     return Answer(found, render_validate, 0 if found.valid else 1)
+
+
+def _read_host(options: Namespace) -> Host | None:
+    """What the options say of the agent that a package is to run in."""
+    from whet import __version__
+    from whet.library.standalone import Host
+
+    if options.profile != "package":
+        if options.host or options.tool:
+            raise misuse("skill validate", "`--host` and `--tool` need `--profile package`.")
+        return None
+    versions = dict(word.partition("=")[::2] for word in options.host)
+    if odd := next((word for word in options.host if not all(word.partition("="))), ""):
+        raise misuse("skill validate", f"{odd!r} is not a host and its version, such as hermes=0.8.")
+    return Host({"whet": __version__, **versions}, frozenset(options.tool) if options.tool else None)
 
 
 def render_validate(found: Validation, screen: Screen, options: Namespace) -> None:

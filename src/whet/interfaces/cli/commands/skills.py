@@ -254,13 +254,23 @@ def _facts(view: SkillView, screen: Screen) -> Iterator[tuple[str, str]]:
     if screen.verbose or not screen.tty:
         yield "digest", view.digest
     said = {
+        "title": " ".join(filter(None, (skill.interface.emoji, skill.interface.display_name))),
+        "id": skill.id,
         "version": skill.version,
+        "author": skill.author,
+        "homepage": skill.homepage,
         "category": skill.category,
         "license": skill.license,
         "compatibility": skill.compatibility,
         "tags": ", ".join(skill.tags),
         "related": ", ".join(skill.related),
         "tools": ", ".join(skill.allowed_tools),
+        "needs tools": ", ".join(tool.name for tool in skill.gates.tools),
+        "runs in": ", ".join(f"{key.removesuffix('_version')} {range_}" for key, range_ in skill.runtime),
+        "starts with": skill.entry_point,
+        "icon": skill.interface.icon_large or skill.interface.icon_small,
+        "colour": skill.interface.brand_color,
+        "try": skill.interface.default_prompt,
     }
     yield from ((label, clean(text)) for label, text in said.items() if text)
     if view.hidden:

@@ -1,0 +1,59 @@
+"""Semantic versions, and the ranges of them that packages ask for: `>=1.2,<2`, `^1.2.0`, `~1.4`, `1.x`."""
+
+from __future__ import annotations
+
+import re
+
+_SEMVER = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?")
+_SHORT = re.compile(r"v?(\d{1,9})(?:\.(\d{1,9}))?(?:\.(\d{1,9}))?(?:[-+.][0-9A-Za-z.+-]*)?")
+_PART = re.compile(
+    r"(>=|<=|==|~=|!=|>|<|=|\^|~)?\s*v?(\d{1,9}(?:\.(?:\d{1,9}|[xX*])){0,2}(?:[-+][0-9A-Za-z.+-]+)?|[xX*])"
+)
+
+Version = tuple[int, int, int]
+
+
+def is_semver(text: str) -> bool:
+    """Is this a version of three numbers, as semver.org has it?"""
+    return bool(_SEMVER.fullmatch(text))
+
+
+def read_version(text: str) -> Version | None:
+    """The three numbers of a version, however short it is written; None for what is none."""
+    found = _SHORT.fullmatch(text.strip())
+    return (int(found[1]), int(found[2] or 0), int(found[3] or 0)) if found else None
+
+
+def satisfies(version: Version, wanted: str) -> bool | None:
+    """Does a version lie in a range? None for a range that cannot be read. `||` separates alternatives."""
+    answers = [_meets_all(version, part) for part in wanted.split("||")]
+    return None if None in answers else any(answers)
+
+
+def _meets_all(version: Version, text: str) -> bool | None:
+    rest, fits, parts = text.strip(), True, 0
+    while rest:
+        found = _PART.match(rest)
+        if found is None:
+            return None
+        parts += 1
+        fits = fits and _meets(version, found[1] or "=", found[2])
+        rest = rest[found.end() :].lstrip(" ,")
+    return fits if parts else None
+
+
+def _meets(version: Version, sign: str, text: str) -> bool:
+    digits = [int(part) for part in re.split(r"[-+]", text)[0].split(".") if part.isdigit()]
+    least = (*digits, 0, 0, 0)[:3]
+    if sign in ("=", "==", "^", "~", "~="):
+        kept = len(digits)
+        if sign == "^":
+            kept = next((at + 1 for at, part in enumerate(digits) if part), len(digits))
+        elif sign == "~":
+            kept = min(kept, 2)
+        elif sign == "~=":
+            kept -= 1
+        return version >= least and list(version[:kept]) == digits[:kept]
+    if sign == "!=":
+        return list(version[: len(digits)]) != digits
+    return {">=": version >= least, "<=": version <= least, ">": version > least, "<": version < least}[sign]
