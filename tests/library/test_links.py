@@ -152,9 +152,10 @@ def test_a_link_that_leaves_every_root_is_refused(root: str, outside: str, opene
         ("link-escape", "error", "linked-main/SKILL.md"),
         ("link-escape", "error", "skill"),
     ]
-    assert (
-        f"Add {outside} to `links`" in {entry.path: entry for entry in library.workspace.report()}[f"{root}/skill"].hint
-    )
+    hints = {entry.path: entry.hint for entry in library.workspace.report()}
+    trust = f"If you trust what is there, run `whet guard trust {outside}/foreign`; or copy the skill."
+    copy = "Link the directory of the skill instead, or copy the file."
+    assert (hints[f"{root}/skill"], hints[f"{root}/flat.md"]) == (trust, copy)
 
 
 def test_a_name_that_only_begins_like_a_root_is_outside(

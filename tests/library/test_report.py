@@ -62,6 +62,8 @@ def mess(tmp_path: Path, skill: Callable[..., str]) -> None:
     (user / "a" / "circle").symlink_to("..")
     (user / "escape").symlink_to("/etc")
     (user / "again").symlink_to("a")
+    (user / "own").symlink_to("../../.own")
+    (user.parent.parent / ".own").mkdir()
     (user / "d1" / "d2" / "d3").mkdir(parents=True)
     write(
         tmp_path / "state" / "config.toml",

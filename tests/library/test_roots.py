@@ -53,7 +53,7 @@ def test_scopes_come_in_order_and_the_nearest_project_directory_first(place: Pla
         tmp_path / "plugin",
     )
     settings = Settings(external=(str(tmp_path / "more"),), plugins=(("acme", str(tmp_path / "plugin")),))
-    roots, repository = configured_roots(place, settings, ())
+    roots, repository, _ = configured_roots(place, settings, ())
     assert repository == find_repository(place.directory, home=place.home)
     assert listed(roots[:-1], tmp_path) == [
         ("repository/sub/.claude/skills", "project", "claude"),
@@ -73,26 +73,26 @@ def test_scopes_come_in_order_and_the_nearest_project_directory_first(place: Pla
 def test_trust_is_of_the_repository(place: Place, tmp_path: Path) -> None:
     made(tmp_path / "repository" / ".agents" / "skills", tmp_path / "repository" / "sub" / ".codex" / "skills")
     identity = find_repository(place.directory, home=place.home).identity
-    roots, _ = configured_roots(place, QUIET, [identity])
+    roots, _, _ = configured_roots(place, QUIET, [identity])
     assert [root.trusted for root in roots] == [True, True]
 
 
 def test_the_order_of_scopes_can_be_set(place: Place, tmp_path: Path) -> None:
     made(tmp_path / "repository" / ".agents" / "skills", tmp_path / "home" / ".agents" / "skills", tmp_path / "org")
-    roots, _ = configured_roots(place, Settings(precedence=SCOPES[::-1]), ())
+    roots, _, _ = configured_roots(place, Settings(precedence=SCOPES[::-1]), ())
     assert [root.scope for root in roots] == ["bundled", "org", "user", "project"]
 
 
 def test_settings_narrow_the_roots(place: Place, tmp_path: Path) -> None:
     made(tmp_path / "repository" / ".agents" / "skills", tmp_path / "home" / ".agents" / "skills")
     made(tmp_path / "home" / ".claude" / "skills")
-    roots, _ = configured_roots(place, QUIET._replace(project_skills=False, clients=("claude",)), ())
+    roots, _, _ = configured_roots(place, QUIET._replace(project_skills=False, clients=("claude",)), ())
     assert listed(roots, tmp_path) == [("home/.claude/skills", "user", "claude")]
 
 
 def test_a_named_directory_that_is_missing_is_kept_and_an_unnamed_one_is_not(place: Place, tmp_path: Path) -> None:
     settings = QUIET._replace(external=(str(tmp_path / "gone"),), plugins=(("acme", str(tmp_path / "away")),))
-    roots, _ = configured_roots(place, settings, ())
+    roots, _, _ = configured_roots(place, settings, ())
     assert listed(roots, tmp_path) == [("gone", "external", ""), ("away", "plugin", "")]
 
 
@@ -101,21 +101,21 @@ def test_the_home_is_never_a_project(place: Place, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "home")
     expected = [("home/.agents/skills", "user", "agents"), ("home/.codex/skills", "user", "codex")]
     for directory in ("home", "link"):
-        roots, _ = configured_roots(place._replace(directory=str(tmp_path / directory)), QUIET, ())
+        roots, _, _ = configured_roots(place._replace(directory=str(tmp_path / directory)), QUIET, ())
         assert listed(roots, tmp_path) == expected
 
 
 def test_a_directory_of_both_project_and_user_is_the_users(place: Place, tmp_path: Path) -> None:
     made(tmp_path / "home" / ".agents" / "skills", tmp_path / "repository" / ".agents")
     (tmp_path / "repository" / ".agents" / "skills").symlink_to(tmp_path / "home" / ".agents" / "skills")
-    roots, _ = configured_roots(place, QUIET, ())
+    roots, _, _ = configured_roots(place, QUIET, ())
     assert [(root.scope, root.trusted) for root in roots] == [("user", True)]
 
 
 def test_a_directory_reached_twice_is_one_root(place: Place, tmp_path: Path) -> None:
     made(tmp_path / "home" / ".agents" / "skills", tmp_path / "home" / ".claude")
     (tmp_path / "home" / ".claude" / "skills").symlink_to(tmp_path / "home" / ".agents" / "skills")
-    roots, _ = configured_roots(place, QUIET._replace(external=(str(tmp_path / "home/.agents/skills"),)), ())
+    roots, _, _ = configured_roots(place, QUIET._replace(external=(str(tmp_path / "home/.agents/skills"),)), ())
     assert listed(roots, tmp_path) == [("home/.agents/skills", "user", "agents")]
 
 

@@ -6,7 +6,7 @@ import json
 import os
 from pathlib import Path
 from shutil import rmtree
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -193,6 +193,42 @@ def test_hidden_directories_links_to_categories_and_files_of_skills_are_no_skill
     assert [step.source for step in world.plan("claude").steps] == ["alpha", "group/beta", "linked"]
     world.sync("claude", how="copy")
     assert (world.home / ".claude/skills/linked/SKILL.md").read_text().startswith("---\nname: linked")
+
+
+@pytest.mark.parametrize("how", ["link", "copy"])
+def test_a_skill_that_is_not_loaded_is_not_synced_and_what_was_made_of_it_goes(world: World, how: str) -> None:
+    world.skill("own", where=world.home / "dotfiles")
+    world.skill("stray", where=world.top / "outside")
+    world.skill("main", where=world.top / "outside")
+    os.symlink(world.home / "dotfiles" / "own", world.mine / "own")
+    os.symlink(world.top / "outside" / "stray", world.mine / "stray")
+    (world.mine / "main").mkdir()
+    os.symlink(world.top / "outside" / "main" / "SKILL.md", world.mine / "main" / "SKILL.md")
+    sources = world.library().sources
+    copy: Literal["link", "copy"] = "copy" if how == "copy" else "link"
+    plan = sources.plan_sync("claude", how=copy)
+    assert states(plan) == {
+        ("claude", "alpha"): "make",
+        ("claude", "beta"): "make",
+        ("claude", "own"): "make",
+        ("claude", "stray"): "refused",
+        ("claude", "main"): "refused",
+    }
+    target = world.top / "outside" / "stray"
+    assert next(step.message for step in plan.steps if step.name == "stray") == (
+        f"Whet does not load this skill, so no client gets it. The link points to {target}, outside every root; Whet "
+        f"does not follow it. If you trust what is there, run `whet guard trust {target}`; or copy the skill."
+    )
+    sources.sync(plan)
+    assert sorted(os.listdir(world.home / ".claude" / "skills")) == ["alpha", "beta", "own"]
+    os.unlink(world.mine / "own")
+    os.symlink(target, world.mine / "own")
+    again = sources.sync(sources.plan_sync("claude", how=copy))
+    assert sorted(os.listdir(world.home / ".claude" / "skills")) == ["alpha", "beta"]
+    assert [(done.step.name, done.step.state, done.outcome) for done in again.steps if done.step.name == "own"] == [
+        ("own", "refused", "left"),
+        ("own", "remove", "done"),
+    ]
 
 
 # --- copies ---------------------------------------------------------------------------------------------------------

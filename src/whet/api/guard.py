@@ -138,7 +138,7 @@ class AuditProof(NamedTuple):
 
 
 class ProjectReview(NamedTuple):
-    """What is done with the skills of a repository once it is trusted."""
+    """What is done with the skills of a repository or a directory once it is trusted."""
 
     verdicts: tuple[SkillDecision, ...]
 
@@ -282,11 +282,15 @@ class SkillGuard:
         keep_back(self._workspace.decisions, found)
         return Explanation(found.decision, found)
 
-    def review(self) -> ProjectReview:
-        """What would happen to the repository's skills if you trusted it."""
-        from whet.library.trust import review_project
+    def review(self, path: str | None = None) -> ProjectReview:
+        """What would happen to the skills of the repository, or with a `path` of a directory, if you trusted it."""
+        from whet.library.trust import link_target, review_directory, review_project
 
-        return ProjectReview(review_project(self._workspace.gate, self._workspace.snapshot()))
+        workspace = self._workspace
+        if path is None:
+            return ProjectReview(review_project(workspace.gate, workspace.snapshot()))
+        directory = link_target(os.path.join(workspace.place.directory, path), workspace.place.home)
+        return ProjectReview(review_directory(workspace.gate, workspace.config(), directory, workspace.clock()))
 
     def permits(self, name: str, tool: str, given: Any, *, policy: Policy | None = None) -> Permission:
         """May this skill make this tool call? `allow`, `deny` or `ask`, and why in a sentence.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from whet.errors import NotFoundError, UsageError, WhetError
+from whet.errors import NotFoundError, RefusedError, UsageError, WhetError
 from whet.library.repository import find_repository, is_same
 from whet.library.state import Trusted
 from whet.library.visibility import PERSON
@@ -31,7 +31,7 @@ _GO_THERE = "Change to the project first, or pass it with `--project`."
 
 
 class TrustedRepositories(Rows[Trusted]):
-    """Every repository that is trusted."""
+    """Every repository and directory that is trusted."""
 
     __slots__ = ()
 
@@ -41,7 +41,7 @@ class TrustedRepositories(Rows[Trusted]):
 
 
 class Trust(NamedTuple):
-    """Whether a repository is trusted now."""
+    """Whether a repository, or a directory that links lead into, is trusted now."""
 
     project: str
     trusted: bool
@@ -167,17 +167,21 @@ class SkillSettings:
     # trust
 
     def trusted(self) -> TrustedRepositories:
-        """Every repository that is trusted, and since when."""
+        """Every repository and directory that is trusted, and since when."""
         return TrustedRepositories(self._decisions.trusted())
 
-    def trust(self) -> Trust:
+    def trust(self, path: str | None = None) -> Trust:
         """Trust the repository around the project directory; its skills are loaded from now on.
 
         They are scanned first; skills that the policy does not allow stay hidden, and `verdicts` lists them all.
         `review` shows the same beforehand. Raises UsageError `no-project` if there is nothing to trust.
+
+        With a `path`, trust that directory of skills, or the one that a link leads to: links in a root may lead there.
         """
         from whet.library.trust import remember, review_project
 
+        if path is not None:
+            return self._trust_directory(path)
         repository = self._project()
         if not self._has_skills(repository):
             raise UsageError("no-project", f"{repository.root} is not a repository and has no skills.", hint=_GO_THERE)
@@ -187,8 +191,23 @@ class SkillSettings:
         changed = self._decisions.trust(repository.identity, repository.root)
         return Trust(repository.root, True, changed, self._project_skills(), found)
 
+    def _trust_directory(self, path: str) -> Trust:
+        """Let links lead into a directory, unless the policy blocks one of the skills in it."""
+        from whet.library.trust import link_target, remember, review_directory
+
+        workspace = self._workspace
+        directory = link_target(os.path.join(workspace.place.directory, path), workspace.place.home)
+        found = review_directory(workspace.gate, workspace.config(), directory, workspace.clock())
+        remember(workspace.gate, self._decisions, found, "trust", "user")
+        if blocked := [item for item in found if item.decision.action == "block"]:
+            message = f"{blocked[0].card.name} in {directory} is not let in: {blocked[0].decision.reason}"
+            hint = "Read it. If you want it all the same, add its directory to `links` in config.toml."
+            raise RefusedError("guard-blocked", message, hint=hint)
+        changed = self._decisions.trust(directory, directory)
+        return Trust(directory, True, changed, tuple(item.card.name for item in found), found)
+
     def untrust(self, path: str | None = None) -> Trust:
-        """End that trust; with a `path`, of the repository trusted under it, which may no longer exist."""
+        """End that trust; with a `path`, of what is trusted under it, which may no longer exist."""
         if path is None:
             repository = self._project()
             changed = self._decisions.untrust(repository.identity)
@@ -196,11 +215,11 @@ class SkillSettings:
         wanted, home = os.path.abspath(path), self._workspace.place.home
         identity = find_repository(wanted, home=home).identity if os.path.isdir(wanted) else wanted
         for item in self._decisions.trusted():
-            if wanted == item.path or identity == item.identity:
+            if wanted == item.path or item.identity in (identity, os.path.realpath(wanted)):
                 self._decisions.untrust(item.identity)
                 return Trust(item.path, False, True)
         hint = "`whet guard trust --list` shows what is trusted."
-        raise NotFoundError("not-trusted", f"{wanted} is not a trusted repository.", hint=hint)
+        raise NotFoundError("not-trusted", f"{wanted} is not trusted.", hint=hint)
 
     def _project(self) -> Repository:
         """The repository around the project directory."""

@@ -432,7 +432,26 @@ class SkillSources:
 
         root = self._workspace.new_root(project=here)
         return plan_sync(
-            self._place, self._workspace.state, root, clients, how=how, project=here, names=names, force=force
+            self._place,
+            self._workspace.state,
+            root,
+            clients,
+            how=how,
+            project=here,
+            names=names,
+            force=force,
+            refused=self._refused(),
+        )
+
+    def _refused(self) -> tuple[tuple[str, str], ...]:
+        """The directories of skills that are not loaded: links that lead nowhere good, what the guard keeps back."""
+        snapshot = self._workspace.snapshot()
+        escaped = [note for note in snapshot.catalogue.places if note.code == "link-escape"]
+        found = {os.path.dirname(note.path) if note.path.endswith(".md") else note.path: note for note in escaped}
+        kept = {card.directory: snapshot.config.disabled.kept_back(card) for card in snapshot.catalogue.cards}
+        return (
+            *((path, f"{note.message} {note.hint}") for path, note in found.items()),
+            *((path, reason) for path, reason in kept.items() if reason),
         )
 
     def sync(self, plan: SyncPlan) -> SyncReport:

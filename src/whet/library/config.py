@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from whet.library.discovery import Bounds
 from whet.library.readiness import LocalProbe
-from whet.library.roots import Place, Root, configured_roots, escaped_roots, explicit_roots
+from whet.library.roots import Place, Root, configured_roots, explicit_roots
 from whet.library.settings import PROJECT_FILE, Settings, SettingsReader, lowered
 from whet.library.visibility import BY_COMMAND, Disabled
 from whet.notes import Note
@@ -64,20 +64,21 @@ class Configuration:
         """Where skills are looked for now, and what is switched off."""
         place = self._place
         settings, notes = self._settings.read_user()
-        off = [(name, surface, BY_COMMAND) for name, surface in self._decisions.disabled()]
+        disabled_by_command, identities = self._decisions.recall()
+        off = [(name, surface, BY_COMMAND) for name, surface in disabled_by_command]
         for surface, names in (("", settings.disabled), *settings.disabled_on):
             off.extend((name, surface, "config.toml") for name in names)
         repository: Repository | None = None
         trusted = False
         policy: tuple[tuple[str, str, str], ...] = ()
         blocked: dict[str, str] = {}
+        links = (*(os.path.realpath(path) for path in settings.links), *sorted(identities))
         if self._roots is not None:
             roots = explicit_roots(self._roots, place)
         else:
-            identities = frozenset(item.identity for item in self._decisions.trusted())
-            roots, repository = configured_roots(place, settings, identities)
+            roots, repository, escaped = configured_roots(place, settings, identities, links)
             trusted = repository.identity in identities
-            notes = (*notes, *escaped_roots(place, settings, repository))
+            notes = (*notes, *escaped)
             if trusted:
                 project, project_notes = self._settings.read_project(repository.root)
                 off.extend((name, "", PROJECT_FILE) for name in project.disabled)
@@ -85,7 +86,7 @@ class Configuration:
                 notes = (*notes, *project_notes, *_looser(settings, project, repository))
                 settings, raised = lowered(settings, project, repository.root)
                 notes = (*notes, *raised)
-        bases = (*(root.real for root in roots if root.trusted), *(os.path.realpath(path) for path in settings.links))
+        bases = (*(root.real for root in roots if root.trusted), *links)
         bounds = Bounds(settings.depth, settings.max_directories, bases)
         probe = self._probe or LocalProbe(place.env, place.platform, settings=dict(settings.skill_settings))
         disabled = Disabled(off, blocked)

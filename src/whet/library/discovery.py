@@ -8,6 +8,8 @@ cannot be read) is reported and watched, so that mending it is noticed too.
 
 Links are followed into declared directories, after everything that is reached without one, and each directory is
 searched once however many links lead to it: no cycle can be walked, and a link never takes a directory's own place.
+A link that lies directly in one of the user's own roots may also lead to what the user owns in their home: every client
+follows it, and nobody else can have put it there. Deeper down, a repository that was cloned into the root could have.
 
 Below a skill nothing is looked for: a SKILL.md among a skill's supporting files is not a skill. Only the root itself
 may be a skill and a collection at once.
@@ -23,7 +25,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import WhetError
 from whet.library.card import Refused, SkillFile, unreadable
-from whet.library.files import READ_FLAGS, Signature, inside, raw_signature, signature, stamp
+from whet.library.files import READ_FLAGS, Signature, inside, is_private, raw_signature, signature, stamp
 from whet.notes import Note, Progress
 from whet.skill.finder import LIBRARY, MAIN_FILE, MAIN_FILES, SUPPORT, is_overview, main_file
 
@@ -94,6 +96,28 @@ class Bounds(NamedTuple):
     directories: int
     bases: tuple[str, ...]
     """Resolved directories that links may lead into."""
+
+    def allows(self, target: str) -> bool:
+        """May links of any root lead to this resolved path?"""
+        return any(inside(target, base) for base in self.bases)
+
+    def bases_of(self, card: Card) -> tuple[str, ...]:
+        """Where the files of a skill may lie: in the bases, or where a link that the user made leads, as it is now."""
+        if not card.real or self.allows(card.real):
+            return self.bases
+        root = card.root
+        link = os.path.join(root.path, card.path[len(root.path) :].strip(os.sep).partition(os.sep)[0])
+        target = os.path.realpath(link)
+        return (*self.bases, target) if is_own_link(root, link, target) else self.bases
+
+
+def is_own_link(root: Root, link: str, target: str) -> bool:
+    """Is this a link that the user made in a root of their own, to what is theirs and no other user can change?"""
+    if root.scope != "user" or os.path.dirname(link) != root.path:
+        return False
+    if not os.path.isdir(target) and not target.endswith(".md"):
+        return False
+    return is_private(link, os.path.dirname(link)) and is_private(target, root.home)
 
 
 def discover(
@@ -331,9 +355,11 @@ class _Walk:
         if not os.path.exists(target):
             hint = "Remove the link or restore its target."
             raise Refused(Note("link-broken", "warning", "The link is broken.", hint, path=path))
-        if not any(inside(target, base) for base in self.bounds.bases):
+        if not self.bounds.allows(target) and not is_own_link(self.root, path, target):
             message = f"The link points to {target}, outside every root; Whet does not follow it."
-            hint = f"Add {os.path.dirname(target)} to `links` in config.toml, or copy the skill."
+            hint = "Link the directory of the skill instead, or copy the file."
+            if os.path.isdir(target):
+                hint = f"If you trust what is there, run `whet guard trust {target}`; or copy the skill."
             raise Refused(Note("link-escape", "error", message, hint, path=path))
         return target
 
@@ -406,6 +432,10 @@ class _Listing:
         if not directory and not entry.name.endswith(".md") and os.path.exists(entry.path):
             return  # to a file that would not be looked at if it were here
         target = self.walk.follow(entry.path)
+        if not self.walk.bounds.allows(target):
+            message = f"The link points to {target}, outside every root; Whet follows it because both are yours."
+            hint = "Nothing is wrong. Remove the link if you do not want the skill."
+            self.notes.append(Note("link-own", "info", message, hint, path=entry.path))
         if not directory:
             self.add_file(entry.name, entry.path, target)
         elif inside(self.walk.real(self.path, self.real), target):

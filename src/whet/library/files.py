@@ -107,6 +107,27 @@ def inside(path: str, base: str) -> bool:
     return path == base or path.startswith(base if base.endswith(os.sep) else base + os.sep)
 
 
+def is_private(path: str, base: str) -> bool:
+    """Does a path lie below `base`, and does everything on the way belong to this user, with no other able to write?
+
+    Both are taken as resolved. A link itself can be written by nobody. What belongs to the administrator will do.
+    """
+    if not base or path == base or not inside(path, base):
+        return False
+    users = {os.getuid(), 0} if hasattr(os, "getuid") else None
+    while path != base:
+        try:
+            status = os.lstat(path)
+        except OSError:
+            return False
+        if users is not None and (
+            status.st_uid not in users or (status.st_mode & stat.S_IWOTH and not stat.S_ISLNK(status.st_mode))
+        ):
+            return False
+        path = os.path.dirname(path)
+    return True
+
+
 def open_directory(path: str, bases: Sequence[str] | None = None) -> int:
     """A descriptor of a directory; with `bases`, only if it really lies in one of these (resolved) directories."""
     try:
@@ -198,7 +219,7 @@ def _allowed(path: str, bases: Sequence[str]) -> str:
     raise RefusedError(
         "path-escape",
         f"{path} points to {real}, outside every root.",
-        hint=f"Add {os.path.dirname(real)} to `links` in config.toml, or copy the skill.",
+        hint=f"If you trust what is there, run `whet guard trust {real}`; or copy the skill.",
     )
 
 

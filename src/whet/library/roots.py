@@ -113,11 +113,24 @@ def explicit_roots(paths: Collection[str], place: Place) -> tuple[Root, ...]:
     return tuple(_resolve(declared, place.home))
 
 
-def configured_roots(place: Place, settings: Settings, trusted: Collection[str]) -> tuple[tuple[Root, ...], Repository]:
-    """All roots of this place, most important first, and the project they were found from.
+class Configured(NamedTuple):
+    """Where skills are looked for."""
+
+    roots: tuple[Root, ...]
+    """Most important first."""
+    repository: Repository
+    """The project they were found from."""
+    notes: tuple[Note, ...]
+    """Directories of the project's clients that are links out of its repository: they are no roots."""
+
+
+def configured_roots(
+    place: Place, settings: Settings, trusted: Collection[str], links: Collection[str] = ()
+) -> Configured:
+    """All roots of this place.
 
     Of the directories nobody named, only those that exist; one that the settings name and that is not there is kept, so
-    that it can be reported.
+    that it can be reported. A project's own may be a link into one of `links`.
     """
     repository = find_repository(place.directory, home=place.home)
     by_scope: dict[str, list[Root]] = {scope: [] for scope in settings.precedence}
@@ -148,28 +161,17 @@ def configured_roots(place: Place, settings: Settings, trusted: Collection[str])
     # A directory that is both the project's and the user's is the user's: nobody has to trust their own home.
     own = {os.path.realpath(root.path) for root in declared if root.scope == "user"}
     kept = (root for root in declared if root.scope != "project" or os.path.realpath(root.path) not in own)
-    inner = os.path.realpath(repository.root)
-    found = _resolve(kept, place.home)
-    return tuple(root for root in found if root.scope != "project" or inside(root.real, inner)), repository
-
-
-def escaped_roots(place: Place, settings: Settings, repository: Repository) -> tuple[Note, ...]:
-    """The client directories of a project that are links out of its repository: they are no roots."""
-    inner = os.path.realpath(repository.root)
-    if not settings.project_skills or is_same(place.directory, place.home):
-        return ()
-    paths = (
-        _join(directory, client.project)
-        for directory in project_directories(place.directory, repository)
-        for client in DIRECTORIES
-        if client.project
-    )
-    hint = "Move the skills into the repository, or add their directory to `external` in config.toml."
-    return tuple(
-        Note("link-escape", "error", f"The link points to {real}, outside the repository.", hint, path=path)
-        for path in paths
-        if os.path.isdir(path) and not inside(real := os.path.realpath(path), inner)
-    )
+    allowed = (os.path.realpath(repository.root), *links)
+    found: list[Root] = []
+    notes: list[Note] = []
+    for root in _resolve(kept, place.home):
+        if root.scope != "project" or any(inside(root.real, base) for base in allowed):
+            found.append(root)
+        else:
+            message = f"The link points to {root.real}, outside the repository."
+            hint = f"Move the skills into the repository, or run `whet guard trust {root.real}` if you trust them."
+            notes.append(Note("link-escape", "error", message, hint, path=root.path))
+    return Configured(tuple(found), repository, tuple(notes))
 
 
 def _join(base: str, relative: str) -> str:

@@ -1,4 +1,4 @@
-"""What was decided about skills: trusted repositories, disabled and blocked skills.
+"""What was decided about skills: trusted repositories and directories, disabled and blocked skills.
 
 Reading never creates the state database; the first decision does. A damaged one is an error, not an empty one:
 forgetting that a skill was disabled would offer it again.
@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
 
 class Trusted(NamedTuple):
-    """A repository whose skills may be loaded."""
+    """A repository whose skills may be loaded, or a directory that links may lead into."""
 
     identity: str
+    """What a repository is known by (`whet.library.repository`); of a directory, where it really is."""
     path: str
     since: int
 
@@ -39,12 +40,12 @@ class Decisions:
         self._clock = clock
 
     def trusted(self) -> tuple[Trusted, ...]:
-        """Every repository the user trusts."""
+        """Every repository and directory the user trusts."""
         rows = self.state.read("SELECT identity, path, since FROM trusted ORDER BY path")
         return tuple(Trusted(text_of(identity), text_of(path), since) for identity, path, since in rows)
 
     def trust(self, identity: str, path: str) -> bool:
-        """Trust a repository; False when it already was."""
+        """Trust a repository or a directory; False when it already was."""
         with self.state.write() as connection:
             return bool(
                 connection.execute(
@@ -59,10 +60,19 @@ class Decisions:
         with self.state.write() as connection:
             return bool(connection.execute("DELETE FROM trusted WHERE identity = ?", (identity,)).rowcount)
 
+    def recall(self) -> tuple[frozenset[tuple[str, str]], frozenset[str]]:
+        """What is switched off, and the identities of all that is trusted.
+
+        Skills are switched off by their ids, all of a name by its key, on one surface or, with "", on all.
+        """
+        query = "SELECT name, surface FROM disabled UNION ALL SELECT identity, NULL FROM trusted"
+        rows = self.state.read(query)
+        off = ((text_of(name), text_of(surface)) for name, surface in rows if surface is not None)
+        return frozenset(off), frozenset(text_of(identity) for identity, surface in rows if surface is None)
+
     def disabled(self) -> frozenset[tuple[str, str]]:
-        """What is switched off, and on which surface, "" for all: skills by their ids, all of a name by its key."""
-        rows = self.state.read("SELECT name, surface FROM disabled")
-        return frozenset((text_of(name), text_of(surface)) for name, surface in rows)
+        """What is switched off, and on which surface."""
+        return self.recall()[0]
 
     def disable(self, name: str, surface: str = "") -> bool:
         """Switch a skill off; False when it already was."""

@@ -9,14 +9,16 @@ changed scans nothing. `whet scan --all` and trusting again look at everything a
 from __future__ import annotations
 
 import os
+import stat
 from typing import TYPE_CHECKING, NamedTuple
 
-from whet.errors import WhetError
+from whet.errors import NotFoundError, UsageError, WhetError
 from whet.guard.audit import plain
 from whet.guard.gate import Judgement
 from whet.guard.policy import place_trust
 from whet.guard.trust import Provenance
 from whet.library.disclosure import trust as place_of
+from whet.library.files import inside
 from whet.library.standalone import read_card
 from whet.library.visibility import guard_blocked, refusal
 
@@ -119,6 +121,41 @@ def review_project(gate: Gate, snapshot: Snapshot) -> tuple[SkillDecision, ...]:
     trust = place_trust("project", config.policy)
     cards = (*catalogue.cards, *catalogue.waiting, *(loser for loser, _ in catalogue.shadowed))
     return tuple(decide_skill(gate, card, config, trust=trust) for card in cards if card.scope == "project")
+
+
+def link_target(path: str, home: str) -> str:
+    """The directory that links may lead into once the user trusts `path`, which may be such a link itself.
+
+    Raises NotFoundError where there is none, and UsageError for one that holds the whole home or that anybody may fill.
+    """
+    real = os.path.realpath(path)
+    if not os.path.isdir(real):
+        raise NotFoundError("path-not-found", f"There is no directory {path}.", hint="Name a directory of skills.")
+    if inside(os.path.realpath(home), real):
+        hint = "Name the directory of one skill, or one that holds nothing but skills."
+        raise UsageError("trust-too-wide", f"{real} holds your whole home directory.", hint=hint)
+    if os.stat(real).st_mode & stat.S_IWOTH and os.name == "posix":
+        message = f"Every user of this machine can write to {real}."
+        raise UsageError("trust-writable", message, hint=f"Run `chmod o-w {real}` first.")
+    return real
+
+
+def review_directory(gate: Gate, config: ResolvedConfig, directory: str, now: int) -> tuple[SkillDecision, ...]:
+    """What the guard says of the skills in a (resolved) directory that links are to lead into.
+
+    Raises NotFoundError where there are none.
+    """
+    from whet.library.discovery import discover
+    from whet.library.roots import Root
+
+    root = Root(directory, "external", real=directory, home=os.path.realpath(config.place.home))
+    found = discover(root, config.bounds._replace(bases=(directory,)), None, now)
+    cards = sorted((card for card in found.cards() if card.kind == "skill"), key=lambda card: card.path)
+    if not cards:
+        hint = "Name the directory of a skill, or one that holds skills."
+        raise NotFoundError("no-skills-found", f"There are no skills in {directory}.", hint=hint)
+    trust = place_trust("project", config.policy)
+    return tuple(decide_skill(gate, card, config, trust=trust) for card in cards)
 
 
 def remember(gate: Gate, decisions: Decisions, found: Iterable[SkillDecision], action: str, actor: str) -> None:

@@ -123,14 +123,14 @@ class Workspace:
         from whet.library.disclosure import open_skill
 
         config = self._snapshot.config if self._snapshot else self.config()
-        return open_skill(card, cache=self.cache, now=self.clock(), bases=config.bounds.bases)
+        return open_skill(card, cache=self.cache, now=self.clock(), bases=config.bounds.bases_of(card))
 
     def read(self, card: Card) -> Skill:
         """What a skill says, without a look at its other files."""
         from whet.library.disclosure import read_words
 
         config = self._snapshot.config if self._snapshot else self.config()
-        return read_words(card, now=self.clock(), bases=config.bounds.bases)
+        return read_words(card, now=self.clock(), bases=config.bounds.bases_of(card))
 
     def new_root(self, *, project: bool = False) -> str:
         """The directory a new skill goes to; see `whet.library.roots.new_root`."""

@@ -75,7 +75,7 @@ def view_card(
     if file_path is not None:
         if caller.model and card.scope == "project":
             workspace.admit(workspace.open(card), config)
-        shown = view_file(card, file_path, page=page, bases=config.bounds.bases)
+        shown = view_file(card, file_path, page=page, bases=config.bounds.bases_of(card))
         seen = shown.digest
         if loaded is not None and loaded.knows(card.path, file_path, page, seen):
             return AlreadyLoaded(card, file_path, page, seen)

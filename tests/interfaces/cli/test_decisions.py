@@ -36,7 +36,7 @@ def test_trust_is_given_listed_and_taken_back(repo: Path, whet: Callable[..., Co
     assert whet("guard", "trust", "--list").stdout == f"{'SINCE':<20}  PATH\n{listed[0]['since']}  {repo}\n"
     assert whet("guard", "untrust").stderr == f"{repo} is no longer trusted.\n"
     assert whet("guard", "untrust").stderr == f"{repo} was not trusted.\n"
-    assert whet("guard", "trust", "--list").stderr == "No repository is trusted.\n"
+    assert whet("guard", "trust", "--list").stderr == "Nothing is trusted.\n"
 
 
 def test_the_document_of_a_decision(repo: Path, whet: Callable[..., CompletedProcess[str]]) -> None:

@@ -150,7 +150,7 @@ VERBS: dict[str, Verb] = {
         "proposals", "Approve a proposal and make the change", old=("approve",), like=("accept", "merge")
     ),
     "proposals reject": Verb("proposals", "Reject a proposal", old=("reject",), like=("decline",)),
-    "guard trust": Verb("decisions", "Trust this repository and load its skills", old=("trust",), like=("allow",)),
+    "guard trust": Verb("decisions", "Trust this repository or a linked directory", old=("trust",), like=("allow",)),
     "guard untrust": Verb("decisions", "Stop trusting this repository", old=("untrust",)),
     "guard policy": Verb(
         "guard", "Show and explain the policy, and make exceptions", old=("policy",), like=("override", "block")

@@ -150,7 +150,7 @@ class Served:
             return contents(INDEX, JSON, index(self._listed(config, book), book.paths))
         found, config = self._find(uri, segments)
         card, path, file = found
-        now, bases = self._workspace.clock(), config.bounds.bases
+        now, bases = self._workspace.clock(), config.bounds.bases_of(card)
         sources = {member.path: member.source for member in members(card, now=now, bases=bases)}
         if file not in sources:
             if file == MANIFEST:
@@ -213,7 +213,7 @@ class Served:
         return found, config
 
     def _entry(self, card: Card, path: SkillPath, config: ResolvedConfig) -> SkillEntry:
-        values, files = describe(card, now=self._workspace.clock(), bases=config.bounds.bases)
+        values, files = describe(card, now=self._workspace.clock(), bases=config.bounds.bases_of(card))
         resources = tuple(EntryFile(address(path, file), digest, size) for file, digest, size in files)
         return SkillEntry(resources[0].uri, values, resources)
 
@@ -230,8 +230,8 @@ class Served:
                 return {card.name: folder_resource(book.paths[card.path]) for card in grouped}
         found, config = self._find(uri, segments)
         card, path, directory = found
-        files = members(card, now=self._workspace.clock(), bases=config.bounds.bases)
-        names = subdirectories(card, directory, bases=config.bounds.bases)
+        files = members(card, now=self._workspace.clock(), bases=config.bounds.bases_of(card))
+        names = subdirectories(card, directory, bases=config.bounds.bases_of(card))
         if names is None:
             if any(member.path == directory for member in files):
                 hint = "Read it with resources/read."

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from whet.library.card import Card
     from whet.library.catalogue import Catalogue
+    from whet.library.discovery import Bounds
     from whet.library.workspace import Workspace
     from whet.routing.evals.formats import Case
     from whet.routing.evals.judge import Judge
@@ -366,12 +367,12 @@ def eval_triggers(
     suggestions come from the others. Raises NotFoundError for a skill without evals, InvalidError for a file of none.
     """
     snapshot = workspace.snapshot()
-    catalogue, bases = snapshot.catalogue, snapshot.config.bounds.bases
+    catalogue, bounds = snapshot.catalogue, snapshot.config.bounds
     wanted = tuple(workspace.find(name)[0] for name in dict.fromkeys(names))
     if file is not None:
         gathered = _from_file(file, catalogue, wanted)
     else:
-        gathered = _from_packages(wanted or catalogue.cards, catalogue, bases)
+        gathered = _from_packages(wanted or catalogue.cards, catalogue, bounds)
     cases = gathered.cases
     if wanted:
         chosen = {str(card.id) for card in wanted}
@@ -428,7 +429,7 @@ def against_minima(
 def every_case(workspace: Workspace) -> tuple[Case, ...]:
     """The trigger evals of all skills, with the judge's keys; what cannot be used is left out."""
     snapshot = workspace.snapshot()
-    return _from_packages(snapshot.catalogue.cards, snapshot.catalogue, snapshot.config.bounds.bases).cases
+    return _from_packages(snapshot.catalogue.cards, snapshot.catalogue, snapshot.config.bounds).cases
 
 
 def _from_file(file: str, catalogue: Catalogue, wanted: Sequence[Card]) -> _Gathered:
@@ -449,10 +450,10 @@ def _from_file(file: str, catalogue: Catalogue, wanted: Sequence[Card]) -> _Gath
     return gathered
 
 
-def _from_packages(cards: Sequence[Card], catalogue: Catalogue, bases: Sequence[str]) -> _Gathered:
+def _from_packages(cards: Sequence[Card], catalogue: Catalogue, bounds: Bounds) -> _Gathered:
     read: list[tuple[str, Cases]] = []
     for card in cards:
-        for name, data in _files(card, bases):
+        for name, data in _files(card, bounds.bases_of(card)):
             path = os.path.join(card.directory, *name.split("/"))
             if isinstance(data, Note):
                 read.append((path, Cases((), (data,))))

@@ -132,6 +132,7 @@ def apply_sync(plan: SyncPlan, place: Place, state: StateDatabase) -> SyncReport
             project=plan.project,
             names=plan.names,
             force=plan.force,
+            refused=plan.refused,
         )
         fresh = {(step.client, step.path): step for step in again.steps}
         steps = [_still(step, fresh.get((step.client, step.path))) for step in plan.steps]

@@ -21,7 +21,7 @@ from whet.sources.sync.record import How, Made, Record, content_digest, read_rec
 from whet.values import Json, fields_json
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Mapping
 
     from whet.library.roots import Place
     from whet.store.state import StateDatabase
@@ -58,6 +58,7 @@ State = Literal[
     "reads-itself",
     "no-directory",
     "outside",
+    "refused",
 ]
 MAKING = ("make", "refresh", "replace")
 ACTIONS = (*MAKING, "remove")
@@ -78,6 +79,7 @@ MESSAGES: dict[State, str] = {
     "reads-itself": "It reads .agents/skills itself.",
     "no-directory": "It has no skill directory there.",
     "outside": "It is outside the project.",
+    "refused": "Whet does not load this skill, so no client gets it.",
 }
 
 
@@ -113,6 +115,8 @@ class SyncPlan(NamedTuple):
     names: tuple[str, ...]
     force: bool
     steps: tuple[Step, ...]
+    refused: tuple[tuple[str, str], ...] = ()
+    """The directories of skills that Whet itself does not load, and why."""
 
     def to_json(self) -> Json:
         """The plan as JSON carries it."""
@@ -129,32 +133,37 @@ def plan_sync(
     project: bool = False,
     names: Collection[str] = (),
     force: bool = False,
+    refused: Collection[tuple[str, str]] = (),
 ) -> SyncPlan:
     """What it takes to give these clients the skills of the root; without clients, all that this person has.
 
-    Clients that read the root themselves get nothing unless `force` says so. With `names`, only those skills.
+    Clients that read the root themselves get nothing unless `force` says so. With `names`, only those skills. No client
+    gets a skill whose directory is `refused`, and what was made of one is removed.
     """
     root, base = os.path.abspath(root), base_of(place, project=project)
     check_root(root, base, project=project)
     chosen = named(clients) or present_clients(place)
     record = read_record(state)
-    looking = _Looking(root, base, how, record, frozenset(names))
+    looking = _Looking(root, base, how, record, frozenset(names), dict(refused))
     looking.check_names()
     steps: list[Step] = []
     for folder in folders(place, root, chosen, project=project):
         forced = force or any(made.client == folder.client and made.root == root for made in looking.mine.values())
         steps.extend(looking.client(folder, project=project, force=forced))
-    return SyncPlan(root, base, how, project, chosen, tuple(names), force, tuple(steps))
+    return SyncPlan(root, base, how, project, chosen, tuple(names), force, tuple(steps), tuple(refused))
 
 
 class _Looking:
     """Finds out what is to be done, for one root and one way."""
 
-    def __init__(self, root: str, base: str, how: How, record: Record, names: Collection[str]) -> None:
+    def __init__(
+        self, root: str, base: str, how: How, record: Record, names: Collection[str], refused: Mapping[str, str]
+    ) -> None:
         self.root = root
         self.base = base
         self.how = how
         self.names = names
+        self.refused = refused
         self.skills = skills_below(root)
         self.mine = {path: made for path, made in record.made.items() if made.base == base}
         self.digests: dict[str, str] = {}
@@ -188,6 +197,11 @@ class _Looking:
         taken: dict[str, str] = {}
         for source, name in self.skills.items():
             path = os.path.join(folder.path, name)
+            if reason := self.refused.get(_join(self.root, source)):
+                if not self.names or name in self.names:
+                    message = f"{MESSAGES['refused']} {reason}"
+                    yield Step(folder.client, name, path, "refused", self.how, source, message=message)
+                continue
             first = taken.setdefault(name.casefold(), source)
             if self.names and name not in self.names:
                 continue

@@ -28,9 +28,11 @@ def configure_trust(parser: Parser) -> None:
     parser.details = (
         "A repository's skills tell your agents what to do, so Whet does not load them until you trust the "
         "repository. It scans them first and asks you if it finds something. What the policy blocks stays hidden. "
-        "Trust covers the repository around the working directory, with all of its worktrees."
+        "Trust covers the repository around the working directory, with all of its worktrees. With DIR, it covers that "
+        "directory, or the one that a link leads to: links in the directories of your clients may then lead there."
     )
-    parser.option("--list", text="List the trusted repositories.")
+    parser.positional("path", "DIR", "A directory of skills that links lead to.", optional=True)
+    parser.option("--list", text="List what is trusted.")
     parser.option("--review", text="Only scan the skills; do not trust anything.")
     parser.option("-y", "--yes", text="Do not ask for confirmation.")
     parser.exclude(("--list", "--review"))
@@ -42,25 +44,26 @@ def run_trust(context: Context, options: Namespace) -> Answer:
     if options.list:
         return Answer(library.settings.trusted(), render_trusted)
     if options.review:
-        return Answer(library.guard.review(), render_review)
+        return Answer(library.guard.review(options.path), render_review)
     if can_ask(options):
-        found = [item for item in library.guard.review().verdicts if item.scan.verdict != "safe"]
-        if found and not _ask_trust(found):
-            raise RefusedError("not-agreed", "The repository is not trusted.", hint="Nothing was changed.")
-    return Answer(library.settings.trust(), render_trust)
+        found = [item for item in library.guard.review(options.path).verdicts if item.scan.verdict != "safe"]
+        what = "directory" if options.path else "repository"
+        if found and not _ask_trust(found, what):
+            raise RefusedError("not-agreed", f"The {what} is not trusted.", hint="Nothing was changed.")
+    return Answer(library.settings.trust(options.path), render_trust)
 
 
-def _ask_trust(found: list[SkillDecision]) -> bool:
+def _ask_trust(found: list[SkillDecision], what: str) -> bool:
     for item in found:
         sys.stderr.write(f"{clean(item.card.full_name)}: {item.scan.verdict}. {clean(item.decision.reason)}\n")
-    return agree("Trust this repository?", default=False)
+    return agree(f"Trust this {what}?", default=False)
 
 
 def render_trusted(trusted: TrustedRepositories, screen: Screen, _options: Namespace) -> None:
     if trusted:
         screen.table(("SINCE", "PATH"), [(iso(item.since), screen.place(item.path)) for item in trusted])
     else:
-        screen.say("No repository is trusted.")
+        screen.say("Nothing is trusted.")
 
 
 def render_review(review: ProjectReview, screen: Screen, _options: Namespace) -> None:
@@ -84,7 +87,12 @@ def render_trust(trust: Trust, screen: Screen, _options: Namespace) -> None:
 
 
 def configure_untrust(parser: Parser) -> None:
-    parser.positional("path", "DIR", "A repository from `whet guard trust --list` (default: this one).", optional=True)
+    parser.positional(
+        "path",
+        "DIR",
+        "One of `whet guard trust --list` (default: this repository).",
+        optional=True,
+    )
 
 
 def render_untrust(trust: Trust, screen: Screen, _options: Namespace) -> None:
