@@ -97,7 +97,7 @@ def test_a_session_of_claude_code(tmp_path: Path) -> None:
         Event("user", "Resize the photos to 800px", 1),
         Event("note", "Needs a tool.", 2, about="thinking"),
         Event("call", "", 3, "Bash", "t1", {"command": "mogrify -resize 800 *.jpg", "description": "Resize"}),
-        Event("result", "Exit code 127\nmogrify: command not found", 4, "Bash", "t1", failed=True),
+        Event("result", "Exit code 127\nmogrify: command not found", 4, "Bash", "t1", failed=True, code=127),
         Event("call", "", 5, "Skill", "t2", {"skill": "imaging:resize", "args": "800"}),
         Event("result", "Launching skill: imaging:resize", 6, "Skill", "t2"),
         Event(
@@ -237,9 +237,9 @@ def test_a_session_of_codex(tmp_path: Path) -> None:
         Event("user", "Load the June file", 1),
         Event("note", "**Look**", 2, about="thinking"),
         Event("call", "", 3, "Bash", "c1", {"command": "ls data", "workdir": "/srv/etl"}),
-        Event("result", "ls: data: missing\n", 4, "Bash", "c1", failed=True),
+        Event("result", "ls: data: missing\n", 4, "Bash", "c1", failed=True, code=2),
         Event("call", "", 5, "Bash", "c2", {"command": "make data"}),
-        Event("result", "ok\n", 6, "Bash", "c2"),
+        Event("result", "ok\n", 6, "Bash", "c2", code=0),
         Event(
             "call", "", 7, "Edit", "c3", {"path": "etl/load.py", "paths": ["etl/load.py", "etl/new.py"], "patch": PATCH}
         ),
@@ -270,7 +270,7 @@ def test_an_old_session_of_codex_without_envelopes(tmp_path: Path) -> None:
         Event("note", "<environment_context>x</environment_context>", about="context"),
         Event("user", "count the lines"),
         Event("call", "", 0, "Bash", "a", {"command": "wc -l 'my file'"}),
-        Event("result", "3", 0, "Bash", "a"),
+        Event("result", "3", 0, "Bash", "a", code=0),
     )
 
 
@@ -293,7 +293,7 @@ def test_what_codex_exec_prints(tmp_path: Path) -> None:
     assert read.events == (
         Event("note", "hm", about="thinking"),
         Event("call", "", 0, "Bash", "command_execution", {"command": "cargo test"}),
-        Event("result", "1 failed", 0, "Bash", "command_execution", failed=True),
+        Event("result", "1 failed", 0, "Bash", "command_execution", failed=True, code=101),
         Event("call", "", 0, "Edit", "file_change", {"path": "src/lib.rs", "paths": ["src/lib.rs"]}),
         Event("result", "completed", 0, "Edit", "file_change"),
         Event("call", "", 0, "mcp__docs__find", "mcp_tool_call", {"q": "x"}),
@@ -352,7 +352,7 @@ def test_an_export_of_hermes(tmp_path: Path) -> None:
         Event("user", "bill March"),
         Event("note", "go", about="thinking"),
         Event("call", "", 0, "Bash", "k1", {"command": "gen --month 3"}),
-        Event("result", "no template", 0, "Bash", "k1", failed=True),
+        Event("result", "no template", 0, "Bash", "k1", failed=True, code=1),
         Event("result", '{"success": false, "error": "no"}', 0, "Skill", "k2", failed=True),
     ]
     assert read.events[2].time == NOON + SECOND
@@ -382,5 +382,5 @@ def test_a_snapshot_and_a_trajectory_of_hermes(tmp_path: Path) -> None:
         Event("note", "easy", about="thinking"),
         Event("assistant", "Sure."),
         Event("call", "", 0, "Bash", "call-1", {"command": "ping h"}),
-        Event("result", "pong", 0, "Bash", "call-1"),
+        Event("result", "pong", 0, "Bash", "call-1", code=0),
     )

@@ -138,7 +138,7 @@ def test_items_of_the_responses_api_and_messages_of_langchain() -> None:
         Event("call", "", 0, "mcp__calc__sum", "i", {"a": 1}),
         Event("result", "1", 0, "mcp__calc__sum", "i"),
         Event("call", "", 0, "Bash", "s", {"command": "cd x\nmake"}),
-        Event("result", "done", 0, "Bash", "s"),
+        Event("result", "done", 0, "Bash", "s", code=0),
         Event("assistant", "ok"),
         Event("call", "", 0, "Search", "l", {"query": "x"}),
         Event("result", "none", 0, "Search", "l", failed=True),
@@ -192,7 +192,7 @@ def test_a_trajectory_with_the_output_beside_the_call(tmp_path: Path) -> None:
             Event("result", "", 0, "Task", "call-1"),
             Event("note", "count them", about="subagent"),
             Event("call", "", 0, "Bash", "call-2", {"command": "count"}),
-            Event("result", "Exit code 1\nno", 0, "Bash", "call-2", failed=True),
+            Event("result", "Exit code 1\nno", 0, "Bash", "call-2", failed=True, code=1),
         ),
     )
     assert read_transcript(jsonl(tmp_path / "s.json", session)).events == read.events[1:]

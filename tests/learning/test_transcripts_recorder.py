@@ -38,9 +38,9 @@ EVENTS = (
     Event("note", "<environment_context>x</environment_context>", 2, about="context"),
     Event("user", "Plan the week, my password is [secret:password]", 2),
     Event("call", "", 3, "Bash", "call-1", {"command": "menu plan --key [secret:password]", "api_key": "[secret:key]"}),
-    Event("result", "no menu", 4, "Bash", "call-1", failed=True),
+    Event("result", "no menu", 4, "Bash", "call-1", failed=True, code=1),
     Event("call", "", 5, "Bash", "call-2", {"command": "menu init"}),
-    Event("result", "planned", 6, "Bash", "call-2"),
+    Event("result", "planned", 6, "Bash", "call-2", code=0),
     Event("assistant", "Planned.", 7),
 )
 
@@ -112,6 +112,7 @@ TEXT = st.text(max_size=80) | st.sampled_from(["Error: x", '{"exit_code": 2, "ou
 @given(st.lists(st.tuples(st.sampled_from(["user", "assistant", "call", "result", "note"]), TEXT, VALUES), max_size=6))
 def test_any_recording_is_read_back_as_it_was(tmp_path: Path, steps: list[tuple[str, str, Any]]) -> None:
     made = recorder(str(tmp_path / "live.jsonl"))
+    made.user("Begin.")
     for kind, text, value in steps:
         if kind == "call":
             made.call(text, {"value": value, "path": text})

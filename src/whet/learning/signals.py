@@ -19,9 +19,18 @@ HARD_CORRECTIONS = 1
 """Messages with which the user put the agent right. One is enough: nobody wants to say it twice."""
 GLANCE = 8 * 1024 * 1024
 """Bytes at the end of a transcript that are glanced at."""
-_CALLS = re.compile(rb'"type"\s?:\s?"(?:tool_use|function_call|custom_tool_call|local_shell_call)"')
-_FAILED = re.compile(rb'"is_error"\s?:\s?true|"exit_code"\s?:\s?[1-9]')
-"""What tool calls and failures look like in the transcripts of Claude Code and Codex."""
+_CALLS = re.compile(
+    rb'"type"\s?:\s?"(?:tool_use|function_call|custom_tool_call|local_shell_call|tool\.execution_start)"'
+    rb'|"toolCalls"\s?:\s?\[\{|"functionCall"\s?:\s?\{'
+)
+_FAILED = re.compile(
+    rb'"is_error"\s?:\s?true|"isError"\s?:\s?true|"exit_code"\s?:\s?[1-9]|"exitCode"\s?:\s?[1-9]'
+    rb'|"error"\s?:\s?\{"message"|"status"\s?:\s?"error"|\\nExit Code: [1-9]'
+)
+"""What tool calls and failures look like in the transcripts of Claude Code, Codex, Gemini CLI, Qwen and Copilot CLI.
+
+Gemini CLI tells of a call twice; nobody needs the exact number.
+"""
 _LOOKED_AT = 200
 """Characters at the beginning of a message in which a correction shows."""
 

@@ -11,7 +11,8 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.learning.transcripts import anthropic
-from whet.learning.transcripts.values import mapping, moment, sequence, string, words
+from whet.learning.transcripts.events import Usage
+from whet.learning.transcripts.values import count, mapping, moment, sequence, string, words
 from whet.learning.transcripts.wrappers import spoken
 
 if TYPE_CHECKING:
@@ -93,6 +94,7 @@ def read(records: Iterable[Mapping[str, Any]], into: Collector, seen: ResolvedCo
     """Take over the records of a session."""
     uuids: set[int] = set()
     skills: dict[str, str] = {}
+    costs: dict[str, Usage] = {}
     for record in records:
         kind = string(record.get("type"))
         session = string(record.get("sessionId")) or string(record.get("session_id"))
@@ -111,10 +113,12 @@ def read(records: Iterable[Mapping[str, Any]], into: Collector, seen: ResolvedCo
                 uuids.add(uuid)
             into.session = session or into.session
             into.project = into.project or string(record.get("cwd"))
-            _record(kind, record, into, skills)
+            _record(kind, record, into, skills, costs)
 
 
-def _record(kind: str, record: Mapping[str, Any], into: Collector, skills: dict[str, str]) -> None:
+def _record(
+    kind: str, record: Mapping[str, Any], into: Collector, skills: dict[str, str], costs: dict[str, Usage]
+) -> None:
     time = moment(record.get("timestamp"))
     message = mapping(record.get("message"))
     if kind == "user":
@@ -130,6 +134,7 @@ def _record(kind: str, record: Mapping[str, Any], into: Collector, skills: dict[
                     given.get("skill") or given.get("name") or given.get("command")
                 )
         anthropic.message({**message, "role": "assistant"}, into, time)
+        _cost(message, into, costs)
     elif kind == "attachment":
         _attachment(mapping(record.get("attachment")), into, time)
     elif kind == "summary":
@@ -138,6 +143,18 @@ def _record(kind: str, record: Mapping[str, Any], into: Collector, skills: dict[
         _note(string(record.get("content")), into, time, "command")
     elif isinstance(record.get("content"), str):
         into.said("note", record["content"], time, "system")
+
+
+def _cost(message: Mapping[str, Any], into: Collector, costs: dict[str, Usage]) -> None:
+    """What an answer cost; an answer comes in several records, each with what it cost until then."""
+    usage, id_ = mapping(message.get("usage")), string(message.get("id"))
+    cached = count(usage.get("cache_read_input_tokens"))
+    fresh = count(usage.get("input_tokens")) + count(usage.get("cache_creation_input_tokens"))
+    cost = Usage(fresh + cached, count(usage.get("output_tokens")), cached)
+    known = costs.get(id_, Usage()) if id_ else Usage()
+    into.answered(message.get("model"), Usage(*(now - before for now, before in zip(cost, known, strict=True))))
+    costs.clear()
+    costs[id_] = cost
 
 
 def _user(

@@ -6,11 +6,11 @@ knows two things better: which of the messages in the user's name the user reall
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 from whet.learning.transcripts import openai
-from whet.learning.transcripts.values import arguments, clean_text, mapping, moment, sequence, string, words
+from whet.learning.transcripts.events import Usage
+from whet.learning.transcripts.values import clean_text, count, mapping, moment, sequence, string, words
 from whet.learning.transcripts.wrappers import spoken
 
 if TYPE_CHECKING:
@@ -18,17 +18,28 @@ if TYPE_CHECKING:
 
     from whet.learning.transcripts.collector import Collector
 
-ENVELOPES = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted", "session_state"})
-_SILENT = frozenset({"turn_context", "session_state", "inter_agent_communication", "world_state"})
+ENVELOPES = frozenset(
+    {"session_meta", "response_item", "event_msg", "turn_context", "compacted", "session_state", "token_usage_record"}
+)
+_SILENT = frozenset({"session_state", "inter_agent_communication", "world_state", "token_usage_record"})
 _STREAM = ("thread.", "turn.", "item.")
-_FILE = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+?)\s*$", re.MULTILINE)
-_HUNK = re.compile(r"^@@.*$", re.MULTILINE)
-"""Where a part of a patch begins."""
 _ENDS = frozenset({"exec_command_end", "patch_apply_end", "mcp_tool_call_end"})
+_ITEMS = frozenset({"CommandExecution", "FileChange", "McpToolCall"})
+"""What the screen shows of a call that is over."""
 _REMEMBERED = 1_000
 """Ends of calls whose results have not come yet."""
 _WAITING, _LENGTH = 50, 400_000
 """Messages, and characters of them, that may wait to be confirmed."""
+
+
+def is_one(record: Mapping[str, Any]) -> bool:
+    """Is this a record of Codex?"""
+    kind = string(record.get("type"))
+    if "payload" in record and kind in ENVELOPES:
+        return True
+    if kind.startswith(("thread.", "item.")):
+        return "role" not in record
+    return {"id", "timestamp", "instructions"} <= set(record) and not kind
 
 
 def read(records: Iterable[Mapping[str, Any]], into: Collector) -> None:
@@ -47,7 +58,7 @@ class _Session:
         self._waiting: list[tuple[str, int]] = []
         self._typed: list[tuple[str, int]] = []
         self._confirms = False
-        self._codes: dict[str, int] = {}
+        self._ends: dict[str, openai.End] = {}
 
     def record(self, record: Mapping[str, Any]) -> None:
         kind, payload = string(record.get("type")), mapping(record.get("payload"))
@@ -63,6 +74,8 @@ class _Session:
             self._item(payload, time)
         elif kind == "event_msg":
             self._event(payload, time)
+        elif kind == "turn_context":
+            self._into.answered(payload.get("model"))
         elif kind == "compacted":
             self._into.said("note", string(payload.get("message")), time, "summary")
         elif kind not in _SILENT:
@@ -91,7 +104,7 @@ class _Session:
     def _item(self, item: Mapping[str, Any], time: int) -> None:
         if item.get("role") != "user":
             self.settle()
-            openai.item(_plain_edit(item), self._into, time, self._codes)
+            openai.item(item, self._into, time, self._ends)
             return
         content = item.get("content")
         for part in content if isinstance(content, list) else [content]:
@@ -112,14 +125,26 @@ class _Session:
         elif kind == "item_completed" and item.get("type") == "UserMessage":
             self._was_typed(words(item.get("content")), time)
         elif kind in _ENDS:
-            result = mapping(event.get("result"))
-            good = event.get("exit_code", 0) == 0 and event.get("success") is not False and "Err" not in result
-            while len(self._codes) >= _REMEMBERED:
-                del self._codes[next(iter(self._codes))]
-            self._codes[string(event.get("call_id"))] = 0 if good else 1
+            self._ended(string(event.get("call_id")), event)
+        elif kind == "item_completed" and item.get("type") in _ITEMS:
+            self._ended(string(item.get("id")), item)
+        elif kind == "token_count":
+            total = mapping(mapping(event.get("info")).get("total_token_usage"))
+            names = ("input_tokens", "output_tokens", "cached_input_tokens")
+            self._into.usage = Usage(*(count(total.get(name)) for name in names)) if total else self._into.usage
         elif kind == "turn_aborted":
             self.settle()
             self._into.said("note", f"[turn aborted: {string(event.get('reason')) or 'unknown'}]", time, "interrupted")
+
+    def _ended(self, id_: str, end: Mapping[str, Any]) -> None:
+        """Remember how a call ended, for the result that is still to come."""
+        result, code = mapping(end.get("result")), end.get("exit_code")
+        error = "Err" in result or mapping(result.get("Ok", result)).get("isError") is True
+        failed = error or bool(end.get("error")) or end.get("success") is False
+        failed = failed or end.get("status") in {"failed", "declined"}
+        while len(self._ends) >= _REMEMBERED:
+            del self._ends[next(iter(self._ends))]
+        self._ends[id_] = openai.End(failed, code if isinstance(code, int) else None)
 
     def _was_typed(self, text: str, time: int) -> None:
         """The screen showed this as typed; what waited before it was put there by the client."""
@@ -155,7 +180,10 @@ class _Session:
             into.said("note", string(item.get("text")), 0, "thinking")
         elif what == "command_execution":
             into.called("shell", {"command": item.get("command")}, id_)
-            into.returned(string(item.get("aggregated_output")), id_, failed=item.get("exit_code") not in (0, None))
+            code = item.get("exit_code")
+            failed = item.get("status") in {"failed", "declined"}
+            number = code if isinstance(code, int) else None
+            into.returned(string(item.get("aggregated_output")), id_, failed=failed, code=number)
         elif what == "file_change":
             paths = [string(mapping(change).get("path")) for change in sequence(item.get("changes"))]
             into.called("edit", {"path": paths[0] if paths else "", "paths": paths}, id_)
@@ -164,31 +192,12 @@ class _Session:
             into.called(
                 f"mcp__{string(item.get('server'))}__{string(item.get('tool'))}", mapping(item.get("arguments")), id_
             )
-            into.returned(words(item.get("error") or item.get("result")), id_, failed=bool(item.get("error")))
+            error = item.get("error") or item.get("status") == "failed"
+            into.returned(words(item.get("error") or item.get("result")), id_, failed=bool(error))
         elif what == "web_search":
             into.called("web_search", {"query": item.get("query")}, id_)
         elif what not in {"todo_list", "error"}:
             into.left_out(what or "item")
-
-
-def _plain_edit(item: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A call that patches one file as an edit with the lines it takes out and puts in; every other item as it is."""
-    given = mapping(arguments(item.get("arguments"))) if item.get("type") == "function_call" else item
-    patch = given.get("input")
-    if item.get("name") != "apply_patch" or not isinstance(patch, str):
-        return item
-    files = _FILE.findall(patch)
-    if len(files) != 1 or files[0][0] != "Update":
-        return item
-    hunks = [hunk for hunk in _HUNK.split(patch.partition(files[0][1])[2]) if hunk.strip()]
-    old, new = ("\n…\n".join(filter(None, (_lines(hunk, sign) for hunk in hunks))) for sign in "-+")
-    call = {"path": files[0][1], "old": old, "new": new}
-    return {**item, "type": "function_call", "name": "edit", "arguments": call}
-
-
-def _lines(hunk: str, sign: str) -> str:
-    """The lines of a hunk with this sign."""
-    return "\n".join(line[1:] for line in hunk.splitlines() if line.startswith(sign))
 
 
 def _same(one: str, other: str) -> bool:

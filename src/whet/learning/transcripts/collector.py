@@ -14,7 +14,7 @@ from whet.guard.secrets.hide import BINARY, Known, hide_secrets
 from whet.guard.secrets.places import names_secret
 from whet.guard.secrets.values import ANY, LITERAL, is_secret
 from whet.learning.transcripts import events as bounds
-from whet.learning.transcripts.events import NOTHING, Event, Kind, Transcript
+from whet.learning.transcripts.events import NOTHING, Event, Kind, Transcript, Usage
 from whet.learning.transcripts.tools import canonical
 from whet.learning.transcripts.values import clean_text
 from whet.learning.transcripts.wrappers import spoken
@@ -38,6 +38,7 @@ _LAST = re.compile(r"\n[\[(]?exit(?:ed with)? (?:code|status)[:=]? ?(-?\d{1,10})
 _FAILURE = re.compile(
     r"(?:Error|ERROR|error)(?::|\s-)|Traceback \(most recent call last\)|Command failed|<tool_use_error>|fatal: "
     r"|Error (?:response )?from (?:server|daemon)\b|[Aa]n error occurred[ :(]|error\[\w{1,12}\]: |npm (?:ERR!|error) "
+    r"|unsupported (?:custom tool )?call: |apply_patch verification failed"
     r"|E: |[A-Z]\w{1,60}(?:Error|Exception): |Exception in thread |make(?:\[\d{1,3}\])?: \*\*\* |curl: \(\d{1,3}\) "
     r"|ssh: (?:connect|Could not)|Unable to (?:connect|locate|resolve|open|read|access)\b|Permission denied\b"
     r"|(?:[\w./-]{1,80}: ){1,3}(?:No such file or directory|Permission denied|cannot |(?:invalid|unrecognized) option)"
@@ -52,6 +53,8 @@ class Outcome(NamedTuple):
 
     text: str
     failed: bool
+    code: int | None = None
+    """The exit code, where one is told."""
 
 
 def outcome(text: str, *, failed: bool | None = None) -> Outcome:
@@ -59,14 +62,15 @@ def outcome(text: str, *, failed: bool | None = None) -> Outcome:
     value = _object(text)
     if value is not None:
         return _told(value, text, failed)
-    code = None
+    said = None
     if found := _HEADER.match(text):
-        text, code = text[found.end() :], found[1] or found[2]
+        text, said = text[found.end() :], found[1] or found[2]
     elif found := _CODE.match(text) or _LAST.search(text, max(0, len(text) - 80)):
-        code = found[1]
-    if failed is None:
-        failed = code != "0" if code is not None else _FAILURE.match(text) is not None
-    return Outcome(text, failed or code not in {None, "0"})
+        said = found[1]
+    code = None if said is None else int(said)
+    if failed is None and code is None:
+        failed = _FAILURE.match(text) is not None
+    return Outcome(text, bool(failed or code), code)
 
 
 def _object(text: str) -> Mapping[str, Any] | None:
@@ -97,7 +101,8 @@ def _told(value: Mapping[str, Any], text: str, failed: bool | None) -> Outcome:
     if failed is None:
         is_error = value.get("is_error") is True or value.get("success") is False or (bool(error) and code is None)
         failed = code not in {None, 0, "0"} if isinstance(code, int | str) else is_error
-    return Outcome(text, failed)
+    number = re.fullmatch(r"-?[0-9]{1,10}", str(code))
+    return Outcome(text, failed, int(number[0]) if number else None)
 
 
 _HEAD, _TAIL = 20_000, 12_000
@@ -120,6 +125,8 @@ class Collector:
         self.path = path
         self.session = ""
         self.project = ""
+        self.model = ""
+        self.usage = Usage()
         self.counts: Counter[str] = Counter()
         """What was left out, by what `reporting` calls it."""
         self.unknown: Counter[str] = Counter()
@@ -159,8 +166,25 @@ class Collector:
         tool, arguments = canonical(name, dict(given))
         return self._call(tool, arguments, id_, time)
 
-    def returned(self, text: str, id_: str = "", time: int = 0, *, failed: bool | None = None, tool: str = "") -> None:
-        """What a call gave; without an id it is that of the last call that has no result yet."""
+    def answered(self, model: object, usage: Usage = Usage()) -> None:  # noqa: B008  a value
+        """A model answered, which cost this."""
+        self.model = model if isinstance(model, str) and model else self.model
+        self.usage = Usage(*(before + more for before, more in zip(self.usage, usage, strict=True)))
+
+    def returned(
+        self,
+        text: str,
+        id_: str = "",
+        time: int = 0,
+        *,
+        failed: bool | None = None,
+        tool: str = "",
+        code: int | None = None,
+    ) -> None:
+        """What a call gave; without an id it is that of the last call that has no result yet.
+
+        `code` is the exit code, where the client tells it beside the output.
+        """
         id_ = self.name(id_) or self._open
         if id_ and id_ in self._returned:
             self.counts["repeated"] += 1
@@ -169,8 +193,9 @@ class Collector:
             self._returned.add(id_)
         self._open = "" if id_ == self._open else self._open
         tool = self._tools.get(id_, "") or self.name(canonical(tool, {})[0])
-        told = outcome(clean_text(text), failed=failed)
-        self._add(Event("result", self.text(told.text), time, tool, id_, failed=told.failed))
+        told = outcome(clean_text(text), failed=failed if code is None else bool(failed or code))
+        code = told.code if code is None else code
+        self._add(Event("result", self.text(told.text), time, tool, id_, failed=told.failed, code=code))
 
     def keep(self, event: Event) -> None:
         """An event that is one already, as a recorder wrote it; hidden and cut like every other."""
@@ -178,9 +203,8 @@ class Collector:
             self._call(event.tool, dict(event.given), event.id, event.time)
         elif event.kind == "result":
             tool = self.name(event.tool)
-            self._add(
-                Event("result", self.text(event.text), event.time, tool, self.name(event.id), failed=event.failed)
-            )
+            text, id_ = self.text(event.text), self.name(event.id)
+            self._add(Event("result", text, event.time, tool, id_, failed=event.failed, code=event.code))
         else:
             self.said(event.kind, event.text, event.time, event.about)
 
@@ -224,6 +248,8 @@ class Collector:
             self.name(self.project, 1_000),
             tuple(map(self._without_known, (*self._first, *self._last))),
             report(self.counts, {self.name(kind): count for kind, count in self.unknown.items()}, self.path),
+            self.name(self.model),
+            self.usage,
         )
 
     def _without_known(self, event: Event) -> Event:
@@ -441,6 +467,12 @@ _ENTRIES = {
         "Records written more than once, as after a resume, and kept once: {n}.",
         "No action is needed.",
     ),
+    "withdrawn": Note(
+        "transcript-withdrawn",
+        "info",
+        "Messages left out because the user went back to before them: {n}.",
+        "No action is needed.",
+    ),
     "cut": Note("transcript-file-cut", "warning", "Only the first 16 MiB of the file were read.", "Split the file."),
     "empty": Note(
         "transcript-no-events",
@@ -469,6 +501,7 @@ def taken_over(transcript: Transcript) -> Transcript:
     """The transcript with its secrets hidden; one that has none, and keeps to the bounds, stays as it is."""
     into = Collector(transcript.client)
     into.session, into.project = transcript.session, transcript.project
+    into.model, into.usage = transcript.model, transcript.usage
     nameless: deque[str] = deque()
     for number, event in enumerate(transcript.events):
         id_ = event.id

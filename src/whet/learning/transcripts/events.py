@@ -51,13 +51,27 @@ class Event(NamedTuple):
     """Of a result: it is an error, or a shell that ended with a code other than 0."""
     about: str = ""
     """Of a note: `skill:NAME`, `system`, `summary`, `context`, `command`, `subagent`, `thinking`, `interrupted`."""
+    code: int | None = None
+    """Of the result of a shell: its exit code, where the client tells it."""
+
+
+class Usage(NamedTuple):
+    """Tokens that a session cost, as far as the client counts them."""
+
+    input: int = 0
+    output: int = 0
+    cached: int = 0
+    """Of the input: what the provider had from an earlier request."""
+
+    def __bool__(self) -> bool:
+        return any(self)
 
 
 class Transcript(NamedTuple):
     """A session, whole, and what had to be left out of it."""
 
     client: str
-    """`claude-code`, `codex`, `hermes`, `openai`, `anthropic`, `markdown`, `whet`, or what the caller says."""
+    """`claude-code`, `codex`, `gemini` or another client of `reader.FORMATS`, `markdown`, or what the caller says."""
     session: str
     """The client's own name for it, or ""."""
     project: str
@@ -65,3 +79,6 @@ class Transcript(NamedTuple):
     events: tuple[Event, ...]
     report: tuple[Note, ...] = ()
     """What was skipped, cut, hidden or not understood."""
+    model: str = ""
+    """The model that answered last, as the client names it; "" where it does not."""
+    usage: Usage = Usage()

@@ -38,7 +38,7 @@ def read(records: Iterable[Mapping[str, Any]], into: Collector) -> None:
         elif other:
             into.counts["others"] += 1
         elif kind in _KINDS:
-            time = record.get("time")
+            time, code = record.get("time"), record.get("code")
             into.keep(
                 Event(
                     kind,
@@ -49,6 +49,7 @@ def read(records: Iterable[Mapping[str, Any]], into: Collector) -> None:
                     mapping(record.get("given")),
                     record.get("failed") is True,
                     string(record.get("about")),
+                    code if isinstance(code, int) else None,
                 )
             )
         else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.learning.transcripts import anthropic
 from whet.learning.transcripts.values import arguments, mapping, sequence, string, words
@@ -26,11 +26,18 @@ ITEMS = frozenset(
 """The items of the Responses API that are not messages."""
 
 
-def item(record: Mapping[str, Any], into: Collector, time: int = 0, codes: Mapping[str, int] | None = None) -> None:
-    """One message or item. `codes` has exit codes of commands by call, where the client notes them elsewhere."""
+class End(NamedTuple):
+    """How a call ended, where the client notes that elsewhere than in its result."""
+
+    failed: bool
+    code: int | None = None
+
+
+def item(record: Mapping[str, Any], into: Collector, time: int = 0, ends: Mapping[str, End] | None = None) -> None:
+    """One message or item. `ends` says how calls ended, as far as the client notes that elsewhere."""
     kind = string(record.get("type"))
     if kind in ITEMS:
-        _item(kind, record, into, time, codes or {})
+        _item(kind, record, into, time, ends or {})
         return
     role = string(record.get("role")) or kind
     role = _ROLES.get(role, role)
@@ -66,11 +73,11 @@ def _assistant(record: Mapping[str, Any], into: Collector, time: int) -> None:
         )
 
 
-def _item(kind: str, record: Mapping[str, Any], into: Collector, time: int, codes: Mapping[str, int]) -> None:
+def _item(kind: str, record: Mapping[str, Any], into: Collector, time: int, ends: Mapping[str, End]) -> None:
     id_ = string(record.get("call_id")) or string(record.get("id"))
     if kind.endswith("_output"):
         if kind not in _SILENT:
-            _output(record.get("output"), id_, into, time, codes)
+            _output(record.get("output"), id_, into, time, ends)
     elif kind == "reasoning":
         into.said("note", words([*sequence(record.get("summary")), *sequence(record.get("content"))]), time, "thinking")
     elif kind == "agent_message":
@@ -103,9 +110,8 @@ def _function(kind: str, record: Mapping[str, Any], into: Collector, id_: str, t
         into.returned(words(record.get("error") or record.get("output")), id_, time, failed=bool(record.get("error")))
 
 
-def _output(output: Any, id_: str, into: Collector, time: int, codes: Mapping[str, int]) -> None:
+def _output(output: Any, id_: str, into: Collector, time: int, ends: Mapping[str, End]) -> None:
     said = mapping(output).get("success") if isinstance(output, dict) else None
     failed = not said if isinstance(said, bool) else None
-    if id_ in codes:
-        failed = codes[id_] != 0
-    into.returned(words(output), id_, time, failed=failed)
+    end = ends.get(id_, End(bool(failed)))
+    into.returned(words(output), id_, time, failed=end.failed if id_ in ends else failed, code=end.code)

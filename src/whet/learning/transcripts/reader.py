@@ -7,27 +7,40 @@ file.
 from __future__ import annotations
 
 import os
+import sqlite3
 import stat
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from whet.errors import InvalidError, NotFoundError
-from whet.learning.transcripts import anthropic, claude, codex, documents, generic, hermes, markdown, openai
+from whet.learning.transcripts import (
+    anthropic,
+    claude,
+    codex,
+    copilot,
+    documents,
+    gemini,
+    generic,
+    hermes,
+    markdown,
+    openai,
+    opencode,
+)
 from whet.learning.transcripts.collector import Collector
 from whet.learning.transcripts.documents import lines, records, values
-from whet.learning.transcripts.values import moment, string
+from whet.learning.transcripts.values import mapping, moment, string
 from whet.store.atomic import clean_leftovers, staging
 from whet.store.directories import PRIVATE, make_directories
 from whet.store.failures import os_failures
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from whet.learning.transcripts.events import Transcript
 
+Record = Mapping[str, Any]
 KNOWN = (
-    "a session of Claude Code or Codex (JSONL), an export of Hermes, messages of OpenAI or Anthropic (JSON or JSONL),"
-    " Markdown with the speakers as headings, a recording of whet"
+    "a session of Claude Code, Codex, Gemini CLI, Qwen Code, Copilot CLI, OpenCode or Cline, an export of Hermes,"
+    " messages of OpenAI or Anthropic (JSON or JSONL), Markdown with the speakers as headings, a recording of whet"
 )
 TEXT_FILE = 16 * 1024 * 1024
 """Bytes of a Markdown file that are read."""
@@ -35,17 +48,37 @@ _LOOKED_AT = 200
 """Lines in which the format is looked for."""
 _HEAD = 4_096
 _COMPRESSED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PK\x03\x04", b"BZh", b"\xfd7zXZ")
-_TIMES = ("timestamp", "created_at", "time")
+_DATABASE = b"SQLite format 3\0"
+_TIMES = ("timestamp", "created_at", "time", "ts")
 
 
-def read_transcript(path: str, *, client: str = "") -> Transcript:
-    """The session in a file, whatever client wrote it. `client` is what the transcript is to call that client."""
+def read_transcript(path: str, *, client: str = "", session: str = "") -> Transcript:
+    """The session in a file, whatever client wrote it. `client` is what the transcript is to call that client.
+
+    `session` is the id of the one that is meant where a file holds many. Raises InvalidError `not-a-transcript`, or
+    `empty-transcript` where nothing in the file could be understood; NotFoundError `transcript-missing`.
+    """
     into = Collector(client, path)
     with os_failures(path, doing="read", other="read-failed"):
-        form = _sniffed(path, _head(path))
-        _READERS[form](path, into)
-    into.client = into.client or form
+        head = _head(path)
+        if head.startswith(_DATABASE):
+            form = "opencode"
+            _read_database(path, into, session)
+        else:
+            form = _sniffed(path, head)
+            _READERS[form](path, into)
+    into.client = into.client or _CLIENTS.get(form, form)
+    if not into.added:
+        _refuse_empty(path, into)
     return into.transcript()
+
+
+def _refuse_empty(path: str, into: Collector) -> NoReturn:
+    """No file is fine of which nothing was understood."""
+    why = [f"{note.message}" for note in into.transcript().report if note.code != "transcript-no-events"]
+    message = " ".join((f"Nothing is said or done in {path}.", *why))
+    hint = f"Known clients: {KNOWN}." if into.unknown else "Choose a session that has messages."
+    raise InvalidError("empty-transcript", message, hint=hint, path=path)
 
 
 def from_messages(messages: Iterable[Any], *, client: str = "") -> Transcript:
@@ -70,11 +103,11 @@ def _head(path: str) -> bytes:
         head = file.read(_HEAD)
     if not head.strip():
         _refuse(path, "it is empty")
-    if head.startswith(b"SQLite format 3"):
-        _refuse(path, "it is a database; `hermes sessions export` writes its sessions to a file")
     if head.startswith(_COMPRESSED):
         _refuse(path, "it is compressed; unpack it first")
     is_json = head.lstrip(b"\0 \t\r\n\xef\xbb\xbf").startswith((b"{", b"["))
+    if head.startswith(_DATABASE):
+        return head
     if b"\0" in head and not is_json and documents.encoding_of(head) != "utf-16":
         _refuse(path, "it is a binary file")
     return head
@@ -116,46 +149,27 @@ def _kinds(path: str) -> tuple[str, str]:
     return kinds[0] if kinds else "", kinds[-1] if kinds else ""
 
 
-def kind_of(record: Mapping[str, Any]) -> str:
-    """The format that has such records, or ""."""
-    kind = string(record.get("type"))
-    if generic.MARK in record:
-        return "whet"
-    if ("payload" in record and kind in codex.ENVELOPES) or (
-        kind.startswith(("thread.", "item.")) and "role" not in record
-    ):
-        return "codex"
-    if {"id", "timestamp", "instructions"} <= set(record) and not kind:
-        return "codex"
-    marks = ("sessionId", "session_id", "uuid", "parentUuid", "leafUuid", "messageId")
-    if kind in claude.SPEAKING | claude.SILENT and any(mark in record for mark in marks):
-        return "claude-code"
-    if generic.is_trajectory(record):
-        return "trajectory"
-    if hermes.is_one(record):
-        return "hermes"
-    if isinstance(record.get("messages"), list):
-        return "document"
-    if isinstance(record.get("role"), str) or kind in openai.ITEMS or kind in {"human", "ai"}:
-        return "messages"
-    return ""
-
-
 def _read_claude(path: str, into: Collector) -> None:
     stem = os.path.splitext(os.path.basename(path))[0]
     claude.read(records(path, into), into, claude.config(lines(path, Collector("")), stem))
 
 
-def _read_codex(path: str, into: Collector) -> None:
-    codex.read(records(path, into), into)
+def _read_gemini(path: str, into: Collector) -> None:
+    gemini.read(records(path, into), into, gemini.survey(records(path, Collector(""))))
 
 
-def _read_whet(path: str, into: Collector) -> None:
-    generic.read(records(path, into), into)
+def _read_records(read: Callable[[Iterable[Record], Collector], None]) -> Callable[[str, Collector], None]:
+    """How a file is read that has a record a line."""
+    return lambda path, into: read(records(path, into), into)
 
 
-def _read_lines(path: str, into: Collector) -> None:
-    _messages(records(path, into), into)
+def _read_database(path: str, into: Collector, session: str) -> None:
+    try:
+        known = opencode.read_database(path, into, session)
+    except sqlite3.Error as error:
+        _refuse(path, f"the database cannot be read ({error})")
+    if not known:
+        _refuse(path, "it is a database, and not OpenCode's; `hermes sessions export` writes sessions to a file")
 
 
 def _read_document(path: str, into: Collector) -> None:
@@ -163,41 +177,56 @@ def _read_document(path: str, into: Collector) -> None:
     with open(path, "rb") as file:
         encoding = documents.encoding_of(file.read(2))
     found = documents.outline(path, encoding, kind_of)
-    if found.kind in {"", "whet"}:
+    form = next((form for form in FORMATS if form.kind == found.kind), None)
+    if form is None or not (form.session or form.rows):
         _refuse(path, "its JSON has no messages")
+    into.client = into.client or form.client
     into.counts["others"] += int(found.more)
-    if found.kind in {"trajectory", "hermes", "document"}:
+    if form.session:
         into.counts["others"] += found.objects - 1
-        _session(found.kind, found.record, documents.pieces(path, encoding, found.number, into), into)
-    else:
-        rows = documents.rows(path, encoding, into)
-        {"claude-code": claude.read, "codex": codex.read}.get(found.kind, _messages)(rows, into)
+        form.session(found.record, documents.pieces(path, encoding, found.number, into), into)
+    elif form.rows:
+        form.rows(documents.rows(path, encoding, into), into)
 
 
 def _read_sessions(path: str, into: Collector) -> None:
     """A session a line; the first that has messages is read."""
     read = False
     for record in records(path, into):
-        kind = kind_of(record)
-        if read or kind not in {"trajectory", "hermes", "document"}:
+        form = format_of(record)
+        if read or form is None or form.session is None:
             into.counts["others"] += 1
         else:
-            _session(kind, record, documents.pieces_of(record), into)
+            form.session(record, documents.pieces_of(record), into)
             read = into.added > 0
+            into.client = into.client or form.client
     if not read and into.counts["long"]:
         _read_document(path, into)
 
 
-def _session(kind: str, record: Mapping[str, Any], pieces: Iterable[documents.Part], into: Collector) -> None:
-    if kind == "trajectory":
-        generic.trajectory(record, pieces, into)
-    elif kind == "hermes":
-        hermes.session(record, pieces, into)
-    else:
-        into.session = string(record.get("session_id")) or string(record.get("id"))
-        into.said("note", string(record.get("system")), 0, "system")
-        _messages((piece.value for piece in pieces if isinstance(piece.value, dict)), into)
-    into.client = into.client or kind.replace("document", "")
+def _session(record: Record, pieces: Iterable[documents.Part], into: Collector) -> None:
+    """A session that is a list of messages, and little else."""
+    into.session = string(record.get("session_id")) or string(record.get("id"))
+    into.said("note", string(record.get("system")), 0, "system")
+    _messages(_values(pieces), into)
+
+
+def _values(pieces: Iterable[documents.Part]) -> Iterator[Record]:
+    """The messages among the pieces of a session."""
+    return (piece.value for piece in pieces if piece.what == "item" and isinstance(piece.value, dict))
+
+
+def _gemini_session(record: Record, pieces: Iterable[documents.Part], into: Collector) -> None:
+    into.session = string(record.get("sessionId"))
+    gemini.read(_values(pieces), into)
+
+
+def _opencode_files(_: Record, __: Iterable[documents.Part], into: Collector) -> None:
+    opencode.read_files(into.path, into)
+
+
+def _opencode_session(record: Record, pieces: Iterable[documents.Part], into: Collector) -> None:
+    opencode.read(mapping(record.get("info")), _values(pieces), into)
 
 
 def _read_markdown(path: str, into: Collector) -> None:
@@ -244,16 +273,62 @@ def _inner(value: Any) -> Any:
     return value
 
 
-_READERS = {
-    "claude-code": _read_claude,
-    "codex": _read_codex,
-    "hermes": _read_sessions,
-    "trajectory": _read_sessions,
-    "messages": _read_lines,
-    "document": _read_document,
-    "markdown": _read_markdown,
-    "whet": _read_whet,
-}
+class Format(NamedTuple):
+    """How the sessions of a client look, and who reads them."""
+
+    kind: str
+    client: str
+    """What a transcript calls the client; "" where the messages tell."""
+    is_one: Callable[[Record], bool]
+    """Is this a record, or a whole session, of that format?"""
+    read: Callable[[str, Collector], None]
+    """Reads a file that has such records one a line."""
+    rows: Callable[[Iterable[Record], Collector], None] | None = None
+    """Reads such records in a list that is one JSON value."""
+    session: Callable[[Record, Iterable[documents.Part], Collector], None] | None = None
+    """Reads one that is a whole session, message by message."""
+
+
+def _is_claude(record: Record) -> bool:
+    marks = ("sessionId", "session_id", "uuid", "parentUuid", "leafUuid", "messageId")
+    known = string(record.get("type")) in claude.SPEAKING | claude.SILENT
+    return known and any(mark in record for mark in marks)
+
+
+def _is_messages(record: Record) -> bool:
+    kind = string(record.get("type"))
+    return isinstance(record.get("role"), str) or kind in openai.ITEMS or kind in {"human", "ai"}
+
+
+FORMATS = (
+    Format("whet", "whet", lambda record: generic.MARK in record, _read_records(generic.read)),
+    Format("codex", "codex", codex.is_one, _read_records(codex.read), codex.read),
+    Format("qwen-code", "qwen-code", gemini.is_qwen, _read_records(gemini.read_qwen), gemini.read_qwen),
+    Format("claude-code", "claude-code", _is_claude, _read_claude, claude.read),
+    Format("copilot", "copilot", copilot.is_one, _read_records(copilot.read), copilot.read),
+    Format("gemini-chat", "gemini", gemini.is_chat, _read_sessions, session=_gemini_session),
+    Format("gemini", "gemini", gemini.is_gemini, _read_gemini, gemini.read),
+    Format("opencode", "opencode", opencode.is_export, _read_sessions, session=_opencode_session),
+    Format("opencode-files", "opencode", opencode.is_info, opencode.read_files, session=_opencode_files),
+    Format("trajectory", "trajectory", generic.is_trajectory, _read_sessions, session=generic.trajectory),
+    Format("hermes", "hermes", hermes.is_one, _read_sessions, session=hermes.session),
+    Format("document", "", lambda record: isinstance(record.get("messages"), list), _read_sessions, session=_session),
+    Format("messages", "", _is_messages, _read_records(_messages), _messages),
+)
+"""Every format that has records; the first that knows a record is asked. Markdown has none."""
+_READERS = {form.kind: form.read for form in FORMATS} | {"markdown": _read_markdown, "document": _read_document}
+_CLIENTS = {form.kind: form.client for form in FORMATS}
+
+
+def format_of(record: Record) -> Format | None:
+    """The format that has such records, or None."""
+    return next((form for form in FORMATS if form.is_one(record)), None)
+
+
+def kind_of(record: Record) -> str:
+    """The name of the format that has such records, or ""."""
+    form = format_of(record)
+    return form.kind if form else ""
 
 
 DIRECTORY = "reading"
@@ -274,4 +349,4 @@ def read_piped(state: str, pieces: Iterable[bytes], name: str) -> Transcript:
                 return read_transcript(path)
             except InvalidError as error:
                 message = error.message.replace(path, name)
-                raise InvalidError("not-a-transcript", message, hint=error.hint) from error
+                raise InvalidError(error.code, message, hint=error.hint) from error

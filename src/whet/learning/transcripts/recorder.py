@@ -93,7 +93,7 @@ class Recorder:
 def _line(event: Event) -> Mapping[str, Any]:
     """An event without what it does not have."""
     fields = {**event._asdict(), "given": dict(event.given)}
-    return {key: value for key, value in fields.items() if value}
+    return {key: value for key, value in fields.items() if value or (key == "code" and value == 0)}
 
 
 def _write(path: str, records: Iterable[Mapping[str, Any]], mode: str) -> None:

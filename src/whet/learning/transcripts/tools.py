@@ -11,12 +11,13 @@ if TYPE_CHECKING:
 _NAMES = {
     "Bash": "bash shell shell_command exec_command local_shell container.exec terminal run_terminal_cmd run_in_terminal"
     " run_shell_command execute_bash run_command execute_command run_terminal_command powershell sh zsh cmd",
-    "Read": "read read_file view view_file readfile open_file notebookread read_text_file get_file_contents view_image",
-    "Write": "write write_file create_file writefile save_file create",
+    "Read": "read read_file view view_file readfile open_file notebookread read_text_file get_file_contents view_image"
+    " read_many_files read_files",
+    "Write": "write write_file create_file writefile save_file create write_to_file",
     "Edit": "edit multiedit notebookedit edit_file str_replace apply_patch patch replace editfile"
-    " replace_string_in_file insert_edit_into_file search_replace",
+    " replace_string_in_file insert_edit_into_file search_replace replace_in_file",
     "Search": "search grep glob ls search_files list_dir list_directory find_files file_search grep_search"
-    " codebase_search search_file_content ripgrep",
+    " codebase_search search_file_content ripgrep rg list list_files list_code_definition_names search_codebase",
     "Web": "web webfetch web_fetch websearch web_search web_extract web_search_call fetch fetch_url google_web_search",
     "Skill": "skill skill_view activate_skill load_skill use_skill",
     "Task": "task agent spawn_agent delegate_task subagent dispatch_agent run_subagent",
@@ -50,6 +51,14 @@ _SHELL = re.compile(
 )
 """Other names of tools that run what one would type."""
 _PATCHED = re.compile(r"^\*\*\* (Add|Update|Delete) File: (.+?)\s*$", re.MULTILINE)
+_HUNK = re.compile(r"^@@.*$", re.MULTILINE)
+"""Where a part of a patch begins."""
+_HEREDOC = re.compile(
+    r"\s*(?:cd (?P<place>[^\s;&|<>]{1,400}) && )?(?:apply_patch|applypatch) *<<-? *"
+    r"(?P<quote>['\"]?)(?P<end>\w{1,40})(?P=quote) *\n(?P<patch>\*\*\* Begin Patch\n.*\n) *(?P=end)\s*",
+    re.DOTALL,
+)
+"""A shell that is only the carrier of a patch."""
 
 
 def canonical(name: str, given: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
@@ -68,6 +77,8 @@ def canonical(name: str, given: Mapping[str, Any]) -> tuple[str, Mapping[str, An
     given = {aliases.get(key, key): value for key, value in given.items()}
     if tool == "Bash":
         given = _typed(given)
+        if isinstance(command := given.get("command"), str) and (found := _HEREDOC.fullmatch(command)):
+            return _patched(found["patch"], {}, found["place"] or "")
     if tool == "Edit" and isinstance(patch := given.get("patch", given.get("input")), str) and "*** " in patch:
         return _patched(patch, given)
     return tool, given
@@ -98,13 +109,25 @@ def spelled(words: list[Any]) -> str:
     return shlex.join(parts)
 
 
-def _patched(patch: str, given: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
-    """A patch over files: one that only adds a file writes it, everything else is an edit of its files."""
-    files = _PATCHED.findall(patch)
+def _patched(patch: str, given: Mapping[str, Any], place: str = "") -> tuple[str, Mapping[str, Any]]:
+    """A patch over files below `place`: one that only adds a file writes it, one that changes one is an edit of it.
+
+    Everything else is an edit of several files.
+    """
+    patch = patch.replace("\r\n", "\n")
+    files = [(kind, f"{place.rstrip('/')}/{path}" if place else path) for kind, path in _PATCHED.findall(patch)]
     if not files:
         return "Edit", given
-    if len(files) == 1 and files[0][0] == "Add":
-        lines = [line[1:] for line in patch.splitlines() if line.startswith("+")]
-        return "Write", {"path": files[0][1], "content": "\n".join(lines) + "\n"}
     rest = {key: value for key, value in given.items() if key not in {"input", "patch"}}
+    if len(files) == 1 and files[0][0] == "Add":
+        return "Write", {"path": files[0][1], "content": _signed(patch, "+") + "\n"}
+    if len(files) == 1 and files[0][0] == "Update":
+        hunks = [hunk for hunk in _HUNK.split(patch.partition("*** Update File: ")[2]) if hunk.strip()]
+        old, new = ("\n…\n".join(filter(None, (_signed(hunk, sign) for hunk in hunks))) for sign in "-+")
+        return "Edit", {**rest, "path": files[0][1], "old": old, "new": new}
     return "Edit", {**rest, "path": files[0][1], "paths": [path for _, path in files], "patch": patch}
+
+
+def _signed(hunk: str, sign: str) -> str:
+    """The lines of a patch with this sign."""
+    return "\n".join(line[1:] for line in hunk.splitlines() if line.startswith(sign))

@@ -42,6 +42,11 @@ def sequence(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
+def count(value: Any) -> int:
+    """The value if it is a number of things, or 0."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+
+
 def words(content: Any, depth: int = 0) -> str:
     """The text of a message or a result: a string, or parts of which the pictures are only named."""
     if isinstance(content, str):

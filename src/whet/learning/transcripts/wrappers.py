@@ -18,12 +18,13 @@ _TAGS = {
     "context": "environment_context environment_context_delta user_instructions INSTRUCTIONS additional_context"
     " attached_files codex_internal_context goal_context internal_model_context ide_opened_file ide_selection"
     " ide_diagnostics open_files recommended_plugins memory-context system_instruction project_context"
-    " user_info git_status workspace_info",
+    " user_info git_status workspace_info session_context hook_context environment_details current_datetime",
     "system": "system-reminder system_reminder local-command-caveat apps_instructions"
     " skills_instructions plugins_instructions collaboration_mode personality_spec model_switch token_budget"
     " rollout_budget context_window hook_prompt user-prompt-submit-hook turn_aborted realtime_conversation",
     "command": "local-command-stdout local-command-stderr bash-input bash-stdout bash-stderr user_shell_command"
     " command-contents",
+    "summary": "state_snapshot",
     "subagent": "task-notification subagent_notification teammate-message",
 }
 _ABOUT = {tag: about for about, tags in _TAGS.items() for tag in tags.split()}

@@ -1,0 +1,195 @@
+"""Sessions of OpenCode: what `opencode export` writes, its database, and the files that it kept before that.
+
+All three hold the same messages: what is known of one (`info`) and its `parts`. The database is opened to read only.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from contextlib import closing, suppress
+from typing import TYPE_CHECKING, Any
+
+from whet.guard.secrets.hide import BINARY
+from whet.learning.transcripts.events import Usage
+from whet.learning.transcripts.values import count, mapping, moment, sequence, string
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from whet.learning.transcripts.collector import Collector
+
+_OWN = frozenset(
+    {"apply_patch", "bash", "batch", "codesearch", "edit", "glob", "grep", "invalid", "list", "lsp", "multiedit"}
+    | {"patch", "plan_enter", "plan_exit", "question", "read", "skill", "task", "todoread", "todowrite", "webfetch"}
+    | {"websearch", "write"}
+)
+"""OpenCode's own tools; any other name begins with that of an MCP server."""
+_SILENT = frozenset({"step-start", "step-finish", "snapshot", "patch", "retry", "agent", "subtask", "compaction"})
+_TABLES = {"session", "message", "part"}
+_FILES = 20_000
+"""Messages or parts that are read from files."""
+
+
+def is_export(record: Mapping[str, Any]) -> bool:
+    """Is this what `opencode export` writes?"""
+    messages = record.get("messages")
+    if not isinstance(messages, list) or not isinstance(record.get("info"), dict):
+        return False
+    return all({"info", "parts"} <= set(mapping(message)) for message in messages)
+
+
+def is_info(record: Mapping[str, Any]) -> bool:
+    """Is this what OpenCode knows of a session, in a file beside those of its messages?"""
+    return string(record.get("id")).startswith("ses_") and "projectID" in record and "messages" not in record
+
+
+def read(info: Mapping[str, Any], messages: Iterable[Mapping[str, Any]], into: Collector) -> None:
+    """Take over a session: what is known of it, and its messages."""
+    into.session, into.project = string(info.get("id")), string(info.get("directory"))
+    reverted = string(mapping(info.get("revert")).get("messageID"))
+    for message in messages:
+        about = mapping(message.get("info"))
+        if reverted and string(about.get("id")) >= reverted:
+            into.counts["withdrawn"] += 1
+        else:
+            _message(about, map(mapping, sequence(message.get("parts"))), into)
+
+
+def read_files(path: str, into: Collector) -> None:
+    """Take over a session from files: `storage/session/PROJECT/SESSION.json`, its messages and parts beside it."""
+    info = _object(path)
+    storage = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(path))))
+
+    def messages() -> Iterator[Mapping[str, Any]]:
+        for about in _objects(os.path.join(storage, "message", string(info.get("id"))), into):
+            yield {"info": about, "parts": [*_objects(os.path.join(storage, "part", string(about.get("id"))), into)]}
+
+    read(info, messages(), into)
+
+
+def _objects(directory: str, into: Collector) -> Iterator[Mapping[str, Any]]:
+    """The objects in the files of a directory, in the order of their names; those that are none are counted."""
+    names: list[str] = []
+    with suppress(FileNotFoundError):
+        names = sorted(name for name in os.listdir(directory) if name.endswith(".json"))
+    for name in names[:_FILES]:
+        found = _object(os.path.join(directory, name))
+        if found:
+            yield found
+        else:
+            into.counts["damaged"] += 1
+
+
+def _object(path: str) -> Mapping[str, Any]:
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return _value(file.read())
+
+
+def read_database(path: str, into: Collector, session: str = "") -> bool:
+    """Take over one session of a database: the one of this id, or the newest; False where it is not OpenCode's.
+
+    Raises sqlite3.Error where the database is damaged.
+    """
+    with closing(_connect(path)) as connection:
+        tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        if not tables >= _TABLES:
+            return False
+        rows = connection.execute(
+            "SELECT id, directory, revert, parent_id FROM session"
+            " WHERE id IN (SELECT session_id FROM message) ORDER BY time_updated DESC, id DESC"
+        ).fetchall()
+        found = [row for row in rows if row[0] == session] or [row for row in rows if not session and not row[3]]
+        if not found:
+            return True
+        into.counts["others"] += sum(not row[3] for row in rows) - 1 if not session else 0
+        id_, directory, revert, _ = found[0]
+        read({"id": id_, "directory": directory, "revert": _value(revert)}, _stored(connection, id_, into), into)
+    return True
+
+
+def _connect(path: str) -> sqlite3.Connection:
+    from urllib.parse import quote
+
+    return sqlite3.connect(f"file:{quote(os.path.abspath(path))}?mode=ro", uri=True, timeout=2.0)
+
+
+def _stored(connection: sqlite3.Connection, session: str, into: Collector) -> Iterator[Mapping[str, Any]]:
+    """The messages of a session, each with its parts."""
+    parts = "SELECT id, data FROM part WHERE message_id = ? ORDER BY id"
+    query = "SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id"
+    for id_, data in connection.execute(query, (session,)):
+        about = _value(data)
+        found = [_value(part) for _, part in connection.execute(parts, (id_,))]
+        into.counts["damaged"] += (not about) + sum(not part for part in found)
+        yield {"info": {**about, "id": id_}, "parts": found}
+
+
+def _value(text: Any) -> Mapping[str, Any]:
+    try:
+        return mapping(json.loads(text)) if isinstance(text, str | bytes) else {}
+    except (ValueError, RecursionError):
+        return {}
+
+
+def _message(about: Mapping[str, Any], parts: Iterable[Mapping[str, Any]], into: Collector) -> None:
+    role, time = string(about.get("role")), moment(mapping(about.get("time")).get("created"))
+    if role not in {"user", "assistant"}:
+        into.left_out(role or "message")
+        return
+    if role == "assistant":
+        tokens = mapping(about.get("tokens"))
+        cached = mapping(tokens.get("cache")).get("read")
+        into.answered(
+            about.get("modelID"), Usage(count(tokens.get("input")), count(tokens.get("output")), count(cached))
+        )
+    summary = about.get("summary") is True
+    for part in parts:
+        _part(role, part, into, moment(mapping(part.get("time")).get("start")) or time, summary=summary)
+    if error := mapping(about.get("error")):
+        name, text = string(error.get("name")), string(mapping(error.get("data")).get("message"))
+        stopped = "Abort" in name
+        said = f"[turn aborted: {text or name}]" if stopped else f"{name}: {text}"
+        into.said("note", said, time, "interrupted" if stopped else "system")
+
+
+def _part(role: str, part: Mapping[str, Any], into: Collector, time: int, *, summary: bool) -> None:
+    kind, text = string(part.get("type")), string(part.get("text"))
+    if kind == "text" and role == "assistant":
+        into.said("note" if summary else "assistant", text, time, "summary" if summary else "")
+    elif kind == "text" and (part.get("synthetic") is True or part.get("ignored") is True):
+        into.said("note", text, time, "context")
+    elif kind == "text":
+        quoted = len(text) > 1 and text[0] == text[-1] == '"' and '"' not in text[1:-1]
+        into.user(text[1:-1] if quoted else text, time)  # `opencode run` quotes what it was given
+    elif kind == "reasoning":
+        into.said("note", text, time, "thinking")
+    elif kind == "file":
+        into.said("note", BINARY, time, "context")
+    elif kind == "tool":
+        _call(part, into, time)
+    elif kind not in _SILENT:
+        into.left_out(kind or "part")
+
+
+def _call(part: Mapping[str, Any], into: Collector, time: int) -> None:
+    """A call with its result; one that still runs has none."""
+    state, name = mapping(part.get("state")), string(part.get("tool"))
+    status, given, times = string(state.get("status")), mapping(state.get("input")), mapping(state.get("time"))
+    unknown = name == "invalid"
+    name = string(given.get("tool")) if unknown else name
+    server, _, tool = name.partition("_")
+    if not unknown and name not in _OWN and tool:
+        name = f"mcp__{server}__{tool}"
+    id_ = into.called(name, given, string(part.get("callID")), moment(times.get("start")) or time)
+    if status in {"completed", "error"}:
+        output = string(state.get("error") if status == "error" else state.get("output"))
+        code = mapping(state.get("metadata")).get("exit")
+        into.returned(
+            output,
+            id_,
+            moment(times.get("end")) or time,
+            failed=unknown or status == "error",
+            code=code if isinstance(code, int) and not isinstance(code, bool) else None,
+        )
