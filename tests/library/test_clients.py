@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
+from real_clients.edge_cases import MEASURED, build_world, foreseen, recorded
 
 from whet.errors import NotFoundError
 from whet.interfaces.clients.known import CLIENTS as CONNECTED
 from whet.library.client_formats import READERS
 from whet.library.clients import CLIENTS, DIRECTORIES, client_named
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from whet.library.clients import Client
 
 
 def test_every_directory_is_named_once_and_the_shared_one_comes_first() -> None:
@@ -44,3 +52,12 @@ def test_an_unknown_client_is_named_with_those_near_it() -> None:
     with pytest.raises(NotFoundError) as error:
         client_named("gemni")
     assert (error.value.code, error.value.hint) == ("unknown-client", "Did you mean gemini?")
+
+
+@pytest.mark.parametrize("client", MEASURED, ids=lambda client: client.name)
+def test_what_is_foreseen_is_what_the_client_listed(client: Client, tmp_path: Path) -> None:
+    home, work = tmp_path / "home", tmp_path / "work"
+    (work / ".git").mkdir(parents=True)
+    build_world(home, work, client, {*client.project, *client.user, ".cursor/skills"})
+    assert foreseen(client, home, work) == recorded(client, "work")
+    assert foreseen(client, home, work / "sub") == recorded(client, "sub")

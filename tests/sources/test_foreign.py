@@ -15,8 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from whet.library.roots import Place
+from whet.skill.collation import collation_key
 from whet.skill.tree import Item
-from whet.sources.lock.foreign import Foreign, collation_key, computed_hash, fingerprint, fits, look
+from whet.sources.lock.foreign import Foreign, computed_hash, fingerprint, fits, look
 from whet.sources.model import Ref
 
 HASH = "5a17552cc1482f1a40124bf4e6c9dbd90ac0dbb47e71c07d47369f9e5f2ae3b5"

@@ -130,8 +130,8 @@ def _scalar(node: yaml.Node | None) -> str | None:
 
 
 def _is_true(node: yaml.Node | None) -> bool:
-    """Only a true boolean or the word `true`."""
-    return isinstance(node, yaml.ScalarNode) and node.value == "true"
+    """A true boolean, or the word `true` in quotes."""
+    return isinstance(node, yaml.ScalarNode) and (node.value == "true" or (not node.style and node.value in _BOOL[:3]))
 
 
 _CLAUDE_BLOCK = re.compile(r"---\s*\n(.*?)---\s*\n?", re.DOTALL)
@@ -251,7 +251,11 @@ def codex(data: bytes, folder: str) -> Reading:
 def _codex_fields(block: str) -> tuple[str, str]:
     fields = _fields(block, twice=("name", "description", "metadata"))
     metadata = fields.get("metadata")
-    if not isinstance(metadata, yaml.MappingNode) and _scalar(metadata) is not None:
+    if isinstance(metadata, yaml.MappingNode):
+        for key, value in metadata.value:
+            if key.value == "short-description":
+                _scalar(value)
+    elif _scalar(metadata) is not None:
         raise _Invalid
     return " ".join((_scalar(fields.get("name")) or "").split()), _scalar(fields.get("description")) or ""
 
@@ -380,8 +384,23 @@ def copilot(data: bytes, folder: str) -> Reading:
         return NO_DESCRIPTION
     if len(description) > COPILOT_MOST:
         return Dropped("description over 1,024 characters")
+    if wrong := _wrong_for_copilot(fields):
+        return Dropped(f"{wrong} has the wrong type")
     hidden = USERS_ONLY if _is_true(fields.get("disable-model-invocation")) else ""
     return Loaded(name, description.rstrip("\n"), hidden)
+
+
+def _wrong_for_copilot(fields: Fields) -> str:
+    """The field that is not of the type it must have; "" where all are."""
+    for name in ("disable-model-invocation", "user-invocable"):
+        node = fields.get(name)
+        if node is not None and not (isinstance(node, yaml.ScalarNode) and not node.style and node.value in _BOOL):
+            return name
+    if "argument-hint" in fields and _text(fields["argument-hint"]) is None:
+        return "argument-hint"
+    tools = fields.get("allowed-tools")
+    words = tools.value if isinstance(tools, yaml.SequenceNode) else [tools] if tools else []
+    return "allowed-tools" if any(_text(word) is None for word in words) else ""
 
 
 def _first_paragraph(text: str) -> str:

@@ -6,10 +6,10 @@ client's documentation says, read by the Agent Skills standard.
 
     depth       how many directories below a root a skill may lie; 0: any number
     inside      whether a skill inside a skill is found
-    dotted      whether directories whose name begins with a dot are searched
+    dotted      the roots in which directories whose name begins with a dot are searched
     links       what is followed: directories, or files too
     same        which of several skills with one name is listed: all, first, last, or any (it differs from run to run)
-    order       how the list is sorted: within each root, by folder in reverse, or all of it
+    order       what is sorted: each root, each root by folder in reverse, each scope, each source, or the whole list
 """
 
 from __future__ import annotations
@@ -76,17 +76,19 @@ class Client(NamedTuple):
     """A variable that moves a directory of the home, and which one."""
     depth: int = 0
     inside: bool = False
-    dotted: bool = False
+    dotted: tuple[str, ...] = ()
     root: bool = False
     """A SKILL.md directly in a root is a skill."""
     skips: tuple[str, ...] = ()
     links: Literal["directories", "files"] = "files"
     same: Literal["all", "first", "last", "any"] = "first"
-    order: Literal["root", "reverse", "group", "name"] = "root"
+    order: Literal["root", "reverse", "scope", "source", "name"] = "root"
     commands: tuple[str, ...] = ()
     """Of the directories above, those whose Markdown files it lists as skills too."""
     ignores_users_only: bool = True
     """It shows a skill with `disable-model-invocation` to its model."""
+    sign: str = ""
+    """A directory of the home that shows it is used; "" where the one around its own directory of skills does."""
 
 
 CLIENTS = (
@@ -102,7 +104,7 @@ CLIENTS = (
         user_first=True,
         home=("CLAUDE_CONFIG_DIR", ".claude"),
         depth=1,
-        dotted=True,
+        dotted=(".claude/skills",),
         same="all",
         commands=(".claude/commands",),
         ignores_users_only=False,
@@ -122,7 +124,7 @@ CLIENTS = (
         root=True,
         links="directories",
         same="all",
-        order="group",
+        order="scope",
     ),
     Client(
         "gemini",
@@ -158,7 +160,7 @@ CLIENTS = (
         format="opencode",
         user_first=True,
         inside=True,
-        dotted=True,
+        dotted=(".claude/skills", ".agents/skills"),
         root=True,
         same="any",
         order="name",
@@ -173,7 +175,7 @@ CLIENTS = (
         ("copilot-cli", "github-copilot"),
         format="copilot",
         home=("COPILOT_HOME", ".copilot"),
-        order="group",
+        order="source",
         commands=(".claude/commands",),
         ignores_users_only=False,
     ),
@@ -229,6 +231,7 @@ CLIENTS = (
         "amp",
         (".agents/skills", ".claude/skills"),
         (".config/agents/skills", ".config/amp/skills", ".claude/skills"),
+        sign=".config/amp",
     ),
     Client(
         "qwen",
@@ -249,7 +252,7 @@ CLIENTS = (
         up=False,
         depth=1,
     ),
-    Client("zed", "Zed", "agents", (".agents/skills",), (".agents/skills",), up=False),
+    Client("zed", "Zed", "agents", (".agents/skills",), (".agents/skills",), up=False, sign=".config/zed"),
     Client(
         "roo",
         "Roo Code",

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import os
 import re
-import unicodedata
 from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
@@ -22,6 +21,7 @@ from whet.library.clients import DIRECTORIES
 from whet.library.files import read_file
 from whet.notes import Note
 from whet.skill.coerce import mapping
+from whet.skill.collation import collation_key
 from whet.skill.finder import MAIN_FILE, is_main_file, main_file
 from whet.skill.frontmatter import MAX_DOCUMENT, read_document
 from whet.skill.paths import check, shown
@@ -43,8 +43,6 @@ _MAX_SKILLS = 10_000
 _CLAWHUB_DIRECTORIES = (".clawhub", ".clawdhub")
 _UNSAFE = re.compile(r"[^a-z0-9._]+")
 _OWNER = re.compile(r"[A-Za-z0-9_.-]{1,100}/[A-Za-z0-9_.-]{1,100}")
-_ORDER = "\t\n\x0b\x0c\r _-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~$0123456789abcdefghijklmnopqrstuvwxyz"
-_WEIGHTS = {character: weight for weight, character in enumerate(_ORDER)}
 
 
 class Foreign(NamedTuple):
@@ -91,32 +89,6 @@ def look(place: Place, root: str, directory: str) -> Found:
         for path in _global_locks(place):
             reader.read_lock(path, "skill-lock", 3, place.home)
     return Found(tuple(sorted(reader.skills.values())), tuple(reader.notes))
-
-
-def collation_key(text: str) -> tuple[tuple[int, ...], tuple[int, ...], tuple[bool, ...]]:
-    """Texts sorted by this are in the order of JavaScript's `localeCompare`; other tools hash files in that order.
-
-    It is the root order of the Unicode collation: first by the letters alone (punctuation before digits before letters,
-    no matter whether small or capital), then by accents, then small before capital. For ASCII this is exact; other
-    scripts are sorted by their base letters, which is right for one script at a time and good enough to recognise a
-    hash.
-    """
-    letters: list[int] = []
-    accents: list[int] = []
-    capitals: list[bool] = []
-    for character in text if text.isascii() else unicodedata.normalize("NFD", text):
-        small = character.lower()
-        if unicodedata.combining(character):
-            accents.append(ord(character))
-        elif small in _WEIGHTS:
-            letters.append(_WEIGHTS[small])
-            accents.append(0)
-            capitals.append(small != character)
-        elif unicodedata.category(character) != "Cc":  # a control character counts for nothing
-            letters.append(len(_ORDER) + ord(small[0]))
-            accents.append(0)
-            capitals.append(small != character)
-    return tuple(letters), tuple(accents), tuple(capitals)
 
 
 def computed_hash(tree: Mapping[str, Item]) -> str:

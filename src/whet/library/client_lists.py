@@ -1,0 +1,273 @@
+"""What a client lists: its own directories searched in its own way, read by its own reader, in its own order.
+
+Nothing here uses Whet's search: a client finds other files than Whet does, and loads what Whet refuses. The skills that
+come with a client or its plugins are not in the list. Where a list is longer than the client's budget for it, which
+depends on its model's context window, the client shortens descriptions; that is not foreseen here.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from whet.library.client_formats import READERS, USERS_ONLY, Dropped, Loaded
+from whet.library.clients import CLIENTS, DIRECTORIES
+from whet.library.repository import find_repository, is_same, project_directories
+from whet.skill.collation import collation_key
+from whet.skill.finder import MAIN_FILE
+from whet.skill.frontmatter import MAX_DOCUMENT
+from whet.values import Json, fields_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from whet.library.clients import Client
+    from whet.library.roots import Place
+
+
+class ClientSkill(NamedTuple):
+    """One skill, as one client takes it."""
+
+    name: str
+    """As the client shows it; of a skill it does not list, the name Whet knows."""
+    description: str
+    path: str
+    """The main file."""
+    scope: str
+    listed: bool = True
+    reason: str = ""
+    """Why it is not listed, or how it is changed, in a few words; "" where there is nothing to say."""
+    users_only: bool = False
+    """It is listed though `disable-model-invocation` says that models should not see it."""
+
+    @property
+    def verdict(self) -> str:
+        """`yes`, `no`, and why."""
+        word = "yes" if self.listed else "no"
+        return f"{word}, {self.reason}" if self.reason else word
+
+    def to_json(self) -> Json:
+        """The skill as JSON carries it."""
+        return fields_json(self)
+
+
+class ClientList(NamedTuple):
+    """What a client lists, and what it finds and does not list."""
+
+    client: str
+    title: str
+    version: str
+    """The version this was measured with; "" for a client that is described by its documentation only."""
+    skills: tuple[ClientSkill, ...]
+    left_out: tuple[ClientSkill, ...]
+
+    def to_json(self) -> Json:
+        """The list as JSON carries it."""
+        return {"success": True, **fields_json(self), "count": len(self.skills)}
+
+
+class _Root(NamedTuple):
+    path: str
+    scope: str
+    relative: str
+
+
+class _Found(NamedTuple):
+    path: str
+    folder: str
+    root: _Root
+
+
+def is_present(client: Client, place: Place) -> bool:
+    """Has this client been used here? Told from the directory it keeps in the home."""
+    sign = client.sign or os.path.dirname(next(own.user for own in DIRECTORIES if own.name == client.directory))
+    return os.path.isdir(_in_home(client, sign, place))
+
+
+def present_clients(place: Place) -> tuple[Client, ...]:
+    """The clients that have been used here."""
+    return tuple(client for client in CLIENTS if is_present(client, place))
+
+
+def list_for(client: Client, place: Place) -> ClientList:
+    """What this client would list if it were started here."""
+    skills: list[ClientSkill] = []
+    left_out: list[ClientSkill] = []
+    reals: set[str] = set()
+    for group in _groups(client, place):
+        read = [skill for found in _search(client, group) if (skill := _read(client, found, reals))]
+        left_out.extend(skill for skill in read if not skill.listed)
+        _add(client, skills, left_out, _sort(client, [skill for skill in read if skill.listed]))
+    if client.order == "name":
+        skills.sort(key=lambda skill: collation_key(skill.name))
+    return ClientList(client.name, client.title, client.version, tuple(skills), tuple(left_out))
+
+
+def _sort(client: Client, skills: list[ClientSkill]) -> list[ClientSkill]:
+    if client.order == "reverse":  # but for a skill that is the root itself
+        skills.reverse()
+        return sorted(skills, key=lambda skill: skill.path.count(os.sep))
+    if client.order == "scope":
+        return sorted(skills, key=lambda skill: (skill.name, skill.path))
+    if client.order == "source":
+        return sorted(skills, key=lambda skill: skill.name)
+    return sorted(skills, key=lambda skill: collation_key(skill.name)) if client.order == "root" else skills
+
+
+def _add(client: Client, skills: list[ClientSkill], left_out: list[ClientSkill], more: list[ClientSkill]) -> None:
+    """Add a group to the list, where names may have to be unique."""
+    if client.same == "all":
+        skills.extend(more)
+        return
+    at = {skill.name: place for place, skill in enumerate(skills)}
+    for skill in more:
+        if skill.name not in at:
+            at[skill.name] = len(skills)
+            skills.append(skill)
+            continue
+        kept, lost = skills[at[skill.name]], skill
+        if client.same != "first":
+            kept, lost = lost, kept
+        why = f"hidden by {kept.path}" if client.same != "any" else f"it or {kept.path}, whichever is read last"
+        skills[at[skill.name]] = kept
+        left_out.append(lost._replace(listed=False, reason=why))
+
+
+# where
+
+
+def _groups(client: Client, place: Place) -> Iterator[list[_Root]]:
+    """The directories it reads, in its order; those of one group are sorted together."""
+    above: tuple[str, ...] = ()
+    if not is_same(place.directory, place.home):
+        above = (place.directory,)
+        if client.up:
+            above = project_directories(place.directory, find_repository(place.directory, home=place.home))
+    user = [_Root(_in_home(client, path, place), "user", path) for path in client.user]
+    project = [_Root(_join(top, path), "project", path) for path in client.project for top in above]
+    if client.order not in ("source", "name"):
+        project.sort(key=lambda root: next(at for at, top in enumerate(above) if root.path.startswith(top + os.sep)))
+    commands = [root for root in (*user, *project) if root.relative in client.commands]
+    user, project = ([root for root in roots if root.relative not in client.commands] for roots in (user, project))
+    if client.order == "scope":
+        yield from (project, user)
+    elif client.order == "source":
+        yield from _sources(project, client, len(above))
+        yield from ([root] for root in user)
+    else:
+        yield from ([root] for root in ((*user, *project) if client.user_first else (*project, *user)))
+    if commands:
+        yield commands
+
+
+def _sources(project: list[_Root], client: Client, levels: int) -> Iterator[list[_Root]]:
+    """Directories of the project itself and of those above it are two kinds; neighbours of one kind are one group."""
+    if levels < 2:
+        yield project
+        return
+    for path in client.project:
+        same = [root for root in project if root.relative == path]
+        yield same[:1]
+        yield same[1:]
+
+
+def _in_home(client: Client, path: str, place: Place) -> str:
+    variable, moved = client.home
+    if variable and (path == moved or path.startswith(f"{moved}/")) and (base := place.env.get(variable)):
+        return _join(base, path[len(moved) :].lstrip("/"))
+    return _join(place.home, path)
+
+
+def _join(base: str, relative: str) -> str:
+    return os.path.join(base, *relative.split("/")) if relative else base
+
+
+# what
+
+
+def _search(client: Client, group: list[_Root]) -> Iterator[_Found]:
+    for root in group:
+        if root.relative in client.commands:
+            yield from _commands(root, deep=client.depth == 1)
+            continue
+        main = os.path.join(root.path, MAIN_FILE)
+        if client.root and os.path.isfile(main):
+            yield _Found(main, os.path.basename(root.path), root)
+            if not client.inside and client.depth != 1:
+                continue
+        yield from _walk(client, root, root.path, 1, frozenset((os.path.realpath(root.path),)))
+
+
+def _walk(client: Client, root: _Root, directory: str, depth: int, above: frozenset[str]) -> Iterator[_Found]:
+    """Skills in the directories of a directory."""
+    try:
+        with os.scandir(directory) as entries:
+            names = sorted(entry.name for entry in entries if entry.is_dir())
+    except OSError:
+        return
+    for name in names:
+        path = os.path.join(directory, name)
+        real = os.path.realpath(path)
+        if real in above or name in client.skips or (name.startswith(".") and root.relative not in client.dotted):
+            continue
+        main = os.path.join(path, MAIN_FILE)
+        is_skill = os.path.isfile(main) and (client.links == "files" or not os.path.islink(main))
+        if is_skill:
+            yield _Found(main, name, root)
+        if (client.inside or not is_skill) and (not client.depth or depth < client.depth):
+            yield from _walk(client, root, path, depth + 1, above | {real})
+
+
+def _commands(root: _Root, *, deep: bool) -> Iterator[_Found]:
+    for directory, folders, files in os.walk(root.path):
+        folders[:] = sorted(folders) if deep else []
+        for name in sorted(files):
+            path = os.path.join(directory, name)
+            if name.endswith(".md"):
+                shown = os.path.relpath(directory if name == MAIN_FILE else path[:-3], root.path)
+                yield _Found(path, shown.replace(os.sep, ":"), root)
+
+
+def _read(client: Client, found: _Found, reals: set[str]) -> ClientSkill | None:
+    """The skill as the client takes it; None for a file that it has already read under another name."""
+    if client.same == "all":
+        real = os.path.realpath(found.path)
+        if real in reals:
+            return None
+        reals.add(real)
+    try:
+        with open(found.path, "rb") as file:
+            data = file.read(MAX_DOCUMENT)
+    except OSError:
+        return None
+    if found.root.relative in client.commands and not data.startswith(b"---"):  # these need no frontmatter
+        data = b"---\n---\n" + data
+    read = READERS[client.format](data, found.folder)
+    skill = ClientSkill(found.folder, "", found.path, found.root.scope)
+    if isinstance(read, Dropped):
+        return skill._replace(listed=False, reason=read.reason)
+    if read.hidden:
+        return skill._replace(name=read.name, description=read.description, listed=False, reason=read.hidden)
+    return _judge(client, data, read, skill)
+
+
+_USERS_ONLY = re.compile(rb"^disable-model-invocation:\s*[\"']?true", re.MULTILINE | re.IGNORECASE)
+_NAME = re.compile(rb"^name:[ \t]*[\"']?([^\"'\r\n#]*?)[\"']?[ \t]*\r?$", re.MULTILINE)
+
+
+def _judge(client: Client, data: bytes, read: Loaded, skill: ClientSkill) -> ClientSkill:
+    """The skill as it is listed, and what the client changed about it."""
+    changes = []
+    said = _NAME.search(data)
+    own = said[1].decode("utf-8", "replace").strip() if said else ""
+    if read.name != (own or skill.name):
+        changes.append(f"as {read.name}" if read.name else "without a name")
+    if read.cut:
+        changes.append(f"cut at {len(read.description):,} characters")
+    users_only = client.ignores_users_only and _USERS_ONLY.search(data) is not None
+    if users_only:
+        changes.append(f"though {USERS_ONLY}")
+    return skill._replace(
+        name=read.name, description=read.description, reason=", ".join(changes), users_only=users_only
+    )
