@@ -17,7 +17,10 @@ Kind = Literal[
     "loopback", "private", "address", "paste", "drop", "tunnel", "shortener", "free", "reserved", "known", "other"
 ]
 
-URL = expression(r"(?:https?|ftp|wss?)://[^\s\"'`<>()\[\]{}|\\^]{1,2000}", re.IGNORECASE)
+URL = expression(
+    r"[HhFfWw](?:(?<=[Hh])[Tt]{2}[Pp][Ss]?|(?<=[Ff])[Tt][Pp]|(?<=[Ww])[Ss]{1,2})://[^\s\"'`<>()\[\]{}|\\^]{1,2000}"
+)
+"""Written out, because what begins with one of few letters is found quickly."""
 _AUTHORITY = expression(r"^[a-z][a-z0-9+.-]*://(?:[^/@\s]*@)?(\[[0-9a-f:.]+\]|[^/:?#\s]+)", re.IGNORECASE)
 
 _TELLING = expression(

@@ -27,7 +27,7 @@ FLAGS = re.IGNORECASE | re.MULTILINE
 LENGTH = 8
 """Letters of a word that are looked at."""
 _KNOWN = 100_000
-_NEEDS = 3
+_NEEDS = 6
 """Needs of an expression that are looked for: those that the fewest texts meet."""
 _VAGUE = 80
 """What costs so much says nothing."""
@@ -35,6 +35,8 @@ _WAYS = 400
 """Different words that one place of an expression can hold, before it counts as anything."""
 _WORD = expression(r"[^\W_]+")
 _LETTERS = bytes(code if chr(code).isascii() and chr(code).isalnum() else 32 for code in range(256)).lower()
+_ASCII = bytes(range(128))
+_ROWS = _LETTERS[:10] + b"\n" + _LETTERS[11:]
 _COMMON = frozenset(
     (
         *("the", "a", "an", "and", "or", "to", "of", "in", "is", "it", "for", "on", "with", "as", "by", "at"),
@@ -45,9 +47,25 @@ _COMMON = frozenset(
 
 def vocabulary(text: str) -> set[str]:
     """The words of a text in lower case; `_` and every sign part them."""
+    if _has_foreign_letters(text):
+        return set(_WORD.findall(text.lower()))
+    return set(text.encode("ascii", "replace").translate(_LETTERS).decode().split())
+
+
+def _has_foreign_letters(text: str) -> bool:
+    """Are there letters beyond ASCII? Dashes, arrows and pictures, which most texts have, are none."""
     if text.isascii():
-        return set(text.encode().translate(_LETTERS).decode().split())
-    return set(_WORD.findall(text.lower()))
+        return False
+    rest = text.encode("utf-8", "replace").translate(None, _ASCII).decode()
+    return any(map(str.isalnum, set(rest)))
+
+
+def _row_words(rows: Sequence[str]) -> list[Collection[str]]:
+    """The words of each row."""
+    whole = "\n".join(rows)
+    if whole.count("\n") == len(rows) - 1 and not _has_foreign_letters(whole):
+        return [row.split() for row in whole.encode("ascii", "replace").translate(_ROWS).decode().split("\n")]
+    return [vocabulary(row) for row in rows]
 
 
 class Way(NamedTuple):
@@ -61,7 +79,7 @@ class Way(NamedTuple):
 class Literals:
     """The needs of several expressions, each a bit, so that what a text meets is one number."""
 
-    __slots__ = ("_always", "_known", "_ways", "_whole", "_within")
+    __slots__ = ("_always", "_dull", "_known", "_telling", "_ways", "_whole", "_within")
 
     def __init__(self, expressions: Iterable[str]) -> None:
         numbers: dict[frozenset[str], int] = {}
@@ -81,16 +99,19 @@ class Literals:
                 table = self._within if key.endswith("*") else self._whole
                 table.setdefault(key.rstrip("*"), []).append(number)
         self._known: dict[str, tuple[int, tuple[int, ...]]] = {}
+        self._telling: set[str] = set()
+        self._dull: set[str] = set()
 
     def met(self, text: str) -> set[str]:
         """The expressions that the words of a text may match."""
-        return {*self._always, *(way.regex for way in self._live(vocabulary(text)))}
+        return {*self._always, *(way.regex for way in self._live(self._tell(vocabulary(text))))}
 
     def rows(self, rows: Sequence[str]) -> dict[str, Collection[int]]:
         """The expressions that rows of a text may match, each with the numbers of these rows."""
         found: dict[str, Collection[int]] = {regex: range(len(rows)) for regex in self._always}
-        words = [vocabulary(row) for row in rows]
-        live = self._live(set().union(*words))
+        words = _row_words(rows)
+        told = self._tell(set().union(*words))
+        live = self._live(told)
         if not live:
             return found
         where: dict[int, list[int]] = {way.rarest: [] for way in live}
@@ -98,17 +119,18 @@ class Literals:
         for way in live:
             wanted |= way.mask
         telling: dict[str, tuple[int, tuple[int, ...]]] = {}
-        for word in set().union(*words):
+        for word in told:
             bits, rarest = self._known[word]
             if bits & wanted:
                 telling[word] = bits, tuple(one for one in rarest if one in where)
         rare = {word for word, (_, rarest) in telling.items() if rarest}
+        common = set(telling)
         met = [0] * len(rows)
         for number, row in enumerate(words):
             if rare.isdisjoint(row):
                 continue
             mask = 0
-            for word in telling.keys() & row:
+            for word in common.intersection(row):
                 bits, rarest = telling[word]
                 mask |= bits
                 for one in rarest:
@@ -121,26 +143,36 @@ class Literals:
         found.update((regex, sorted(numbers)) for regex, numbers in chosen.items())
         return found
 
+    def _tell(self, words: set[str]) -> set[str]:
+        """Those of some words that an expression needs."""
+        if len(self._dull) > _KNOWN:
+            self._dull.clear()
+            self._telling.clear()
+            self._known.clear()
+        for word in words.difference(self._dull, self._telling):
+            self._learn(word)
+        return words.intersection(self._telling)
+
     def _live(self, words: set[str]) -> list[Way]:
         """The ways whose needs words meet."""
-        if len(self._known) > _KNOWN:
-            self._known.clear()
         mask = 0
         rarest: set[int] = set()
         for word in words:
-            bits, rare = self._known.get(word) or self._learn(word)
-            if bits:
-                mask |= bits
-                rarest.update(rare)
+            bits, rare = self._known[word]
+            mask |= bits
+            rarest.update(rare)
         return [way for one in rarest for way in self._ways[one] if mask & way.mask == way.mask]
 
-    def _learn(self, word: str) -> tuple[int, tuple[int, ...]]:
+    def _learn(self, word: str) -> None:
         numbers = {*self._whole.get(word[:LENGTH], ())}.union(
             *(self._within.get(word[:end], ()) for end in range(1, LENGTH))
         )
+        if not numbers:
+            self._dull.add(word)
+            return
         rarest = tuple(number for number in numbers if number in self._ways)
-        found = self._known[word] = sum(1 << number for number in numbers), rarest
-        return found
+        self._known[word] = sum(1 << number for number in numbers), rarest
+        self._telling.add(word)
 
 
 @lru_cache(maxsize=4096)

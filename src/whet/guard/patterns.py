@@ -11,8 +11,9 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from whet.guard.expression import seldom
 from whet.guard.finding import Hit
-from whet.guard.literals import FLAGS, Literals
+from whet.guard.literals import Literals
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -94,11 +95,13 @@ def shorten(text: str) -> str:
 @lru_cache(maxsize=4096)
 def compiled(regex: str) -> re.Pattern[str]:
     """An expression, compiled once."""
-    return re.compile(regex, FLAGS)
+    return seldom(regex, re.MULTILINE)
 
 
 def _matches(pattern: Pattern, text: str) -> Iterator[tuple[Pattern, re.Match[str]]]:
     count = 0
+    if compiled(pattern.regex).search(text) is None:
+        return
     for match in compiled(pattern.regex).finditer(text):
         if pattern.unless:
             start = text.rfind("\n", 0, match.start()) + 1

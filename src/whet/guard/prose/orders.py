@@ -112,7 +112,7 @@ class _Look:
         section, owner = 0, -1
         for row in self.rows:
             block, text = self.blocks[row.owner], row.text
-            signs = frozenset(_signs(block))
+            signs = _signs(block.kind, block.trail.rpartition(" > ")[2])
             if block.kind in ("heading", "frontmatter"):
                 section += 1
             if block.kind == "frontmatter" and text.startswith("description:"):
@@ -217,12 +217,11 @@ def _odd(passages: list[Passage]) -> Iterator[Hit]:
         yield Hit("odd-passage", one.line, f"{shorten(one.text)[:140]} ({', '.join(found.words)})", severity)
 
 
-def _signs(block: Block) -> Iterator[str]:
+@lru_cache(maxsize=256)
+def _signs(kind: str, heading: str) -> frozenset[str]:
     """What the place of a passage tells the model."""
-    if block.kind in ("comment", "quote", "table", "fence"):
-        yield f"<{block.kind}>"
-    if MENTIONING.search(block.trail.rpartition(" > ")[2]):
-        yield "<mentioned>"
+    placed = {f"<{kind}>"} if kind in ("comment", "quote", "table", "fence") else set()
+    return frozenset({*placed, "<mentioned>"} if MENTIONING.search(heading) else placed)
 
 
 _TEXT = frozenset(("", "text", "txt", "markdown", "md", "plaintext"))

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 _WORD = expression(r"[^\W\d_]{2,30}(?:n't)?")
 _EAST = expression(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_ASCII_WORD = expression(r"[a-z]{2,30}(?:n't)?")
+_HUMP = expression("[a-z][A-Z]")
 _CAMEL = expression(r"(?<=[a-z])(?=[A-Z])")
 _MARK = expression(
     r"(?=[-|>$</~.&])(?:(?<![\w-])--?[a-z][\w-]{0,20}|\|\s{0,8}[a-z]\w{0,20}|>>|\$\(|<\(|/dev/\w{1,20}|~(?=/)|/?\.[a-z]\w{1,14}|&&|\$[a-z{])"
@@ -76,9 +78,13 @@ class Score(NamedTuple):
 def tokens(text: str) -> list[str]:
     """The words of a passage; of scripts without blanks, its pairs of characters."""
     ignored = word_list("addresses")
-    lowered = _CAMEL.sub(" ", text[:_LONGEST]).lower().replace("’", "'")
+    text = text[:_LONGEST]
+    lowered = (_CAMEL.sub(" ", text) if _HUMP.search(text) else text).lower()
+    if lowered.isascii():
+        return [word for word in _ASCII_WORD.findall(lowered) if word not in ignored]
+    lowered = lowered.replace("’", "'")
     words = [word for word in _WORD.findall(lowered) if word not in ignored]
-    if lowered.isascii() or not _EAST.search(lowered):
+    if not _EAST.search(lowered):
         return words
     parted: list[str] = []
     for word in words:
@@ -264,7 +270,7 @@ def score(looks: Sequence[Look]) -> Score:
     """Judge what stands together."""
     seen = features(looks)
     weights, warn, critical = model()
-    total = sum([weights[feature] for feature in seen if feature in weights])
+    total = sum(map(weights.__getitem__, seen & weights.keys()))
     if total + warn <= 0:
         return Score((total + warn) * UNIT, _NOTHING.critical)
     grounded = any(feature[0] == "=" for feature in seen) or (

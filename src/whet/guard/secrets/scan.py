@@ -54,7 +54,9 @@ def find_secrets(text: str) -> Seen:
     told: set[int] = set()
     runs = _long_runs(text)
     for shape, bits in accusing():
-        if shape.mark not in (text if shape.apart else runs):
+        if shape.mark not in (text if shape.apart else runs) or not exact(shape.regex).search(
+            text if shape.apart else runs
+        ):
             continue
         for found in exact(shape.regex).finditer(text):
             real = len(hits) < _MOST and found.start() not in told and _is_real(found[1], bits)
