@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections import Counter
 from functools import partial
 from importlib import import_module
@@ -147,10 +148,57 @@ def test_an_unknown_name_comes_with_the_nearest_ones(world: World) -> None:
     assert error.details["suggestions"] == ["deploy"]
 
 
-def test_a_skill_that_is_a_single_file_is_refused_with_what_to_do(world: World) -> None:
-    (world.root / "lonely.md").write_text("---\nname: lonely\ndescription: Does it.\n---\n\nBody.\n")
-    error = refused(lambda: world.library().edit.apply([patched("lonely", "Body", "Text")]).to_json(), "single-file")
+FLAT = "---\nname: lonely\ndescription: Does it.\n---\n\nBody.\n"
+
+
+def test_a_skill_that_is_a_single_file_is_changed_in_place(world: World) -> None:
+    path = world.root / "lonely.md"
+    path.write_text(FLAT)
+    path.chmod(0o600)
+    library = world.library()
+    assert library.edit.patch("lonely", find="Body", replace="Text").version == "2"
+    head = '---\nname: lonely\ndescription: Does it.\nmetadata:\n  version: "2"\n---\n'
+    assert path.read_text() == f"{head}\nText.\n"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    made = library.edit.create("Lonely", description="Does more.", body="# Lonely\n\nMore.\n")
+    assert (made.created, made.version, made.path) == (False, "3", str(path))
+    assert content(world.root) == {"lonely.md": path.read_bytes()}
+    assert library.read("lonely").digest == made.digest
+    entries = library.history.entries("lonely").entries
+    assert [entry.action for entry in entries] == ["found", "patch", "create"]
+    library.edit.rename("lonely", "alone")
+    assert [*content(world.root)] == ["alone.md"]
+    library.edit.delete("alone")
+    assert content(world.root) == {}
+    library.edit.restore("alone")
+    library.history.undo()
+    library.history.undo()
+    library.history.undo()
+    library.history.rollback("lonely", 1)
+    assert path.read_text() == FLAT
+
+
+def test_a_bare_body_gets_its_defaults(world: World) -> None:
+    path = world.root / "tidy-up.md"
+    path.write_text("# Tidy up\n\nSort the desk first. Then wipe it.\n")
+    (world.root / "Notes.md").write_text("Not a skill.\n")
+    library = world.library()
+    [card] = library.catalogue.cards
+    assert (card.name, card.description) == ("tidy-up", "Sort the desk first. Then wipe it.")
+    made = library.edit.patch("tidy-up", find="Then wipe", replace="Then dust")
+    assert made.version == "2"
+    assert path.read_text() == (
+        '---\nname: tidy-up\ndescription: Sort the desk first.\nmetadata:\n  version: "2"\n---\n\n'
+        "# Tidy up\n\nSort the desk first. Then dust it.\n"
+    )
+
+
+def test_a_single_file_takes_no_other_files_and_a_command_is_left_alone(world: World) -> None:
+    (world.root / "lonely.md").write_text(FLAT)
+    library = world.library()
+    error = refused(lambda: library.edit.write_file("lonely", "references/a.md", "A.\n"), "single-file")
     assert "NAME/SKILL.md" in error.hint
+    assert content(world.root) == {"lonely.md": FLAT.encode()}
 
 
 def test_a_directory_that_is_no_skill_is_not_taken(world: World) -> None:

@@ -75,3 +75,28 @@ def test_a_package_with_skill_json(home: Path, work: Path, whet: Callable[..., C
     assert [(note["code"], note["message"]) for note in notes] == [
         ("skill-json-disagrees", "skill.json has a different version; the frontmatter wins.")
     ]
+
+
+def test_flat_skills(home: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
+    root = home / ".agents" / "skills"
+    root.mkdir(parents=True)
+    (root / "tidy-up.md").write_text("# Tidy up\n\nSort the desk first. Then wipe it.\n", encoding="utf-8")
+    (root / "README.md").write_text("About these skills.\n", encoding="utf-8")
+    first = document(whet("sources", "digest", str(root), "--json"))["digest"]
+    shown = document(whet("show", "tidy-up", "--json"))
+    assert (shown["description"], shown["path"]) == ("Sort the desk first. Then wipe it.", str(root / "tidy-up.md"))
+    for words, version in (
+        (("new", "tidy-up", "--body", "# Tidy up\n\nWipe the desk.\n"), "2"),
+        (("skill", "patch", "tidy-up", "--find", "Wipe", "--replace", "Dust"), "3"),
+        (("edit", "tidy-up", "--body", "# Tidy up\n\nDust all desks.\n"), "4"),
+    ):
+        assert document(whet(*words, "--json"))["version"] == version
+    assert (root / "tidy-up.md").read_text(encoding="utf-8") == (
+        '---\nname: tidy-up\ndescription: Sort the desk first.\nmetadata:\n  version: "4"\n---\n\n'
+        "# Tidy up\n\nDust all desks.\n"
+    )
+    assert sorted(path.name for path in root.iterdir()) == ["README.md", "tidy-up.md"]
+    second = document(whet("sources", "digest", str(root), "--json"))["digest"]
+    assert first != second
+    document(whet("undo", "--json"))
+    assert "Dust the desk." in (root / "tidy-up.md").read_text(encoding="utf-8")

@@ -148,13 +148,16 @@ def test_a_file_at_the_limit_is_read_and_one_beyond_it_is_refused(main: Path) ->
     )
 
 
-def test_a_flat_file_without_frontmatter_is_no_skill(tmp_path: Path) -> None:
+def test_a_flat_file_without_frontmatter_is_a_skill_if_it_is_named_like_one(tmp_path: Path) -> None:
+    for name, text in (("Notes.md", "Only text."), ("my notes.md", "Only text."), ("empty.md", "\n")):
+        (tmp_path / name).write_text(text)
+        assert read(tmp_path / name, kind="flat") is None
     path = tmp_path / "notes.md"
     path.write_text("Only text.")
-    assert read(path, kind="flat") is None
+    assert [(found.name, found.description) for found in [card(path, kind="flat")]] == [("notes", "Only text.")]
     assert card(path, kind="command").description == "Only text."
     path.write_text("x" * (3 * HEAD))
-    assert read(path, kind="flat") is None
+    assert len(card(path, kind="flat").description) == 80
 
 
 @pytest.mark.parametrize(

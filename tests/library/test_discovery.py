@@ -161,14 +161,15 @@ def test_the_modern_name_wins_over_the_old_one(root: str, skill: Callable[..., s
 def test_flat_skills_lie_directly_in_the_root(root: str) -> None:
     write(f"{root}/flat.md", "---\ndescription: A flat one.\n---\nBody.\n")
     write(f"{root}/named.md", "---\nname: other\ndescription: A flat one.\n---\nBody.\n")
-    write(f"{root}/notes.md", "Only text.\n")
+    write(f"{root}/bare.md", "Only text.\n")
+    write(f"{root}/My notes.md", "Only text.\n")
     write(f"{root}/category/deep.md", "---\ndescription: Not here.\n---\n")
     write(f"{root}/data.txt", "---\ndescription: Not this.\n---\n")
     for name in NOT_SKILLS:
         write(f"{root}/{name.upper()}", "---\ndescription: Never.\n---\n")
     shelf = walk(root)
-    assert found(shelf) == [("flat.md", "flat", ""), ("named.md", "other", "")]
-    assert notes(shelf) == [("stray-file", "notes.md")]
+    assert found(shelf) == [("bare.md", "bare", ""), ("flat.md", "flat", ""), ("named.md", "other", "")]
+    assert notes(shelf) == [("stray-file", "My notes.md")]
     assert {note.code for card in shelf.cards() for note in card.notes} >= {"flat-skill"}
 
 

@@ -51,7 +51,7 @@ def mess(tmp_path: Path, skill: Callable[..., str]) -> None:
     skill(str(user), "large", body="x" * (1 << 20))
     write(tmp_path / "home" / ".claude" / "commands" / "command.md", "Do it.")
     write(user / "flat.md", "---\ndescription: Flat.\n---\n")
-    write(user / "stray.md", "Text.")
+    write(user / "Stray.md", "Text.")
     write(user / "old" / "skill.md", "---\nname: old\ndescription: Old.\n---\n")
     write(user / "same" / "skill.json", "{")
     write(user / ".left.whet-tmp-0123456789abcdef")

@@ -287,7 +287,7 @@ class Session:
 
         def viewed(directory: str, digest: str) -> bool:
             return any(
-                item.digest == digest and os.path.realpath(os.path.dirname(item.path)) == directory
+                item.digest == digest and directory in map(os.path.realpath, (item.path, os.path.dirname(item.path)))
                 for item in self._active.values()
             )
 

@@ -35,6 +35,8 @@ from whet.authoring.main_file import (
 )
 from whet.errors import ConflictError, InvalidError, NotFoundError, UsageError
 from whet.skill import names, paths
+from whet.skill.body import first_prose
+from whet.skill.coerce import one_line
 from whet.skill.edit import line_end, set_value
 from whet.skill.finder import MAIN_FILE, SKIPPED, is_main_file
 from whet.skill.frontmatter import BOM, find_fences, read_changed, read_document
@@ -56,6 +58,7 @@ FIRST = "1"
 """The version of a new skill that does not say its own."""
 _TEXT_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _NOT_IN_TEXT = re.compile("[\x00\ud800-\udfff]")
+_SENTENCE = re.compile(r"(?<=[.!?])\s")
 _LISTED = 100
 """Files that an error lists."""
 _REMARKS = 8
@@ -149,6 +152,20 @@ def _framed(body: str, slug: str) -> str:
     body = body.removeprefix(BOM).lstrip("\r\n")
     text = "\n".join(("---", f"name: {quote(slug)}", "metadata:", f"  version: {quote(FIRST)}", "---", "", body))
     return with_ends(text if text.endswith("\n") else f"{text}\n", line_end(body))
+
+
+def frame(tree: Tree, name: str) -> Tree:
+    """A skill whose main file is a bare body, with the frontmatter that it is read with; any other as it is."""
+    main = main_of(tree)
+    if main.document.step != "none" or not main.document.body.strip():
+        return tree
+    text = set_value(_framed(main.text, names.slug(name)), "description", _first_sentence(main.document.body))
+    return with_text(tree, main.path, text)
+
+
+def _first_sentence(body: str) -> str:
+    prose = one_line(first_prose(body)) or one_line(body)
+    return _SENTENCE.split(prose, maxsplit=1)[0][:MAX_DESCRIPTION]
 
 
 def _adopted(text: str, slug: str) -> tuple[str, list[str]]:

@@ -23,8 +23,8 @@ from whet.authoring.results import Change, Changes, Similar
 from whet.authoring.trees import digest
 from whet.authoring.writer import USER, TreeChange, Writer
 from whet.errors import ConflictError, NotFoundError, RefusedError, UsageError, WhetError
-from whet.library.package import read_tree
-from whet.skill.finder import MAIN_FILES, SKIPPED
+from whet.library.package import is_flat_place, read_tree
+from whet.skill.finder import FLAT, MAIN_FILES, SKIPPED
 from whet.skill.names import key, slug
 
 if TYPE_CHECKING:
@@ -292,7 +292,7 @@ class SkillEditor:
                 return INSTALLED
         for card in self.workspace.snapshot().catalogue.cards:
             taken = slug(card.name) in new and (
-                _PROTECTED.get(card.scope, "") or (INSTALLED if os.path.realpath(card.directory) in installed else "")
+                _PROTECTED.get(card.scope, "") or (INSTALLED if card.place in installed else "")
             )
             if taken:
                 return f"It takes the name of {card.full_name}. {taken}"
@@ -334,10 +334,10 @@ class SkillEditor:
 
     def target(self, card: Card) -> Target:
         """A skill of the library; a read-only one gets a copy among the user's skills."""
-        path = os.path.realpath(card.directory)
-        if card.kind != "skill":
+        path = card.place
+        if card.kind == "command":
             hint = "Move it to NAME/SKILL.md first."
-            raise UsageError("single-file", f"{card.full_name} is a single file.", hint=hint, path=card.path)
+            raise UsageError("single-file", f"{card.full_name} is a command file.", hint=hint, path=card.path)
         tree = read_tree(path)
         if tree is None:
             raise NotFoundError("skill-gone", f"{card.path} no longer exists.", hint="List the skills again.")
@@ -349,14 +349,15 @@ class SkillEditor:
                 raise ConflictError("skill-exists", message, hint="Change that one, by its path.", path=own)
             return Target(card.name, own, None, tree, cause=cause, source=path, original=tree)
         fixed = ""
-        if os.path.islink(card.directory):
-            fixed = f"{card.directory} is a link to {path}."
+        if os.path.islink(card.location):
+            fixed = f"{card.location} is a link to {path}."
         elif path == card.root.real:
             fixed = f"{path} is a root; it may hold other skills."
             if any(name.endswith("/SKILL.md") for name in tree):
                 hint = "Move the skill to its own directory first."
                 raise UsageError("root-skill", f"{path} holds other skills.", hint=hint, path=path)
-        return Target(card.name, path, tree, tree, fixed=fixed)
+        framed = drafts.frame(tree, card.name) if card.kind == "flat" else tree
+        return Target(card.name, path, tree, framed, fixed=fixed)
 
     def place(self, name: str, category: str) -> str:
         """Where a new skill goes. Raises if it would be inside another skill, where it would not be found."""
@@ -501,6 +502,9 @@ class _Batch:
         self, name: str, *, file_path: str, content: str | bytes, executable: bool | None = None, version: str = ""
     ) -> Change:
         target = self._find(name)
+        if is_flat_place(target.path):
+            hint = "Move it to NAME/SKILL.md first."
+            raise UsageError("single-file", f"{target.name} is a single file.", hint=hint, path=target.path)
         data = content.encode() if isinstance(content, str) else content
         draft = drafts.write_file(target.tree or {}, file_path, data, executable=executable, version=version)
         return self._become(target, draft, "write-file")._replace(file=file_path)
@@ -524,7 +528,8 @@ class _Batch:
     def rename(self, name: str, *, new_name: str) -> Change:
         target = self._find(name)
         draft = drafts.rename(target.tree or {}, new_name)
-        path = os.path.join(os.path.dirname(target.path), slug(new_name))
+        ending = FLAT if is_flat_place(target.path) else ""
+        path = os.path.join(os.path.dirname(target.path), slug(new_name) + ending)
         self._free(path, "Choose another name.")
         if target.cause:
             raise RefusedError(

@@ -335,7 +335,7 @@ class History:
             if not found:
                 raise error from None
             return found[-1].skill, found[-1].path
-        return card.name, os.path.realpath(card.directory)
+        return card.name, card.place
 
     def entries(self, name: str | None = None, last: int | None = None) -> SkillHistory:
         """The entries about one skill with its versions, or the last entries about all."""

@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING
 
 from whet.authoring.permissions import NONE, folders_of, permission_of
 from whet.errors import ConflictError
+from whet.library.package import is_flat_place
 from whet.skill import tree as trees
+from whet.skill.finder import MAIN_FILE
 from whet.skill.tree import Item, entries
 from whet.store.atomic import Swap, is_leftover, sync_tree, write_bytes
 from whet.store.directories import make_directories
@@ -58,6 +60,14 @@ def replacing(
     """
     if before == after:
         yield Nothing()
+    elif is_flat_place(directory) and (after is None or [*after] == [MAIN_FILE]):
+        if before is not None and not os.path.isfile(directory):
+            raise _gone(directory)
+        make_directories(os.path.dirname(directory))
+        with Swap(directory, had=before is not None, has=after is not None) as swap:
+            if after is not None:
+                swap.write(after[MAIN_FILE].data, _mode(directory, after[MAIN_FILE]))
+            yield swap
     elif after is None:
         _check_there(directory)
         _check_removable(directory)
@@ -213,8 +223,12 @@ def _mode(like: str, item: Item) -> int | None:
 def _check_there(directory: str) -> None:
     """Raise a conflict if another process has just removed it: that is not a missing permission."""
     if not os.path.isdir(directory):
-        message = f"{directory} no longer exists."
-        raise ConflictError("skill-changed", message, hint="Review it again, then decide.", path=directory)
+        raise _gone(directory)
+
+
+def _gone(path: str) -> ConflictError:
+    message = f"{path} no longer exists."
+    return ConflictError("skill-changed", message, hint="Review it again, then decide.", path=path)
 
 
 def _check_removable(directory: str) -> None:

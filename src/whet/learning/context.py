@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.authoring.editor import INSTALLED
@@ -37,4 +36,4 @@ def held_back(context: LearningContext, card: Card) -> str:
     pins = Lifecycle(context.workspace.state, context.workspace.clock).pins()
     if not pins.keys().isdisjoint(card.known_as):
         return "It is pinned."
-    return INSTALLED if os.path.realpath(card.directory) in context.editor.installed() else ""
+    return INSTALLED if card.place in context.editor.installed() else ""

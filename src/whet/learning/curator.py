@@ -476,7 +476,7 @@ class Curating:
         cards = [card for card in snapshot.catalogue.cards if card.kind == "skill" and card.scope in _CURATED]
         installed = self._editor.installed()
         for card in cards:
-            directory = os.path.realpath(card.directory)
+            directory = card.place
             if directory not in installed and _is_mine(directory, entries):
                 skill = workspace.open(card).skill
                 texts[card.full_name] = texts_of(skill)
@@ -485,7 +485,7 @@ class Curating:
             for other in related:
                 named.setdefault(key(other), []).append(name)
         for card in cards:
-            path = os.path.realpath(card.directory)
+            path = card.place
             own = entries.get(path, [])
             state, since = states.get(str(card.id)) or states.get(path) or ("active", 0)
             total = totals.get(card.qualified)
@@ -512,16 +512,13 @@ class Curating:
         workspace = self._editor.workspace
         cards = {name: workspace.find(name)[0] for name in (merge.into, *merge.others)}
         into = cards[merge.into]
-        bases = {os.path.realpath(card.directory): read_tree(card.directory) for card in cards.values()}
-        kept = os.path.realpath(into.directory)
+        bases = {card.place: read_tree(card.place) for card in cards.values()}
+        kept = into.place
         tree = dict(bases[kept] or {})
         for name in merge.others:
-            tree.update(_as_references(cards[name], bases[os.path.realpath(cards[name].directory)] or {}))
+            tree.update(_as_references(cards[name], bases[cards[name].place] or {}))
         changes = [TreeChange("merge", into.name, kept, tree)]
-        changes += [
-            TreeChange("merge", cards[name].name, os.path.realpath(cards[name].directory), None)
-            for name in merge.others
-        ]
+        changes += [TreeChange("merge", cards[name].name, cards[name].place, None) for name in merge.others]
         waiting = [sorted(change.path for change in item.changes) for item in self._editor.proposals.all("pending")]
         if sorted(bases) in waiting:
             return 0

@@ -91,6 +91,11 @@ class Card(NamedTuple):
         return self.directory if self.kind == "skill" else self.path
 
     @property
+    def place(self) -> str:
+        """The same with every link resolved: what a change is about."""
+        return os.path.realpath(self.location)
+
+    @property
     def resolved(self) -> str:
         """The main file with every link resolved: two cards with the same one are the same skill."""
         if self.real:

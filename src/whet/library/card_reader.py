@@ -20,6 +20,7 @@ from whet.skill.coerce import one_line
 from whet.skill.dialects import NO_SIDECARS, Sidecars, read_heading
 from whet.skill.frontmatter import MAX_DOCUMENT, Document, read_document
 from whet.skill.gates import OPEN
+from whet.skill.names import is_ascii_name
 from whet.skill.names import key as name_key
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def read_card(descriptor: int, file: SkillFile, root: Root, now: int) -> Card | 
     heading = quick_heading(data, stem) if beside is NOTHING else None
     if heading is None:
         document = _read_head(descriptor, data, status.st_size)
-        if kind == "flat" and document.step == "none":
+        if kind == "flat" and document.step == "none" and not (is_ascii_name(stem) and document.body.strip()):
             return None
         heading = read_heading(document, fallback_name=stem, sidecars=beside.sidecars)
     name, description, own_category, gates, notes, when, hint = heading

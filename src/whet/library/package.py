@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from whet.errors import ConflictError, FailedError, InvalidError, NotFoundError, UsageError, WhetError
 from whet.library.files import entered, inside, open_beneath, read_descriptor, settled
 from whet.skill import finder
-from whet.skill.finder import MAIN_FILE, MAIN_FILES, SOURCE, SUPPORT, Search, is_main_file, is_overview, main_file
+from whet.skill.finder import FLAT, MAIN_FILE, MAIN_FILES, SOURCE, SUPPORT, Search, is_main_file, is_overview, main_file
 from whet.skill.paths import MAX_SEGMENTS
+from whet.skill.tree import DEFAULT_LIMITS, Item, Limits, Package, digest, escapes, file_entry, ignored, link_entry
 from whet.skill.tree import Entry as TreeEntry
-from whet.skill.tree import Item, Limits, Package, digest, escapes, file_entry, ignored, link_entry
 from whet.store.atomic import is_leftover
 
 if TYPE_CHECKING:
@@ -330,11 +330,22 @@ def read_package(directory: str, *, strict: bool = True, main: Main | None = Non
 
 
 def read_tree(directory: str) -> Tree | None:
-    """The tree of a skill's directory, read strictly; None when there is none."""
+    """The tree of a skill's directory, or of a skill that is only a file, read strictly; None when there is none."""
     try:
+        if is_flat_place(directory):
+            descriptor = open_beneath(*os.path.split(directory))
+            try:
+                return {MAIN_FILE: Item(read_descriptor(descriptor, DEFAULT_LIMITS.file_bytes))}
+            finally:
+                os.close(descriptor)
         return read_package(directory).tree
     except NotFoundError:
         return None
+
+
+def is_flat_place(path: str) -> bool:
+    """Is this where a skill that is only a Markdown file lies, or can lie?"""
+    return path.endswith(FLAT) and not os.path.isdir(path)
 
 
 def _sound(directory: str, main: Main | None) -> Listing:

@@ -27,7 +27,7 @@ from whet.notes import Note
 from whet.skill.finder import EVERYTHING, MAIN_FILE, MAIN_FILES, PLACE, main_file
 from whet.skill.frontmatter import MAX_DOCUMENT
 from whet.skill.names import is_ascii_name, slug, spec_problems
-from whet.skill.tree import DEFAULT_LIMITS, Item, Package
+from whet.skill.tree import DEFAULT_LIMITS, Item, Package, library_digest
 from whet.skill.validate import valid, validate
 from whet.skill.validate.fixes import fix
 from whet.skill.validate.input import ValidationInput
@@ -388,7 +388,24 @@ def digest(path: str) -> str:
         from whet.skill.archive import unpack
 
         return unpack(archive_bytes(path)).digest
-    return _flat(path).digest if is_flat(path) else package_digest(package_directory(path))
+    if is_flat(path):
+        return _flat(path).digest
+    if os.path.isdir(path) and not main_file(frozenset(os.listdir(path))):
+        return _digest_all(path)
+    return package_digest(package_directory(path))
+
+
+def _digest_all(path: str) -> str:
+    """The digest of all skills in a directory together, those that are only a file included."""
+    from whet.library.discovery import NOT_SKILLS
+
+    skills, problems = find_skills(path, PLACE)
+    if problems:
+        raise problems[0][1]
+    flat = [name for name in os.listdir(path) if is_flat(os.path.join(path, name)) and name.lower() not in NOT_SKILLS]
+    if not skills and not flat:
+        return package_digest(package_directory(path))  # which says what is wrong
+    return library_digest((name, digest(os.path.join(path, *name.split("/")))) for name in (*skills, *flat))
 
 
 def pack(path: str, output: str | None = None) -> Packed:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterable
 
 MAIN_FILE = "SKILL.md"
+FLAT = ".md"
+"""How the file of a skill that is only a file ends."""
 MAIN_FILES = (MAIN_FILE, "skill.md", "Skill.md", "SKILLS.md", "skills.md")
 """What a main file may be called, best first. All but the first are read with a note that names the first."""
 _OVERVIEWS = frozenset(("SKILLS.md", "skills.md"))

@@ -96,10 +96,10 @@ def _read_original(context: Context, name: str) -> _Original:
     from whet.library.package import read_tree
 
     card = context.library.card(name)
-    if card.kind != "skill":
+    if card.kind == "command":
         hint = "Move it to NAME/SKILL.md first."
-        raise UsageError("single-file", f"{card.full_name} is a single file.", hint=hint, path=card.path)
-    path = os.path.realpath(card.directory)
+        raise UsageError("single-file", f"{card.full_name} is a command file.", hint=hint, path=card.path)
+    path = card.place
     tree = read_tree(path)
     if tree is None:
         raise NotFoundError("skill-gone", f"{card.path} no longer exists.", hint="List the skills again.")

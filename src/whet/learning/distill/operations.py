@@ -6,7 +6,6 @@ steps, but not what somebody decided; where it does not, somebody wrote it, and 
 
 from __future__ import annotations
 
-import os
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -161,7 +160,7 @@ def _known(workspace: Workspace, name: str) -> Card | None:
 
 
 def _directory(card: Card) -> str:
-    return os.path.realpath(card.directory)
+    return card.place
 
 
 def _kept(distillation: Distillation, description: str) -> Draft:

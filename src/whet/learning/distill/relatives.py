@@ -6,7 +6,6 @@ plugin, was installed from elsewhere, or is pinned. No body is read but those of
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.authoring.main_file import main_of, said
@@ -100,7 +99,7 @@ def sessions_in(tree: Tree) -> int:
 
 def _is_distilled(card: Card) -> bool:
     try:
-        tree = read_tree(os.path.realpath(card.directory)) if card.kind == "skill" else None
+        tree = read_tree(card.place) if card.kind == "skill" else None
         return tree is not None and sessions_in(tree) > 0
     except WhetError:  # the doctor tells of it; here it is one that somebody wrote
         return False

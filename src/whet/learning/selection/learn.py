@@ -350,7 +350,7 @@ def _captured(context: LearningContext, begun: Distillation, verdict: Verdict, t
     if near is not None and not near.own:
         return _left(report._replace(skill=near.card.full_name), "not-ours")
     if near is not None:
-        path = os.path.realpath(near.card.directory)
+        path = near.card.place
         if not terms.dry_run and (number := waiting_for(context, path)):
             return _left(report._replace(skill=near.card.full_name, proposal=number), "waiting")
         return _improved(context, _worded(begun._replace(known=near.card.name), terms), near, verdict, terms, report)
@@ -385,7 +385,7 @@ def _improved(
     """A better version of the skill that is there; one that was only used gains what it lacks and keeps the rest."""
     from whet.authoring.main_file import main_of
 
-    path = os.path.realpath(near.card.directory)
+    path = near.card.place
     journal, refused = context.editor.journal, refused_bodies(context, path)
     writing = writing_of(context.workspace, journal, state, card=near.card, gains=near.used, refused=refused)
     if writing.before is None:

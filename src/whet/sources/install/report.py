@@ -5,7 +5,6 @@ Are they what was installed, is there something newer, and where do they come fr
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from whet.authoring.trees import digest
@@ -210,7 +209,7 @@ def _compare(installer: Installer, skill: CheckedSkill, answer: Answer) -> Check
 
 def why(installer: Installer, card: Card) -> Origin:
     """Where a skill comes from, who let it in and why, and what became of it since."""
-    path = os.path.realpath(card.directory)
+    path = card.place
     relative = installer.relative(path)
     entry = next((entry for entry in installer.installed() if entry.path == relative), None)
     made = tuple(installer.journal.entries(path=path)[:1])
