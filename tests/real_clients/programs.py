@@ -23,6 +23,8 @@ PINNED = {
     "@openai/codex": "0.166.0",
     "opencode-ai": "1.18.18",
 }
+_PREPARED_BY = ("@anthropic-ai/claude-code/install.cjs", "opencode-ai/postinstall.mjs")
+"""The scripts that put a package's program in its place. No others are run."""
 VARIABLE = "WHET_TEST_CLIENTS"
 _CACHE = Path(sys.prefix) / "clients"
 _SECONDS = 300
@@ -64,13 +66,16 @@ def _is_installed(top: Path) -> bool:
 def _install(npm: str, top: Path) -> str:
     """Install everything; why it failed, or ""."""
     (top / "package.json").write_text(json.dumps({"private": True, "dependencies": PINNED}), encoding="utf-8")
-    command = [npm, "install", "--prefix", str(top), "--no-audit", "--no-fund", "--loglevel=error", "--fetch-retries=1"]
-    try:
-        done = subprocess.run(command, cwd=top, capture_output=True, encoding="utf-8", timeout=_SECONDS)
-    except subprocess.TimeoutExpired:
-        return f"npm did not install the clients within {_SECONDS} seconds"
-    if done.returncode:
-        return f"npm could not install the clients: {done.stderr.strip()[-400:]}"
+    quiet = ("--no-audit", "--no-fund", "--loglevel=error", "--fetch-retries=1", "--ignore-scripts")
+    scripts = (top / "node_modules" / script for script in _PREPARED_BY)
+    for command in ([npm, "install", *quiet], *(["node", str(script)] for script in scripts)):
+        cwd = Path(command[1]).parent if command[0] == "node" else top
+        try:
+            done = subprocess.run(command, cwd=cwd, capture_output=True, encoding="utf-8", timeout=_SECONDS)
+        except subprocess.TimeoutExpired:
+            return f"npm did not install the clients within {_SECONDS} seconds"
+        if done.returncode:
+            return f"npm could not install the clients: {done.stderr.strip()[-400:]}"
     (top / "installed.json").write_text(json.dumps(PINNED), encoding="utf-8")
     return ""
 
