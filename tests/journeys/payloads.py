@@ -161,6 +161,38 @@ def _hermes(kind: str) -> dict[str, Any]:
     return common | events[kind]
 
 
+def _copilot(kind: str) -> dict[str, Any]:
+    """As Copilot CLI 1.0.102 sends them."""
+    common: dict[str, Any] = {"session_id": SESSION, "timestamp": "2026-11-15T06:00:00.000Z", "cwd": WORK}
+    told = {"transcript_path": TRANSCRIPT}
+    events: dict[str, dict[str, Any]] = {
+        "start": {"hook_event_name": "SessionStart", "source": "new", "initial_prompt": PROMPT},
+        "prompt": {"hook_event_name": "UserPromptSubmit", "prompt": PROMPT},
+        "tool": {
+            "hook_event_name": "PostToolUse",
+            "tool_name": "Bash",
+            "tool_input": {"command": "make test"},
+            "tool_result": {"result_type": "success", "text_result_for_llm": "ok"},
+        },
+        "compact": {"hook_event_name": "PreCompact", "trigger": "auto"},
+        "stop": {"hook_event_name": "Stop", "stop_reason": "end_turn", "stop_hook_active": False, **told},
+        "end": {"hook_event_name": "SessionEnd", "reason": "complete"},
+    }
+    return common | events[kind]
+
+
+def _qwen(kind: str) -> dict[str, Any]:
+    """As Qwen Code 0.15.10 sends them."""
+    changed: dict[str, dict[str, Any]] = {
+        "tool": {
+            "tool_name": "run_shell_command",
+            "tool_input": {"command": "make test", "is_background": False},
+            "tool_response": {"llmContent": "ok", "returnDisplay": "ok"},
+        },
+    }
+    return {**_claude_code(kind), "timestamp": "2026-11-15T06:00:00.000Z", **changed.get(kind, {})}
+
+
 _CLIENTS = {
     "claude-code": _claude_code,
     "codex": _codex,
@@ -168,6 +200,8 @@ _CLIENTS = {
     "vscode": _vscode,
     "gemini": _gemini,
     "hermes": _hermes,
+    "copilot": _copilot,
+    "qwen": _qwen,
 }
 
 
@@ -197,8 +231,8 @@ def context(output: bytes | str) -> str:
     if "hookSpecificOutput" in answer:
         specific = answer.pop("hookSpecificOutput")
         assert list(specific) == ["hookEventName", "additionalContext"]
-        assert answer in ({}, {"additionalContext": specific["additionalContext"]})
+        assert answer == {}
         return str(specific["additionalContext"])
     (text,) = answer.values()
-    assert list(answer) in (["additional_context"], ["context"])
+    assert list(answer) in (["additional_context"], ["additionalContext"], ["context"])
     return str(text)

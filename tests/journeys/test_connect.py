@@ -17,6 +17,7 @@ from clients.configurations import BROKEN, LIVED_IN, contents, write
 
 from journeys.machines import WHET
 from whet.extras import how_to_install
+from whet.interfaces.clients.known import client_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,7 +55,7 @@ def test_connected_twice_and_taken_back(
         "client": client,
         "applied": True,
         "connected": True,
-        "hooks": client != "opencode",
+        "hooks": client_named(client).hooks is not None,
     }
     assert [Path(path).read_bytes() for path in done["backups"]] == [before[path] for path in LIVED_IN[client]]
     assert all(change["action"] in ("create", "change") and change["diff"] for change in done["changes"])

@@ -33,7 +33,7 @@ SKILLS = {
 }
 BACKPORT = "please backport this fix to the release branch"
 FORM = "fill in this pdf form"
-SPEAKING = ("claude-code", "codex", "gemini", "hermes")
+SPEAKING = ("claude-code", "codex", "gemini", "hermes", "copilot", "qwen")
 WAITING = ("cursor", "vscode")
 SILENT = (0, b"", b"")
 
@@ -150,7 +150,7 @@ def test_a_resident_process_answers_for_all_clients(machine: Machine) -> None:
     with resident(machine):
         texts = [tell(machine, client, "prompt", prompt=BACKPORT) for client in SPEAKING]
         assert all(text.startswith("The skill backport is for this request.") for text in texts)
-        assert [tell(machine, client, "prompt", prompt=f"{BACKPORT}!") for client in SPEAKING] == [""] * 4
+        assert [tell(machine, client, "prompt", prompt=f"{BACKPORT}!") for client in SPEAKING] == [""] * len(SPEAKING)
         path = machine.root / "charts" / "SKILL.md"
         path.parent.mkdir()
         path.write_text("---\nname: charts\ndescription: Draws charts. Use when asked for a chart.\n---\nx\n", "utf-8")

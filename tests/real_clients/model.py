@@ -81,7 +81,7 @@ class Request(NamedTuple):
         return [
             (item["role"], text)
             for item in self._items
-            if item.get("role") not in (None, "system", "tool")
+            if item.get("role") not in (None, "system", "developer", "tool")
             for text in _texts(item.get("content", item.get("parts", "")))
         ]
 

@@ -142,6 +142,106 @@ display:
   skin: default
 """,
     },
+    "copilot": {
+        ".copilot/mcp-config.json": (
+            '{\r\n  "mcpServers": {\r\n    "docs": { "type": "http", "url": "https://docs.example.com/mcp", '
+            '"headers": {"Authorization": "Bearer verysecret"}, "tools": ["*"] }\r\n  }\r\n}\r\n'
+        ),
+        ".copilot/settings.json": """{
+  // asked once
+  "banner": "never",
+  "hooks": {
+    "preToolUse": [ { "type": "command", "bash": "./check.sh", "timeoutSec": 5 } ],
+  },
+  "unheardOf": { "a": 1.50 }
+}
+""",
+    },
+    "qwen": {
+        ".qwen/settings.json": """{
+\t"$version": 3,
+\t"security": { "auth": { "selectedType": "qwen-oauth" } },
+\t// one server
+\t"mcpServers": { "time": { "command": "uvx", "args": ["mcp-server-time"], "trust": true } },
+\t"hooks": {
+\t\t"PostToolUse": [ { "matcher": "write_file", "hooks": [ { "type": "command", "command": "./fmt.sh" } ] } ]
+\t}
+}
+""",
+    },
+    "cline": {
+        ".cline/data/settings/cline_mcp_settings.json": """{
+  "mcpServers": {
+    "github": {
+      "command": "npx",
+      "args": ["-y", "@example/github-mcp"],
+      "env": { "GITHUB_TOKEN": "ghp_verysecret" },
+      "disabled": false,
+      "autoApprove": []
+    }
+  }
+}
+""",
+    },
+    "windsurf": {
+        ".codeium/windsurf/mcp_config.json": (
+            '{"mcpServers": {"far": {"serverUrl": "https://mcp.example.com", "disabledTools": []}}, "x": null}'
+        ),
+    },
+    "zed": {
+        ".config/zed/settings.json": """// Zed settings
+//
+// To see all of Zed's default settings, run `zed: open default settings`.
+{
+  "theme": { "mode": "system", "light": "One Light", "dark": "One Dark" }, /* both */
+  "context_servers": {
+    "postgres-context-server": {
+      "settings": { "database_url": "postgresql://someone:verysecret@localhost/shop" },
+    },
+  },
+  "vim_mode": true,
+}
+""",
+    },
+    "amp": {
+        ".config/amp/settings.json": """{
+    "amp.showCosts": true,
+    "amp.mcpServers": {
+        "playwright": {"command": "npx", "args": ["-y", "@playwright/mcp@latest"]}
+    },
+    "amp.permissions": [{"tool": "Bash", "action": "ask"}],
+    "mcpServers": {"elsewhere": {}}
+}""",
+    },
+    "goose": {
+        ".config/goose/config.yaml": """GOOSE_PROVIDER: anthropic   # chosen at setup
+GOOSE_MODEL: claude-sonnet-4
+extensions:
+  developer:
+    bundled: true
+    enabled: true
+    name: developer
+    timeout: 300
+    type: builtin
+  # ours
+  github:
+    enabled: false
+    type: stdio
+    name: GitHub
+    cmd: npx
+    args: [-y, "@example/github-mcp"]
+    env_keys:
+      - GITHUB_TOKEN
+GOOSE_MODE: smart_approve
+""",
+    },
+    "kiro": {
+        ".kiro/settings/mcp.json": (
+            '{\r\n\t"mcpServers": {\r\n\t\t"fetch": {\r\n\t\t\t"command": "uvx",\r\n'
+            '\t\t\t"args": ["mcp-server-fetch"],\r\n\t\t\t"disabled": true,\r\n\t\t\t"autoApprove": []\r\n'
+            "\t\t}\r\n\t}\r\n}\r\n"
+        ),
+    },
 }
 """By client, what lies below the home."""
 BROKEN: dict[str, tuple[str, str]] = {
@@ -152,6 +252,14 @@ BROKEN: dict[str, tuple[str, str]] = {
     "gemini": (".gemini/settings.json", "not json"),
     "opencode": (".config/opencode/opencode.json", '["a"]\n'),
     "hermes": (".hermes/config.yaml", "model: [\n  a: }\n"),
+    "copilot": (".copilot/mcp-config.json", '{"mcpServers": {"a": {}}\n'),
+    "qwen": (".qwen/settings.json", '{"a": tru}\n'),
+    "cline": (".cline/data/settings/cline_mcp_settings.json", "[\n"),
+    "windsurf": (".codeium/windsurf/mcp_config.json", '"a"\n'),
+    "zed": (".config/zed/settings.json", "{\n  // a\n  b: 1\n}\n"),
+    "amp": (".config/amp/settings.json", '{"a": 1,, "b": 2}\n'),
+    "goose": (".config/goose/config.yaml", "extensions:\n  a: 1\n b: 2\n"),
+    "kiro": (".kiro/settings/mcp.json", '{"mcpServers": {"a": }}\n'),
 }
 """By client, the file that a person broke."""
 

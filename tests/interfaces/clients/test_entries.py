@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -81,13 +82,17 @@ def _filled(value: Any) -> Any:
     return [_filled(item) for item in value] if isinstance(value, list) else value
 
 
+ODD: dict[str, Any] = {"mcpServers": 1, "servers": "x", "mcp": [1], "mcp_servers": True, "hooks": 3}
+ODD |= {"context_servers": 1.5, "amp.mcpServers": "y", "extensions": []}
+
+
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize(
     ("format_", "text"),
     [
-        ("jsonc", '{"mcpServers": 1, "servers": "x", "mcp": [], "mcp_servers": true, "hooks": 3}'),
-        ("yaml", "mcpServers: 1\nservers: x\nmcp: []\nmcp_servers: true\nhooks: 3\n"),
-        ("toml", 'mcpServers = 1\nservers = "x"\nmcp = [1]\nmcp_servers = true\nhooks = 3\n'),
+        ("jsonc", json.dumps(ODD)),
+        ("yaml", yaml.safe_dump(ODD)),
+        ("toml", "".join(f"{json.dumps(key)} = {json.dumps(value)}\n" for key, value in ODD.items())),
     ],
 )
 def test_a_file_of_another_shape_is_refused(name: str, format_: Any, text: str) -> None:

@@ -27,7 +27,10 @@ def place(home: str, env: Mapping[str, str] = {}, platform: str = "linux") -> Pl
 
 def test_names_are_those_of_the_documentation() -> None:
     names = [client.name for client in CLIENTS]
-    assert names == ["claude-code", "codex", "cursor", "vscode", "gemini", "opencode", "hermes"]
+    assert names == [
+        *("claude-code", "codex", "cursor", "vscode", "copilot", "gemini", "opencode", "hermes"),
+        *("qwen", "cline", "windsurf", "zed", "amp", "goose", "kiro"),
+    ]
     assert all(client.docs.startswith("https://") for client in CLIENTS)
 
 
@@ -67,7 +70,9 @@ def test_a_client_nobody_knows_is_answered_with_close_ones() -> None:
     [
         ("claude-code", ["claude-code", "claude", "Claude Code", "claudecode"]),
         ("codex", ["codex", "openai-codex", "codex-cli"]),
-        ("vscode", ["vscode", "vs-code", "code", "copilot", "github-copilot"]),
+        ("vscode", ["vscode", "vs-code", "code", "Visual Studio Code"]),
+        ("copilot", ["copilot", "copilot-cli", "github-copilot", "GitHub Copilot CLI"]),
+        ("qwen", ["qwen", "qwen-code", "Qwen Code"]),
         ("gemini", ["gemini", "gemini-cli", "gemini_cli"]),
         ("opencode", ["opencode", "open-code", "OpenCode"]),
         ("hermes", ["hermes", "hermes-agent"]),
@@ -109,6 +114,23 @@ def test_no_two_clients_share_a_spelling() -> None:
         ("opencode", "win32", {}, ["/h/.config/opencode/opencode.json"]),
         ("hermes", "linux", {"HERMES_HOME": "/m"}, ["/m/config.yaml", "/m/config.yaml"]),
         ("hermes", "win32", {"LOCALAPPDATA": "/l"}, ["/l/hermes/config.yaml", "/l/hermes/config.yaml"]),
+        ("copilot", "linux", {}, ["/h/.copilot/mcp-config.json", "/h/.copilot/settings.json"]),
+        ("copilot", "linux", {"COPILOT_HOME": "/c"}, ["/c/mcp-config.json", "/c/settings.json"]),
+        ("qwen", "linux", {}, ["/h/.qwen/settings.json", "/h/.qwen/settings.json"]),
+        ("qwen", "linux", {"QWEN_HOME": "/q"}, ["/q/settings.json", "/q/settings.json"]),
+        ("cline", "linux", {}, ["/h/.cline/data/settings/cline_mcp_settings.json"]),
+        ("cline", "linux", {"CLINE_DIR": "/c"}, ["/c/data/settings/cline_mcp_settings.json"]),
+        ("cline", "linux", {"CLINE_DATA_DIR": "/d"}, ["/d/settings/cline_mcp_settings.json"]),
+        ("cline", "linux", {"CLINE_MCP_SETTINGS_PATH": "/c/mcp.json"}, ["/c/mcp.json"]),
+        ("windsurf", "linux", {}, ["/h/.codeium/windsurf/mcp_config.json"]),
+        ("zed", "linux", {}, ["/h/.config/zed/settings.json"]),
+        ("zed", "linux", {"XDG_CONFIG_HOME": "/x"}, ["/x/zed/settings.json"]),
+        ("zed", "darwin", {"XDG_CONFIG_HOME": "/x"}, ["/h/.config/zed/settings.json"]),
+        ("zed", "win32", {"APPDATA": "/a"}, ["/a/Zed/settings.json"]),
+        ("amp", "linux", {}, ["/h/.config/amp/settings.json"]),
+        ("goose", "linux", {}, ["/h/.config/goose/config.yaml"]),
+        ("goose", "win32", {"APPDATA": "/a"}, ["/a/Block/goose/config/config.yaml"]),
+        ("kiro", "linux", {}, ["/h/.kiro/settings/mcp.json"]),
     ],
 )
 def test_files_are_where_the_client_looks(client: str, platform: str, env: dict[str, str], files: list[str]) -> None:

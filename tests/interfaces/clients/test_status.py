@@ -10,7 +10,7 @@ import pytest
 from clients.configurations import BROKEN, write
 from clients.world import MOVED, NAMES, World
 from whet.errors import FailedError
-from whet.interfaces.clients.known import client_named
+from whet.interfaces.clients.known import CLIENTS, client_named
 from whet.interfaces.clients.locations import Program, file_path
 from whet.interfaces.clients.status import examine_connections, overview
 
@@ -30,6 +30,8 @@ def test_the_overview_tells_how_each_client_stands(world: World) -> None:
         "gemini": (False, True, "propose", True),
         "opencode": (False, False, None, None),
         "hermes": (False, False, None, False),
+        **dict.fromkeys(("copilot", "qwen"), (False, False, None, False)),
+        **dict.fromkeys(("cline", "windsurf", "zed", "amp", "goose", "kiro"), (False, False, None, None)),
     }
     assert [name for name, one in found.items() if one.note] == ["cursor"]
 
@@ -40,7 +42,7 @@ def test_the_overview_of_a_project(world: World) -> None:
     found = overview(world.place, world.connections, here=True)
     assert [(one.client, one.connected, one.writes, one.hooks) for one in found] == [
         (name, name == "cursor", "propose" if name == "cursor" else None, None)
-        for name in ("claude-code", "codex", "cursor", "vscode", "gemini", "opencode")
+        for name in (client.name for client in CLIENTS if client.project)
     ]
     assert found[2].path == str(world.home / "shop" / ".cursor" / "mcp.json")
 
@@ -60,7 +62,8 @@ def test_what_whet_made_is_no_sign_of_a_client(world: World, name: str) -> None:
     main.write_text(text)
     assert not installed()
     (main.parent / "log").write_text("")
-    assert installed() == (name != "claude-code")  # whose file lies in the home
+    # Claude Code's file lies in the home, and VS Code's hooks lie in the directory of Copilot CLI
+    assert installed() == (name not in ("claude-code", "copilot"))
 
 
 def test_a_broken_record_hides_nothing(world: World) -> None:

@@ -23,9 +23,25 @@ TOOLS: dict[str, dict[str, Any]] = {
     "vscode": {"tool": "run_in_terminal", "given": {"command": "make test"}},
     "gemini": {"tool": "run_shell_command", "given": {"command": "make test"}},
     "hermes": {"tool": "terminal", "given": {"command": "make test"}},
+    "copilot": {"tool": "Bash", "given": {"command": "make test"}},
+    "qwen": {"tool": "run_shell_command", "given": {"command": "make test", "is_background": False}},
 }
-CALLS = {"claude-code": "toolu_1", "codex": "call_1", "cursor": "t1", "vscode": "v1"}
-SOURCES = {"claude-code": "startup", "codex": "startup", "vscode": "new", "gemini": "startup"}
+CALLS = {
+    "claude-code": "toolu_1",
+    "codex": "call_1",
+    "cursor": "t1",
+    "vscode": "v1",
+    "qwen": "toolu_1",
+    "copilot": '["2026-11-15T06:00:00.000Z", "Bash", {"command": "make test"}]',
+}
+SOURCES = {
+    "claude-code": "startup",
+    "codex": "startup",
+    "vscode": "new",
+    "gemini": "startup",
+    "copilot": "new",
+    "qwen": "startup",
+}
 
 
 def mark(kind: str, text: str) -> int:
@@ -35,7 +51,7 @@ def mark(kind: str, text: str) -> int:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("client", CLIENTS)
 def test_every_event_of_every_client_is_understood(client: str, kind: str) -> None:
-    transcript = "" if client == "hermes" else TRANSCRIPT
+    transcript = "" if client == "hermes" or (client == "copilot" and kind != "stop") else TRANSCRIPT
     expected = Event(client, kind, SESSION, native(client, kind), WORK, transcript)
     expected = expected._replace(turn="g1" if client == "cursor" else "")
     if kind == "start":
@@ -59,10 +75,12 @@ def test_every_client_gets_its_own_shape_where_it_listens(client: str, kind: str
         "vscode": ("start", "tool"),
         "gemini": ("start", "prompt"),
         "hermes": ("prompt",),
+        "copilot": ("start", "prompt", "tool"),
+        "qwen": ("start", "prompt", "tool"),
     }
     answer: dict[str, Any] = {"hookSpecificOutput": {"hookEventName": event.name, "additionalContext": "Grüße\n"}}
-    if client == "vscode":
-        answer = {"additionalContext": "Grüße\n", **answer}
+    if client == "copilot":
+        answer = {"additionalContext": "Grüße\n"}
     if client == "cursor":
         answer = {"additional_context": "Grüße\n"}
     if client == "hermes":

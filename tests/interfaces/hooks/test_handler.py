@@ -88,19 +88,22 @@ def test_what_the_model_loaded_itself_is_not_offered_with_it(machine: Machine, c
     assert machine.tell(client, "tool", tool_use_id="other", **view) == must(machine, "pdf-forms")
 
 
-def test_a_session_that_begins_with_a_message_is_answered_at_once(machine: Machine) -> None:
-    sent = {"session_id": "s", "cwd": str(machine.work), "timestamp": "2026-11-15T06:00:00Z"}
-    start = {**sent, "hook_event_name": "SessionStart", "source": "new", "initial_prompt": BACKPORT}
-    prompt = {**sent, "hook_event_name": "UserPromptSubmit", "prompt": BACKPORT}
-    tool = {**sent, "hook_event_name": "PostToolUse", "tool_name": "bash", "tool_input": {}}
-    answers = [
-        json.loads(machine.hooks.answer("vscode", "start", as_bytes(start))),
-        *(machine.hooks.answer("vscode", "tool", as_bytes(event)) for event in (prompt, tool)),
+def test_copilot_runs_the_hooks_of_vs_code_too_and_is_answered_once(machine: Machine) -> None:
+    machine.hooks.sessions._clock = lambda: machine.now
+    cwd = str(machine.work)
+    sent = [
+        payload("copilot", "start", cwd=cwd, initial_prompt=BACKPORT),
+        payload("copilot", "prompt", cwd=cwd, prompt=BACKPORT),
+        payload("copilot", "tool", cwd=cwd),
+        payload("copilot", "tool", cwd=cwd, timestamp="2026-11-15T06:00:01.000Z"),
     ]
-    text = must(machine, "backport")
-    specific = {"hookEventName": "SessionStart", "additionalContext": text}
-    assert answers == [{"additionalContext": text, "hookSpecificOutput": specific}, b"", b""]
-    assert machine.hooks.sessions.all()[0].counts == Counts(prompts=1, tools=1)
+    answers = [
+        machine.hooks.answer(client, "start", as_bytes(event)) for event in sent for client in ("vscode", "copilot")
+    ]
+    offer = json.dumps({"additionalContext": must(machine, "backport")}).encode() + b"\n"
+    assert answers == [b"", b"", offer, b"", b"", b"", b"", b""]
+    (seen,) = machine.hooks.sessions.all()
+    assert (seen.client, seen.counts) == ("copilot", Counts(prompts=1, tools=2))
 
 
 def test_what_only_may_fit_is_offered_without_pressing(machine: Machine) -> None:

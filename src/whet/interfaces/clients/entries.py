@@ -81,7 +81,7 @@ def server_words(value: Any) -> list[str]:
     """The command line of a server's entry; empty for one that is no command."""
     if not isinstance(value, dict):
         return []
-    command, arguments = value.get("command"), value.get("args", [])
+    command, arguments = value.get("command", value.get("cmd")), value.get("args", [])
     words = [
         *(command if isinstance(command, list) else [command]),
         *(arguments if isinstance(arguments, list) else []),

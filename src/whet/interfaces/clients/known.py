@@ -119,12 +119,15 @@ _GROUP = {"matcher": "{matcher}", "hooks": [_COMMAND]}
 """Hooks in groups, with a matcher for each: Claude Code's way, which others took over."""
 _OFF = "Its hooks are off: {}. They run once you change that."
 _NO_CONTEXT = "{} accepts no context from a prompt hook; skills that fit are offered with the next tool call."
+_NO_HOOKS = "{} has no hooks that Whet can use; skills are offered through the MCP server only."
 
 _CLAUDE_SETTINGS = File(
     "jsonc", (Spot("settings.json", "CLAUDE_CONFIG_DIR"), Spot(".claude/settings.json")), strict=True
 )
 _CODEX_CONFIG = File("toml", (Spot("config.toml", "CODEX_HOME"), Spot(".codex/config.toml")))
 _GEMINI_SETTINGS = File("jsonc", (Spot(".gemini/settings.json", "GEMINI_CLI_HOME"), Spot(".gemini/settings.json")))
+_COPILOT_SETTINGS = File("jsonc", (Spot("settings.json", "COPILOT_HOME"), Spot(".copilot/settings.json")))
+_QWEN_SETTINGS = File("jsonc", (Spot("settings.json", "QWEN_HOME"), Spot(".qwen/settings.json")))
 _HERMES_CONFIG = File(
     "yaml",
     (
@@ -260,7 +263,37 @@ CLIENTS: tuple[Client, ...] = (
             always=(("version", 1),),
         ),
         limits=(_NO_CONTEXT.format("VS Code"),),
-        aliases=("code", "copilot", "github-copilot", "visual-studio-code"),
+        aliases=("code", "visual-studio-code"),
+    ),
+    Client(
+        name="copilot",
+        title="Copilot CLI",
+        signs=(
+            Spot("config.json", "COPILOT_HOME"),
+            Spot(".copilot/config.json"),
+            Spot(".copilot/mcp-config.json"),
+        ),
+        file=File("jsonc", (Spot("mcp-config.json", "COPILOT_HOME"), Spot(".copilot/mcp-config.json"))),
+        server=Server(("mcpServers",), {"type": "local", **_PLAIN, "tools": ["*"]}),
+        project=".github/mcp.json",
+        restart="Start Copilot CLI again",
+        seen="`/mcp show` lists whet",
+        docs="https://docs.github.com/en/copilot/how-tos/copilot-cli/customize-copilot/add-mcp-servers",
+        # VS Code runs what is in ~/.copilot/hooks too; these settings are of Copilot CLI alone
+        hooks=Hooks(
+            _COPILOT_SETTINGS,
+            _COMMAND,
+            (
+                Hook("start", "SessionStart"),
+                Hook("prompt", "UserPromptSubmit"),
+                Hook("tool", "PostToolUse"),
+                Hook("compact", "PreCompact"),
+                Hook("stop", "Stop"),
+                Hook("end", "SessionEnd"),
+            ),
+        ),
+        obstacles=(Obstacle(_COPILOT_SETTINGS, ("disableAllHooks",), True, _OFF.format("disableAllHooks is true")),),
+        aliases=("github-copilot", "github-copilot-cli"),
     ),
     Client(
         name="gemini",
@@ -304,7 +337,7 @@ CLIENTS: tuple[Client, ...] = (
         seen="`opencode mcp list` shows whet",
         docs="https://opencode.ai/docs/mcp-servers",
         native=(("mcp", "servers"), Server(("mcp", "servers"), {"type": "local", "command": "{words}"})),
-        limits=("OpenCode has no hooks for programs; skills are offered through the MCP server only.",),
+        limits=(_NO_HOOKS.format("OpenCode"),),
     ),
     Client(
         name="hermes",
@@ -329,6 +362,149 @@ CLIENTS: tuple[Client, ...] = (
         ),
         after_hooks="Hermes asks once for each hook, on the terminal.",
         aliases=("hermes-agent",),
+    ),
+    Client(
+        name="qwen",
+        title="Qwen Code",
+        signs=(Spot("", "QWEN_HOME"), Spot(".qwen")),
+        file=_QWEN_SETTINGS,
+        server=Server(("mcpServers",), _PLAIN),
+        project=".qwen/settings.json",
+        restart="Start Qwen Code again",
+        seen="`/mcp` shows whet",
+        docs="https://qwenlm.github.io/qwen-code-docs/en/users/features/mcp/",
+        hooks=Hooks(
+            _QWEN_SETTINGS,
+            _GROUP,
+            (
+                Hook("start", "SessionStart"),
+                Hook("prompt", "UserPromptSubmit"),
+                Hook("tool", "PostToolUse", "skill|read_file|read_many_files|mcp__whet__.*"),
+                Hook("compact", "PreCompact"),
+                Hook("stop", "Stop"),
+                Hook("end", "SessionEnd"),
+            ),
+            per_second=1000,
+        ),
+        obstacles=(Obstacle(_QWEN_SETTINGS, ("disableAllHooks",), True, _OFF.format("disableAllHooks is true")),),
+    ),
+    Client(
+        name="cline",
+        title="Cline",
+        signs=(Spot("", "CLINE_DIR"), Spot(".cline")),
+        file=File(
+            "jsonc",
+            (
+                Spot("", "CLINE_MCP_SETTINGS_PATH"),
+                Spot("settings/cline_mcp_settings.json", "CLINE_DATA_DIR"),
+                Spot("data/settings/cline_mcp_settings.json", "CLINE_DIR"),
+                Spot(".cline/data/settings/cline_mcp_settings.json"),
+            ),
+        ),
+        server=Server(("mcpServers",), _PLAIN),
+        project="",
+        restart="",
+        seen="its MCP servers include whet",
+        docs="https://docs.cline.bot/mcp/configuring-mcp-servers",
+        limits=(_NO_HOOKS.format("Cline"),),
+    ),
+    Client(
+        name="windsurf",
+        title="Windsurf",
+        signs=(Spot(".codeium/windsurf"),),
+        file=File("jsonc", (Spot(".codeium/windsurf/mcp_config.json"),)),
+        server=Server(("mcpServers",), _PLAIN),
+        project="",
+        restart="Refresh the MCP servers in Windsurf's Cascade panel",
+        seen="they include whet",
+        docs="https://docs.windsurf.com/windsurf/cascade/mcp",
+        limits=(_NO_HOOKS.format("Windsurf"),),
+        aliases=("codeium",),
+    ),
+    Client(
+        name="zed",
+        title="Zed",
+        signs=(
+            Spot("Zed", "APPDATA", "win32"),
+            Spot("zed", "XDG_CONFIG_HOME"),
+            Spot(".config/zed"),
+        ),
+        file=File(
+            "jsonc",
+            (
+                Spot("Zed/settings.json", "APPDATA", "win32"),
+                Spot(".config/zed/settings.json", platform="darwin"),
+                Spot("zed/settings.json", "XDG_CONFIG_HOME"),
+                Spot(".config/zed/settings.json"),
+            ),
+        ),
+        server=Server(("context_servers",), _PLAIN),
+        project=".zed/settings.json",
+        restart="",
+        seen="the settings of the agent show whet with a green dot",
+        docs="https://zed.dev/docs/ai/mcp",
+        limits=(_NO_HOOKS.format("Zed"),),
+    ),
+    Client(
+        name="amp",
+        title="Amp",
+        signs=(Spot(".config/amp"),),
+        file=File("jsonc", (Spot(".config/amp/settings.json"),), ("settings.jsonc",)),
+        server=Server(("amp.mcpServers",), _PLAIN),
+        project=".amp/settings.json",
+        restart="Start Amp again",
+        seen="`amp mcp list` shows whet",
+        docs="https://ampcode.com/manual",
+        limits=(_NO_HOOKS.format("Amp"),),
+        aliases=("ampcode",),
+    ),
+    Client(
+        name="goose",
+        title="Goose",
+        signs=(
+            Spot("Block/goose/config", "APPDATA", "win32"),
+            Spot("goose", "XDG_CONFIG_HOME"),
+            Spot(".config/goose"),
+        ),
+        file=File(
+            "yaml",
+            (
+                Spot("Block/goose/config/config.yaml", "APPDATA", "win32"),
+                Spot("goose/config.yaml", "XDG_CONFIG_HOME"),
+                Spot(".config/goose/config.yaml"),
+            ),
+        ),
+        server=Server(
+            ("extensions",),
+            {
+                "enabled": True,
+                "type": "stdio",
+                "name": NAME,
+                "description": "Skills",
+                "cmd": "{command}",
+                "args": "{arguments}",
+                "envs": {},
+                "timeout": 300,
+            },
+        ),
+        project="",
+        restart="Start Goose again",
+        seen="its extensions include whet",
+        docs="https://block.github.io/goose/docs/guides/config-files",
+        limits=(_NO_HOOKS.format("Goose"),),
+    ),
+    Client(
+        name="kiro",
+        title="Kiro",
+        signs=(Spot(".kiro"),),
+        file=File("jsonc", (Spot(".kiro/settings/mcp.json"),)),
+        server=Server(("mcpServers",), _PLAIN),
+        project=".kiro/settings/mcp.json",
+        restart="",
+        seen="its MCP servers include whet",
+        docs="https://kiro.dev/docs/mcp/configuration/",
+        limits=(_NO_HOOKS.format("Kiro"),),
+        aliases=("kiro-cli",),
     ),
 )
 

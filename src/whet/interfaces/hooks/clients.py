@@ -49,8 +49,9 @@ CLIENTS: dict[str, Client] = {
         frozenset({"start", "tool"}),
         ("additional_context",),
     ),
-    # VS Code reads the second one, Copilot, which runs the same hooks, the first
-    "vscode": Client(_PASCAL, frozenset({"start", "tool"}), ("additionalContext", *_SPECIFIC)),
+    "vscode": Client(_PASCAL, frozenset({"start", "tool"}), _SPECIFIC),
+    "copilot": Client(_PASCAL, frozenset({"start", "prompt", "tool"}), ("additionalContext",)),
+    "qwen": Client(_PASCAL, frozenset({"start", "prompt", "tool"}), _SPECIFIC),
     "gemini": Client(
         {
             "SessionStart": "start",

@@ -44,7 +44,7 @@ class Event(NamedTuple):
     turn: str = ""
     """Which message it belongs to, where the client tells."""
     prompt: str = ""
-    """What the user says; also what a session begins with, where the client tells."""
+    """What the user says."""
     tool: str = ""
     given: Mapping[str, Any] = {}
     """What the tool was called with."""
@@ -85,6 +85,8 @@ def read_event(client: str, kind: str, payload: bytes, cwd: str = "") -> Event |
     if kind == "tool":
         given = data.get("tool_input")
         call = _text(data, "tool_use_id")
+        if client == "copilot":  # its calls have no id
+            call = json.dumps([data.get("timestamp"), data.get("tool_name"), given])
         return event._replace(
             tool=_text(data, "tool_name"),
             given=given if isinstance(given, dict) else {},
@@ -92,7 +94,7 @@ def read_event(client: str, kind: str, payload: bytes, cwd: str = "") -> Event |
             mark=_mark("tool", call) if call else 0,
         )
     if kind == "start":
-        return event._replace(source=_text(data, "source"), prompt=_prompt(data.get("initial_prompt")))
+        return event._replace(source=_text(data, "source"))
     return event
 
 
@@ -153,11 +155,13 @@ def _skip(text: str, at: int) -> int:
 
 
 def _real_client(client: str, data: Mapping[str, Any]) -> str:
-    """Who really asks: Cursor and VS Code also run the hooks of Claude Code."""
+    """Who really asks: Cursor and VS Code also run the hooks of Claude Code, and Copilot CLI those of VS Code."""
     if "cursor_version" in data:
         return "cursor"
     if client == "claude-code" and "sessionId" in data and "session_id" not in data:
         return "vscode"
+    if client == "vscode" and "session_id" in data:
+        return "copilot"
     return client
 
 

@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
 SURFACE = "mcp"
 """What `whet skill disable NAME --surface` calls this way in."""
-_CLIENTS = ("claude-code", "codex", "cursor", "vscode", "visual-studio-code", "gemini", "opencode", "hermes")
+_CLIENTS = (
+    *("claude-code", "codex", "cursor", "vscode", "visual-studio-code", "gemini", "opencode", "hermes", "copilot"),
+    *("qwen", "cline", "windsurf", "zed", "amp", "goose", "kiro"),
+)
 """How the names begin that clients give themselves."""
 _CALLED = {"visual-studio-code": "vscode"}
 
