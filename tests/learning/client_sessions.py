@@ -404,7 +404,7 @@ CLIENTS: dict[str, tuple[str, Callable[[Path], str]]] = {
     "codex": ("rollout.jsonl", codex),
     "gemini": ("session.jsonl", gemini),
     "gemini, one value": ("session.json", gemini_chat),
-    "qwen-code": ("s1.jsonl", qwen),
+    "qwen": ("s1.jsonl", qwen),
     "copilot": ("events.jsonl", copilot),
     "opencode": ("export.json", opencode),
     "opencode, database": ("opencode.db", opencode_database),

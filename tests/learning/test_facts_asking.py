@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from learning.episodes import bash, calls, edit, says, session, user, write
+from whet.learning.distill.rounds import begin
 from whet.learning.facts import facts
-from whet.learning.facts.goal import goal_of, requirements_of
+from whet.learning.facts.goal import goal_of, requirements_of, without_asides
 from whet.learning.facts.session import without_pasted
 from whet.learning.facts.steps import fallback, says_little
 
@@ -163,3 +164,49 @@ def test_an_edit_is_known_by_the_difference_in_its_result() -> None:
 def test_a_command_nobody_named_is_called_by_all_that_it_does(command: str, title: str) -> None:
     assert fallback(command) == title
     assert says_little(title)
+
+
+@pytest.mark.parametrize(
+    ("said", "left"),
+    [
+        ("Resize the photos to 800px; by the way one of our tests is flaky", "Resize the photos to 800px"),
+        ("Resize the photos (by the way one of our tests is flaky) to 800px", "Resize the photos to 800px"),
+        (
+            "Resize the photos to 800px. BTW, the coffee machine is broken. Keep the names.",
+            "Resize the photos to 800px. Keep the names.",
+        ),
+        ("By the way, the office is closed. Resize the photos.", "Resize the photos."),
+        ("Resize the photos (unrelated: v1.2 of the site is down).", "Resize the photos."),
+        ("Resize the photos\nPS: lunch was great", "Resize the photos"),
+        ("Resize the photos - übrigens ist der Drucker kaputt", "Resize the photos"),
+        ("Resize the photos. By the way, never touch the originals.", "Resize the photos. never touch the originals."),
+        ("Resize the photos; btw use mogrify for it", "Resize the photos; use mogrify for it"),
+        (
+            "Resize the photos. By the way, could you also rename them?",
+            "Resize the photos. could you also rename them?",
+        ),
+    ],
+)
+def test_an_aside_is_no_part_of_a_request_unless_it_asks_for_something(said: str, left: str) -> None:
+    assert without_asides(said) == left
+
+
+@pytest.mark.parametrize(
+    ("said", "goal"),
+    [
+        ("Resize the photos (our tests are flaky today) to 800px", "Resize the photos to 800px."),
+        ("Resize the photos to 800px; one of our tests is flaky", "Resize the photos to 800px."),
+        ("Resize the photos (JPEG only) to 800px", "Resize the photos (JPEG only) to 800px."),
+    ],
+)
+def test_how_things_are_is_no_part_of_a_goal(said: str, goal: str) -> None:
+    assert goal_of(said) == goal
+
+
+def test_an_aside_is_in_no_part_of_a_skill() -> None:
+    asked = (
+        "Resize the photos in holiday to 800px with mogrify; by the way one of our tests is flaky, it fails sometimes"
+    )
+    made = begin(session(user(asked), bash("mogrify -resize 800 holiday/*.jpg", "ok"), says("Done."))).draft()
+    assert made.name == "resize-photos-holiday-px"
+    assert not any(word in made.description + made.body for word in ("flaky", "tests", "sometimes"))

@@ -20,7 +20,7 @@ from whet.learning.transcripts.reader import KNOWN, read_transcript
 
 Seen = tuple[str, str, str, dict[str, Any], bool, int | None]
 MODELS = {
-    "claude-code": "claude-x", "codex": "gpt-5.6", "gemini": "gemini-3.8-flash", "qwen-code": "qwen3",
+    "claude-code": "claude-x", "codex": "gpt-5.6", "gemini": "gemini-3.8-flash", "qwen": "qwen3",
     "copilot": "gpt-4.1", "opencode": "kimi",
 }  # fmt: skip
 
@@ -187,7 +187,7 @@ def test_turns_that_were_stopped_and_summaries_are_notes(tmp_path: Path) -> None
 UNKNOWN: dict[str, list[dict[str, Any]]] = {
     "gemini": [{"sessionId": "s", "projectHash": "f"}, {"id": "a", "type": "hologram", "timestamp": "x"}],
     "copilot": [{"type": "future.event", "data": {}, "parentId": None}] * 3,
-    "qwen-code": [{"sessionId": "s", "uuid": "u", "type": "dream", "systemPayload": {}}],
+    "qwen": [{"sessionId": "s", "uuid": "u", "type": "dream", "systemPayload": {}}],
     "codex": [{"type": "session_meta", "payload": {}}, {"type": "dream", "payload": {}}],
     "claude-code": [{"type": "mode", "sessionId": "s"}, {"type": "dream", "sessionId": "s"}],
 }
@@ -226,7 +226,7 @@ JUNK = st.recursive(
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.sampled_from(["claude-code", "codex", "gemini", "qwen-code", "copilot"]), st.data())
+@given(st.sampled_from(["claude-code", "codex", "gemini", "qwen", "copilot"]), st.data())
 def test_records_that_grow_unknown_keys_are_read_as_before(tmp_path: Path, name: str, data: st.DataObject) -> None:
     path = written(name, tmp_path)
     records = [json.loads(line) for line in Path(path).read_text("utf-8").splitlines()]
@@ -238,7 +238,7 @@ def test_records_that_grow_unknown_keys_are_read_as_before(tmp_path: Path, name:
 
 
 @settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.sampled_from(["codex", "gemini", "qwen-code", "copilot", "opencode"]), st.data())
+@given(st.sampled_from(["codex", "gemini", "qwen", "copilot", "opencode"]), st.data())
 def test_records_with_any_values_never_raise_anything_else(tmp_path: Path, name: str, data: st.DataObject) -> None:
     path = written(name, tmp_path)
     text = Path(path).read_text("utf-8")
@@ -257,7 +257,7 @@ def test_records_with_any_values_never_raise_anything_else(tmp_path: Path, name:
     read_or_refused(other)
 
 
-@pytest.mark.parametrize("name", ["gemini", "qwen-code", "copilot", "codex"])
+@pytest.mark.parametrize("name", ["gemini", "qwen", "copilot", "codex"])
 def test_huge_lines_and_bytes_that_are_no_text_are_left_out_and_told(
     tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,6 +19,7 @@ from whet.errors import UsageError
 from whet.guard.secrets.hide import hide_secrets
 from whet.learning.distill.names import DESCRIPTION, NAME, TRIGGERS
 from whet.learning.distill.rounds import TRIGGER, Refined, checked
+from whet.learning.facts.goal import without_asides
 from whet.learning.facts.model import Parameter
 from whet.learning.facts.parameters import Blanks, emails, paths, values
 from whet.learning.facts.shell import programs
@@ -590,7 +591,7 @@ def _view(facts: Facts, size: int, steps: int, passages: int) -> str:
         [{"source": cut(one.source), "section": cut(one.section), "text": cut(one.text)} for one in facts.knowledge]
     )
     value = {
-        "request": cut(facts.request, 3 * size),
+        "request": cut(without_asides(facts.request), 3 * size),
         "goal": cut(facts.goal),
         "requirements": [cut(text) for text in facts.requirements[:20]],
         "rules": numbered([{"text": cut(rule)} for rule in facts.corrections[:20]]),

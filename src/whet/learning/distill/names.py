@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from whet.learning.distill.permissions import programs_of
-from whet.learning.facts.goal import POINTING
+from whet.learning.facts.goal import POINTING, without_asides
 from whet.learning.facts.prose import capital, shorten, spoken
 from whet.skill.names import slug
 from whet.skill.terms import chunks, is_common, terms
@@ -193,7 +193,7 @@ def triggers_of(facts: Facts, goal: str) -> tuple[str, ...]:
     phrases = _phrases(goal)
     held = {term for phrase in phrases for term in terms(phrase)}
     named = [one for one in chunks(goal) if is_rare(one)]
-    said = chunks(_MASKED.sub("", " ".join(spoken(facts.request[:1_500]))))
+    said = chunks(_MASKED.sub("", " ".join(spoken(without_asides(facts.request[:1_500])))))
     told = [one for one in (*named, *said) if is_rare(one) and not set(terms(one)) & values and _acted(one, acted)]
     used = [name for name in programs_of(facts.steps) if is_rare(name)]
     rest = dict.fromkeys(_spelled(one) for one in (*told, *used, *named) if not set(terms(one)) <= held)

@@ -11,17 +11,22 @@ from typing import TYPE_CHECKING, NamedTuple
 from whet.authoring.main_file import main_of, said
 from whet.errors import WhetError
 from whet.learning.context import held_back
+from whet.learning.distill.names import is_rare, tells
+from whet.learning.facts.goal import without_asides
+from whet.learning.facts.loads import loads_of, short_name
+from whet.learning.facts.shell import programs
 from whet.library.package import read_tree
 from whet.routing.duplicates import THRESHOLD, resembling
 from whet.routing.texts import Texts
 from whet.skill.names import key, slug
+from whet.skill.terms import chunks, terms
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from whet.authoring.journal import Journal
     from whet.learning.context import LearningContext
     from whet.learning.distill.draft import Draft
+    from whet.learning.facts.model import Facts
+    from whet.learning.transcripts.events import Transcript
     from whet.library.card import Card
     from whet.skill.tree import Tree
 
@@ -35,6 +40,8 @@ SAME_NAME = 0.25
 """The score that is enough where the names say the same but for a word or two: short skills share few words."""
 _WORDS = 0.6
 """The part of their words that such names share."""
+_BEARING = 3
+"""What a session must have to do with a skill to change it: a rare word and a common one, or two commands."""
 _THEIRS = frozenset(("bundled", "org", "plugin"))
 """Scopes of skills that are not the user's own."""
 
@@ -49,13 +56,9 @@ class Relative(NamedTuple):
     """Whether it is it only because the session used it: then it may be about something wider."""
 
 
-def relative_of(context: LearningContext, made: Draft, used: Sequence[str] = ()) -> Relative | None:
-    """The skill that a draft belongs to: one of one's own that was used, or has its name; else the most alike."""
+def relative_of(context: LearningContext, made: Draft) -> Relative | None:
+    """The skill that a draft belongs to: one of one's own that has its name; else the most alike."""
     cards = context.workspace.snapshot().catalogue.cards
-    wanted = {key(name.rpartition(":")[2]) for name in used}
-    for card in cards:
-        if key(card.name) in wanted and is_own(context, card):
-            return Relative(card, own=True, used=slug(card.name) != made.name)
     for card in cards:
         if slug(card.name) == made.name and is_own(context, card):
             return Relative(card, own=True)
@@ -65,6 +68,26 @@ def relative_of(context: LearningContext, made: Draft, used: Sequence[str] = ())
         if found.score >= least_score(card.name, made.name, distilled=_is_distilled(card)):
             return Relative(card, own=is_own(context, card))
     return None
+
+
+def bearing_of(texts: Texts, facts: Facts, transcript: Transcript) -> int:
+    """How much of a session has to do with a skill; 0 where too little does.
+
+    What tells: that the user called it by its name, that commands were run which it names, and that it is described in
+    the words of the request and of what the user put right. Words and programs of many jobs count for half.
+    """
+    name = key(texts.name)
+    called = any(short_name(load.skill) == name and load.asked for load in loads_of(transcript.events))
+    wanted = (without_asides(facts.request), facts.goal, *facts.corrections)
+    called = called or any(name in key(rule) for rule in facts.corrections)
+    ran = {ran.label for step in facts.steps for ran in programs(step.action) if ran.label and not ran.looks}
+    shared = [label for label in ran if label in texts.body]
+    words = [chunk for chunk in chunks(f"{texts.name.replace('-', ' ')} {texts.description}") if tells(chunk)]
+    told = {term for text in wanted for chunk in chunks(text) for term in terms(chunk)}
+    kinds = {terms(word)[-1]: 2 if is_rare(word) else 1 for word in words if terms(word)}
+    weight = 4 * called + sum(4 if is_rare(label.partition(" ")[0]) else 2 for label in shared)
+    weight += sum(worth for term, worth in kinds.items() if term in told)
+    return weight if weight >= _BEARING else 0
 
 
 def least_score(one: str, other: str, *, distilled: bool) -> float:

@@ -72,6 +72,23 @@ _REPORTS = re.compile(
 )
 """How something behaves, as opposed to how it should."""
 _PERSONAL = re.compile(r"(?i)\b(?:i am|i'm|i was|i have|i live|my|mine|his|her|he|she|i bought|i paid)\b")
+_ASIDE = re.compile(
+    r"(?i)(?P<before>\A|[.!?;,:(]\s*|\n\s*|\s[-–—]\s+|\s)(?:(?:and|oh|also),? )?"
+    r"\b(?:by the way|btw|as an aside|on (?:an(?:other)?|a (?:side|different|related)) note|side note|incidentally"
+    r"|unrelated(?:ly)?(?: to (?:this|that))?|off[- ]topic|fyi|for your information|fwiw|p\.?\s?s\.?|übrigens"
+    r"|nebenbei(?: bemerkt)?|au fait|por cierto)(?:\s?[,:-]\s*|\s+)"
+    r"(?P<said>(?:[^\n.!?;()]|[.!?](?=\w)){1,400})(?P<end>[.!?;]?)"
+)
+"""What somebody says beside a request, up to the end of the sentence."""
+_RULE = re.compile(
+    r"(?i)\A(?:always|never|don'?t|do not|make sure|please|only|no)\b"
+    r"|\b(?:must|should|shall|has to|have to|needs? to)\b"
+)
+_BESIDE = re.compile(
+    r"(?i)\s*\([^()]{0,300}\b(?:is|are|was|were|has|had|does|did|isn't|aren't|i|i'm|we|we're|they|it|it's|he|she)\b"
+    r"[^()]{0,300}\)"
+)
+"""A clause in brackets: it says how things are, not what to do."""
 _VERBS = frozenset(
     """
     add adjust analyse analyze annotate anonymise anonymize answer append apply archive assess attach audit automate
@@ -105,16 +122,16 @@ def request_of(events: Sequence[Event], work: Collection[int] = ()) -> tuple[int
     said = [(at, text) for at, text in users if len(re.findall(r"\w+", _GREETING.sub("", text))) >= 3]
     if not work:
         return _cut((said or users or [(-1, "")])[0])
-    wishes = [(at, text) for at, text in said if any(_wishes(sentence) for sentence in spoken(text))]
-    led = [(at, text) for at, text in wishes if at == users[-1][0] or _asked_back(events, at)]
-    return _cut((led or wishes or said[-1:] or users or [(-1, "")])[0])
+    asking = [(at, text) for at, text in said if any(wishes(sentence) for sentence in spoken(text))]
+    led = [(at, text) for at, text in asking if at == users[-1][0] or _asked_back(events, at)]
+    return _cut((led or asking or said[-1:] or users or [(-1, "")])[0])
 
 
 def _cut(request: tuple[int, str]) -> tuple[int, str]:
     return request[0], request[1][:REQUEST]
 
 
-def _wishes(sentence: str) -> bool:
+def wishes(sentence: str) -> bool:
     """Does a sentence ask for something to be done?"""
     plain, asked = imperative_of(sentence)
     return asked or starts_with_verb(plain)
@@ -124,6 +141,20 @@ def _asked_back(events: Sequence[Event], at: int) -> bool:
     """Was a message answered with a question?"""
     after = next((event for event in events[at + 1 :] if event.kind in ("assistant", "user", "call")), None)
     return after is None or after.kind != "assistant" or after.text.rstrip(" *_`").endswith("?")
+
+
+def without_asides(request: str) -> str:
+    """A request without what is said beside it: `by the way`, `unrelated`. What asks for something stays."""
+
+    def said(found: re.Match[str]) -> str:
+        if wishes(found["said"]) or _RULE.search(found["said"]):
+            return f"{found['before']}{found['said']}{found['end']}"
+        return found["before"] if found["before"].strip() in {"(", "."} else found["before"].strip(" ,;:-–—")
+
+    if not _ASIDE.search(request):
+        return request
+    left = re.sub(r"[ \t]*\(\s*\)", "", _ASIDE.sub(said, request))
+    return re.sub(r"(?<=\S)[ \t]{2,}", " ", left).strip()
 
 
 def goal_of(request: str) -> str:
@@ -142,6 +173,10 @@ def goal_of(request: str) -> str:
         score -= 2.5 * (content < 4) + 1.0 * (words[0].lower() in _WEAK)
         if score > best:
             best, sentence, number = score, plain, at
+    head, _, rest = _BESIDE.sub("", sentence).partition("; ")
+    sentence = (
+        head if rest and not wishes(rest) and len(_WORD.findall(head)) > 3 else f"{head}; {rest}" if rest else head
+    )
     goal = capital(_POLITE.sub("", sentence).rstrip(" :;,.!?"))
     topic = next((text for text in reversed(sentences[:number]) if _is_topic(text)), "")
     if topic and _LOOK.match(goal):

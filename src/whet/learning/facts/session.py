@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from whet.learning.facts.corrections import corrections_of
 from whet.learning.facts.criteria import BUILDING, TESTING
 from whet.learning.facts.failures import dead_ends_of, resolved
-from whet.learning.facts.goal import goal_of, request_of, requirements_of
+from whet.learning.facts.goal import goal_of, request_of, requirements_of, without_asides
 from whet.learning.facts.knowledge import insights_of, knowledge_of
+from whet.learning.facts.loads import skills_of
 from whet.learning.facts.model import Facts, ToolUse
 from whet.learning.facts.parameters import parameters_of
 from whet.learning.facts.prose import spoken
@@ -149,7 +150,7 @@ def facts(transcript: Transcript) -> Facts:
     every = acts(events)
     done = list(working(every))
     first, request = request_of(events, [act.at for act in done])
-    asked = without_pasted(request) or request
+    asked = without_asides(without_pasted(request)) or request
     goal = goal_of(asked)
     requirements = requirements_of(asked, goal)
     corrections = corrections_of(events, first, done)
@@ -174,7 +175,7 @@ def facts(transcript: Transcript) -> Facts:
         succeeded=succeeded,
         signals=signals,
         resolved=resolved(done),
-        skills=_skills(transcript),
+        skills=skills_of(events),
         calls=len(done),
     )
 
@@ -232,9 +233,3 @@ def _tools(done: Sequence[Act]) -> tuple[ToolUse, ...]:
 def _files(done: Sequence[Act]) -> tuple[str, ...]:
     written = (act.text("path") for act in done if act.tool in ("Write", "Edit", "NotebookEdit") and not act.failed)
     return tuple(dict.fromkeys(path for path in written if path))[:MOST_FILES]
-
-
-def _skills(transcript: Transcript) -> tuple[str, ...]:
-    notes = (event.about.partition(":")[2] for event in transcript.events if event.about.startswith("skill:"))
-    asked = (event.given.get("skill") for event in transcript.events if event.kind == "call" and event.tool == "Skill")
-    return tuple(dict.fromkeys(name for name in (*notes, *asked) if isinstance(name, str) and name))[:40]

@@ -15,12 +15,13 @@ from whet.errors import InvalidError, NotFoundError, WhetError
 from whet.guard.secrets.hide import hide_secrets
 from whet.learning.distill.merge import added
 from whet.learning.distill.operations import LEARNED, session_label, writing_of
-from whet.learning.distill.relatives import SAME_NAME, least_score, maker, relative_of
+from whet.learning.distill.relatives import SAME_NAME, Relative, bearing_of, is_own, least_score, maker, relative_of
 from whet.learning.distill.rounds import Distillation, Source, session_of
 from whet.learning.evals.formats import find_file
 from whet.learning.evals.gate import Gate, Reason
 from whet.learning.evals.gate import Verdict as GateVerdict
 from whet.learning.facts import facts as facts_of
+from whet.learning.facts.loads import short_name, with_skill
 from whet.learning.selection.budget import ALLOWANCE, Account, Allowance, Breaker, State
 from whet.learning.selection.consent import offered
 from whet.learning.selection.worth import judge, taught
@@ -28,6 +29,7 @@ from whet.learning.sessions import Seen
 from whet.learning.transcripts.recorder import Recorder
 from whet.routing.duplicates import alike, spread
 from whet.routing.texts import Texts, texts_of
+from whet.skill.names import MAX_LENGTH, key, slug
 from whet.store.clock import iso
 from whet.store.locks import FileLock, lock_path
 from whet.values import Json, as_json
@@ -37,7 +39,6 @@ if TYPE_CHECKING:
 
     from whet.learning.context import LearningContext
     from whet.learning.distill.operations import Writing
-    from whet.learning.distill.relatives import Relative
     from whet.learning.distill.rounds import Help
     from whet.learning.facts.model import Facts
     from whet.learning.models.model import Model
@@ -299,7 +300,8 @@ def learn(context: LearningContext, source: Told, terms: Terms = Terms()) -> Rep
     told = verdict.capture, verdict.code, verdict.why, verdict.evidence
     report = Report(*told, read.label, read.path, hide_secrets(facts.goal)[0])
     if verdict.capture:
-        report = _captured(context, Distillation(facts, Source(read.client, read.id)), verdict, terms, report)
+        whole = Lesson(Distillation(facts, Source(read.client, read.id)), verdict)
+        report = _captured(context, whole, read.transcript, terms, report)
     if not terms.dry_run and report.code != "waiting" and read.id:
         context.sessions.learned(read.client, read.id)
     return report
@@ -344,9 +346,41 @@ def _at(path: str, client: str = "") -> Transcript:
     return read_transcript(path, client=client)
 
 
-def _captured(context: LearningContext, begun: Distillation, verdict: Verdict, terms: Terms, report: Report) -> Report:
+class Lesson(NamedTuple):
+    """What there is to learn, and the skill that it belongs to, where that is one which the session used."""
+
+    begun: Distillation
+    verdict: Verdict
+    near: Relative | None = None
+
+
+def _used(context: LearningContext, whole: Lesson, transcript: Transcript) -> Lesson | None:
+    """What was learned with a skill that the session used and that did not quite do; None where there is none.
+
+    Only what was done after a skill was loaded, and has to do with it, may change it; that alone must be worth it.
+    """
+    cards = {key(card.name): card for card in reversed(context.workspace.snapshot().catalogue.cards)}
+    found: list[tuple[int, Lesson]] = []
+    for name in whole.verdict.skills:
+        card = cards.get(short_name(name))
+        if card is None or not is_own(context, card):
+            continue
+        part = with_skill(transcript, name)
+        facts = sober(facts_of(part))
+        verdict = judge(facts, part)
+        bearing = bearing_of(texts_of(context.workspace.read(card)), facts, part) if verdict.capture else 0
+        if bearing:
+            begun = Distillation(facts, whole.begun.source)
+            near = Relative(card, own=True, used=slug(card.name) != begun.draft().name)
+            found.append((bearing, Lesson(begun, verdict, near)))
+    return max(found, key=lambda one: one[0])[1] if found else None
+
+
+def _captured(context: LearningContext, whole: Lesson, transcript: Transcript, terms: Terms, report: Report) -> Report:
     """What becomes of a session that is worth it."""
-    near = relative_of(context, begun.draft(), verdict.skills)
+    begun, verdict, near = _used(context, whole, transcript) or whole
+    report = report._replace(why=verdict.why, evidence=verdict.evidence)
+    near = near or relative_of(context, begun.draft())
     if near is not None and not near.own:
         return _left(report._replace(skill=near.card.full_name), "not-ours")
     if near is not None:
@@ -439,8 +473,6 @@ def _left(report: Report, code: str) -> Report:
 
 def _free(context: LearningContext, name: str) -> str:
     """The name, or one with a number behind it where it is taken by a skill for something else."""
-    from whet.skill.names import MAX_LENGTH, slug
-
     taken = {slug(card.name) for card in context.workspace.snapshot().catalogue.cards}
     number, found = 1, name
     while found in taken:

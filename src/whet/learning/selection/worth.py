@@ -11,6 +11,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.learning.facts.failures import MACHINE, SLIP
+from whet.learning.facts.loads import loads_of
 from whet.learning.facts.shell import only_looks, programs, shape
 from whet.learning.facts.tool_calls import IDLE, acts
 from whet.learning.signals import HARD_TOOLS, corrects
@@ -175,15 +176,7 @@ def _is_once(facts: Facts, events: Sequence[Event]) -> bool:
 
 def _covered(facts: Facts, events: Sequence[Event]) -> bool:
     """Does what was done stand in the skills that were used? True where their text is not in the transcript."""
-    loaded = {
-        event.id for event in events if event.kind == "call" and event.tool in ("Skill", "skill_view") and event.id
-    }
-    bodies = [
-        event.text
-        for event in events
-        if event.about.startswith("skill:") or (event.kind == "result" and event.id in loaded)
-    ]
-    text = "\n".join(bodies)
+    text = "\n".join(load.text for load in loads_of(events))
     commands = {ran.label for step in facts.steps if step.tool == "Bash" for ran in programs(step.action) if ran.label}
     if len(text) < 200 or len(commands) < 3:  # only the name is there, or too little was run to tell
         return True

@@ -303,7 +303,7 @@ def _is_messages(record: Record) -> bool:
 FORMATS = (
     Format("whet", "whet", lambda record: generic.MARK in record, _read_records(generic.read)),
     Format("codex", "codex", codex.is_one, _read_records(codex.read), codex.read),
-    Format("qwen-code", "qwen-code", gemini.is_qwen, _read_records(gemini.read_qwen), gemini.read_qwen),
+    Format("qwen", "qwen", gemini.is_qwen, _read_records(gemini.read_qwen), gemini.read_qwen),
     Format("claude-code", "claude-code", _is_claude, _read_claude, claude.read),
     Format("copilot", "copilot", copilot.is_one, _read_records(copilot.read), copilot.read),
     Format("gemini-chat", "gemini", gemini.is_chat, _read_sessions, session=_gemini_session),
