@@ -33,7 +33,10 @@ COMPUTED = {
 """Where the code of an error is no literal; `computed` knows where each of them takes its codes from."""
 
 
-STEPS = ("locked-missing", "no-base", "other-source", "same-name", "skill-exists", "update-conflict")
+STEPS = (
+    *("locked-missing", "no-base", "other-source", "same-name", "skill-exists", "update-conflict"),
+    *("frozen", "frozen-edited", "frozen-extra", "frozen-missing"),
+)
 
 
 @cache
@@ -93,7 +96,7 @@ def computed() -> Iterator[tuple[str, str]]:
     yield from ((code, "InvalidError") for code in archive._HINTS)
     yield from ((prepare.CODE, name) for name in ("InvalidError", "RefusedError"))
     # What stands in the way of a step of a plan is what `Library.install` raises.
-    yield from ((code, "RefusedError") for code in ("policy-asks", "policy-blocks"))
+    yield from ((code, "RefusedError") for code in ("policy-asks", "policy-blocks", "too-young"))
     yield from ((code, "ConflictError") for code in STEPS)
     # What keeps a skill of a registry from being offered is what it is refused with.
     yield from ((code, "InvalidError") for code, severity in said("sources/registries/") if severity == "error")

@@ -10,7 +10,7 @@ import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.errors import UsageError
-from whet.values import answer_json
+from whet.values import answer_json, fields_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from whet.guard.audit import Record
     from whet.guard.baseline import Entry as Known
     from whet.guard.permissions.decision import Permission, Policy
-    from whet.guard.policy import Decision, Table
+    from whet.guard.policy import Decision, MachinePolicy, Table
     from whet.guard.report.results import ScanReport
     from whet.guard.trust import Provenance
     from whet.library.card import Card
@@ -58,6 +58,21 @@ class PolicyView(NamedTuple):
             for trust, row in self.rows.items()
         ]
         return {"success": True, "policy": rows, "trusted_sources": list(self.trusted_sources)}
+
+
+class MachineView(NamedTuple):
+    """The policy that an administrator set for this machine."""
+
+    policy: MachinePolicy
+    """Its `path` is where it lies, or would lie."""
+    active: bool
+
+    def to_json(self) -> Json:
+        """The policy as JSON carries it, and what each of its lines does."""
+        told = fields_json(self.policy)
+        cells = [dict(zip(("trust", "verdict", "action"), cell, strict=True)) for cell in told.pop("cells")]
+        lines = [{"line": line, "does": does} for line, does in self.policy.lines()]
+        return {"success": True, "machine": {"active": self.active, **told, "policy": cells, "lines": lines}}
 
 
 class AuditResult(NamedTuple):
@@ -249,6 +264,14 @@ class SkillGuard:
         if label is None:
             raise UsageError("bad-verdict", f"{verdict!r} is not a verdict.", hint=f"Verdicts: {', '.join(LABELS)}.")
         return Explanation(decide(trust, label, table))
+
+    def explain_machine(self) -> MachineView:
+        """What the policy of this machine allows, which only an administrator can change."""
+        from whet.guard.policy import MachinePolicy
+        from whet.library.settings import machine_policy_file
+
+        found = self._workspace.config().machine
+        return MachineView(found or MachinePolicy(machine_policy_file().path), found is not None)
 
     def override(self, name: str, reason: str, *, actor: str = "user") -> Explanation:
         """Override the policy for a skill, with a recorded reason, until its content changes.

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import NotFoundError, RefusedError, UsageError, WhetError
-from whet.library.repository import find_repository, is_same
+from whet.library.repository import find_remotes, find_repository, is_same
 from whet.library.state import Trusted
 from whet.library.visibility import PERSON
 from whet.skill.names import key as name_key
@@ -185,11 +185,21 @@ class SkillSettings:
         repository = self._project()
         if not self._has_skills(repository):
             raise UsageError("no-project", f"{repository.root} is not a repository and has no skills.", hint=_GO_THERE)
+        self._check_allowed(repository)
         gate = self._workspace.gate
         found = review_project(gate, self._workspace.snapshot())  # before anything is loaded
         remember(gate, self._decisions, found, "trust", "user")
         changed = self._decisions.trust(repository.identity, repository.root)
         return Trust(repository.root, True, changed, self._project_skills(), found)
+
+    def _check_allowed(self, repository: Repository) -> None:
+        """Raise RefusedError for a repository from a source that the policy of this machine does not allow."""
+        machine = self._workspace.config().machine
+        other = next((each for each in find_remotes(repository) if machine and not machine.allows(each)), "")
+        if machine and other:
+            message = f"The policy of this machine does not allow the source {other} of this repository."
+            hint = f"{machine.path} lists the sources that are allowed."
+            raise RefusedError("source-not-allowed", message, hint=hint)
 
     def _trust_directory(self, path: str) -> Trust:
         """Let links lead into a directory, unless the policy blocks one of the skills in it."""

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from whet.errors import NotFoundError, UsageError, WhetError
+from whet.errors import NotFoundError, RefusedError, UsageError, WhetError
 from whet.library.files import inside
 from whet.values import fields_json
 
@@ -25,10 +25,12 @@ if TYPE_CHECKING:
     from whet.authoring.backup import Backup, Restored
     from whet.authoring.commits import Committed
     from whet.authoring.editor import SkillEditor
+    from whet.guard.finding import Scan
     from whet.guard.trust import Provenance
     from whet.library.card import Card
     from whet.library.workspace import Workspace
     from whet.notes import Note, Progress
+    from whet.skill.tree import Tree
     from whet.sources.install.installer import Inspection, Installer, Wanted
     from whet.sources.install.plan import Applied, Plan
     from whet.sources.install.report import Origin, Outdated, Verification
@@ -162,10 +164,21 @@ class SkillSources:
 
         taps = self.taps.all()
         if not source:
-            return [(tap.name, read_ref(tap.source, self._place)) for tap in taps]
+            return [(tap.name, ref) for tap in taps if self._allows(ref := read_ref(tap.source, self._place))]
         name = next((tap.name for tap in taps if key(tap.name) == key(source)), "")
         (wanted,) = self._wanted([source], (), every=False)
+        self.installer().check_allowed(wanted.ref)
         return [(name, wanted.ref)]
+
+    def _allows(self, ref: Ref) -> bool:
+        """Whether the policy of this machine allows a source."""
+        try:
+            self.installer().check_allowed(ref)
+        except RefusedError as error:
+            if error.code == "source-not-allowed":
+                return False
+            raise
+        return True
 
     def _trust(self, ref: Ref) -> str:
         from whet.sources.refs.parse import ref_trust
@@ -232,7 +245,9 @@ class SkillSources:
         """
         from whet.sources.refs.parse import read_ref
 
-        return self._describe_tap(self.taps.add(name, read_ref(source, self._place)))
+        ref = read_ref(source, self._place)
+        self.installer().check_allowed(ref)
+        return self._describe_tap(self.taps.add(name, ref))
 
     def remove_tap(self, name: str) -> TapInfo:
         """Forget a named source; what was installed from it stays. Raises NotFoundError."""
@@ -430,6 +445,7 @@ class SkillSources:
         """
         from whet.sources.sync.plan import plan_sync
 
+        self.installer(here=here).machine.check()
         root = self._workspace.new_root(project=here)
         return plan_sync(
             self._place,
@@ -502,7 +518,7 @@ class SkillSources:
             raise UsageError("usage", "Whet needs to know where to publish.", hint=hint)
         from whet.sources.publish.prepare import prepare
 
-        prepared = tuple(prepare(path, scan=self._workspace.gate.scan) for path in paths)
+        prepared = tuple(prepare(path, scan=self._scan_for_others) for path in paths)
         if git:
             from whet.sources.publish.git import publish_git
 
@@ -527,6 +543,15 @@ class SkillSources:
             ref = read_ref(hub if hub.startswith("hub:") else f"hub:{hub}", self._place)
             published = publish_hub(prepared, ref, owner, self.web, self._place.env)
         return published._replace(prepared=prepared)
+
+    def _scan_for_others(self, tree: Tree) -> Scan:
+        """What a scan finds; RefusedError for what the policy of this machine forbids."""
+        gate = self._workspace.gate
+        scan, decision = gate.decide(gate.scan(tree), "local")
+        if decision.final and decision.action == "block":
+            hint = "`whet guard policy explain` shows the policy of this machine."
+            raise RefusedError("machine-policy", decision.reason, hint=hint)
+        return scan
 
     # other machines
 
@@ -555,6 +580,7 @@ class SkillSources:
         """
         from whet.library.files import read_file
         from whet.sources.install.snapshot import plan_import
+        from whet.sources.model import Ref
         from whet.sources.publish.snapshots import LIMITS, read_snapshot
         from whet.store.failures import os_failures
 
@@ -563,7 +589,9 @@ class SkillSources:
             raise NotFoundError("path-not-found", f"There is no file {full}.", hint="Check the path.", path=full)
         with os_failures(full, doing="read", other="read-failed"):
             snapshot = read_snapshot(read_file(full, LIMITS.total_bytes + 1))
-        return plan_import(self.installer(here=here), snapshot, "project" if here else "user")
+        installer = self.installer(here=here)
+        installer.check_allowed(Ref("archive", os.path.abspath(full)))
+        return plan_import(installer, snapshot, "project" if here else "user")
 
     # what the lock knows
 
@@ -624,7 +652,9 @@ class SkillSources:
         """
         from whet.authoring.backup import restore_backup
         from whet.library.roots import explicit_roots, own_roots
+        from whet.sources.model import Ref
 
+        self.installer().check_allowed(Ref("archive", os.path.abspath(os.path.expanduser(path))))
         workspace, place = self._workspace, self._workspace.place
         explicit = workspace.explicit
         roots = own_roots(place) if explicit is None else [root.path for root in explicit_roots(explicit, place)]

@@ -131,7 +131,7 @@ class Review:
                 continue
             try:
                 found = self._check(change.skill, change.after, by.actor)
-            except FailedError:  # the machine failed, and says so itself
+            except (FailedError, RefusedError):  # the machine failed, or its policy forbids it, and says so itself
                 raise
             except Exception as error:
                 message = f"{change.skill} could not be checked: {error}."

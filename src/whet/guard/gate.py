@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from whet.errors import WhetError
+from whet.errors import RefusedError, WhetError
 from whet.guard.audit import Audit, AuditEntry
 from whet.guard.finding import Finding, Scan, verdict
 from whet.guard.policy import actor_trust, decide
@@ -88,7 +88,11 @@ class Gate:
         self._record(action, skill, path, judgement, actor, judgement.decision.reason)
 
     def override(self, skill: str, path: str, judgement: Judgement, reason: str, actor: str) -> None:
-        """Let exactly this content through from now on, for a reason."""
+        """Let exactly this content through from now on, for a reason. Raises RefusedError where nobody may."""
+        if judgement.decision.final:
+            message = f"No override is possible: {judgement.decision.reason}"
+            hint = "`whet guard policy explain` shows the policy of this machine."
+            raise RefusedError("machine-policy", message, hint=hint)
         allowed = judgement._replace(decision=judgement.decision._replace(action="allow"))
         self._record("override", skill, path, allowed, actor, reason.strip())
 

@@ -1,5 +1,7 @@
 """The policy: from how far an origin is trusted and what a scan found to a decision that a sentence explains.
 
+An administrator's policy of the machine comes on top and only tightens: nobody's settings and no override loosen it.
+
 The table is data. A cell says what happens to a package of that trust with that verdict: `allow`, `ask` (a person
 decides) or `block`. The user's settings change cells and add rows; a project's settings can only make cells stricter.
 An override lets one exact content through; it has a reason and ends when the content changes.
@@ -10,7 +12,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from whet.errors import RefusedError
 from whet.guard.finding import LABELS, SEVERITIES
+from whet.guard.trust import covers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -53,10 +57,61 @@ class Cell(NamedTuple):
     source: str = DEFAULT
 
 
-Table = dict[str, dict[str, Cell]]
-"""Trust -> verdict -> cell."""
 Setting = tuple[str, str, str]
 """Trust, verdict, action: one cell as the settings give it."""
+
+
+class MachinePolicy(NamedTuple):
+    """What an administrator allows on this machine. Without a `path` there is no such policy."""
+
+    path: str = ""
+    allowed_sources: tuple[str, ...] | None = None
+    """The only sources that skills may come from; None: any."""
+    min_age: int = 0
+    """Days that anything from another machine must be old."""
+    forbidden_rules: tuple[str, ...] = ()
+    """Rules of the guard with which nothing is allowed."""
+    overrides: bool = True
+    """Whether a person may allow what the policy asks about or blocks."""
+    cells: tuple[Setting, ...] = ()
+    problem: str = ""
+    """Why it cannot be obeyed; then nothing is allowed."""
+
+    def check(self) -> None:
+        """Raise RefusedError for a policy that cannot be read: what it forbids is not known."""
+        if self.problem:
+            hint = "Ask the administrator of this machine to repair it. Until then Whet installs and writes nothing."
+            raise RefusedError("machine-policy-unreadable", f"{self.path}: {self.problem}", hint=hint, path=self.path)
+
+    def allows(self, address: str) -> bool:
+        """Whether skills may come from an address."""
+        return self.allowed_sources is None or any(covers(entry, address) for entry in self.allowed_sources)
+
+    def lines(self) -> tuple[tuple[str, str], ...]:
+        """Each line of the policy, and what it does."""
+        said: list[tuple[str, str]] = []
+        if self.allowed_sources is not None:
+            sources = ", ".join(self.allowed_sources)
+            told = f"Skills come only from {sources}." if sources else "No skill can be installed."
+            said.append(("allowed_sources", told))
+        if self.min_age:
+            days = f"{self.min_age} day{'' if self.min_age == 1 else 's'}"
+            said.append(("min_age", f"Nothing from another machine is installed before it is {days} old."))
+        if self.forbidden_rules:
+            said.append(("forbidden_rules", f"A finding of {', '.join(self.forbidden_rules)} blocks a skill."))
+        if not self.overrides:
+            said.append(("overrides", "No override allows what the policy asks about or blocks."))
+        said += [(f"policy.{trust}.{verdict}", f"At least {action}.") for trust, verdict, action in self.cells]
+        return tuple(said)
+
+
+NO_MACHINE_POLICY = MachinePolicy()
+
+
+class Table(dict[str, dict[str, Cell]]):
+    """Trust -> verdict -> cell; and what the machine's policy says besides."""
+
+    machine: MachinePolicy = NO_MACHINE_POLICY
 
 
 class Override(NamedTuple):
@@ -77,6 +132,8 @@ class Decision(NamedTuple):
     verdict: str = ""
     source: str = DEFAULT
     """Where the cell comes from: `default`, a settings file, or `override`."""
+    final: bool = False
+    """No override changes it."""
 
     def to_json(self) -> Json:
         """The decision as every surface answers it."""
@@ -91,18 +148,26 @@ class Decision(NamedTuple):
 
 def default_table() -> Table:
     """The table without anybody's settings."""
-    return {trust: dict(zip(LABELS, map(Cell, row), strict=True)) for trust, row in ROWS.items()}
+    return Table({trust: dict(zip(LABELS, map(Cell, row), strict=True)) for trust, row in ROWS.items()})
 
 
-def table_with(user: Iterable[Setting] = (), project: Iterable[Setting] = ()) -> Table:
-    """The table as the settings make it; of a project's cells only the stricter ones count."""
+def table_with(
+    user: Iterable[Setting] = (), project: Iterable[Setting] = (), machine: MachinePolicy = NO_MACHINE_POLICY
+) -> Table:
+    """The table as the settings make it; of a project's and the machine's cells only the stricter ones count.
+
+    Raises RefusedError where the machine's policy cannot be read.
+    """
+    machine.check()
     table = default_table()
+    table.machine = machine
     for trust, verdict, action in user:
         _row(table, trust, "config.toml")[verdict] = Cell(_action(action), "config.toml")
-    for trust, verdict, action in project:
-        row = _row(table, trust, ".whet.toml")
-        if stricter(action, row[verdict].action):
-            row[verdict] = Cell(_action(action), ".whet.toml")
+    for cells, source in ((project, ".whet.toml"), (machine.cells, machine.path)):
+        for trust, verdict, action in cells:
+            row = _row(table, trust, source)
+            if stricter(action, row[verdict].action):
+                row[verdict] = Cell(_action(action), source)
     return table
 
 
@@ -126,7 +191,7 @@ def _action(text: str) -> Action:
     return ACTIONS[actions.index(text)]
 
 
-def _row(table: Table, trust: str, source: str) -> dict[str, Cell]:
+def _row(table: dict[str, dict[str, Cell]], trust: str, source: str) -> dict[str, Cell]:
     if trust not in table:
         table[trust] = {verdict: Cell(cell.action, source) for verdict, cell in table[_FALLBACK].items()}
     return table[trust]
@@ -135,21 +200,28 @@ def _row(table: Table, trust: str, source: str) -> dict[str, Cell]:
 def decide(
     trust: str,
     verdict: Label,
-    table: Mapping[str, Mapping[str, Cell]],
+    table: Table,
     *,
     findings: Sequence[Finding] = (),
     override: Override | None = None,
 ) -> Decision:
     """What is done with a package of this trust and this verdict. A trust that nobody knows is `community`."""
-    row = table.get(trust) or table[_FALLBACK]
+    row, machine = table.get(trust) or table[_FALLBACK], table.machine
     cell = row[verdict]
+    if forbidden := gravest([finding for finding in findings if finding.rule in machine.forbidden_rules]):
+        reason = f"The policy of this machine forbids the rule {forbidden.rule}: {told(forbidden)}."
+        return Decision("block", reason, trust, verdict, machine.path, final=True)
+    if not machine.overrides:
+        override = None
     if override is not None and cell.action != "allow":
         reason = f"{override.actor} allowed exactly this content on {override.time[:10]}: {_sentence(override.reason)}"
         return Decision("allow", reason, trust, verdict, "override")
     who = _WHO.get(trust, f"Skills with the trust {trust}")
     worst = gravest(findings) if verdict != "safe" else None
     why = f": {told(worst)}" if worst else ""
-    return Decision(cell.action, f"{who} {_WITH[verdict]} {_DONE[cell.action]}{why}.", trust, verdict, cell.source)
+    reason = f"{who} {_WITH[verdict]} {_DONE[cell.action]}{why}."
+    final = not machine.overrides and cell.action != "allow"
+    return Decision(cell.action, reason, trust, verdict, cell.source, final)
 
 
 def gravest(findings: Sequence[Finding]) -> Finding | None:

@@ -8,6 +8,7 @@ it certain where a repository ends and a path in it begins; elsewhere groups lie
 
 from __future__ import annotations
 
+import os
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -32,6 +33,9 @@ _SCP = expression(r"git@([A-Za-z0-9.-]+):(?=[^/])")
 _PART = expression(r"[a-z0-9](?:[a-z0-9._-]{0,98}[a-z0-9])?|[a-z0-9]")
 _HOST = expression(r"[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){1,4}")
 _BUILTIN = ("bundled", "builtin")
+_ADDRESS = re.compile(r"(?:git\+)?(https?|ssh)://(?:git@)?([^/@]+)(/[^?#]*)?(?:[?#].*)?", re.IGNORECASE)
+_HOST_PORT = re.compile(r"([a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){0,8})(?::([0-9]{1,5}))?")
+_PORTS = {"https": "443", "http": "80", "ssh": "22"}
 
 
 class Provenance(NamedTuple):
@@ -69,6 +73,43 @@ def source_of(origin: str) -> str:
     if not _HOST.fullmatch(host) or not all(_PART.fullmatch(name) or name == "_git" for name in names):
         return ""
     return "/".join((host, *names))
+
+
+def address_of(text: str) -> str:
+    """The one spelling of a source: `host/path`, or an absolute path; "" for a text that could be mistaken.
+
+    The same place is the same whether it is reached by https or ssh; plain http is another place.
+    """
+    text = text.strip()
+    if text.isprintable() and os.path.isabs(text):
+        return os.path.normpath(text).replace(os.sep, "/").rstrip("/") or "/"
+    if not text.isascii() or not text.isprintable() or {*"\\% "} & {*text}:
+        return ""
+    if found := _ADDRESS.fullmatch(text):
+        scheme, host, path = found[1].lower(), found[2].lower(), found[3] or ""
+    elif found := _SCP.match(text):
+        scheme, host, path = "ssh", found[1].lower(), f"/{text[found.end() :]}"
+    elif not text or ":" in text or "@" in text:
+        return ""
+    else:
+        first = text.partition("/")[0]
+        scheme, host, path = "https", first.lower(), text[len(first) :]
+        if "." not in first:
+            host, path = _GITHUB, f"/{text}"
+    named = _HOST_PORT.fullmatch(host)
+    names = path.rstrip("/").removesuffix(".git").split("/")[1:]
+    if not named or any(name in ("", ".", "..") for name in names):
+        return ""
+    host = named[1] if named[2] in (None, _PORTS[scheme]) else host
+    if host in (_GITHUB, f"www.{_GITHUB}"):
+        host, names = _GITHUB, [name.lower() for name in names]
+    return "/".join((f"http://{host}" if scheme == "http" else host, *names))
+
+
+def covers(entry: str, address: str) -> bool:
+    """Whether an entry of a list of sources is this address, or a place above it: an owner, a host, a directory."""
+    listed, meant = address_of(entry), address_of(address)
+    return bool(listed and meant) and (meant == listed or meant.startswith(f"{listed.rstrip('/')}/"))
 
 
 def origin_trust(origin: str, trusted_sources: Iterable[str] = ()) -> str:

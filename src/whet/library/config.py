@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from whet.library.discovery import Bounds
 from whet.library.readiness import LocalProbe
+from whet.library.repository import find_remotes
 from whet.library.roots import Place, Root, configured_roots, explicit_roots
 from whet.library.settings import PROJECT_FILE, Settings, SettingsReader, lowered
 from whet.library.visibility import BY_COMMAND, Disabled
 from whet.notes import Note
 
 if TYPE_CHECKING:
-    from whet.guard.policy import Table
+    from whet.guard.policy import MachinePolicy, Table
     from whet.library.readiness import Probe
     from whet.library.repository import Repository
     from whet.library.state import Decisions
@@ -38,13 +39,15 @@ class ResolvedConfig(NamedTuple):
     """What is wrong with the settings."""
     project_policy: tuple[tuple[str, str, str], ...] = ()
     """What the (trusted) project wants to be stricter."""
+    machine: MachinePolicy | None = None
+    """What an administrator allows on this machine; None: there is no such policy."""
 
     @property
     def policy(self) -> Table:
-        """The policy in force."""
-        from whet.guard.policy import table_with
+        """The policy in force. Raises RefusedError where that of the machine cannot be read."""
+        from whet.guard.policy import NO_MACHINE_POLICY, table_with
 
-        return table_with(self.settings.policy, self.project_policy)
+        return table_with(self.settings.policy, self.project_policy, self.machine or NO_MACHINE_POLICY)
 
 
 class Configuration:
@@ -64,6 +67,9 @@ class Configuration:
         """Where skills are looked for now, and what is switched off."""
         place = self._place
         settings, notes = self._settings.read_user()
+        machine = self._settings.read_machine()
+        if machine is not None:
+            notes = (*notes, _note_machine(machine))
         disabled_by_command, identities = self._decisions.recall()
         off = [(name, surface, BY_COMMAND) for name, surface in disabled_by_command]
         for surface, names in (("", settings.disabled), *settings.disabled_on):
@@ -78,6 +84,10 @@ class Configuration:
         else:
             roots, repository, escaped = configured_roots(place, settings, identities, links)
             trusted = repository.identity in identities
+            if trusted and machine is not None and not _may_load(machine, repository):
+                trusted, identities = False, identities - {repository.identity}
+                roots, repository, escaped = configured_roots(place, settings, identities, links)
+                notes = (*notes, _not_allowed(machine, repository))
             notes = (*notes, *escaped)
             if trusted:
                 project, project_notes = self._settings.read_project(repository.root)
@@ -90,7 +100,29 @@ class Configuration:
         bounds = Bounds(settings.depth, settings.max_directories, bases)
         probe = self._probe or LocalProbe(place.env, place.platform, settings=dict(settings.skill_settings))
         disabled = Disabled(off, blocked)
-        return ResolvedConfig(place, roots, bounds, repository, trusted, disabled, settings, probe, notes, policy)
+        return ResolvedConfig(
+            place, roots, bounds, repository, trusted, disabled, settings, probe, notes, policy, machine
+        )
+
+
+def _note_machine(machine: MachinePolicy) -> Note:
+    """What `doctor` says about the machine's policy."""
+    if machine.problem:
+        hint = "Ask the administrator of this machine to repair it. Until then Whet installs and writes nothing."
+        return Note("machine-policy-unreadable", "error", machine.problem, hint, path=machine.path)
+    said = " ".join(does for _, does in machine.lines()) or "It restricts nothing."
+    return Note("machine-policy", "info", f"An administrator's policy applies. {said}", path=machine.path)
+
+
+def _may_load(machine: MachinePolicy, repository: Repository) -> bool:
+    """Whether the skills of a repository may be loaded: it comes from nowhere else, or only from allowed sources."""
+    return not machine.problem and all(map(machine.allows, find_remotes(repository)))
+
+
+def _not_allowed(machine: MachinePolicy, repository: Repository) -> Note:
+    message = "This repository is trusted, but the policy of this machine does not allow its source."
+    hint = f"{machine.path} lists the sources that are allowed."
+    return Note("source-not-allowed", "warning", message, hint, path=repository.root)
 
 
 def _looser(settings: Settings, project: Settings, repository: Repository) -> tuple[Note, ...]:

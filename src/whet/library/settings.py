@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from whet.errors import UsageError
@@ -20,6 +21,7 @@ from whet.notes import Note
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from whet.guard.policy import MachinePolicy
     from whet.library.roots import Place
     from whet.store.clock import Clock
 
@@ -138,6 +140,16 @@ class Settings(NamedTuple):
     max_directories: int = 200_000
 
 
+MACHINE_SETTINGS = (
+    Setting("allowed_sources", "names", None, "The only sources that skills may come from."),
+    Setting("min_age", "days", 0, "Days that anything from another machine must be old, also what is named exactly."),
+    Setting("forbidden_rules", "names", (), "Rules of the guard; a skill with such a finding is blocked."),
+    Setting("overrides", "boolean", True, "Whether a person may allow what the policy asks about or blocks."),
+    Setting("policy", "policy", {}, "The least that is done with a skill, by trust and verdict."),
+)
+"""What an administrator writes into the machine's policy. Every line only tightens."""
+
+
 Read: TypeAlias = tuple[Settings, tuple[Note, ...]]
 """Settings, and what is wrong with where they are written."""
 
@@ -156,6 +168,34 @@ def expand(path: str, home: str) -> str:
     return home + path[1:] if path == "~" or path.startswith(("~/", "~\\")) else path
 
 
+class PolicyFile(NamedTuple):
+    """Where the policy of a machine lies."""
+
+    path: str
+    owner: int | None
+    """Who must own it and its directory; None where owners cannot be told."""
+
+
+def machine_policy_file() -> PolicyFile:
+    """The place of the administrator's policy on this machine. Nothing in the environment moves it."""
+    if sys.platform == "darwin":
+        return PolicyFile("/Library/Application Support/whet/policy.toml", 0)
+    if sys.platform == "win32":
+        return PolicyFile(os.path.join(_program_data(), "whet", "policy.toml"), None)
+    return PolicyFile("/etc/whet/policy.toml", 0)
+
+
+def _program_data() -> str:
+    """The directory for all users of a Windows machine, as the registry has it: a variable can be changed."""
+    try:
+        import winreg
+    except ImportError:
+        return r"C:\ProgramData"
+    place = r"SOFTWARE\Microsoft\Windows NT\CurrentVersion\ProfileList"
+    with winreg.OpenKey(winreg.HKEY_LOCAL_MACHINE, place) as key:  # type: ignore[attr-defined,unused-ignore]  # only there
+        return str(winreg.ExpandEnvironmentStrings(winreg.QueryValueEx(key, "ProgramData")[0]))  # type: ignore[attr-defined,unused-ignore]  # only there
+
+
 class SettingsReader:
     """Reads the settings files of one place, each once until it changes."""
 
@@ -163,6 +203,7 @@ class SettingsReader:
         self._place = place
         self._clock = clock
         self._known: dict[str, tuple[Signature, Read]] = {}
+        self._machine: tuple[Signature, MachinePolicy] | None = None
 
     def read_user(self) -> Read:
         """The user's settings and what is wrong with them."""
@@ -176,6 +217,19 @@ class SettingsReader:
         path = os.path.join(root, PROJECT_FILE)
         absent = Settings(learn=""), ()
         return self._remember(path, absent, lambda: read_project_settings(root, home=self._place.home))
+
+    def read_machine(self) -> MachinePolicy | None:
+        """The administrator's policy of this machine, which nobody else can change; None where there is none."""
+        file = machine_policy_file()
+        try:
+            found = raw_signature(os.lstat(file.path))
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError:
+            return read_machine_policy(file)
+        if self._machine is None or self._machine[0] != found:
+            self._machine = found, read_machine_policy(file)
+        return self._machine[1]
 
     def _remember(self, path: str, absent: Read | None, read: Callable[[], Read]) -> Read:
         """What a file says; `absent` is what counts where it is not there, None where it must be."""
@@ -200,6 +254,80 @@ def read_settings(path: str, *, home: str, named: bool = False) -> Read:
     if named and not os.path.exists(path):
         raise UsageError("bad-config", f"WHET_CONFIG names {path}, which does not exist.", hint="Fix it or unset it.")
     return _check(_load(path), path, home, frozenset(setting.name for setting in SETTINGS))
+
+
+def read_machine_policy(file: PolicyFile) -> MachinePolicy:
+    """The policy in a file. What is wrong with it is its `problem`, and then nothing is allowed."""
+    from whet.guard.policy import MachinePolicy
+
+    def wrong(problem: str) -> MachinePolicy:
+        return MachinePolicy(file.path, problem=problem)
+
+    if problem := _not_the_administrators(file):
+        return wrong(problem)
+    try:
+        found = _load(file.path)
+    except UsageError as error:
+        return wrong(f"It {error.message.removeprefix(f'{file.path} ')}")
+    known = {setting.name: setting for setting in MACHINE_SETTINGS}
+    values: dict[str, Any] = {}
+    for name, raw in found.items():
+        if name not in known:
+            return wrong(f"{name} is not a line of a policy; known are {', '.join(known)}.")
+        value = _value(known[name].kind, raw, "", "/")
+        if value is None:
+            return wrong(f"{name} is {raw!r}, which is not {_KINDS[known[name].kind]}.")
+        values["cells" if name == "policy" else name] = value
+    policy = MachinePolicy(file.path, **values)
+    return wrong(problem) if (problem := _not_understood(policy)) else _with_real_paths(policy)
+
+
+_KINDS = {
+    "names": "a list of texts",
+    "days": f"a number of days from 0 to {MOST_DAYS}",
+    "boolean": "true or false",
+    "policy": "a table of `allow`, `ask` or `block` for `safe`, `caution` and `dangerous` of trust levels",
+}
+
+
+def _not_the_administrators(file: PolicyFile) -> str:
+    """Why a file cannot be an administrator's: others own it or can write it. Links are judged by what they lead to."""
+    for path, what in ((file.path, "It"), (os.path.dirname(file.path), "Its directory")):
+        try:
+            status = os.stat(path)
+        except OSError as error:
+            return f"{what} cannot be read: {error.strerror}."
+        if file.owner is not None and status.st_uid != file.owner:
+            return f"{what} belongs to the user {status.st_uid}, not to the administrator."
+        if file.owner is not None and status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            return f"{what} can be written by others (mode {stat.S_IMODE(status.st_mode):04o})."
+        if what == "It" and not stat.S_ISREG(status.st_mode):
+            return "It is not a file."
+    return ""
+
+
+def _not_understood(policy: MachinePolicy) -> str:
+    """The first thing in a policy that means nothing: obeying the rest would allow what it was meant to stop."""
+    from whet.guard.trust import address_of
+
+    for source in policy.allowed_sources or ():
+        if not address_of(source):
+            return f"{source!r} in allowed_sources is not a source."
+    if policy.forbidden_rules:
+        from whet.guard.rules import every
+
+        for rule in policy.forbidden_rules:
+            if rule not in every():
+                return f"{rule!r} in forbidden_rules is not a rule of the guard."
+    return ""
+
+
+def _with_real_paths(policy: MachinePolicy) -> MachinePolicy:
+    """The policy with directories named by where they really are."""
+    if policy.allowed_sources is None:
+        return policy
+    places = (os.path.realpath(each) if os.path.isabs(each) else each for each in policy.allowed_sources)
+    return policy._replace(allowed_sources=tuple(places))
 
 
 def read_project_settings(root: str, *, home: str) -> Read:

@@ -136,7 +136,7 @@ class GitSource:
         found = self._fetched(remote, LISTING if parts else EVERYTHING)
         look = self._look(remote, found, names, parts=parts)
         offers = tuple(look.offers)
-        if (cooldown := self._reach.cooldown) and self.ref.ref != found.commit:
+        if cooldown := self._reach.cooldown:
             offers = self._old_enough(look, cooldown, remote.fetched_time(), names, parts=parts)
         return Listing(self.ref, found.commit, offers, (*self._held[found.commit].doubts, *look.notes))
 
@@ -162,7 +162,7 @@ class GitSource:
         commit, place = look.contents.commit, self.ref._replace(path="")
         time = cooldown.looks.published(place, claimed, commit)
         offers = [offer._replace(published=time) for offer in look.offers]
-        if time <= cooldown.before:
+        if time <= cooldown.before or self.ref.ref == commit:
             return tuple(offers)
         remote = self._open(1)
         history = self._history(remote)

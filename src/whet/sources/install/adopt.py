@@ -103,6 +103,7 @@ def _adopt(planner: Planner, entry: Installed, tree: Tree, reason: str, judgemen
 def _adopt_sourced(planner: Planner, entry: Installed, tree: Tree, base: Tree, ref: Ref, trust: str = "") -> None:
     """Adopt a skill whose base, what its source had, is known. What the policy says is told, and nothing waits."""
     installer = planner.installer
+    installer.check_allowed(ref)
     judgement = installer.judged(tree, trust or installer.trust(ref), ref_text(ref))
     decision = judgement.decision
     entry = entry._replace(source=_stored(installer, ref), trust=decision.trust, verdict=decision.verdict)

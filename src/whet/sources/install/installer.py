@@ -16,6 +16,7 @@ from whet.authoring.main_file import main_of
 from whet.authoring.trees import digest
 from whet.errors import AmbiguousError, ConflictError, InvalidError, NotFoundError, RefusedError, UsageError, WhetError
 from whet.guard.hosts import host_of
+from whet.guard.policy import NO_MACHINE_POLICY
 from whet.guard.trust import origin_trust, source_of
 from whet.library.files import inside
 from whet.library.package import read_tree
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
     from whet.authoring.editor import SkillEditor
     from whet.guard.gate import Judgement
+    from whet.guard.policy import MachinePolicy
     from whet.library.config import ResolvedConfig
     from whet.library.workspace import Workspace
     from whet.notes import Note
@@ -240,20 +242,58 @@ class Installer:
             return entry.trust
         return self.trust(self.ref_of(entry)) if entry.source else self.own_trust
 
+    # the machine's policy
+
+    @property
+    def machine(self) -> MachinePolicy:
+        """What an administrator allows on this machine. Raises RefusedError where that cannot be read."""
+        policy = self._config.machine or NO_MACHINE_POLICY
+        policy.check()
+        return policy
+
+    def check_allowed(self, ref: Ref) -> None:
+        """Raise RefusedError for a source that the policy of this machine does not allow."""
+        if self.machine.allowed_sources is None or self.machine.allows(self._address(ref)):
+            return
+        message = f"The policy of this machine does not allow the source {shown(ref)}."
+        hint = f"{self.machine.path} lists the sources that are allowed."
+        raise RefusedError("source-not-allowed", message, hint=hint)
+
+    def _address(self, ref: Ref) -> str:
+        """Where a source really is, as the policy names it; of a registry, the skill's owner and name follow."""
+        if not is_local(ref):
+            return f"{ref.location}/{ref.path}" if ref.kind in ("hub", "clawhub") and ref.path else ref.location
+        plain = file_path(ref.location, self.reach.place) if "://" in ref.location else ref.location
+        return os.path.realpath(os.path.join(plain, ref.path))
+
+    def check_package(self, package: Fetched) -> Fetched:
+        """The package, if it comes from where the policy of this machine allows, by whatever way it came.
+
+        Raises RefusedError; what a redirect led to, or a commit that may be a fork's, comes from nobody knows where.
+        """
+        self.check_allowed(package.offer.ref)
+        doubt = next((note for note in package.notes if note.code in DOUBTS), None)
+        if doubt and self.machine.allowed_sources is not None:
+            message = f"The policy of this machine does not allow what may come from elsewhere. {doubt.message}"
+            raise RefusedError("source-not-allowed", message, hint=doubt.hint)
+        return package
+
     # age
 
     @cached_property
     def _looks(self) -> Looks:
         return Looks(self.workspace.state, self.workspace.clock())
 
-    def min_age(self, ref: Ref, trust: str) -> int:
-        """How many days old something from a source must be."""
-        if is_local(ref) or trust != "community":
+    def min_age(self, ref: Ref, trust: str, *, exact: bool = False) -> int:
+        """How many days old something from a source must be; `exact`: exactly that was asked for."""
+        if is_local(ref):
             return 0
-        return self._config.settings.min_age if self._min_age is None else self._min_age
+        own = self._config.settings.min_age if self._min_age is None else self._min_age
+        return max(self.machine.min_age, 0 if exact or trust != "community" else own)
 
     def open(self, ref: Ref, installed: Mapping[str, str] | None = None) -> Source:
         """A source that offers, where it can, only what is old enough; `installed` says what is there, by path."""
+        self.check_allowed(ref)
         days = self.min_age(ref, self.trust(ref))
         before = self._looks.now - days * DAY
         cooldown = Cooldown(before, self._looks, installed or {}) if days else None
@@ -268,13 +308,14 @@ class Installer:
 
         What fixes a security problem need not, but for `fixes`.
         """
-        days = self.min_age(offer.ref, trust)
-        if not days or is_exact(offer) or (offer.security and fixes):
+        days = self.min_age(offer.ref, trust, exact=is_exact(offer))
+        if not days or (offer.security and fixes):
             return ""
         now = self._looks.now
         if 0 < offer.published <= now - days * DAY:
             return ""
         required = f"the minimum is {days} day{'' if days == 1 else 's'}"
+        required += " on this machine" if days == self.machine.min_age else ""
         if not offer.published:
             return f"Nobody knows how old {name_offer(offer)} is; {required}."
         return f"{name_offer(offer)} is {describe_age(now - offer.published)} old; {required}."
@@ -298,7 +339,7 @@ class Installer:
         try:
             listing = source.inspect(wanted.names)
             chosen = choose(listing, wanted.names, all=wanted.every)
-            packages = list(map(checked, source.fetch(chosen)))
+            packages = [self.check_package(checked(package)) for package in source.fetch(chosen)]
         finally:
             source.close()
         return packages, list(listing.notes) if wanted.every else remarks(listing, chosen)
@@ -423,7 +464,7 @@ def _told(
         contents = _contents(source, [offer for offer in listing.offers if offer in wanted])
     finally:
         source.close()
-    return [_with_content(each, contents, listing) for each in answers]
+    return [_with_content(installer, each, contents, listing) for each in answers]
 
 
 def _allowed(installer: Installer, answer: Answer) -> Answer:
@@ -431,6 +472,7 @@ def _allowed(installer: Installer, answer: Answer) -> Answer:
     try:
         if answer.offer:
             installer.check_own(answer.offer.ref)
+            installer.check_allowed(answer.offer.ref)
     except WhetError as error:
         return Answer(answer.entry, error=error)
     return answer
@@ -470,12 +512,18 @@ def _checked(package: Fetched) -> Fetched | WhetError:
         return error
 
 
-def _with_content(answer: Answer, contents: dict[Offer, Fetched | WhetError], listing: Listing) -> Answer:
+def _with_content(
+    installer: Installer, answer: Answer, contents: dict[Offer, Fetched | WhetError], listing: Listing
+) -> Answer:
     if answer.offer is None or answer.offer not in contents:
         return answer
     found = contents[answer.offer]
     if isinstance(found, WhetError):
         return Answer(answer.entry, error=found)
+    try:
+        installer.check_package(found)
+    except RefusedError as error:
+        return Answer(answer.entry, error=error)
     own = [note for note in remarks(listing, (answer.offer,)) if note.skill]
     return answer._replace(package=found._replace(notes=(*found.notes, *own)))
 
@@ -545,6 +593,7 @@ class Inspection(NamedTuple):
 
 def inspect(installer: Installer, wanted: Wanted) -> Inspection:
     """The listing of a source; what is named, or the only skill there is, with its content looked at."""
+    installer.check_allowed(wanted.ref)
     source = open_source(wanted.ref, installer.reach)
     try:
         listing = source.inspect(wanted.names)

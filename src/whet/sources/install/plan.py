@@ -53,6 +53,8 @@ State = Literal["ready", "nothing", "held", "ask", "blocked", "conflict", "faile
 """
 DECIDED: tuple[State, ...] = ("ask", "blocked")
 TOO_YOUNG = "too-young"
+MACHINE = "machine-policy"
+MACHINE_HINT = "`whet guard policy explain` shows the policy of this machine, which no override changes."
 _OPEN = ("policy-asks", "policy-blocks")
 """Codes of what a person may allow with a reason."""
 
@@ -261,6 +263,8 @@ class Planner:
             state: State = "ask" if action == "ask" else "blocked"
             code = "policy-asks" if action == "ask" else "policy-blocks"
             step = step._replace(state=state, reason=judgement.decision.reason, code=code)
+            if judgement.decision.final:
+                step = step._replace(state="blocked", code=MACHINE, hint=MACHINE_HINT)
         self.trees[digest(new)] = new
         self.steps.append(step)
 
@@ -332,6 +336,7 @@ class Planner:
             self.steps.append(step._replace(state="conflict", reason=problem, code="skill-exists"))
         elif reason := self._too_young(package):
             hint = "`--min-age 0` installs it now. An exact version or commit is installed at any age."
+            hint = MACHINE_HINT if self.installer.machine.min_age else hint
             self.refuse(step, judgement, reason, TOO_YOUNG, hint)
         else:
             action: Action = "install" if local is None else "adopt"
@@ -447,6 +452,8 @@ class Planner:
 
         What was fetched for that is trusted as far as where it really came from, whatever the lock says.
         """
+        if entry.source and self.installer.machine.allowed_sources is not None:
+            self.installer.check_allowed(self.installer.ref_of(entry))
         local = self.installer.content(entry.path)
         step = Step("restore", "ready", entry.name, entry.path, before=digest(local), entry=entry, previous=entry)
         if digest(tree) == entry.digest:
@@ -454,6 +461,9 @@ class Planner:
             if package is not None and trust != "community":
                 trust = self.installer.trust_in(package)
             judgement = self.installer.judged(tree, trust, entry.source)
+            if package is not None and (reason := self._too_young(package)):
+                self.refuse(step, judgement, reason, TOO_YOUNG, MACHINE_HINT)
+                return
             self.add(step._replace(after=entry.digest), local, tree, judgement)
         else:
             reason = f"Its source has changed since it was installed: {digest(tree)}."

@@ -44,7 +44,9 @@ def _taps(planner: Planner, snapshot: Snapshot) -> tuple[tuple[str, str], ...]:
         name, source = tap.name, tap.source
         try:
             check_name(name)
-            source = ref_text(read_ref(source, place))
+            ref = read_ref(source, place)
+            planner.installer.check_allowed(ref)
+            source = ref_text(ref)
         except WhetError as error:
             planner.notes.append(Note.from_error(error, "warning", path=name))
             continue

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Sequence
 
-    from whet.api.guard import AuditLog, AuditProof, AuditReport, AuditResult, Explanation, PolicyView
+    from whet.api.guard import AuditLog, AuditProof, AuditReport, AuditResult, Explanation, MachineView, PolicyView
     from whet.guard.baseline import Entry
     from whet.guard.finding import Label
     from whet.guard.permissions.decision import Permission
@@ -361,7 +361,9 @@ def configure_policy(parser: Parser) -> None:
         "The table says what Whet does with a skill, by the trust in its source and the verdict of the scan. Change "
         "it under [policy] in config.toml, such as policy.community.caution = 'ask'; a project's .whet.toml can only "
         "make it stricter. An override allows one skill in exactly its current state; it needs a reason, is "
-        "recorded, and ends when the skill changes."
+        "recorded, and ends when the skill changes.\n\n"
+        "`explain` alone shows the policy that an administrator set for this machine, line by line; no settings and no "
+        "override loosen it."
     )
     parser.positional("action", "ACTION", "What to do.", choices=_POLICY_ACTIONS)
     parser.positional("name", "NAME", "The skill.", optional=True)
@@ -379,6 +381,8 @@ def run_policy(context: Context, options: Namespace) -> Answer:
         return Answer(guard.override(options.name, options.reason), render_explanation)
     if options.action == "revoke":
         return Answer(guard.revoke(options.name, options.reason), render_explanation)
+    if options.name is None and not options.trust:
+        return Answer(guard.explain_machine(), render_machine)
     found = guard.explain(options.name or "", trust=options.trust, verdict=options.verdict)
     return Answer(found, render_explanation)
 
@@ -391,7 +395,7 @@ def _check_policy(options: Namespace) -> None:
         message = f"{options.name!r} is an unexpected argument."
     elif action != "explain" and cell:
         message = "`--trust` and `--verdict` need explain."
-    elif action == "explain" and (options.name is not None) == cell:
+    elif action == "explain" and options.name is not None and cell:
         message = "Pass the NAME of a skill, or `--trust` and `--verdict`."
     elif action == "explain" and cell and not (options.trust and options.verdict):
         message = "--trust and --verdict go together."
@@ -417,6 +421,21 @@ def render_policy(policy: PolicyView, screen: Screen, _options: Namespace) -> No
     screen.grid(("TRUST", "SAFE", "CAUTION", "DANGEROUS"), rows)
     source = f"changed by {' and '.join(notes)}" if notes else "the default"
     screen.say(f"The policy is {source}.")
+
+
+def render_machine(view: MachineView, screen: Screen, _options: Namespace) -> None:
+    """Where the machine's policy lies, and what each line of it does."""
+    policy = view.policy
+    if not view.active:
+        screen.say(f"This machine has no policy; an administrator can write one to {policy.path}.")
+        return
+    screen.line(f"{policy.path}:")
+    if policy.problem:
+        screen.line(f"  {screen.paint('unreadable', 'red')}: {clean(policy.problem)} Whet installs and writes nothing.")
+    for line, does in policy.lines():
+        screen.line(f"  {clean(line)}: {clean(does)}")
+    if not policy.problem and not policy.lines():
+        screen.line("  It restricts nothing.")
 
 
 def render_explanation(found: Explanation, screen: Screen, options: Namespace) -> None:
