@@ -100,3 +100,85 @@ def test_flat_skills(home: Path, whet: Callable[..., CompletedProcess[str]]) -> 
     assert first != second
     document(whet("undo", "--json"))
     assert "Dust the desk." in (root / "tidy-up.md").read_text(encoding="utf-8")
+
+
+def test_codex_metadata(home: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
+    root = home / ".agents" / "skills"
+    root.mkdir(parents=True)
+    shutil.copytree(FIXTURES / "codex", root / "codex")
+    assert document(whet("needs", "codex", "--json"))["needs"] == [
+        {
+            "kind": "env",
+            "name": "VAULT_TOKEN",
+            "prompt": "Enter a value for VAULT_TOKEN",
+            "help": "A token that may rotate keys",
+            "secret": True,
+            "skills": ["codex"],
+        },
+        {
+            "kind": "command",
+            "name": "vaultctl",
+            "prompt": "Install vaultctl",
+            "help": "Comes with the vault's client package.",
+            "secret": False,
+            "skills": ["codex"],
+        },
+    ]
+    assert document(whet("show", "codex", "--json"))["interface"] == {
+        "display_name": "Key Rotation",
+        "short_description": "Key rotation",
+        "icon_small": "assets/small.png",
+        "icon_large": "assets/large.png",
+        "brand_color": "#1F6FEB",
+        "default_prompt": "Rotate the staging keys.",
+    }
+    assert "codex" not in whet("prompt", "index").stdout
+    assert "Create the new key." in whet("prompt", "render", "codex").stdout
+
+
+def test_openclaw_recipes(
+    home: Path, work: Path, env: dict[str, str], whet: Callable[..., CompletedProcess[str]]
+) -> None:
+    programs = work / "bin"
+    programs.mkdir()
+    record = work / "ran"
+    for name, code in (("brew", 1), ("npm", 0), ("curl", 0)):
+        program = programs / name
+        program.write_text(f'#!/bin/sh\necho {name} "$@" >> {record}\nexit {code}\n', encoding="utf-8")
+        program.chmod(0o755)
+    env["PATH"] = str(programs)  # and no real package manager
+    root = home / ".agents" / "skills"
+    root.mkdir(parents=True)
+    shutil.copytree(FIXTURES / "openclaw", root / "openclaw")
+    [need] = [need for need in document(whet("needs", "openclaw", "--json"))["needs"] if need["name"] == "gardenctl"]
+    assert need["help"] == "Install it with `brew install garden/tap/gardenctl`."
+
+    plan = ("needs", "openclaw", "--install", "--json")
+    step = {
+        "program": "gardenctl",
+        "skill": "openclaw",
+        "state": "ready",
+        "command": ["brew", "install", "garden/tap/gardenctl"],
+        "reason": "Homebrew",
+    }
+    assert document(whet(*plan)) == {"success": True, "steps": [step], "dry_run": True}
+    assert not record.exists(), "nothing runs before somebody agreed"
+    failed = whet(*plan, "--yes")
+    assert (failed.returncode, document(failed)["steps"][0]["state"]) == (4, "failed")
+    assert record.read_text(encoding="utf-8") == "brew install garden/tap/gardenctl\n"
+
+    (programs / "brew").unlink()
+    done = whet(*plan, "--yes")
+    assert (done.returncode, document(done)["steps"][0]["state"]) == (0, "installed")
+    assert record.read_text(encoding="utf-8").endswith("npm install --global --ignore-scripts @garden/ctl\n")
+
+    (programs / "npm").unlink()
+    [manual] = document(whet(*plan, "--yes"))["steps"]
+    assert (manual["state"], manual["command"]) == ("manual", [])
+
+    state = Path(env["WHET_HOME"])
+    state.mkdir(exist_ok=True)
+    (state / "config.toml").write_text('[policy.local]\nsafe = "block"\ncaution = "block"\n', encoding="utf-8")
+    (programs / "npm").write_text("#!/bin/sh\nexit 0\n", encoding="utf-8")
+    (programs / "npm").chmod(0o755)
+    assert document(whet(*plan, "--yes"))["steps"][0]["state"] == "blocked"

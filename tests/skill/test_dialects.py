@@ -14,13 +14,14 @@ from whet.notes import Note
 from whet.skill.block import read_block
 from whet.skill.dialects import PLAIN_KEYS, Sidecars, read_heading, read_skill
 from whet.skill.frontmatter import Document, read_document
-from whet.skill.gates import EnvVar, Gates, Setting, Tool
+from whet.skill.gates import EnvVar, Gates, Install, Setting, Tool
 from whet.skill.model import Execution, Interface, Skill
 from whet.skill.validate import ValidationInput
 from whet.skill.validate.fixes import fix
 
 FIXTURES = Path(__file__).parent / "fixtures"
 VAULT = "https://vault.invalid/mcp"
+CTL = ("gardenctl",)
 
 
 def load(name: str) -> Skill:
@@ -108,6 +109,9 @@ def test_codex() -> None:
         "when_to_use": "A key is older than ninety days.",
         "when_not_to_use": "For production keys.",
         "gates": Gates(
+            env=(EnvVar("VAULT_TOKEN", "Enter a value for VAULT_TOKEN", "A token that may rotate keys"),),
+            commands=("vaultctl",),
+            installs=(Install("", bins=("vaultctl",), label="Comes with the vault's client package."),),
             tools=(
                 Tool("vault", "mcp", "Reads and writes secrets", "streamable_http", "vault-mcp", VAULT),
                 Tool("pager", "mcp"),
@@ -170,10 +174,50 @@ def test_openclaw() -> None:
             ),
             commands=("gardenctl",),
             any_commands=("curl", "wget"),
+            settings=(Setting("channels.garden", "A setting of OpenClaw that the skill asks for."),),
             user_invocable=False,
+            installs=(
+                Install("brew", "garden/tap/gardenctl", CTL, "Homebrew", ("darwin", "linux")),
+                Install("node", "@garden/ctl", CTL),
+                Install("go", "garden.invalid/ctl@v1.2.0", CTL),
+                Install("uv", "gardenctl", CTL),
+                Install("download", "", CTL, url="https://garden.invalid/ctl.tar.gz", sha256="0123456789abcdef" * 4),
+            ),
         ),
         "interface": Interface(emoji="🌱"),
     }
+
+
+def test_openclaw_always_and_recipes_that_cannot_be_followed() -> None:
+    block = "metadata:\n  openclaw:\n    always: true\n    requires: {bins: [a]}\n    install:\n"
+    bad = (
+        "{kind: brew, formula: --cask}",
+        "{kind: brew, formula: ../x}",
+        "{kind: node, package: 'a; b'}",
+        "{kind: go, module: x}",
+        "{kind: uv, package: '-e .'}",
+        "{kind: apt, package: a}",
+        "{kind: download, url: 'http://a.invalid/x'}",
+        "{kind: download, url: 'https://a.invalid/x', sha256: abc}",
+        "{}",
+    )
+    frontmatter = block + "".join(f"      - {entry}\n" for entry in bad)
+    assert [code for code, _ in notes(frontmatter.rstrip())] == ["install-refused"] * len(bad)
+    gates = read(f"name: here\ndescription: d\n{frontmatter.rstrip()}").gates
+    assert gates == Gates(commands=("a",), always=True)
+
+
+def test_how_codex_shows_a_skill_is_dropped_field_by_field() -> None:
+    look = {
+        "display_name": "n" * 65,
+        "brand_color": "blue",
+        "icon_small": "/etc/icon.png",
+        "icon_large": "assets/../../icon.png",
+        "default_prompt": "Try it.",
+    }
+    skill = read("name: here\ndescription: d", openai_yaml={"interface": look})
+    assert skill.interface == Interface(default_prompt="Try it.")
+    assert [note.code for note in skill.diagnostics] == ["interface-refused"] * 4
 
 
 def test_openclaw_with_metadata_in_a_json_string() -> None:

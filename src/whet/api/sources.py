@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from whet.sources.model import FetchContext, Ref
     from whet.sources.publish.prepare import Published
     from whet.sources.publish.snapshots import SnapshotExport
+    from whet.sources.recipes import RecipePlan
     from whet.sources.search import SearchResult
     from whet.sources.sync.apply import Synced, SyncReport
     from whet.sources.sync.plan import SyncPlan
@@ -427,6 +428,25 @@ class SkillSources:
         made = read_record(self._workspace.state).made.values()
         copies = (one.path for one in made if os.path.realpath(os.path.join(one.root, one.source)) in found)
         return frozenset(found.union(map(os.path.realpath, copies)))
+
+    # programs that skills need
+
+    def plan_needs(self, cards: Iterable[Card]) -> RecipePlan:
+        """What to do about the programs that these skills miss: the recipes they bring, as far as the policy allows."""
+        from whet.library.trust import decide_skill
+        from whet.sources.recipes import plan_recipes
+
+        workspace = self._workspace
+        config, origins = workspace.config(), self.origins()
+        return plan_recipes(
+            cards, config.probe, lambda card: decide_skill(workspace.gate, card, config, origins=origins).decision
+        )
+
+    def install_needs(self, plan: RecipePlan) -> RecipePlan:
+        """Run the commands of a plan that a person agreed to; the states say what came of each."""
+        from whet.sources.recipes import run_recipes
+
+        return run_recipes(plan, self._place.env)
 
     # other clients
 

@@ -36,12 +36,12 @@ if TYPE_CHECKING:
 
     from whet.library.discovery import Bounds
     from whet.library.roots import Root
-    from whet.skill.gates import Gates
+    from whet.skill.gates import Gates, Install
     from whet.store.cache import CacheDatabase
     from whet.store.clock import Clock
     from whet.store.database import Database
 
-READER = "5"
+READER = "6"
 """Raised whenever the same file would be read into a different card."""
 _FORGET_AFTER = 90 * 24 * 3600 * 10**9
 _NOTHING_MORE = (OPEN, (), (), "", "")
@@ -369,7 +369,11 @@ def _proof(*texts: str) -> int:
 def _gates(values: list[Any]) -> Gates:
     from whet.skill.gates import EnvVar, Gates, Setting, Tool
 
-    kinds: dict[str, Callable[..., Any]] = {"env": EnvVar, "settings": Setting}
+    kinds: dict[str, Callable[..., Any]] = {
+        "env": EnvVar,
+        "settings": Setting,
+        "installs": _read_install,
+    }
     kinds.update(dict.fromkeys(("tools", "optional_tools", "fallback_for"), Tool))
     fields: list[Any] = []
     for name, value in zip(Gates._fields, values, strict=True):
@@ -379,6 +383,12 @@ def _gates(values: list[Any]) -> Gates:
             fields.append(tuple(value) if isinstance(value, list) else value)
     gates = Gates._make(fields)
     return OPEN if gates == OPEN else gates
+
+
+def _read_install(*values: Any) -> Install:
+    from whet.skill.gates import Install
+
+    return Install._make(tuple(value) if isinstance(value, list) else value for value in values)
 
 
 def _dump(value: Any) -> str:

@@ -110,7 +110,7 @@ def wrong_platform(gates: Gates, probe: Probe) -> bool:
 
 def missing(gates: Gates, probe: Probe) -> tuple[Missing, ...]:
     """What a skill asks for and the environment lacks."""
-    if gates is OPEN:
+    if gates is OPEN or gates.always:
         return ()
     found = [
         Missing("env", variable.name, variable.help or variable.prompt)
@@ -118,12 +118,13 @@ def missing(gates: Gates, probe: Probe) -> tuple[Missing, ...]:
         if not variable.optional and probe.has_env(variable.name) is False
     ]
     found.extend(
-        Missing("command", name, f"Install {name} and put it on PATH.")
+        Missing("command", name, _install_help(gates, name) or f"Install {name} and put it on PATH.")
         for name in gates.commands
         if probe.has_command(name) is False
     )
     if gates.any_commands and all(probe.has_command(name) is False for name in gates.any_commands):
-        found.append(Missing("command", " or ".join(gates.any_commands), "Install one of them."))
+        text = next(filter(None, (_install_help(gates, name) for name in gates.any_commands)), "Install one of them.")
+        found.append(Missing("command", " or ".join(gates.any_commands), text))
     found.extend(
         Missing(tool.kind, tool.name, tool.description or tool.command or tool.url)
         for tool in gates.tools
@@ -135,3 +136,12 @@ def missing(gates: Gates, probe: Probe) -> tuple[Missing, ...]:
         if setting.default is None and probe.has_setting(setting.key) is False
     )
     return tuple(found)
+
+
+def _install_help(gates: Gates, name: str) -> str:
+    """How the skill says that a program can be had."""
+    if not gates.installs:
+        return ""
+    from whet.skill.recipes import describe
+
+    return next((text for one in gates.installs if (not one.bins or name in one.bins) and (text := describe(one))), "")

@@ -62,7 +62,7 @@ def origin_of(card: Card, table: Table, origins: Mapping[str, Provenance] = NO_O
     if not card.root.trusted:
         return Provenance("community")
     level = place_of(card)
-    if level == "local" and (origin := origins.get(os.path.realpath(card.directory))):
+    if level == "local" and (origin := origins.get(card.place)):
         return origin
     return Provenance(place_trust(level, table))
 

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from whet.notes import Note
 from whet.skill.body import WHEN, WHEN_NOT, first_prose, section
 from whet.skill.coerce import listing, mapping, one_line, split_globs, split_tools, text, truth, unique, words
-from whet.skill.gates import OPEN, EnvVar, Gates, Setting, Tool
+from whet.skill.gates import OPEN, EnvVar, Gates, Install, Setting, Tool
 from whet.skill.model import Execution, Interface, Skill
+from whet.skill.recipes import KINDS, is_sound, read_kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -120,6 +121,16 @@ _PLATFORMS = {
     **dict.fromkeys(("linux", "gnu/linux", "wsl"), "linux"),
     **dict.fromkeys(("windows", "win32", "win"), "windows"),
 }
+_LOOKS = {
+    "display_name": re.compile(r".{1,64}"),
+    "short_description": re.compile(r".{1,1024}", re.DOTALL),
+    "default_prompt": re.compile(r".{1,1024}", re.DOTALL),
+    "brand_color": re.compile(r"#[0-9A-Fa-f]{6}"),
+    "icon_small": re.compile(r"(?:\./)?[^/\\:][^\\:]*"),
+    "icon_large": re.compile(r"(?:\./)?[^/\\:][^\\:]*"),
+}
+"""What Codex takes for how a skill looks; anything else it drops, field by field."""
+_LOOKS_HINT = "Use #RRGGBB for a colour, a path inside the skill for an icon, and short texts."
 _ANY_PLATFORM = frozenset(("all", "any", "*"))
 
 
@@ -298,6 +309,7 @@ class _Reader:
                     *words(prerequisites.get("commands")),
                     *words(needs.get("bins")),
                     *words(values.get("required_commands")),
+                    *(text(entry.get("value")) for entry in self.dependencies("command", "cli", "bin")),
                 )
             ),
             any_commands=words(needs.get("anyBins")),
@@ -307,7 +319,7 @@ class _Reader:
                 ("tool", self.json.get("tools_required")),
                 ("tool", hermes.get("requires_tools")),
                 ("toolset", hermes.get("requires_toolsets")),
-                ("tool", mapping(self.codex.get("dependencies")).get("tools")),
+                ("tool", self.dependencies()),
             ),
             optional_tools=self.tools(
                 ("tool", values.get("tools_optional")),
@@ -323,7 +335,37 @@ class _Reader:
             user_invocable=self.flag("user-invocable", "user-invokable") is not False,
             products=words(policy.get("products")),
             paths=split_globs(values.get("paths")) or split_globs(values.get("globs")),
+            installs=tuple(self.installs()),
+            always=self.checked(f"{self.vendor}.always", self.openclaw.get("always")) is True,
         )
+
+    def dependencies(self, *kinds: str) -> list[Values]:
+        """The dependencies of these kinds that Codex is told of; without kinds, those that are tools."""
+        tools = [mapping(entry) for entry in listing(mapping(self.codex.get("dependencies")).get("tools"))]
+        return [entry for entry in tools if (_dependency(entry) in kinds if kinds else not _dependency(entry))]
+
+    def installs(self) -> Iterator[Install]:
+        """OpenClaw's recipes, and what Codex's metadata says of a command."""
+        path = f"{self.vendor}.install"
+        for entry in map(mapping, listing(self.openclaw.get("install"))):
+            package = text(entry.get("formula") or entry.get("package") or entry.get("module"))
+            recipe = Install(
+                read_kind(text(entry.get("kind"))),
+                package,
+                words(entry.get("bins")),
+                *(text(entry.get("label")), words(entry.get("os"))),
+                *(text(entry.get("url")), text(entry.get("sha256"))),
+            )
+            if is_sound(recipe):
+                yield recipe
+            else:
+                what = package or recipe.url or text(entry.get("id")) or "without a package"
+                message = f"The recipe {what!r} of kind {text(entry.get('kind'))!r} cannot be followed; it is ignored."
+                hint = f"Use one of {', '.join(KINDS)}, with a plain name."
+                self.note("install-refused", "warning", message, path, hint)
+        for entry in self.dependencies("command", "cli", "bin"):
+            if about := text(entry.get("description")):
+                yield Install("", bins=(text(entry.get("value")),), label=about)
 
     def flag(self, *keys: str) -> bool | None:
         """What the first of the keys says that says yes or no; hyphens may be underscores."""
@@ -365,8 +407,8 @@ class _Reader:
             f"{self.vendor}.primaryEnv",
         )
         seen: set[str] = set()
-        for path in places:
-            value = self.at(path)
+        codex = [{**entry, "name": entry.get("value")} for entry in self.dependencies("env_var", "env")]
+        for path, value in [*((path, self.at(path)) for path in places), ("agents/openai.yaml", codex)]:
             for place in words(value) if isinstance(value, str) else listing(value):
                 entry = place if isinstance(place, dict) else {"name": place}
                 name = text(entry.get("name") or entry.get("env_var"))
@@ -406,6 +448,9 @@ class _Reader:
 
     def settings(self) -> Iterator[Setting]:
         seen: set[str] = set()
+        for key in words(mapping(self.openclaw.get("requires")).get("config")):
+            seen.add(key)
+            yield Setting(key, "A setting of OpenClaw that the skill asks for.")
         for entry in listing(self.hermes.get("config")):
             item = entry if isinstance(entry, dict) else {"key": entry}
             key = text(item.get("key"))
@@ -484,9 +529,20 @@ class _Reader:
     def interface(self) -> Interface:
         look = mapping(self.codex.get("interface"))
         fields = {key: text(look.get(key)) for key in Interface._fields}
+        for key, form in _LOOKS.items():
+            if fields[key] and (not form.fullmatch(fields[key]) or "/../" in f"/{fields[key]}"):
+                message = f"{key} in agents/openai.yaml is {fields[key][:80]!r}; it is ignored."
+                self.note("interface-refused", "warning", message, "", _LOOKS_HINT)
+                fields[key] = ""
         fields["short_description"] = fields["short_description"] or self.said("metadata.short-description")
         fields["emoji"] = text(self.openclaw.get("emoji")) or self.said("metadata.emoji", "emoji")
         return Interface(**fields)
+
+
+def _dependency(entry: Values) -> str:
+    """The kind of a dependency that is no tool of the agent; "" for one that is."""
+    kind = text(entry.get("type")).lower()
+    return kind if kind in ("env_var", "env", "command", "cli", "bin") else ""
 
 
 def _dig(value: Any, path: str) -> Any:

@@ -39,6 +39,21 @@ class Setting(NamedTuple):
     prompt: str = ""
 
 
+class Install(NamedTuple):
+    """One way to get a program that the skill needs; `whet.skill.recipes` says what is made of it."""
+
+    kind: str
+    """`brew`, `node`, `go`, `uv` or `download`; "" for one that only says what to do."""
+    package: str = ""
+    """The formula, the package or the module."""
+    bins: tuple[str, ...] = ()
+    """The programs that it brings; none for those that the skill needs."""
+    label: str = ""
+    os: tuple[str, ...] = ()
+    url: str = ""
+    sha256: str = ""
+
+
 class Gates(NamedTuple):
     """What decides whether a skill is ready on a machine and visible to a caller."""
 
@@ -58,6 +73,10 @@ class Gates(NamedTuple):
     products: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
     """Globs; when given, the skill is offered only while a matching file is in play."""
+    installs: tuple[Install, ...] = ()
+    """How the commands can be installed."""
+    always: bool = False
+    """It is ready whatever is missing."""
 
 
 OPEN = Gates()

@@ -9,7 +9,7 @@ from whet.errors import WhetError
 from whet.interfaces.cli.arguments import here_option, misuse
 from whet.interfaces.cli.context import Answer, Command
 from whet.interfaces.cli.output import SEVERITY_STYLES
-from whet.interfaces.cli.terminal import progress
+from whet.interfaces.cli.terminal import agree, can_ask, progress
 from whet.interfaces.cli.text import clean, plural, shorten
 from whet.notes import Note
 from whet.skill.validate.input import PROFILES
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from whet.library.standalone import Checked, Host, Validation
     from whet.prompt.needs import Needs
     from whet.sources.install.report import Verification
+    from whet.sources.recipes import RecipePlan
     from whet.store.repair import Repaired
     from whet.values import Json
 
@@ -153,9 +154,16 @@ def configure_needs(parser: Parser) -> None:
     )
     parser.positional("names", "NAME", "Only these skills.", many=True, optional=True)
     parser.option("--check", text="Exit with 1 if something is missing.")
+    text = "Show how the skills say that missing programs are installed, and do it once you agree."
+    parser.option("--install", text=text)
+    parser.option("-y", "--yes", text="With --install: do not ask for confirmation.")
 
 
 def run_needs(context: Context, options: Namespace) -> Answer:
+    if options.install:
+        return _install_needs(context, options)
+    if options.yes:
+        raise misuse("skill needs", "`--yes` needs `--install`.")
     needs = context.library.needs(*options.names, caller=context.caller)
     return Answer(needs, render_needs, 1 if options.check and not needs.ready else 0)
 
@@ -169,6 +177,28 @@ def render_needs(needs: Needs, screen: Screen, _options: Namespace) -> None:
         most = screen.columns // 3
         rows = [(kind, name, shorten(clean(skills), most), text) for kind, name, skills, text in rows]
     screen.grid(("KIND", "NAME", "FOR", "HELP"), rows)
+
+
+def _install_needs(context: Context, options: Namespace) -> Answer:
+    """The plan; what it does only after a person has seen it and agreed."""
+    library = context.library
+    cards = [library.card(name) for name in options.names] or list(library.skills(caller=context.caller))
+    plan = library.sources.plan_needs(cards)
+    if plan.ready and can_ask(options):
+        listed = "\n".join(f"  {' '.join(step.command)}" for step in plan.ready)
+        if agree(f"{listed}\nRun {plural(len(plan.ready), 'command')}?", default=False):
+            plan = library.sources.install_needs(plan)
+    elif plan.ready and options.yes:
+        plan = library.sources.install_needs(plan)
+    return Answer(plan, render_recipes, 4 if any(step.state == "failed" for step in plan.steps) else 0)
+
+
+def render_recipes(plan: RecipePlan, screen: Screen, _options: Namespace) -> None:
+    rows = [(step.state, step.program, step.skill, " ".join(step.command) or step.reason) for step in plan.steps]
+    screen.grid(("STATE", "PROGRAM", "SKILL", "HOW"), rows, "No program is missing.")
+    screen.say(*(f"{step.program}: {step.reason}" for step in plan.steps if step.state in ("blocked", "failed")))
+    if plan.dry_run and plan.ready:
+        screen.hint("Nothing was run. `--yes` runs the commands of the lines that are ready.")
 
 
 def configure_validate(parser: Parser) -> None:
