@@ -1,7 +1,7 @@
 """One session as each client writes it: the shapes, field names and order of current releases, with texts of our own.
 
-The user asks for a price list. A command fails for want of an option and then works, a file is written and edited, a
-tool of an MCP server and one that does not exist fail, a skill is loaded, and the agent says that it is done.
+The user asks for a price list. A command fails for want of an option and then works, a tool of an MCP server and one
+that does not exist fail, a file is written and edited, a skill is loaded, and the agent says that it is done.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ class Step(NamedTuple):
 STEPS = (
     Step("Bash", {"command": FAILING}, MISSING, True, 2),
     Step("Bash", {"command": WORKING}, COUNTED, False, 0),
+    Step("mcp__shop__look_up", {"name": "discounts"}, NO_TABLE, True),
+    Step("make_tea", {"cups": 2}, NO_TOOL, True),
     Step("Write", {"path": f"{PROJECT}/NOTES.md", "content": NOTES}, "The file is written."),
     Step("Edit", {"path": f"{PROJECT}/NOTES.md", "old": "EUR.", "new": "EUR, without tax."}, "The file is changed."),
-    Step("mcp__shop__look_up", {"name": "discounts"}, NO_TABLE, True),
     Step("Skill", {"skill": "price-rules"}, SKILL),
-    Step("make_tea", {"cups": 2}, NO_TOOL, True),
 )
 """What every client is to be read as."""
 

@@ -78,7 +78,9 @@ def read_event(client: str, kind: str, payload: bytes, cwd: str = "") -> Event |
     if not session:
         raise InvalidError("bad-hook-input", f"The {kind} of {client} has no session id.", hint=_HINT)
     event = Event(client, kind, session, named or native(client, kind), _project(data, cwd))
-    event = event._replace(transcript=_text(data, "transcript_path"), turn=_text(data, "generation_id"))
+    event = event._replace(
+        transcript=_text(data, "transcript_path", "transcriptPath"), turn=_text(data, "generation_id")
+    )
     if kind == "prompt":
         prompt = _prompt(data.get("prompt") or extra.get("user_message"))
         return event._replace(prompt=prompt, mark=_mark("prompt", prompt))

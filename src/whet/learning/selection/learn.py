@@ -26,6 +26,7 @@ from whet.learning.selection.budget import ALLOWANCE, Account, Allowance, Breake
 from whet.learning.selection.consent import offered
 from whet.learning.selection.worth import judge, taught
 from whet.learning.sessions import Seen
+from whet.learning.transcripts.places import Kept, find_session
 from whet.learning.transcripts.recorder import Recorder
 from whet.routing.duplicates import alike, spread
 from whet.routing.texts import Texts, texts_of
@@ -315,10 +316,11 @@ def sober(facts: Facts) -> Facts:
 def read_source(context: LearningContext, source: Told) -> Read:
     """The session that is meant. Raises NotFoundError `no-such-session` and what reading a transcript raises."""
     if isinstance(source, Seen):
-        if not source.transcript:
+        kept = Kept(source.transcript) if source.transcript else _kept(context, source.client, source.id)
+        if kept is None:
             hint = "Pass the file of its transcript instead."
             raise NotFoundError("no-transcript", f"{source.client} does not say where {source.id} is.", hint=hint)
-        return Read(_at(source.transcript, source.client), source.client, source.id, source.transcript)
+        return Read(_at(kept, source.client), source.client, source.id, kept.path)
     if not isinstance(source, str):
         found = session_of(source)
         return Read(found, found.client, found.session, "")
@@ -328,11 +330,14 @@ def read_source(context: LearningContext, source: Told) -> Read:
         seen = next((one for one in context.sessions.all() if (one.client, one.id) == (client, id_)), None)
         if seen is not None:
             return read_source(context, seen)
+        if kept := _kept(context, client, id_):
+            found = _at(kept, client)
+            return Read(found, client, found.session, kept.path)
         hint = "`whet learn sessions` without arguments takes all that wait; a file works, too."
         raise NotFoundError("no-such-session", f"There is no session {source!r}.", hint=hint)
     if not source.strip():
         raise NotFoundError("no-such-session", "The session is empty.", hint="Pass CLIENT:ID or a file.")
-    found = _at(path)
+    found = _at(Kept(path))
     where = os.path.realpath(path)
     told = next(
         (one for one in context.sessions.all() if one.transcript and os.path.realpath(one.transcript) == where), None
@@ -340,10 +345,16 @@ def read_source(context: LearningContext, source: Told) -> Read:
     return Read(found, told.client if told else found.client, told.id if told else found.session, path)
 
 
-def _at(path: str, client: str = "") -> Transcript:
+def _kept(context: LearningContext, client: str, id_: str) -> Kept | None:
+    """Where a client keeps a session of which no hook told."""
+    place = context.workspace.place
+    return find_session(client, id_, place.home, place.env)
+
+
+def _at(kept: Kept, client: str = "") -> Transcript:
     from whet.learning.transcripts.reader import read_transcript
 
-    return read_transcript(path, client=client)
+    return read_transcript(kept.path, client=client, session=kept.session)
 
 
 class Lesson(NamedTuple):

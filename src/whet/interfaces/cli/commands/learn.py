@@ -52,7 +52,9 @@ def configure_learn(parser: Parser) -> None:
         "With a connected client this happens automatically, as the setting `learn` allows; --waiting does the same "
         "from a terminal or a timer."
     )
-    parser.positional("sessions", "SESSION", "CLIENT:ID, or the FILE of a transcript.", many=True, optional=True)
+    parser.positional(
+        "sessions", "SESSION", "CLIENT:ID, CLIENT:last, or the FILE of a transcript.", many=True, optional=True
+    )
     parser.option(
         "--write", text="Write skills instead of proposing them; changes to your own skills are still proposed."
     )

@@ -1,0 +1,89 @@
+"""Where clients keep their sessions: the file of one by its id, where no hook told of it.
+
+The table is `places.toml`.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from contextlib import suppress
+from functools import lru_cache
+from importlib import resources
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+LAST = "last"
+"""Stands for the id of the newest session of a client."""
+_ID = re.compile(r"[\w.-]{4,200}")
+_VARIABLE = re.compile(r"\$(\w+)")
+
+
+class Kept(NamedTuple):
+    """The file of a session."""
+
+    path: str
+    session: str = ""
+    """The id of the session where the file holds many; "" is the newest."""
+
+
+class Place(NamedTuple):
+    """A row of the table."""
+
+    client: str
+    base: tuple[str, ...]
+    files: tuple[str, ...]
+    many: bool = False
+
+
+@lru_cache(maxsize=1)
+def places() -> tuple[Place, ...]:
+    """The table."""
+    import tomllib
+
+    text = resources.files(__package__).joinpath("places.toml").read_text("utf-8")
+    rows = tomllib.loads(text)["place"]
+    return tuple(Place(row["client"], tuple(row["base"]), tuple(row["files"]), row.get("many", False)) for row in rows)
+
+
+def find_session(client: str, id_: str, home: str, env: Mapping[str, str]) -> Kept | None:
+    """Where a client keeps the session of this id, or its newest; None where it is not there."""
+    if not _ID.fullmatch(id_):
+        return None
+    found = [
+        (path, place.many) for place in places() if place.client == client for path in _files(place, id_, home, env)
+    ]
+    if not found:
+        return None
+    path, many = max(found, key=lambda one: _changed(one[0])) if id_ == LAST else found[0]
+    return Kept(path, id_ if many and id_ != LAST else "")
+
+
+def _files(place: Place, id_: str, home: str, env: Mapping[str, str]) -> Iterator[str]:
+    """The files that may hold a session."""
+    base = next(filter(None, (_filled(base, home, env) for base in place.base)), "")
+    names = {"{id}": "*", "{short}": "*"} if id_ == LAST else {"{id}": glob.escape(id_), "{short}": id_[:8]}
+    for pattern in place.files:
+        for mark, name in names.items():
+            pattern = pattern.replace(mark, name)  # noqa: PLW2901  it is filled in
+        with suppress(OSError):
+            yield from filter(os.path.isfile, glob.iglob(os.path.join(glob.escape(base), pattern)))
+
+
+def _filled(base: str, home: str, env: Mapping[str, str]) -> str:
+    """A directory with its variable filled in; "" where that is not set."""
+    if base.startswith("~"):
+        return home + base[1:] if home else ""
+    name = _VARIABLE.match(base)
+    value = env.get(name[1], "") if name else base
+    return value + base[name.end() :] if name and value else "" if name else base
+
+
+def _changed(path: str) -> float:
+    try:
+        return os.stat(path).st_mtime
+    except OSError:
+        return 0.0
