@@ -19,7 +19,8 @@ from whet.api.guard import SkillGuard
 from whet.api.learning import SkillLearning
 from whet.api.settings import SkillSettings
 from whet.api.sources import SkillSources, TapInfo
-from whet.api.tools import Tool, Tools
+from whet.api.tool_definitions import Tool
+from whet.api.tools import Tools
 from whet.authoring.editor import SkillEditor
 from whet.authoring.history import History
 from whet.authoring.proposals import Proposals

@@ -14,7 +14,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from whet import Library, Session, UsageError
-from whet.api.tools import LIST_ROOM, LISTED, MAX_ANSWER, Tools, bounded, definitions, length
+from whet.api.tool_definitions import LISTED, definitions
+from whet.api.tools import LIST_ROOM, MAX_ANSWER, Tools, bounded, length
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,7 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from whet import Library
-from whet.api.tools import MAX_ANSWER, definitions, length
+from whet.api.tool_definitions import definitions
+from whet.api.tools import MAX_ANSWER, length
 from whet.prompt.tokens import ESTIMATE
 
 if TYPE_CHECKING:

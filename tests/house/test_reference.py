@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 import whet
-from whet.api.tools import Tool, Tools
+from whet.api.tool_definitions import Tool
+from whet.api.tools import Tools
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "docs"))

@@ -41,7 +41,8 @@ if TYPE_CHECKING:
     from langgraph.types import Command
 
     from whet.api.library import Library
-    from whet.api.tools import Tools, Writes
+    from whet.api.tool_definitions import Writes
+    from whet.api.tools import Tools
 
 
 class SkillTool(BaseTool):

@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from pydantic_ai.messages import UserContent
 
     from whet.api.library import Library
-    from whet.api.tools import Tools, Writes
+    from whet.api.tool_definitions import Writes
+    from whet.api.tools import Tools
 
 _UNREAD = "unread arguments"
 """Stands for the whole of what a model sent where that is no JSON object."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from whet.api.library import Library
-    from whet.api.tools import Writes
+    from whet.api.tool_definitions import Writes
 
 
 def open_pool(skills: Library | Tools, *, writes: Writes, only: Collection[str] | None) -> tuple[Tools, SessionPool]:

@@ -1,7 +1,18 @@
-"""The front door: `Library` composes all rooms."""
+"""The front door: `Library` composes all rooms. It is loaded when it is first asked for: some parts do without."""
 
 from __future__ import annotations
 
-from whet.api.library import Library, Reload
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from whet.api.library import Library, Reload
 
 __all__ = ["Library", "Reload"]
+
+
+def __getattr__(name: str) -> object:
+    if name in __all__:
+        from whet.api import library
+
+        return getattr(library, name)
+    message = f"module 'whet.api' has no attribute {name!r}"
+    raise AttributeError(message)

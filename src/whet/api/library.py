@@ -41,7 +41,8 @@ if TYPE_CHECKING:
     from whet.api.session import Session
     from whet.api.settings import SkillSettings
     from whet.api.sources import SkillSources
-    from whet.api.tools import Tools, Writes
+    from whet.api.tool_definitions import Writes
+    from whet.api.tools import Tools
     from whet.authoring.commits import Committed
     from whet.authoring.editor import SkillEditor
     from whet.authoring.history import History

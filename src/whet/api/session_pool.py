@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     from whet.api.library import Library
     from whet.api.session import Session
-    from whet.api.tools import Tools, Writes
+    from whet.api.tool_definitions import Writes
+    from whet.api.tools import Tools
     from whet.learning.sessions import Sessions
     from whet.prompt.tokens import Tokenizer
 

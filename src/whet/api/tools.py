@@ -17,8 +17,9 @@ import json
 import threading
 from contextlib import suppress
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any
 
+from whet.api.tool_definitions import FOUND, LISTED, definitions, search_hint, usage
 from whet.errors import FailedError, UsageError, WhetError
 from whet.skill.schema import find_problems
 from whet.values import as_json
@@ -28,16 +29,12 @@ if TYPE_CHECKING:
 
     from whet.api.learning import OutcomeNoted
     from whet.api.session import Session
+    from whet.api.tool_definitions import Tool, Writes
     from whet.authoring.results import Changes
     from whet.routing.feedback import Noted
 
-Writes: TypeAlias = Literal["allow", "propose", "none"]
-"""Whether a model's changes are made, wait for a person as proposals, or are not offered."""
-
 LIST_ROOM = 50_000
 """Characters that a page of the list may take; the others come with its cursor."""
-LISTED, MOST_LISTED = 50, 200
-FOUND, MOST_FOUND = 5, 20
 _MOST_FILES = 400
 _MOST_CATEGORIES = 100
 _MOST_NOTES = 20
@@ -47,7 +44,6 @@ _DESCRIPTION = 1_024
 _CATEGORY = 200
 """Characters of a description in a list: of a skill, and of a category."""
 _OFFER = "Skills that may fit this message; load one with skill_view(name) before you act on it:"
-_MANY = "There are too many skills to list here. Before you start a task, search for a skill that fits it."
 _UNFORESEEN = "Try again with other arguments; `whet doctor` checks the library for problems."
 _MOST_DIGITS = 10
 _ORDER = {"additionalProperties": 0, "required": 2}
@@ -59,18 +55,6 @@ _KINDS = {
     "array": "a list",
     "object": "an object",
 }
-
-
-class Tool(NamedTuple):
-    """What a model is told of one tool."""
-
-    name: str
-    title: str
-    description: str
-    parameters: dict[str, Any]
-    """JSON Schema of its arguments."""
-    read_only: bool = True
-    destructive: bool = False
 
 
 class Tools:
@@ -124,13 +108,13 @@ class Tools:
     def instructions(self, budget: int | None = None) -> str:
         """The part of a system prompt that goes with the tools: which skills there are, and how to use them."""
         text = str(self.session.index(budget, rules="skill_view" in self._answers))
-        return "\n\n".join(part for part in (text.rstrip(), self._usage()) if part)
+        return "\n\n".join(part for part in (text.rstrip(), usage(self._answers)) if part)
 
     def introduction(self, budget: int) -> str:
         """The same for a client that waits to begin: of a large library, no skill is looked at to name a few."""
         if not self.session.workspace.is_large():
             return self.instructions(budget)
-        return f"{_MANY} {self._usage()}".rstrip()
+        return search_hint(self._answers, "There are too many skills to list here.")
 
     def offer(self, message: str, *, again: bool = False) -> str:
         """What to put next to a message of the user: the few skills that fit it; empty if none does.
@@ -142,16 +126,6 @@ class Tools:
         with self._one_at_a_time:
             text = self.session.offer(message, again=again).text
         return f"{_OFFER}\n{text.rstrip()}" if text else ""
-
-    def _usage(self) -> str:
-        sentences = {
-            "skills_search": "skills_search finds skills that are not listed here.",
-            "skill_view": "skill_view with file_path reads a file that a skill mentions.",
-            "skill_manage": "When a skill turns out to be wrong or incomplete, fix it with skill_manage.",
-            "skill_feedback": "Report with skill_feedback whether a skill helped.",
-            "skill_distill": "Save what you worked out as a skill with skill_distill.",
-        }
-        return " ".join(text for name, text in sentences.items() if name in self._answers)
 
     # calls
 
@@ -278,91 +252,6 @@ class Tools:
         from whet.api.distill_tool import distill
 
         return distill(self.session, given, stage=self.writes == "propose")
-
-
-def definitions(writes: Writes = "allow") -> Iterator[Tool]:
-    """The six tools, as a model is told of them."""
-    from whet.authoring.operations import schema
-
-    name = {"type": "string", "description": "The skill's name, as skills_list or skills_search gave it."}
-    yield Tool(
-        "skills_list",
-        "List skills",
-        "List the skills that are available: names, descriptions and categories. Skills are instructions for "
-        "particular tasks. Read one with skill_view before you act on it.",
-        _object_schema(
-            category={"type": "string", "description": "Only skills in this category."},
-            query={"type": "string", "description": "Only skills that match these words, the best match first."},
-            limit={"type": "integer", "minimum": 1, "maximum": MOST_LISTED, "description": f"At most; {LISTED}."},
-            cursor={"type": "string", "description": "The `next` value of the previous page."},
-        ),
-    )
-    yield Tool(
-        "skill_view",
-        "Read a skill",
-        "Read a skill's instructions, and follow them. With file_path, read one of the files that the instructions "
-        "mention. Long texts come in pages.",
-        _object_schema(
-            "name",
-            name=name,
-            file_path={"type": "string", "description": "A file of the skill, such as references/guide.md."},
-            page={"type": "integer", "minimum": 1, "description": "The page to read (default 1)."},
-        ),
-    )
-    yield Tool(
-        "skills_search",
-        "Search skills",
-        "Find the skills that fit a request, best first, with the reason for each. Pass the request in the user's "
-        "words.",
-        _object_schema(
-            "message",
-            message={"type": "string", "description": "What the user wants."},
-            limit={"type": "integer", "minimum": 1, "maximum": MOST_FOUND, "description": f"At most; {FOUND}."},
-        ),
-    )
-    manage = schema()
-    waits = " A change waits for a person's approval." if writes == "propose" else ""
-    description = manage["description"] + waits
-    yield Tool("skill_manage", "Change skills", description, manage["parameters"], read_only=False, destructive=True)
-    yield Tool(
-        "skill_feedback",
-        "Report how a skill did",
-        "Report whether a skill helped (name and outcome), or whether a message was for a skill (message, fits, and "
-        "name unless it was for none), so that the right skill is chosen next time.",
-        _object_schema(
-            name=name,
-            outcome={"enum": ["helped", "failed", "corrected"], "description": "How it did."},
-            message={"type": "string", "description": "The user message the feedback is about."},
-            fits={"type": "boolean", "description": "Whether the message is for that skill."},
-        ),
-        read_only=False,
-    )
-    yield Tool(
-        "skill_distill",
-        "Turn a session into a skill",
-        "Turn a session into a skill in four rounds. Each call returns a question with proposed answers: ask the "
-        "user. Nothing is written before finish.",
-        _object_schema(
-            session={"type": "string", "description": 'CLIENT:ID, or "current"; otherwise the newest that is waiting.'},
-            messages={"type": "array", "items": {"type": "object"}, "description": "The session as API messages."},
-            transcript={"type": "string", "description": "The session as Markdown or JSONL."},
-            distillation={"type": "string", "description": "Continue the distillation with this id."},
-            answers={
-                "type": "object",
-                "description": "goal, name, triggers, description, tools, fork where they differ from the proposal; "
-                "{} accepts it.",
-            },
-            back={"type": "boolean", "description": "Go back to the previous round."},
-            finish={"type": "boolean", "description": "Write the skill, accepting the rest as proposed."},
-            ask={"type": "boolean", "description": "Ask the user with forms, if the client supports them."},
-        ),
-        read_only=False,
-    )
-
-
-def _object_schema(*needed: str, **properties: dict[str, Any]) -> dict[str, Any]:
-    required = {"required": list(needed)} if needed else {}
-    return {"type": "object", "properties": properties, **required, "additionalProperties": False}
 
 
 def _object(arguments: Any) -> dict[str, Any]:

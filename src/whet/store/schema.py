@@ -361,6 +361,16 @@ CACHE_MIGRATIONS = (
         """,
     ),
     Migration(6, "routing", "ALTER TABLE index_collections ADD COLUMN made_from TEXT NOT NULL DEFAULT '';"),
+    Migration(
+        7,
+        "interfaces",
+        """
+        CREATE TABLE introductions (
+            key TEXT PRIMARY KEY, text TEXT NOT NULL, settings TEXT NOT NULL, decisions TEXT NOT NULL,
+            time INTEGER NOT NULL
+        ) WITHOUT ROWID;
+        """,
+    ),
 )
 
 CACHE = Schema(0x57484343, tuple(step.sql for step in CACHE_MIGRATIONS), adopt=_drop_caches)

@@ -17,7 +17,8 @@ from mcp.shared.memory import create_client_server_memory_streams
 from mcp.shared.message import SessionMessage
 
 from mcp_server.world import ENOUGH, World, ask, connected
-from whet.api.tools import MAX_ANSWER, definitions
+from whet.api.tool_definitions import definitions
+from whet.api.tools import MAX_ANSWER
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator

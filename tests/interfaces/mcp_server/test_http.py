@@ -175,7 +175,7 @@ def test_without_the_extra_it_says_what_to_install(world: World, tmp_path: Path)
         process = world.process(*words, PYTHONPATH=str(tmp_path))
         out, errors = process.communicate(timeout=ENOUGH)
         assert (process.returncode, out) == (2, b"")
-        assert errors.startswith(b"error: The server needs the extra `mcp` (")
+        assert errors.startswith(b"error: The server needs the extra `mcp`.\n")
         assert errors.endswith(f"hint: Install it with `{how_to_install('mcp')}`.\n".encode())
 
 

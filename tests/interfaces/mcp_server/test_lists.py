@@ -9,6 +9,7 @@ import pytest
 
 from mcp_server.shelves import World, all_pages, data_of, put, refused, uris, world
 from whet.interfaces.mcp import paging, resources
+from whet.interfaces.mcp.handshake import TEMPLATES
 
 __all__ = ["world"]
 
@@ -46,9 +47,11 @@ def test_an_empty_library_has_empty_lists(world: World) -> None:
     assert served.list_resources() == {"resources": [resources.INDEX_RESOURCE.to_json()]}
 
 
-def test_templates_say_how_addresses_are_made(world: World) -> None:
-    templates = world.served().templates()["resourceTemplates"]
-    assert [item["uriTemplate"] for item in templates] == ["skill://{+path}/SKILL.md", "skill://{+path}/{+file}"]
+def test_templates_say_how_addresses_are_made() -> None:
+    assert [item["uriTemplate"] for item in TEMPLATES["resourceTemplates"]] == [
+        "skill://{+path}/SKILL.md",
+        "skill://{+path}/{+file}",
+    ]
 
 
 def test_pages_stay_in_step_when_skills_come_and_go(world: World) -> None:

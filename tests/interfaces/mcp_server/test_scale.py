@@ -10,7 +10,8 @@ import pytest
 
 from mcp_server.world import World, ask, connected
 from whet import Library
-from whet.api.tools import LIST_ROOM, LISTED, MAX_ANSWER, MOST_LISTED
+from whet.api.tool_definitions import LISTED, MOST_LISTED
+from whet.api.tools import LIST_ROOM, MAX_ANSWER
 from whet.interfaces.mcp.paging import PAGE_BYTES
 from whet.interfaces.mcp.server import INSTRUCTIONS
 from whet.library import workspace

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from mcp_server.world import ERAS, World, ask, connected, error_of, world
-from whet.api.tools import definitions
+from whet.api.tool_definitions import definitions
 from whet.interfaces.mcp.server import INSTRUCTIONS
 
 if TYPE_CHECKING:

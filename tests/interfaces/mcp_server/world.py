@@ -26,14 +26,15 @@ from mcp.shared.exceptions import MCPError
 from pydantic import TypeAdapter
 
 from whet import Library
-from whet.api.session_pool import LibraryPool
+from whet.api.session_pool import LibraryPool, SessionPool
 from whet.interfaces.mcp.server import SkillServer
+from whet.prompt.tokens import ESTIMATE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Iterator
     from pathlib import Path
 
-    from whet.api.tools import Writes
+    from whet.api.tool_definitions import Writes
 
 ERAS = ("legacy", "auto")
 EITHER = ("auto", pytest.param("legacy", marks=pytest.mark.deep))
@@ -105,7 +106,7 @@ class World:
     def server(self, writes: Writes = "propose", *, alone: bool = True) -> SkillServer:
         """A server in this process."""
         self.libraries = LibraryPool(self.open)
-        return SkillServer(self.libraries, writes=writes, alone=alone)
+        return SkillServer(SessionPool(self.libraries.get, writes=writes, tokenizer=ESTIMATE), alone=alone)
 
     def text(self, name: str) -> str:
         """The main file of a skill."""

@@ -40,6 +40,15 @@ def main(argv: Sequence[str] | None = None, env: Mapping[str, str] | None = None
 
         if is_client_call(arguments):
             answer_client(arguments)
+    streams = None
+    if argv is None and arguments[:1] == ["mcp"]:
+        from os import environ
+
+        from whet.interfaces.mcp.stdio import open_streams
+
+        streams = open_streams(arguments, environ)
+        if streams is not None and not streams.wait():
+            return 0
     from whet.interfaces.cli.run import run
 
     if argv is not None:
@@ -55,7 +64,8 @@ def main(argv: Sequence[str] | None = None, env: Mapping[str, str] | None = None
         asked.append(number)
         raise KeyboardInterrupt
 
-    signal(SIGTERM, end)
-    code = run(arguments, env)
+    if streams is None:  # which ends at once
+        signal(SIGTERM, end)
+    code = run(arguments, env, streams)
     gc.freeze()  # what ends with the process need not be searched for cycles once more
     return _TERMINATED if asked else code

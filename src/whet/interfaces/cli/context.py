@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Parser
     from whet.interfaces.cli.terminal import Bar
+    from whet.interfaces.mcp.stdio import Streams
     from whet.library.visibility import Caller
     from whet.notes import Progress
     from whet.values import Json
@@ -55,8 +56,10 @@ class Command(NamedTuple):
 class Context:
     """The world around one run. The library is opened when a command first asks for it."""
 
-    def __init__(self, options: Namespace, env: Mapping[str, str]) -> None:
+    def __init__(self, options: Namespace, env: Mapping[str, str], streams: Streams | None = None) -> None:
         self.env = env
+        self.streams = streams
+        """The client of `whet mcp`, where it was greeted already."""
         self._options = options
         self._library: Library | None = None
         self._bar: Bar | None = None

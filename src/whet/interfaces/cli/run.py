@@ -26,12 +26,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from whet.interfaces.cli.context import Answer, Command
+    from whet.interfaces.mcp.stdio import Streams
 
 _INTERRUPTED = 130
 """What a shell reports of a program that was interrupted from the keyboard."""
 
 
-def run(arguments: Sequence[str], env: Mapping[str, str] | None = None) -> int:
+def run(arguments: Sequence[str], env: Mapping[str, str] | None = None, streams: Streams | None = None) -> int:
     """Run one command line and return its exit code. Nothing is raised."""
     env = os.environ if env is None else env
     plain = arguments[: arguments.index("--")] if "--" in arguments else arguments
@@ -39,7 +40,7 @@ def run(arguments: Sequence[str], env: Mapping[str, str] | None = None) -> int:
     console = Console(json="--json" in plain, quiet=quiet, env=env)
     try:
         try:
-            return _command(list(arguments), console, env)
+            return _command(list(arguments), console, env, streams)
         except WhetError as error:
             return _failure(error, console, env)
         except BrokenPipeError:
@@ -62,7 +63,7 @@ def run(arguments: Sequence[str], env: Mapping[str, str] | None = None) -> int:
         return error.exit_code
 
 
-def _command(arguments: list[str], console: Console, env: Mapping[str, str]) -> int:
+def _command(arguments: list[str], console: Console, env: Mapping[str, str], streams: Streams | None) -> int:
     if arguments[:1] == [COMPLETE]:
         from whet.interfaces.cli.commands.shell import candidates
 
@@ -79,7 +80,7 @@ def _command(arguments: list[str], console: Console, env: Mapping[str, str]) -> 
         return _help(parser.format_help(), console)
     if old and not console.json:
         console.say(note_old(old))
-    context = Context(options, env)
+    context = Context(options, env, streams)
     try:
         answer = _ask(command, context, options)
         context.end_progress()

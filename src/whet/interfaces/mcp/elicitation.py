@@ -13,6 +13,8 @@ import mcp_types as types
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
+from whet.api.tool_definitions import DISTILL
+
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
     Call: TypeAlias = Callable[[Mapping[str, Any]], Awaitable[Json]]
     """What the tool answers to these arguments."""
 
-TOOL = "skill_distill"
 FORM = "form"
 _MOST = 10
 """Forms of one call, as with clients without a handshake."""
@@ -32,7 +33,7 @@ _CLOSED = "The user closed the form. Ask what to do; this distillation is kept."
 
 def is_wanted(ctx: ServerRequestContext[Any, Any], params: types.CallToolRequestParams) -> bool:
     """Is this a call that asks for forms, of a client that has them?"""
-    if params.name != TOOL or (params.arguments or {}).get("ask") not in (True, "true"):
+    if params.name != DISTILL or (params.arguments or {}).get("ask") not in (True, "true"):
         return False
     capabilities = ctx.session.client_capabilities
     can = capabilities.elicitation if capabilities else None

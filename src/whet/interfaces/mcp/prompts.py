@@ -13,8 +13,8 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING
 
+from whet.api.tool_definitions import DISTILL as TOOL
 from whet.errors import NotFoundError, UsageError
-from whet.interfaces.mcp.elicitation import TOOL
 from whet.interfaces.mcp.paging import Bounds, page
 from whet.prompt.commands import Command
 

@@ -21,7 +21,6 @@ from whet.interfaces.mcp.resources import (
     INDEX_RESOURCE,
     JSON,
     MANIFEST,
-    MARKDOWN,
     contents,
     file_resource,
     folder_resource,
@@ -121,26 +120,6 @@ class Served:
         if cursor is None:
             answer["resources"].insert(0, INDEX_RESOURCE.to_json())
         return answer
-
-    def templates(self) -> Json:
-        """`resources/templates/list`: how addresses are made of a skill's path and a file."""
-        return {
-            "resourceTemplates": [
-                {
-                    "uriTemplate": "skill://{+path}/SKILL.md",
-                    "name": "skill",
-                    "title": "A skill",
-                    "description": "The instructions of a skill. `path` is its name, or plugin/name for a plugin's.",
-                    "mimeType": MARKDOWN,
-                },
-                {
-                    "uriTemplate": "skill://{+path}/{+file}",
-                    "name": "skill-file",
-                    "title": "A file of a skill",
-                    "description": "`file` is its path in the skill, such as references/guide.md.",
-                },
-            ]
-        }
 
     def read(self, uri: str) -> Json:
         """`resources/read`: the bytes of one file, as text where they are text."""

@@ -1,70 +1,87 @@
-"""Running the server: on the standard streams for one client, or over HTTP for many; hooks are answered meanwhile."""
+"""Running the server: on the standard streams for one client, or over HTTP for many; hooks are answered meanwhile.
+
+What takes long to load is imported when it is needed: a client waits for it.
+"""
 
 from __future__ import annotations
 
 import os
-import signal
-import sys
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, cast
 
-import anyio
-from mcp.server.stdio import stdio_server
-
-from whet.api.session_pool import LibraryPool
-from whet.interfaces.hooks.background import learn_after
-from whet.interfaces.hooks.handler import Hooks
-from whet.interfaces.hooks.service import Service
-from whet.interfaces.mcp import http
-from whet.interfaces.mcp.server import SkillServer
+from whet.api.session_pool import LibraryPool, SessionPool
+from whet.interfaces.mcp import prompts
+from whet.interfaces.mcp.client_session import ClientSession
+from whet.interfaces.mcp.introduction import Introduction
+from whet.interfaces.mcp.watcher import Known
+from whet.prompt.tokens import ESTIMATE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from whet.api import Library
-    from whet.api.tools import Writes
+    from whet.api.tool_definitions import Writes
+    from whet.interfaces.mcp.http import Address
+    from whet.interfaces.mcp.stdio import Streams
+    from whet.values import Json
 
     Open = Callable[[str | None], Library]
     """Opens the library of a project; None is where the server was started."""
 
 
-def serve_stdio(open_library: Open, *, writes: Writes, hooks: bool) -> None:
-    """Serve one client until it goes."""
+def serve_stdio(streams: Streams, open_library: Open, *, writes: Writes, hooks: bool) -> None:
+    """Serve one client until it goes. The SDK is loaded when it is needed."""
+    libraries = LibraryPool(open_library)
+    sessions = SessionPool(libraries.get, writes=writes, tokenizer=ESTIMATE)  # an exact one loads slowly
+    client = ClientSession(sessions, streams.client)
 
-    async def run() -> None:
-        server = SkillServer(libraries, writes=writes, alone=True)
-        async with stdio_server() as (reading, writing), anyio.create_task_group() as tasks:
-            with redirect_stdout(sys.stderr):  # what is printed would else come behind the last message
+    told: list[Known] = []
+
+    def answer(method: str) -> Json:
+        context = client.context()
+        told.append(Known(context))  # first: what changes from now on is told
+        is_prompts = method == "prompts/list"
+        return prompts.list_prompts(context.tools, None) if is_prompts else context.served.list_resources()
+
+    streams.answer_lists(answer)
+    with _hooks(libraries, hooks=hooks):
+        import anyio
+        from mcp.server.stdio import stdio_server
+
+        from whet.interfaces.mcp.server import SkillServer
+
+        server = SkillServer(sessions, alone=True)
+        if streams.client:
+            introduction = Introduction(os.environ, streams.client, writes)
+            server.resume(client, introduction, told[0] if told else None)
+
+        async def run() -> None:
+            file = anyio.wrap_file(cast("IO[str]", streams))
+            async with (
+                stdio_server(file, file) as (reading, writing),
+                anyio.create_task_group() as tasks,
+            ):
                 tasks.start_soon(server.watch)
                 await server.run(reading, writing, server.create_initialization_options())
-            tasks.cancel_scope.cancel()
+                tasks.cancel_scope.cancel()
 
-    with _libraries(open_library, hooks=hooks) as libraries:
-        _leave_at_once()
+        streams.hand_over()
         anyio.run(run)
 
 
-def _leave_at_once() -> None:
-    """End with the first signal: a thread that waits for the client's next line would hold everything up.
-
-    Nothing is lost by that; what is being written is settled by whoever comes next.
-    """
-
-    def end(*_: object) -> None:
-        os._exit(0)
-
-    for name in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(name, end)
-
-
 def serve_http(
-    open_library: Open, address: http.Address, token: str, *, writes: Writes, hooks: bool, ready: Callable[[str], None]
+    open_library: Open, address: Address, token: str, *, writes: Writes, hooks: bool, ready: Callable[[str], None]
 ) -> None:
     """Serve many clients until the process is told to stop; `ready` is told the address."""
 
+    import anyio
+
+    from whet.interfaces.mcp import http
+    from whet.interfaces.mcp.server import SkillServer
+
     async def run() -> None:
-        server = SkillServer(libraries, writes=writes, alone=False)
+        server = SkillServer(SessionPool(libraries.get, writes=writes, tokenizer=ESTIMATE), alone=False)
         app = http.application(server, address, token)
         with http.bind(address) as listening:
             host, port = listening.getsockname()[:2]
@@ -72,14 +89,18 @@ def serve_http(
             await http.serve(server, listening, app)
 
     http.check_host(address.host, address.hosts)
-    with _libraries(open_library, hooks=hooks) as libraries:
+    libraries = LibraryPool(open_library)
+    with _hooks(libraries, hooks=hooks):
         anyio.run(run)
 
 
 @contextmanager
-def _libraries(open_library: Open, *, hooks: bool) -> Iterator[LibraryPool]:
-    """The libraries of a server; with `hooks`, hooks of clients are answered from them too, which are warm."""
-    libraries = LibraryPool(open_library)
+def _hooks(libraries: LibraryPool, *, hooks: bool) -> Iterator[None]:
+    """With `hooks`, those of clients are answered meanwhile, from the same libraries, which are warm."""
+    from whet.interfaces.hooks.background import learn_after
+    from whet.interfaces.hooks.handler import Hooks
+    from whet.interfaces.hooks.service import Service
+
     place = libraries.get(None).workspace.place
     answering = Hooks(place.state, lambda directory: libraries.get(directory or None))
     after = partial(learn_after, state=place.state, env=place.env)
@@ -87,7 +108,7 @@ def _libraries(open_library: Open, *, hooks: bool) -> Iterator[LibraryPool]:
     try:
         if hooks:
             service.start()
-        yield libraries
+        yield
     except* KeyboardInterrupt:
         pass  # which is how a server is meant to end
     finally:

@@ -28,12 +28,12 @@ from mcp.shared.message import ServerMessageMetadata
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from whet import __version__
-from whet.api.session_pool import SessionPool
+from whet.api.tool_definitions import DISTILL
 from whet.errors import FailedError, WhetError
 from whet.interfaces.mcp import elicitation, prompts, watcher
 from whet.interfaces.mcp.client_session import ClientSession, named_project, project_of
+from whet.interfaces.mcp.handshake import ABOUT, EXTENSIONS, TEMPLATES, list_tools
 from whet.interfaces.mcp.watcher import Audience, contents_stamp
-from whet.prompt.tokens import ESTIMATE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -42,15 +42,14 @@ if TYPE_CHECKING:
     from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
     from mcp.server.models import InitializationOptions
 
-    from whet.api.session_pool import LibraryPool
-    from whet.api.tools import Tool, Writes
+    from whet.api.session_pool import SessionPool
     from whet.interfaces.mcp.client_session import ClientContext
+    from whet.interfaces.mcp.introduction import Introduction
     from whet.library.visibility import Caller
     from whet.values import Json
 
     Context: TypeAlias = ServerRequestContext[Any, Any]
 
-EXTENSION = "io.modelcontextprotocol/skills"
 STANDING = 3_600_000
 """Milliseconds that a client may keep what only a new version changes. Everything else is on disk and may be edited at
 any time; asking again costs little, so it is not to be kept at all."""
@@ -58,7 +57,6 @@ INSTRUCTIONS = 2_000
 """Characters of what the server says about itself, of which some clients cut the rest."""
 _USAGE = 350
 """What of it tells how to use the tools."""
-_ABOUT = "The user's skills: instructions for particular tasks, kept by Whet."
 _ROOTS = "roots"
 _ROOTS_WAIT = 5.0
 _THREADS = 16
@@ -69,7 +67,6 @@ _MOST_SUBSCRIBED = 500
 _PATIENCE = 5.0
 """Seconds that a client has for taking what it is told."""
 _CLIENT = "whet"
-_ANSWER = {"type": "object", "properties": {"success": {"type": "boolean"}}, "required": ["success"]}
 
 Value = TypeVar("Value")
 Params = TypeVar("Params", bound=types.RequestParams)
@@ -90,17 +87,20 @@ class DirectoryParams(types.PaginatedRequestParams):
 class SkillServer(Server[Any]):
     """The library as an MCP server."""
 
-    def __init__(self, libraries: LibraryPool, *, writes: Writes = "propose", alone: bool) -> None:
+    def __init__(self, sessions: SessionPool, *, alone: bool) -> None:
         """`alone` says that there is one client, as on stdio; else requests without a session are strangers."""
-        self._sessions = SessionPool(libraries.get, writes=writes, tokenizer=ESTIMATE)  # an exact one loads slowly
+        self._sessions = sessions
         self._alone = alone
         self._only: ClientSession | None = None
+        self._introduction: Introduction | None = None
+        self._told: watcher.Known | None = None
+        """What the only client was told before this server was there."""
         self._connections: dict[Connection, Audience] = {}
         self._streams: set[Audience] = set()
         self._nudge = anyio.Event()
         self._threads = anyio.CapacityLimiter(_THREADS)
-        super().__init__("whet", version=__version__, title="Whet", description=_ABOUT)
-        self.extensions = {EXTENSION: {"directoryRead": True}}
+        super().__init__("whet", version=__version__, title="Whet", description=ABOUT)
+        self.extensions = EXTENSIONS
         page = types.PaginatedRequestParams
         for method, params, handler in (
             ("tools/list", page, self._list_tools),
@@ -113,7 +113,7 @@ class SkillServer(Server[Any]):
             self.add_request_handler(method, params, cast("Any", handler))
         serve = self._serve
         serve("resources/list", page, lambda client, given: client.served.list_resources(given.cursor))
-        serve("resources/templates/list", page, lambda client, _: client.served.templates())
+        serve("resources/templates/list", page, lambda *_: TEMPLATES)
         serve("resources/read", types.ReadResourceRequestParams, lambda client, given: client.served.read(given.uri))
         serve("resources/directory/read", DirectoryParams, lambda c, given: c.served.directory(given.uri, given.cursor))
         serve("skills/list", page, lambda client, given: client.served.list_skills(given.cursor))
@@ -133,6 +133,10 @@ class SkillServer(Server[Any]):
         """What the handshake tells; that lists change is always part of it."""
         changing = notification_options or NotificationOptions(prompts_changed=True, resources_changed=True)
         return super().create_initialization_options(changing, *others, **more)
+
+    def resume(self, client: ClientSession, introduction: Introduction, told: watcher.Known | None) -> None:
+        """Go on with the only client, which was greeted already and may have been told which skills there are."""
+        self._only, self._introduction, self._told = client, introduction, told
 
     # who asks
 
@@ -191,7 +195,11 @@ class SkillServer(Server[Any]):
         return _project(roots)
 
     async def _initialized(self, ctx: Context, _: types.NotificationParams) -> None:
-        self._audience(ctx)
+        audience = self._audience(ctx)
+        if self._told is not None:  # as it is where the server was started; whatever is different is told
+            audience.known, self._told = self._told, None
+            await self._settle(ctx, audience.client)
+            self._nudge.set()
 
     async def _roots_changed(self, ctx: Context, _: types.NotificationParams) -> None:
         self._client_session(ctx).settled = False
@@ -213,8 +221,15 @@ class SkillServer(Server[Any]):
                 if (named := _named(ctx)) is not None:
                     client.settle(named)
                 context = await self._run(client.context)
-                result["instructions"] = await self._run(context.tools.introduction, INSTRUCTIONS - _USAGE)
+                result["instructions"] = await self._run(self._introduce, context)
         return result
+
+    def _introduce(self, context: ClientContext) -> str:
+        """What the handshake says of the skills; it is remembered for the next one."""
+        told = context.tools.introduction(INSTRUCTIONS - _USAGE)
+        if self._introduction is not None:
+            self._introduction.remember(told, context.tools.session.workspace)
+        return told
 
     # the library, in a thread
 
@@ -245,8 +260,8 @@ class SkillServer(Server[Any]):
     # tools
 
     async def _list_tools(self, ctx: Context, _: Any) -> types.ListToolsResult:
-        context = await self._context(ctx)
-        return types.ListToolsResult(tools=[_tool(tool) for tool in context.tools.definitions()], ttl_ms=STANDING)
+        told = list_tools((await self._context(ctx)).tools.writes)
+        return types.ListToolsResult.model_validate({**told, "ttlMs": STANDING})
 
     async def _call_tool(
         self, ctx: Context, params: types.CallToolRequestParams
@@ -262,7 +277,7 @@ class SkillServer(Server[Any]):
                 return answer
         else:
             answer = await call(params.arguments)
-        if params.name in ("skill_manage", elicitation.TOOL):
+        if params.name in ("skill_manage", DISTILL):
             self._nudge.set()
         text = types.TextContent(text=json.dumps(answer, ensure_ascii=False))
         return types.CallToolResult(content=[text], structured_content=answer, is_error=not answer["success"])
@@ -341,6 +356,8 @@ class SkillServer(Server[Any]):
                 if (place := (context.project, context.caller)) not in found:
                     found[place] = await self._run(watcher.Known, context)
                 changed = await self._run(audience.compare, found[place])
+                if changed.resources and self._introduction is not None and context.project is None:
+                    await self._run(self._introduce, context)
                 with anyio.move_on_after(_PATIENCE):
                     await audience.tell(changed)
 
@@ -354,23 +371,6 @@ def _is_large(context: ClientContext) -> bool:
         return context.tools.session.workspace.is_large()
     except WhetError:  # whoever looks at the skills is told
         return False
-
-
-def _tool(tool: Tool) -> types.Tool:
-    return types.Tool(
-        name=tool.name,
-        title=tool.title,
-        description=tool.description,
-        input_schema=tool.parameters,
-        output_schema=_ANSWER,
-        annotations=types.ToolAnnotations(
-            title=tool.title,
-            read_only_hint=tool.read_only,
-            destructive_hint=tool.destructive,
-            idempotent_hint=tool.read_only,
-            open_world_hint=False,
-        ),
-    )
 
 
 def _connection(ctx: Context) -> Connection:

@@ -11,8 +11,6 @@ import json
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcp.server.subscriptions import PromptsListChanged, ResourcesListChanged, ResourceUpdated
-
 from whet.errors import WhetError
 from whet.interfaces.mcp.packages import unfit
 from whet.prompt.bundles import read_bundles
@@ -121,6 +119,8 @@ async def tell(connection: Connection, changed: Changed) -> None:
 
 async def publish(bus: InMemorySubscriptionBus, changed: Changed) -> None:
     """Tell whoever listens in a stream."""
+    from mcp.server.subscriptions import PromptsListChanged, ResourcesListChanged, ResourceUpdated
+
     if changed.resources:
         await bus.publish(ResourcesListChanged())
     if changed.prompts:

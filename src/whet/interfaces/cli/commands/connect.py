@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from whet.api import Library
-    from whet.api.tools import Writes
+    from whet.api.tool_definitions import Writes
     from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Parser
@@ -272,14 +272,17 @@ def run_mcp(context: Context, options: Namespace) -> Answer:
 
 
 def _serve(context: Context, options: Namespace, writes: Writes) -> None:
-    try:
-        from whet.interfaces.mcp.http import Address
-        from whet.interfaces.mcp.serve import serve_http, serve_stdio
-    except ModuleNotFoundError as error:
-        raise missing_extra(f"The server needs the extra `mcp` ({error.name}).", "mcp") from error
+    from whet.interfaces.mcp.serve import serve_http, serve_stdio
+    from whet.interfaces.mcp.stdio import Streams, is_installed
+
+    if not is_installed():
+        raise missing_extra("The server needs the extra `mcp`.", "mcp")
     if not options.http:
-        serve_stdio(context.open_library, writes=writes, hooks=not options.root)
+        streams = context.streams or Streams(writes, context.env)
+        serve_stdio(streams, context.open_library, writes=writes, hooks=not options.root)
         return
+    from whet.interfaces.mcp.http import Address
+
     given = {name: getattr(options, name) for name in ("host", "port") if getattr(options, name) is not None}
     address = Address(**given, hosts=tuple(options.allow_host), origins=tuple(options.allow_origin))
     token = _read_token(context.library)

@@ -1,0 +1,97 @@
+"""What the handshake tells of the skills: remembered from the last look, so that no client waits for one.
+
+    introduction = Introduction(env, client, writes)
+    introduction.recall()                   # at the next start; "" where nothing was remembered that still holds
+    introduction.remember(text, workspace)  # whenever a look found something new
+
+It names the skills as they were at that look. It does not hold any more once the person decided otherwise about skills
+or changed the settings. It is in `cache.db`, because it can be made again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING
+
+from whet.errors import WhetError
+from whet.library.state import Decisions
+from whet.store.cache import CacheDatabase
+from whet.store.clock import system_clock
+from whet.store.home import whet_home
+from whet.store.state import StateDatabase
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from whet.library.workspace import Workspace
+    from whet.store.database import Database
+
+_BUSY_MS = 200
+_FORGET = "DELETE FROM introductions WHERE key NOT IN (SELECT key FROM introductions ORDER BY time DESC LIMIT ?)"
+_MOST = 200
+"""Introductions that are kept: one for each project and client."""
+
+
+class Introduction:
+    """The introduction for one client in one directory."""
+
+    def __init__(self, env: Mapping[str, str], client: str, writes: str) -> None:
+        """`client` is what it calls itself; the directory is that of the process."""
+        self._env = env
+        self._key = "\0".join((os.getcwd(), client, writes, env.get("HOME", ""), env.get("WHET_CONFIG", "")))
+
+    def recall(self) -> str:
+        """What was remembered and still holds."""
+        try:
+            state = whet_home(self._env)
+            cache, decided = CacheDatabase(state), StateDatabase(state, busy_ms=_BUSY_MS)
+            query = "SELECT text, settings, decisions FROM introductions WHERE key = ?"
+            rows = cache.use(lambda database: database.read(query, (self._key,)), create=False)
+            for text, settings, decisions in rows or ():
+                known = json.loads(settings)
+                if known == _stamps(path for path, *_ in known) and decisions == _decisions(decided):
+                    return str(text)
+        except (WhetError, ValueError):  # whoever looks at the skills is told
+            return ""
+        return ""
+
+    def remember(self, text: str, workspace: Workspace) -> None:
+        """Keep the text for the next start."""
+        settings, decisions = json.dumps(_stamps(_settings(workspace))), _decisions(workspace.state)
+        row = (self._key, text, settings, decisions, workspace.clock())
+
+        def write(database: Database) -> None:
+            with database.write() as connection:
+                connection.execute("REPLACE INTO introductions VALUES (?, ?, ?, ?, ?)", row)
+                connection.execute(_FORGET, (_MOST,))
+
+        workspace.cache_database.use(write)
+
+
+def _decisions(state: StateDatabase) -> str:
+    """What the person decided about skills."""
+    decisions = Decisions(state, system_clock)
+    found = (decisions.trusted(), sorted(decisions.disabled()), sorted(decisions.blocked().items()))
+    return json.dumps(found)
+
+
+def _settings(workspace: Workspace) -> list[str]:
+    """The settings files that count in a place."""
+    from whet.library.settings import PROJECT_FILE, config_path
+
+    repository, place = workspace.config().repository, workspace.place
+    own = [] if repository is None else [os.path.join(repository.root, PROJECT_FILE)]
+    return [config_path(place.state, place.env), *own]
+
+
+def _stamps(paths: Iterable[str]) -> list[list[str | int]]:
+    """Each path with what changes when the file does."""
+    stamps: list[list[str | int]] = []
+    for path in paths:
+        try:
+            found = os.stat(path)
+            stamps.append([path, found.st_mtime_ns, found.st_size])
+        except OSError:
+            stamps.append([path])
+    return stamps
