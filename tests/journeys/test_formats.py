@@ -182,3 +182,32 @@ def test_openclaw_recipes(
     (programs / "npm").write_text("#!/bin/sh\nexit 0\n", encoding="utf-8")
     (programs / "npm").chmod(0o755)
     assert document(whet(*plan, "--yes"))["steps"][0]["state"] == "blocked"
+
+
+BODY = "# Ship\n\n## Overview\n\nShips the shop.\n\n## Usage\n\nRun make ship.\n\n## Notes\n\nIt takes an hour.\n"
+
+
+def test_how_much_of_a_skill_is_injected_is_chosen_by_name(
+    home: Path, whet: Callable[..., CompletedProcess[str]]
+) -> None:
+    place = home / ".agents" / "skills" / "ship"
+    place.mkdir(parents=True)
+    long = BODY + "More of it. " * 200
+    (place / "SKILL.md").write_text(f"---\nname: ship\ndescription: Ships it.\n---\n{long}\n", encoding="utf-8")
+    shows = {
+        "full": ("Ships the shop.", "Run make ship.", "It takes an hour."),
+        "overview+usage": ("Ships the shop.", "Run make ship."),
+        "overview": ("Ships the shop.",),
+        "description": ("Ships it.",),
+    }
+    texts = {text for shown in shows.values() for text in shown}
+    costs: dict[str, int] = {}
+    for strategy, shown in shows.items():
+        answer = document(whet("prompt", "render", "ship", "--strategy", strategy, "--json"))
+        assert {text for text in texts if text in answer["message"]} == set(shown)
+        [skill] = answer["skills"]
+        assert skill["strategy"] == strategy
+        costs[strategy] = skill["tokens"]
+        assert answer["strategies"][strategy] == skill["tokens"]
+    assert sorted(costs.values(), reverse=True) == [*costs.values()]
+    assert whet("prompt", "render", "ship", "--strategy", "all").returncode == 2

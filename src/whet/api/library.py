@@ -441,14 +441,16 @@ class Library:
         budget: int | None = None,
         note: str = "",
         reserved: Collection[str] | None = None,
+        strategy: str = "full",
         caller: Caller = PERSON,
     ) -> Invocation:
         """What a user's line asks for (`/name args`, `$name`, bundles, several at once), as one message for the model.
 
         Several skills share `budget` tokens and step down from their full text to their description, the least wanted
         first. A line that asks for no skill comes back as it is. `reserved` are the client's own commands, which no
-        skill can take. `note` is a remark of the client's that the message carries. It counts as use. In a `session`,
-        nothing is repeated.
+        skill can take. `strategy` is how much of each skill is included at most: `full`, `overview+usage`, `overview`
+        or `description`. `note` is a remark of the client's that the message carries. It counts as use. In a
+        `session`, nothing is repeated.
 
         `message` is what the model gets; `request` are the user's own words in it. `skills` says for each how much of
         it is included (`strategy`), what it costs in `tokens`, and what it asks for. `missing` names what is not
@@ -459,10 +461,16 @@ class Library:
 
         snapshot = self.workspace.snapshot()
         asked = asked_for(text, snapshot, caller, reserved)
-        return self._count_uses(invoke(asked, new_context(self.workspace, snapshot), budget=budget, note=note))
+        context = new_context(self.workspace, snapshot)
+        return self._count_uses(invoke(asked, context, budget=budget, note=note, strategy=strategy))
 
     def render(
-        self, *names: str, arguments: str = "", budget: int | None = None, caller: Caller = PERSON
+        self,
+        *names: str,
+        arguments: str = "",
+        budget: int | None = None,
+        strategy: str = "full",
+        caller: Caller = PERSON,
     ) -> Invocation:
         """The message that `invoke` gives, for skills, or a bundle, given by name.
 
@@ -473,7 +481,7 @@ class Library:
 
         snapshot = self.workspace.snapshot()
         context = new_context(self.workspace, snapshot)
-        made = invoke(asked_by_name(names, arguments, snapshot, caller), context, budget=budget)
+        made = invoke(asked_by_name(names, arguments, snapshot, caller), context, budget=budget, strategy=strategy)
         return self._count_uses(made.with_strategies(context.tokenizer))
 
     def _count_uses(self, made: Invocation) -> Invocation:

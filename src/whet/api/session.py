@@ -308,7 +308,13 @@ class Session:
         return self.caller._replace(model=True)
 
     def invoke(
-        self, text: str, *, budget: int | None = None, note: str = "", reserved: Collection[str] | None = None
+        self,
+        text: str,
+        *,
+        budget: int | None = None,
+        note: str = "",
+        reserved: Collection[str] | None = None,
+        strategy: str = "full",
     ) -> Invocation:
         """What a typed line asks for, as `Library.invoke` returns it, without what is already in the context."""
         workspace = self.workspace
@@ -321,7 +327,7 @@ class Session:
             runner=self._runner,
             loaded=self._is_loaded if self._stubs else _never,
         )
-        made = invoke(asked, context, budget=budget, note=note)
+        made = invoke(asked, context, budget=budget, note=note, strategy=strategy)
         self._turn += 1 if made.blocks else 0
         for block in made.blocks:
             if block.strategy != "omitted":

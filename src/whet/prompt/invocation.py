@@ -11,7 +11,19 @@ from whet.errors import UsageError, WhetError
 from whet.library.card import main_file
 from whet.library.readiness import missing
 from whet.prompt.formats import clean
-from whet.prompt.message import ASKED, Block, Part, already_loaded, compose, fit, ladder, remarks, setting_lines, spoken
+from whet.prompt.message import (
+    ASKED,
+    STRATEGIES,
+    Block,
+    Part,
+    already_loaded,
+    compose,
+    fit,
+    ladder,
+    remarks,
+    setting_lines,
+    spoken,
+)
 from whet.prompt.rendering import expand
 from whet.prompt.requests import Unavailable
 from whet.prompt.tokens import tokenizer_for
@@ -140,13 +152,19 @@ def _tells_more(note: Note) -> bool:
     return note.code == "inline-shell-off" or (note.severity != "info" and not marked)
 
 
-def invoke(asked: Asked, context: InvocationContext, *, budget: int | None = None, note: str = "") -> Invocation:
+def invoke(
+    asked: Asked, context: InvocationContext, *, budget: int | None = None, note: str = "", strategy: str = "full"
+) -> Invocation:
     """Put what was asked for into one message; `budget` is in tokens, `note` is for the model.
 
-    A skill that cannot be read is among the missing; where nothing is left, that is the error.
+    `strategy` is how much of each skill is included at most. A skill that cannot be read is among the missing; where
+    nothing is left, that is the error.
     """
     if budget is not None and budget < 1:
         raise UsageError("bad-budget", "The budget must be above zero.", hint="Leave it out for the default.")
+    if strategy not in STRATEGIES:
+        hint = f"Use {', '.join(STRATEGIES)}."
+        raise UsageError("bad-strategy", f"There is no strategy {strategy!r}.", hint=hint)
     parts: list[Part] = []
     failed: list[WhetError] = []
     for card in asked.cards:
@@ -160,7 +178,7 @@ def invoke(asked: Asked, context: InvocationContext, *, budget: int | None = Non
     fresh = [part for part in parts if not context.loaded(part)]
     if budget is None and len(fresh) > 1:
         budget = SHARED_TOKENS
-    fitted = {item.part.card.path: item for item in fit(fresh, budget, context.tokenizer.count)}
+    fitted = {item.part.card.path: item for item in fit(fresh, budget, context.tokenizer.count, strategy)}
     blocks = tuple(fitted.get(part.card.path) or _loaded(part, context) for part in parts)
     message = asked.request
     if parts or asked.bundles:

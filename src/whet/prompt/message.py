@@ -117,26 +117,27 @@ def ladder(part: Part, count: Counter) -> dict[str, tuple[str, int]]:
     return steps
 
 
-def fit(parts: Sequence[Part], budget: int | None, count: Counter) -> list[Block]:
-    """The parts within a token budget, most relevant first: each in full, or one step down after the other.
+def fit(parts: Sequence[Part], budget: int | None, count: Counter, strategy: str = "full") -> list[Block]:
+    """The parts within a token budget, most relevant first: each by the strategy, or one step down after the other.
 
     Every step goes from the least relevant to the most relevant skill; what does not fit even as its description is
     omitted. Room that is left in the end raises the most relevant ones again.
     """
     steps = [[*ladder(part, count).values(), ("", 0)] for part in parts]
-    chosen = [0] * len(parts)
+    first = STRATEGIES.index(strategy)
+    chosen = [first] * len(parts)
 
     def total() -> int:
         return sum(step[at][1] for step, at in zip(steps, chosen, strict=True))
 
     if budget is not None:
-        for step in range(1, len(STRATEGIES) + 1):
+        for step in range(first + 1, len(STRATEGIES) + 1):
             for at in reversed(range(len(parts))):
                 if total() > budget:
                     chosen[at] = step
         for at, own in enumerate(steps):
             room = budget - total() + own[chosen[at]][1]
-            chosen[at] = next(number for number, (_, tokens) in enumerate(own) if tokens <= room)
+            chosen[at] = next(number for number, (_, tokens) in enumerate(own) if tokens <= room and number >= first)
     names = (*STRATEGIES, "omitted")
     return [Block(part, names[at], *own[at]) for part, own, at in zip(parts, steps, chosen, strict=True)]
 

@@ -12,6 +12,7 @@ from whet.interfaces.cli.parser import amount
 from whet.interfaces.cli.rendering import render_report
 from whet.interfaces.cli.text import clean, clean_block, plural, shorten, width
 from whet.prompt.formats import FORMATS
+from whet.prompt.message import STRATEGIES
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -99,11 +100,13 @@ def configure_render(parser: Parser) -> None:
     )
     parser.positional("names", "NAME", "Skills and bundles.", many=True)
     parser.option("--budget", metavar="N", type=amount, text="Shorten the skills to fit into N tokens.")
+    text = "How much of each skill to include at most (default full); the cost of each is shown."
+    parser.option("--strategy", metavar="S", choices=STRATEGIES, default="full", text=text)
     parser.words_behind("arguments", "ARGS", "What the user types after the name; a single word is used as is.")
 
 
 def run_render(context: Context, options: Namespace) -> Answer:
-    what = {"arguments": join_arguments(options.arguments), "budget": options.budget}
+    what = {"arguments": join_arguments(options.arguments), "budget": options.budget, "strategy": options.strategy}
     found = context.library.render(*options.names, **what, caller=context.caller)
     return Answer(found, render_render, 0 if any(skill.strategy != "omitted" for skill in found.skills) else 1)
 
