@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from whet.library.workspace import Workspace
     from whet.notes import Note, Progress
     from whet.skill.tree import Tree
+    from whet.sources.install.automatic import AutoUpdate
     from whet.sources.install.installer import Inspection, Installer, Wanted
     from whet.sources.install.plan import Applied, Plan
     from whet.sources.install.report import Origin, Outdated, Verification
@@ -370,6 +371,27 @@ class SkillSources:
         """
         plan = self.plan_update(*names, here=here, prefer=prefer, min_age=min_age)
         return self.apply(plan, reason=reason, override=override)
+
+    def auto_update(self) -> AutoUpdate:
+        """Do what the setting `auto_update` says about your own skills, and note it for the next session.
+
+        `safe` makes the updates that need no person, as one change: `undo` of its `run` reverses them. `notify` changes
+        nothing.
+        """
+        from whet.sources.install.automatic import AutoUpdate, LeftSkill, UpdateMemory, restrict_to_safe, summarize
+
+        mode = self._workspace.config().settings.auto_update
+        done = AutoUpdate(mode)
+        if mode == "notify":
+            newer = (skill for skill in self.outdated().skills if skill.outdated and not skill.pinned)
+            done = done._replace(left=tuple(LeftSkill(skill.name, "It is outdated.") for skill in newer))
+        elif mode == "safe":
+            run = f"u{os.urandom(8).hex()}"
+            plan = restrict_to_safe(self.plan_update())
+            done = summarize(self.apply(plan, actor="auto-update", reason="Updated automatically.", run=run), run)
+        if mode != "off":
+            UpdateMemory(self._workspace.state, self._workspace.clock).keep(done.news())
+        return done
 
     def uninstall(self, *names: str, here: bool = False, reason: str = "") -> Applied:
         """Remove installed skills; it answers like `apply`. The history keeps them, and `undo` restores them."""

@@ -33,7 +33,9 @@ TRUST = ("builtin", "org", "local", "project", "external")
 SANDBOX = ("required", "off")
 LEARN = ("off", "note", "propose", "write")
 """What becomes of hard sessions, from nothing at all to the most."""
-CHOICES = {"sandbox": SANDBOX, "learn": LEARN}
+AUTO_UPDATE = ("off", "notify", "safe")
+"""What is done about updates without being asked."""
+CHOICES = {"sandbox": SANDBOX, "learn": LEARN, "auto_update": AUTO_UPDATE}
 """What there is to choose from."""
 PROJECT_FILE = ".whet.toml"
 
@@ -79,6 +81,13 @@ SETTINGS = (
         "days",
         3,
         "Install and update nothing from community sources that was published fewer days ago; 0 installs anything.",
+    ),
+    Setting(
+        "auto_update",
+        "choice",
+        "off",
+        "What connected clients do about updates once a day: `off` (nothing), `notify` (say what is newer), `safe` "
+        "(also make updates of skills you did not edit that have a clean verdict and no new powers).",
     ),
     Setting("network_timeout", "number", 30, "Seconds to wait for an answer before a fetch fails."),
     Setting("skill_settings", "values", {}, "Values for the settings that skills declare, such as `wiki.path`."),
@@ -127,6 +136,7 @@ class Settings(NamedTuple):
     trusted_sources: tuple[str, ...] = ()
     private_hosts: tuple[str, ...] = ()
     min_age: int = 3
+    auto_update: str = "off"
     network_timeout: int = 30
     skill_settings: tuple[tuple[str, Any], ...] = ()
     exact_tokens: bool = True
@@ -394,6 +404,7 @@ def _check(found: Mapping[str, object], path: str, home: str, allowed: frozenset
                 "inline_shell": f"a list of {', '.join(TRUST)}",
                 "sandbox": " or ".join(SANDBOX),
                 "learn": f"one of {', '.join(LEARN)}, in quotes",
+                "auto_update": f"one of {', '.join(AUTO_UPDATE)}, in quotes",
             }.get(name, settings[name].kind)
             used = "the default is used"
             if name == "learn":  # less than was meant, never more

@@ -269,6 +269,7 @@ STATE_MIGRATIONS = (
         ) WITHOUT ROWID;
         """,
     ),
+    Migration(21, "sources", "CREATE TABLE updates (checked INTEGER NOT NULL, news TEXT NOT NULL);"),
 )
 
 STATE = Schema(

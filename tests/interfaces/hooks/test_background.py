@@ -259,7 +259,7 @@ def test_a_server_has_it_learned_in_a_process_after_a_start_or_an_end(machine: M
         assert machine.library.proposals.pending().to_json()["count"] == 0
         learn_after(event, str(machine.state), machine.env)
     for thread in threading.enumerate():
-        if thread.name == "whet-learning":
+        if thread.name == "whet-background":
             thread.join(60)
     assert machine.library.proposals.pending().to_json()["count"] == 1
 

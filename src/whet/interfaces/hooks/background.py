@@ -1,4 +1,4 @@
-"""Learning by itself, once an event is answered, in a process of its own.
+"""Learning and updating by itself, once an event is answered, in a process of its own.
 
 A server that answers hooks does not do it itself: a client ends its server together with the session, and whoever
 learns would hold up its answers. Nobody waits for it and nobody hears of it: what became of it is told when the next
@@ -18,6 +18,7 @@ from whet.interfaces.hooks.handler import LearnSetting, describe_failure
 from whet.learning.hook_log import append
 from whet.learning.selection.budget import Account, Breaker, State
 from whet.learning.sessions import BUSY_MS, LEARNING, Sessions
+from whet.library.settings import config_path, read_settings
 from whet.store.clock import system_clock
 from whet.store.locks import FileLock, lock_path
 from whet.store.state import StateDatabase
@@ -35,6 +36,9 @@ WHEN = frozenset({"start", "end"})
 LONGEST = 900.0
 """Seconds after which a process of its own gives up, whatever it does."""
 _ALONE = ("-P", "-m", "whet", "learn", "sessions", "--waiting", "--quiet")
+_UPDATE = ("-P", "-m", "whet", "update", "--auto", "--quiet")
+UPDATING = "update"
+"""What a failure of it is noted as."""
 
 
 def is_due(sessions: Sessions, state: str, env: Mapping[str, str], clock: Clock = system_clock) -> bool:
@@ -60,11 +64,16 @@ def start_if_due(state: str, env: Mapping[str, str]) -> subprocess.Popen[bytes] 
             return None
     finally:
         database.close()
+    return _start_process(_ALONE, state, env)
+
+
+def _start_process(words: tuple[str, ...], state: str, env: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    """Run Whet so that whoever begins it may end at once."""
     import subprocess
 
     null, flags = subprocess.DEVNULL, 0x208 if sys.platform == "win32" else 0  # without a console, a group of its own
     return subprocess.Popen(  # noqa: S603  it is Whet itself
-        [sys.executable, *_ALONE],
+        [sys.executable, *words],
         cwd=state,
         env=env,
         stdin=null,
@@ -75,11 +84,39 @@ def start_if_due(state: str, env: Mapping[str, str]) -> subprocess.Popen[bytes] 
     )
 
 
-def learn_after(event: str, state: str, env: Mapping[str, str]) -> None:
-    """Look in a server whether there is anything to learn, now that this event is over. Never raises: it is noted."""
+def start_update_if_due(state: str, env: Mapping[str, str]) -> subprocess.Popen[bytes] | None:
+    """Look for updates in a process of its own, if the setting wants that and it is time; nobody waits for it."""
+    from whet.sources.install.automatic import UpdateMemory
+
+    if not _wants_updates(state, env):
+        return None
+    database = StateDatabase(state, busy_ms=BUSY_MS)
     try:
-        if event in WHEN and (begun := start_if_due(state, env)):
-            threading.Thread(target=begun.wait, name="whet-learning", daemon=True).start()
+        return _start_process(_UPDATE, state, env) if UpdateMemory(database, system_clock).is_due() else None
+    finally:
+        database.close()
+
+
+def _wants_updates(state: str, env: Mapping[str, str]) -> bool:
+    """Whether the user's settings say something else than `off`; settings that cannot be read want nothing."""
+    try:
+        return read_settings(config_path(state, env), home=env.get("HOME", ""))[0].auto_update != "off"
+    except UsageError:
+        return False
+
+
+def start_work(event: str, state: str, env: Mapping[str, str]) -> tuple[subprocess.Popen[bytes], ...]:
+    """Begin what is due after an event, each in a process of its own."""
+    learning = start_if_due(state, env) if event in WHEN else None
+    updating = start_update_if_due(state, env) if event == "start" else None
+    return tuple(filter(None, (learning, updating)))
+
+
+def learn_after(event: str, state: str, env: Mapping[str, str]) -> None:
+    """Look in a server whether there is anything to do, now that this event is over. Never raises: it is noted."""
+    try:
+        for begun in start_work(event, state, env):
+            threading.Thread(target=begun.wait, name="whet-background", daemon=True).start()
     except Exception as error:  # noqa: BLE001  nobody is there to see it; the doctor tells
         append(state, "", LEARNING, *describe_failure(error))
 
@@ -138,11 +175,11 @@ def _library(seen: Seen, opened: Callable[[str], Library]) -> Library:
         return opened("")
 
 
-def give_up_in_time(state: str) -> None:
+def give_up_in_time(state: str, what: str = LEARNING) -> None:
     """End this process, in the background of a machine that has other things to do, before it becomes a nuisance."""
 
     def give_up() -> None:
-        append(state, "", LEARNING, "too-slow", f"It took more than {LONGEST:g} seconds and was stopped.")
+        append(state, "", what, "too-slow", f"It took more than {LONGEST:g} seconds and was stopped.")
         os._exit(0)
 
     if hasattr(os, "nice"):

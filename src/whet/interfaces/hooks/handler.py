@@ -162,7 +162,10 @@ class Hooks:
         if event.kind != ("start" if "start" in speaks else "prompt"):
             return ""
         try:
-            return tell_news(self._database, self._clock, lambda: self._open(event.project))
+            from whet.sources.install.automatic import UpdateMemory
+
+            learned = tell_news(self._database, self._clock, lambda: self._open(event.project))
+            return "\n".join(filter(None, (learned, UpdateMemory(self._database, self._clock).take_news())))
         except Exception as error:  # noqa: BLE001  as in `try_answer`: the rest of the answer is worth more
             self.failed(event.client, event.kind, error)
             return ""

@@ -71,9 +71,9 @@ def answer_client(arguments: Sequence[str]) -> NoReturn:
             while output:
                 output = output[os.write(1, output) :]
             if job.in_process and job.event in ("start", "end"):
-                from whet.interfaces.hooks.background import start_if_due
+                from whet.interfaces.hooks.background import start_work
 
-                start_if_due(job.state, os.environ)
+                start_work(job.event, job.state, os.environ)
     except BaseException as error:  # noqa: BLE001  whatever it is, the client must not notice
         _note(job, error)
     finally:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from whet.errors import WhetError
 from whet.interfaces.cli.arguments import age_option, here_option, misuse, names_argument, skill_argument
 from whet.interfaces.cli.context import Answer, Command
 from whet.interfaces.cli.plans import plan_options, planned, run_plan
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen, Style
     from whet.interfaces.cli.parser import Parser
+    from whet.sources.install.automatic import AutoUpdate
     from whet.sources.install.plan import Plan
     from whet.sources.install.report import CheckedSkill, Origin, Outdated, Verification
 
@@ -81,6 +83,9 @@ def configure_update(parser: Parser) -> None:
     names_argument(parser)
     text = "Only show what is outdated. Exits with 1 if something is, with 4 if a source does not answer."
     parser.option("--check", text=text)
+    text = "Do what the setting `auto_update` says, as connected clients do once a day; for a timer."
+    parser.option("--auto", text=text)
+    parser.exclude(("--check", "--auto"))
     text = "On conflicts, keep your lines (ours) or take the source's (theirs)."
     parser.option("--prefer", metavar="SIDE", default="", choices=("ours", "theirs"), text=text)
     age_option(parser)
@@ -103,6 +108,10 @@ def configure_adopt(parser: Parser) -> None:
 
 
 def run_update(context: Context, options: Namespace) -> Answer:
+    if options.auto:
+        if options.names or options.here or options.prefer or options.dry_run or options.override:
+            raise misuse("update", "`--auto` takes no other options.")
+        return Answer(_update_automatically(context), render_auto)
     if not options.check:
         return run_plan(
             context,
@@ -118,6 +127,36 @@ def run_update(context: Context, options: Namespace) -> Answer:
     states = {skill.status for skill in answer.skills}
     code = 1 if answer.outdated or "gone" in states else 4 if "unavailable" in states else 0
     return Answer(answer, render_outdated, code)
+
+
+def _update_automatically(context: Context) -> AutoUpdate:
+    """Update as the setting says, one at a time. A failure is noted, too: nobody may be there to see it."""
+    from whet.interfaces.hooks.background import UPDATING, give_up_in_time
+    from whet.learning.hook_log import append
+    from whet.store.locks import FileLock, lock_path
+
+    state = context.library.workspace.place.state
+    give_up_in_time(state, UPDATING)
+    try:
+        with FileLock(lock_path(state, "updating", "waiting"), timeout=0):
+            return context.library.sources.auto_update()
+    except WhetError as error:
+        if error.code != "lock-timeout":
+            append(state, "", UPDATING, error.code, error.message)
+        raise
+
+
+def render_auto(done: AutoUpdate, screen: Screen, _options: Namespace) -> None:
+    for skill in done.updated:
+        screen.line(f"Updated {clean(skill.name)} {clean(skill.before)} -> {clean(skill.after)}")
+    for left in done.left:
+        screen.line(f"{clean(left.name)}: {clean(left.reason)}")
+    if done.run:
+        screen.hint(f"`whet undo {done.run}` reverses it.")
+    if done.mode == "off":
+        screen.say("The setting `auto_update` is off.")
+    elif not done.updated and not done.left:
+        screen.say("Nothing is outdated.")
 
 
 def render_outdated(answer: Outdated, screen: Screen, options: Namespace) -> None:
