@@ -205,9 +205,18 @@ _CLIENTS = {
 }
 
 
+def _before(client: str) -> dict[str, Any]:
+    """A tool call that is about to be made: what the client tells of it afterwards, without the result."""
+    sent = _CLIENTS[client]("tool")
+    name = "hookEventName" if "hookEventName" in sent else "hook_event_name"
+    results = ("tool_response", "tool_output", "tool_result", "extra", "duration", "duration_ms")
+    called = {"gemini": "BeforeTool", "cursor": "preToolUse", "hermes": "pre_tool_call"}.get(client, "PreToolUse")
+    return {**{key: value for key, value in sent.items() if key not in results}, name: called}
+
+
 def payload(client: str, kind: str, **changes: Any) -> dict[str, Any]:
     """What a client sends; `cwd` and `prompt` are put where that client has them."""
-    sent = _CLIENTS[client](kind)
+    sent = _before(client) if kind == "before" else _CLIENTS[client](kind)
     if "cwd" in changes and client == "cursor":
         sent["workspace_roots"] = [changes["cwd"]]
     if "prompt" in changes and client == "hermes":

@@ -214,6 +214,22 @@ class Sessions:
             taken = connection.execute(query, (_packed(pending[2]), *key, rows[0][0])).rowcount
         return str(pending[1]) if taken else ""
 
+    def limits(self, client: str, id: str) -> list[Any]:  # noqa: A002  as above
+        """What the skills allow that were loaded in a session, as `limit` got it."""
+        rows = self.database.read("SELECT limits FROM sessions WHERE client = ? AND id = ?", _key(client, id))
+        return (_unpacked(rows[0][0]) or []) if rows else []
+
+    def limit(self, client: str, id: str, limits: Sequence[Any]) -> None:  # noqa: A002  as above
+        """Add what loaded skills allow, which holds until the session is over; nothing forgets it all."""
+        key = _key(client, id)
+        with self.database.write(durable=False) as connection:
+            connection.execute(_NOTE, (*key, self._clock()))
+            (text,) = connection.execute("SELECT limits FROM sessions WHERE client = ? AND id = ?", key).fetchone()
+            kept = _unpacked(text) or []
+            kept += [one for one in limits if one not in kept]
+            query = "UPDATE sessions SET limits = ? WHERE client = ? AND id = ?"
+            connection.execute(query, (_packed(kept) if limits else None, *key))
+
     def follow(self, commits: Sequence[Committed], /) -> Iterable[str]:
         """Keep what conversations know of skills that were renamed, in the transaction of the rename."""
         moves = {str(commit.before): commit for commit in commits if commit.moved}

@@ -270,6 +270,7 @@ STATE_MIGRATIONS = (
         """,
     ),
     Migration(21, "sources", "CREATE TABLE updates (checked INTEGER NOT NULL, news TEXT NOT NULL);"),
+    Migration(22, "learning", "ALTER TABLE sessions ADD COLUMN limits TEXT;"),
 )
 
 STATE = Schema(

@@ -38,7 +38,7 @@ def wishes(name: str, document: Any = None, program: Program = PROGRAM) -> list[
     """Everything that is wanted of a client, as if it were all in one file."""
     client = client_named(name)
     server = server_entry(client, program, writes=None, document=document or {})
-    return [server, *(hook_entries(client, client.hooks, program, "linux") if client.hooks else [])]
+    return [server, *(hook_entries(client, client.hooks, program, "linux", enforce=True) if client.hooks else [])]
 
 
 @settings(max_examples=100, deadline=None)

@@ -15,7 +15,7 @@ from clients.world import HOOKED, MOVED, NAMES, PROGRAM, World
 from whet.errors import ConflictError, FailedError, InvalidError, UsageError, WhetError
 from whet.extras import how_to_install
 from whet.interfaces.clients import plan as applying
-from whet.interfaces.clients.known import client_named
+from whet.interfaces.clients.known import CLIENTS, client_named
 from whet.interfaces.clients.locations import Program
 from whet.interfaces.clients.plan import Connecting, apply, plan_undo
 
@@ -194,9 +194,10 @@ def test_hooks_can_be_taken_out_and_put_in_again(world: World, name: str) -> Non
     world.connect(name, MOVED)
     assert [data for data in contents(world.home).values() if b"--client" in data] == []
     world.connect(name, hooks=True)
-    assert sum(data.count(b"--client") for data in contents(world.home).values()) == len(
-        client_named(name).hooks.each  # type: ignore[union-attr]  # only clients with hooks are asked
-    )
+    row = client_named(name)
+    assert row.hooks is not None
+    wanted = len(row.hooks.each) - len(row.enforced_by)
+    assert sum(data.count(b"--client") for data in contents(world.home).values()) == wanted
     world.undo(name)
     assert contents(world.home) == before
 
@@ -371,7 +372,7 @@ def test_notes_say_what_stands_in_the_way(world: World) -> None:
 
 def test_the_answer_is_as_it_is_now_until_it_is_applied(world: World) -> None:
     def state(plan: Plan, *, applied: bool) -> tuple[bool, bool]:
-        return Connecting(plan, applied).state
+        return Connecting(plan, applied).state[:2]
 
     assert state(world.plan("codex"), applied=False) == (False, False)
     assert state(world.plan("codex"), applied=True) == (True, True)
@@ -388,3 +389,33 @@ def test_every_failure_has_a_sentence_and_a_hint(world: World) -> None:
         with pytest.raises(WhetError) as caught:
             world.plan(name)
         assert caught.value.message.endswith(".") and caught.value.hint.endswith(".")
+
+
+@pytest.mark.parametrize("name", [client.name for client in CLIENTS if client.enforced_by])
+def test_enforcement_is_one_hook_more_and_stays_until_it_is_switched_off(world: World, name: str) -> None:
+    before = write(world.home, LIVED_IN[name])
+    world.connect(name)
+    plain = contents(world.home)
+    world.connect(name, enforce=True)
+    enforced = contents(world.home)
+    text = "".join(data.decode() for data in enforced.values())
+    assert text.count(f"hook before --client {name}") == 1
+    assert "hook before" not in "".join(data.decode() for data in plain.values())
+    again = world.plan(name)
+    assert again.is_empty and again.after == (True, True, True)
+    world.connect(name, enforce=False)
+    assert contents(world.home) == plain
+    world.connect(name, enforce=True, hooks=None)
+    world.connect(name, hooks=False, enforce=False)
+    assert "hook" not in world.plan(name).next and world.plan(name).after == (True, False, False)
+    world.undo(name)
+    assert contents(world.home) == before
+
+
+def test_a_client_without_such_a_hook_enforces_nothing(world: World) -> None:
+    with pytest.raises(UsageError) as caught:
+        world.plan("zed", enforce=True)
+    assert (caught.value.code, caught.value.hint) == (
+        "no-enforcement",
+        "These have one: claude-code, codex, copilot, gemini, qwen.",
+    )

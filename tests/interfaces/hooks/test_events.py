@@ -14,7 +14,7 @@ from journeys.payloads import PROMPT, SESSION, TRANSCRIPT, WORK, as_bytes, paylo
 from whet.errors import InvalidError, NotFoundError, UsageError
 from whet.interfaces.hooks import MOST
 from whet.interfaces.hooks.clients import CLIENTS, EVERY_NAME, KINDS, native
-from whet.interfaces.hooks.events import LONGEST_PROMPT, Event, format_answer, read_event, read_members
+from whet.interfaces.hooks.events import LONGEST_PROMPT, Event, format_answer, format_refusal, read_event, read_members
 
 TOOLS: dict[str, dict[str, Any]] = {
     "claude-code": {"tool": "Bash", "given": {"command": "make test", "description": "Run the tests"}},
@@ -61,7 +61,11 @@ def test_every_event_of_every_client_is_understood(client: str, kind: str) -> No
     if kind == "tool":
         call = CALLS.get(client)
         expected = expected._replace(**TOOLS[client], mark=mark("tool", call) if call else 0)
-    assert read_event(client, kind, as_bytes(payload(client, kind)), "/elsewhere") == expected
+    if kind == "before":
+        expected = expected._replace(**TOOLS[client])
+    sent = as_bytes(payload(client, kind))
+    understood = kind != "before" or CLIENTS[client].denies
+    assert read_event(client, kind, sent, "/elsewhere") == (expected if understood else None)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -89,6 +93,18 @@ def test_every_client_gets_its_own_shape_where_it_listens(client: str, kind: str
     assert output == (json.dumps(answer).encode() + b"\n" if kind in shapes[client] else b"")
     assert output.isascii()
     assert format_answer(event, "") == b""
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_every_client_that_can_refuse_a_call_gets_its_own_shape(client: str) -> None:
+    event = Event(client, "before", SESSION, native(client, "before"))
+    specific = {"hookEventName": "PreToolUse", "permissionDecision": "deny", "permissionDecisionReason": "Nein, süß"}
+    shapes: dict[str, dict[str, Any]] = {
+        **{key: {"hookSpecificOutput": specific} for key in ("claude-code", "codex", "copilot", "qwen", "vscode")},
+        "gemini": {"decision": "deny", "reason": "Nein, süß"},
+    }
+    expected = json.dumps(shapes[client]).encode() + b"\n" if client in shapes else b""
+    assert (format_refusal(event, "Nein, süß"), format_refusal(event, "")) == (expected, b"")
 
 
 def test_the_names_of_events_mean_one_kind_each() -> None:

@@ -25,7 +25,16 @@ if TYPE_CHECKING:
     from whet.skill.model import Skill
     from whet.values import Json
 
-__all__ = ["Grant", "Permission", "Policy", "declared_tools", "permits", "read_grants", "skill_permits"]
+__all__ = [
+    "Grant",
+    "Permission",
+    "Policy",
+    "declared_tools",
+    "declared_value",
+    "permits",
+    "read_grants",
+    "skill_permits",
+]
 
 _DECLARED = ("allowed-tools", "allowed_tools")
 _RANK = {"allow": 0, "ask": 1, "deny": 2}
@@ -116,8 +125,13 @@ def _worst_answer(
 
 def declared_tools(skill: Skill) -> tuple[Grant, ...] | None:
     """The grants a skill declares, with typed entries read too; None when it declares none."""
-    value = next((skill.frontmatter[key] for key in _DECLARED if skill.frontmatter.get(key) is not None), None)
+    value = declared_value(skill)
     return None if value is None else read_grants(value)
+
+
+def declared_value(skill: Skill) -> Any:
+    """The same as it stands in the skill."""
+    return next((skill.frontmatter[key] for key in _DECLARED if skill.frontmatter.get(key) is not None), None)
 
 
 def skill_permits(

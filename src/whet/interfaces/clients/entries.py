@@ -173,10 +173,10 @@ def server_entry(client: Client, program: Program, *, writes: bool | None, docum
     return Entry("server", (*server.path, NAME), _fill(server.value, words))
 
 
-def hook_entries(client: Client, hooks: Hooks, program: Program, platform: str) -> list[Entry]:
-    """The hooks of the client, and the keys its file must have."""
+def hook_entries(client: Client, hooks: Hooks, program: Program, platform: str, *, enforce: bool) -> list[Entry]:
+    """The hooks of the client, and the keys its file must have; those that refuse tool calls only for `enforce`."""
     entries = [Entry("key", (name,), value) for name, value in hooks.always]
-    for hook in hooks.each:
+    for hook in (hook for hook in hooks.each if enforce or not hook.enforces):
         words = {
             "{call}": program.call("hook", hook.event, "--client", client.name, platform=platform),
             "{timeout}": hook.seconds * hooks.per_second,

@@ -19,7 +19,7 @@ from whet.errors import NotFoundError
 
 NAME = "whet"
 """What the MCP server is called in every client."""
-Event = Literal["start", "prompt", "tool", "compact", "stop", "end"]
+Event = Literal["start", "prompt", "before", "tool", "compact", "stop", "end"]
 Format = Literal["jsonc", "toml", "yaml"]
 
 
@@ -59,6 +59,8 @@ class Hook(NamedTuple):
     seconds: int = 10
     background: bool = False
     """The client does not wait for it, where it knows such hooks."""
+    enforces: bool = False
+    """Only for who wants `allowed-tools` to be enforced."""
 
 
 class Hooks(NamedTuple):
@@ -111,6 +113,11 @@ class Client(NamedTuple):
     aliases: tuple[str, ...] = ()
     """What else people and programs call it, besides name and title."""
 
+    @property
+    def enforced_by(self) -> tuple[str, ...]:
+        """What the client calls the hooks that can refuse a tool call; none where it has none."""
+        return tuple(hook.name for hook in self.hooks.each if hook.enforces) if self.hooks else ()
+
 
 _STDIO = {"type": "stdio", "command": "{command}", "args": "{arguments}"}
 _PLAIN = {"command": "{command}", "args": "{arguments}"}
@@ -154,6 +161,7 @@ CLIENTS: tuple[Client, ...] = (
             (
                 Hook("start", "SessionStart"),
                 Hook("prompt", "UserPromptSubmit"),
+                Hook("before", "PreToolUse", enforces=True),
                 Hook("tool", "PostToolUse", "Skill|Read|mcp__whet__.*", background=True),
                 Hook("compact", "PreCompact"),
                 Hook("stop", "Stop"),
@@ -180,6 +188,7 @@ CLIENTS: tuple[Client, ...] = (
             (
                 Hook("start", "SessionStart"),
                 Hook("prompt", "UserPromptSubmit"),
+                Hook("before", "PreToolUse", enforces=True),
                 Hook("tool", "PostToolUse", "Bash|mcp__whet__.*"),
                 Hook("compact", "PreCompact"),
                 Hook("stop", "Stop"),
@@ -286,6 +295,7 @@ CLIENTS: tuple[Client, ...] = (
             (
                 Hook("start", "SessionStart"),
                 Hook("prompt", "UserPromptSubmit"),
+                Hook("before", "PreToolUse", enforces=True),
                 Hook("tool", "PostToolUse"),
                 Hook("compact", "PreCompact"),
                 Hook("stop", "Stop"),
@@ -311,6 +321,7 @@ CLIENTS: tuple[Client, ...] = (
             (
                 Hook("start", "SessionStart"),
                 Hook("prompt", "BeforeAgent"),
+                Hook("before", "BeforeTool", enforces=True),
                 Hook("tool", "AfterTool", "activate_skill|read_file|read_many_files|mcp_.*whet.*"),
                 Hook("compact", "PreCompress"),
                 Hook("stop", "AfterAgent"),
@@ -379,6 +390,7 @@ CLIENTS: tuple[Client, ...] = (
             (
                 Hook("start", "SessionStart"),
                 Hook("prompt", "UserPromptSubmit"),
+                Hook("before", "PreToolUse", enforces=True),
                 Hook("tool", "PostToolUse", "skill|read_file|read_many_files|mcp__whet__.*"),
                 Hook("compact", "PreCompact"),
                 Hook("stop", "Stop"),

@@ -28,6 +28,7 @@ from whet.interfaces.clients.entries import (
     remove_entries,
     server_entry,
 )
+from whet.interfaces.clients.known import CLIENTS
 from whet.interfaces.clients.locations import BY_NAME, digest, file_path, project_path, read_file, text_of
 from whet.interfaces.clients.records import Connections, FileRecord, Record, Write, connection_id, is_installed
 from whet.skill.text_edit import value_at
@@ -87,6 +88,8 @@ class State(NamedTuple):
     connected: bool
     """Its configuration declares the MCP server."""
     hooks: bool
+    enforced: bool = False
+    """Tool calls are held to the `allowed-tools` of loaded skills."""
 
 
 class Plan(NamedTuple):
@@ -131,6 +134,7 @@ class Connecting(NamedTuple):
             "applied": self.applied,
             "connected": self.state.connected,
             "hooks": self.state.hooks,
+            "enforced": self.state.enforced,
             "backups": list(self.backups),
             "notes": list(self.plan.notes),
             "next": self.plan.next,
@@ -154,18 +158,26 @@ def plan_connection(
     here: bool = False,
     hooks: bool | None = None,
     writes: bool | None = None,
+    enforce: bool | None = None,
 ) -> Plan:
     """What would be changed to connect the client; nothing where it is connected already.
 
     `here` means the project's configuration: the server only, called by name, because the file travels. `hooks=None`
-    leaves hooks as they are; a client that is not connected gets them, unless they were not wanted last. Raises
-    ConflictError for a server called whet that is not Whet's, InvalidError for a file that is broken.
+    leaves hooks as they are; a client that is not connected gets them, unless they were not wanted last. `enforce` adds
+    the hook that refuses what loaded skills do not allow, None leaves it. Raises ConflictError for a server called
+    whet that is not Whet's, InvalidError for a file that is broken, UsageError for a client without such a hook.
     """
+    if enforce and not client.enforced_by:
+        message = f"{client.title} has no hook with which Whet can refuse a tool call."
+        hint = f"These have one: {', '.join(row.name for row in CLIENTS if row.enforced_by)}."
+        raise UsageError("no-enforcement", message, hint=hint)
     main = _main_path(client, place, here=here)
     connection = connection_id(client.name, main)
     previous = connections.read(connection)
-    before = _state(existing_entries(client, place, here=here))
+    before = _state(client, existing_entries(client, place, here=here))
     as_it_is = hooks is None
+    enforce = before.enforced if enforce is None else enforce
+    hooks = True if enforce and hooks is None else hooks
     if hooks is None:
         hooks = before.hooks if before.connected else previous is None or previous.hooks
     hooks = hooks and not here and client.hooks is not None
@@ -176,7 +188,7 @@ def plan_connection(
     }
     if client.hooks is not None and not here:
         path = file_path(client.hooks.file, place)
-        entries = hook_entries(client, client.hooks, program, place.platform) if hooks else []
+        entries = hook_entries(client, client.hooks, program, place.platform, enforce=enforce) if hooks else []
         wanted.setdefault(path, (client.hooks.file, []))[1].extend(entries)
     known = {file.path: file for file in _known_files(client, place, previous, here=here)}
     changes, notes = [], _notes(client, place, program, previous, here=here, hooks=hooks)
@@ -199,7 +211,7 @@ def plan_connection(
         here,
         undo=False,
         before=before,
-        after=_state(after),
+        after=_state(client, after),
         changes=tuple(changes),
         notes=tuple(notes),
         next=_next(client, hooks=hooks),
@@ -235,8 +247,8 @@ def plan_undo(client: Client, place: Place, connections: Connections, *, here: b
         client,
         here,
         undo=True,
-        before=_state(before),
-        after=_state(after),
+        before=_state(client, before),
+        after=_state(client, after),
         changes=tuple(changes),
         notes=(*notes, *_describe_remaining(after)),
         next=f"{_reloading(client)}.",
@@ -266,14 +278,15 @@ def existing_entries(
 
     look(_main_path(client, place, here=here), client.file.format)
     if client.hooks is not None and not here:
-        entries = hook_entries(client, client.hooks, BY_NAME, place.platform)
+        entries = hook_entries(client, client.hooks, BY_NAME, place.platform, enforce=True)
         look(file_path(client.hooks.file, place), client.hooks.file.format, entries)
     return found
 
 
-def _state(found: list[ExistingEntry]) -> State:
+def _state(client: Client, found: list[ExistingEntry]) -> State:
     kinds = {one.entry.kind for one in found}
-    return State("server" in kinds, "hook" in kinds)
+    events = {one.entry.path[-1] for one in found if one.entry.kind == "hook"}
+    return State("server" in kinds, "hook" in kinds, not events.isdisjoint(client.enforced_by))
 
 
 def _describe_remaining(found: Iterable[ExistingEntry]) -> list[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-KINDS = ("start", "prompt", "tool", "compact", "stop", "end")
+KINDS = ("start", "prompt", "before", "tool", "compact", "stop", "end")
 """What happens in a session, as `whet hook` calls it."""
 
 
@@ -21,11 +21,14 @@ class Client(NamedTuple):
     """The kinds of events whose answer reaches the model."""
     shape: tuple[str, ...]
     """The keys that the text stands under; in `hookSpecificOutput` it is beside the name of the event."""
+    denies: str = ""
+    """How it takes a refusal: `permissionDecision` in `hookSpecificOutput`, or `decision`; "" for not at all."""
 
 
 _PASCAL = {
     "SessionStart": "start",
     "UserPromptSubmit": "prompt",
+    "PreToolUse": "before",
     "PostToolUse": "tool",
     "PostToolUseFailure": "tool",
     "PreCompact": "compact",
@@ -34,8 +37,8 @@ _PASCAL = {
 }
 _SPECIFIC = ("hookSpecificOutput",)
 CLIENTS: dict[str, Client] = {
-    "claude-code": Client(_PASCAL, frozenset({"start", "prompt", "tool"}), _SPECIFIC),
-    "codex": Client(_PASCAL, frozenset({"start", "prompt", "tool"}), _SPECIFIC),
+    "claude-code": Client(_PASCAL, frozenset({"start", "prompt", "tool"}), _SPECIFIC, "permissionDecision"),
+    "codex": Client(_PASCAL, frozenset({"start", "prompt", "tool"}), _SPECIFIC, "permissionDecision"),
     "cursor": Client(
         {
             "sessionStart": "start",
@@ -49,13 +52,14 @@ CLIENTS: dict[str, Client] = {
         frozenset({"start", "tool"}),
         ("additional_context",),
     ),
-    "vscode": Client(_PASCAL, frozenset({"start", "tool"}), _SPECIFIC),
-    "copilot": Client(_PASCAL, frozenset({"start", "prompt", "tool"}), ("additionalContext",)),
-    "qwen": Client(_PASCAL, frozenset({"start", "prompt", "tool"}), _SPECIFIC),
+    "vscode": Client(_PASCAL, frozenset({"start", "tool"}), _SPECIFIC, "permissionDecision"),
+    "copilot": Client(_PASCAL, frozenset({"start", "prompt", "tool"}), ("additionalContext",), "permissionDecision"),
+    "qwen": Client(_PASCAL, frozenset({"start", "prompt", "tool"}), _SPECIFIC, "permissionDecision"),
     "gemini": Client(
         {
             "SessionStart": "start",
             "BeforeAgent": "prompt",
+            "BeforeTool": "before",
             "AfterTool": "tool",
             "PreCompress": "compact",
             "AfterAgent": "stop",
@@ -63,6 +67,7 @@ CLIENTS: dict[str, Client] = {
         },
         frozenset({"start", "prompt"}),
         _SPECIFIC,
+        "decision",
     ),
     "hermes": Client(
         {

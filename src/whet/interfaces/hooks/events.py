@@ -84,6 +84,9 @@ def read_event(client: str, kind: str, payload: bytes, cwd: str = "") -> Event |
     if kind == "prompt":
         prompt = _prompt(data.get("prompt") or extra.get("user_message"))
         return event._replace(prompt=prompt, mark=_mark("prompt", prompt))
+    if kind == "before":
+        given = data.get("tool_input")
+        return event._replace(tool=_called_tool(client, data), given=given if isinstance(given, dict) else {})
     if kind == "tool":
         given = data.get("tool_input")
         call = _text(data, "tool_use_id")
@@ -108,6 +111,28 @@ def format_answer(event: Event, text: str) -> bytes:
     specific = {"hookEventName": event.name, "additionalContext": text}
     answer = {key: specific if key == "hookSpecificOutput" else text for key in known.shape}
     return json.dumps(answer).encode("ascii") + b"\n"
+
+
+def format_refusal(event: Event, reason: str) -> bytes:
+    """What to print so that a tool call does not take place and the model reads why; nothing where that cannot be."""
+    how = CLIENTS[event.client].denies
+    if not reason or not how:
+        return b""
+    answer: Json = {"decision": "deny", "reason": reason}
+    if how == "permissionDecision":
+        refusal = {"permissionDecision": "deny", "permissionDecisionReason": reason}
+        answer = {"hookSpecificOutput": {"hookEventName": event.name, **refusal}}
+    return json.dumps(answer).encode("ascii") + b"\n"
+
+
+def _called_tool(client: str, data: Mapping[str, Any]) -> str:
+    """The tool; one of an MCP server as `mcp__SERVER__TOOL`, which is how skills call it."""
+    tool, server = _text(data, "tool_name"), data.get("mcp_context")
+    if isinstance(server, dict):  # Gemini CLI
+        return f"mcp__{_text(server, 'server_name')}__{_text(server, 'tool_name')}"
+    if client == "copilot" and "-" in tool:
+        return "mcp__" + tool.replace("-", "__", 1)
+    return tool
 
 
 def _parse_payload(payload: bytes) -> Json:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from whet.errors import UsageError, WhetError
 from whet.interfaces.clients import settle_connections
 from whet.interfaces.hooks.clients import CLIENTS
-from whet.interfaces.hooks.events import TouchedSkill, format_answer, read_event, touched_skills
+from whet.interfaces.hooks.events import TouchedSkill, format_answer, format_refusal, read_event, touched_skills
 from whet.learning.sessions import BUSY_MS, Sessions
 from whet.learning.signals import NOTHING, corrects, glance
 from whet.library.settings import config_path, read_settings
@@ -113,6 +113,8 @@ class Hooks:
         """The same, and what failed."""
         try:
             event = read_event(client, kind, payload, cwd)
+            if event and event.kind == "before":
+                return format_refusal(event, self._refuse(event)), None
             return format_answer(event, self._work(event)) if event else b"", None
         except Exception as error:  # noqa: BLE001  a client must not notice, whatever it is
             if self._noting:
@@ -141,6 +143,8 @@ class Hooks:
                 self.sessions.forget(event.client, event.session)
             if event.kind == "compact" or event.source in _FORGETTING:
                 self.sessions.keep(event.client, event.session, None)
+            if event.source == "clear":
+                self.sessions.limit(event.client, event.session, ())
         offer = self._offer(event, began) if event.prompt.strip() else ""
         return "\n".join(text for text in (self._news(event), offer) if text)
 
@@ -197,6 +201,35 @@ class Hooks:
         return SessionPool(
             lambda project: self._open(project or ""), tokenizer=ESTIMATE, stubs=True, saved=self.sessions
         )
+
+    # a tool call that is about to be made
+
+    def _refuse(self, event: Event) -> str:
+        """Why the loaded skills do not allow a tool call, or ""; one that loads a skill is noted.
+
+        What fails before it is known that a skill limits the session refuses nothing: the client's own permissions
+        hold. What fails after that refuses the call.
+        """
+        home = os.environ.get("HOME", "")
+        if known := self.sessions.limits(event.client, event.session):
+            from whet.interfaces.hooks.limits import Limit, refuse
+
+            try:
+                reason = refuse([Limit(*one) for one in known], event.tool, event.given, event.project, home)
+            except Exception as error:  # noqa: BLE001  as in `try_answer`, but the limits are known
+                self.failed(event.client, event.kind, error)
+                reason = "Whet could not check this call against the skills that are loaded."
+            if reason:
+                return reason
+        if loaded := touched_skills(event.tool, event.given, event.project, home):
+            from whet.interfaces.hooks.limits import limit_of
+
+            library = self._open(event.project)
+            cards = [card for item in loaded if (card := _card(library, item))]
+            limits = [limit_of(library.workspace.open(card).skill, card) for card in cards]
+            if limits := [limit for limit in limits if limit.allowed is not None or limit.disallowed]:
+                self.sessions.limit(event.client, event.session, limits)
+        return ""
 
     # a tool call
 

@@ -36,6 +36,11 @@ _CONTRARY = (
     ("--undo", "--writes"),
     ("--hooks", "--no-hooks"),
     ("--here", "--hooks"),
+    ("--undo", "--enforce"),
+    ("--undo", "--no-enforce"),
+    ("--here", "--enforce"),
+    ("--no-hooks", "--enforce"),
+    ("--enforce", "--no-enforce"),
 )
 """Options that say opposite things, or of which one means nothing beside the other."""
 
@@ -56,6 +61,8 @@ def configure_connect(parser: Parser) -> None:
     parser.option("--here", text="Change the project's configuration instead of yours; adds only the MCP server.")
     parser.option("--hooks", text="Add hooks (default for a new connection).")
     parser.option("--no-hooks", text="Add only the MCP server; removes existing hooks.")
+    parser.option("--enforce", text="Refuse tool calls that the `allowed-tools` of the loaded skills do not cover.")
+    parser.option("--no-enforce", text="Refuse no tool calls any more.")
     text = "What the client's model may do to skills (default for a new connection: propose)."
     parser.option("--writes", metavar="W", choices=("propose", "allow"), text=text)
     parser.option("--undo", text="Undo the connection; with --here, the one in the project.")
@@ -71,7 +78,7 @@ def run_connect(context: Context, options: Namespace) -> Answer:
 
     place, connections = context.library.workspace.place, Connections(context.library.workspace.state)
     if options.client is None:
-        flags = ("--hooks", "--no-hooks", "--writes", "--undo", "--dry-run", "--yes")
+        flags = ("--hooks", "--no-hooks", "--enforce", "--no-enforce", "--writes", "--undo", "--dry-run", "--yes")
         if wrong := next((flag for flag in flags if _is_given(options, flag)), ""):
             raise UsageError("usage", f"{wrong} needs a CLIENT.", hint="`whet connect` lists the clients.")
         clients = overview(place, connections, here=options.here)
@@ -122,7 +129,9 @@ def _plan_connection(place: Place, connections: Connections, options: Namespace)
         return plan_undo(client, place, connections, here=options.here)
     hooks = options.hooks if options.hooks or options.no_hooks else None
     writes = None if options.writes is None else options.writes == "allow"
-    return plan_connection(client, place, connections, running_program(), here=options.here, hooks=hooks, writes=writes)
+    enforce = options.enforce if options.enforce or options.no_enforce else None
+    given = {"here": options.here, "hooks": hooks, "writes": writes, "enforce": enforce}
+    return plan_connection(client, place, connections, running_program(), **given)
 
 
 def _require_server(options: Namespace) -> None:
