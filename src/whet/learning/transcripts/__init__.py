@@ -6,7 +6,8 @@
     documents   JSON records, line by line, and a session that is one JSON value, read message by message
     collector   what every importer writes into: hides secrets, cuts, counts, and keeps within bounds
 
-One importer for each client: `claude`, `codex`, `gemini` (also Qwen Code), `copilot`, `opencode`, `hermes`, `openai`,
-`anthropic`, `markdown`, `generic`. They share what the same thing is called (`tools`) and which texts are no words of
-the user (`wrappers`). Nothing of a transcript is ever executed.
+One importer for each client: `claude`, `codex`, `gemini` (also Qwen Code), `copilot`, `opencode`, `cline`, `hermes`,
+`openai`, `anthropic`, `markdown`, `generic`. They share what the same thing is called (`tools`) and which texts are no
+words of the user (`wrappers`). Where clients keep their sessions is in `places`. Nothing of a
+transcript is ever executed.
 """

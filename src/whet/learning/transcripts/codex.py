@@ -126,7 +126,7 @@ class _Session:
             self._was_typed(words(item.get("content")), time)
         elif kind in _ENDS:
             self._ended(string(event.get("call_id")), event)
-        elif kind == "item_completed" and item.get("type") in _ITEMS:
+        elif kind == "item_completed" and string(item.get("type")) in _ITEMS:
             self._ended(string(item.get("id")), item)
         elif kind == "token_count":
             total = mapping(mapping(event.get("info")).get("total_token_usage"))
@@ -141,7 +141,7 @@ class _Session:
         result, code = mapping(end.get("result")), end.get("exit_code")
         error = "Err" in result or mapping(result.get("Ok", result)).get("isError") is True
         failed = error or bool(end.get("error")) or end.get("success") is False
-        failed = failed or end.get("status") in {"failed", "declined"}
+        failed = failed or string(end.get("status")) in {"failed", "declined"}
         while len(self._ends) >= _REMEMBERED:
             del self._ends[next(iter(self._ends))]
         self._ends[id_] = openai.End(failed, code if isinstance(code, int) else None)
@@ -181,7 +181,7 @@ class _Session:
         elif what == "command_execution":
             into.called("shell", {"command": item.get("command")}, id_)
             code = item.get("exit_code")
-            failed = item.get("status") in {"failed", "declined"}
+            failed = string(item.get("status")) in {"failed", "declined"}
             number = code if isinstance(code, int) else None
             into.returned(string(item.get("aggregated_output")), id_, failed=failed, code=number)
         elif what == "file_change":

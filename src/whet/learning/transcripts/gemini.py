@@ -49,7 +49,7 @@ def is_gemini(record: Mapping[str, Any]) -> bool:
     if {"sessionId", "projectHash"} <= set(record) or isinstance(record.get("$rewindTo"), str):
         return True
     is_message = isinstance(record.get("id"), str) and "timestamp" in record and "content" in record
-    return isinstance(record.get("$set"), dict) or (is_message and record.get("type") in _TALK)
+    return isinstance(record.get("$set"), dict) or (is_message and string(record.get("type")) in _TALK)
 
 
 def is_chat(record: Mapping[str, Any]) -> bool:
@@ -136,12 +136,15 @@ class _Session:
             for thought in map(mapping, sequence(message.get("thoughts"))):
                 text = ": ".join(filter(None, (string(thought.get("subject")), string(thought.get("description")))))
                 into.said("note", text, time, "thinking")
-            into.said("assistant", words(content), time)
+            parts = [mapping(part) for part in content] if isinstance(content, list) else [{"text": content}]
+            into.said("assistant", "\n".join(filter(None, (string(part.get("text")) for part in parts))), time)
             tokens = mapping(message.get("tokens"))
             usage = Usage(*(count(tokens.get(key)) for key in ("input", "output", "cached")))
             into.answered(message.get("model"), usage)
             for call in map(mapping, sequence(message.get("toolCalls"))):
                 self._call(call, time)
+            for call in filter(None, (mapping(part.get("functionCall")) for part in parts)):
+                self._call(call, time)  # one of which nothing else is told: it was stopped
         elif kind in _TALK:
             text = words(content)
             into.said("note", text, time, "interrupted" if _CANCELLED.search(text[:400]) else "system")
@@ -214,9 +217,12 @@ class _Session:
         made = self._into.called(name, mapping(call.get("args")), id_, time)
         self._called.add(made)
         results = call.get("result")
-        responses = [mapping(mapping(part).get("functionResponse")) for part in sequence(results)]
-        if any(responses):
-            for response in filter(None, responses):
+        responses = [one for part in sequence(results) if (one := mapping(mapping(part).get("functionResponse")))]
+        mine = [one for one in responses if one.get("id") == id_] or responses[
+            :1
+        ]  # after a resume it has those of others
+        if mine:
+            for response in mine:
                 self._response({**response, "id": made}, time, status)
         elif results or status in {"error", "cancelled"}:
             text = words(results) or words(call.get("resultDisplay"))

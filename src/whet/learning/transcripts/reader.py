@@ -17,6 +17,7 @@ from whet.errors import InvalidError, NotFoundError
 from whet.learning.transcripts import (
     anthropic,
     claude,
+    cline,
     codex,
     copilot,
     documents,
@@ -310,6 +311,8 @@ FORMATS = (
     Format("gemini", "gemini", gemini.is_gemini, _read_gemini, gemini.read),
     Format("opencode", "opencode", opencode.is_export, _read_sessions, session=_opencode_session),
     Format("opencode-files", "opencode", opencode.is_info, opencode.read_files, session=_opencode_files),
+    Format("cline", "cline", cline.is_message, _read_records(cline.read), cline.read),
+    Format("cline-screen", "cline", cline.is_shown, _read_records(cline.read_shown), cline.read_shown),
     Format("trajectory", "trajectory", generic.is_trajectory, _read_sessions, session=generic.trajectory),
     Format("hermes", "hermes", hermes.is_one, _read_sessions, session=hermes.session),
     Format("document", "", lambda record: isinstance(record.get("messages"), list), _read_sessions, session=_session),

@@ -134,8 +134,8 @@ def render_learn(lessons: Lessons, screen: Screen, options: Namespace) -> None:
 
 def configure_distill(parser: Parser) -> None:
     parser.details = (
-        "FILE is a session of Claude Code, Codex, Gemini CLI, Qwen Code, Copilot CLI, OpenCode or Hermes, a list of "
-        "messages of OpenAI or Anthropic, or Markdown; "
+        "FILE is a session of Claude Code, Codex, Gemini CLI, Qwen Code, Copilot CLI, OpenCode, Cline or "
+        "Hermes, a list of messages of OpenAI or Anthropic, or Markdown; "
         "- is standard input. On a terminal, four rounds ask for name, triggers, tools and where the skill runs, "
         "each with a proposed answer; without FILE, you choose from the waiting sessions. Otherwise, and with "
         "--yes, Whet uses the proposed answers. An existing skill for the same job gets a new version, never a "
@@ -263,10 +263,11 @@ _CALL_ARGUMENTS = ("command", "path", "query", "url", "skill")
 
 def configure_transcript(parser: Parser) -> None:
     parser.details = (
-        "FILE is a session of Claude Code, Codex, Gemini CLI, Qwen Code, Copilot CLI, OpenCode or Hermes, messages of "
-        "OpenAI or Anthropic, Markdown, or a recording of Whet; - is standard input. Secrets are hidden, and nothing "
-        "is written. Each line is an event: its kind, the tool, and what was said, called or answered. --facts shows "
-        "instead what `whet distill` and `whet learn sessions` take from it. On a pipe, fields are separated by tabs."
+        "FILE is a session of Claude Code, Codex, Gemini CLI, Qwen Code, Copilot CLI, OpenCode, Cline or "
+        "Hermes, messages of OpenAI or Anthropic, Markdown, or a recording of Whet; - is standard "
+        "input. Secrets are hidden, and nothing is written. Each line is an event: its kind, the tool, and what was "
+        "said, called or answered. --facts shows instead what `whet distill` and `whet learn sessions` take from it. "
+        "On a pipe, fields are separated by tabs."
     )
     parser.positional("file", "FILE", "The session.")
     parser.option("--facts", text="Show goal, inputs, steps, dead ends, corrections and tools instead.")
