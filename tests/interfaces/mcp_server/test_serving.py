@@ -249,7 +249,7 @@ def test_a_directory_has_its_direct_children(world: World) -> None:
     assert refused(served.directory, "skill://index.json") == ("NotFoundError", "resource-not-found")
     for uri in ("skill://pdf/missing", "skill://pdf/__pycache__", "skill://other", "skill://pdf/run.py/x"):
         assert refused(served.directory, uri) == ("NotFoundError", "resource-not-found")
-    assert refused(served.directory, "skill://pdf/") == ("UsageError", "bad-resource-address")
+    assert served.directory("skill://pdf/") == served.directory("skill://pdf")
 
 
 def test_the_directories_above_skills_have_the_skills(world: World) -> None:

@@ -224,3 +224,26 @@ def test_a_client_whose_roots_lie_elsewhere_learns_that_its_lists_are_others(wor
         assert pipe.end()[0] == 0
     finally:
         pipe.process.kill()
+
+
+@pytest.mark.parametrize(
+    ("client", "given", "count"),
+    [
+        ("claude-code", {"arguments": "look", "word2": "at", "word3": '"test_a', "word4": 'b"'}, 60),
+        ("gemini-cli-mcp-client", {"arguments": 'look at "test_a b"'}, 1),
+    ],
+)
+def test_what_a_person_types_arrives_whole(world: World, client: str, given: dict[str, str], count: int) -> None:
+    """As these two clients fill in arguments: a word each, and the whole line into the only one that is required."""
+    pipe = Pipe(world.process())
+    greeting = hello()
+    greeting["params"]["clientInfo"]["name"] = client
+    pipe.send(greeting, READY)
+    prompts = {prompt["name"]: prompt["arguments"] for prompt in pipe.ask(2, "prompts/list")["result"]["prompts"]}
+    assert [argument["required"] for argument in prompts["write-up"]] == [count == 1] * count
+    told = pipe.ask(3, "prompts/get", name="write-up", arguments=given)["result"]["messages"][0]["content"]["text"]
+    assert 'About: look at "test_a b".' in told
+    named = {"issue": "12", "priority": "high"} if count > 1 else {"arguments": "12 high"}
+    told = pipe.ask(4, "prompts/get", name="fix-issue", arguments=named)["result"]["messages"][0]["content"]["text"]
+    assert "Fix <12> at <high> now." in told
+    assert pipe.end()[0] == 0

@@ -4,6 +4,10 @@ A client shows prompts in a menu of its own, with the server's name before them,
 a skill says of its arguments (`[issue] [priority]`) becomes arguments with these names; anything else, and nothing, is
 one argument for everything that a person wants to add.
 
+Clients disagree about what a person types behind a slash command. Most ask for each argument, or pass the line whole.
+Claude Code splits the line at blanks and gives each declared argument one word, so it gets an argument for every word;
+Gemini CLI fills required arguments only, and a single one with the whole line. Both get back what was typed.
+
 There is one prompt besides, `distill`, which makes a skill of the conversation; a skill of that name takes its place.
 """
 
@@ -30,6 +34,10 @@ PAGE = 100
 ALL = "arguments"
 """The name of the argument for everything, where a skill names none."""
 DISTILL = "distill"
+_SPLITTING, _REQUIRING = frozenset({"claude-code"}), frozenset({"gemini"})
+"""Clients that give each argument one word, and clients that fill required arguments only."""
+_WORDS = 60
+"""Words that a client of the first kind can pass on."""
 _OWN = Command(DISTILL, "skill", DISTILL, "Turn what was worked out in this conversation into a skill.", "", DISTILL)
 _ROUNDS = """\
 Turn what was worked out in this conversation into a skill, together with the user.
@@ -55,7 +63,7 @@ def list_prompts(tools: Tools, cursor: str | None) -> Json:
     """One page of prompts, in the order of their names."""
     own = [_OWN] if _distills(tools) else []
     commands = {command.name: command for command in (*own, *_commands(tools))}
-    items = ((name, partial(_prompt, commands[name])) for name in sorted(commands))
+    items = ((name, partial(_prompt, commands[name], _client(tools))) for name in sorted(commands))
     made, further = page("prompts", items, cursor, Bounds(PAGE))
     return {"prompts": made, **({"nextCursor": further} if further else {})}
 
@@ -68,17 +76,16 @@ def get_prompt(tools: Tools, params: types.GetPromptRequestParams) -> Json:
     command = _OWN if own else command
     if command is None:
         raise NotFoundError("prompt-not-found", f"There is no prompt {name!r:.80}.", hint="List the prompts.")
-    known = _arguments(command.hint)
+    client = _client(tools)
+    known = _arguments(command.hint, client)
     if strange := [key for key in given if key not in known]:
         hint = f"It takes {', '.join(known)}."
         raise UsageError("bad-arguments", f"{name} takes no argument {strange[0]!r:.80}.", hint=hint)
-    if tuple(known) == (ALL,):
-        words = given.get(ALL, "")
-    else:
-        values = [given.get(key, "") for key in known]
-        while values and not values[-1]:
-            values.pop()
-        words = " ".join(map(_quote, values))
+    values = [given.get(key, "") for key in known]
+    while values and not values[-1]:
+        values.pop()
+    is_line = client in _SPLITTING or tuple(known) == (ALL,)
+    words = " ".join(values if is_line else map(_quote, values))
     if own:
         message = f"{_ROUNDS}\n\nThe user adds: {words}" if words.strip() else _ROUNDS
     else:
@@ -99,19 +106,34 @@ def _distills(tools: Tools) -> bool:
     return any(tool.name == TOOL for tool in tools.definitions())
 
 
-def _prompt(command: Command) -> Json:
-    arguments = [
-        {"name": name, "description": about, "required": False} for name, about in _arguments(command.hint).items()
-    ]
+def _client(tools: Tools) -> str:
+    return tools.session.caller.surface.partition("/")[2]
+
+
+def _prompt(command: Command, client: str) -> Json:
+    declared = _arguments(command.hint, client)
+    required = client in _REQUIRING
+    arguments = [{"name": name, "description": about, "required": required} for name, about in declared.items()]
     return {"name": command.name, "description": command.description[:_DESCRIPTION], "arguments": arguments}
 
 
-def _arguments(hint: str) -> dict[str, str]:
-    """The arguments that a hint names, and what each is about."""
+def _arguments(hint: str, client: str) -> dict[str, str]:
+    """The arguments that a client is told of, and what each is about."""
+    everything = {ALL: hint or "What to do, in your own words."}
+    if client in _REQUIRING:
+        return everything
+    named = _named(hint) or everything
+    if client in _SPLITTING:
+        named |= {f"word{number}": "" for number in range(len(named) + 1, _WORDS + 1)}
+    return named
+
+
+def _named(hint: str) -> dict[str, str]:
+    """The arguments that a hint names, if it names nothing else."""
     names = _NAMED.findall(hint)
     if names and not _NAMED.sub("", hint).strip() and len(set(names)) == len(names):
         return dict.fromkeys(names, hint)
-    return {ALL: hint or "What to do, in your own words."}
+    return {}
 
 
 def _quote(value: str) -> str:

@@ -104,7 +104,7 @@ class Served:
 
     def directory(self, uri: str, cursor: str | None = None) -> Json:
         """`resources/directory/read`: what lies directly in a directory of a skill, or above the skills."""
-        children = self._top() if uri == SCHEME else self._children(uri, read_address(uri))
+        children = self._top() if uri == SCHEME else self._children(uri, read_address(uri.removesuffix("/")))
         items = ((name, partial(children.__getitem__, name)) for name in sorted(children))
         return _told("resources", *page("directory", items, cursor, _RESOURCES))
 
