@@ -211,3 +211,22 @@ def test_how_much_of_a_skill_is_injected_is_chosen_by_name(
         assert answer["strategies"][strategy] == skill["tokens"]
     assert sorted(costs.values(), reverse=True) == [*costs.values()]
     assert whet("prompt", "render", "ship", "--strategy", "all").returncode == 2
+
+
+def test_a_fresh_template_warns_of_what_is_to_be_filled_in_and_doctor_of_what_clients_break_on(
+    home: Path, whet: Callable[..., CompletedProcess[str]]
+) -> None:
+    assert whet("new", "fresh").returncode == 0
+    [found] = document(whet("skill", "validate", "fresh", "--json"))["results"]
+    assert (found["valid"], {finding["code"] for finding in found["findings"]}) == (True, {"leftover-marker"})
+    place = home / ".agents" / "skills" / "odd"
+    place.mkdir()
+    text = f"\ufeff---\nname: Odd One\ndescription: {'d' * 1025}\n---\nText.\n"
+    (place / "SKILL.md").write_text(text, encoding="utf-8")
+    notes = [note for note in document(whet("doctor", "--json"))["report"] if note["skill"] == "Odd One"]
+    assert {note["code"]: note["severity"] for note in notes} == {
+        "byte-order-mark": "warning",
+        "description-too-long": "warning",
+        "name-directory-mismatch": "info",
+        "name-not-portable": "info",
+    }

@@ -52,6 +52,7 @@ def mess(tmp_path: Path, skill: Callable[..., str]) -> None:
     write(tmp_path / "home" / ".claude" / "commands" / "command.md", "Do it.")
     write(user / "flat.md", "---\ndescription: Flat.\n---\n")
     write(user / "Stray.md", "Text.")
+    write(user / "marked" / "SKILL.md", f"\ufeff---\nname: Marked One\ndescription: {'d' * 1025}\n---\nText.\n")
     write(user / "old" / "skill.md", "---\nname: old\ndescription: Old.\n---\n")
     write(user / "same" / "skill.json", "{")
     write(user / ".left.whet-tmp-0123456789abcdef")

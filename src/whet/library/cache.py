@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from whet.store.clock import Clock
     from whet.store.database import Database
 
-READER = "6"
+READER = "7"
 """Raised whenever the same file would be read into a different card."""
 _FORGET_AFTER = 90 * 24 * 3600 * 10**9
 _NOTHING_MORE = (OPEN, (), (), "", "")

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 HEAD = 4096
 """Bytes read first; nearly all frontmatter ends within them."""
+_MARK = b"\xef\xbb\xbf"
 _CLOSING_FENCE = re.compile(rb"\n---[ \t]*\r?\n")
 
 
@@ -62,6 +63,10 @@ def read_card(descriptor: int, file: SkillFile, root: Root, now: int) -> Card | 
     name, description, own_category, gates, notes, when, hint = heading
     if beside.notes or file.odd:
         notes = (*notes, *beside.notes, *old_form(file))
+    if data.startswith(_MARK):
+        message = "The file starts with a byte order mark, which some clients take for text before the frontmatter."
+        fix = "Run `whet skill validate --fix`."
+        notes = (*notes, Note("byte-order-mark", "warning", message, fix, line=1))
     key = name_key(f"{root.namespace}:{name}" if root.namespace else name)
     return Card(
         path,

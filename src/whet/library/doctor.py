@@ -19,8 +19,10 @@ from whet.library.readiness import missing
 from whet.library.roots import user_root
 from whet.notes import Note, Progress
 from whet.skill.finder import LIBRARY, MAIN_FILES
+from whet.skill.names import slug, spec_problems
 from whet.skill.paths import MAX_SEGMENTS
 from whet.skill.tree import IGNORED
+from whet.skill.validate.spec import MAX_DESCRIPTION
 from whet.store.atomic import Cleaned, clean_leftovers, is_leftover, leftovers, move_aside
 from whet.store.blobs import CONTENTS
 from whet.store.cache import FILE as CACHE_FILE
@@ -68,9 +70,22 @@ def examine(
             progress(Progress("Checking", done, len(catalogue.cards), "skills"))
         if card.kind == "skill":
             yield from _contents(card)
+        yield from _portable(card)
         for item in missing(card.gates, probe):
             message = f"Missing {item.kind} {item.name}."
             yield Note("not-ready", "info", message, item.help, skill=card.full_name, path=card.path)
+
+
+def _portable(card: Card) -> Iterator[Note]:
+    """What Whet reads and other clients stumble over; `whet list --client` tells which of them."""
+    if (length := len(card.description)) > MAX_DESCRIPTION:
+        message = f"The description has {length:,} characters; clients cut or refuse more than {MAX_DESCRIPTION:,}."
+        hint = "Shorten it; say first what the skill does and when to use it."
+        yield Note("description-too-long", "warning", message, hint, skill=card.full_name, path=card.path)
+    if problem := next(iter(spec_problems(card.name)), None):
+        hint = f"Rename it, for example to {slug(card.name)}: `whet skill rename`."
+        message = f"{problem.message} Strict clients refuse such a name."
+        yield Note("name-not-portable", "info", message, hint, skill=card.full_name, path=card.path)
 
 
 def _leftover(path: str) -> Note:

@@ -14,12 +14,13 @@ from whet.errors import UsageError
 from whet.skill.finder import MAIN_FILES
 from whet.skill.frontmatter import read_document
 from whet.skill.validate import spec
-from whet.skill.validate.input import PROFILES, Profile, ValidationInput
+from whet.skill.validate.input import MARKERS, PROFILES, Profile, ValidationInput
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from whet.notes import Note
+    from whet.skill.frontmatter import Document
 
 __all__ = ["PROFILES", "Profile", "ValidationInput", "valid", "validate"]
 
@@ -45,7 +46,16 @@ def validate(package: ValidationInput, profile: Profile = "spec") -> tuple[Note,
         from whet.skill.validate import package as manifest
 
         findings.extend(manifest.check(package, document))
+    if profile != "quality" and has_leftovers(document):
+        from whet.skill.validate.quality import check_leftovers
+
+        findings.extend(check_leftovers(document))
     return tuple(findings)
+
+
+def has_leftovers(document: Document) -> bool:
+    """May something of a draft be left? Every profile says so; a template is valid, and finished it is not."""
+    return any(marker in document.body or marker in str(document.values.get("description")) for marker in MARKERS)
 
 
 def valid(findings: Iterable[Note]) -> bool:

@@ -18,6 +18,7 @@ from whet.skill.body import sections as body_sections
 from whet.skill.coerce import split_tools
 from whet.skill.paths import SUPPORT_DIRECTORIES
 from whet.skill.validate.fixable import written
+from whet.skill.validate.input import MARKERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,7 +43,6 @@ _LEFTOVER = re.compile(
     r"\b(?:TODO|FIXME|TBD)\b(?!\.\w|s?[/\w\s,'\"-]{0,20}\b(?:comments?|markers?|lists?|items?|tags?|annotations?|notes?)\b)"
     r"|\b[Ll]orem ipsum\b"
 )
-_MARKERS = ("TODO", "FIXME", "TBD", "orem ipsum")
 _QUOTATION = re.compile(r"\"[^\"\n]*\"|“[^“”\n]*”")
 
 
@@ -100,9 +100,14 @@ def _incidents(prose: list[Row], line: int) -> Iterator[Note]:
         yield Note("incident-log-shape", "warning", message, line=line)
 
 
+def check_leftovers(document: Document) -> Iterator[Note]:
+    """The findings about what is left of a draft."""
+    return _leftovers([row for row in rows_of(document.body, document.body_line) if not row.code], document)
+
+
 def _leftovers(prose: list[Row], document: Document) -> Iterator[Note]:
     places = [(document.lines.get("description"), written(document, "description") or "")]
-    if any(marker in document.body for marker in _MARKERS):
+    if any(marker in document.body for marker in MARKERS):
         places.extend((row.line, without_code(row.text)) for row in prose)
     for line, text in places:
         if found := _LEFTOVER.search(_QUOTATION.sub("", text)):
