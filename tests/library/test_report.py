@@ -12,11 +12,14 @@ import whet.library
 from whet.guard.sandbox.levels import NONE, SEATBELT
 from whet.library.doctor import examine_sandbox
 from whet.library.readiness import LocalProbe
+from whet.library.settings import PolicyFile
 from whet.library.visibility import Caller
 from whet.notes import Note
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    import pytest
 
     from whet.api import Library
 
@@ -85,12 +88,28 @@ def guarded(tmp_path: Path, opened: Callable[..., Library]) -> Library:
     return library
 
 
+def administered(tmp_path: Path, opened: Callable[..., Library], monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """What is said of a machine with a policy that does not allow the repository, and then of a broken one."""
+    file = PolicyFile(str(tmp_path / "policy" / "policy.toml"), os.getuid())
+    said: set[str] = set()
+    write(tmp_path / "project" / ".git" / "config", '[remote "origin"]\n\turl = https://github.com/a/b\n')
+    opened(home=str(tmp_path / "managed")).settings.trust()
+    with monkeypatch.context() as patch:
+        patch.setattr("whet.library.settings.machine_policy_file", lambda: file)
+        for text in ("allowed_sources = []\n", "allowed_sources = [\n"):
+            write(Path(file.path), text)
+            os.chmod(file.path, 0o644)
+            said |= {entry.code for entry in opened(home=str(tmp_path / "managed")).doctor()}
+    return said
+
+
 def test_everything_that_can_be_reported_is_reported(
     tmp_path: Path,
     root: str,
     skill: Callable[..., str],
     opened: Callable[..., Library],
     unprivileged: Callable[[str], Any],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     mess(tmp_path, skill)
     said = {entry.code for entry in opened().doctor()}
@@ -103,6 +122,7 @@ def test_everything_that_can_be_reported_is_reported(
     write(tmp_path / "corrupt" / "state.db", "no database" * 1000)
     said |= {entry.code for entry in opened(root, home=str(tmp_path / "corrupt")).doctor()}
     said |= {entry.code for entry in guarded(tmp_path, opened).doctor()}
+    said |= administered(tmp_path, opened, monkeypatch)
     write(tmp_path / "locked" / "locks" / "skill-0.lock")
     (tmp_path / "locked" / "locks" / "skill-0.lock").chmod(0)
     said |= {entry.code for entry in opened(root, home=str(tmp_path / "locked")).doctor()}
