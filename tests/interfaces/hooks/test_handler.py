@@ -134,6 +134,13 @@ def test_a_skill_that_was_read_is_counted_and_not_offered(machine: Machine) -> N
     ] * 3
 
 
+@pytest.mark.parametrize("command", ["/backport", "/mcp__whet__backport"])
+def test_a_skill_that_is_called_by_a_slash_command_is_not_offered(machine: Machine, command: str) -> None:
+    assert machine.tell("claude-code", "prompt", prompt=f"{command} {BACKPORT}") == ""
+    assert machine.tell("claude-code", "prompt", prompt=BACKPORT) == ""
+    assert machine.tell("claude-code", "prompt", prompt=f"/no-such {FORM}") != ""
+
+
 def test_our_own_tool_counts_by_itself(machine: Machine) -> None:
     machine.tell("codex", "tool", tool_name="mcp__whet__skill_view", tool_input={"name": "backport"})
     assert used(machine, "backport") == (0, 0)

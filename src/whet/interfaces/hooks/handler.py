@@ -14,7 +14,7 @@ import time
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from whet.errors import UsageError, WhetError
+from whet.errors import FailedError, UsageError, WhetError
 from whet.interfaces.clients import settle_connections
 from whet.interfaces.hooks.clients import CLIENTS
 from whet.interfaces.hooks.events import TouchedSkill, format_answer, format_refusal, read_event, touched_skills
@@ -183,8 +183,15 @@ class Hooks:
             message = "The skills are not indexed yet, which takes longer than a client waits."
             raise UsageError("not-indexed", message, hint="Run `whet find` once.")
         session = self._pool.session(_key(event), library)
+        if (card := _called(library, event.prompt)) is not None:
+            session.noticed(card)
+            self._pool.save(_key(event), session)
         text = offer_skills(session, event.prompt, snapshot)
-        if not text or (self._patient and time.monotonic() - began > PATIENCE):
+        if not text:
+            return ""
+        if self._patient and time.monotonic() - began > PATIENCE:
+            message = f"The offer took more than {PATIENCE:g} seconds and was dropped."
+            self.failed(event.client, event.kind, FailedError("too-slow", message))
             return ""
         if event.kind in CLIENTS[event.client].speaks:
             self._pool.save(_key(event), session)
@@ -299,6 +306,14 @@ def tell_news(state: StateDatabase, clock: Clock, opened: Callable[[], Library])
 
 def _skills(count: int) -> str:
     return f"{count} {'skill' if count == 1 else 'skills'}"
+
+
+def _called(library: Library, prompt: str) -> Card | None:
+    """The skill that a message calls by a slash command: as the client names its own skills, or our prompts."""
+    word = prompt.split(None, 1)[0]
+    if not word.startswith("/"):
+        return None
+    return _card(library, TouchedSkill("use", name=word[1:].removeprefix("mcp__whet__")))
 
 
 def _card(library: Library, item: TouchedSkill) -> Card | None:
