@@ -78,9 +78,9 @@ class RealClient(Machine):
     def wait_for_servers(self) -> None:
         """Ask the model only when Whet's server is up, however busy this machine is; where a client does not anyway."""
 
-    def slash(self, skill: str, words: str) -> str:
-        """The prompt that calls a skill of Whet's server with these words."""
-        return f"/{skill} {words}"
+    def slash(self, skill: str, words: str) -> tuple[str, ...]:
+        """What `prompt` takes to call a skill of Whet's server with these words."""
+        return (f"/{skill} {words}",)
 
     def shell(self, command: str) -> Call:
         """A call of the tool that runs commands."""
@@ -115,10 +115,10 @@ class ClaudeCode(RealClient):
     sessions = ".claude/projects/*/*.jsonl"
 
     def wait_for_servers(self) -> None:
-        self.env["MCP_CONNECTION_NONBLOCKING"] = "0"
+        self.env |= {"MCP_CONNECTION_NONBLOCKING": "0", "MCP_CONNECT_TIMEOUT_MS": "60000", "MCP_TIMEOUT": "60000"}
 
-    def slash(self, skill: str, words: str) -> str:
-        return f"/mcp__whet__{skill} {words}"
+    def slash(self, skill: str, words: str) -> tuple[str, ...]:
+        return (f"/mcp__whet__{skill} {words}",)
 
     def shell(self, command: str) -> Call:
         return Call("Bash", {"command": command, "description": "Run it"})
@@ -210,6 +210,9 @@ class OpenCode(RealClient):
 
     def whet(self, tool: str, **given: Any) -> Call:
         return Call(f"whet_{tool}", given)
+
+    def slash(self, skill: str, words: str) -> tuple[str, ...]:
+        return words, "--command", f"whet:{skill}"
 
     def session(self) -> Path:
         """What `opencode export` says of the newest session."""

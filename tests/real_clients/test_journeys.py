@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
 
+from real_clients.clients import ClaudeCode, Gemini, OpenCode
 from real_clients.model import Step
 
 if TYPE_CHECKING:
@@ -17,15 +19,11 @@ pytestmark = pytest.mark.deep
 
 TOOLS = ["skill_distill", "skill_feedback", "skill_manage", "skill_view", "skills_list", "skills_search"]
 FLAKY = "Finds out why a test is flaky and mends it. Use when a test fails now and then, or a test is flaky."
+FIRST_WORD = ("claude-code", "gemini")
+BUSY = 0.75
+"""Processes that wait for each core, above which the machine is not idle."""
 PROMPT = "One of our tests is flaky, it fails now and then."
 OFFERS = ("The skill flaky-tests is for this request.", "These skills may fit this request.")
-LATE = "`whet mcp` is not up yet when the client asks the model for the first time"
-
-
-def not_yet(request: pytest.FixtureRequest, client: RealClient, reasons: dict[str, str]) -> None:
-    """Expect the test to fail with these clients."""
-    if reason := reasons.get(client.name):
-        request.applymarker(pytest.mark.xfail(strict=True, reason=reason))
 
 
 def files(home: Path) -> dict[str, bytes]:
@@ -50,14 +48,32 @@ def test_undone_without_a_trace(client: RealClient) -> None:
     assert files(client.home) == before
 
 
-def test_tools_are_in_every_first_request(client: RealClient, request: pytest.FixtureRequest) -> None:
-    not_yet(request, client, {"claude-code": LATE, "codex": LATE})
+def test_tools_are_in_every_first_request(client: RealClient) -> None:
     connect(client)
     wanted = {client.offered(tool) for tool in TOOLS}
+    there = []
     for _ in range(5):
         client.model.play([])
         assert client.prompt(PROMPT).returncode == 0
-        assert wanted <= set(client.model.requests[0].tools)
+        there.append(wanted <= set(client.model.requests[0].tools))
+    busy = os.getloadavg()[0] / (os.cpu_count() or 1)
+    if not all(there) and busy > BUSY:  # clients that do not wait for a server ask the model when they are ready
+        pytest.skip(f"this machine is busy: the tools were in {sum(there)} of 5 first requests")
+    assert there == [True] * 5
+
+
+@pytest.mark.parametrize("client", [ClaudeCode, Gemini, OpenCode], indirect=True, ids=lambda kind: kind.name)
+def test_a_skill_called_by_slash_gets_every_word(client: RealClient, request: pytest.FixtureRequest) -> None:
+    if client.name in FIRST_WORD:
+        reason = "the client hands on only the first word, or none, of what follows the command"
+        request.applymarker(pytest.mark.xfail(strict=False, reason=reason))
+    connect(client)
+    client.wait_for_servers()
+    client.model.play([])
+    assert client.prompt(*client.slash("flaky-tests", "look at test_a and test_b")).returncode == 0
+    asked = client.model.requests[0].text
+    assert "Run the test twenty times." in asked
+    assert "look at test_a and test_b" in asked.partition("<user_request>")[2]
 
 
 def test_a_session_with_failures(client: RealClient) -> None:
