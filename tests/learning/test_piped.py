@@ -38,3 +38,14 @@ def test_an_error_names_what_the_caller_knows(tmp_path: Path) -> None:
         "Standard input is not a transcript: it has no speakers.",
     )
     assert os.listdir(tmp_path / DIRECTORY) == []
+
+
+def test_a_session_of_which_nothing_is_understood_is_named_as_it_came(tmp_path: Path) -> None:
+    data = b'{"type": "future.event", "data": {}, "parentId": null}\n'
+    with pytest.raises(InvalidError) as caught:
+        read_piped(str(tmp_path), [data], "Standard input")
+    assert (caught.value.code, caught.value.message, caught.value.details) == (
+        "empty-transcript",
+        "Nothing is said or done in Standard input. Records left out because their kind is unknown: 1 (future.event).",
+        {},
+    )

@@ -352,4 +352,6 @@ def read_piped(state: str, pieces: Iterable[bytes], name: str) -> Transcript:
                 return read_transcript(path)
             except InvalidError as error:
                 message = error.message.replace(path, name)
-                raise InvalidError(error.code, message, hint=error.hint) from error
+                if error.code == "empty-transcript":
+                    raise InvalidError("empty-transcript", message, hint=error.hint) from error
+                raise InvalidError("not-a-transcript", message, hint=error.hint) from error
