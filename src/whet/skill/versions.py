@@ -57,3 +57,12 @@ def _meets(version: Version, sign: str, text: str) -> bool:
     if sign == "!=":
         return list(version[: len(digits)]) != digits
     return {">=": version >= least, "<=": version <= least, ">": version > least, "<": version < least}[sign]
+
+
+def semver_key(text: str) -> tuple[Version, bool, tuple[tuple[bool, int, str], ...], str]:
+    """What semantic versions are ordered by, those before a release among them; build names come last."""
+    text, _, build = text.partition("+")
+    numbers, _, early = text.partition("-")
+    parts = (part for part in early.split(".") if part)
+    before = tuple((not part.isdigit(), int(part) if part.isdigit() else 0, part) for part in parts)
+    return read_version(numbers) or (0, 0, 0), not early, before, build

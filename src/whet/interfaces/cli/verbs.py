@@ -55,6 +55,7 @@ GROUPS = {
     "sources": "Manage sources and share your skills",
     "prompt": "See what a model receives",
     "clients": "Make your skills available to other programs",
+    "hub": "Run a registry of skills for a team",
 }
 """The first word of commands of two words."""
 VERBS: dict[str, Verb] = {
@@ -205,6 +206,11 @@ VERBS: dict[str, Verb] = {
     ),
     "clients sync": Verb("share", "Link your skills to where other clients look", old=("sync",), like=("mirror",)),
     "clients roots": Verb("skills", "Show where Whet looks for skills", old=("roots",), like=("paths", "where")),
+    "hub init": Verb("hub", "Create a hub: its keys, its store and a token for you"),
+    "hub serve": Verb("hub", "Serve a hub", like=("registry", "server")),
+    "hub token": Verb("hub", "Create a token for an account"),
+    "hub revoke": Verb("hub", "Revoke all tokens of an account"),
+    "hub verify": Verb("hub", "Prove that the log and the archives are whole"),
     "mcp": Verb("connect", "Serve the library to MCP clients", "clients", like=("serve", "server")),
     "hook": Verb("connect", "Answer a connected client's hooks", "clients", like=("hooks",)),
     "completion": Verb("shell", "Print the completion script for your shell", "clients", like=("shell",)),

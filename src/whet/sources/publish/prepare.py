@@ -118,7 +118,7 @@ def prepare(directory: str, *, scan: Callable[[Tree], Scan], profile: Literal["u
     """The skill in a directory as it is offered to others; refused when it breaks the format or is dangerous."""
     directory = package_directory(directory)
     tree = _read(directory)
-    problems = [*_broken(directory, tree, profile), *_links(directory, tree)]
+    problems = [*check_format(directory, tree, profile)]
     if any(problem.severity == "error" for problem in problems):
         raise _refused(directory, problems)
     manifest = tree.get(MANIFEST)
@@ -172,6 +172,12 @@ def _read(directory: str) -> Tree:
     if tree is None:
         raise NotFoundError("path-not-found", f"There is no {directory}.", hint="Check the path.", path=directory)
     return tree
+
+
+def check_format(directory: str, tree: Tree, profile: Literal["upload", "spec"]) -> Iterator[Note]:
+    """What the strict check of a package for others finds; `directory` is named in it."""
+    yield from _broken(directory, tree, profile)
+    yield from _links(directory, tree)
 
 
 def _broken(directory: str, tree: Tree, profile: Literal["upload", "spec"]) -> Iterable[Note]:

