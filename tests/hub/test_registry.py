@@ -82,6 +82,7 @@ def test_a_published_version_says_everything_and_proves_it(hub: Hub) -> None:
         "status": "active",
         "quarantined": None,
         "yanked": None,
+        "security": None,
         "verdict": {"verdict": "safe", "ruleset": acted["ruleset"], "scanned": TIME, "findings": []},
         "signatures": [],
     }

@@ -26,7 +26,7 @@ class Blobs(Protocol):
         ...
 
     def get(self, sha256: str) -> bytes:
-        """The bytes with this hash. Raises FailedError `blob-missing` where they are gone or not the same."""
+        """The bytes with this hash. Raises FailedError `archive-lost` where they are gone or not the same."""
         ...
 
 
@@ -111,7 +111,7 @@ def _key(sha256: str) -> str:
 
 
 def check_blob(sha256: str, data: bytes) -> bytes:
-    """The bytes, if they have this hash. Raises FailedError `blob-missing`."""
+    """The bytes, if they have this hash. Raises FailedError `archive-lost`."""
     if hashlib.sha256(data).hexdigest() != sha256:
         raise _missing(sha256)
     return data
@@ -119,4 +119,4 @@ def check_blob(sha256: str, data: bytes) -> bytes:
 
 def _missing(sha256: str) -> FailedError:
     hint = "Restore it from a backup of the hub, or publish the version's archive again."
-    return FailedError("blob-missing", f"The archive {sha256} is missing or damaged.", hint=hint)
+    return FailedError("archive-lost", f"The archive {sha256} is missing or damaged.", hint=hint)

@@ -66,7 +66,7 @@ def create_hub(directory: str, config: HubConfig, clock: Clock = system_clock) -
         )
     if not is_origin(config.origin):
         hint = "Use the host under which people reach the hub, such as skills.example.com."
-        raise UsageError("bad-origin", f"{config.origin!r} cannot be the name of a log.", hint=hint)
+        raise UsageError("bad-log-name", f"{config.origin!r} cannot be the name of a log.", hint=hint)
     os.makedirs(directory, mode=0o700, exist_ok=True)
     key = Ed25519PrivateKey.generate().private_bytes_raw()
     write_bytes(os.path.join(directory, KEY), key.hex().encode() + b"\n", mode=_PRIVATE)

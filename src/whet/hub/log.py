@@ -49,7 +49,7 @@ class HubLog:
 
     def __init__(self, database: Database, origin: str, key: Ed25519PrivateKey) -> None:
         if not is_origin(origin):
-            raise FailedError("bad-origin", f"{origin!r} cannot be the name of a log.", hint="Use a host name.")
+            raise FailedError("bad-log-name", f"{origin!r} cannot be the name of a log.", hint="Use a host name.")
         self._database = database
         self._key = key
         self.origin = origin

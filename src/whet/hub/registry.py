@@ -476,6 +476,7 @@ def _version_document(checked: Checked, act: Json, size: int, quarantined: str |
         "status": "active" if quarantined is None else "quarantined",
         "quarantined": _reason(quarantined),
         "yanked": None,
+        "security": None,
         "verdict": {
             "verdict": checked.verdict,
             "ruleset": checked.ruleset,
