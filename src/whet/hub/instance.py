@@ -75,7 +75,12 @@ def create_hub(directory: str, config: HubConfig, clock: Clock = system_clock) -
         f"# A hub of Whet. docs/hub.md explains every line.\n{''.join(lines)}private = {json.dumps(config.private)}\n"
     )
     write_text(os.path.join(directory, CONFIG), text, mode=_PRIVATE)
-    hub = open_hub(directory, clock=clock)
+    try:
+        hub = open_hub(directory, clock=clock)
+    except BaseException:  # what cannot be opened is not left behind as a hub
+        for name in (CONFIG, KEY):
+            os.unlink(os.path.join(directory, name))
+        raise
     try:
         token = hub.create_token("admin", ("admin",), "made by whet hub init")
         return HubCreated(os.path.abspath(directory), token, str(hub.log.public_key))

@@ -95,6 +95,11 @@ GOOD: dict[str, list[str]] = {
     "mcp": ["--print-token"],
     "hook": ["prompt", "--client", "claude-code"],
     "completion": ["bash"],
+    "hub init": ["other-hub"],
+    "hub serve": ["hub", "--check"],
+    "hub token": ["hub", "ada", "--scope", "publish:acme"],
+    "hub revoke": ["hub", "ada"],
+    "hub verify": ["hub"],
 }
 BAD: dict[str, list[list[str]]] = {
     "list": [["--limit", "0"], ["--limit", "x"], ["extra"], ["--project", "/no/such/place"]],
@@ -295,6 +300,11 @@ BAD: dict[str, list[list[str]]] = {
     ],
     "hook": [[], ["prompt"], ["odd", "--client", "codex"], ["prompt", "--client"], ["prompt", "--client", "odd"]],
     "completion": [[], ["cmd"]],
+    "hub init": [[], ["hub"], ["other-hub", "--origin", "not a host"], ["other-hub", "--database", "odd://x"]],
+    "hub serve": [[], ["empty"], ["hub", "--port", "x"], ["hub", "--check", "--blobs", "odd://x"]],
+    "hub token": [["hub"], ["hub", "Not A Name"], ["hub", "ada", "--scope", "odd"], ["hub", "ada", "--days", "0"]],
+    "hub revoke": [["hub"], ["empty", "ada"]],
+    "hub verify": [[], ["empty"]],
 }
 EVERYWHERE = [["--nope"], ["--root"], ["--json=1"]]
 
@@ -324,6 +334,7 @@ def world(skill: Callable[..., Path], whet: Callable[..., CompletedProcess[str]]
         ["create", "later", "--description", "Comes later.", "--body", "Wait.", "--stage"],
         ["install", "./source"],
         ["history", "backup", "kept.backup"],
+        ["hub", "init", "hub"],
     ):
         assert whet(*words).returncode == 0
     os.mkdir("empty")

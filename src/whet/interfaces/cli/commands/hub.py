@@ -87,13 +87,18 @@ def configure_serve(parser: Parser) -> None:
     _directory(parser)
     parser.option("--host", metavar="H", default="127.0.0.1", text="The address to listen on (default 127.0.0.1).")
     parser.option("--port", metavar="N", type=number, default=8765, text="The port (default 8765; 0: any free one).")
+    parser.option("--check", text="Only open the hub, to see whether it can be served.")
     _storage_options(parser)
 
 
 def run_serve(_context: Context, options: Namespace) -> Answer:
     from whet.hub.instance import serve
 
-    serve(_open(options), options.host, options.port)
+    hub = _open(options)
+    if options.check:
+        hub.close()
+        return Answer(True, lambda _, screen, __: screen.say("The hub can be served."), key="success")
+    serve(hub, options.host, options.port)
     return Answer(True, lambda *_: None, key="success")
 
 
