@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import os
 import sqlite3
 from pathlib import Path
@@ -67,6 +68,11 @@ def mess(tmp_path: Path, skill: Callable[..., str]) -> None:
     (user / "escape").symlink_to("/etc")
     (user / "again").symlink_to("a")
     (user / "own").symlink_to("../../.own")
+    plugins = user.parent.parent / ".claude" / "plugins"
+    write(plugins / "installed_plugins.json", json.dumps({"plugins": {"p@m": [{"installPath": str(plugins / "p")}]}}))
+    write(plugins / "known_marketplaces.json", "damaged")
+    write(plugins.parent / "settings.json", '{"enabledPlugins": {"p@m": true}}')
+    write(plugins / "p" / ".claude-plugin" / "plugin.json", '{"skills": ".."}')
     (user.parent.parent / ".own").mkdir()
     (user / "d1" / "d2" / "d3").mkdir(parents=True)
     write(

@@ -44,7 +44,7 @@ INSTALLED = "It is installed."
 _PROTECTED = {
     "bundled": "It ships with Whet.",
     "org": "An administrator installed it.",
-    "plugin": "It belongs to a plugin.",
+    "plugin": "It belongs to a plugin, whose updates would overwrite a change.",
 }
 
 
@@ -343,7 +343,8 @@ class SkillEditor:
             raise NotFoundError("skill-gone", f"{card.path} no longer exists.", hint="List the skills again.")
         cause = _PROTECTED.get(card.scope, "")
         if cause:
-            own = os.path.realpath(os.path.join(self._new_root(), os.path.basename(path)))
+            name = slug(card.name) if path == card.root.real else os.path.basename(path)
+            own = os.path.realpath(os.path.join(self._new_root(), name))
             if os.path.lexists(own):
                 message = f"{card.name} cannot be copied to be changed: {own} already exists."
                 raise ConflictError("skill-exists", message, hint="Change that one, by its path.", path=own)

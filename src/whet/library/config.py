@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.library.discovery import Bounds
+from whet.library.plugins import PluginReader
 from whet.library.readiness import LocalProbe
 from whet.library.repository import find_remotes
 from whet.library.roots import Place, Root, configured_roots, explicit_roots
@@ -62,6 +63,7 @@ class Configuration:
         self._decisions = decisions
         self._probe = probe
         self._settings = SettingsReader(place, clock)
+        self._plugins = PluginReader(place, clock)
 
     def resolve(self) -> ResolvedConfig:
         """Where skills are looked for now, and what is switched off."""
@@ -82,13 +84,14 @@ class Configuration:
         if self._roots is not None:
             roots = explicit_roots(self._roots, place)
         else:
-            roots, repository, escaped = configured_roots(place, settings, identities, links)
+            plugins = self._plugins.read(settings.clients, project=settings.project_skills)
+            roots, repository, escaped = configured_roots(place, settings, identities, links, plugins.folders)
             trusted = repository.identity in identities
             if trusted and machine is not None and not _may_load(machine, repository):
                 trusted, identities = False, identities - {repository.identity}
-                roots, repository, escaped = configured_roots(place, settings, identities, links)
+                roots, repository, escaped = configured_roots(place, settings, identities, links, plugins.folders)
                 notes = (*notes, _not_allowed(machine, repository))
-            notes = (*notes, *escaped)
+            notes = (*notes, *escaped, *plugins.notes)
             if trusted:
                 project, project_notes = self._settings.read_project(repository.root)
                 off.extend((name, "", PROJECT_FILE) for name in project.disabled)

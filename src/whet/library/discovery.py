@@ -309,7 +309,7 @@ class _Walk:
         self.total = self.read + len(entries) if self.last else 0
         listing = _Listing(self, place, known)
         listing.add_main(entries)
-        if not listing.is_skill or place.depth == 0:
+        if self.root.kind != "skill" and (not listing.is_skill or place.depth == 0):
             for entry in entries:
                 listing.add(entry)
         return listing.container(signature(status, self.now))

@@ -22,6 +22,7 @@ from whet.notes import Note
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
+    from whet.library.plugins import PluginFolder
     from whet.library.settings import Settings
     from whet.values import Json
 
@@ -43,6 +44,7 @@ class Root(NamedTuple):
     scope: str
     client: str = ""
     kind: str = "skills"
+    """`skills` or `commands`; `skill`: the directory is one skill, and no others are looked for in it."""
     namespace: str = ""
     """The plugin whose name prefixes these skills' names."""
     trusted: bool = True
@@ -125,9 +127,13 @@ class Configured(NamedTuple):
 
 
 def configured_roots(
-    place: Place, settings: Settings, trusted: Collection[str], links: Collection[str] = ()
+    place: Place,
+    settings: Settings,
+    trusted: Collection[str],
+    links: Collection[str] = (),
+    plugins: Collection[PluginFolder] = (),
 ) -> Configured:
-    """All roots of this place.
+    """All roots of this place, with those of the plugins that clients have.
 
     Of the directories nobody named, only those that exist; one that the settings name and that is not there is kept, so
     that it can be reported. A project's own may be a link into one of `links`.
@@ -149,6 +155,9 @@ def configured_roots(
     by_scope["org"].extend(Root(path, "org") for path in org_directories(place.platform, place.env))
     by_scope["external"].extend(Root(path, "external") for path in settings.external)
     by_scope["external"].extend(Root(path, "plugin", namespace=namespace) for namespace, path in settings.plugins)
+    by_scope["external"].extend(
+        Root(folder.path, "plugin", folder.client, folder.kind, folder.namespace) for folder in plugins
+    )
     if settings.bundled_skills:
         by_scope["bundled"].append(Root(bundled_directory(), "bundled"))
     named = ("external", "plugin")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from whet.authoring.trees import digest
 from whet.errors import WhetError
+from whet.library.clients import client_named
 from whet.library.package import read_tree
 from whet.skill.tree import entries
 from whet.sources.install.installer import ask
@@ -128,12 +129,15 @@ class Origin(NamedTuple):
     """How it came, if Whet knows."""
     decision: Record | None
     """What the guard said."""
+    plugin: str = ""
+    """The plugin that it belongs to, and whose plugin that is."""
 
     def to_json(self) -> Json:
         """The answer of every surface."""
         known = ("time", "actor", "action")
         history = [{key: value for key, value in entry.to_json().items() if key in known} for entry in self.history]
-        return {**answer_json(self._replace(history=())), "history": history}
+        answer = {**answer_json(self._replace(history=())), "history": history}
+        return {key: value for key, value in answer.items() if key != "plugin" or value}
 
 
 def verify(installer: Installer, names: Sequence[str] = ()) -> Verification:
@@ -214,7 +218,11 @@ def why(installer: Installer, card: Card) -> Origin:
     entry = next((entry for entry in installer.installed() if entry.path == relative), None)
     made = tuple(installer.journal.entries(path=path)[:1])
     installed = _installation(installer, entry, path) if entry else None
-    return Origin(card.full_name, path, card.scope, installed, made, _decision(installer, path, entry))
+    root = card.root
+    plugin = (
+        f"{root.namespace} of {client_named(root.client).title}" if root.client and root.namespace else root.namespace
+    )
+    return Origin(card.full_name, path, card.scope, installed, made, _decision(installer, path, entry), plugin)
 
 
 def _decision(installer: Installer, path: str, entry: Installed | None) -> Record | None:

@@ -242,6 +242,11 @@ def render_why(origin: Origin, screen: Screen, _options: Namespace) -> None:
     elif origin.history:
         made = origin.history[0]
         screen.line(f"  made      {name_action(made.action)} by {clean(made.actor)} on {iso(made.time)}")
+    elif origin.plugin:
+        screen.line(f"  from      the plugin {clean(origin.plugin)}")
+        screen.line(
+            "  changes   go to a copy of your own; update or remove the plugin with the client that installed it"
+        )
     elif origin.scope == "bundled":
         screen.line("  from      Whet itself")
     else:
