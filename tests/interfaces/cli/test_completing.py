@@ -119,7 +119,7 @@ def test_choices_of_an_option_and_an_argument(complete: Callable[..., list[str]]
     assert complete("completion", "") == ["bash", "zsh", "fish"]
     assert complete("prompt", "index", "--format", "") == ["bullet", "xml", "json", "tool"]
     assert complete("prompt", "bundle", "") == ["list", "show", "create", "delete"]
-    assert complete("connect", "c") == ["claude-code", "codex", "cursor"]
+    assert complete("connect", "c") == ["claude-code", "codex", "cursor", "copilot", "cline"]
     assert complete("connect", "codex", "--writes", "") == ["propose", "allow"]
 
 
