@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from whet.guard.trust import Provenance
     from whet.library.card import Card
     from whet.library.catalogue import Catalogue
+    from whet.library.client_lists import ClientList
     from whet.library.disclosure import FileView, SkillView
     from whet.library.listing import Skills
     from whet.library.readiness import Probe
@@ -326,17 +327,19 @@ class Library:
         *,
         caller: Caller = PERSON,
         include_hidden: bool = False,
+        clients: bool = False,
     ) -> Skills:
         """Tier 1: the cards of the skills this caller may see; never a body.
 
         With a `query` the best match comes first; the bodies count too, as far as they are indexed. Each card says
         whether it is `ready` and, with `include_hidden`, why it is `hidden` (a code). `next` is the `cursor` of the
         next page, None after the last. `categories` are counted over all skills, and `aside` counts the others: skills
-        that wait for trust, are hidden, shadowed or left out.
+        that wait for trust, are hidden, shadowed or left out. With `clients`, `verdicts` says of
+        each what the clients used here do with it.
         """
         from whet.library.listing import list_skills
 
-        return list_skills(
+        found = list_skills(
             self.workspace.snapshot(),
             caller,
             self._scores,
@@ -346,6 +349,39 @@ class Library:
             cursor=cursor,
             include_hidden=include_hidden,
         )
+        if clients and (judge := self._judge()):
+            found.verdicts = {card.path: judge(card.path) for card in found if card.scope != "bundled"}
+        return found
+
+    def clients(self, *names: str) -> tuple[ClientList, ...]:
+        """What these clients list when they are started here; without names, the clients that have been used here.
+
+        Each list has the skills as the client shows them to its model, and those it leaves out, with the reason. Skills
+        that come with a client are not in it. Raises NotFoundError for a client that Whet does not know.
+        """
+        from whet.library.client_lists import list_for
+        from whet.library.clients import client_named, present_clients
+
+        place = self.workspace.place
+        chosen = tuple(map(client_named, names)) if names else present_clients(place)
+        return tuple(list_for(client, place) for client in chosen)
+
+    def judge(self, card: Card) -> tuple[tuple[str, str], ...]:
+        """What each client used here does with a skill: `yes`, or `no` and why. Others of its name do not count."""
+        judge = self._judge(os.path.realpath(card.path)) if card.scope != "bundled" else None
+        return judge(card.path) if judge else ()
+
+    def _judge(self, only: str = "") -> Callable[[str], tuple[tuple[str, str], ...]] | None:
+        """What says of a main file what the clients do with it; explicit roots are no client's."""
+        from whet.library.clients import present_clients
+
+        place = self.workspace.place
+        clients = present_clients(place) if self.workspace.explicit is None else ()
+        if not clients:
+            return None
+        from whet.library.client_lists import judge_skills, list_for
+
+        return judge_skills(list_for(client, place, only) for client in clients)
 
     def _scores(self, query: str, cards: Sequence[Card]) -> Mapping[str, float]:
         """How well skills fit a query; without one, the index is not even loaded."""
@@ -595,6 +631,7 @@ class Library:
 
         A library that cannot be read, such as one with a damaged state database, still gets a report.
         """
+        from whet.library.client_lists import examine_clients
         from whet.library.doctor import examine, examine_place, examine_state, worst_first
         from whet.notes import Note
         from whet.prompt.requests import menu_report
@@ -609,6 +646,8 @@ class Library:
             entries.extend(
                 (*workspace.report(snapshot), *examine(snapshot.catalogue, snapshot.config.probe, self._tell))
             )
+            if workspace.explicit is None:
+                entries.extend(examine_clients(place))
             entries.extend(menu_report(snapshot, PERSON))
             entries.extend((*self.history.interrupted(), *stores.usage.problems))
             entries.extend((*self.history.examine(), *workspace.gate.audit.examine()))

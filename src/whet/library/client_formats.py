@@ -42,6 +42,7 @@ NO_NAME = Dropped("name missing")
 NO_DESCRIPTION = Dropped("description missing")
 LONG_NAME = Dropped("name over 64 characters")
 BAD_NAME = Dropped("name not allowed")
+LONG_DESCRIPTION = Dropped("description over 1,024 characters")
 USERS_ONLY = "only for users"
 SOME_FILES = "only for some files"
 
@@ -383,7 +384,7 @@ def copilot(data: bytes, folder: str) -> Reading:
     if description is None:
         return NO_DESCRIPTION
     if len(description) > COPILOT_MOST:
-        return Dropped("description over 1,024 characters")
+        return LONG_DESCRIPTION
     if wrong := _wrong_for_copilot(fields):
         return Dropped(f"{wrong} has the wrong type")
     hidden = USERS_ONLY if _is_true(fields.get("disable-model-invocation")) else ""

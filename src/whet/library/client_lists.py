@@ -11,16 +11,30 @@ import os
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from whet.library.client_formats import READERS, USERS_ONLY, Dropped, Loaded
-from whet.library.clients import CLIENTS, DIRECTORIES
+from whet.library.client_formats import (
+    BAD_NAME,
+    BAD_YAML,
+    LONG_DESCRIPTION,
+    LONG_NAME,
+    NO_DESCRIPTION,
+    NO_FRONTMATTER,
+    NO_NAME,
+    READERS,
+    SOME_FILES,
+    USERS_ONLY,
+    Dropped,
+    Loaded,
+)
+from whet.library.clients import in_home, present_clients
 from whet.library.repository import find_repository, is_same, project_directories
+from whet.notes import Note
 from whet.skill.collation import collation_key
 from whet.skill.finder import MAIN_FILE
 from whet.skill.frontmatter import MAX_DOCUMENT
 from whet.values import Json, fields_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from whet.library.clients import Client
     from whet.library.roots import Place
@@ -79,24 +93,14 @@ class _Found(NamedTuple):
     root: _Root
 
 
-def is_present(client: Client, place: Place) -> bool:
-    """Has this client been used here? Told from the directory it keeps in the home."""
-    sign = client.sign or os.path.dirname(next(own.user for own in DIRECTORIES if own.name == client.directory))
-    return os.path.isdir(_in_home(client, sign, place))
-
-
-def present_clients(place: Place) -> tuple[Client, ...]:
-    """The clients that have been used here."""
-    return tuple(client for client in CLIENTS if is_present(client, place))
-
-
-def list_for(client: Client, place: Place) -> ClientList:
-    """What this client would list if it were started here."""
+def list_for(client: Client, place: Place, only: str = "") -> ClientList:
+    """What this client would list if it were started here. With `only`, a resolved path, no other file is read."""
     skills: list[ClientSkill] = []
     left_out: list[ClientSkill] = []
     reals: set[str] = set()
     for group in _groups(client, place):
-        read = [skill for found in _search(client, group) if (skill := _read(client, found, reals))]
+        wanted = (item for item in _search(client, group) if not only or os.path.realpath(item.path) == only)
+        read = [skill for item in wanted if (skill := _read(client, item, reals))]
         left_out.extend(skill for skill in read if not skill.listed)
         _add(client, skills, left_out, _sort(client, [skill for skill in read if skill.listed]))
     if client.order == "name":
@@ -134,6 +138,80 @@ def _add(client: Client, skills: list[ClientSkill], left_out: list[ClientSkill],
         left_out.append(lost._replace(listed=False, reason=why))
 
 
+def judge_skills(lists: Iterable[ClientList]) -> Callable[[str], tuple[tuple[str, str], ...]]:
+    """A function that says of a main file what each of these clients does with it: its name, and `yes` or `no, why`."""
+    known = [
+        (found.client, {os.path.realpath(skill.path): skill for skill in (*found.left_out, *found.skills)})
+        for found in lists
+    ]
+
+    def judge(path: str) -> tuple[tuple[str, str], ...]:
+        real = os.path.realpath(path)
+        return tuple((name, skills[real].verdict if real in skills else _ELSEWHERE) for name, skills in known)
+
+    return judge
+
+
+_ELSEWHERE = "no, not in its directories"
+_HINTS = {
+    BAD_YAML.reason: "Put values that have a colon or begin with a special character in quotes.",
+    NO_FRONTMATTER.reason: "Begin the file with `---`, `name:` and `description:`, in UTF-8 without a byte order mark.",
+    NO_NAME.reason: "Add `name:` to the frontmatter, as text.",
+    NO_DESCRIPTION.reason: "Add `description:` to the frontmatter, as text.",
+    LONG_NAME.reason: "Shorten the name to 64 characters.",
+    LONG_DESCRIPTION.reason: "Shorten the description to 1,024 characters.",
+    BAD_NAME.reason: "Use small letters, digits and hyphens in the name.",
+}
+
+
+def examine_clients(place: Place) -> Iterator[Note]:
+    """Which skills the clients used here drop, cut, rename, or show to models that should not see them."""
+    told: dict[tuple[str, str, str, str], list[str]] = {}
+    for client in present_clients(place):
+        found = list_for(client, place)
+        for skill in (*found.skills, *found.left_out):
+            for code, reason in _problems(skill):
+                told.setdefault((code, skill.path, skill.name, reason), []).append(client.title)
+    for (code, path, name, reason), titles in told.items():
+        yield describe_problem(code, reason, " and ".join(titles), len(titles), name, path)
+
+
+def _problems(skill: ClientSkill) -> Iterator[tuple[str, str]]:
+    """What is worth telling a person about a skill, as codes and reasons."""
+    if not skill.listed:
+        if skill.reason not in (USERS_ONLY, SOME_FILES) and not skill.reason.startswith(("hidden by", "it or")):
+            yield "client-drops", skill.reason
+        return
+    for change in filter(None, skill.reason.split(", ")):
+        kind = change.partition(" ")[0]
+        yield {"cut": "client-cuts", "though": "client-shows"}.get(kind, "client-renames"), change
+
+
+def describe_problem(code: str, reason: str, titles: str, count: int, name: str, path: str) -> Note:
+    """One problem that some clients have with a skill, as a note."""
+    verb = "" if count > 1 else "s"
+    if code == "client-drops":
+        message = f"{titles} do{'' if count > 1 else 'es'} not load this skill: {reason}."
+        return Note(
+            "client-drops", "warning", message, _HINTS.get(reason, "Correct the field, or quote its value."), name, path
+        )
+    if code == "client-cuts":
+        hint = "Put what matters most first, or shorten the description."
+        return Note("client-cuts", "info", f"{titles} show{verb} the description {reason}.", hint, name, path)
+    if code == "client-shows":
+        message = f"{titles} show{verb} this skill to the model, although `disable-model-invocation` is set."
+        hint = "Keep it in a directory that only other clients read; Whet itself never offers it to a model."
+        return Note("client-shows", "warning", message, hint, name, path)
+    hint = "Give the skill and its directory the same name, in small letters, digits and hyphens."
+    return Note("client-renames", "info", f"{titles} list{verb} this skill {reason}.", hint, name, path)
+
+
+def check_for(client: Client, data: bytes, folder: str, path: str) -> tuple[Note, ...]:
+    """What this client would do with a skill, as far as it is worth telling; nothing where it just loads it."""
+    read = _take(client, data, ClientSkill(folder, "", path, ""))
+    return tuple(describe_problem(code, reason, client.title, 1, read.name, path) for code, reason in _problems(read))
+
+
 # where
 
 
@@ -144,8 +222,8 @@ def _groups(client: Client, place: Place) -> Iterator[list[_Root]]:
         above = (place.directory,)
         if client.up:
             above = project_directories(place.directory, find_repository(place.directory, home=place.home))
-    user = [_Root(_in_home(client, path, place), "user", path) for path in client.user]
-    project = [_Root(_join(top, path), "project", path) for path in client.project for top in above]
+    user = [_Root(in_home(client, path, place), "user", path) for path in client.user]
+    project = [_Root(os.path.join(top, *path.split("/")), "project", path) for path in client.project for top in above]
     if client.order not in ("source", "name"):
         project.sort(key=lambda root: next(at for at, top in enumerate(above) if root.path.startswith(top + os.sep)))
     commands = [root for root in (*user, *project) if root.relative in client.commands]
@@ -170,17 +248,6 @@ def _sources(project: list[_Root], client: Client, levels: int) -> Iterator[list
         same = [root for root in project if root.relative == path]
         yield same[:1]
         yield same[1:]
-
-
-def _in_home(client: Client, path: str, place: Place) -> str:
-    variable, moved = client.home
-    if variable and (path == moved or path.startswith(f"{moved}/")) and (base := place.env.get(variable)):
-        return _join(base, path[len(moved) :].lstrip("/"))
-    return _join(place.home, path)
-
-
-def _join(base: str, relative: str) -> str:
-    return os.path.join(base, *relative.split("/")) if relative else base
 
 
 # what
@@ -243,8 +310,11 @@ def _read(client: Client, found: _Found, reals: set[str]) -> ClientSkill | None:
         return None
     if found.root.relative in client.commands and not data.startswith(b"---"):  # these need no frontmatter
         data = b"---\n---\n" + data
-    read = READERS[client.format](data, found.folder)
-    skill = ClientSkill(found.folder, "", found.path, found.root.scope)
+    return _take(client, data, ClientSkill(found.folder, "", found.path, found.root.scope))
+
+
+def _take(client: Client, data: bytes, skill: ClientSkill) -> ClientSkill:
+    read = READERS[client.format](data, skill.name)
     if isinstance(read, Dropped):
         return skill._replace(listed=False, reason=read.reason)
     if read.hidden:

@@ -14,9 +14,13 @@ client's documentation says, read by the Agent Skills standard.
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+import os
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from whet.errors import NotFoundError
+
+if TYPE_CHECKING:
+    from whet.library.roots import Place
 
 
 class Directory(NamedTuple):
@@ -264,6 +268,22 @@ CLIENTS = (
     ),
     Client("junie", "Junie", "junie", (".junie/skills",), (".junie/skills",), up=False),
 )
+
+
+def present_clients(place: Place) -> tuple[Client, ...]:
+    """The clients that have been used here, told from the directories they keep in the home."""
+    own = {directory.name: os.path.dirname(directory.user) for directory in DIRECTORIES}
+    return tuple(
+        client for client in CLIENTS if os.path.isdir(in_home(client, client.sign or own[client.directory], place))
+    )
+
+
+def in_home(client: Client, path: str, place: Place) -> str:
+    """Where a directory of the home is for this client, which may have been moved."""
+    variable, moved = client.home
+    if variable and (path == moved or path.startswith(f"{moved}/")) and (base := place.env.get(variable)):
+        return os.path.join(base, *filter(None, path[len(moved) :].split("/")))
+    return os.path.join(place.home, *path.split("/"))
 
 
 def client_named(name: str) -> Client:

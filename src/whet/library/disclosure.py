@@ -157,6 +157,8 @@ class SkillView(NamedTuple):
     """The values of its settings, as the model reads them."""
     hidden: Note | None = None
     """Why it is hidden from others than the person who looks."""
+    verdicts: tuple[tuple[str, str], ...] = ()
+    """What each client used here does with it, `yes` or `no, why`; none where nobody asked."""
 
     @property
     def name(self) -> str:
@@ -208,6 +210,7 @@ class SkillView(NamedTuple):
             "settings": list(self.settings),
             **_declared(skill),
             **({"hidden": self.hidden.to_reason()} if self.hidden else {}),
+            **({"clients": dict(self.verdicts)} if self.verdicts else {}),
         }
 
 

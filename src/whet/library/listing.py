@@ -67,7 +67,7 @@ class Aside(NamedTuple):
 class Skills(Rows["Card"]):
     """A page of the skills that a caller may see."""
 
-    __slots__ = ("aside", "categories", "hint", "next", "total")
+    __slots__ = ("aside", "categories", "hint", "next", "total", "verdicts")
 
     def __init__(
         self,
@@ -87,12 +87,17 @@ class Skills(Rows["Card"]):
         """The cursor of the next page; None after the last."""
         self.hint = hint
         self.aside = aside
+        self.verdicts: Mapping[str, tuple[tuple[str, str], ...]] = {}
+        """By path, what each client used here does with a skill; empty where nobody asked."""
 
     def to_json(self) -> Json:
         """The list as JSON carries it."""
         return {
             "success": True,
-            "skills": [card.to_json() for card in self],
+            "skills": [
+                {**card.to_json(), **({"clients": dict(told)} if (told := self.verdicts.get(card.path)) else {})}
+                for card in self
+            ],
             "categories": [category.to_json() for category in self.categories],
             "count": len(self),
             "total": self.total,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -211,6 +212,8 @@ def configure_validate(parser: Parser) -> None:
     parser.option("--host", metavar="H=V", action="append", default=[], text=text)
     text = "A tool that the host has; can be repeated. Only with --profile package."
     parser.option("--tool", metavar="T", action="append", default=[], text=text)
+    text = "Also say what this client would drop, cut or rename, such as codex; can be repeated."
+    parser.option("--client", metavar="NAME", action="append", default=[], text=text)
     parser.option("--recursive", text="Check every skill below the paths.")
     parser.option("--fix", text="Apply safe fixes: they change how a skill is written, never what it says.")
 
@@ -229,7 +232,25 @@ def run_validate(context: Context, options: Namespace) -> Answer:
         found = Validation(tuple(mend(path, options.profile, host, state=state) for path in paths))
     else:
         found = Validation(tuple(check(path, options.profile, host) for path in paths))
+    if options.client:
+        found = Validation(tuple(_check_for_clients(result, options.client) for result in found.results))
     return Answer(found, render_validate, 0 if found.valid else 1)
+
+
+def _check_for_clients(result: Checked, names: list[str]) -> Checked:
+    """The result, with what these clients would do with the skill; one that is dropped is not valid."""
+    from whet.library.client_lists import check_for
+    from whet.library.clients import client_named
+    from whet.library.standalone import content, is_archive
+
+    clients = [client_named(name) for name in names]
+    if is_archive(result.path) or not os.path.isfile(result.file):
+        return result
+    folder = os.path.basename(os.path.dirname(os.path.abspath(result.file)))
+    data = content(result.file)
+    notes = [note for client in clients for note in check_for(client, data, folder, result.file)]
+    dropped = any(note.code == "client-drops" for note in notes)
+    return result._replace(valid=result.valid and not dropped, findings=(*result.findings, *notes))
 
 
 def _read_host(options: Namespace) -> Host | None:

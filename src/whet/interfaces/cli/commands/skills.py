@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Parser
     from whet.library.card import Card
+    from whet.library.client_lists import ClientList
     from whet.library.disclosure import FileView, SkillView
     from whet.library.listing import Aside, Skills
     from whet.sources.install.installer import InspectedSkill, Inspection
@@ -38,10 +39,16 @@ def configure_list(parser: Parser) -> None:
     parser.option("--query", metavar="Q", text="Only skills that match these words, best match first.")
     parser.option("--limit", metavar="N", type=number, text="Show at most N.")
     parser.option("--cursor", metavar="CURSOR", text="Start after this entry (the `next` value of the previous page).")
-    parser.option("--all", text="Include hidden skills, with the reason.")
+    parser.option("--all", text="Include hidden skills, with the reason, and say which clients load each.")
+    text = "Show what this client lists here, such as claude-code: its names, descriptions and order."
+    parser.option("--client", metavar="NAME", text=text)
 
 
 def run_list(context: Context, options: Namespace) -> Answer:
+    if options.client:
+        if options.category or options.query or options.limit or options.cursor:
+            raise misuse("list", "`--client` takes no category, query or page.")
+        return Answer(context.library.clients(options.client)[0], render_client_list)
     skills = context.library.skills(
         options.category,
         options.query,
@@ -49,8 +56,38 @@ def run_list(context: Context, options: Namespace) -> Answer:
         options.cursor,
         caller=context.caller,
         include_hidden=options.all,
+        clients=options.all or options.verbose,
     )
     return Answer(skills, render_list)
+
+
+def render_client_list(found: ClientList, screen: Screen, options: Namespace) -> None:
+    """The skills as the client shows them; with --all those it leaves out as well."""
+    if screen.tty:
+        screen.table(("NAME", "DESCRIPTION"), [(skill.name, skill.description) for skill in found.skills])
+    else:
+        for skill in found.skills:
+            screen.line(f"{clean(skill.name)}\t{clean(skill.description)}")
+    version = f"{found.title} {found.version}".rstrip()
+    told = f"{version} lists {plural(len(found.skills), 'skill')} here"
+    screen.say(f"{told}." if found.version else f"{told}, according to its documentation.")
+    if found.left_out and not (options.all or screen.verbose):
+        screen.hint(f"It leaves out {len(found.left_out):,}; see why with `whet list --client {found.client} --all`.")
+    elif found.left_out:
+        screen.line()
+        screen.line(screen.paint("Left out", "bold"))
+        for skill in found.left_out:
+            place = screen.paint(screen.place(os.path.dirname(skill.path)), "dim")
+            screen.line(f"  {clean(skill.name)}: {clean(skill.reason)}  {place}")
+
+
+def _summarize(verdicts: tuple[tuple[str, str], ...]) -> str:
+    """Which clients load a skill, in as few words as possible."""
+    loads = [name for name, verdict in verdicts if verdict.startswith("yes")]
+    others = [name for name, verdict in verdicts if not verdict.startswith("yes")]
+    if not others or not loads:
+        return "none" if others else "all" if loads else ""
+    return f"not {', '.join(others)}" if len(others) < len(loads) else ", ".join(loads)
 
 
 def render_list(skills: Skills, screen: Screen, options: Namespace) -> None:
@@ -91,6 +128,8 @@ def _render_entries(skills: Skills, screen: Screen) -> None:
         if card.root.scope != "bundled":
             screen.line(f"  {screen.place(card.location)}")
         screen.paragraph(card.description, 2)
+        if told := skills.verdicts.get(card.path):
+            screen.paragraph("; ".join(f"{name}: {verdict}" for name, verdict in told), 11, "  clients: ")
 
 
 def _origin(card: Card) -> str:
@@ -114,6 +153,8 @@ def _render_table(skills: Skills, screen: Screen, *, grouped: bool) -> None:
     column = max((columns for columns in names if columns <= most), default=0)
     origins = {_origin(card) for card in skills}
     second = max(map(width, origins)) if len(origins) > 1 else 0
+    clients = {path: _summarize(told) for path, told in skills.verdicts.items()}
+    third = max(map(width, clients.values()), default=0)
     for number_, category in enumerate(sorted(by_category)):
         if grouped and number_:
             screen.line()
@@ -123,12 +164,14 @@ def _render_table(skills: Skills, screen: Screen, *, grouped: bool) -> None:
             about = f"  {screen.fit(about, width(title) + 2)}" if about else ""
             screen.line(screen.paint(title, "bold") + screen.paint(about, "dim"))
         for card in by_category[category]:
-            screen.line(indent + _format_row(card, (column, second), len(indent), screen))
+            told = f"{pad(clients.get(card.path, ''), third)}  " if third else ""
+            screen.line(indent + _format_row(card, (column, second), len(indent), screen, told))
 
 
-def _format_row(card: Card, columns: tuple[int, int], indent: int, screen: Screen) -> str:
+def _format_row(card: Card, columns: tuple[int, int], indent: int, screen: Screen, told: str) -> str:
     name = pad(clean(card.full_name), columns[0])
     origin = f"{pad(clean(_origin(card)), columns[1])}  " if columns[1] else ""
+    origin += told
     mark = f"[{card.hidden}] " if card.hidden else "" if card.ready else "[not ready] "
     description = screen.fit(card.description, indent + width(name) + 2 + width(origin) + len(mark))
     marked = screen.paint(origin, "dim") + screen.paint(mark, "dim" if card.hidden else "yellow")
@@ -182,6 +225,8 @@ def run_show(context: Context, options: Namespace) -> Answer:
             if "/" in name or os.path.lexists(name):
                 raise
             raise error from None
+    if file is None:
+        view = view._replace(verdicts=context.library.judge(view.card))
     return Answer(view, render_file if file is not None or page > 1 else render_show)
 
 
@@ -276,6 +321,8 @@ def _facts(view: SkillView, screen: Screen) -> Iterator[tuple[str, str]]:
     if view.hidden:
         yield "hidden", screen.paint(f"{clean(view.hidden.message)} {clean(view.hidden.hint)}", "yellow")
     yield "ready", screen.paint("yes", "green") if view.ready else screen.paint("no, see below", "yellow")
+    for name, verdict in view.verdicts:
+        yield name, screen.paint(clean(verdict), "green" if verdict == "yes" else "yellow")
 
 
 def _render_foot(view: SkillView, screen: Screen) -> None:

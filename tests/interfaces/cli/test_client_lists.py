@@ -1,0 +1,113 @@
+"""What clients load: `list --client`, the verdicts of `list --all` and `show`, `doctor`, `skill validate --client`."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+    from subprocess import CompletedProcess
+
+    from whet.interfaces.cli.output import Screen
+
+    Whet = Callable[..., CompletedProcess[str]]
+
+
+@pytest.fixture
+def skills(home: Path) -> Path:
+    """Three skills in the shared root, and the homes of three clients."""
+    root = home / ".agents" / "skills"
+    for client in (".claude", ".codex", ".copilot"):
+        (home / client).mkdir()
+    for name, head in (
+        ("colon", "name: colon\ndescription: Use when: there is a colon"),
+        ("long", f"name: long\ndescription: {'x' * 1100}"),
+        ("private", "name: secret\ndescription: For people.\ndisable-model-invocation: true"),
+    ):
+        (root / name).mkdir(parents=True)
+        (root / name / "SKILL.md").write_text(f"---\n{head}\n---\n\nDo it.\n", encoding="utf-8")
+    return root
+
+
+@pytest.mark.usefixtures("skills")
+def test_the_list_of_a_client_is_what_it_shows(whet: Whet) -> None:
+    run = whet("list", "--client", "codex")
+    shown = f"colon\tUse when: there is a colon\nlong\t{'x' * 1021}...\nsecret\tFor people.\n"
+    assert (run.returncode, run.stdout) == (0, shown)
+    assert run.stderr == "Codex 0.166.0 lists 3 skills here.\n"
+    found = json.loads(whet("list", "--client", "Copilot CLI", "--json").stdout)
+    assert (found["client"], found["count"], found["skills"]) == ("copilot", 0, [])
+    assert {skill["name"]: skill["reason"] for skill in found["left_out"]} == {
+        "colon": "invalid YAML",
+        "long": "description over 1,024 characters",
+        "secret": "only for users",
+    }
+
+
+@pytest.mark.usefixtures("skills")
+def test_an_undocumented_detail_is_not_claimed(whet: Whet) -> None:
+    assert whet("list", "--client", "zed").stderr.startswith(
+        "Zed lists 1 skill here, according to its documentation.\n"
+    )
+
+
+def test_a_client_nobody_knows_is_refused(whet: Whet) -> None:
+    run = whet("list", "--client", "codx")
+    assert (run.returncode, run.stderr) == (1, "error: There is no client 'codx'.\nhint: Did you mean codex?\n")
+
+
+@pytest.mark.usefixtures("skills")
+def test_the_list_says_which_clients_load_each_skill(whet: Whet, shown: Callable[..., Screen]) -> None:
+    found = json.loads(whet("list", "--all", "--json").stdout)["skills"]
+    assert next(skill["clients"] for skill in found if skill["name"] == "colon") == {
+        "claude-code": "no, not in its directories",
+        "codex": "yes",
+        "copilot": "no, invalid YAML",
+    }
+    assert all("clients" not in skill for skill in found if skill["scope"] == "bundled")
+    assert (
+        next(skill["clients"]["codex"] for skill in found if skill["name"] == "long") == "yes, cut at 1,024 characters"
+    )
+    rows = [line.split()[:3] for line in shown("list", "--all").text().splitlines()]
+    assert [row for row in rows if row[1] == "user"] == [
+        [name, "user", "codex"] for name in ("colon", "long", "secret")
+    ]
+
+
+@pytest.mark.usefixtures("skills")
+def test_show_says_it_too(whet: Whet) -> None:
+    lines = whet("show", "secret").stdout.splitlines()
+    assert "codex          yes, though only for users" in lines
+    assert "copilot        no, only for users" in lines
+
+
+def test_doctor_names_what_clients_drop_cut_and_show(whet: Whet, skills: Path) -> None:
+    notes = json.loads(whet("doctor", "--json").stdout)["report"]
+    told = [(note["code"], note["skill"], note["message"]) for note in notes if note["code"].startswith("client-")]
+    assert told == [
+        ("client-drops", "colon", "Copilot CLI does not load this skill: invalid YAML."),
+        ("client-drops", "long", "Copilot CLI does not load this skill: description over 1,024 characters."),
+        (
+            "client-shows",
+            "secret",
+            "Codex shows this skill to the model, although `disable-model-invocation` is set.",
+        ),
+        ("client-cuts", "long", "Codex shows the description cut at 1,024 characters."),
+    ]
+    assert all(note["path"].startswith(str(skills)) for note in notes if note["code"].startswith("client-"))
+
+
+def test_validate_asks_a_client(whet: Whet, skills: Path) -> None:
+    path = str(skills / "colon")
+    codes = [
+        [finding["code"] for finding in json.loads(run.stdout)["results"][0]["findings"]]
+        for run in (
+            whet("skill", "validate", path, "--json"),
+            whet("skill", "validate", path, "--client", "copilot", "--client", "codex", "--json"),
+        )
+    ]
+    assert codes[1] == [*codes[0], "client-drops"]
