@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import whet.library
 from whet.guard.sandbox.levels import NONE, SEATBELT
+from whet.library.client_lists import examine_clients
 from whet.library.doctor import examine_sandbox
 from whet.library.readiness import LocalProbe
+from whet.library.roots import Place
 from whet.library.settings import PolicyFile
 from whet.library.visibility import Caller
 from whet.notes import Note
@@ -109,6 +111,20 @@ def administered(tmp_path: Path, opened: Callable[..., Library], monkeypatch: py
     return said
 
 
+def clients_say(home: Path) -> set[str]:
+    """What is said of skills that Codex, Gemini CLI and Copilot CLI drop, cut, rename and show."""
+    for client in (".codex", ".gemini", ".copilot"):
+        (home / client).mkdir(parents=True)
+    for name, head in (
+        ("long", f"name: long\ndescription: {'x' * 1100}"),
+        ("odd", "name: odd:name\ndescription: For people.\ndisable-model-invocation: true"),
+    ):
+        path = home / ".agents" / "skills" / name / "SKILL.md"
+        path.parent.mkdir(parents=True)
+        path.write_text(f"---\n{head}\n---\n", encoding="utf-8")
+    return {note.code for note in examine_clients(Place(str(home), str(home), "", "linux", {}))}
+
+
 def test_everything_that_can_be_reported_is_reported(
     tmp_path: Path,
     root: str,
@@ -144,6 +160,7 @@ answer = [entry.code for entry in library().doctor()]
     )
     said |= {examine_sandbox(lambda: NONE).code, examine_sandbox(lambda: SEATBELT).code}
     room = [path.name for path in Path(whet.library.__path__[0]).glob("*.py")]
+    said |= clients_say(tmp_path / "clients")
     others = sayable("visibility.py") | {"main-file-name", "too-large"}  # why a skill is hidden; findings of validation
     assert sayable(*room, "../api/library.py") - others - said == set()
 
