@@ -1,4 +1,4 @@
-"""How long does a client wait for `whet mcp`? From starting the process to the first answer that lists skills.
+"""How long does a client wait for `whet mcp`? From starting the process to its tools, and to the first list of skills.
 
     python benchmarks/mcp_start.py [--sizes 10,1000,10000] [--rounds 7] [--peer-python PATH] [--json]
 
@@ -48,8 +48,11 @@ from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 async def call(ctx, params):
     return types.CallToolResult(content=[])
+async def tools(ctx, params):
+    return types.ListToolsResult(tools=[])
 async def run():
     server = Server("empty")
+    server.add_request_handler("tools/list", types.PaginatedRequestParams, tools)
     server.add_request_handler("tools/call", types.CallToolRequestParams, call)
     async with stdio_server() as (reading, writing):
         await server.run(reading, writing, server.create_initialization_options())
@@ -79,19 +82,27 @@ class World:
         self.env = {**kept, "HOME": home, "WHET_HOME": state}
 
     def wait(self, command: Sequence[str], first: tuple[str, dict[str, Any]]) -> tuple[float, float]:
-        """Seconds from the start of a server to its handshake, and to its first answer."""
+        """Seconds from the start of a server to its tools, and to its first answer."""
         began = time.perf_counter()
         pipe = subprocess.PIPE
         with subprocess.Popen(
             command, env=self.env, cwd=self.work, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True
         ) as server:
             _ask(server, 1, "initialize", _HELLO)
-            greeted = time.perf_counter() - began
             _send(server, {"jsonrpc": "2.0", "method": "notifications/initialized"})
-            _ask(server, 2, *first)
+            _ask(server, 2, "tools/list", {})
+            listed = time.perf_counter() - began
+            _ask(server, 3, *first)
             answered = time.perf_counter() - began
             server.kill()
-        return greeted, answered
+        return listed, answered
+
+
+def start_bare() -> float:
+    """Seconds that a Python takes that does nothing."""
+    began = time.perf_counter()
+    subprocess.run([sys.executable, "-c", "pass"], check=True)
+    return time.perf_counter() - began
 
 
 def _send(server: subprocess.Popen[str], message: dict[str, Any]) -> None:
@@ -124,13 +135,16 @@ def measure(size: int, rounds: int, peer_python: str) -> dict[str, Any]:
         for command, first in contenders.values():  # what is compiled and remembered once
             world.wait(command, first)
         times: dict[str, list[tuple[float, float]]] = {name: [] for name in contenders}
+        bare = []
         for _ in range(rounds):
+            bare.append(start_bare())
             for name, (command, first) in contenders.items():
                 times[name].append(world.wait(command, first))
     told: dict[str, Any] = {"skills": size}
     for name, runs in times.items():
-        greeted, answered = (statistics.median(column) * 1e3 for column in zip(*runs, strict=True))
-        told[name] = {"handshake_ms": round(greeted, 1), "first_list_ms": round(answered, 1)}
+        listed, answered = (statistics.median(column) * 1e3 for column in zip(*runs, strict=True))
+        told[name] = {"tools_ms": round(listed, 1), "first_list_ms": round(answered, 1)}
+        told[name]["times_bare"] = round(listed / (statistics.median(bare) * 1e3), 2)
     for name in times:
         told[name]["times_echo"] = round(told[name]["first_list_ms"] / told["echo"]["first_list_ms"], 2)
         told[name]["times_sdk"] = round(told[name]["first_list_ms"] / told["sdk"]["first_list_ms"], 2)
@@ -151,13 +165,13 @@ def main() -> int:
         print(json.dumps({"load": load, "results": found}))
         return 0
     print(f"load {load}, medians of {options.rounds} rounds, milliseconds from the start of the process")
-    print(f"{'skills':>7}  {'server':8} {'handshake':>10} {'first list':>11} {'x echo':>7} {'x sdk':>6}")
+    print(f"{'skills':>7}  {'server':8} {'tools':>10} {'x bare':>7} {'first list':>11} {'x echo':>7} {'x sdk':>6}")
     for row in found:
         for name, told in row.items():
             if name != "skills":
                 print(
-                    f"{row['skills']:>7}  {name:8} {told['handshake_ms']:>10} {told['first_list_ms']:>11}"
-                    f" {told['times_echo']:>7} {told['times_sdk']:>6}"
+                    f"{row['skills']:>7}  {name:8} {told['tools_ms']:>10} {told['times_bare']:>7}"
+                    f" {told['first_list_ms']:>11} {told['times_echo']:>7} {told['times_sdk']:>6}"
                 )
     return 0
 
