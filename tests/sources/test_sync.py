@@ -43,6 +43,17 @@ def test_every_client_gets_a_relative_link_to_every_skill(world: World) -> None:
     assert (world.home / ".claude/skills/beta/scripts/run.sh").read_text() == "#!/bin/sh\n"
 
 
+def test_a_skill_for_users_only_goes_to_clients_that_hide_it_from_models(world: World) -> None:
+    world.sync("claude", "windsurf")
+    path = world.home / ".agents" / "skills" / "alpha" / "SKILL.md"
+    path.write_text(path.read_text().replace("\n---", "\ndisable-model-invocation: true\n---", 1))
+    plan = states(world.plan("claude", "windsurf"))
+    assert plan["claude", "alpha"] == "fine"
+    steps = [step.state for step in world.plan("windsurf").steps if step.name == "alpha"]
+    assert steps == ["users-only", "remove"]
+    assert states(world.plan("windsurf", names=("alpha",))) == {("windsurf", "alpha"): "fine"}
+
+
 @pytest.mark.parametrize("how", ["link", "copy"])
 def test_undo_leaves_everything_as_it_was(world: World, how: str) -> None:
     world.skill("own", where=world.home / ".claude" / "skills")

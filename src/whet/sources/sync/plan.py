@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from whet.authoring.trees import digest
 from whet.errors import NotFoundError, UsageError, WhetError
-from whet.library.clients import DIRECTORIES, Directory
-from whet.library.files import inside
+from whet.library.clients import CLIENTS, DIRECTORIES, Directory
+from whet.library.files import inside, read_file
 from whet.library.package import find_skills, read_tree
 from whet.library.repository import find_repository, is_same
-from whet.skill.finder import LIBRARY
+from whet.skill.finder import LIBRARY, MAIN_FILE
+from whet.skill.frontmatter import MAX_DOCUMENT, read_document
 from whet.skill.names import closest
 from whet.sources.sync.record import How, Made, Record, content_digest, read_record, standing
 from whet.values import Json, fields_json
@@ -39,6 +40,8 @@ READERS = {
     "opencode": _BOTH,
 }
 """Clients that read `.agents/skills` themselves, and of whom. Others may; a link too many does no harm."""
+_IGNORING = frozenset(client.directory for client in CLIENTS if client.ignores_users_only)
+"""Clients that show their model a skill which is for users only."""
 _CONNECTED_AS = {"claude-code": "claude", "vscode": "copilot"}
 """What `whet connect` calls a client -> what sync calls it."""
 
@@ -59,6 +62,7 @@ State = Literal[
     "no-directory",
     "outside",
     "refused",
+    "users-only",
 ]
 MAKING = ("make", "refresh", "replace")
 ACTIONS = (*MAKING, "remove")
@@ -80,6 +84,7 @@ MESSAGES: dict[State, str] = {
     "no-directory": "It has no skill directory there.",
     "outside": "It is outside the project.",
     "refused": "Whet does not load this skill, so no client gets it.",
+    "users-only": "It is for users only, and this client shows it to its model. Name it with `--skill` to sync it.",
 }
 
 
@@ -202,6 +207,9 @@ class _Looking:
                     message = f"{MESSAGES['refused']} {reason}"
                     yield Step(folder.client, name, path, "refused", self.how, source, message=message)
                 continue
+            if folder.client in _IGNORING and not self.names and self.is_for_users(source):
+                yield Step(folder.client, name, path, "users-only", self.how, source, message=MESSAGES["users-only"])
+                continue
             first = taken.setdefault(name.casefold(), source)
             if self.names and name not in self.names:
                 continue
@@ -264,6 +272,17 @@ class _Looking:
             if found in ("ours", "edited"):
                 state: State = "remove" if found == "ours" else "edited"
                 yield Step(made.client, made.name, made.path, state, made.how, made.source, message=MESSAGES[state])
+
+    def is_for_users(self, source: str) -> bool:
+        """Does the skill say that models should not see it?"""
+        try:
+            data = read_file(_join(self.root, f"{source}/{MAIN_FILE}"), MAX_DOCUMENT)
+        except OSError:
+            return False
+        if b"disable-model-invocation" not in data:
+            return False
+        values = read_document(data.decode("utf-8", "replace")).values
+        return str(values.get("disable-model-invocation", "")).lower() == "true"
 
     def digest(self, source: str) -> str:
         """The digest of a skill of the root, taken once."""
