@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-MOST_NAMES = 30
+MOST_NAMES = 31
 MISSPELT = """
 from whet import Library
 
@@ -89,6 +89,7 @@ WRITTEN_BY_OTHERS = {
     "Completion.value",
     "Event.given",
     "Execution.hooks",
+    "Sessions.limits",
     "Sessions.state",
     "Setting.default",
     "Settings.skill_settings",

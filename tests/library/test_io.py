@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
     from whet.api import Library
 
-SURVEY = Counter({"path.realpath": 1, "lstat": 5, "path.isfile": 4})
-"""What every call asks about a library of one explicit root: settings, decisions, open changes, where the root really
-is; the database and its logs twice, as they are not there."""
+SURVEY = Counter({"path.realpath": 1, "lstat": 6, "path.isfile": 4})
+"""What every call asks about a library of one explicit root: settings, the machine's policy, decisions, open changes,
+where the root really is; the database and its logs twice, as they are not there."""
 LIST = Counter({"path.isdir": 1})
 """What a list asks besides: is the root there?"""
 
@@ -67,7 +67,7 @@ def test_a_cold_look_lists_each_directory_and_reads_one_piece_of_each_skill(
         "open": 15,  # the main file of each skill, and one looked for in vain in each category
         "read": 12,
         "stat": 16,  # each directory: of a skill, of a category, the root
-        "lstat": 7,  # no settings, no decisions, no log of them, no open changes before and after
+        "lstat": 8,  # no settings, policy, decisions, log of them, open changes before and after
     }
     assert io["bytes"] == 12 * HEAD
 
@@ -104,7 +104,7 @@ def test_after_one_edit_one_file_is_read(
     }
     # 69 as for any warm look, one more for the skill that is found changed when its directory is gone through, and two
     # for a second look whether a change is open.
-    assert io["stat"] + io["lstat"] == 72
+    assert io["stat"] + io["lstat"] == 73
 
 
 def test_after_one_addition_only_its_directory_is_listed(

@@ -349,39 +349,32 @@ class Library:
             cursor=cursor,
             include_hidden=include_hidden,
         )
-        if clients and (judge := self._judge()):
+        if clients and (lists := self.clients()):
+            from whet.library.client_lists import judge_skills
+
+            judge = judge_skills(lists)
             found.verdicts = {card.path: judge(card.path) for card in found if card.scope != "bundled"}
         return found
 
-    def clients(self, *names: str) -> tuple[ClientList, ...]:
+    def clients(self, *names: str, only: Card | None = None) -> tuple[ClientList, ...]:
         """What these clients list when they are started here; without names, the clients that have been used here.
+
+        With `only`, as if this skill were alone.
 
         Each list has the skills as the client shows them to its model, and those it leaves out, with the reason. Skills
         that come with a client are not in it. Raises NotFoundError for a client that Whet does not know.
         """
-        from whet.library.client_lists import list_for
         from whet.library.clients import client_named, present_clients
 
         place = self.workspace.place
-        chosen = tuple(map(client_named, names)) if names else present_clients(place)
-        return tuple(list_for(client, place) for client in chosen)
+        own = self.workspace.explicit is not None or (only is not None and only.scope == "bundled")  # no client's
+        chosen = tuple(map(client_named, names)) if names else () if own else present_clients(place)
+        if not chosen:
+            return ()
+        from whet.library.client_lists import list_for
 
-    def judge(self, card: Card) -> tuple[tuple[str, str], ...]:
-        """What each client used here does with a skill: `yes`, or `no` and why. Others of its name do not count."""
-        judge = self._judge(os.path.realpath(card.path)) if card.scope != "bundled" else None
-        return judge(card.path) if judge else ()
-
-    def _judge(self, only: str = "") -> Callable[[str], tuple[tuple[str, str], ...]] | None:
-        """What says of a main file what the clients do with it; explicit roots are no client's."""
-        from whet.library.clients import present_clients
-
-        place = self.workspace.place
-        clients = present_clients(place) if self.workspace.explicit is None else ()
-        if not clients:
-            return None
-        from whet.library.client_lists import judge_skills, list_for
-
-        return judge_skills(list_for(client, place, only) for client in clients)
+        path = os.path.realpath(only.path) if only else ""
+        return tuple(list_for(client, place, path) for client in chosen)
 
     def _scores(self, query: str, cards: Sequence[Card]) -> Mapping[str, float]:
         """How well skills fit a query; without one, the index is not even loaded."""

@@ -74,7 +74,7 @@ class Checker:
         finally:
             self._idle.put(child)
         if wrong := answer.get("error"):
-            raise InvalidError(wrong["code"], wrong["message"], hint=wrong["hint"])
+            raise InvalidError("bad-archive", wrong["message"], hint=wrong["hint"])
         fields: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value for name, value in answer.items()
         }
@@ -201,7 +201,7 @@ def main() -> None:
         try:
             answer = describe(archive)._asdict()
         except WhetError as error:
-            answer = {"error": {"code": "bad-archive", "message": error.message, "hint": error.hint}}
+            answer = {"error": {"message": error.message, "hint": error.hint}}
         _write(target, json.dumps(answer).encode())
 
 

@@ -98,7 +98,7 @@ def read_config(directory: str) -> HubConfig:
         hint = f"Make one with `whet hub init {directory}`."
         raise NotFoundError("no-hub", f"{directory} is not a hub.", hint=hint, path=path) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InvalidError("bad-config", f"{path} cannot be read: {error}.", hint="Correct the file.") from error
+        raise InvalidError("bad-hub-config", f"{path} cannot be read: {error}.", hint="Correct the file.") from error
     unknown = values.keys() - {*HubConfig._fields}
     wrong = [name for name in _TEXTS if not isinstance(values.get(name, ""), str)]
     if unknown or wrong or not isinstance(values.get("private", False), bool) or not values.get("origin"):
@@ -106,7 +106,7 @@ def read_config(directory: str) -> HubConfig:
             f"It has {', '.join(HubConfig._fields)}; texts in quotes, `private` true or false, and `origin` is needed."
         )
         name = next(iter((*sorted(unknown), *wrong, "origin" if not values.get("origin") else "private")))
-        raise InvalidError("bad-config", f"{path}: `{name}` is unknown, missing or of the wrong type.", hint=hint)
+        raise InvalidError("bad-hub-config", f"{path}: `{name}` is unknown, missing or of the wrong type.", hint=hint)
     return HubConfig(**values)
 
 

@@ -46,7 +46,7 @@ def test_commands_and_groups_come_first(complete: Callable[..., list[str]]) -> N
 
 
 def test_options_of_the_command_and_everywhere(complete: Callable[..., list[str]]) -> None:
-    assert complete("list", "--c") == ["--category", "--cursor"]
+    assert complete("list", "--c") == ["--category", "--cursor", "--client"]
     assert complete("view", "--f") == ["--file"]
     assert complete("skill", "pack", "--") == [
         *("--output", "--root", "--project", "--json", "--quiet", "--verbose", "--no-input", "--version", "--help")

@@ -225,8 +225,10 @@ def run_show(context: Context, options: Namespace) -> Answer:
             if "/" in name or os.path.lexists(name):
                 raise
             raise error from None
-    if file is None:
-        view = view._replace(verdicts=context.library.judge(view.card))
+    if file is None and (lists := context.library.clients(only=view.card)):
+        from whet.library.client_lists import judge_skills
+
+        view = view._replace(verdicts=judge_skills(lists)(view.card.path))
     return Answer(view, render_file if file is not None or page > 1 else render_show)
 
 
