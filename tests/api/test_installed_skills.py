@@ -89,7 +89,7 @@ AROUND: dict[str, tuple[list[dict[str, Any]], str]] = {
         f"It takes the name of {BUNDLED}. {SHIPS}",
     ),
     "bundled patch": (
-        [{"action": "patch", "name": BUNDLED, "find": "# ", "replace": "## ", "replace_all": True}],
+        [{"action": "patch", "name": BUNDLED, "find": "# ", "replace": "## ", "all": True}],
         SHIPS,
     ),
     "bundled create": ([{"action": "create", "name": BUNDLED, "description": "Other.", "body": "# Other\n"}], SHIPS),

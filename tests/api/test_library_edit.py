@@ -12,6 +12,7 @@ from whet import Library, UsageError
 from whet.authoring.journal import Edit, Note
 from whet.authoring.operations import schema
 from whet.authoring.writer import Provenance
+from whet.skill.schema import describe_problems
 from whet.store.locks import FileLock, lock_path
 
 if TYPE_CHECKING:
@@ -87,9 +88,16 @@ def test_the_tool_answers_whatever_it_is_called_with(library: Library) -> None:
     assert library.session().manage({"operations": [DEPLOY], "reason": "Asked."}).one().created
     (entry,) = library.edit.history.entries("deploy").to_json()["entries"]
     assert (entry["actor"], entry["reason"]) == ("agent", "Asked.")
-    flat = {"action": "patch", "name": "deploy", "old_string": "then ship", "new_string": "then wait"}
-    assert library.session().manage(flat).one().replacements == 1
+    patch = {"action": "patch", "name": "deploy", "find": "then ship", "replace": "then wait"}
+    assert library.session().manage(patch).one().replacements == 1
     odd: list[Any] = [None, [], {}, {"operations": {}}, {"operations": [1]}, {"operations": [{"action": "explode"}]}]
+    odd += [
+        {"operations": []},
+        {"operations": [patch], "why": "x"},
+        {"operations": [patch], "reason": 3},
+        {**patch, "content": "x"},
+    ]
+    assert all(describe_problems(arguments, schema()["parameters"], "it") for arguments in odd)
     for arguments in odd:
         with pytest.raises(UsageError) as caught:
             library.session().manage(arguments)

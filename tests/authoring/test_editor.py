@@ -17,9 +17,10 @@ import whet.authoring
 import whet.library
 import whet.store
 from authoring.world import World, check_whole, content, created, digest_of, patched, refused, world
-from whet.authoring.operations import OPERATIONS, read_operation
+from whet.authoring.operations import OPERATIONS, read_operation, schema
 from whet.authoring.writer import Provenance
 from whet.guard.policy import Decision
+from whet.skill.schema import describe_problems
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -346,21 +347,41 @@ def test_two_skills_can_swap_their_names_and_a_deleted_one_can_be_made_anew(worl
 # --- operations that are wrong --------------------------------------------------------------------------------------
 
 
+OTHERS = ("old_string", "old_text", "new_string", "new_text", "path", "file", "replace_all", "file_content", "fuzzy")
+"""Fields that similar tools have."""
+
+
+@pytest.mark.parametrize("action", OPERATIONS)
+def test_an_action_accepts_exactly_what_its_schema_accepts(action: str) -> None:
+    every = sorted({name for one in OPERATIONS.values() for name in one["properties"]} - {"action"})
+    needed: dict[str, object] = {**dict.fromkeys(OPERATIONS[action]["required"], "x"), "action": action}
+    tried = [needed, {**needed, "action": action.upper()}]
+    tried += [{key: value for key, value in needed.items() if key != name} for name in needed]
+    for name in (*every, *OTHERS):
+        tried += [{**needed, name: value} for value in ("x", True, 3, None, ["x"])]
+    if "_" in action:
+        tried.append({**needed, "action": action.replace("_", "-")})
+    for operation in tried:
+        if not describe_problems({"operations": [operation]}, schema()["parameters"], "it"):
+            assert read_operation(operation) == operation
+        else:
+            refused(partial(read_operation, operation), "bad-operation")
+
+
 @pytest.mark.parametrize(
-    ("given", "own"),
+    ("operation", "hint"),
     [
-        ({"action": "patch", "name": "a", "old_string": "x", "new_string": "y", "replace_all": True, "path": "p"},
-         {"action": "patch", "name": "a", "find": "x", "replace": "y", "all": True, "file_path": "p"}),
-        ({"action": "patch", "name": "a", "old_text": "x", "new_text": "y", "file": "p"},
-         {"action": "patch", "name": "a", "find": "x", "replace": "y", "file_path": "p"}),
-        ({"action": "create", "name": "a", "content": "x"}, {"action": "create", "name": "a", "body": "x"}),
-        ({"action": "edit", "name": "a", "file_content": "x"}, {"action": "edit", "name": "a", "body": "x"}),
-        ({"action": "write-file", "name": "a", "path": "p", "body": "x"},
-         {"action": "write_file", "name": "a", "file_path": "p", "content": "x"}),
+        ({"action": "edit", "name": "a", "content": "x"}, "Write body instead. edit takes name, body, version?."),
+        ({"action": "edit", "name": "a", "file_content": "x"}, "Write body instead. edit takes name, body, version?."),
+        ({"action": "write_file", "name": "a", "file_path": "p", "body": "x"},
+         "Write content instead. write_file takes name, file_path, content, executable?, version?."),
+        ({"action": "patch", "name": "a", "old_string": "x", "new_string": "y"},
+         "Write find instead. patch takes name, find, replace, file_path?, all?, tolerant?, version?."),
+        ({"action": "delete", "name": "a", "path": "p"}, "delete takes name."),
     ],
 )  # fmt: skip
-def test_fields_are_known_by_their_usual_other_names(given: dict[str, Any], own: dict[str, Any]) -> None:
-    assert read_operation(given) == own
+def test_a_field_by_the_name_of_another_tool_is_told_its_own(operation: dict[str, Any], hint: str) -> None:
+    assert refused(partial(read_operation, operation), "bad-operation").hint == hint
 
 
 @pytest.mark.parametrize("action", OPERATIONS)
@@ -380,10 +401,10 @@ def test_a_missing_field_is_named_with_the_shape_of_the_operation(action: str) -
         ({"action": "delete", "name": "a", "fuzzy": True}, "delete: fuzzy is not one of its fields."),
         ({"action": "create", "name": "a", "path": "x"}, "create: path is not one of its fields."),
         ({"action": "patch", "name": "a", "find": 3, "replace": "y"}, "patch: find has the wrong type."),
-        ({"action": "patch", "name": "a", "old_string": None, "replace": "y"}, "patch: old_string has the wrong type."),
+        ({"action": "patch", "name": "a", "find": None, "replace": "y"}, "patch: find has the wrong type."),
         ({"action": "patch", "name": "a", "find": "x", "replace": "y", "all": "yes"}, "patch: all has the wrong type."),
-        ({"action": "patch", "name": "a", "find": "x", "old_string": "z"}, "find and old_string are the same field."),
-        ({"action": "create", "name": "a", "body": "x", "content": "y"}, "body and content are the same field."),
+        ({"action": "patch", "name": "a", "find": "x", "old_text": "z"}, "patch: old_text is not one of its fields."),
+        ({"action": "create", "name": "a", "body": "x", "content": "y"}, "create: content is not one of its fields."),
         ({"action": "destroy", "name": "a"}, "'destroy' is not an action."),
         ({"name": "a"}, "None is not an action."),
         ("delete everything", "None is not an action."),

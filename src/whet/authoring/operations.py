@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from whet.errors import UsageError
-from whet.skill.schema import find_problems
+from whet.skill.schema import describe_problems, find_problems
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,7 +33,7 @@ _FLAGS = {
     "tolerant": "Accept differences in white space, quotes and dashes.",
     "executable": "Make the file executable.",
 }
-_ALIASES = {
+_MISNOMERS = {
     "old_string": "find",
     "old_text": "find",
     "new_string": "replace",
@@ -41,11 +41,14 @@ _ALIASES = {
     "path": "file_path",
     "file": "file_path",
     "replace_all": "all",
-    "file_content": "content",
+    "file_content": "content body",
+    "content": "body",
+    "body": "content",
 }
+"""What models call a field that other tools have -> the field of ours that it may be."""
 _COMPLAINTS = {
-    "required": "is missing",
     "additionalProperties": "is not one of its fields",
+    "required": "is missing",
     "type": "has the wrong type",
 }
 """Broken keyword -> what is said about the field, the gravest first."""
@@ -78,25 +81,12 @@ OPERATIONS = {
 
 
 def read_operation(operation: Mapping[str, object]) -> dict[str, object]:
-    """An operation with its fields under their own names. Raises UsageError that says what to write instead."""
-    fields: dict[str, object] = {}
-    written: dict[str, str] = {}
-    """Field -> how the caller wrote it."""
-    for name, value in (operation if isinstance(operation, dict) else {}).items():
-        field = _field(str(name), operation)
-        if field in fields:
-            message = f"{written[field]} and {name} are the same field."
-            raise UsageError("bad-operation", message, hint="Give one of them.", field=str(name))
-        fields[field], written[field] = value, str(name)
-    action = str(fields.get("action", "")).replace("-", "_")
-    if action not in OPERATIONS:
+    """The operation, if it fits the schema of its action. Raises UsageError that says what to write instead."""
+    fields = dict(operation) if isinstance(operation, dict) else {}
+    action = fields.get("action")
+    if not isinstance(action, str) or action not in OPERATIONS:
         hint = f"Use one of {', '.join(OPERATIONS)}."
-        raise UsageError("bad-operation", f"{fields.get('action')!r} is not an action.", hint=hint)
-    _check(action, {**fields, "action": action}, written)
-    return {**fields, "action": action}
-
-
-def _check(action: str, fields: Mapping[str, object], written: Mapping[str, str]) -> None:
+        raise UsageError("bad-operation", f"{action!r} is not an action.", hint=hint)
     schema = OPERATIONS[action]
     binary = {"content": ""} if isinstance(fields.get("content"), bytes) else {}  # which JSON does not know
     broken: dict[str, str] = {}
@@ -107,17 +97,11 @@ def _check(action: str, fields: Mapping[str, object], written: Mapping[str, str]
         if field := broken.get(keyword):
             names = [name for name in schema["properties"] if name != "action"]
             shape = ", ".join(name if name in schema["required"] else f"{name}?" for name in names)
-            name = written.get(field, field)
-            message, hint = f"{action}: {name} {complaint}.", f"{action} takes {shape}."
-            raise UsageError("bad-operation", message, hint=hint, field=name)
-
-
-def _field(name: str, operation: Mapping[str, object]) -> str:
-    """The own name of a field; what is a body to one action is a content to another."""
-    own = _ALIASES.get(name, name)
-    if own in ("body", "content"):
-        return "content" if str(operation.get("action")).replace("-", "_") == "write_file" else "body"
-    return own
+            meant = next((name for name in _MISNOMERS.get(field, "").split() if name in names), "")
+            hint = f"Write {meant} instead. " if meant else ""
+            message, hint = f"{action}: {field} {complaint}.", f"{hint}{action} takes {shape}."
+            raise UsageError("bad-operation", message, hint=hint, field=field)
+    return fields
 
 
 def schema() -> Json:
@@ -146,13 +130,14 @@ def schema() -> Json:
 
 
 def read_call(arguments: Any) -> tuple[list[Mapping[str, Any]], str]:
-    """The operations and the reason of a call; one operation may also be given flat, as small models do."""
-    if not isinstance(arguments, dict):
-        raise UsageError("bad-operations", "The arguments are not an object.", hint='Give {"operations": [...]}.')
-    operations = arguments.get("operations")
-    if operations is None and "action" in arguments:
-        operations = [{key: value for key, value in arguments.items() if key != "reason"}]
-    if not isinstance(operations, list):
-        hint = 'Give {"operations": [{"action": ..., "name": ...}]}.'
-        raise UsageError("bad-operations", "operations is not a list.", hint=hint)
-    return operations, str(arguments.get("reason", ""))
+    """The operations and the reason of a call; one operation may also be given flat. `read_operation` reads each."""
+    if isinstance(arguments, dict) and "action" in arguments and "operations" not in arguments:
+        flat = {name: value for name, value in arguments.items() if name != "reason"}
+        arguments = {"operations": [flat], "reason": arguments.get("reason", "")}
+    parameters = schema()["parameters"]
+    operations = {name: value for name, value in parameters["properties"]["operations"].items() if name != "items"}
+    outer = {**parameters, "properties": {**parameters["properties"], "operations": operations}}
+    if problems := describe_problems(arguments, outer, "The call"):
+        hint = 'Give {"operations": [{"action": ..., "name": ...}]}, ' + f"with 1 to {MOST_OPERATIONS} operations."
+        raise UsageError("bad-operations", f"{problems[0]}.", hint=hint)
+    return arguments["operations"], arguments.get("reason", "")
