@@ -36,6 +36,7 @@ COMPUTED = {
 STEPS = (
     *("locked-missing", "no-base", "other-source", "same-name", "skill-exists", "update-conflict"),
     *("frozen", "frozen-edited", "frozen-extra", "frozen-missing"),
+    *("dependency-cycle", "dependency-missing", "dependency-range", "needed-by", "too-many-dependencies"),
 )
 
 

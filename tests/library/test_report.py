@@ -54,6 +54,7 @@ def mess(tmp_path: Path, skill: Callable[..., str]) -> None:
     skill(str(tmp_path / "project" / ".agents" / "skills"), "waiting")
     skill(str(user), "outer", more="prerequisites: {commands: [frobnicate]}\n")
     skill(str(user), "outer/references/inner")
+    skill(str(user), "needing", more="requires: {skills: [nowhere, same ^9, '>']}\n")
     skill(str(user), "large", body="x" * (1 << 20))
     write(tmp_path / "home" / ".claude" / "commands" / "command.md", "Do it.")
     write(user / "flat.md", "---\ndescription: Flat.\n---\n")

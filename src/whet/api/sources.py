@@ -306,11 +306,15 @@ class SkillSources:
 
         return plan_restore(self.installer(here=here), names, force=force, frozen=frozen)
 
-    def plan_uninstall(self, *names: str, here: bool = False) -> Plan:
-        """Plan to remove installed skills. Without names there is nothing to do."""
+    def plan_uninstall(self, *names: str, here: bool = False, force: bool = False, along: Sequence[str] = ()) -> Plan:
+        """Plan to remove installed skills. Without names there is nothing to do.
+
+        What another skill needs is a conflict, unless that one goes too (`along`: in another way than by this plan), or
+        with `force`.
+        """
         from whet.sources.install.apply import plan_uninstall
 
-        return plan_uninstall(self.installer(here=here), names)
+        return plan_uninstall(self.installer(here=here), names, force=force, along=along)
 
     def plan_adopt(self, *names: str, source: str = "", here: bool = False) -> Plan:
         """Start managing skills that already exist, so that the lock names them.

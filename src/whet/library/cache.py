@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from whet.store.clock import Clock
     from whet.store.database import Database
 
-READER = "7"
+READER = "8"
 """Raised whenever the same file would be read into a different card."""
 _FORGET_AFTER = 90 * 24 * 3600 * 10**9
 _NOTHING_MORE = (OPEN, (), (), "", "")
@@ -367,12 +367,13 @@ def _proof(*texts: str) -> int:
 
 
 def _gates(values: list[Any]) -> Gates:
-    from whet.skill.gates import EnvVar, Gates, Setting, Tool
+    from whet.skill.gates import EnvVar, Gates, Setting, SkillNeed, Tool
 
     kinds: dict[str, Callable[..., Any]] = {
         "env": EnvVar,
         "settings": Setting,
         "installs": _read_install,
+        "skills": SkillNeed,
     }
     kinds.update(dict.fromkeys(("tools", "optional_tools", "fallback_for"), Tool))
     fields: list[Any] = []

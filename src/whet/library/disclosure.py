@@ -218,6 +218,7 @@ def _declared(skill: Skill) -> Json:
     """What few skills say of themselves, as far as this one does."""
     said: Json = {key: getattr(skill, key) for key in ("id", "author", "homepage", "entry_point")}
     said["runtime"] = dict(skill.runtime)
+    said["requires_skills"] = [need._asdict() for need in skill.gates.skills]
     said["interface"] = {key: value for key, value in skill.interface._asdict().items() if value}
     return {key: value for key, value in said.items() if value}
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from whet.errors import FailedError, WhetError
 from whet.guard.sandbox.box import NO_SANDBOX_HINT
 from whet.library.card import main_file
+from whet.library.dependencies import examine_dependencies
 from whet.library.package import LIMITS, Listing, list_package
 from whet.library.readiness import missing
 from whet.library.roots import user_root
@@ -65,6 +66,7 @@ def examine(
             yield Note("root-missing", "warning", "This root does not exist.", hint, path=root.path)
             continue
         yield from (_leftover(path) for _, left in _search(root.real, apart) for path in left)
+    yield from examine_dependencies(catalogue.cards)
     for done, card in enumerate(catalogue.cards):
         if done % _OFTEN == 0:
             progress(Progress("Checking", done, len(catalogue.cards), "skills"))

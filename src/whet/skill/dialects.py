@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from whet.notes import Note
 from whet.skill.body import WHEN, WHEN_NOT, first_prose, section
 from whet.skill.coerce import listing, mapping, one_line, split_globs, split_tools, text, truth, unique, words
-from whet.skill.gates import OPEN, EnvVar, Gates, Install, Setting, Tool
+from whet.skill.gates import OPEN, EnvVar, Gates, Install, Setting, SkillNeed, Tool
 from whet.skill.model import Execution, Interface, Skill
 from whet.skill.recipes import KINDS, is_sound, read_kind
+from whet.skill.versions import satisfies
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,7 +40,7 @@ PLAIN_KEYS = frozenset(
 )
 """Keys that say nothing about gates; frontmatter with only these needs no closer look when a library is listed."""
 VENDORS = frozenset(
-    ("hermes", "whet", "openclaw", "clawdbot", "clawdis", "moltbot", "tools_required", "tools_optional")
+    ("hermes", "whet", "openclaw", "clawdbot", "clawdis", "moltbot", "tools_required", "tools_optional", "requires")
 )
 """Keys of `metadata` below which an agent may ask for something."""
 _SAID: dict[str, tuple[str, ...]] = {
@@ -131,7 +132,29 @@ _LOOKS = {
 }
 """What Codex takes for how a skill looks; anything else it drops, field by field."""
 _LOOKS_HINT = "Use #RRGGBB for a colour, a path inside the skill for an icon, and short texts."
+_NEED = re.compile(r"([^\s<>=!~^@]+)\s*@?\s*(.*)")
+"""The name of a skill and the versions of it that will do."""
+_MAX_NEED = 500
 _ANY_PLATFORM = frozenset(("all", "any", "*"))
+
+
+def _read_need(entry: Any) -> SkillNeed:
+    """What an entry asks for: `name RANGE`, `SOURCE RANGE`, `SOURCE:name RANGE`, or a mapping; "" for what is none."""
+    if isinstance(entry, dict):
+        said = [text(entry.get(key)) for key in ("source", "name", "version", "range")]
+        need = _read_need(f"{said[0] or said[1]} {said[2] or said[3]}")
+        return need._replace(name=said[1] or need.name)
+    written = text(entry).strip()
+    if len(written) > _MAX_NEED:
+        return SkillNeed("")
+    what, _, wanted = written.partition(" ")
+    if "/" not in what and ":" not in what:
+        found = _NEED.fullmatch(written)
+        return SkillNeed(found[1], found[2].strip()) if found else SkillNeed("")
+    place, colon, name = what.rpartition(":")
+    if colon and "/" in place and "/" not in name and name[:1].isalpha():
+        return SkillNeed(name, wanted.strip(), place)
+    return SkillNeed(re.split(r"[/:#=]", what.rstrip("/"))[-1].partition("@")[0], wanted.strip(), what)
 
 
 class _Reader:
@@ -337,7 +360,27 @@ class _Reader:
             paths=split_globs(values.get("paths")) or split_globs(values.get("globs")),
             installs=tuple(self.installs()),
             always=self.checked(f"{self.vendor}.always", self.openclaw.get("always")) is True,
+            skills=self.skills(),
         )
+
+    def skills(self) -> tuple[SkillNeed, ...]:
+        """The skills that this one needs: a list of texts or mappings, or a mapping of names to ranges."""
+        found: list[SkillNeed] = []
+        for path in ("metadata.requires.skills", "requires.skills", f"{self.vendor}.requires.skills"):
+            value, texts = self.at(path), self.document.texts
+            if isinstance(value, dict):
+                value = [f"{name} {texts.get(f'{path}.{name}', text(wanted))}" for name, wanted in value.items()]
+            for entry in value.splitlines() if isinstance(value, str) else listing(value):
+                need = _read_need(entry)
+                if not need.name:
+                    message = f"{text(entry) or _kind(entry)} does not name a skill; it is ignored."
+                    self.note("dependency-refused", "warning", message, path, "Write `name >=1.2,<2`.")
+                    continue
+                if need.range and satisfies((0, 0, 0), need.range) is None:
+                    message = f"{need.range!r} is no range of versions, so no version of {need.name} fits."
+                    self.note("dependency-refused", "warning", message, path, "Write it like `>=1.2,<2` or `^1.2`.")
+                found.append(need)
+        return tuple(dict.fromkeys(found))
 
     def dependencies(self, *kinds: str) -> list[Values]:
         """The dependencies of these kinds that Codex is told of; without kinds, those that are tools."""

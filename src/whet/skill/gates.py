@@ -54,6 +54,19 @@ class Install(NamedTuple):
     sha256: str = ""
 
 
+class SkillNeed(NamedTuple):
+    """Another skill that this one needs."""
+
+    name: str
+    range: str = ""
+    """Which versions will do, such as `>=1.2,<2`; "" for any."""
+    source: str = ""
+    """Where it comes from, as `whet install` takes it; "" for the source of the skill that needs it."""
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.range}".rstrip()
+
+
 class Gates(NamedTuple):
     """What decides whether a skill is ready on a machine and visible to a caller."""
 
@@ -77,6 +90,8 @@ class Gates(NamedTuple):
     """How the commands can be installed."""
     always: bool = False
     """It is ready whatever is missing."""
+    skills: tuple[SkillNeed, ...] = ()
+    """Other skills that it needs."""
 
 
 OPEN = Gates()

@@ -30,6 +30,12 @@ def satisfies(version: Version, wanted: str) -> bool | None:
     return None if None in answers else any(answers)
 
 
+def in_range(version: str, wanted: str) -> bool:
+    """Does a version, as a skill writes it, lie in a range? Everything does where no range is given."""
+    numbers = read_version(version)
+    return not wanted or (numbers is not None and satisfies(numbers, wanted) is True)
+
+
 def _meets_all(version: Version, text: str) -> bool | None:
     rest, fits, parts = text.strip(), True, 0
     while rest:

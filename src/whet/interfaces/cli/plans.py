@@ -57,6 +57,16 @@ def plan_options(parser: Parser, *, override: bool = True) -> None:
     parser.option("--reason", metavar="R", default="", text="The reason, for the history.")
 
 
+def force_option(parser: Parser) -> None:
+    """Take `--force` of a command that removes skills."""
+    parser.option("--force", text="Remove even skills that other skills need.")
+
+
+def asks(options: Namespace) -> bool:
+    """Whether a person sees the plan and is asked before it is applied."""
+    return not options.dry_run and can_ask(options)
+
+
 class PlanResult(NamedTuple):
     """A plan, and what was done of it."""
 
@@ -94,7 +104,7 @@ def run_plan(
     with progress(context, options) as library:
         plan = make(library.sources)
     override = getattr(options, "override", None) or ""
-    if asked := not options.dry_run and can_ask(options):
+    if asked := asks(options):
         override = _ask_agreement(plan, verb, override, context.env)
     return apply_plan(library, options, plan, override=override, asked=asked, empty=empty)
 
@@ -193,6 +203,8 @@ def render_review(plan: Plan, step: Step, screen: Screen) -> None:
     screen.paragraph(f"{'in' if step.before else 'into'} {screen.place(plan.directory(step))}", 2)
     for power in step.powers if step.before else _describe_powers(plan, step):
         screen.paragraph(f"{'new: ' if step.before else ''}{power}", 2)
+    if step.needed_by:
+        screen.paragraph(f"needed by {', '.join(step.needed_by)}", 2)
     if step.reason and not (step.state in _DECIDED and step.findings):  # the findings say the same
         screen.paragraph(step.reason, 2)
     if step.before and step.after:
@@ -250,7 +262,8 @@ def _render_ready(step: Step, screen: Screen, result: PlanResult) -> None:
     done = f"Would {name_action(step.action)}" if result.dry_run else _DONE[step.action]
     decision = step.judgement and step.judgement.decision
     verdict = f"  {screen.paint(decision.verdict, VERDICTS[decision.verdict])}" if decision else ""
-    screen.line(f"{done} {clean(_name_step(step))}{verdict}")
+    users = f", needed by {clean(', '.join(step.needed_by))}" if step.needed_by else ""
+    screen.line(f"{done} {clean(_name_step(step))}{verdict}{users}")
     if decision and decision.action != "allow" and result.override:
         screen.line(f"  Allowed by override: {clean(result.override)}")
     elif step.reason:

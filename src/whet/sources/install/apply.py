@@ -18,8 +18,11 @@ from whet.authoring.writer import Provenance, TreeChange
 from whet.errors import ConflictError, FailedError, NotFoundError, RefusedError, UsageError, WhetError
 from whet.guard.audit import AuditEntry
 from whet.guard.finding import LABELS
+from whet.library.dependencies import dependants
 from whet.library.files import inside
 from whet.notes import Note
+from whet.skill.names import key
+from whet.sources.install.dependencies import add_needed
 from whet.sources.install.installer import ask
 from whet.sources.install.plan import DECIDED, TOO_YOUNG, Applied, Plan, Planner, Step, held, missing
 from whet.sources.lock.file import lock_file
@@ -30,10 +33,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from whet.authoring.journal import Entry
+    from whet.library.card import Card
     from whet.sources.install.installer import Installer, Wanted
     from whet.sources.lock.file import Installed
     from whet.sources.merge import Prefer
     from whet.sources.model import Offer
+
+
+NEEDED_HINT = "Remove what needs it, too; `--force` removes it all the same."
 
 
 def plan_install(installer: Installer, wanted: Sequence[Wanted], *, prefer: Prefer = "") -> Plan:
@@ -45,7 +52,9 @@ def plan_install(installer: Installer, wanted: Sequence[Wanted], *, prefer: Pref
             raise UsageError("library-itself", message, hint=hint)
     packages, notes = installer.fetch(wanted)
     planner = Planner(installer, prefer)
+    planner.chosen = frozenset(key(package.offer.name) for package in packages)
     planner.install(packages)
+    add_needed(planner, packages)
     planner.notes.extend((*notes, *_not_for_others(installer, wanted)))
     return planner.plan()
 
@@ -74,7 +83,8 @@ def plan_update(installer: Installer, names: Sequence[str] = (), *, prefer: Pref
                 planner.keep(entry, held(entry), "held", "pinned")
             else:
                 planner.keep(entry, "It has no source.")
-    for answer in ask(installer, asked, lambda entry, offer: not _unchanged(entry, offer)):
+    answers = ask(installer, asked, lambda entry, offer: not _unchanged(entry, offer))
+    for answer in answers:
         with planner.alone(answer.entry):
             if answer.error:
                 raise answer.error
@@ -82,6 +92,7 @@ def plan_update(installer: Installer, names: Sequence[str] = (), *, prefer: Pref
                 planner.update(answer.package, answer.entry)
             else:
                 _keep_current(planner, answer.entry, answer.offer)
+    add_needed(planner, [answer.package for answer in answers if answer.package and not answer.error])
     planner.steps.sort(key=lambda step: step.path)
     return planner.plan()
 
@@ -162,18 +173,43 @@ def _freeze(planner: Planner) -> None:
         ]
 
 
-def plan_uninstall(installer: Installer, names: Sequence[str]) -> Plan:
-    """Take installed skills away; the history keeps them."""
+def plan_uninstall(
+    installer: Installer, names: Sequence[str], *, force: bool = False, along: Sequence[str] = ()
+) -> Plan:
+    """Take installed skills away; the history keeps them. One that others need stays, unless with `force`.
+
+    The skills named in `along` go too, in another way.
+    """
     planner = Planner(installer)
-    for entry in installer.named(names) if names else ():
+    going = installer.named(names) if names else ()
+    gone = {installer.directory(entry.path) for entry in going}
+    cards = installer.workspace.snapshot().catalogue.cards if going else ()
+    others = set(map(key, along))
+    staying = [card for card in cards if card.place not in gone and card.key not in others]
+    for entry in going:
         now = digest(installer.content(entry.path))
         reason = "" if now == entry.digest else "Your edits are removed with it." if now else "It was already gone."
         step = Step("uninstall", "ready", entry.name, entry.path, reason, before=now, previous=entry)
         if target := installer.linked(entry.path):
             reason = f"{entry.path} is a link to {target}; remove the skill there."
             step = step._replace(state="conflict", reason=reason, code="fixed-directory")
+        elif users := dependants(staying, entry.name):
+            step = step._replace(reason=f"Needed by {', '.join(users)}. {reason}".rstrip())
+            step = step if force else step._replace(state="conflict", code="needed-by", hint=NEEDED_HINT)
         planner.steps.append(step)
+    planner.notes.extend(_no_longer_needed(planner, staying))
     return planner.plan()
+
+
+def _no_longer_needed(planner: Planner, staying: Sequence[Card]) -> Iterator[Note]:
+    """What was installed only for skills that go, and that nothing needs then."""
+    ready = planner.plan().ready
+    going, names = {step.path for step in ready}, {key(step.name) for step in ready}
+    for entry in planner.locked.values():
+        if entry.path in going or key(entry.dependency) not in names or dependants(staying, entry.name):
+            continue
+        message = f"{entry.name} was installed for {entry.dependency} and is no longer needed."
+        yield Note("no-longer-needed", "info", message, f"`whet remove {entry.name}` removes it.", skill=entry.name)
 
 
 def accept(plan: Plan) -> Plan:
@@ -189,7 +225,9 @@ def check_complete(plan: Plan) -> None:
             hint = step.hint or "`whet show` shows what was found. `--override REASON` installs it anyway."
             raise RefusedError(step.code, f"{step.name} is not installed: {step.reason}", hint=hint)
         if step.state in ("conflict", "held"):
-            raise ConflictError(step.code, f"{step.name}: {step.reason}", hint="Nothing was changed.", path=step.path)
+            raise ConflictError(
+                step.code, f"{step.name}: {step.reason}", hint=step.hint or "Nothing was changed.", path=step.path
+            )
         if step.state == "failed":
             raise FailedError(step.code, f"{step.name}: {step.reason}", hint="Nothing was changed.")
 
@@ -272,7 +310,7 @@ def _record(installer: Installer, plan: Plan, actor: str, override: str) -> None
             notes.append(AuditEntry(actor, step.action, step.name, path, *decided))
         elif step.judgement and step.state in ("ready", *DECIDED):
             scan, decision = step.judgement
-            if override and step.overridable:
+            if override and step.overridable and decision.action != "allow":
                 gate.override(step.name, path, step.judgement, override, actor)
             told = (scan.digest, decision.trust, decision.verdict, decision.action, decision.reason)
             notes.append(AuditEntry(actor, step.action, step.name, path, *told))

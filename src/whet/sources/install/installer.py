@@ -58,6 +58,13 @@ class Wanted(NamedTuple):
     every: bool = False
 
 
+class Got(NamedTuple):
+    """What a source gave, and what is to be said of it."""
+
+    packages: list[Fetched]
+    notes: list[Note]
+
+
 class Installer:
     """What is installed in one root, and the way in and out."""
 
@@ -303,12 +310,12 @@ class Installer:
         """Remember what sources had."""
         self._looks.keep()
 
-    def too_young(self, offer: Offer, trust: str, *, fixes: bool = True) -> str:
+    def too_young(self, offer: Offer, trust: str, *, fixes: bool = True, chosen: bool = True) -> str:
         """Why something from a source that is trusted so far must wait; "" if it need not.
 
-        What fixes a security problem need not, but for `fixes`.
+        What fixes a security problem need not, but for `fixes`; nor exactly what the user has `chosen`.
         """
-        days = self.min_age(offer.ref, trust, exact=is_exact(offer))
+        days = self.min_age(offer.ref, trust, exact=chosen and is_exact(offer))
         if not days or (offer.security and fixes):
             return ""
         now = self._looks.now
@@ -333,6 +340,33 @@ class Installer:
         got = map_concurrently(self._fetched, tuple(wanted), self.reach)
         self.keep_looks()
         return [package for packages, _ in got for package in packages], [note for _, notes in got for note in notes]
+
+    def fetch_each(self, wanted: Sequence[Wanted]) -> list[Got | WhetError]:
+        """The same, but what cannot be had fails alone. What comes from one source is first asked for together."""
+        groups: dict[Ref, list[int]] = {}
+        for at, one in enumerate(wanted):
+            groups.setdefault(one.ref, []).append(at)
+        got: dict[int, Got | WhetError] = {}
+        for found in map_concurrently(lambda places: self._fetch_group(wanted, places), [*groups.values()], self.reach):
+            got |= found
+        self.keep_looks()
+        return [got[at] for at in range(len(wanted))]
+
+    def _fetch_group(self, wanted: Sequence[Wanted], places: Sequence[int]) -> dict[int, Got | WhetError]:
+        try:
+            names = [name for at in places for name in wanted[at].names]
+            packages, notes = self._fetched(wanted[places[0]]._replace(names=tuple(names)))
+            if len(packages) == len(places):
+                return {
+                    at: Got([package], notes if at == places[0] else [])
+                    for at, package in zip(places, packages, strict=True)
+                }
+        except WhetError as error:
+            if error.code == "cancelled":
+                raise
+            if len(places) == 1:
+                return {places[0]: error}
+        return {at: one for place in places for at, one in self._fetch_group(wanted, [place]).items()}
 
     def _fetched(self, wanted: Wanted) -> tuple[list[Fetched], list[Note]]:
         source = self.open(wanted.ref)

@@ -97,6 +97,8 @@ class Step(NamedTuple):
     """Of a failure: what to do about it."""
     exit_code: int = 1
     """Of a failure: what a command ends with."""
+    needed_by: tuple[str, ...] = ()
+    """The skills of the plan that need it."""
 
     @property
     def overridable(self) -> bool:
@@ -134,7 +136,7 @@ class Step(NamedTuple):
             decision = self.judgement.decision
             told = {key: value for key, value in decision.to_json().items() if key in ("trust", "verdict", "decision")}
             answer |= {**told, "why": decision.reason, "findings": as_json(self.findings)}
-        return answer
+        return {**answer, "needed_by": list(self.needed_by)} if self.needed_by else answer
 
     def refusal(self) -> dict[str, str]:
         """What the policy says of a step that it stands in the way of."""
@@ -226,6 +228,10 @@ class Planner:
         self.trees: dict[str, Tree] = {}
         self.notes: list[Note] = []
         self.locked = {entry.path: entry for entry in installer.installed()}
+        self.chosen: frozenset[str] = frozenset()
+        """The keys of the names of what the user wants to have installed."""
+        self.needed: Mapping[str, str] = {}
+        """Key of the name of what others need -> the skill that it was fetched for."""
 
     def plan(self) -> Plan:
         """What has been collected."""
@@ -350,7 +356,8 @@ class Planner:
 
     def _too_young(self, package: Fetched) -> str:
         """Why a package must wait; "" if it need not."""
-        return self.installer.too_young(package.offer, self.installer.trust_in(package))
+        chosen = key(package.offer.name) not in self.needed
+        return self.installer.too_young(package.offer, self.installer.trust_in(package), chosen=chosen)
 
     def _instead(self, package: Fetched) -> str:
         """What is taken in place of something that is too young, or why something young is taken."""
@@ -482,6 +489,7 @@ class Planner:
     def entry(self, package: Fetched, path: str, judgement: Judgement) -> Installed:
         """What the lock says of a package that lies, or will lie, at a path."""
         offer, now, old = package.offer, iso(self.installer.workspace.clock()), self.locked.get(path)
+        name = key(offer.name)
         return Installed(
             path=path,
             name=offer.name,
@@ -497,6 +505,7 @@ class Planner:
             installed=old.installed if old else now,
             updated=now,
             pinned=old.pinned if old else "",
+            dependency="" if name in self.chosen else old.dependency if old else self.needed.get(name, ""),
             extra=old.extra if old else "",
         )
 

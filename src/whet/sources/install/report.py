@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from whet.authoring.trees import digest
 from whet.errors import WhetError
 from whet.library.clients import client_named
+from whet.library.dependencies import dependants
 from whet.library.package import read_tree
 from whet.skill.tree import entries
 from whet.sources.install.installer import ask
@@ -131,13 +132,17 @@ class Origin(NamedTuple):
     """What the guard said."""
     plugin: str = ""
     """The plugin that it belongs to, and whose plugin that is."""
+    needs: tuple[str, ...] = ()
+    """The skills that it needs, and in which versions."""
+    needed_by: tuple[str, ...] = ()
+    """The skills that need it."""
 
     def to_json(self) -> Json:
         """The answer of every surface."""
         known = ("time", "actor", "action")
         history = [{key: value for key, value in entry.to_json().items() if key in known} for entry in self.history]
         answer = {**answer_json(self._replace(history=())), "history": history}
-        return {key: value for key, value in answer.items() if key != "plugin" or value}
+        return {key: value for key, value in answer.items() if value or key not in ("plugin", "needs", "needed_by")}
 
 
 def verify(installer: Installer, names: Sequence[str] = ()) -> Verification:
@@ -222,7 +227,9 @@ def why(installer: Installer, card: Card) -> Origin:
     plugin = (
         f"{root.namespace} of {client_named(root.client).title}" if root.client and root.namespace else root.namespace
     )
-    return Origin(card.full_name, path, card.scope, installed, made, _decision(installer, path, entry), plugin)
+    origin = Origin(card.full_name, path, card.scope, installed, made, _decision(installer, path, entry), plugin)
+    users = dependants(installer.workspace.snapshot().catalogue.cards, card.name)
+    return origin._replace(needs=tuple(map(str, card.gates.skills)), needed_by=users)
 
 
 def _decision(installer: Installer, path: str, entry: Installed | None) -> Record | None:

@@ -67,6 +67,8 @@ class Installed(NamedTuple):
     """Why it stays as it is; "" when it does not."""
     extra: str = ""
     """The fields of a later Whet, as JSON text."""
+    dependency: str = ""
+    """The skill that it was installed for; "" for one that somebody wanted."""
 
 
 class Lock(NamedTuple):
@@ -77,7 +79,7 @@ class Lock(NamedTuple):
 
 
 _TEXTS = ("name", "source", "revision", "marker", "version", "digest", "trust", "verdict", "ruleset")
-_TIMES = ("installed", "updated", "pinned")
+_TIMES = ("installed", "updated", "pinned", "dependency")
 _NEEDED = ("name", "digest", "files")
 _KNOWN = frozenset((*_TEXTS, *_TIMES, "files"))
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from whet.errors import WhetError
 from whet.interfaces.cli.arguments import age_option, here_option, misuse, names_argument, skill_argument
 from whet.interfaces.cli.context import Answer, Command
-from whet.interfaces.cli.plans import plan_options, planned, run_plan
+from whet.interfaces.cli.plans import asks, force_option, plan_options, planned, run_plan
 from whet.interfaces.cli.terminal import progress
 from whet.interfaces.cli.text import clean, name_action, plural, short_revision
 from whet.store.clock import iso
@@ -94,6 +94,7 @@ def configure_update(parser: Parser) -> None:
 
 def configure_uninstall(parser: Parser) -> None:
     parser.positional("names", "NAME", "The skills.", many=True)
+    force_option(parser)
     plan_options(parser, override=False)
 
 
@@ -251,6 +252,11 @@ def render_why(origin: Origin, screen: Screen, _options: Namespace) -> None:
         screen.line("  from      Whet itself")
     else:
         screen.line("  from      unknown: Whet did not install or change it")
+    if origin.needs:
+        screen.line(f"  needs     {clean(', '.join(origin.needs))}")
+    if origin.needed_by:
+        only = origin.installed is not None and bool(origin.installed.entry.dependency)
+        screen.line(f"  needed by {clean(', '.join(origin.needed_by))}{', installed only for that' if only else ''}")
     if decision := origin.decision:
         screen.line(f"  decision  {decision.decision} on {iso(decision.time)}: {clean(decision.reason)}")
 
@@ -258,7 +264,10 @@ def render_why(origin: Origin, screen: Screen, _options: Namespace) -> None:
 COMMANDS = {
     "install": Command(configure_install, run_install),
     "update": Command(configure_update, run_update),
-    "uninstall": Command(configure_uninstall, planned("Remove", lambda s, o: s.plan_uninstall(*o.names, here=o.here))),
+    "uninstall": Command(
+        configure_uninstall,
+        planned("Remove", lambda s, o: s.plan_uninstall(*o.names, here=o.here, force=o.force or asks(o))),
+    ),
     "sources adopt": Command(
         configure_adopt,
         planned(

@@ -312,6 +312,7 @@ def _facts(view: SkillView, screen: Screen) -> Iterator[tuple[str, str]]:
         "tags": ", ".join(skill.tags),
         "related": ", ".join(skill.related),
         "tools": ", ".join(skill.allowed_tools),
+        "needs skills": ", ".join(map(str, skill.gates.skills)),
         "needs tools": ", ".join(tool.name for tool in skill.gates.tools),
         "runs in": ", ".join(f"{key.removesuffix('_version')} {range_}" for key, range_ in skill.runtime),
         "starts with": skill.entry_point,

@@ -9,14 +9,15 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.authoring.writer import USER, Provenance, TreeChange
-from whet.errors import NotFoundError, RefusedError, UsageError
+from whet.errors import ConflictError, NotFoundError, RefusedError, UsageError
 from whet.interfaces.cli.arguments import misuse, read_data, read_text, reason_option, require, skill_argument
 from whet.interfaces.cli.changes import change, change_options, name_version, render_change, telling
 from whet.interfaces.cli.context import Answer, Command
 from whet.interfaces.cli.output import screen_for
-from whet.interfaces.cli.plans import apply_plan, plan_options, render_review, run_plan
-from whet.interfaces.cli.terminal import agree, can_ask
+from whet.interfaces.cli.plans import apply_plan, asks, force_option, plan_options, render_review, run_plan
+from whet.interfaces.cli.terminal import agree
 from whet.interfaces.cli.text import clean, plural
+from whet.skill.names import key
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -186,6 +187,7 @@ def configure_remove(parser: Parser) -> None:
         "--stage",
         text="Only propose the change; `whet proposals approve` applies it. Only for skills that are not installed.",
     )
+    force_option(parser)
     plan_options(parser, override=False)
 
 
@@ -201,11 +203,19 @@ def run_remove(context: Context, options: Namespace) -> Answer:
         raise misuse("remove", "Use `--archive` or `--stage`, not both.")
     if options.stage and _LOCKED in found:
         raise misuse("remove", "`--stage` works only for skills of your own.")
-    plans = [library.sources.plan_uninstall(*names, here=here) for (how, here), names in ways.items() if how == _LOCKED]
+    asked = asks(options)
+    force, all_names = options.force or asked, [name for names in ways.values() for name in names]
+    plans = [
+        library.sources.plan_uninstall(*names, here=here, force=force, along=all_names)
+        for (how, here), names in ways.items()
+        if how == _LOCKED
+    ]
     own = [name for (how, _), names in ways.items() if how != _LOCKED for name in names]
     for plan in () if options.dry_run else plans:
         check_complete(plan)
-    if asked := not options.dry_run and can_ask(options):
+    for name in own if not force else ():
+        _check_unneeded(library, name, all_names)
+    if asked:
         _confirm_removal(context, plans, own, archive=options.archive)
     run = f"r{os.urandom(8).hex()}"
     with nullcontext() if options.dry_run else _all_or_none(library, run):
@@ -216,6 +226,23 @@ def run_remove(context: Context, options: Namespace) -> Answer:
     gone = tuple(RemovedSkill(name, how) for (how, _), names in ways.items() for name in names if done)
     parts = [*planned, *parts]
     return Answer(Removed(tuple(parts), gone), render_removed, max(part.code for part in parts))
+
+
+def _needed_by(library: Library, name: str, along: list[str]) -> tuple[str, ...]:
+    """The skills that need one of your own, without those that are removed along with it."""
+    from whet.library.dependencies import dependants
+
+    going = set(map(key, along))
+    return dependants((card for card in library.catalogue.cards if card.key not in going), library.card(name).name)
+
+
+def _check_unneeded(library: Library, name: str, along: list[str]) -> None:
+    """Raise ConflictError for a skill that others need."""
+    if users := _needed_by(library, name, along):
+        from whet.sources.install.apply import NEEDED_HINT
+
+        message = f"{name}: Needed by {', '.join(users)}."
+        raise ConflictError("needed-by", message, hint=NEEDED_HINT)
 
 
 def _confirm_removal(context: Context, plans: list[Plan], own: list[str], *, archive: bool) -> None:
@@ -229,6 +256,8 @@ def _confirm_removal(context: Context, plans: list[Plan], own: list[str], *, arc
         shown = screen.paint(clean(name), "bold")
         screen.line(f"archive {shown}" if archive else f"remove {shown}, not installed")
         screen.paragraph(f"in {screen.place(context.library.card(name).location)}", 2)
+        if users := _needed_by(context.library, name, own):
+            screen.paragraph(f"Needed by {', '.join(users)}.", 2)
     if count and not agree(f"{screen.text()}Remove {plural(count, 'skill')}?"):
         raise RefusedError("not-agreed", "You did not confirm.", hint="Nothing was changed.")
 

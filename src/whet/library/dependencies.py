@@ -1,0 +1,63 @@
+"""Which skills need which others, among those that are there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from whet.library.files import read_file
+from whet.notes import Note
+from whet.skill.dialects import read_skill
+from whet.skill.frontmatter import MAX_DOCUMENT, read_document
+from whet.skill.names import key
+from whet.skill.versions import in_range
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from whet.library.card import Card
+    from whet.skill.gates import SkillNeed
+
+_NAMED = 5
+"""How many of the skills that are missing a message names."""
+
+
+def version_of(card: Card) -> str:
+    """The version that a skill of the library declares; "" when it declares none."""
+    try:
+        return read_skill(read_document(read_file(card.path, MAX_DOCUMENT))._replace(body="")).version
+    except OSError:
+        return ""
+
+
+def dependants(cards: Iterable[Card], name: str) -> tuple[str, ...]:
+    """The names of the skills that need the one of this name."""
+    wanted = key(name)
+    return tuple(
+        card.full_name
+        for card in cards
+        if card.key != wanted and any(key(need.name) == wanted for need in card.gates.skills)
+    )
+
+
+def name_range(need: SkillNeed, version: str) -> str:
+    """What stands against a version that a skill needs in another range; "" if it lies in it."""
+    if in_range(version, need.range):
+        return ""
+    return f"It needs {need}; {need.name} {version or 'without a version'} is not in that range."
+
+
+def examine_dependencies(cards: Iterable[Card]) -> Iterator[Note]:
+    """What is missing of what skills need, or is there in a version that they cannot use."""
+    known: Mapping[str, Card] = {card.key: card for card in cards}
+    for card in known.values():
+        absent = [need for need in card.gates.skills if key(need.name) not in known]
+        if absent:
+            more = f" and {len(absent) - _NAMED:,} more" if len(absent) > _NAMED else ""
+            message = f"It needs {', '.join(map(str, absent[:_NAMED]))}{more}, which is missing."
+            hint = f"Install it: `whet install {absent[0].source or 'SOURCE'} --skill {absent[0].name}`."
+            yield Note("dependency-missing", "warning", message, hint, skill=card.full_name, path=card.path)
+        for need in card.gates.skills:
+            other = known.get(key(need.name))
+            if other and need.range and (problem := name_range(need, version_of(other))):
+                hint = f"`whet update {need.name}` may bring one that is."
+                yield Note("dependency-range", "warning", problem, hint, skill=card.full_name, path=card.path)

@@ -1,0 +1,275 @@
+"""What the skills of a plan need: it is fetched with them, and a skill comes in only with everything that it needs.
+
+A need is met by a skill of the plan, or by one that is in the library already. What is missing comes from the source of
+the skill that needs it, or from the source that the need names. Whoever wrote a skill chose what it needs, so a need
+counts as the word of a stranger: it may name no place on this machine, nothing in it makes the cooldown shorter, and
+one plan fetches only so many of them.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
+from typing import TYPE_CHECKING, NamedTuple
+
+from whet.authoring.main_file import main_of
+from whet.errors import InvalidError, NotFoundError, RefusedError, UsageError, WhetError
+from whet.library.dependencies import name_range, version_of
+from whet.skill.dialects import read_skill
+from whet.skill.finder import MAIN_FILES
+from whet.skill.names import key, slug
+from whet.skill.versions import in_range
+from whet.sources.age import is_local
+from whet.sources.install.installer import Wanted
+from whet.sources.refs.parse import read_ref, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from whet.library.card import Card
+    from whet.notes import Note
+    from whet.skill.gates import SkillNeed
+    from whet.skill.tree import Tree
+    from whet.sources.install.installer import Installer
+    from whet.sources.install.plan import Planner, Step
+    from whet.sources.model import Fetched, Ref
+
+MAX_NEEDED = 100
+"""Skills that one plan fetches because others need them."""
+MAX_DEPTH = 16
+"""How far one need may lead to the next."""
+_REGISTRIES = ("hub", "clawhub")
+"""Kinds of sources whose path is `owner/name`."""
+
+
+class Needed(NamedTuple):
+    """What was fetched because skills need it."""
+
+    packages: list[Fetched]
+    notes: list[Note]
+    dependants: dict[str, str]
+    """Key of a skill's name -> the name of the one that it was fetched for."""
+    problems: dict[str, WhetError]
+    """Key of a skill's name -> why it was not fetched."""
+
+
+def needs_of(tree: Tree) -> tuple[SkillNeed, ...]:
+    """The skills that a content needs; none where its main file cannot be read."""
+    if not any(b"requires" in item.data for path, item in tree.items() if path in MAIN_FILES):
+        return ()  # most skills: nothing is read
+    try:
+        return read_skill(main_of(tree).document).gates.skills
+    except (InvalidError, UsageError):
+        return ()
+
+
+def cards_of(installer: Installer) -> dict[str, Card]:
+    """The skills that count as there, by the key of their names; your own cannot rely on those of a project."""
+    cards = installer.workspace.snapshot().catalogue.cards
+    return {card.key: card for card in cards if installer.project or card.scope != "project"}
+
+
+def fetch_needed(installer: Installer, packages: Iterable[Fetched]) -> Needed:
+    """Everything that these packages need, directly or not, and that neither they nor the library have."""
+    found = Needed([], [], {}, {})
+    level = list(packages)
+    here = cards_of(installer) if any(needs_of(package.tree) for package in level) else {}
+    known = {*here, *(key(package.offer.name) for package in level)}
+    for depth in range(MAX_DEPTH + 1):
+        wanted: dict[str, Wanted] = {}
+        for package in level:
+            for need in needs_of(package.tree):
+                name = key(need.name)
+                if name in known or name in wanted or name in found.problems:
+                    continue
+                found.dependants[name] = package.offer.name
+                try:
+                    wanted[name] = _want(installer, package, need)
+                except WhetError as error:
+                    found.problems[name] = error
+        if not wanted:
+            break
+        if len(found.packages) + len(wanted) > MAX_NEEDED or depth == MAX_DEPTH:
+            found.problems.update(dict.fromkeys(wanted, _too_many()))
+            break
+        level = []
+        for name, got in zip(wanted, installer.fetch_each([*wanted.values()]), strict=True):
+            if isinstance(got, WhetError):
+                found.problems[name] = got
+            elif other := next((package for package in got.packages if key(package.offer.name) != name), None):
+                found.problems[name] = _other_name(other)
+            else:
+                level.extend(got.packages)
+                found.notes.extend(got.notes)
+        known |= wanted.keys()
+        found.packages.extend(level)
+    return found
+
+
+def _other_name(package: Fetched) -> NotFoundError:
+    message = f"The skill at {shown(package.offer.ref)} is named {package.offer.name}."
+    return NotFoundError("dependency-missing", message, hint="Whoever publishes it must use the same name.")
+
+
+def add_needed(planner: Planner, packages: Sequence[Fetched]) -> None:
+    """Add what these packages need to a plan, and refuse the steps that cannot be done without it."""
+    needed = fetch_needed(planner.installer, packages)
+    planner.needed = needed.dependants
+    planner.install(needed.packages)
+    planner.notes.extend(needed.notes)
+    if any(map(_comes, planner.steps)):
+        planner.steps = settle(planner.steps, planner.trees, cards_of(planner.installer), needed)
+
+
+def _too_many() -> InvalidError:
+    message = f"Together they need more than {MAX_NEEDED} other skills, or the needs are more than {MAX_DEPTH} deep."
+    return InvalidError("too-many-dependencies", message, hint="Install what it needs yourself, if you know it.")
+
+
+def _want(installer: Installer, package: Fetched, need: SkillNeed) -> Wanted:
+    """Where a need leads. Raises WhetError for a place that the skill may not lead to."""
+    origin = package.offer.ref
+    if not need.source:
+        return _beside(origin, need.name)
+    ref = read_ref(need.source, installer.reach.place)
+    if is_local(ref) and installer.trust_in(package) != "local":
+        message = f"{package.offer.name} names {shown(ref)}, a place on this machine."
+        raise RefusedError("dependency-source", message, hint="Install it from there yourself, if you know it.")
+    installer.reach.web.check_told(ref.location)
+    return Wanted(ref, () if ref.path or ref.kind in _REGISTRIES else (need.name,))
+
+
+def _beside(ref: Ref, name: str) -> Wanted:
+    """The skill of this name in the source of another."""
+    if ref.kind in _REGISTRIES:
+        owner, slash, _ = ref.path.rpartition("/")
+        return Wanted(ref._replace(ref="", path=f"{owner}{slash}{slug(name)}"))
+    return Wanted(ref._replace(path=""), (name,))
+
+
+class _Graph:
+    """The steps of a plan and what is there, by the keys of their names, and who needs whom."""
+
+    def __init__(self, steps: Sequence[Step], trees: Mapping[str, Tree], here: Mapping[str, Card]) -> None:
+        self.steps: dict[str, Step] = {}
+        for step in steps:
+            self.steps.setdefault(key(step.name), step)
+        self.here = here
+        self.needs = {name: card.gates.skills for name, card in here.items() if card.gates.skills}
+        for name, step in self.steps.items():
+            if step.after in trees:
+                self.needs[name] = needs_of(trees[step.after])
+        self.edges = {name: {key(need.name) for need in needs} for name, needs in self.needs.items()}
+
+    @cached_property
+    def dependants(self) -> dict[str, list[str]]:
+        """The steps that need each."""
+        found: dict[str, list[str]] = {}
+        for user in self.steps:
+            for name in self.edges.get(user, set()) - {user}:
+                found.setdefault(name, []).append(user)
+        return found
+
+    def order(self) -> list[str]:
+        """Every name after those that it needs; the steps of a circle are refused, and the circle is cut."""
+        edges = dict(self.edges)
+        while True:
+            try:
+                return [*TopologicalSorter(edges).static_order()]
+            except CycleError as error:
+                circle: list[str] = error.args[1][::-1]  # each needs the next
+                names = [self.steps[name].name if name in self.steps else name for name in circle]
+                reason = f"The skills need each other: {' -> '.join(names)}."
+                hint = "Whoever publishes them must remove one of these needs."
+                for name in set(circle):
+                    edges.pop(name, None)
+                    if name in self.steps and _comes(self.steps[name]):
+                        step = self.steps[name]._replace(state="conflict", code="dependency-cycle", reason=reason)
+                        self.steps[name] = step._replace(hint=hint)
+
+    def version(self, name: str) -> str | None:
+        """The version that will be there; None if none will."""
+        step = self.steps.get(name)
+        if step is None:
+            return version_of(self.here[name]) if name in self.here else None
+        if (_comes(step) or step.state == "nothing") and step.entry:
+            return step.entry.version
+        if name in self.here:
+            return step.previous.version if step.previous else version_of(self.here[name])
+        return None
+
+
+def _comes(step: Step) -> bool:
+    """Whether a step is done, or would be with a person's word."""
+    return (step.state == "ready" and bool(step.after)) or step.overridable
+
+
+def settle(
+    steps: Sequence[Step],
+    trees: Mapping[str, Tree],
+    here: Mapping[str, Card],
+    needed: Needed,
+) -> list[Step]:
+    """The steps of a plan as far as they go together: nothing comes in without what it needs, or for nobody.
+
+    A step that another one stands in the way of has the state and the code of that one, so that a person's word for
+    the one is a word for both.
+    """
+    graph = _Graph(steps, trees, here)
+    order = graph.order()
+    for name in order:
+        step = graph.steps.get(name)
+        if step is not None and _comes(step):
+            graph.steps[name] = _with_needs(graph, step, graph.needs.get(name, ()), needed)
+    for name in order[::-1]:
+        step, users = graph.steps.get(name), graph.dependants.get(name)
+        if step is None or not users:
+            continue
+        step = step._replace(needed_by=tuple(graph.steps[user].name for user in users))
+        blocked = [graph.steps[user] for user in users if not _is_there(graph.steps[user])]
+        if name in needed.dependants and len(blocked) == len(users) and step.state == "ready":
+            reason = f"Only {', '.join(other.name for other in blocked)} would need it."
+            step = step._replace(state=blocked[0].state, code=blocked[0].code, reason=reason, hint=blocked[0].hint)
+        graph.steps[name] = step
+    return [graph.steps.pop(key(step.name), step) for step in steps]
+
+
+def _is_there(step: Step) -> bool:
+    return step.state in ("ready", "nothing") or bool(step.before)
+
+
+def _with_needs(graph: _Graph, step: Step, needs: Sequence[SkillNeed], needed: Needed) -> Step:
+    """The step, or why it is not done: something that it needs is not there, or it is not what others need."""
+    for need in needs:
+        name = key(need.name)
+        other, version = graph.steps.get(name), graph.version(name)
+        if version is None:
+            problem = needed.problems.get(name)
+            if other is not None:
+                reason = f"It needs {need}, which is not installed: {other.reason}"
+                return step._replace(state=other.state, code=other.code, reason=reason, hint=other.hint)
+            code = problem.code if problem and problem.code == "too-many-dependencies" else "dependency-missing"
+            reason = f"It needs {need}, which is missing." if not problem else f"It needs {need}. {problem.message}"
+            hint = problem.hint if problem else ""
+            return step._replace(state="conflict", code=code, reason=reason, hint=hint)
+        if problem_ := name_range(need, version):
+            hint = f"`whet update {need.name}` may bring one that is." if name in graph.here else ""
+            return step._replace(state="conflict", code="dependency-range", reason=problem_, hint=hint)
+        if other is not None and other.overridable and not step.overridable:
+            reason = f"It needs {need}, which is not installed: {other.reason}"
+            step = step._replace(state=other.state, code=other.code, reason=reason, hint=other.hint)
+    return step if not step.before or not step.entry else _with_dependants(graph, step, step.entry.version)
+
+
+def _with_dependants(graph: _Graph, step: Step, version: str) -> Step:
+    """The step, or why a skill stays as it is: others need it, and not the new version."""
+    name = key(step.name)
+    was = step.previous.version if step.previous else ""
+    for user, card in graph.here.items():
+        if user in graph.steps and _comes(graph.steps[user]):
+            continue
+        for need in card.gates.skills:
+            if key(need.name) == name and in_range(was, need.range) and not in_range(version, need.range):
+                reason = f"Held back: {card.name} needs {need}, and the source has {version or 'no version'}."
+                return step._replace(state="held", code="dependency-range", reason=reason)
+    return step
