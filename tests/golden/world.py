@@ -96,6 +96,8 @@ STEPS: tuple[tuple[str, ...], ...] = (
     ("pin", "accounts"),
     ("list", "--all"),
     ("unpin", "accounts"),
+    ("prompt", "list-as", "accounts", "always"),
+    ("prompt", "list-as", "accounts", "normal"),
     ("curate",),
     ("curate", "--apply"),
     ("transcript", "session.jsonl"),

@@ -93,7 +93,10 @@ def guarded(tmp_path: Path, opened: Callable[..., Library]) -> Library:
     with connection:
         connection.execute("UPDATE audit SET reason = 'Another.'")
     connection.close()
-    write(tmp_path / "project" / ".whet.toml", 'learn = "write"\n[policy.community]\ncaution = "allow"\n')
+    write(
+        tmp_path / "project" / ".whet.toml",
+        'learn = "write"\nlisting.always = ["any"]\n[policy.community]\ncaution = "allow"\n',
+    )
     return library
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import NotFoundError, RefusedError, UsageError, WhetError
 from whet.library.repository import find_remotes, find_repository, is_same
+from whet.library.settings import LISTING
 from whet.library.state import Trusted
 from whet.library.visibility import PERSON
 from whet.skill.names import key as name_key
@@ -83,6 +84,24 @@ class PinChange(NamedTuple):
     pinned: bool
     changed: bool
     """False when it was so before."""
+
+    def to_json(self) -> Json:
+        """The decision as JSON carries it."""
+        return answer_json(self)
+
+
+class ListingChange(NamedTuple):
+    """How a skill is listed for models from now on."""
+
+    name: str
+    mode: str
+    """One of `always`, `normal`, `name`, `manual`."""
+    project: str
+    """The project this is said for; "" for everywhere."""
+    changed: bool
+    """False when it was so before."""
+    hint: str = ""
+    """Who lists it otherwise all the same."""
 
     def to_json(self) -> Json:
         """The decision as JSON carries it."""
@@ -282,6 +301,27 @@ class SkillSettings:
                 raise
             return keys, wanted
         return card.known_as, wanted if wanted == card.key else card.known_as[-1]
+
+    def list_as(self, name: str, mode: str, *, here: bool = False) -> ListingChange:
+        """List a skill for models like this: `always`, `normal`, `name` (without its description) or `manual`.
+
+        With `here`, in this project only. `hint` says who lists it less prominently all the same.
+        """
+        if mode not in LISTING:
+            message = f"There is no way {mode!r} to list a skill."
+            raise UsageError("bad-listing", message, hint=f"Use one of {', '.join(LISTING)}.")
+        card, config = self._workspace.find(name)
+        project = config.repository if here else None
+        if here and project is None:
+            raise UsageError("no-project", "Explicit roots have no project.", hint="Leave out --root.")
+        where = project.identity if project else ""
+        said = {(key, place): way for key, place, way in self._decisions.recall().listed}
+        changed = not (said.get((str(card.id), where), "normal") == mode == config.disabled.listed(card).mode)
+        if changed:
+            self._decisions.list_as(str(card.id), mode, where)
+        now = self._workspace.config().disabled.listed(card)
+        hint = "" if now.mode == mode else f"It is listed as `{now.mode}` by {now.source}."
+        return ListingChange(card.full_name, mode, project.root if project else "", changed, hint)
 
     # pins
 

@@ -46,9 +46,9 @@ READER = "8"
 _FORGET_AFTER = 90 * 24 * 3600 * 10**9
 _NOTHING_MORE = (OPEN, (), (), "", "")
 """What most cards have behind their root, as far as it is kept."""
-_PLAIN = (*_NOTHING_MORE, True, "")
+_PLAIN = (*_NOTHING_MORE, True, "", "")
 """All of it: a skill that asks for nothing is ready."""
-_OWN = Card._fields.index("root")
+_OWN, _READY = map(Card._fields.index, ("root", "ready"))
 _Kept = tuple[tuple[Any, ...], str, str]
 """What is kept of a card: its fields before the root as they are, those behind it as JSON, and its container."""
 _PER_PART = 32
@@ -346,7 +346,7 @@ def _container_row(number: int, item: Container) -> tuple[Any, ...]:
 
 
 def _kept_card(card: Card, container: str) -> _Kept:
-    rest = card[_OWN + 1 : -2]
+    rest = card[_OWN + 1 : _READY]
     more = "" if rest == _NOTHING_MORE else _dump(rest)
     own = card._replace(key=card.name) if card.key == card.name else card  # one text, written once
     return own[:_OWN], more, container
@@ -358,7 +358,7 @@ def _card(own: tuple[Any, ...], more: str, root: Root) -> Card:
     kept, notes, extras, when, hint = _parse(more)
     gates, remarks = _gates(kept), tuple(Note(*note) for note in notes)
     ready = True if gates is OPEN else None
-    return Card._make((*own, root, gates, remarks, tuple(map(tuple, extras)), when, hint, ready, ""))
+    return Card._make((*own, root, gates, remarks, tuple(map(tuple, extras)), when, hint, ready, "", ""))
 
 
 def _proof(*texts: str) -> int:

@@ -61,6 +61,8 @@ class Card(NamedTuple):
     """Whether what it asks for is there: true where it asks for nothing, None where nobody looked."""
     hidden: str = ""
     """Why it is hidden from whoever asked for a list: a code; "" when it is not."""
+    listing: str = ""
+    """How it is listed for a model (`whet.library.settings.LISTING`); "" as usual, or where nobody looked."""
 
     def __repr__(self) -> str:
         return f"Card(name={self.name!r}, scope={self.scope!r}, path={self.path!r})"
@@ -121,7 +123,7 @@ class Card(NamedTuple):
         return self._replace(mtime=max(self.mtime, ~self.mtime), folder=max(self.folder, ~self.folder), extras=extras)
 
     def to_json(self) -> Json:
-        """What tier 1 tells of a skill: {name, description, category, scope, path}; a list adds {ready, hidden}."""
+        """What tier 1 tells of a skill: {name, description, category, scope, path}; a list adds more."""
         return {
             "name": self.full_name,
             "description": self.description,
@@ -130,6 +132,7 @@ class Card(NamedTuple):
             "path": self.location,
             **({} if self.ready is None else {"ready": self.ready}),
             **({"hidden": self.hidden} if self.hidden else {}),
+            **({"listing": self.listing} if self.listing else {}),
         }
 
 

@@ -11,7 +11,7 @@ from whet.library.readiness import LocalProbe
 from whet.library.repository import find_remotes
 from whet.library.roots import Place, Root, configured_roots, explicit_roots
 from whet.library.settings import PROJECT_FILE, Settings, SettingsReader, lowered
-from whet.library.visibility import BY_COMMAND, Disabled
+from whet.library.visibility import BY_COMMAND, LISTED_BY_COMMAND, Disabled
 from whet.notes import Note
 
 if TYPE_CHECKING:
@@ -72,14 +72,16 @@ class Configuration:
         machine = self._settings.read_machine()
         if machine is not None:
             notes = (*notes, _note_machine(machine))
-        disabled_by_command, identities = self._decisions.recall()
-        off = [(name, surface, BY_COMMAND) for name, surface in disabled_by_command]
+        recalled = self._decisions.recall()
+        identities = recalled.trusted
+        off = [(name, surface, BY_COMMAND) for name, surface in recalled.disabled]
         for surface, names in (("", settings.disabled), *settings.disabled_on):
             off.extend((name, surface, "config.toml") for name in names)
         repository: Repository | None = None
         trusted = False
         policy: tuple[tuple[str, str, str], ...] = ()
         blocked: dict[str, str] = {}
+        lowered_listing: tuple[tuple[str, str, str], ...] = ()
         links = (*(os.path.realpath(path) for path in settings.links), *sorted(identities))
         if self._roots is not None:
             roots = explicit_roots(self._roots, place)
@@ -96,16 +98,36 @@ class Configuration:
                 project, project_notes = self._settings.read_project(repository.root)
                 off.extend((name, "", PROJECT_FILE) for name in project.disabled)
                 policy, blocked = project.policy, self._decisions.blocked()
+                lowered_listing = _listing(project, PROJECT_FILE)
                 notes = (*notes, *project_notes, *_looser(settings, project, repository))
                 settings, raised = lowered(settings, project, repository.root)
-                notes = (*notes, *raised)
+                notes = (*notes, *raised, *_raised_listing(project, repository))
         bases = (*(root.real for root in roots if root.trusted), *links)
         bounds = Bounds(settings.depth, settings.max_directories, bases)
         probe = self._probe or LocalProbe(place.env, place.platform, settings=dict(settings.skill_settings))
-        disabled = Disabled(off, blocked)
+        here = repository.identity if repository else ""
+        by_command = sorted(recalled.listed, key=lambda row: row[1] == "")  # those of this project first
+        listed = [(name, mode, LISTED_BY_COMMAND) for name, where, mode in by_command if where in ("", here)]
+        disabled = Disabled(off, blocked, (*listed, *_listing(settings, "config.toml")), lowered_listing)
         return ResolvedConfig(
             place, roots, bounds, repository, trusted, disabled, settings, probe, notes, policy, machine
         )
+
+
+def _listing(settings: Settings, source: str) -> tuple[tuple[str, str, str], ...]:
+    """How a settings file lists skills: name, mode and file."""
+    return tuple((name, mode, source) for mode, names in settings.listing for name in names)
+
+
+def _raised_listing(project: Settings, repository: Repository) -> tuple[Note, ...]:
+    """What a project lists more prominently: it does not count."""
+    raised = [name for mode, names in project.listing if mode == "always" for name in names]
+    if not raised:
+        return ()
+    path = os.path.join(repository.root, PROJECT_FILE)
+    message = f"listing.always is ignored: {', '.join(raised)}."
+    hint = "A project can only list skills less prominently. `whet prompt list-as NAME always --here` is yours to say."
+    return (Note("listing-raised", "warning", message, hint, path=path),)
 
 
 def _note_machine(machine: MachinePolicy) -> Note:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from whet.errors import NotFoundError, UsageError
 from whet.library.card import SkillFile, main_file, old_form
+from whet.library.card_reader import NOTHING, read_beside
 from whet.library.files import open_beneath, open_file, read_descriptor
 from whet.library.package import Listing, Main, file_stamp, list_package, opened_digest
 from whet.library.readiness import missing, wrong_platform
@@ -97,7 +98,6 @@ def read_words(card: Card, *, now: int, bases: Sequence[str]) -> Skill:
 
 
 def _typed(card: Card, main: Main, now: int, bases: Sequence[str]) -> Skill:
-    from whet.library.card_reader import NOTHING, read_beside
     from whet.skill.dialects import read_skill
     from whet.skill.frontmatter import read_document
 
@@ -159,6 +159,8 @@ class SkillView(NamedTuple):
     """Why it is hidden from others than the person who looks."""
     verdicts: tuple[tuple[str, str], ...] = ()
     """What each client used here does with it, `yes` or `no, why`; none where nobody asked."""
+    listing: str = "normal"
+    """How it is listed for a model (`whet.library.settings.LISTING`)."""
 
     @property
     def name(self) -> str:
@@ -211,6 +213,7 @@ class SkillView(NamedTuple):
             **_declared(skill),
             **({"hidden": self.hidden.to_reason()} if self.hidden else {}),
             **({"clients": dict(self.verdicts)} if self.verdicts else {}),
+            **({"listing": self.listing} if self.listing != "normal" else {}),
         }
 
 

@@ -146,10 +146,11 @@ def list_skills(
         further = page[-1].key if len(page) < len(rest) else None
     listed = [
         card
-        if card.ready and not reasons
+        if card.ready and free and not reasons
         else card._replace(
             ready=card.gates is OPEN or not missing(card.gates, probe),
             hidden=reasons[card.path].code if card.path in reasons else "",
+            listing=disabled.listed(card).mode.removeprefix("normal"),
         )
         for card in page
     ]

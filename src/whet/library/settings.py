@@ -3,8 +3,8 @@
 Every setting is one row of `SETTINGS`; the documentation, the checks and the defaults derive from that table. A file
 that is not TOML is an error, because running without it could show what it was meant to hide, and so is a list of
 disabled skills that cannot be understood. Any other bad value is reported and its default used; for `learn` that is the
-least. A project may only narrow: it can disable skills, make the policy stricter and have less learned from its
-sessions, and only once it is trusted.
+least. A project may only narrow: it can disable skills, list them less prominently, make the policy stricter and have
+less learned from its sessions, and only once it is trusted.
 """
 
 from __future__ import annotations
@@ -35,6 +35,9 @@ LEARN = ("off", "note", "propose", "write")
 """What becomes of hard sessions, from nothing at all to the most."""
 AUTO_UPDATE = ("off", "notify", "safe")
 """What is done about updates without being asked."""
+LISTING = ("always", "normal", "name", "manual")
+"""How a skill is listed for a model, the most prominent first: in full before all others whatever the budget, as the
+budget allows, without its description, not at all."""
 CHOICES = {"sandbox": SANDBOX, "learn": LEARN, "auto_update": AUTO_UPDATE}
 """What there is to choose from."""
 PROJECT_FILE = ".whet.toml"
@@ -65,6 +68,13 @@ SETTINGS = (
     Setting("links", "directories", (), "Directories outside the roots that links in a root may point to."),
     Setting("disabled", "names", (), "Skills to disable."),
     Setting("disabled_on", "tables", {}, "Skills to disable on one surface, such as `mcp`."),
+    Setting(
+        "listing",
+        "tables",
+        {},
+        "How skills are listed for a model: those under `always` first and in full, those under `name` without "
+        "their descriptions, those under `manual` not at all.",
+    ),
     Setting("project_skills", "boolean", True, "Look for skills in the repository around the working directory."),
     Setting("bundled_skills", "boolean", True, "Offer the skills that ship with Whet."),
     Setting(
@@ -107,10 +117,11 @@ SETTINGS = (
     Setting("depth", "number", 6, "How deep below a root to look for skills."),
     Setting("max_directories", "number", 200_000, "How many directories to search in one root."),
 )
-PROJECT_SETTINGS = frozenset(("disabled", "policy", "learn"))
+PROJECT_SETTINGS = frozenset(("disabled", "listing", "policy", "learn"))
 _HIDING = {
     "disabled": "Write a list of quoted names.",
     "disabled_on": "Write a list of quoted names.",
+    "listing": f"Write lists of quoted names under {', '.join(LISTING)}.",
     "min_age": "Write a whole number of days, such as 7.",
     "policy": "Set `allow`, `ask` or `block` for `safe`, `caution` or `dangerous` of a trust level.",
 }
@@ -127,6 +138,7 @@ class Settings(NamedTuple):
     links: tuple[str, ...] = ()
     disabled: tuple[str, ...] = ()
     disabled_on: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    listing: tuple[tuple[str, tuple[str, ...]], ...] = ()
     project_skills: bool = True
     bundled_skills: bool = True
     inline_shell: tuple[str, ...] = ()
@@ -341,7 +353,8 @@ def _with_real_paths(policy: MachinePolicy) -> MachinePolicy:
 
 
 def read_project_settings(root: str, *, home: str) -> Read:
-    """What a (trusted) project sets: skills it disables, its own policy, how far it is learned from ("" if unsaid)."""
+    """What a (trusted) project sets: skills it disables or lists less prominently, its own policy, how far it is
+    learned from ("" if unsaid)."""
     path = os.path.join(root, PROJECT_FILE)
     found = _load(path)
     settings, notes = _check(found, path, home, PROJECT_SETTINGS)
@@ -395,6 +408,8 @@ def _check(found: Mapping[str, object], path: str, home: str, allowed: frozenset
             continue
         value = _value(settings[name].kind, raw, home, os.path.dirname(path))
         if name in CHOICES and raw not in CHOICES[name]:
+            value = None
+        if name == "listing" and value and not {mode for mode, _ in value} <= {*LISTING}:
             value = None
         if value is None and name in _HIDING:
             raise UsageError("bad-config", f"{name} in {path} is {raw!r}.", hint=_HIDING[name])

@@ -1,4 +1,5 @@
-"""What was decided about skills: trusted repositories and directories, disabled and blocked skills.
+"""What was decided about skills: trusted repositories and directories, disabled and blocked skills, how skills are
+listed for a model.
 
 Reading never creates the state database; the first decision does. A damaged one is an error, not an empty one:
 forgetting that a skill was disabled would offer it again.
@@ -32,6 +33,17 @@ class Trusted(NamedTuple):
         return {**self._asdict(), "since": iso(self.since)}
 
 
+class Recalled(NamedTuple):
+    """What counts before any skill is looked at."""
+
+    disabled: frozenset[tuple[str, str]] = frozenset()
+    """What is switched off, by id or by the key of a name, and on which surface; "" for all."""
+    trusted: frozenset[str] = frozenset()
+    """The identities of all that is trusted."""
+    listed: tuple[tuple[str, str, str], ...] = ()
+    """The id of a skill, the identity of a project or "" for everywhere, and how the skill is listed there."""
+
+
 class Decisions:
     """What the user decided."""
 
@@ -60,19 +72,27 @@ class Decisions:
         with self.state.write() as connection:
             return bool(connection.execute("DELETE FROM trusted WHERE identity = ?", (identity,)).rowcount)
 
-    def recall(self) -> tuple[frozenset[tuple[str, str]], frozenset[str]]:
-        """What is switched off, and the identities of all that is trusted.
-
-        Skills are switched off by their ids, all of a name by its key, on one surface or, with "", on all.
-        """
-        query = "SELECT name, surface FROM disabled UNION ALL SELECT identity, NULL FROM trusted"
-        rows = self.state.read(query)
-        off = ((text_of(name), text_of(surface)) for name, surface in rows if surface is not None)
-        return frozenset(off), frozenset(text_of(identity) for identity, surface in rows if surface is None)
+    def recall(self) -> Recalled:
+        """Everything that counts before any skill is looked at, in one query."""
+        query = (
+            "SELECT 0, name, surface, '' FROM disabled UNION ALL SELECT 1, identity, '', '' FROM trusted "
+            "UNION ALL SELECT 2, name, project, mode FROM listed"
+        )
+        rows = [(kind, *map(text_of, row)) for kind, *row in self.state.read(query)]
+        return Recalled(
+            frozenset((name, surface) for kind, name, surface, _ in rows if kind == 0),
+            frozenset(identity for kind, identity, *_ in rows if kind == 1),
+            tuple((name, project, mode) for kind, name, project, mode in rows if kind == 2),
+        )
 
     def disabled(self) -> frozenset[tuple[str, str]]:
         """What is switched off, and on which surface."""
-        return self.recall()[0]
+        return self.recall().disabled
+
+    def list_as(self, name: str, mode: str, project: str = "") -> None:
+        """List a skill like this from now on, everywhere or in one project."""
+        with self.state.write() as connection:
+            connection.execute("REPLACE INTO listed VALUES (?, ?, ?, ?)", (name, project, mode, self._clock()))
 
     def disable(self, name: str, surface: str = "") -> bool:
         """Switch a skill off; False when it already was."""
@@ -103,6 +123,7 @@ class Decisions:
                 query = "INSERT OR IGNORE INTO disabled SELECT ?, surface, since FROM disabled WHERE name = ?"
                 connection.execute(query, (str(new), known))
             connection.execute("DELETE FROM disabled WHERE name = ?", (str(old),))
+            connection.execute("UPDATE OR REPLACE listed SET name = ? WHERE name = ?", (str(new), str(old)))
             connection.execute("UPDATE OR REPLACE blocked SET path = ? WHERE path = ?", (str(new), str(old)))
 
     def blocked(self) -> dict[str, str]:

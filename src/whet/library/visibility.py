@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import RefusedError
 from whet.library.readiness import wrong_platform
+from whet.library.settings import LISTING
 from whet.notes import Note
 from whet.skill.gates import OPEN
 from whet.skill.names import key as name_key
@@ -35,19 +36,46 @@ class Caller(NamedTuple):
 
 BY_COMMAND = "whet skill disable"
 """Who switched a skill off, when it was not a settings file."""
+LISTED_BY_COMMAND = "whet prompt list-as"
+"""Who decided how a skill is listed, when it was not a settings file."""
 PERSON = Caller()
 """A person, who sees what a person may invoke and may look at anything."""
 MODEL = Caller(model=True)
 """A model, which sees the skills that it may choose."""
 
 
+class Listed(NamedTuple):
+    """How a skill is listed for a model."""
+
+    mode: str = "normal"
+    """One of `whet.library.settings.LISTING`."""
+    source: str = ""
+    """Who said so: a settings file or a command."""
+
+
+_NORMAL = Listed()
+
+
 class Disabled:
-    """The skills that are switched off, everywhere or on one surface, and who said so; those the guard keeps back."""
+    """The skills that are switched off, everywhere or on one surface, and who said so; those the guard keeps back; how
+    the others are listed for a model."""
 
-    __slots__ = ("_blocked", "_by")
+    __slots__ = ("_blocked", "_by", "_listed", "_lowered")
 
-    def __init__(self, pairs: Iterable[tuple[str, str, str]], blocked: Mapping[str, str] | None = None) -> None:
-        """Commands name skills by their ids, files write names; `blocked` has the reason for each id."""
+    def __init__(
+        self,
+        pairs: Iterable[tuple[str, str, str]],
+        blocked: Mapping[str, str] | None = None,
+        listed: Iterable[tuple[str, str, str]] = (),
+        lowered: Iterable[tuple[str, str, str]] = (),
+    ) -> None:
+        """Commands name skills by their ids, files write names; `blocked` has the reason for each id.
+
+        `listed` has a name, a mode and a source each, and the first of a name counts; of `lowered`, what a project
+        says, only what lists a skill less prominently.
+        """
+        self._listed = _by_name(listed)
+        self._lowered = _by_name(lowered)
         self._by = {
             (name if source == BY_COMMAND else name_key(name), surface): source for name, surface, source in pairs
         }
@@ -59,8 +87,19 @@ class Disabled:
 
     @property
     def none(self) -> bool:
-        """Is nothing switched off or kept back?"""
-        return not self._by and not self._blocked
+        """Is nothing switched off or kept back, and everything listed as usual?"""
+        return not (self._by or self._blocked or self._listed or self._lowered)
+
+    def listed(self, card: Card) -> Listed:
+        """How a skill is listed for a model."""
+        if not (self._listed or self._lowered):
+            return _NORMAL
+        own, lowered = (
+            next((found[name] for name in card.known_as if name in found), None)
+            for found in (self._listed, self._lowered)
+        )
+        own = own or _NORMAL
+        return max(own, lowered or own, key=lambda said: LISTING.index(said.mode))
 
     def kept_back(self, card: Card) -> str:
         """Why the guard keeps a skill back, or "" when it does not."""
@@ -79,6 +118,14 @@ class Disabled:
         """Where what goes by this key is switched off for this surface."""
         found = (self._by.get((key, part)) for part in ("", *surface.split("/")))
         return next((source for source in found if source), None)
+
+
+def _by_name(listed: Iterable[tuple[str, str, str]]) -> dict[str, Listed]:
+    found: dict[str, Listed] = {}
+    for name, mode, source in listed:
+        known_as = name if source == LISTED_BY_COMMAND else name_key(name)
+        found.setdefault(known_as, Listed(mode if mode in LISTING else LISTING[-1], source))
+    return found
 
 
 def refusal(card: Card, reason: Note) -> RefusedError:
@@ -105,6 +152,12 @@ def hidden(card: Card, caller: Caller, disabled: Disabled, probe: Probe) -> Note
     if not card.description:
         return Note("description-missing", "info", "It has no description and no text.", "Add a description.")
     gates = card.gates
+    if caller.model and (listed := disabled.listed(card)).mode == "manual":
+        undo = f"`whet prompt list-as {card.full_name} normal` lists it again"
+        if listed.source != LISTED_BY_COMMAND:
+            undo = f"take it out of `listing` in {listed.source} to list it again"
+        message = f"Only a person may invoke it, by {listed.source}."
+        return Note("explicit-only", "info", message, f"Type /{card.full_name}; {undo}.")
     if gates is OPEN:
         return None
     if wrong_platform(gates, probe):

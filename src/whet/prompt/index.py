@@ -3,8 +3,9 @@
 The ladder under pressure, whatever the number of skills: everything in full; every name, with descriptions shortened
 to the phrases that tell siblings apart; the names that matter most, the first of them with a short description, and a
 line that says how many are not listed and how to find them. Under pressure, skills that fit the message stand first and
-keep their descriptions whole as long as there is room. The text never exceeds its budget and is the same, byte for
-byte, for the same skills and the same use. What was shortened and left out is in the report.
+keep their descriptions whole as long as there is room. Skills that are always listed come before all others, in full
+while the budget holds them; those listed by name only have no description. The text never exceeds its budget and is the
+same, byte for byte, for the same skills and the same use. What was shortened and left out is in the report.
 
 Who is listed when not all can be: by relevance to the conversation, then use, then recency of use, then scope. Where
 all of these are equal the order is that of a checksum of the name: the same everywhere, spread over the alphabet and
@@ -29,7 +30,7 @@ from whet.skill.names import MAX_LENGTH
 from whet.values import Json, fields_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from whet.library.card import Card
     from whet.library.catalogue import Catalogue
@@ -86,6 +87,12 @@ class IndexReport(NamedTuple):
     shortened_names: tuple[str, ...]
     omitted_names: tuple[str, ...]
     """The first of them."""
+    always: int = 0
+    """How many come first and in full because somebody said so."""
+    name_only: int = 0
+    """How many are listed by name only because somebody said so."""
+    manual: int = 0
+    """How many are not in the index at all because somebody said so."""
 
     def to_json(self) -> Json:
         """The report as JSON carries it."""
@@ -108,6 +115,10 @@ class Index(NamedTuple):
     tokenizer: str
     missing_roots: tuple[str, ...] = ()
     """Places that skills are looked for in and that are not there."""
+    always: int = 0
+    name_only: int = 0
+    manual: int = 0
+    """How many skills are listed in these ways; see `IndexReport`."""
 
     def __str__(self) -> str:
         return self.text
@@ -128,6 +139,9 @@ class Index(NamedTuple):
             self.budget,
             self.shortened,
             tuple(card.full_name for card in self.omitted[:_NAMED_IN_REPORT]),
+            self.always,
+            self.name_only,
+            self.manual,
         )
 
     def to_json(self) -> Json:
@@ -182,8 +196,12 @@ def index_skills(
     from whet.prompt.requests import visible
 
     config = snapshot.config
+    modes: dict[str, str] = {}
+    if not config.disabled.none:
+        modes = {card.path: config.disabled.listed(card).mode for card in snapshot.catalogue.cards}
+    cards = visible(snapshot, caller)
     made = build(
-        visible(snapshot, caller),
+        sorted(cards, key=lambda card: modes.get(card.path) != "always"),
         budget,
         options,
         tokenizer,
@@ -191,8 +209,11 @@ def index_skills(
         relevance=relevance,
         used=lambda: used(snapshot.catalogue),
         fits=relevance.fits if relevance else None,
+        modes=modes,
     )
-    return made._replace(missing_roots=tuple(root.path for root in config.roots if not os.path.isdir(root.real)))
+    manual = sum(mode == "manual" for mode in modes.values())
+    gone = tuple(root.path for root in config.roots if not os.path.isdir(root.real))
+    return made._replace(missing_roots=gone, manual=manual)
 
 
 def build(
@@ -205,10 +226,12 @@ def build(
     relevance: Callable[[Card], float] | None = None,
     used: Mapping[str, Use] | Callable[[], Mapping[str, Use]] | None = None,
     fits: Callable[[Card], bool] | None = None,
+    modes: Mapping[str, str] | None = None,
 ) -> Index:
     """The index of these skills, which come sorted by name and are all visible to the model.
 
-    `fits` says which ones are for the message; it is asked under pressure only.
+    `fits` says which ones are for the message; it is asked under pressure only. `modes` says, by path, which skills are
+    listed `always`, which come before the others, and which by `name` only.
     """
     if options.format not in FORMATS:
         known = ", ".join(FORMATS)
@@ -216,6 +239,11 @@ def build(
     if options.limit is not None and not _is_count(options.limit):
         raise UsageError("bad-limit", f"The limit must be at least 1, not {options.limit!r}.", hint="Give 1 or more.")
 
+    modes = modes or {}
+    always = [at for at, card in enumerate(cards) if modes.get(card.path) == "always"]
+    name_only = {at for at, card in enumerate(cards) if modes.get(card.path) == "name"}
+    if options.relevant:
+        always = []  # what fits one message, and nothing else
     ranking: list[int] = []
 
     def rank(most: int) -> list[int]:
@@ -223,6 +251,7 @@ def build(
         if not ranking:
             known = used() if callable(used) else used
             best = ranked(cards, most, scopes=scopes, relevance=relevance, used=known)
+            best = [*always, *(at for at in best if at not in always)] if always else best
             ranking.extend(at for at in best if not (options.relevant and relevance and relevance(cards[at]) <= 0))
         return ranking[:most]
 
@@ -231,14 +260,14 @@ def build(
     def fitting() -> list[int]:
         """The places of those that are for the message, the best first."""
         if not foremost:
-            found = [at for at, card in enumerate(cards) if fits(card)] if fits else []
-            foremost.append(sorted(found, key=lambda at: -relevance(cards[at]) if relevance else 0.0))
+            found = [at for at, card in enumerate(cards) if at not in always and fits(card)] if fits else []
+            foremost.append([*always, *sorted(found, key=lambda at: -relevance(cards[at]) if relevance else 0.0)])
         return foremost[0]
 
     measure = len if budget.unit == "characters" else tokenizer.count
     limit = budget.limit
     while cards:
-        draft = _Draft(cards, limit, options, measure, rank, fitting).best()
+        draft = _Draft(cards, limit, options, measure, rank, fitting, always, name_only).best()
         text = draft.text()
         over = measure(text) - budget.limit if text else 0
         if over <= 0:
@@ -253,6 +282,8 @@ def build(
                 budget,
                 tokenizer.count(text),
                 tokenizer.name,
+                always=len(places.intersection(always)),
+                name_only=len(places & name_only),
             )
         limit -= over  # the tokens of lines do not add up exactly
     return Index("", "empty", (), (), (), False, budget, 0, tokenizer.name)
@@ -269,6 +300,8 @@ class _Draft:
         measure: Callable[[str], int],
         rank: Callable[[int], list[int]],
         fitting: Callable[[], list[int]],
+        always: Sequence[int],
+        name_only: Collection[int],
         aliases: Mapping[Root, str] | None = None,
     ) -> None:
         self.cards = cards
@@ -277,6 +310,9 @@ class _Draft:
         self.measure = measure
         self.rank = rank
         self.fitting = fitting
+        """The places of those that come first: those always listed, then those for the message."""
+        self.always = always
+        self.name_only = name_only
         self.aliases = aliases or {}
         self.shape = FORMATS[options.format]
         self.bare = self._row(self.shape.line(Line("x", "")))
@@ -303,7 +339,8 @@ class _Draft:
         }
         if not worth:
             return self
-        other = _Draft(self.cards, self.limit, self.options, self.measure, self.rank, self.fitting, worth)
+        again = (self.rank, self.fitting, self.always, self.name_only)
+        other = _Draft(self.cards, self.limit, self.options, self.measure, *again, worth)
         other._spend()
         return max(self, other, key=lambda draft: (len(draft.places), sum(map(len, draft.descriptions))))
 
@@ -316,29 +353,36 @@ class _Draft:
 
     def shortened(self) -> tuple[str, ...]:
         """Names of the skills whose name or description is not what the skill says."""
-        rows = ((self.cards[at], text) for at, text in zip(self.places, self.descriptions, strict=True))
         return tuple(
-            card.full_name for card, text in rows if text != _said(card) or _named(card) != clean(card.full_name)
+            card.full_name
+            for at, text in zip(self.places, self.descriptions, strict=True)
+            if (text != _said(card := self.cards[at]) and at not in self.name_only)
+            or _named(card) != clean(card.full_name)
         )
 
     def _spend(self) -> None:
         everybody = range(len(self.cards))
         if self.options.limit is not None and (self.options.relevant or self.options.limit < len(self.cards)):
             self._select(self.rank(self.options.limit), self.limit)
-        elif self._take(everybody, _described):
-            self.descriptions = [_described(card) for card in self.cards]
-        elif self._take(everybody, lambda _: ""):
+        elif self._take(everybody, self._description):
+            self.descriptions = [*map(self._description, everybody)]
+        elif self._take(everybody, lambda at: self._description(at) if at in self.always else ""):
             self.level = "shortened"
             self.places = self._fitting_first(everybody)
-            self._describe(everybody, self._whole(everybody))
+            whole = {at: self._description(at) for at in self.always}
+            self._describe(everybody, whole | self._whole([at for at in everybody if at not in whole]))
         else:
             self._select(self.rank(max(self.limit, 0) // _SHORTEST_ROW + 1), int(self.limit * _NAMES_SHARE))
 
-    def _take(self, places: Sequence[int], describe: Callable[[Card], str]) -> bool:
+    def _description(self, at: int) -> str:
+        """What is said of a skill where there is room."""
+        return "" if at in self.name_only else _described(self.cards[at])
+
+    def _take(self, places: Sequence[int], describe: Callable[[int], str]) -> bool:
         """List all of these if they fit, described like this."""
         spent = self.spent
         for at in places:
-            spent += self._row(self.shape.line(self._line(at, describe(self.cards[at]))))
+            spent += self._row(self.shape.line(self._line(at, describe(at))))
             if spent > self.limit:
                 return False
         self.spent, self.places = spent, [*places]
@@ -353,9 +397,10 @@ class _Draft:
         around = self.spent
         chosen: list[int] = []
         among = {*candidates}
-        fitting = [at for at in self.fitting() if at in among]
-        self._take_names(fitting, chosen, around, self.limit)
-        whole = self._whole(chosen)
+        whole: dict[int, str] = {}
+        for first in (self.always, self.fitting()):
+            self._take_names([at for at in first if at in among and at not in chosen], chosen, around, self.limit)
+            whole |= self._whole([at for at in chosen if at not in whole])
         self._take_names([at for at in candidates if at not in chosen], chosen, around, names_limit)
         self.places = self._fitting_first(chosen)
         sizes.subtract(self.cards[at].category for at in chosen)
@@ -386,7 +431,7 @@ class _Draft:
         whole: dict[int, str] = {}
         there = {*places}
         for at in self.fitting():
-            text = _described(self.cards[at])
+            text = self._description(at)
             cost = self._cost(text)
             if at in there and self.spent + cost <= self.limit:
                 self.spent += cost
@@ -395,7 +440,7 @@ class _Draft:
 
     def _describe(self, places: Sequence[int], whole: Mapping[int, str]) -> None:
         """Give these skills what room there is for descriptions, beside those that have theirs."""
-        places = [at for at in places if at not in whole]
+        places = [at for at in places if at not in whole and at not in self.name_only]
         names = [_named(self.cards[at]) for at in places]
         texts = [_described(self.cards[at]) for at in places]
         shown = dict(zip(places, shorten(names, texts, self.limit - self.spent, self._cost), strict=True))

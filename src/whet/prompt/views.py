@@ -91,6 +91,7 @@ def view_card(
         rendered = render_skill(opened, variables_of(opened, config, session_id), shell=shell)
         view = view_skill(opened, probe or config.probe, page=page, body=rendered.text)
         shown = view._replace(notes=(*view.notes, *rendered.notes), settings=lines, hidden=reason)
+        shown = shown._replace(listing=config.disabled.listed(card).mode)
     if loaded is not None:
         loaded.add(card.path, file_path or "", page, seen)
     return shown

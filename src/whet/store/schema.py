@@ -271,6 +271,16 @@ STATE_MIGRATIONS = (
     ),
     Migration(21, "sources", "CREATE TABLE updates (checked INTEGER NOT NULL, news TEXT NOT NULL);"),
     Migration(22, "learning", "ALTER TABLE sessions ADD COLUMN limits TEXT;"),
+    Migration(
+        23,
+        "library",
+        """
+        CREATE TABLE listed (
+            name TEXT NOT NULL, project TEXT NOT NULL, mode TEXT NOT NULL, since INTEGER NOT NULL,
+            PRIMARY KEY (name, project)
+        ) WITHOUT ROWID;
+        """,
+    ),
 )
 
 STATE = Schema(

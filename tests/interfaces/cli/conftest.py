@@ -59,6 +59,7 @@ def shown(env: dict[str, str]) -> Callable[..., Screen]:
         parser, command = parser_of(name)
         options = parser.read(words)
         screen = Screen(tty=True, colour=colour, columns=columns)
+        screen.verbose = options.verbose
         with closing(Context(options, env)) as context:
             command.run(context, options).render(screen, options)
         return screen

@@ -92,6 +92,7 @@ GOOD: dict[str, list[str]] = {
     "guard untrust": [],
     "skill enable": ["thing"],
     "skill disable": ["thing"],
+    "prompt list-as": ["thing", "always"],
     "mcp": ["--print-token"],
     "hook": ["prompt", "--client", "claude-code"],
     "completion": ["bash"],
@@ -294,6 +295,7 @@ BAD: dict[str, list[list[str]]] = {
     "guard untrust": [["./no-such"], ["a", "b"]],
     "skill enable": [[], ["no-such"]],
     "skill disable": [[], ["no-such"], ["thing", "--surface"]],
+    "prompt list-as": [[], ["thing"], ["thing", "odd"], ["no-such", "always"], ["thing", "name", "extra"]],
     "mcp": [
         *(["extra"], ["--allow-writes", "--read-only"], ["--host", "127.0.0.1"], ["--port", "1"], ["--port", "x"]),
         *(["--allow-origin", "https://app.example"], ["--allow-host"], ["--http", "--read-only", "--allow-writes"]),

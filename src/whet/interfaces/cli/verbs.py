@@ -197,6 +197,12 @@ VERBS: dict[str, Verb] = {
     ),
     "sources digest": Verb("share", "Print the digest of a skill", old=("digest",), like=("hash", "checksum")),
     "prompt index": Verb("prompt", "Print the list of skills for a model's prompt", old=("index",)),
+    "prompt list-as": Verb(
+        "decisions",
+        "Choose how a skill is listed for models",
+        also=("list-as",),
+        like=("listing", "always", "manual", "name-only"),
+    ),
     "prompt render": Verb(
         "prompt", "Print a skill as the message that a model receives", old=("render",), like=("use",)
     ),

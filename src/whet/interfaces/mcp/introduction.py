@@ -72,8 +72,9 @@ class Introduction:
 def _decisions(state: StateDatabase) -> str:
     """What the person decided about skills."""
     decisions = Decisions(state, system_clock)
-    found = (decisions.trusted(), sorted(decisions.disabled()), sorted(decisions.blocked().items()))
-    return json.dumps(found)
+    recalled = decisions.recall()
+    found = (decisions.trusted(), sorted(recalled.disabled), sorted(decisions.blocked().items()))
+    return json.dumps((*found, recalled.listed))
 
 
 def _settings(workspace: Workspace) -> list[str]:

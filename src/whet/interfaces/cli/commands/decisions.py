@@ -7,17 +7,19 @@ from typing import TYPE_CHECKING
 
 from whet.errors import RefusedError
 from whet.interfaces.cli.arguments import reason_option, skill_argument
+from whet.interfaces.cli.commands.skills import LISTED
 from whet.interfaces.cli.context import Answer, Command
 from whet.interfaces.cli.rendering import VERDICTS, render_findings
 from whet.interfaces.cli.terminal import agree, can_ask
 from whet.interfaces.cli.text import clean, plural
+from whet.library.settings import LISTING
 from whet.store.clock import iso
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
     from whet.api.guard import ProjectReview
-    from whet.api.settings import PinChange, Switch, Trust, TrustedRepositories
+    from whet.api.settings import ListingChange, PinChange, Switch, Trust, TrustedRepositories
     from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Parser
@@ -123,6 +125,24 @@ def _render_switch(switch: Switch, screen: Screen, verb: str, hint: str) -> None
     screen.hint(*filter(None, [hint]))
 
 
+def configure_list_as(parser: Parser) -> None:
+    parser.details = (
+        "`always` puts the skill first in the index, in full, whatever the budget; `name` lists it without its "
+        "description; `manual` keeps it from models, and people can still call it; `normal` is as before. This is "
+        "about the list only: `whet skill pin` protects a skill from updates."
+    )
+    skill_argument(parser)
+    parser.positional("mode", "MODE", "How to list it.", choices=LISTING)
+    parser.option("--here", text="Only in this project (default: everywhere).")
+
+
+def render_list_as(listing: ListingChange, screen: Screen, _options: Namespace) -> None:
+    words = {**LISTED, "normal": "listed as usual"}
+    where = " in this project" if listing.project else ""
+    screen.say(f"{listing.name} {'is' if listing.changed else 'was already'} {words[listing.mode]}{where}.")
+    screen.hint(*filter(None, [listing.hint]))
+
+
 def configure_pin(parser: Parser) -> None:
     skill_argument(parser)
     reason_option(parser)
@@ -150,6 +170,10 @@ COMMANDS = {
     ),
     "skill disable": Command(
         _configure_surface, lambda c, o: Answer(c.library.settings.disable(o.name, o.surface), render_disable)
+    ),
+    "prompt list-as": Command(
+        configure_list_as,
+        lambda c, o: Answer(c.library.settings.list_as(o.name, o.mode, here=o.here), render_list_as),
     ),
     "skill pin": Command(configure_pin, lambda c, o: Answer(c.library.settings.pin(o.name, o.reason), render_pin)),
     "skill unpin": Command(configure_unpin, lambda c, o: Answer(c.library.settings.unpin(o.name), render_unpin)),

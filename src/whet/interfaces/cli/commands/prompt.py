@@ -78,6 +78,10 @@ def render_index(index: Index, screen: Screen, options: Namespace) -> None:
             f"{about}{plural(index.tokens, 'token')}; "
             f"{len(index.shortened):,} shortened; {len(index.omitted):,} not listed."
         )
+        report = index.report
+        ways = {"always listed": report.always, "by name only": report.name_only, "manual only": report.manual}
+        if said := ", ".join(f"{count:,} {way}" for way, count in ways.items() if count):
+            screen.say(f"As you decided: {said}.")
         if not (index.rules or options.no_rules):
             screen.say("The rules for the model did not fit.")
     elif total:

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 _AT_ONCE = 1000
 """Lines that are looked at together for anything that a terminal must not get."""
+LISTED = {"always": "always listed", "name": "listed by name only", "manual": "not listed for models"}
+"""How a skill is listed for a model, in words."""
 _NAME_SHARE = 0.4
 """Of the terminal's width; names longer than that do not push the descriptions of the others to the right."""
 
@@ -122,7 +124,7 @@ def _render_entries(skills: Skills, screen: Screen) -> None:
     for number_, card in enumerate(skills):
         if number_:
             screen.line()
-        states = [card.hidden or "", "" if card.ready else "not ready"]
+        states = [card.hidden or "", LISTED.get(card.listing, ""), "" if card.ready else "not ready"]
         about = ", ".join(filter(None, (_origin(card), *states)))
         screen.line(f"{screen.paint(clean(card.full_name), 'bold', 'cyan')}  {screen.paint(clean(about), 'dim')}")
         if card.root.scope != "bundled":
@@ -323,6 +325,8 @@ def _facts(view: SkillView, screen: Screen) -> Iterator[tuple[str, str]]:
     yield from ((label, clean(text)) for label, text in said.items() if text)
     if view.hidden:
         yield "hidden", screen.paint(f"{clean(view.hidden.message)} {clean(view.hidden.hint)}", "yellow")
+    if listed := LISTED.get(view.listing):
+        yield "listing", listed
     yield "ready", screen.paint("yes", "green") if view.ready else screen.paint("no, see below", "yellow")
     for name, verdict in view.verdicts:
         yield name, screen.paint(clean(verdict), "green" if verdict == "yes" else "yellow")
