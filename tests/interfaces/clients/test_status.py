@@ -11,7 +11,7 @@ from clients.configurations import BROKEN, write
 from clients.world import MOVED, NAMES, World
 from whet.errors import FailedError
 from whet.interfaces.clients.known import CLIENTS, client_named
-from whet.interfaces.clients.locations import Program, file_path
+from whet.interfaces.clients.locations import Program, file_path, running_program
 from whet.interfaces.clients.status import examine_connections, overview
 
 
@@ -74,6 +74,25 @@ def test_a_broken_record_hides_nothing(world: World) -> None:
     assert cursor.note.startswith("The record of the connection ")
 
 
+def test_hooks_that_codex_skips_are_named_until_the_user_trusts_them(world: World) -> None:
+    world.connect("codex", running_program())
+    events = ["SessionStart", "UserPromptSubmit", "PostToolUse", "PreCompact", "Stop", "SessionEnd"]
+    hooks, settings = world.home / ".codex" / "hooks.json", world.home / ".codex" / "config.toml"
+    (note,) = examine_connections(world.place, world.connections)
+    assert (note.code, note.severity, note.path) == ("hooks-untrusted", "warning", str(hooks))
+    assert f"({', '.join(events)})" in note.message and "`/hooks`" in note.hint
+    names = ("session_start", "user_prompt_submit", "post_tool_use", "pre_compact", "stop", "session_end")
+    for name in names[:-1]:
+        with settings.open("a") as file:
+            file.write(f'[hooks.state."{hooks}:{name}:0:0"]\ntrusted_hash = "sha256:0"\n')
+    (note,) = examine_connections(world.place, world.connections)
+    assert "(SessionEnd)" in note.message
+    with settings.open("a") as file:
+        file.write(f'[hooks.state."{hooks}:session_end:0:0"]\ntrusted_hash = "sha256:0"\n')
+    assert examine_connections(world.place, world.connections) == ()
+    assert not [text for text in world.plan("codex", running_program()).notes if "hooks of both files" in text]
+
+
 def test_the_doctor_hears_of_connections_that_lead_nowhere(
     world: World, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -86,7 +105,8 @@ def test_the_doctor_hears_of_connections_that_lead_nowhere(
         world.connect(name, Program((str(program),)), **how)
     place = world.place._replace(env={"PATH": str(tmp_path)})
     assert [(entry.code, entry.severity) for entry in examine_connections(place, world.connections)] == [
-        ("connection-broken", "error")
+        ("hooks-untrusted", "warning"),
+        ("connection-broken", "error"),
     ]
 
     monkeypatch.setattr("whet.interfaces.clients.status.running_program", lambda: MOVED)

@@ -109,6 +109,8 @@ class Client(NamedTuple):
     obstacles: tuple[Obstacle, ...] = ()
     after_hooks: str = ""
     """What has to be done for the hooks to run."""
+    hook_trust: tuple[str, ...] = ()
+    """Where its file says which hooks the user trusts, by `FILE:event:0:0`; () for a client that runs them unasked."""
     limits: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
     """What else people and programs call it, besides name and title."""
@@ -206,6 +208,7 @@ CLIENTS: tuple[Client, ...] = (
             ),
         ),
         after_hooks="Codex runs the hooks once you trust them with `/hooks`.",
+        hook_trust=("hooks", "state"),
         aliases=("codex-cli", "openai-codex"),
     ),
     Client(

@@ -377,6 +377,8 @@ def _obstacles(client: Client, place: Place) -> list[str]:
     for obstacle in client.obstacles:
         path = file_path(obstacle.file, place)
         value: Any = value_at(read(text_of(read_file(path), path), obstacle.file.format, path), obstacle.path)
+        if isinstance(value, dict) and obstacle.path == client.hook_trust[:-1]:
+            value = {name: inner for name, inner in value.items() if name != client.hook_trust[-1]} or None
         if value is not None and obstacle.value in (None, value):
             notes.append(obstacle.note)
     return notes

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import FailedError, WhetError
 from whet.interfaces.clients.entries import read, server_words, server_writes
-from whet.interfaces.clients.known import CLIENTS
+from whet.interfaces.clients.known import CLIENTS, client_named
 from whet.interfaces.clients.locations import file_path, project_path, read_file, running_program, text_of
 from whet.interfaces.clients.plan import existing_entries
 from whet.interfaces.clients.records import connection_id, is_installed
@@ -103,7 +104,28 @@ def _examined(record: Record, place: Place) -> Note | None:
     if not record.here and words[0] != current:
         message = f"{record.client} starts {words[0]}; this is {current}."
         return Note("connection-outdated", "info", message, hint, path=main.path)
+    if waiting := _untrusted(record, documents[0]):
+        message = f"{record.client} does not run Whet's hooks ({', '.join(waiting)}): you have not trusted them."
+        hint = f"Type `/hooks` in {record.client} and trust them. Without that, it skips them and says nothing."
+        return Note("hooks-untrusted", "warning", message, hint, path=record.files[-1].path)
     return None
+
+
+def _untrusted(record: Record, settings: object) -> list[str]:
+    """The hooks that a client does not run before the user trusts them. One that has changed since is not noticed."""
+    trust = client_named(record.client).hook_trust
+    if not trust:
+        return []
+    known = value_at(settings, trust)
+    states = known.items() if isinstance(known, dict) else ()
+    trusted = {key.rsplit(":", 2)[0] for key, state in states if value_at(state, ("trusted_hash",))}
+    waiting = []
+    for file in record.files:
+        for event in (str(entry.path[-1]) for entry in file.added if entry.kind == "hook"):
+            label = re.sub("(?<!^)(?=[A-Z])", "_", event).lower()
+            if trusted.isdisjoint((f"{file.path}:{label}", f"{os.path.realpath(file.path)}:{label}")):
+                waiting.append(event)
+    return waiting
 
 
 def _is_missing(program: str, place: Place) -> bool:
