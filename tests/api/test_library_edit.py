@@ -12,12 +12,16 @@ from whet import Library, UsageError
 from whet.authoring.journal import Edit, Note
 from whet.authoring.operations import schema
 from whet.authoring.writer import Provenance
+from whet.library import card as card_module
+from whet.library.skill_id import SkillId, skill_id
 from whet.skill.schema import describe_problems
 from whet.store.locks import FileLock, lock_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from whet.library.roots import Root
 
 DEPLOY = {
     "action": "create",
@@ -82,6 +86,21 @@ def test_what_is_used_most_is_listed_when_not_all_fits(library: Library) -> None
     left_out = library.index(200).to_json()["report"]["omitted_names"][0]
     library.learning.record("use", library.card(left_out), "sha256:0")
     assert left_out in library.index(200).text
+
+
+def test_ranking_by_use_looks_only_at_skills_that_were_used(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    library.edit.apply([{**DEPLOY, "name": f"skill-{number:03}"} for number in range(20)])
+    library.learning.record("use", library.card("skill-007"), "sha256:0")
+    catalogue, known = library.catalogue, list[str]()
+    real = skill_id
+
+    def count(path: str, root: Root) -> SkillId:
+        known.append(path)
+        return real(path, root)
+
+    monkeypatch.setattr(card_module, "skill_id", count)
+    used = library.learning.used(catalogue)
+    assert ({name: use.times for name, use in used.items()}, len(known)) == ({"skill-007": 1}, 1)
 
 
 def test_the_tool_answers_whatever_it_is_called_with(library: Library) -> None:

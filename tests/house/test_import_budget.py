@@ -100,3 +100,23 @@ def test_showing_a_skill_loads_neither_yaml_nor_what_only_a_list_needs(tmp_path:
     assert modules & (HEAVY - {"sqlite3", "hashlib", "json"}) == set()
     others = ("whet.skill.heading", "whet.skill.validate", "whet.guard.rules", "whet.routing", "whet.authoring")
     assert not {name for name in modules if name.startswith(others)}
+
+
+PROMPT = """
+import json, os, sys
+from whet.interfaces.hooks.handler import answer_event
+sent = {"session_id": sys.argv[0], "prompt": "help me to write a skill", "cwd": os.environ["HOME"]}
+answer = answer_event(os.environ["WHET_HOME"], "claude-code", "prompt", json.dumps(sent).encode(), os.environ["HOME"])
+assert b"writing-skills" in answer
+"""
+
+
+def test_a_prompt_that_no_server_answers_loads_nothing_that_reads_or_writes_skills(tmp_path: Path) -> None:
+    loaded(command("find", "help me to write a skill"), tmp_path)
+    modules = {name for name in loaded(PROMPT, tmp_path) if name.startswith("whet.")}
+    others = (
+        *("whet.skill.block", "whet.skill.yaml", "whet.skill.body", "whet.skill.dialects", "whet.skill.validate"),
+        *("whet.authoring", "whet.guard", "whet.library.card_reader", "whet.prompt.rendering", "whet.prompt.views"),
+    )
+    assert not {name for name in modules if name.startswith(others)}
+    assert len(modules) <= 92

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from whet.authoring.writer import Provenance
 from whet.errors import FailedError, UsageError, WhetError
 from whet.values import Json, answer_json, as_json
 
@@ -187,12 +186,16 @@ class SkillLearning:
 
     def used(self, catalogue: Catalogue) -> dict[str, Use]:
         """How often each skill was used and when last, by the key of its name, whatever scope it was in."""
+        from whet.library.catalogue import CardsById
         from whet.prompt.index import Use
         from whet.skill.names import key
 
         found: dict[str, Use] = {}
-        for total in self.usage.named({str(card.id): card.qualified for card in catalogue.cards}):
-            name = key(total.skill.partition(":")[2])
+        cards = CardsById(catalogue)
+        for total in self.usage.totals():
+            if (card := cards.get(total.skill)) is None:
+                continue  # it is gone
+            name = key(card.name)
             before = found.get(name, Use(0, 0))
             found[name] = Use(before.times + total.uses, max(before.last, total.last_used))
         return found
@@ -370,6 +373,8 @@ class SkillLearning:
         gain = f"{found.best.before.held_out:.2f} to {found.best.after.held_out:.2f}"
         reason = f"A description that does better on held-out trigger evals: {gain}."
         actor = "agent" if asked else "user"
+        from whet.authoring.writer import Provenance
+
         change = self._editor().edit(name, text, by=Provenance(actor, reason=reason))
         return found._replace(applied=change.proposal is None, version=change.version)
 
@@ -501,6 +506,7 @@ class SkillLearning:
         Rounds that are not answered are as proposed. With `stage`, it waits as a proposal; `allowed` raises for a skill
         that must not be touched. It raises what the editor raises. With `dry_run`, nothing is written.
         """
+        from whet.authoring.writer import Provenance
         from whet.learning.distill.operations import reason_of, writing_of
         from whet.skill.validate import ValidationInput, validate
 

@@ -27,13 +27,11 @@ from whet.library.listing import list_skills
 from whet.library.visibility import PERSON, Caller, hidden
 from whet.prompt.conversation import VERSION, Active, add_ids, beginning, check_session, message, reference
 from whet.prompt.index import Options, Use, budget_for, build, index_skills
-from whet.prompt.invocation import invoke, new_context
 from whet.prompt.message import MAX_BODY, excerpt
 from whet.prompt.needs import Given, Need, collect_needs
 from whet.prompt.requests import asked_for
 from whet.prompt.shorten import cut
 from whet.prompt.tokens import tokenizer_for
-from whet.prompt.views import refused_unless_seen, view_card
 from whet.skill.names import key as name_key
 from whet.values import answer_json
 
@@ -252,6 +250,8 @@ class Session:
         It answers like `Library.read`. Raises RefusedError for a skill that the model may not have, unless the user
         asked for it in this session.
         """
+        from whet.prompt.views import view_card
+
         workspace = self.workspace
         card, config = workspace.find(name)
         view = view_card(
@@ -297,6 +297,8 @@ class Session:
 
     def allow(self, card: Card) -> None:
         """Raise RefusedError for a skill that the model may not have."""
+        from whet.prompt.views import refused_unless_seen
+
         workspace = self.workspace
         config = workspace.config()
         refused_unless_seen(card, self.as_model, config, self._active)
@@ -317,6 +319,8 @@ class Session:
         strategy: str = "full",
     ) -> Invocation:
         """What a typed line asks for, as `Library.invoke` returns it, without what is already in the context."""
+        from whet.prompt.invocation import invoke, new_context
+
         workspace = self.workspace
         snapshot = workspace.snapshot()
         asked = asked_for(text, snapshot, self.caller, reserved)

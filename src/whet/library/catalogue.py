@@ -8,6 +8,8 @@ repository are *waiting*: counted and named, never loaded.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from functools import cached_property
 from itertools import permutations
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
@@ -20,7 +22,7 @@ from whet.skill.names import closest, split_qualified
 from whet.skill.names import key as name_key
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from whet.library.discovery import RootListing
     from whet.library.roots import Root
@@ -52,6 +54,30 @@ class Catalogue(NamedTuple):
         entries.extend(_shadowed(loser, winner) for loser, winner in self.shadowed)
         entries.extend(untrusted(card) for card in self.waiting)
         return tuple(entries)
+
+
+class CardsById(Mapping[str, "Card"]):
+    """The skills of a catalogue by their ids.
+
+    Most are called like their directories and are found by that; only when one is not, are all of them gone through.
+    """
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self._catalogue = catalogue
+
+    @cached_property
+    def _all(self) -> dict[str, Card]:
+        return {str(card.id): card for card in self._catalogue.cards}
+
+    def __getitem__(self, key: str) -> Card:
+        card = self._catalogue.by_key.get(name_key(key.rpartition("/")[2]))
+        return card if card is not None and str(card.id) == key else self._all[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all)
+
+    def __len__(self) -> int:
+        return len(self._catalogue.cards)
 
 
 def assemble(shelves: Sequence[RootListing], hidden: Collection[str] = ()) -> Catalogue:

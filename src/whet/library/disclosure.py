@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from whet.errors import NotFoundError, UsageError
 from whet.library.card import SkillFile, main_file, old_form
-from whet.library.card_reader import NOTHING, read_beside
 from whet.library.files import open_beneath, open_file, read_descriptor
 from whet.library.package import Listing, Main, file_stamp, list_package, opened_digest
 from whet.library.readiness import missing, wrong_platform
@@ -98,6 +97,7 @@ def read_words(card: Card, *, now: int, bases: Sequence[str]) -> Skill:
 
 
 def _typed(card: Card, main: Main, now: int, bases: Sequence[str]) -> Skill:
+    from whet.library.card_reader import NOTHING, read_beside
     from whet.skill.dialects import read_skill
     from whet.skill.frontmatter import read_document
 

@@ -21,9 +21,7 @@ from whet.errors import ConflictError, NotFoundError, UsageError
 from whet.library.files import read_file
 from whet.notes import Note
 from whet.skill import names, paths
-from whet.skill.block import Block, BlockError, read_block
 from whet.skill.coerce import unique, words
-from whet.skill.yaml_edit import spell
 from whet.store.atomic import write_bytes, write_text
 from whet.store.directories import PRIVATE, make_directories, sync_directory
 from whet.store.failures import os_failures
@@ -32,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from whet.authoring.commits import Committed
+    from whet.skill.block import Block
 
 MAX_SIZE = 64 * 1024
 MAX_FILES = 1_000
@@ -59,6 +58,14 @@ class Bundle(NamedTuple):
         return {**self._asdict(), "skills": list(self.skills)}
 
 
+class _BundleError(Exception):
+    """What is wrong with a file, and in which line."""
+
+    def __init__(self, message: str, line: int | None = None) -> None:
+        super().__init__(message)
+        self.message, self.line = message, line
+
+
 def read_bundles(directories: Sequence[str]) -> tuple[tuple[Bundle, ...], tuple[Note, ...]]:
     """The bundles directly in these directories, in order, and what was left out; the first of a name wins."""
     found: dict[str, Bundle] = {}
@@ -70,7 +77,7 @@ def read_bundles(directories: Sequence[str]) -> tuple[tuple[Bundle, ...], tuple[
         for path in _files(directory, report):
             try:
                 bundle, unknown = _read(path)
-            except (OSError, UnicodeDecodeError, BlockError) as error:
+            except (OSError, UnicodeDecodeError, _BundleError) as error:
                 report.append(_invalid(path, error))
                 continue
             winner = found.setdefault(bundle.slug, bundle)
@@ -192,17 +199,23 @@ def _files(directory: str, report: list[Note]) -> list[str]:
 
 
 def _read(path: str) -> tuple[Bundle, tuple[str, ...]]:
-    """The bundle in a file and the keys in it that mean nothing. Raises OSError, UnicodeDecodeError, BlockError."""
+    """The bundle in a file and the keys in it that mean nothing. Raises OSError, UnicodeDecodeError, _BundleError."""
+    from whet.skill.block import BlockError, read_block
+
     data = read_file(path, MAX_SIZE + 1)
     if len(data) > MAX_SIZE:
-        raise BlockError(f"it is larger than {MAX_SIZE:,} bytes")
-    block = read_block(data.decode("utf-8-sig").replace("\r\n", "\n"))
+        raise _BundleError(f"it is larger than {MAX_SIZE:,} bytes")
+    text = data.decode("utf-8-sig").replace("\r\n", "\n")
+    try:
+        block = read_block(text)
+    except BlockError as error:
+        raise _BundleError(error.message, error.line) from error
     for key, line in block.duplicates:
-        raise BlockError(f"the key {paths.shown(key)} is given twice", line)
+        raise _BundleError(f"the key {paths.shown(key)} is given twice", line)
     name = _text(block, "name") or os.path.splitext(os.path.basename(path))[0]
     slug = names.command(name)
     if not slug:
-        raise BlockError(f"its name {paths.shown(name)} has no letter or digit", block.lines.get("name"))
+        raise _BundleError(f"its name {paths.shown(name)} has no letter or digit", block.lines.get("name"))
     bundle = Bundle(name, slug, _text(block, "description"), _skills(block), _text(block, "instruction"), path)
     return bundle, tuple(key for key in block.values if key not in _KEYS)
 
@@ -210,7 +223,7 @@ def _read(path: str) -> tuple[Bundle, tuple[str, ...]]:
 def _text(block: Block, key: str) -> str:
     value = block.values.get(key)
     if isinstance(value, dict | list):
-        raise BlockError(f"{key} is not text", block.lines.get(key))
+        raise _BundleError(f"{key} is not text", block.lines.get(key))
     return "" if value is None else block.texts.get(key, str(value))
 
 
@@ -218,17 +231,19 @@ def _skills(block: Block) -> tuple[str, ...]:
     value, line = block.values.get("skills"), block.lines.get("skills")
     listed = words(value, separators=",") if isinstance(value, str) else value
     if not listed:
-        raise BlockError("it names no skills", line)
+        raise _BundleError("it names no skills", line)
     names = [item.strip() for item in listed if isinstance(item, str)] if isinstance(listed, list | tuple) else []
     if not isinstance(listed, list | tuple) or len(names) != len(listed) or not all(names):
-        raise BlockError("skills is not a list of names", line)
+        raise _BundleError("skills is not a list of names", line)
     if len(listed) > MAX_SKILLS:
-        raise BlockError(f"it names {len(listed)} skills, more than {MAX_SKILLS}", line)
+        raise _BundleError(f"it names {len(listed)} skills, more than {MAX_SKILLS}", line)
     return unique(names)
 
 
 def _spelled(values: dict[str, str | list[str]]) -> str:
     """The file that says this; what is empty is left out."""
+    from whet.skill.yaml_edit import spell
+
     rows: list[str] = []
     for key, value in values.items():
         if value:
@@ -237,9 +252,9 @@ def _spelled(values: dict[str, str | list[str]]) -> str:
     return "\n".join((*rows, ""))
 
 
-def _invalid(path: str, error: OSError | UnicodeDecodeError | BlockError) -> Note:
+def _invalid(path: str, error: OSError | UnicodeDecodeError | _BundleError) -> Note:
     line = None
-    if isinstance(error, BlockError):
+    if isinstance(error, _BundleError):
         reason, line = error.message, error.line
     elif isinstance(error, UnicodeDecodeError):
         reason = f"byte 0x{error.object[error.start]:02x} is not UTF-8"

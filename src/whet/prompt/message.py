@@ -23,7 +23,6 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.prompt.formats import clean, neutral
-from whet.skill.body import sections
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -213,6 +212,8 @@ def excerpt(body: str, description: str, strategy: str) -> str:
         return body
     if strategy == "description":
         return description
+    from whet.skill.body import sections
+
     rows = body.split("\n")
     found = sections(rows)
     if found and found[0].level == 1:  # the title, and what follows it

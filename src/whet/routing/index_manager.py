@@ -12,24 +12,22 @@ brings the very same catalogue, with the same feedback, updates nothing.
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
-from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from whet.errors import FailedError, WhetError
 from whet.library.cache import READER
+from whet.library.catalogue import CardsById
 from whet.notes import Note, Progress
 from whet.routing.index import Index
 from whet.routing.meaning import installed, lexical_only
 from whet.routing.router import Entry as Indexed
 from whet.routing.router import Router
 from whet.routing.texts import texts_of
-from whet.skill.names import key as name_key
 from whet.store.database import MEMORY
 from whet.store.failures import os_failures
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from whet.library.card import Card
     from whet.library.catalogue import Catalogue
@@ -53,30 +51,6 @@ class Shelf(NamedTuple):
 
     snapshot: Snapshot
     cards: Mapping[str, Card]
-
-
-class CardsById(Mapping[str, "Card"]):
-    """The skills of a catalogue by their ids.
-
-    Most are called like their directories and are found by that; only when one is not, are all of them gone through.
-    """
-
-    def __init__(self, catalogue: Catalogue) -> None:
-        self._catalogue = catalogue
-
-    @cached_property
-    def _all(self) -> dict[str, Card]:
-        return {str(card.id): card for card in self._catalogue.cards}
-
-    def __getitem__(self, key: str) -> Card:
-        card = self._catalogue.by_key.get(name_key(key.rpartition("/")[2]))
-        return card if card is not None and str(card.id) == key else self._all[key]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._all)
-
-    def __len__(self) -> int:
-        return len(self._catalogue.cards)
 
 
 class _Open:

@@ -39,6 +39,17 @@ def test_nothing_is_refused_until_a_skill_with_limits_is_loaded(machine: Machine
     assert machine.failures() == []
 
 
+@pytest.mark.parametrize("line", ["/gitty and the log", "/mcp__whet__gitty and the log"])
+def test_a_skill_that_the_user_calls_by_a_slash_is_loaded(machine: Machine, line: str) -> None:
+    machine.write("gitty", "Looks at git.", GIT)
+    sent = payload("claude-code", "prompt", cwd=str(machine.work), session="s", prompt="gitty, what is it?")
+    machine.hooks.answer("claude-code", "prompt", as_bytes(sent))
+    assert ask(machine, "Bash", command="make test") == ""
+    machine.hooks.answer("claude-code", "prompt", as_bytes({**sent, "prompt": line}))
+    assert ask(machine, "Bash", command="make test").startswith("The loaded skill gitty allows only ")
+    assert (ask(machine, "Bash", command="git status"), machine.failures()) == ("", [])
+
+
 def test_what_one_of_several_skills_allows_is_allowed(machine: Machine) -> None:
     machine.write("gitty", "Looks at git.", GIT)
     machine.write("maker", "Makes.", "allowed-tools: Bash(make:*)\ndisallowed-tools: Bash(make clean:*)\n")

@@ -178,14 +178,16 @@ class Hooks:
 
     def _offer(self, event: Event, began: float) -> str:
         library = self._open(event.project)
+        if (card := _called(library, event.prompt)) is not None:
+            session = self._pool.session(_key(event), library)
+            session.noticed(card)
+            self._pool.save(_key(event), session)
+            self._limit(event, library, [card])
         snapshot = library.workspace.snapshot()
         if not self._patient and not library.matcher.index_manager.is_ready(snapshot):
             message = "The skills are not indexed yet, which takes longer than a client waits."
             raise UsageError("not-indexed", message, hint="Run `whet find` once.")
         session = self._pool.session(_key(event), library)
-        if (card := _called(library, event.prompt)) is not None:
-            session.noticed(card)
-            self._pool.save(_key(event), session)
         text = offer_skills(session, event.prompt, snapshot)
         if not text:
             return ""
@@ -229,14 +231,17 @@ class Hooks:
             if reason:
                 return reason
         if loaded := touched_skills(event.tool, event.given, event.project, home):
-            from whet.interfaces.hooks.limits import limit_of
-
             library = self._open(event.project)
-            cards = [card for item in loaded if (card := _card(library, item))]
-            limits = [limit_of(library.workspace.open(card).skill, card) for card in cards]
-            if limits := [limit for limit in limits if limit.allowed is not None or limit.disallowed]:
-                self.sessions.limit(event.client, event.session, limits)
+            self._limit(event, library, [card for item in loaded if (card := _card(library, item))])
         return ""
+
+    def _limit(self, event: Event, library: Library, cards: Sequence[Card]) -> None:
+        """Note what skills allow that are loaded now, by the model or by the user's slash command."""
+        from whet.interfaces.hooks.limits import limit_of
+
+        limits = [limit_of(library.workspace.open(card).skill, card) for card in cards]
+        if limits := [limit for limit in limits if limit.allowed is not None or limit.disallowed]:
+            self.sessions.limit(event.client, event.session, limits)
 
     # a tool call
 
