@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sources.world import DANGER, World, main, told, world
+from sources.world import DANGER, World, main, refused, told, world
 from whet.skill.dialects import read_skill
 from whet.skill.frontmatter import read_document
 from whet.skill.gates import SkillNeed
@@ -72,9 +72,8 @@ def test_every_spelling_says_the_same(more: str, needs: Sequence[tuple[str, str,
 
 
 def test_what_cannot_be_read_is_reported() -> None:
-    refused = (SkillNeed("lint", "soon"),)
     assert read('requires: {skills: ["lint soon", 7, [a], ""]}\n') == (
-        (*refused, SkillNeed("7")),
+        (SkillNeed("lint", "soon"), SkillNeed("7")),
         ["dependency-refused"] * 3,
     )
 
@@ -211,6 +210,20 @@ def test_an_update_brings_what_is_newly_needed_and_keeps_what_others_need(world:
     }
     assert set(library.sources.update().done) == {"deploy", "review", "lint"}
     assert world.locked()["skills/lint"].dependency == "deploy"
+
+
+def test_what_others_need_is_removed_only_with_force(world: World) -> None:
+    world.offer("deploy", more=needing("review"))
+    world.offer("review")
+    library = world.library()
+    library.sources.install(str(world.shelf), skills=["deploy"])
+    refused(lambda: library.sources.uninstall("review"), "needed-by")
+    assert [*world.there()] == ["deploy", "review"]
+    assert library.sources.uninstall("review", force=True).done == ("review",)
+    plan = library.sources.plan_install(str(world.shelf), skills=["deploy"])
+    assert told(plan) == {"deploy": ("keep", "nothing", ""), "review": READY}, (
+        "it comes back with the one that needs it"
+    )
 
 
 def test_an_exact_commit_in_a_need_does_not_shorten_the_cooldown(world: World) -> None:

@@ -397,9 +397,16 @@ class SkillSources:
             UpdateMemory(self._workspace.state, self._workspace.clock).keep(done.news())
         return done
 
-    def uninstall(self, *names: str, here: bool = False, reason: str = "") -> Applied:
-        """Remove installed skills; it answers like `apply`. The history keeps them, and `undo` restores them."""
-        return self.apply(self.plan_uninstall(*names, here=here), reason=reason)
+    def uninstall(self, *names: str, here: bool = False, force: bool = False, reason: str = "") -> Applied:
+        """Remove installed skills; it answers like `apply`. The history keeps them, and `undo` restores them.
+
+        Raises ConflictError `needed-by` for one that another skill needs, unless with `force`; then nothing is removed.
+        """
+        from whet.sources.install.apply import check_complete
+
+        plan = self.plan_uninstall(*names, here=here, force=force)
+        check_complete(plan)
+        return self.apply(plan, reason=reason)
 
     # telling
 
