@@ -19,7 +19,6 @@ pytestmark = pytest.mark.deep
 
 TOOLS = ["skill_distill", "skill_feedback", "skill_manage", "skill_view", "skills_list", "skills_search"]
 FLAKY = "Finds out why a test is flaky and mends it. Use when a test fails now and then, or a test is flaky."
-FIRST_WORD = ("claude-code", "gemini")
 BUSY = 0.75
 """Processes that wait for each core, above which the machine is not idle."""
 PROMPT = "One of our tests is flaky, it fails now and then."
@@ -63,10 +62,7 @@ def test_tools_are_in_every_first_request(client: RealClient) -> None:
 
 
 @pytest.mark.parametrize("client", [ClaudeCode, Gemini, OpenCode], indirect=True, ids=lambda kind: kind.name)
-def test_a_skill_called_by_slash_gets_every_word(client: RealClient, request: pytest.FixtureRequest) -> None:
-    if client.name in FIRST_WORD:
-        reason = "the client hands on only the first word, or none, of what follows the command"
-        request.applymarker(pytest.mark.xfail(strict=False, reason=reason))
+def test_a_skill_called_by_slash_gets_every_word(client: RealClient) -> None:
     connect(client)
     client.wait_for_servers()
     client.model.play([])
