@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from real_clients.edge_cases import MEASURED, build_world, foreseen, recorded
+from real_clients.edge_cases import MEASURED, build_market, build_world, foreseen, install_plugins, recorded
 
 from whet.errors import NotFoundError
 from whet.interfaces.clients.known import CLIENTS as CONNECTED
@@ -61,3 +61,12 @@ def test_what_is_foreseen_is_what_the_client_listed(client: Client, tmp_path: Pa
     build_world(home, work, client, {*client.project, *client.user, ".cursor/skills"})
     assert foreseen(client, home, work) == recorded(client, "work")
     assert foreseen(client, home, work / "sub") == recorded(client, "sub")
+
+
+@pytest.mark.parametrize("client", [client for client in MEASURED if client.plugins], ids=lambda client: client.name)
+def test_the_skills_of_plugins_are_foreseen_too(client: Client, tmp_path: Path) -> None:
+    home, work, market = tmp_path / "home", tmp_path / "work", tmp_path / "market"
+    (work / ".git").mkdir(parents=True)
+    build_market(market, (home, work), client)
+    install_plugins(home, market, client)
+    assert foreseen(client, home, work) == recorded(client, "plugins")

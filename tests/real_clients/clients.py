@@ -13,6 +13,7 @@ would go through a proxy that is not there.
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -95,6 +96,17 @@ class RealClient(Machine):
         call = self.whet(tool)
         return f"{call.namespace}.{call.name}" if call.namespace else call.name
 
+    def say(self, *words: str) -> str:
+        """Run one of its other commands; gives what it prints."""
+        done = subprocess.run(
+            [self._program, *words], env=self.env, cwd=self.work, capture_output=True, encoding="utf-8", check=True
+        )
+        return done.stdout
+
+    def install(self, market: Path, plugin: str) -> None:
+        """Install a plugin of a marketplace that is a directory."""
+        raise NotImplementedError
+
     def session(self) -> Path:
         """The file of the newest session."""
         return max(self.home.glob(self.sessions), key=lambda path: path.stat().st_mtime_ns)
@@ -119,6 +131,10 @@ class ClaudeCode(RealClient):
 
     def slash(self, skill: str, words: str) -> tuple[str, ...]:
         return (f"/mcp__whet__{skill} {words}",)
+
+    def install(self, market: Path, plugin: str) -> None:
+        self.say("plugin", "marketplace", "add", str(market))
+        self.say("plugin", "install", f"{plugin}@{market.name}")
 
     def shell(self, command: str) -> Call:
         return Call("Bash", {"command": command, "description": "Run it"})
@@ -147,6 +163,10 @@ class Codex(RealClient):
     def wait_for_servers(self) -> None:
         self.arguments = (*self.arguments, "-c", "mcp_servers.whet.required=true")
 
+    def install(self, market: Path, plugin: str) -> None:
+        self.say("plugin", "marketplace", "add", str(market))
+        self.say("plugin", "add", f"{plugin}@{market.name}")
+
     def shell(self, command: str) -> Call:
         return Call("exec_command", {"cmd": command})
 
@@ -172,6 +192,9 @@ class Gemini(RealClient):
     }
     variables: ClassVar[dict[str, str]] = {"GOOGLE_GEMINI_BASE_URL": "<url>", "GEMINI_API_KEY": "none"}
     sessions = ".gemini/tmp/*/chats/*"
+
+    def install(self, market: Path, plugin: str) -> None:
+        shutil.copytree(market / "plugins" / plugin, self.home / ".gemini" / "extensions" / plugin)  # it does no more
 
     def shell(self, command: str) -> Call:
         return Call("run_shell_command", {"command": command})
@@ -216,15 +239,9 @@ class OpenCode(RealClient):
 
     def session(self) -> Path:
         """What `opencode export` says of the newest session."""
-        listed = self._say("session", "list", "--format", "json")
-        (self.work / "session.json").write_text(self._say("export", json.loads(listed)[0]["id"]), encoding="utf-8")
+        listed = self.say("session", "list", "--format", "json")
+        (self.work / "session.json").write_text(self.say("export", json.loads(listed)[0]["id"]), encoding="utf-8")
         return self.work / "session.json"
-
-    def _say(self, *words: str) -> str:
-        done = subprocess.run(
-            [self._program, *words], env=self.env, cwd=self.work, capture_output=True, encoding="utf-8", check=True
-        )
-        return done.stdout
 
 
 class Copilot(RealClient):

@@ -7,6 +7,7 @@ directory that some client reads one skill of its own and one that is called the
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -171,6 +172,78 @@ def _write_cases(root: Path, outside: Path) -> None:
     (root / "broken-link").symlink_to(outside / "nowhere")
     (root / "file-link").mkdir()
     (root / "file-link" / "SKILL.md").symlink_to(outside / "file.md")
+
+
+_PLUGIN = {
+    "alpha": {
+        "skills/one": skill("one", "The first skill."),
+        "skills/folder-name": skill("other-name", "Its name differs from its folder."),
+        "skills/no-name": skill(None, "It has no name."),
+        "skills/no-description": skill("no-description", None),
+        "skills/users-only": skill("users-only", "For people.", "disable-model-invocation: true"),
+        "skills/group/nested": skill("nested", "It lies in a group."),
+        "skills/one/inner": skill("inner", "It lies in a skill."),
+        "skills/.dotted": skill("dotted", "Its folder begins with a dot."),
+        "skills/long": skill("long", "x" * 1100),
+        "skills/two words": skill("Two Words", "Its name has a space."),
+    },
+    "beta": {
+        "skills/one": skill("one", "The one of beta."),
+        "extra/three": skill("three", "The manifest names its folder."),
+        "more/solo": skill("alone", "The manifest names it."),
+    },
+    "gamma": {".": skill("whole", "The plugin is the skill.")},
+}
+PLUGINS = tuple(_PLUGIN)
+
+
+def build_market(market: Path, bases: Iterable[Path], client: Client) -> None:
+    """A marketplace of three plugins that are extensions too, and below `bases` skills with names of theirs."""
+    for base in bases:
+        _write(base / client.project[0] / "one" / "SKILL.md", skill("one", f"The one of {base.name}."))
+        for directory in client.commands:
+            _write(base / directory / "go.md", skill("go", f"The command of {base.name}."))
+    entries = [{"name": name, "source": f"./plugins/{name}", "description": f"The plugin {name}."} for name in PLUGINS]
+    listed = {"name": "market", "owner": {"name": "tester"}, "plugins": entries}
+    _write(market / ".claude-plugin" / "marketplace.json", json.dumps(listed))
+    for name, skills in _PLUGIN.items():
+        plugin = market / "plugins" / name
+        manifest: dict[str, object] = {"name": name, "version": "1.0.0", "description": f"The plugin {name}."}
+        _write(plugin / "gemini-extension.json", json.dumps(manifest))
+        if name == "beta":
+            manifest |= {"skills": ["./extra", "./more/solo"]}
+        _write(plugin / ".claude-plugin" / "plugin.json", json.dumps(manifest))
+        for folder, text in skills.items():
+            _write(plugin / folder / "SKILL.md", text)
+    _write(market / "plugins" / "alpha" / "commands" / "go.md", skill(None, "A command."))
+    _write(market / "plugins" / "beta" / "commands" / "stop.md", skill(None, "A command of beta."))
+    _write(market / "plugins" / "alpha" / "commands" / "deep" / "go.md", skill(None, "A command in a folder."))
+
+
+def install_plugins(home: Path, market: Path, client: Client) -> None:
+    """What the client writes when the plugins are installed."""
+    for name in PLUGINS:
+        plugin = market / "plugins" / name
+        if client.name == "gemini":
+            shutil.copytree(plugin, home / ".gemini" / "extensions" / name)
+        if client.name == "codex":
+            copy = home / ".codex" / "plugins" / "cache" / market.name / name / "1.0.0"
+            shutil.copytree(plugin, copy)
+            for path in (copy / "commands").rglob("*.md"):
+                made = "-".join(("source-command", *path.relative_to(copy / "commands").with_suffix("").parts))
+                text = path.read_text(encoding="utf-8").replace("---\n", f"---\nname: {made}\n", 1)
+                _write(copy / ".codex-plugin" / "migrated-command-skills" / made / "SKILL.md", text)
+    labels = [f"{name}@{market.name}" for name in PLUGINS]
+    if client.name == "codex":
+        text = "".join(f'[plugins."{label}"]\nenabled = true\n' for label in labels)
+        _write(home / ".codex" / "config.toml", text)
+    if client.name == "claude-code":
+        base = home / ".claude"
+        records = {label: [{"scope": "user", "installPath": str(market.parent / "cache")}] for label in labels}
+        _write(base / "plugins" / "installed_plugins.json", json.dumps({"version": 2, "plugins": records}))
+        source = {"source": {"source": "directory", "path": str(market)}, "installLocation": str(market)}
+        _write(base / "plugins" / "known_marketplaces.json", json.dumps({market.name: source}))
+        _write(base / "settings.json", json.dumps({"enabledPlugins": dict.fromkeys(labels, True)}))
 
 
 def _write(path: Path, text: str | bytes) -> None:

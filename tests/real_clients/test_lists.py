@@ -12,10 +12,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from real_clients.edge_cases import build_world, foreseen, recorded, shorten
+from real_clients.clients import ClaudeCode, Codex, Gemini
+from real_clients.edge_cases import PLUGINS, build_market, build_world, foreseen, recorded, shorten
 from whet.library.clients import client_named
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from real_clients.clients import RealClient
     from real_clients.edge_cases import Rows
 
@@ -60,6 +63,19 @@ def test_whet_says_what_the_client_lists(client: RealClient, directory: str) -> 
     found = shorten(kind, [row for row in listed(client) if row not in own])
     assert found == foreseen(kind, client.home, client.work)
     assert found == recorded(kind, directory)
+
+
+@pytest.mark.parametrize("client", [ClaudeCode, Codex, Gemini], indirect=True, ids=lambda kind: kind.name)
+def test_whet_says_what_the_client_lists_of_plugins(client: RealClient, tmp_path: Path) -> None:
+    kind = client_named(client.name)
+    own = {*listed(client)}
+    build_market(tmp_path / "market", (client.home, client.work), kind)
+    for plugin in PLUGINS:
+        client.install(tmp_path / "market", plugin)
+    give_room(client)
+    found = shorten(kind, [row for row in listed(client) if row not in own])
+    assert found == foreseen(kind, client.home, client.work)
+    assert found == recorded(kind, "plugins")
 
 
 def give_room(client: RealClient) -> None:

@@ -169,6 +169,15 @@ def claude_code(data: bytes, folder: str) -> Reading:
     return Loaded(folder, description[: CLAUDE_MOST - 1] + "…" if cut else description, hidden, cut)
 
 
+def claude_plugin(data: bytes, folder: str) -> Reading:
+    """Claude Code 2.1, a plugin's skill: without a description it is not listed, and its name has plain letters."""
+    found = _CLAUDE_BLOCK.match(data.decode("utf-8", "replace"))
+    read = claude_code((found[0] if found else "").encode() + b"\0", folder)  # the text of the skill is no help
+    if isinstance(read, Loaded) and read.description != "\0":
+        return read._replace(name=re.sub(r"[^a-zA-Z0-9_:-]", "-", folder))
+    return NO_DESCRIPTION
+
+
 def _quote_for_claude(line: str) -> str:
     found = _CLAUDE_LINE.fullmatch(line)
     if not found:
@@ -421,6 +430,7 @@ def standard(data: bytes, folder: str) -> Reading:
 
 READERS: dict[str, Callable[[bytes, str], Reading]] = {
     "claude-code": claude_code,
+    "claude-plugin": claude_plugin,
     "codex": codex,
     "gemini": gemini,
     "opencode": opencode,

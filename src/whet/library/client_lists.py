@@ -1,7 +1,7 @@
 """What a client lists: its own directories searched in its own way, read by its own reader, in its own order.
 
 Nothing here uses Whet's search: a client finds other files than Whet does, and loads what Whet refuses. The skills that
-come with a client or its plugins are not in the list. Where a list is longer than the client's budget for it, which
+come with a client itself are not in the list. Where a list is longer than the client's budget for it, which
 depends on its model's context window, the client shortens descriptions; that is not foreseen here.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.library.client_formats import (
@@ -26,6 +27,7 @@ from whet.library.client_formats import (
     Loaded,
 )
 from whet.library.clients import in_home, present_clients
+from whet.library.plugins import PluginReader
 from whet.library.repository import find_repository, is_same, project_directories
 from whet.notes import Note
 from whet.skill.collation import collation_key
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from whet.library.clients import Client
+    from whet.library.plugins import PluginFolder
     from whet.library.roots import Place
 
 
@@ -72,7 +75,7 @@ class ClientList(NamedTuple):
     client: str
     title: str
     version: str
-    """The version this was measured with; "" for a client that is described by its documentation only."""
+    """The version this was measured with; "" for a client that was not measured."""
     skills: tuple[ClientSkill, ...]
     left_out: tuple[ClientSkill, ...]
 
@@ -85,6 +88,7 @@ class _Root(NamedTuple):
     path: str
     scope: str
     relative: str
+    plugin: PluginFolder | None = None
 
 
 class _Found(NamedTuple):
@@ -170,6 +174,8 @@ def examine_clients(place: Place) -> Iterator[Note]:
     for client in present_clients(place):
         found = list_for(client, place)
         for skill in (*found.skills, *found.left_out):
+            if skill.scope == "plugin":  # its author's to change
+                continue
             for code, reason in _problems(skill):
                 told.setdefault((code, skill.path, skill.name, reason), []).append(client.title)
     for (code, path, name, reason), titles in told.items():
@@ -228,15 +234,25 @@ def _groups(client: Client, place: Place) -> Iterator[list[_Root]]:
         project.sort(key=lambda root: next(at for at, top in enumerate(above) if root.path.startswith(top + os.sep)))
     commands = [root for root in (*user, *project) if root.relative in client.commands]
     user, project = ([root for root in roots if root.relative not in client.commands] for roots in (user, project))
+    plugins = [*_plugin_roots(client, place)] if client.plugins else []
     if client.order == "scope":
-        yield from (project, user)
+        yield from (project, [*user, *plugins])
     elif client.order == "source":
         yield from _sources(project, client, len(above))
         yield from ([root] for root in user)
     else:
-        yield from ([root] for root in ((*user, *project) if client.user_first else (*project, *user)))
+        roots = (*user, *project) if client.user_first else (*project, *user)
+        yield from ([root] for root in ((*plugins, *roots) if client.same == "last" else roots))
     if commands:
         yield commands
+    if client.same == "all" and client.order == "root":  # the commands of all plugins first
+        yield from ([root] for root in sorted(plugins, key=lambda root: root.relative not in client.commands))
+
+
+def _plugin_roots(client: Client, place: Place) -> Iterator[_Root]:
+    for folder in PluginReader(place, time.time_ns).read((client.directory,)).folders:
+        relative = client.commands[0] if folder.kind == "commands" else client.project[0]
+        yield _Root(folder.path, "plugin", relative, folder)
 
 
 def _sources(project: list[_Root], client: Client, levels: int) -> Iterator[list[_Root]]:
@@ -259,6 +275,9 @@ def _search(client: Client, group: list[_Root]) -> Iterator[_Found]:
             yield from _commands(root, deep=client.depth == 1)
             continue
         main = os.path.join(root.path, MAIN_FILE)
+        if root.plugin and root.plugin.kind == "skill":
+            yield _Found(main, os.path.basename(root.path), root)
+            continue
         if client.root and os.path.isfile(main):
             yield _Found(main, os.path.basename(root.path), root)
             if not client.inside and client.depth != 1:
@@ -310,7 +329,13 @@ def _read(client: Client, found: _Found, reals: set[str]) -> ClientSkill | None:
         return None
     if found.root.relative in client.commands and not data.startswith(b"---"):  # these need no frontmatter
         data = b"---\n---\n" + data
-    return _take(client, data, ClientSkill(found.folder, "", found.path, found.root.scope))
+    skill = ClientSkill(found.folder, "", found.path, found.root.scope)
+    if not (plugin := found.root.plugin):
+        return _take(client, data, skill)
+    if plugin.kind == "skill":
+        skill = skill._replace(name=_said_name(data) or skill.name)
+    taken = _take(client._replace(format=client.plugins), data, skill)
+    return taken._replace(name=f"{plugin.namespace}:{taken.name}") if client.prefixed else taken
 
 
 def _take(client: Client, data: bytes, skill: ClientSkill) -> ClientSkill:
@@ -326,12 +351,15 @@ _USERS_ONLY = re.compile(rb"^disable-model-invocation:\s*[\"']?true", re.MULTILI
 _NAME = re.compile(rb"^name:[ \t]*[\"']?([^\"'\r\n#]*?)[\"']?[ \t]*\r?$", re.MULTILINE)
 
 
+def _said_name(data: bytes) -> str:
+    said = _NAME.search(data)
+    return said[1].decode("utf-8", "replace").strip() if said else ""
+
+
 def _judge(client: Client, data: bytes, read: Loaded, skill: ClientSkill) -> ClientSkill:
     """The skill as it is listed, and what the client changed about it."""
     changes = []
-    said = _NAME.search(data)
-    own = said[1].decode("utf-8", "replace").strip() if said else ""
-    if read.name != (own or skill.name):
+    if read.name != (_said_name(data) or skill.name):
         changes.append(f"as {read.name}" if read.name else "without a name")
     if read.cut:
         changes.append(f"cut at {len(read.description):,} characters")

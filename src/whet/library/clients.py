@@ -1,8 +1,8 @@
 """The programs that load skills: one table of where each looks and what it does with what it finds there.
 
 Plain tuples and no TOML, because every command needs the directories at start-up and `tomllib` alone costs a third of
-that. `measured` rows were compared with the real program (`tests/real_clients`); the others say what the
-client's documentation says, read by the Agent Skills standard.
+that. `measured` rows were compared with the real program (`tests/real_clients`); the others say what is
+known of the client, read by the Agent Skills standard, and Whet says "as far as known" with them.
 
     depth       how many directories below a root a skill may lie; 0: any number
     inside      whether a skill inside a skill is found
@@ -72,6 +72,10 @@ class Client(NamedTuple):
     aliases: tuple[str, ...] = ()
     format: str = "standard"
     """How it reads a SKILL.md (`client_formats.READERS`)."""
+    plugins: str = ""
+    """How it reads a SKILL.md of a plugin; "" for a client whose plugins Whet does not know."""
+    prefixed: bool = True
+    """It shows the skill of a plugin as `plugin:skill`."""
     up: bool = True
     """From a subdirectory it reads the directories above it too, as far as the repository goes."""
     user_first: bool = False
@@ -105,6 +109,7 @@ CLIENTS = (
         "2.1.197",
         ("claude",),
         format="claude-code",
+        plugins="claude-plugin",
         user_first=True,
         home=("CLAUDE_CONFIG_DIR", ".claude"),
         depth=1,
@@ -122,6 +127,7 @@ CLIENTS = (
         "0.166.0",
         ("codex-cli", "openai-codex"),
         format="codex",
+        plugins="codex",
         home=("CODEX_HOME", ".codex"),
         depth=6,
         inside=True,
@@ -139,6 +145,8 @@ CLIENTS = (
         "0.61.0",
         ("gemini-cli",),
         format="gemini",
+        plugins="gemini",
+        prefixed=False,
         up=False,
         user_first=True,
         depth=1,

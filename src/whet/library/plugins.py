@@ -6,9 +6,11 @@
 
 What was measured with Claude Code 2.1, Codex 0.166 and Gemini CLI 0.61: a plugin is named by its manifest; its skills
 lie in `skills/` and in what its manifest or its entry in the marketplace names, each a skill or a folder of skills;
-where there is none of these, the plugin itself is the skill. Claude Code reads a plugin of a marketplace that is a
-directory where it lies, and not the copy that it made. A project's settings can switch on what the user installed, and
-nothing else: a stranger may have written them. Nothing here is ever written.
+where there is none of these, the plugin itself is the skill for Claude Code. In Codex the folders that the manifest
+names replace `skills/`, and commands become skills when the plugin is installed; Gemini CLI reads `skills/` only.
+Claude Code reads a plugin of a marketplace that is a directory where it lies, and not the copy that it made. A
+project's settings can switch on what the user installed, and nothing else: a stranger may have written them. Nothing
+here is ever written.
 """
 
 from __future__ import annotations
@@ -129,7 +131,7 @@ class PluginReader:
                 newest = max((entry.stat().st_mtime_ns, entry.path) for entry in os.scandir(versions) if entry.is_dir())
             except (OSError, ValueError):
                 continue
-            yield _Installed(label, name, newest[1])
+            yield _Installed(label, name, newest[1], alone=False)
 
     def _gemini(self) -> Iterator[_Installed]:
         base = os.path.join(self._place.home, ".gemini", "extensions")
@@ -165,9 +167,13 @@ class PluginReader:
         namespace = _text(manifest.get("name")) or plugin.name
         if os.sep in namespace or "/" in namespace or ":" in namespace:
             namespace = plugin.name
-        real, named = os.path.realpath(plugin.directory), (*_paths(manifest.get("skills")), *plugin.skills)
+        real = os.path.realpath(plugin.directory)
+        named = (*_paths(manifest.get("skills")), *plugin.skills) if client != "gemini" else ()
         paths = []
-        for path in dict.fromkeys(("skills", *named)):
+        default: tuple[str, ...] = ("skills",)
+        if client == "codex":  # the manifest replaces the folder; commands become skills when they are installed
+            default = (".codex-plugin/migrated-command-skills", *(() if named else default))
+        for path in dict.fromkeys((*default, *named)):
             full = os.path.normpath(os.path.join(plugin.directory, *path.replace("\\", "/").split("/")))
             if not os.path.isdir(full):
                 continue

@@ -72,7 +72,7 @@ def render_client_list(found: ClientList, screen: Screen, options: Namespace) ->
             screen.line(f"{clean(skill.name)}\t{clean(skill.description)}")
     version = f"{found.title} {found.version}".rstrip()
     told = f"{version} lists {plural(len(found.skills), 'skill')} here"
-    screen.say(f"{told}." if found.version else f"{told}, according to its documentation.")
+    screen.say(f"{told}." if found.version else f"{told}, as far as known.")
     if found.left_out and not (options.all or screen.verbose):
         screen.hint(f"It leaves out {len(found.left_out):,}; see why with `whet list --client {found.client} --all`.")
     elif found.left_out:
