@@ -9,6 +9,7 @@ import re
 import sys
 import tomllib
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from catalogue import catalogue
 from plot import PLOT, plot
@@ -16,14 +17,22 @@ from reference import api
 
 from whet import errors
 from whet.interfaces.cli.verbs import COMMANDS, all_commands, front_screen, parser_of
+from whet.library.client_formats import READERS, Dropped
+from whet.library.clients import CLIENTS
 from whet.library.settings import SETTINGS
 from whet.prompt.rendering import VARIABLES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from whet.library.clients import Client
 
 API = Path(__file__).parent / "api.md"
 CLI = Path(__file__).parent / "cli.md"
 SETTINGS_PAGE = Path(__file__).parent / "settings.md"
 CODES = Path(__file__).parent / "codes.md"
 CODES_DATA = Path(__file__).parent / "codes.toml"
+LIBRARY = Path(__file__).parent / "library.md"
 PROMPTS = Path(__file__).parent / "prompts.md"
 RULES = Path(__file__).parent / "rules.md"
 _GENERATED = re.compile(r"(<!-- generated: \w+ -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -79,6 +88,65 @@ _MEANINGS = {
     "plugin_data": "the plugin's data directory, when the client has one",
     "effort": "the skill's `effort`",
 }
+
+
+def library() -> str:
+    """The page about libraries, with the table of what each measured client does."""
+    measured = [client for client in CLIENTS if client.version]
+    rows = [["case", *(client.title for client in measured)], ["---"] * (len(measured) + 1)]
+    rows.extend([label, *map(said, measured)] for label, said in _BEHAVIOUR.items())
+    rows.extend([label, *(_reading(client, text) for client in measured)] for label, text in _SAMPLES.items())
+    table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    return _GENERATED.sub(lambda found: f"{found[1]}{table}\n{found[2]}", LIBRARY.read_text(encoding="utf-8"))
+
+
+_SAME = {"all": "lists both", "first": "first root wins", "last": "last root wins", "any": "any of them"}
+_BEHAVIOUR: dict[str, Callable[[Client], str]] = {
+    "version measured": lambda client: client.version,
+    "reads `.agents/skills`": lambda client: _yes(".agents/skills" in client.project),
+    "reads directories above a subdirectory": lambda client: _yes(client.up),
+    "skill in a group folder": lambda client: _depth(client.depth),
+    "skill inside a skill": lambda client: _yes(client.inside),
+    "two skills with one name": lambda client: _SAME[client.same],
+    "skill of a plugin": lambda client: (
+        ("`plugin:skill`" if client.prefixed else "`skill`") if client.plugins else "not known"
+    ),
+    "`disable-model-invocation`": lambda client: "ignored" if client.ignores_users_only else "respected",
+}
+_TEXT = "---\n\n# A title\n\nThe text.\n"
+_HEAD = "---\nname: folder\ndescription:"
+_SAMPLES = {
+    "colon in the description": f"{_HEAD} Use when: it fits\n{_TEXT}",
+    "list that is not closed": f"{_HEAD} Words.\ntags: [a, b\n{_TEXT}",
+    "`argument-hint: [file] [other]`": f"{_HEAD} Words.\nargument-hint: [file] [other]\n{_TEXT}",
+    "no name": f"---\ndescription: Words.\n{_TEXT}",
+    "name differs from the folder": f"---\nname: name\ndescription: Words.\n{_TEXT}",
+    "no description": f"---\nname: folder\n{_TEXT}",
+    "description of 2,000 characters": f"{_HEAD} {'x' * 2000}\n{_TEXT}",
+    "byte order mark": f"\ufeff{_HEAD} Words.\n{_TEXT}",
+}
+
+
+def _depth(levels: int) -> str:
+    return f"up to {levels} levels" if levels > 1 else _yes(not levels)
+
+
+def _yes(value: bool) -> str:
+    return "yes" if value else "no"
+
+
+def _reading(client: Client, text: str) -> str:
+    """What the client makes of a SKILL.md in a folder called `folder`."""
+    read = READERS[client.format](text.encode(), "folder")
+    if isinstance(read, Dropped):
+        return "drops"
+    if read.cut:
+        return f"cuts at {len(read.description):,}"
+    if f"description: {read.description}\n" not in text:
+        return f"describes it as `{read.description}`"
+    if "name: folder" in text:
+        return "loads"
+    return f"uses the {read.name}"
 
 
 def codes() -> str:
@@ -145,7 +213,16 @@ def codes() -> str:
     )
 
 
-GENERATED = {API: api, CLI: cli, SETTINGS_PAGE: settings, PROMPTS: prompts, CODES: codes, RULES: catalogue, PLOT: plot}
+GENERATED = {
+    API: api,
+    CLI: cli,
+    SETTINGS_PAGE: settings,
+    PROMPTS: prompts,
+    LIBRARY: library,
+    CODES: codes,
+    RULES: catalogue,
+    PLOT: plot,
+}
 """Page -> what writes it."""
 
 
