@@ -170,3 +170,131 @@ def test_what_another_tool_wrote_badly_is_told_and_nothing_is_lost(machine: Mach
     assert (code, out.splitlines()[0]) == (0, "Adopted review")
     assert str(machine.root.parent / ".clawhub" / "lock.json") in said
     assert machine.locked()["skills/review"]["digest"] == content(REVIEW)
+
+
+# --- from every directory of skills ---------------------------------------------------------------------------------
+
+
+def files(top: Path) -> dict[str, bytes]:
+    """Everything below a directory but git's own files and Whet's locks."""
+    found = (path for path in sorted(top.rglob("*")) if path.is_file() and ".git" not in path.parts)
+    return {str(path.relative_to(top)): path.read_bytes() for path in found if path.name != "whet-lock.json"}
+
+
+def openskills(**fields: str) -> dict[str, str]:
+    """What `openskills install` writes into a skill."""
+    return {".openskills.json": json.dumps({**fields, "installedAt": "2026-11-17T06:30:33.337Z"}, indent=2)}
+
+
+@needs_git
+def test_what_both_tools_put_into_a_project_follows_its_source(machine: Machine, tmp_path: Path) -> None:
+    """`skills add --agent claude-code`, `openskills install` and `openskills install --universal` with one source."""
+    team = Repository.new(tmp_path / "team.git")
+    names = ("review", "notes", "plan")
+    texts = {name: main(name, "Does one thing.", "One.\nTwo.\nThree.\n") for name in names}
+    team.commit({f"skills/{name}/SKILL.md": text for name, text in texts.items()})
+    repo = machine.work / "repo"
+    (repo / ".git").mkdir(parents=True)
+    with serving_git(tmp_path) as server:
+        url = f"{server.url}/team.git"
+        put(repo / ".claude" / "skills" / "review", {"SKILL.md": texts["review"]})
+        known = {"source": url, "sourceUrl": url, "sourceType": "git", "skillPath": "skills/review/SKILL.md"}
+        known["computedHash"] = computed_hash(items({"SKILL.md": texts["review"]}))
+        put(repo, {"skills-lock.json": json.dumps({"version": 1, "skills": {"review": known}}, indent=2)})
+        for root, name in ((".claude", "notes"), (".agent", "plan")):
+            record = openskills(source=url, sourceType="git", repoUrl=url, subpath=f"skills/{name}")
+            put(repo / root / "skills" / name, {"SKILL.md": texts[name], **record})
+        before = files(repo)
+
+        assert machine.says("sources", "adopt", cwd=repo)[2] == (
+            "There is nothing to adopt. 3 skills of this project are not in a lock; `whet sources adopt --here` starts "
+            "managing them.\n"
+        )
+        code, out, _ = machine.says("sources", "adopt", "--here", cwd=repo)
+        assert code == 0
+        assert {line.strip() for line in out.splitlines() if line.startswith("  ")} == {
+            *(f"It comes from git:{url}#path=skills/{name}." for name in names),
+            *(f"It is in {repo / root / 'skills'}." for root in (".claude", ".agent")),
+        }
+        assert files(repo) == before
+        locks = [repo / ".claude" / "whet-lock.json", repo / ".agent" / "whet-lock.json"]
+        assert [sorted(machine.locked(lock)) for lock in locks] == [["skills/notes", "skills/review"], ["skills/plan"]]
+        assert not (repo / ".agents").exists()
+        assert machine.ask("sources", "verify", "--here", cwd=repo)["valid"]
+
+        checked = machine.ask("update", "--check", "--here", cwd=repo)["skills"]
+        assert {(skill["name"], skill["status"], skill["edited"]) for skill in checked} == {
+            (name, "current", False) for name in names
+        }
+        team.commit({f"skills/{name}/SKILL.md": text.replace("Three", "Third") for name, text in texts.items()})
+        for root, name in ((".claude", "review"), (".agent", "plan")):
+            put(repo / root / "skills" / name, {"SKILL.md": texts[name].replace("One.", "First.")})
+        edited = files(repo)
+        assert machine.ask("update", "--check", "--here", code=1, cwd=repo)["outdated"] == 3
+        assert sorted(machine.ask("update", "--here", cwd=repo)["done"]) == sorted(names)
+        now = files(repo)
+        ends = {path: data.decode()[-24:] for path, data in now.items() if path.endswith("SKILL.md")}
+        assert {path: end.splitlines()[-3:] for path, end in ends.items()} == {
+            ".agent/skills/plan/SKILL.md": ["First.", "Two.", "Third."],
+            ".claude/skills/notes/SKILL.md": ["One.", "Two.", "Third."],
+            ".claude/skills/review/SKILL.md": ["First.", "Two.", "Third."],
+        }
+        theirs = [path for path in before if not path.endswith("SKILL.md")]
+        assert [now.get(path) for path in theirs] == [before[path] for path in theirs]
+
+        machine.ask("undo", cwd=repo)
+        assert files(repo) == edited, "one undo for all directories"
+        machine.ask("undo", cwd=repo)
+        assert (files(repo), [machine.locked(lock) for lock in locks]) == (edited, [{}, {}])
+        last = machine.ask("history", cwd=repo)["entries"][-1]
+        machine.ask("undo", last["run"], cwd=repo)
+        assert [sorted(machine.locked(lock)) for lock in locks] == [["skills/notes", "skills/review"], ["skills/plan"]]
+
+
+def test_what_openskills_put_into_the_home_follows_a_directory(machine: Machine, tmp_path: Path) -> None:
+    shelf, home = tmp_path / "shelf", machine.home
+    put(shelf / "review", REVIEW)
+    put(shelf / "notes", {"SKILL.md": main("notes")})
+    record = openskills(source="../shelf", sourceType="local", localPath=str(shelf / "review"))
+    put(home / ".claude" / "skills" / "review", {**REVIEW, **record})
+    moved = openskills(source="../shelf", sourceType="local", localPath=str(shelf / "notes"))
+    put(home / ".codex" / "skills" / "notes", {"SKILL.md": main("notes", body="Edited.\n"), **moved})
+    put(machine.root / "own", {"SKILL.md": main("own")})
+    before = files(home)
+    steps = {step["name"]: step for step in machine.ask("sources", "adopt")["plan"]}
+    assert {name: (step["reason"], step["directory"]) for name, step in steps.items()} == {
+        "own": ("It has no source; updates skip it.", str(machine.root / "own")),
+        "review": (f"It comes from {shelf / 'review'}.", str(home / ".claude" / "skills" / "review")),
+        "notes": (
+            (
+                "It matches neither its source nor what was installed from there. So its source is not recorded, and "
+                "updates skip it."
+            ),
+            str(home / ".codex" / "skills" / "notes"),
+        ),
+    }
+    put(shelf / "review", BETTER)
+    assert machine.ask("update", "review")["done"] == ["review"]
+    assert files(home) == {**before, ".claude/skills/review/SKILL.md": BETTER["SKILL.md"].encode()}
+    machine.ask("remove", "review")
+    assert not (home / ".claude" / "skills" / "review").exists()
+    for _ in range(3):
+        machine.ask("undo")
+    assert (files(home), machine.locked()) == (before, {})
+
+
+def test_a_local_source_outside_the_project_is_named_and_not_followed(machine: Machine, tmp_path: Path) -> None:
+    put(tmp_path / "shelf" / "review", REVIEW)
+    repo = machine.work / "repo"
+    (repo / ".git").mkdir(parents=True)
+    put(repo / ".claude" / "skills" / "review", REVIEW)
+    known = {"source": str(tmp_path / "shelf"), "sourceType": "local", "computedHash": computed_hash(items(REVIEW))}
+    put(repo, {"skills-lock.json": json.dumps({"version": 1, "skills": {"review": known}})})
+    (step,) = machine.ask("sources", "adopt", "--here", cwd=repo)["plan"]
+    assert (step["source"], step["reason"]) == (
+        "",
+        (
+            f"{tmp_path / 'shelf'} is outside {repo}; a repository's lock may not point there. So its source is not "
+            "recorded, and updates skip it."
+        ),
+    )

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -131,9 +131,49 @@ class SkillSources:
         from whet.sources.install.installer import Installer
 
         repository = self._workspace.config().repository
-        shared = repository is not None and os.path.realpath(root) != os.path.realpath(self._workspace.new_root())
+        shared = repository is not None and os.path.realpath(root) not in self._roots()
         project = repository.root if repository is not None and shared else ""
         return Installer(self._workspace, self._editor, self.installs, self.reach, root, project, min_age=min_age)
+
+    def _roots(self, *, here: bool = False) -> list[str]:
+        """The directories of the user's skills, or of the project's: first the one that new skills go to."""
+        workspace, scope = self._workspace, "project" if here else "user"
+        try:
+            known = workspace.config().roots if workspace.explicit is None else ()
+        except WhetError:  # which the doctor tells; the first is known all the same
+            known = ()
+        others = (
+            root.real
+            for root in known
+            if root.scope == scope and root.kind == "skills" and root.client != "codex-system"
+        )
+        return list(dict.fromkeys((os.path.realpath(workspace.new_root(project=here)), *others)))
+
+    def _holding(
+        self, names: Sequence[str] = (), *, here: bool = False, min_age: int | None = None
+    ) -> list[tuple[Installer, tuple[str, ...]]]:
+        """The install chains of all roots with a lock, each with those of the names that its lock has.
+
+        A name that no lock has is one of the first.
+        """
+        roots = self._roots(here=here)
+        installers = [self._installer(root, min_age) for root in [*filter(self._has_lock, roots)] or roots[:1]]
+        if not names or len(installers) == 1:
+            return [(installer, tuple(names)) for installer in installers]
+        held = [{name for name in names if one.called(name, one.installed())} for one in installers]
+        held[0] |= set(names).difference(*held)
+        return [
+            (installer, tuple(name for name in names if name in own))
+            for installer, own in zip(installers, held, strict=True)
+            if own
+        ]
+
+    def _has_lock(self, root: str) -> bool:
+        """Does a root have a lock, or did it?"""
+        from whet.sources.lock.file import lock_file
+
+        file = lock_file(root)
+        return os.path.lexists(file) or bool(self.installs.left_by(file))
 
     # looking around
 
@@ -293,8 +333,10 @@ class SkillSources:
         are too young (`min_age`, as for `plan_install`), are `held`.
         """
         from whet.sources.install.apply import plan_update
+        from whet.sources.install.plan import join
 
-        return plan_update(self.installer(here=here, min_age=min_age), names, prefer=prefer)
+        holding = self._holding(names, here=here, min_age=min_age)
+        return join([plan_update(installer, own, prefer=prefer) for installer, own in holding])
 
     def plan_restore(self, *names: str, here: bool = False, force: bool = False, frozen: bool = False) -> Plan:
         """Restore what the lock names, exactly as it was installed; with `force`, even if it was edited.
@@ -302,9 +344,12 @@ class SkillSources:
         With `frozen`, what differs from the lock in any other way is a conflict, and then nothing is restored. Raises
         NotFoundError `no-lock` where there is no lock.
         """
-        from whet.sources.install.apply import plan_restore
+        from whet.sources.install.apply import hold_frozen, plan_restore
+        from whet.sources.install.plan import join
 
-        return plan_restore(self.installer(here=here), names, force=force, frozen=frozen)
+        holding = self._holding(names, here=here)
+        plan = join([plan_restore(installer, own, force=force, frozen=frozen) for installer, own in holding])
+        return hold_frozen(plan) if frozen else plan
 
     def plan_uninstall(self, *names: str, here: bool = False, force: bool = False, along: Sequence[str] = ()) -> Plan:
         """Plan to remove installed skills. Without names there is nothing to do.
@@ -313,19 +358,29 @@ class SkillSources:
         with `force`.
         """
         from whet.sources.install.apply import plan_uninstall
+        from whet.sources.install.plan import join
 
-        return plan_uninstall(self.installer(here=here), names, force=force, along=along)
+        left = list(names)
+        plans = []
+        for installer, own in self._holding(names, here=here):
+            plans.append(
+                plan_uninstall(installer, [name for name in own if name in left], force=force, along=(*along, *names))
+            )
+            left = [name for name in left if name not in own]
+        return join(plans)
 
     def plan_adopt(self, *names: str, source: str = "", here: bool = False) -> Plan:
-        """Start managing skills that already exist, so that the lock names them.
+        """Start managing skills that already exist, in every directory of skills, so that a lock beside it names them.
 
-        Without names, of all that the lock does not name yet. With `source`, one skill is recorded as coming from
+        Without names, of all that no lock names yet. With `source`, one skill is recorded as coming from
         there, and gets updates.
         """
         from whet.sources.install.adopt import plan_adopt
+        from whet.sources.sync.record import read_record
 
         wanted = self._wanted([source], (), every=False)[0] if source else None
-        return plan_adopt(self.installer(here=here), names, wanted)
+        made = [one.path for one in read_record(self._workspace.state).made.values()]
+        return plan_adopt([*map(self._installer, self._roots(here=here))], names, wanted, made)
 
     def apply(self, plan: Plan, *, actor: str = "user", reason: str = "", override: str = "", run: str = "") -> Applied:
         """Apply the ready steps of a plan, all or nothing, and record every decision.
@@ -334,9 +389,24 @@ class SkillSources:
         was applied, and the names of what was `done`. Changes with the same `run` are undone together. Raises
         ConflictError when something is not as it was when the plan was made.
         """
-        from whet.sources.install.apply import apply
+        from whet.sources.install.apply import accept, apply
+        from whet.sources.install.plan import Applied
 
-        return apply(self._installer(plan.root), plan, actor=actor, reason=reason, override=override, run=run)
+        parts = plan.by_root()
+        if len(parts) > 1:
+            run = run or f"r{os.urandom(8).hex()}"
+        warnings: list[str] = []
+        for number, part in enumerate(parts):
+            try:
+                installer = self._installer(part.root)
+                done = apply(installer, part, actor=actor, reason=reason, override=override, run=run)
+            except BaseException:
+                with suppress(NotFoundError, UsageError):  # nothing was done yet
+                    if number:
+                        self._editor.history.undo(run)
+                raise
+            warnings.extend(done.warnings)
+        return Applied(accept(plan) if override else plan, tuple(warnings))
 
     def install(
         self,
@@ -418,7 +488,10 @@ class SkillSources:
         """
         from whet.sources.install.report import outdated
 
-        return outdated(self.installer(here=here, min_age=min_age), names)
+        first, *others = (
+            outdated(installer, own) for installer, own in self._holding(names, here=here, min_age=min_age)
+        )
+        return first._replace(skills=(*first.skills, *(skill for other in others for skill in other.skills)))
 
     def verify(self, *names: str, here: bool = False) -> Verification:
         """Is everything as it was installed, file by file? No source is asked.
@@ -428,23 +501,33 @@ class SkillSources:
         """
         from whet.sources.install.report import verify
 
-        return verify(self.installer(here=here), names)
+        first, *others = (verify(installer, own) for installer, own in self._holding(names, here=here))
+        return first._replace(
+            valid=first.valid and all(other.valid for other in others),
+            skills=(*first.skills, *(skill for other in others for skill in other.skills)),
+            unmanaged=(*first.unmanaged, *(path for other in others for path in other.unmanaged)),
+        )
 
     def why(self, name: str) -> Origin:
         """Where a skill comes from, who approved it and why."""
         from whet.sources.install.report import why
 
         card, _ = self._workspace.find(name)
-        return why(self.installer(here=card.scope == "project"), card)
+        here = card.scope == "project"
+        root = card.root.real if card.root.real in self._own_roots() else self._workspace.new_root(project=here)
+        return why(self._installer(root), card)
 
     def is_locked(self, name: str, *, here: bool = False) -> bool:
         """Does the lock name this skill?"""
-        installer = self.installer(here=here)
-        return bool(installer.called(name, installer.installed()))
+        return any(installer.called(name, installer.installed()) for installer, _ in self._holding(here=here))
 
     def is_installed(self, card: Card) -> bool:
         """Does the lock of its root name this skill?"""
-        return self.is_locked(card.name, here=card.scope == "project")
+        return any(
+            installer.called(card.name, installer.installed())
+            for installer in self._installers()
+            if installer.root == card.root.real
+        )
 
     def installed_directories(self) -> frozenset[str]:
         """The real directories of all installed skills, and of the copies of them that other clients were given."""
@@ -657,12 +740,8 @@ class SkillSources:
         return changed
 
     def _installers(self) -> list[Installer]:
-        """The depots of all roots that have a lock, or had one: the user's, and the project's."""
-        from whet.sources.lock.file import lock_file
-
-        files = {root: lock_file(root) for root in self._own_roots()}
-        kept = (root for root, file in files.items() if os.path.lexists(file) or self.installs.left_by(file))
-        return [self._installer(root) for root in kept]
+        """The install chains of all roots that have a lock, or had one: the user's, and the project's."""
+        return [self._installer(root) for root in self._own_roots() if self._has_lock(root)]
 
     def _last_known(self, installer: Installer) -> Sequence[Installed]:
         """What is installed; where the lock cannot be read, which the doctor tells, what is remembered of it."""
@@ -674,11 +753,9 @@ class SkillSources:
             return tuple(self.installs.known(lock_file(installer.root)).values())
 
     def _own_roots(self) -> list[str]:
-        """The roots that skills can be installed in: the user's, and the project's."""
-        roots = [self._workspace.new_root()]
-        if self._workspace.explicit is None:
-            roots.append(self._workspace.new_root(project=True))
-        return list(dict.fromkeys(map(os.path.realpath, roots)))
+        """The roots that can have a lock: the user's, and the project's."""
+        project = self._roots(here=True) if self._workspace.explicit is None else ()
+        return list(dict.fromkeys((*self._roots(), *project)))
 
     def backup(self, path: str) -> Backup:
         """Write Whet's state and the user's skills into one file, even while other processes write.

@@ -230,6 +230,8 @@ def find_deleted(journal: Journal, name: str) -> TreeChange:
     return TreeChange("restore", entry.skill, entry.path, journal.content(entry.before), "")
 
 
+ADOPT = "adopt"
+"""The action that changes what the lock says of a skill, and not the skill."""
 _LOOKED_BACK = 10_000
 """Entries among which the last change is looked for; what was only found belongs to no change."""
 _NAMED = 5
@@ -261,6 +263,11 @@ def _taken_back(entries: Sequence[Entry]) -> set[int]:
             takes[entry.id] = {target.id for target in targets if target.path == entry.path} or numbers
         found = found.difference(*(takes.get(number, ()) for number in numbers)) | numbers
     return found
+
+
+def _lock_changes(entries: Iterable[Entry]) -> set[int]:
+    """The numbers of the entries that changed only the lock: adoptions, and undos of them."""
+    return {entry.id for entry in entries if entry.before == entry.after and entry.action in (ADOPT, "undo")}
 
 
 def find_lost(journal: Journal) -> list[LostContent]:
@@ -419,7 +426,8 @@ class History:
         back = _taken_back(known)
         runs: dict[str, list[Entry]] = {}
         for entry in known:
-            if entry.run and entry.action != "undo" and entry.id not in back and entry.before != entry.after:
+            changed = entry.before != entry.after or entry.action == ADOPT
+            if entry.run and entry.action != "undo" and entry.id not in back and changed:
                 runs.setdefault(entry.run, []).append(entry)
         newest = sorted(runs.values(), key=lambda own: -own[-1].id)
         return tuple(tuple(own) for own in newest if not path or any(entry.path == path for entry in own))
@@ -431,11 +439,16 @@ class History:
         return "".join(difference(content(before), content(after), (skill, skill)) for skill, before, after in changes)
 
     def _undo(self, what: str, entries: Sequence[Entry], by: Provenance) -> Reversal:
-        entries = [entry for entry in entries if entry.before != entry.after]
+        known = self._journal.entries(last=_LOOKED_BACK)
+        locked, back = _lock_changes(known), _taken_back(known)
+        entries = [entry for entry in entries if entry.before != entry.after or entry.id in locked]
         if not entries:
             raise UsageError("nothing-changes", f"{what} changed nothing.", hint="Choose another entry.")
+        own = {entry.path for entry in entries if entry.id in locked and entry.id not in back}
         changes = [
-            change for change in revert_entries(self._journal, entries) if digest(change.after) != change.expected
+            change
+            for change in revert_entries(self._journal, entries)
+            if digest(change.after) != change.expected or change.path in own
         ]
         if not changes:
             raise UsageError("nothing-changes", f"{what} is already undone.", hint="Choose another entry.")

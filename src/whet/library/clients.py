@@ -52,6 +52,7 @@ DIRECTORIES = (
     Directory("cline", ".cline/skills", ".cline/skills"),
     Directory("amp", "", ".config/agents/skills"),
     Directory("opencode-home", "", ".opencode/skills"),
+    Directory("agent", ".agent/skills", ".agent/skills"),
     Directory("codex-system", "", ".codex/skills/.system"),
     Directory("claude-commands", ".claude/commands", ".claude/commands", "commands"),
 )

@@ -268,6 +268,8 @@ def _render_ready(step: Step, screen: Screen, result: PlanResult) -> None:
         screen.line(f"  Allowed by override: {clean(result.override)}")
     elif step.reason:
         screen.line(f"  {clean(step.reason)}")
+    if step.root:
+        screen.line(f"  It is in {screen.place(step.root)}.")
     if not result.asked:  # otherwise the review had it
         if step.before:
             _render_files(step, screen)

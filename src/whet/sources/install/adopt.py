@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING
 
 from whet.authoring.main_file import main_of, version_of
 from whet.authoring.trees import digest
-from whet.errors import FailedError, NotFoundError, UsageError, WhetError
+from whet.errors import FailedError, NotFoundError, RefusedError, UsageError, WhetError
 from whet.guard.ruleset import ruleset
 from whet.skill.names import closest, key
 from whet.sources.install.installer import ask
-from whet.sources.install.plan import Plan, Planner, Step, files_of
+from whet.sources.install.plan import Plan, Planner, Step, files_of, join
 from whet.sources.lock.file import Installed, stored_source
-from whet.sources.lock.foreign import fits, look
+from whet.sources.lock.foreign import fits, look, without_record
 from whet.sources.refs.parse import ref_text, shown
 from whet.store.clock import iso
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from whet.guard.gate import Judgement
     from whet.skill.tree import Tree
@@ -37,14 +37,36 @@ _NO_SOURCE = "It has no source; updates skip it."
 _NOT_TOLD = "its source is not recorded, and updates skip it."
 
 
-def plan_adopt(installer: Installer, names: Sequence[str] = (), source: Wanted | None = None) -> Plan:
-    """Record skills that lie in the root and are not in the lock; with `source`, one skill as coming from there."""
-    planner = Planner(installer)
-    skills = {path: name for path, name in installer.present().items() if path not in planner.locked}
+def plan_adopt(
+    installers: Sequence[Installer], names: Sequence[str] = (), source: Wanted | None = None, made: Collection[str] = ()
+) -> Plan:
+    """Record skills that lie in roots and are not in their locks; with `source`, one skill as coming from there.
+
+    `made` are the directories that syncing made. They and links are passed by in all roots but the first.
+    """
+    found: dict[Installer, dict[str, str]] = {}
+    for installer in installers:
+        locked = {entry.path for entry in installer.installed()}
+        found[installer] = {path: name for path, name in installer.present().items() if path not in locked}
+        for path in [*found[installer]] if installer is not installers[0] and not names else ():
+            if installer.directory(path) in made or installer.linked(path):
+                del found[installer][path]
     if names:
-        skills = {path: skills[path] for name in names for path in _named(installer, skills, name)}
-    if source is not None and len(skills) != 1:
+        every = {installer: [_named(skills, name) for name in names] for installer, skills in found.items()}
+        for at, name in enumerate(names):
+            if not any(own[at] for own in every.values()):
+                raise _unknown(installers[0], name, [name for skills in found.values() for name in skills.values()])
+        found = {
+            installer: {path: found[installer][path] for paths in own for path in paths}
+            for installer, own in every.items()
+        }
+    if source is not None and sum(map(len, found.values())) != 1:
         raise UsageError("usage", "`--from` works for one skill at a time.", hint="Name exactly one skill.")
+    return join([_plan_root(installer, skills, source, named=bool(names)) for installer, skills in found.items()])
+
+
+def _plan_root(installer: Installer, skills: Mapping[str, str], source: Wanted | None, *, named: bool) -> Plan:
+    planner = Planner(installer)
     others = look(installer.reach.place, installer.root, installer.base)
     planner.notes.extend(others.notes)
     known = {item.directory: item for item in others.skills}
@@ -52,7 +74,7 @@ def plan_adopt(installer: Installer, names: Sequence[str] = (), source: Wanted |
     for path, name in skills.items():
         if target := installer.linked(path):
             reason = f"{path} is a link to {target}; manage the skill there."
-            state: State = "conflict" if names else "nothing"
+            state: State = "conflict" if named else "nothing"
             planner.steps.append(Step("adopt", state, name, path, reason, "fixed-directory"))
             continue
         with planner.alone(_unread(path, name)):
@@ -63,7 +85,7 @@ def plan_adopt(installer: Installer, names: Sequence[str] = (), source: Wanted |
                 _adopt_from(planner, entry, tree, source)
             elif foreign is None:
                 _adopt(planner, entry, tree, _NO_SOURCE)
-            elif fits(foreign, tree):
+            elif fits(foreign, tree) and _may_name(installer, foreign.ref):
                 entry = entry._replace(revision=foreign.revision, marker=foreign.marker, pinned=foreign.pinned)
                 _adopt_sourced(planner, entry, tree, tree, foreign.ref)
             else:
@@ -74,16 +96,17 @@ def plan_adopt(installer: Installer, names: Sequence[str] = (), source: Wanted |
     return planner.plan()
 
 
-def _named(installer: Installer, skills: dict[str, str], name: str) -> list[str]:
+def _named(skills: Mapping[str, str], name: str) -> list[str]:
     wanted = key(name)
     found = [path for path, called in skills.items() if wanted in (key(called), key(path), key(path.partition("/")[2]))]
-    found = found or [path for path in skills if wanted == key(os.path.basename(path))]
-    if not found:
-        near = list(closest(name, skills.values(), 3))
-        hint = f"Did you mean {near[0]}?" if near else "`whet sources adopt --dry-run` lists what can be adopted."
-        message = f"{name!r} has no unmanaged skill {installer.root}."
-        raise NotFoundError("skill-not-found", message, hint=hint, suggestions=near)
-    return found
+    return found or [path for path in skills if wanted == key(os.path.basename(path))]
+
+
+def _unknown(installer: Installer, name: str, known: Sequence[str]) -> NotFoundError:
+    near = list(closest(name, known, 3))
+    hint = f"Did you mean {near[0]}?" if near else "`whet sources adopt --dry-run` lists what can be adopted."
+    message = f"{installer.root} has no unmanaged skill {name!r}, and neither have the other directories of skills."
+    return NotFoundError("skill-not-found", message, hint=hint, suggestions=near)
 
 
 def _content(installer: Installer, path: str) -> Tree:
@@ -108,7 +131,7 @@ def _adopt_sourced(planner: Planner, entry: Installed, tree: Tree, base: Tree, r
     decision = judgement.decision
     entry = entry._replace(source=_stored(installer, ref), trust=decision.trust, verdict=decision.verdict)
     planner.trees[digest(base)] = base
-    edits = "" if digest(base) == digest(tree) else " The differences are your edits."
+    edits = "" if digest(base) == digest(without_record(tree, base)) else " The differences are your edits."
     entry = entry._replace(digest=digest(base), files=files_of(base))
     _adopt(planner, entry, tree, f"It comes from {shown(ref)}.{edits}", judgement)
 
@@ -141,7 +164,10 @@ def _ask(planner: Planner, asked: dict[str, tuple[Foreign, Tree, Installed]]) ->
             foreign, tree, entry = left[path]
             if answer.error:
                 problems[path] = answer.error
-            if answer.package and (digest(answer.package.tree) == digest(tree) or fits(foreign, answer.package.tree)):
+            if answer.package and (
+                digest(answer.package.tree) == digest(without_record(tree, answer.package.tree))
+                or fits(foreign, answer.package.tree)
+            ):
                 unpinned = answer.package.offer.ref._replace(ref=foreign.ref.ref)
                 package = answer.package._replace(offer=answer.package.offer._replace(ref=unpinned))
                 _adopt_package(planner, entry._replace(pinned=foreign.pinned), tree, package)
@@ -155,6 +181,16 @@ def _ask(planner: Planner, asked: dict[str, tuple[Foreign, Tree, Installed]]) ->
         why = problem.message if problem else "It matches neither its source nor what was installed from there."
         plain = entry._replace(source="", revision="", trust="local")
         _adopt(planner, plain, tree, f"{why} So {_NOT_TOLD}")
+
+
+def _may_name(installer: Installer, ref: Ref) -> bool:
+    """Whether the lock may name a source, as far as that is a directory; if not, asking for it says why."""
+    try:
+        if ref.kind == "path":
+            installer.check_own(ref)
+    except RefusedError:
+        return False
+    return True
 
 
 def _stored(installer: Installer, ref: Ref) -> str:

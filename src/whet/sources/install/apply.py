@@ -109,7 +109,8 @@ def _keep_current(planner: Planner, entry: Installed, offer: Offer | None) -> No
     elif offer and (held := planner.installer.held_back(offer)):
         planner.keep(entry, f"Held back: {held}.", "held", TOO_YOUNG)
     else:
-        planner.keep(entry, "Up to date." if now == entry.digest else "Up to date; your edits are kept.")
+        intact = planner.installer.is_intact(entry.path, entry)
+        planner.keep(entry, "Up to date." if intact else "Up to date; your edits are kept.")
 
 
 def plan_restore(installer: Installer, names: Sequence[str] = (), *, force: bool = False, frozen: bool = False) -> Plan:
@@ -126,7 +127,7 @@ def plan_restore(installer: Installer, names: Sequence[str] = (), *, force: bool
     for entry in installer.named(names):
         with planner.alone(entry):
             now = digest(installer.content(entry.path))
-            if now == entry.digest:
+            if installer.is_intact(entry.path, entry):
                 planner.keep(entry, "Already restored.")
             elif now and frozen:
                 planner.keep(entry, "It differs from the lock.", "conflict", "frozen-edited")
@@ -159,18 +160,24 @@ def _not_in_source(entry: Installed, error: NotFoundError) -> NotFoundError:
 
 
 def _freeze(planner: Planner) -> None:
-    """Name the skills that the lock does not; where anything differs for good, hold what would be restored."""
+    """Name the skills that the lock does not."""
     hint = "Remove it, or install it, so that the lock names it."
     for path, name in planner.installer.present().items():
         if path not in planner.locked:
             step = Step("keep", "conflict", name, path, "The lock does not name it.", "frozen-extra", hint=hint)
             planner.steps.append(step)
-    if any(step.state not in ("ready", "nothing") for step in planner.steps):
-        reason = "It is not restored while other skills differ from the lock."
-        planner.steps = [
-            step._replace(state="held", code="frozen", reason=reason) if step.state == "ready" else step
-            for step in planner.steps
-        ]
+
+
+def hold_frozen(plan: Plan) -> Plan:
+    """The plan of a frozen install: where anything differs for good, what would be restored is held."""
+    if all(step.state in ("ready", "nothing") for step in plan.steps):
+        return plan
+    reason = "It is not restored while other skills differ from the lock."
+    steps = (
+        step._replace(state="held", code="frozen", reason=reason) if step.state == "ready" else step
+        for step in plan.steps
+    )
+    return plan._replace(steps=tuple(steps))
 
 
 def plan_uninstall(
@@ -254,8 +261,8 @@ def apply(
 
 def _origin(installer: Installer, ready: Sequence[Step]) -> str:
     """Why something changes, when nobody says why: where it comes from, if that is one place."""
-    sources = {step.entry.source.partition("#")[0] for step in ready if step.entry and step.entry.source}
-    if len(sources) != 1:
+    sources = {step.entry.source.partition("#")[0] for step in ready if step.entry}
+    if len(sources) != 1 or "" in sources:
         return ""
     entry = next(step.entry for step in ready if step.entry and step.entry.source)
     try:
@@ -272,7 +279,7 @@ def _commit(
     changes = []
     for step in ready:
         directory = plan.directory(step)
-        if step.before != step.after:
+        if step.before != step.after or step.action == "adopt":  # that one is in the history so that it can be undone
             # A merge of the curator takes skills away, and is undone as a whole; this one is an update.
             action = "update" if step.action == "merge" else step.action
             tree = plan.trees[step.after] if step.after else None

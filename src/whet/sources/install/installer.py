@@ -26,6 +26,7 @@ from whet.sources.age import DAY, Cooldown, Looks, describe_age, is_exact, is_lo
 from whet.sources.concurrency import map_concurrently
 from whet.sources.git.source import GitSource
 from whet.sources.lock.file import lock_file, opened_source
+from whet.sources.lock.foreign import without_record
 from whet.sources.lock.installs import directory_of, relative_path
 from whet.sources.model import open_source
 from whet.sources.packages import choose
@@ -109,6 +110,11 @@ class Installer:
         if os.path.lexists(directory) and not os.path.isdir(directory):
             raise ConflictError("not-a-package", f"{directory} is not a directory.", hint="Move it.", path=directory)
         return read_tree(directory)
+
+    def is_intact(self, relative: str, entry: Installed) -> bool:
+        """Does a directory hold what was installed? What another tool wrote down in it does not count."""
+        tree = self.content(relative)
+        return tree is not None and digest(without_record(tree, dict(entry.files))) == entry.digest
 
     def linked(self, relative: str) -> str:
         """Where a skill really lies if its directory is reached through a link: what is there belongs to others."""

@@ -99,6 +99,8 @@ class Step(NamedTuple):
     """Of a failure: what a command ends with."""
     needed_by: tuple[str, ...] = ()
     """The skills of the plan that need it."""
+    root: str = ""
+    """The root that the skill lies in; "" for that of the plan."""
 
     @property
     def overridable(self) -> bool:
@@ -145,7 +147,7 @@ class Step(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """Everything that is about to happen to the skills of one root."""
+    """Everything that is about to happen to the skills of a root, and of others where steps name them."""
 
     root: str
     steps: tuple[Step, ...]
@@ -162,7 +164,19 @@ class Plan(NamedTuple):
 
     def directory(self, step: Step) -> str:
         """The skill's directory."""
-        return directory_of(lock_file(self.root), step.path)
+        return directory_of(lock_file(step.root or self.root), step.path)
+
+    def by_root(self) -> tuple[Plan, ...]:
+        """A plan for each root, that of the plan first."""
+        roots = dict.fromkeys((self.root, *(step.root or self.root for step in self.steps)))
+        return tuple(
+            self._replace(
+                root=root,
+                steps=tuple(step for step in self.steps if (step.root or self.root) == root),
+                taps=self.taps if root == self.root else (),
+            )
+            for root in roots
+        )
 
     def to_json(self) -> Json:
         """The plan as every surface answers it; contents are named by their digests."""
@@ -178,6 +192,15 @@ class Plan(NamedTuple):
         }
         taps = [{"name": name, "source": source} for name, source in self.taps]
         return {**answer, "taps": taps} if taps else answer
+
+
+def join(plans: Sequence[Plan]) -> Plan:
+    """Plans for several roots as one."""
+    first, *others = plans
+    steps = (step._replace(root=plan.root) for plan in others for step in plan.steps)
+    trees = {name: tree for plan in plans for name, tree in plan.trees.items()}
+    notes = dict.fromkeys(note for plan in plans for note in plan.notes)
+    return first._replace(steps=(*first.steps, *steps), trees=trees, notes=tuple(notes))
 
 
 class Applied(NamedTuple):

@@ -15,6 +15,7 @@ from whet.library.package import read_tree
 from whet.skill.tree import entries
 from whet.sources.install.installer import ask
 from whet.sources.install.plan import FileChange, file_changes
+from whet.sources.lock.foreign import without_record
 from whet.sources.refs.parse import shown
 from whet.values import Json, answer_json, fields_json
 
@@ -47,6 +48,7 @@ class Verification(NamedTuple):
 
     valid: bool
     root: str
+    """The first of the roots."""
     skills: tuple[VerifiedSkill, ...]
     unmanaged: tuple[str, ...]
     """Skills of the root that no lock names."""
@@ -163,7 +165,8 @@ def _verify_skill(installer: Installer, entry: Installed) -> VerifiedSkill:
     if tree is None:
         return skill._replace(status="missing", reason="It no longer exists.")
     skill = skill._replace(now=digest(tree))
-    if skill.now == entry.digest:
+    tree = without_record(tree, dict(entry.files))
+    if digest(tree) == entry.digest:
         return skill
     files = file_changes(dict(entry.files), {item.path: item.sha256 for item in entries(tree)})
     # The same bytes under the same names: then it is who may execute them.
@@ -222,7 +225,7 @@ def why(installer: Installer, card: Card) -> Origin:
     relative = installer.relative(path)
     entry = next((entry for entry in installer.installed() if entry.path == relative), None)
     made = tuple(installer.journal.entries(path=path)[:1])
-    installed = _installation(installer, entry, path) if entry else None
+    installed = _installation(installer, entry) if entry else None
     root = card.root
     plugin = (
         f"{root.namespace} of {client_named(root.client).title}" if root.client and root.namespace else root.namespace
@@ -242,9 +245,9 @@ def _decision(installer: Installer, path: str, entry: Installed | None) -> Recor
     return next(iter((about or allowed or records)[-1:]), None)
 
 
-def _installation(installer: Installer, entry: Installed, path: str) -> Installation:
+def _installation(installer: Installer, entry: Installed) -> Installation:
     try:
         place = shown(installer.ref_of(entry)) if entry.source else ""
     except WhetError:  # a text of a later Whet
         place = entry.source
-    return Installation(entry, digest(read_tree(path)) != entry.digest, place)
+    return Installation(entry, not installer.is_intact(entry.path, entry), place)

@@ -4,6 +4,7 @@
     .skill-lock.json                 in ~/.agents, or in $XDG_STATE_HOME/skills (version 3)
     .clawhub/lock.json               beside a root (version 1), and SKILL/.clawhub/origin.json
     metadata.github-* in SKILL.md    written there by GitHub's own client
+    SKILL/.openskills.json           written by `openskills install`; it keeps no hash
 
 None of them is ever written. One that is damaged is a note, never an empty one.
 """
@@ -31,13 +32,14 @@ from whet.sources.refs.pages import CLAWHUB
 from whet.sources.refs.parse import read_ref, ref_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
     from whet.library.roots import Place
-    from whet.skill.tree import Item
+    from whet.skill.tree import Item, Tree
 
-KINDS = ("gh", "clawhub", "skills-lock", "skill-lock")
+KINDS = ("gh", "clawhub", "openskills", "skills-lock", "skill-lock")
 """Who said so, the most exact first."""
+_RECORD = ".openskills.json"
 _MAX_BYTES = 16 * 1024 * 1024
 _MAX_SKILLS = 10_000
 _CLAWHUB_DIRECTORIES = (".clawhub", ".clawdhub")
@@ -118,6 +120,11 @@ def fits(foreign: Foreign, tree: Mapping[str, Item]) -> bool:
     """Is this the content that the other tool installed? False also when it kept no hash."""
     own = fingerprint if foreign.kind == "clawhub" else computed_hash
     return bool(foreign.computed_hash) and foreign.computed_hash == own(tree)
+
+
+def without_record(tree: Mapping[str, Item], known: Collection[str] = ()) -> Tree:
+    """The content without what openskills wrote down in it, unless the file is one of those `known` to belong to it."""
+    return {path: item for path, item in tree.items() if path != _RECORD or path in known}
 
 
 def _projects(root: str) -> Iterator[str]:
@@ -240,6 +247,24 @@ class _Reader:
                 origin = os.path.join(directory, hidden, "origin.json")
                 self.told(origin, name, partial(self.from_origin, name, origin))
 
+            record = os.path.join(directory, _RECORD)
+            self.told(record, name, partial(self.from_record, name, record))
+
+    def from_record(self, name: str, record: str) -> Foreign | None:
+        """What openskills wrote into the skill."""
+        fields = self.values(record)
+        if fields is None:
+            return None
+        kind, local = _text(fields, "sourceType"), _text(fields, "localPath")
+        if kind == "git":
+            ref = self.git(_needed(fields, "repoUrl"), "", _text(fields, "subpath"))
+        elif kind == "local" and os.path.isabs(local):
+            ref = self.checked(Ref("path", os.path.normpath(local)))
+        else:
+            source = shown(_text(fields, "source"))
+            raise UsageError("unknown-source", f"It comes from {shown(kind)} {source}, which Whet does not support.")
+        return Foreign(name, os.path.realpath(os.path.join(self.root, name)), ref, "", "", "openskills", record)
+
     def from_metadata(self, name: str, main: str) -> Foreign | None:
         """What GitHub's client wrote into the frontmatter."""
         try:
@@ -317,7 +342,7 @@ class _Reader:
         if kind in ("git", "gitlab"):
             return self.git(address or source, ref, path)
         if kind == "local" and source:
-            return self.checked(Ref("path", os.path.normpath(os.path.join(base, *source.split("/"))), "", _inner(path)))
+            return self.checked(Ref("path", os.path.normpath(os.path.join(base, source)), "", _inner(path)))
         if kind == "well-known" and (source or address):
             site = _text(fields, "sourceBaseUrl") or address or f"https://{source}"
             return self.checked(Ref("well-known", site, "", name))

@@ -228,6 +228,9 @@ class Installs:
                 new |= {old: None, path: now[old]._replace(path=path)}
             elif not commit.entry.after:
                 new[path] = None
+            elif commit.entry.action == "undo" and (adopted := self._adoption(commit.entry)):
+                said = [row.entry for row in self._rows(file, path) if row.journal < adopted.id]
+                new[path] = said[-1] if said else None
             elif commit.back and (earlier := self._earlier(file, path, commit.entry, now.get(path))):
                 new[path] = earlier._replace(pinned=now[path].pinned if path in now else earlier.pinned)
         new = {path: entry for path, entry in new.items() if entry != now.get(path)}
@@ -250,6 +253,13 @@ class Installs:
         for change in self._pending(file):
             entries |= change.new
         return {path: entry for path, entry in entries.items() if entry}
+
+    def _adoption(self, made: Entry) -> Entry | None:
+        """The entry that an undo takes back if it changes only the lock: an adoption, or the undo of one."""
+        if made.before != made.after:
+            return None
+        past = (entry for entry in reversed(self._journal.entries(path=made.path)) if entry.id < made.id)
+        return next((one for one in past if one.before == one.after and one.action in ("adopt", "undo")), None)
 
     def _earlier(self, file: str, path: str, made: Entry, now: Installed | None) -> Installed | None:
         """What the lock said when the skill last held the content that is back now."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from whet.errors import WhetError
@@ -15,6 +16,7 @@ from whet.store.clock import iso
 if TYPE_CHECKING:
     from argparse import Namespace
 
+    from whet.api import Library
     from whet.api.sources import SkillSources
     from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen, Style
@@ -100,12 +102,35 @@ def configure_uninstall(parser: Parser) -> None:
 
 def configure_adopt(parser: Parser) -> None:
     parser.details = (
-        "If another tool installed a skill (skills-lock.json, .skill-lock.json, .clawhub/lock.json, gh), Whet takes "
-        "its source from there. No skill is changed."
+        "Whet looks into every directory of skills: .agents/skills, .claude/skills, .codex/skills and so on, yours or, "
+        "with --here, the project's. If another tool installed a skill (skills-lock.json, .skill-lock.json, "
+        ".openskills.json, .clawhub/lock.json, gh), Whet takes its source from there. No skill is changed, and `whet "
+        "undo` reverses it."
     )
     names_argument(parser, "every skill that is not installed")
     parser.option("--from", metavar="SOURCE", dest="source", default="", text="The source of one skill.")
     plan_options(parser, override=False)
+
+
+def run_adopt(context: Context, options: Namespace) -> Answer:
+    """Adopt skills; where there is nothing to adopt, say what the project has."""
+
+    def plan(sources: SkillSources) -> Plan:
+        return sources.plan_adopt(*options.names, source=options.source, here=options.here)
+
+    empty = "There is nothing to adopt."
+    if not options.here and (count := _count_unmanaged(context.library)):
+        verb, them = ("is", "it") if count == 1 else ("are", "them")
+        empty += f" {plural(count, 'skill')} of this project {verb} not in a lock; `whet sources adopt --here` starts "
+        empty += f"managing {them}."
+    return run_plan(context, options, plan, "Adopt", empty)
+
+
+def _count_unmanaged(library: Library) -> int:
+    """How many skills of the project no lock names."""
+    catalogue, installed = library.catalogue, library.sources.installed_directories()
+    cards = (card for card in (*catalogue.cards, *catalogue.waiting) if card.scope == "project")
+    return sum(card.kind == "skill" and os.path.realpath(card.directory) not in installed for card in cards)
 
 
 def run_update(context: Context, options: Namespace) -> Answer:
@@ -268,12 +293,7 @@ COMMANDS = {
         configure_uninstall,
         planned("Remove", lambda s, o: s.plan_uninstall(*o.names, here=o.here, force=o.force or asks(o))),
     ),
-    "sources adopt": Command(
-        configure_adopt,
-        planned(
-            "Adopt", lambda s, o: s.plan_adopt(*o.names, source=o.source, here=o.here), "There is nothing to adopt."
-        ),
-    ),
+    "sources adopt": Command(configure_adopt, run_adopt),
     "sources verify": Command(configure_verify, run_verify),
     "sources why": Command(skill_argument, lambda c, o: Answer(c.library.sources.why(o.name), render_why)),
 }
