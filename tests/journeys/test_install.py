@@ -309,8 +309,8 @@ def decided(team: Team, second: str) -> None:
     assert out == "review: SKILL.md (both-changed)\n" + "".join(f"  {line}\n" for line in REVIEW.splitlines())
     assert said == (
         "review: Your edits conflict with the source's changes in SKILL.md.\n"
-        "hint: Nothing of review was changed. `whet update review --prefer ours` keeps your lines where they conflict, "
-        "`--prefer theirs` takes the source's; the history keeps what that replaces.\n"
+        "hint: review did not change. `whet update review --prefer ours` keeps your lines where they conflict, "
+        "`--prefer theirs` takes the source's; `whet undo` reverses either.\n"
     )
     revisions = f"{team.first[:10]} -> {second[:10]}"
     code, out, _ = machine.says("update", "review", "--prefer", "ours")

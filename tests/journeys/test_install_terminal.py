@@ -166,7 +166,7 @@ def test_what_the_policy_asks_about_needs_a_reason(machine: Machine, tmp_path: P
         "    A protection of the machine is turned off. [protection-off]",
         "    > sudo ufw disable",
     ]
-    question = "The policy needs your approval for ports. Reason (empty keeps it out): "
+    question = "The policy needs your approval for ports. Reason (leave empty to skip): "
     with Terminal(machine, "install", shop.url) as terminal:
         code, lines = terminal.until("keeps it out): ").types("n").end()
     assert (code, lines[:6], machine.names()) == (3, [*shown, f"{question}n"], [])
@@ -178,7 +178,7 @@ def test_what_the_policy_asks_about_needs_a_reason(machine: Machine, tmp_path: P
             [
                 *shown,
                 f"{question}y",
-                "Reason (empty keeps it out): Read it.",
+                "Reason (leave empty to skip): Read it.",
                 "Install 1 skill? [Y/n] y",
                 f"Installed ports {head}  caution",
                 "  Allowed by override: Read it.",

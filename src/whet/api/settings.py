@@ -229,8 +229,8 @@ class SkillSettings:
         found = review_directory(workspace.gate, workspace.config(), directory, workspace.clock())
         remember(workspace.gate, self._decisions, found, "trust", "user")
         if blocked := [item for item in found if item.decision.action == "block"]:
-            message = f"{blocked[0].card.name} in {directory} is not let in: {blocked[0].decision.reason}"
-            hint = "Read it. If you want it all the same, add its directory to `links` in config.toml."
+            message = f"{blocked[0].card.name} in {directory} is blocked: {blocked[0].decision.reason}"
+            hint = "Read it. To load it anyway, add its directory to `links` in config.toml."
             raise RefusedError("guard-blocked", message, hint=hint)
         changed = self._decisions.trust(directory, directory)
         return Trust(directory, True, changed, tuple(item.card.name for item in found), found)

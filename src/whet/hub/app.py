@@ -170,7 +170,7 @@ class _Server:
         scheme, _, token = header.partition(" ")
         if not header:
             if self.hub.settings.private and request.url.path not in ("/api/v1", "/healthz", "/readyz"):
-                raise _RequestError("token-needed", "This hub needs a token.", "Run `whet login` for it.")
+                raise _RequestError("token-needed", "This hub needs a token.", "Set WHET_HUB and WHET_HUB_TOKEN.")
             return ANYBODY
         if scheme.lower() != "bearer":
             raise _RequestError(

@@ -90,7 +90,7 @@ class _ObjectBlobs:
             import obstore
             from obstore.store import from_url
         except ImportError as error:
-            raise missing_extra("An object store needs the extra `hub`.", "hub", "obstore") from error
+            raise missing_extra("An object store needs the extra `hub-s3`.", "hub-s3", "obstore") from error
         self._obstore: Any = obstore
         self._store = from_url(address, client_options={"allow_http": True})
 

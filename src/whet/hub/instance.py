@@ -62,7 +62,9 @@ def create_hub(directory: str, config: HubConfig, clock: Clock = system_clock) -
 
     if os.path.lexists(os.path.join(directory, CONFIG)):
         raise ConflictError(
-            "hub-exists", f"{directory} is a hub already.", hint="Serve it, or choose another directory."
+            "hub-exists",
+            f"{directory} is already a hub.",
+            hint=f"Run `whet hub serve {directory}`, or choose another directory.",
         )
     if not is_origin(config.origin):
         hint = "Use the host under which people reach the hub, such as skills.example.com."

@@ -405,7 +405,7 @@ class Hub:
         if who.may(verb, owner, name):
             return
         if who.kind == "anonymous":
-            raise RefusedError("token-needed", "This needs a token.", hint="Run `whet login` for this hub.")
+            raise RefusedError("token-needed", "This needs a token.", hint="Set WHET_HUB and WHET_HUB_TOKEN.")
         raise RefusedError(
             "not-allowed", f"{who.account} may not {verb} for {owner}.", hint=f"Ask an owner of {owner}."
         )

@@ -257,7 +257,7 @@ def untrusted(card: Card) -> Note:
     return Note(
         "untrusted",
         "warning",
-        "This project is not trusted, so the skill is not loaded.",
+        "This project is not trusted, so Whet does not load the skill; clients that read its directory do.",
         "Read the skill, then run `whet guard trust`.",
         skill=card.full_name,
         path=card.path,

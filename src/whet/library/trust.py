@@ -152,7 +152,7 @@ def review_directory(gate: Gate, config: ResolvedConfig, directory: str, now: in
     found = discover(root, config.bounds._replace(bases=(directory,)), None, now)
     cards = sorted((card for card in found.cards() if card.kind == "skill"), key=lambda card: card.path)
     if not cards:
-        hint = "Name the directory of a skill, or one that holds skills."
+        hint = "Name a directory that holds skills. To trust a repository, run `whet guard trust` in it, without DIR."
         raise NotFoundError("no-skills-found", f"There are no skills in {directory}.", hint=hint)
     trust = place_trust("project", config.policy)
     return tuple(decide_skill(gate, card, config, trust=trust) for card in cards)

@@ -223,7 +223,8 @@ def _named(listing: Listing, name: str) -> Offer:
     if refused_one := _why_not([note for note in listing.notes if wanted in (key(note.skill), key(note.path))]):
         raise refused_one
     suggestions = list(closest(name, _labels(listing.offers)))
-    hint = f"Did you mean {', '.join(suggestions)}?" if suggestions else "List the source without naming a skill."
+    lists = f"`whet show {listing.ref.location}` lists the skills."
+    hint = f"Did you mean {', '.join(suggestions)}?" if suggestions else lists
     message = f"There is no skill {paths.shown(name)} in {listing.ref.location}."
     raise NotFoundError("skill-not-in-source", message, hint=hint, suggestions=suggestions)
 

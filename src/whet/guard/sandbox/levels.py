@@ -147,7 +147,7 @@ def _bubblewrap_level(machine: str) -> Level:
     gaps = ["A fault in the kernel can be used to leave the box."]
     if not machine:
         gaps.append("System calls are not filtered on this kind of machine.")
-    sentence = "Programs of skills run in a bubblewrap sandbox: files, network, processes and users are its own."
+    sentence = "Programs of skills run in a bubblewrap sandbox with its own files, network, processes and users."
     return Level("bubblewrap", sentence, tuple(gaps))
 
 

@@ -163,7 +163,7 @@ def _ask_agreement(plan: Plan, verb: str, override: str, env: Mapping[str, str])
     review = screen.text() if doing or waiting else ""
     if waiting:
         names = ", ".join(clean(step.name) for step in waiting)
-        override = _ask_reason(f"{review}The policy needs your approval for {names}. Reason (empty keeps it out): ")
+        override = _ask_reason(f"{review}The policy needs your approval for {names}. Reason (leave empty to skip): ")
         doing, review = doing + (waiting if override else []), ""
     changed = [step for step in doing if step.before and step.after]
 
@@ -182,7 +182,7 @@ def _ask_agreement(plan: Plan, verb: str, override: str, env: Mapping[str, str])
 def _ask_reason(question: str) -> str:
     """Why something may come in; "" for a no. A bare yes is no reason."""
     while (said := ask(question)).lower() in ("y", "yes"):
-        question = "Reason (empty keeps it out): "
+        question = "Reason (leave empty to skip): "
     return "" if said.lower() in ("n", "no") else said
 
 
@@ -299,8 +299,8 @@ def _render_hints(result: PlanResult, screen: Screen, here: str) -> None:
     if clashing := [step.name for step in steps if step.code == "update-conflict"]:
         name = clashing[0] if len(clashing) == 1 else "NAME"
         screen.hint(
-            f"Nothing of {' and '.join(clashing)} was changed. `whet update {name}{here} --prefer ours` keeps your "
-            f"lines where they conflict, `--prefer theirs` takes the source's; the history keeps what that replaces."
+            f"{' and '.join(clashing)} did not change. `whet update {name}{here} --prefer ours` keeps your lines where "
+            "they conflict, `--prefer theirs` takes the source's; `whet undo` reverses either."
         )
     if kept := next((step for step in steps if step.overridable), None):
         entry = kept.entry or kept.previous

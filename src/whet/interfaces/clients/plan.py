@@ -238,7 +238,7 @@ def plan_undo(client: Client, place: Place, connections: Connections, *, here: b
         previous = Record(client.name, here, hooks=False, files=known)
     if previous is None and not before:
         where, option = ("in this project", " --here") if here else ("here", "")
-        hint = f"`whet connect{option}` lists what is connected."
+        hint = f"`whet connect{option} --list` shows what is connected."
         raise NotFoundError("not-connected", f"{client.title} is not connected {where}.", hint=hint)
     notes: list[str] = []
     changes = [_plan_removal(file, notes) for file in known]

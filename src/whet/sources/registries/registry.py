@@ -391,7 +391,7 @@ class Registry:
             if note.severity == "error" and note.skill and key(note.skill) == key(name):
                 return InvalidError(note.code, note.message, hint=note.hint)
         near = closest(name, known)
-        hint = f"Did you mean {', '.join(near)}?" if near else f"List the source without naming a {what}."
+        hint = f"Did you mean {', '.join(near)}?" if near else f"`whet show SOURCE` lists every {what}."
         message = f"There is no {what} {name!r} in {self.ref.location}."
         return NotFoundError("skill-not-in-source", message, hint=hint, suggestions=list(near))
 

@@ -185,7 +185,7 @@ class WellKnownSource(Registry):
         entry = self._entries.get(key(offer.ref.path))
         if entry is None:
             message = f"{self.ref.location} no longer lists {offer.name}."
-            raise NotFoundError("skill-not-in-source", message, hint="List the source without naming a skill.")
+            raise NotFoundError("skill-not-in-source", message, hint="`whet show SOURCE` lists its skills.")
         return entry
 
 

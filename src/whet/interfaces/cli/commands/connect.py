@@ -62,7 +62,7 @@ def configure_connect(parser: Parser) -> None:
     parser.option("--hooks", text="Add hooks (default for a new connection).")
     parser.option("--no-hooks", text="Add only the MCP server; removes existing hooks.")
     parser.option("--enforce", text="Refuse tool calls that the `allowed-tools` of the loaded skills do not cover.")
-    parser.option("--no-enforce", text="Refuse no tool calls any more.")
+    parser.option("--no-enforce", text="Stop refusing tool calls.")
     text = "What the client's model may do to skills (default for a new connection: propose)."
     parser.option("--writes", metavar="W", choices=("propose", "allow"), text=text)
     parser.option("--undo", text="Undo the connection; with --here, the one in the project.")

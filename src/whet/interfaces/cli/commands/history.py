@@ -126,9 +126,10 @@ def configure_rollback(parser: Parser) -> None:
 
 def configure_undo(parser: Parser) -> None:
     parser.details = (
-        "Without an argument, undoes the last change; run it again to undo the one before. With NAME, undoes the "
-        "last change to that skill, together with the skills that changed in the same run; this also restores a "
-        "removed skill. Later changes stay, unless they touch the same files.\n\n"
+        "Without an argument, you choose from a list on a terminal; otherwise the last change is undone, and the next "
+        "run undoes the one before. With NAME, undoes the last change to that skill, together with the skills that "
+        "changed in the same run; this also restores a removed skill. Later changes stay, unless they touch the same "
+        "files.\n\n"
         "An undo is a change like any other: `whet undo ID` with its number redoes the change."
     )
     text = "The number of a change (`whet history` shows it), the id of a run, or the name of a skill."

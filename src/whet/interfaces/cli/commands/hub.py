@@ -128,7 +128,10 @@ def run_token(_context: Context, options: Namespace) -> Answer:
 def render_token(made: TokenCreated, screen: Screen, _options: Namespace) -> None:
     screen.line(made.token)
     allowed = ", ".join(made.scopes)
-    screen.hint(f"For {clean(made.account)}, {plural(made.days, 'day')}: {clean(allowed)}. It is not shown again.")
+    screen.say(
+        f"Created a token for {clean(made.account)} that allows {clean(allowed)} for {plural(made.days, 'day')}."
+    )
+    screen.hint("Keep the token; it is not shown again.")
 
 
 def configure_revoke(parser: Parser) -> None:

@@ -36,7 +36,7 @@ def configure_install(parser: Parser) -> None:
         "Without SOURCE, restores everything in the lock that is missing, exactly as it was installed, from this "
         "machine's history or from its source at the recorded revision.\n\n"
         "`whet install --frozen`, also called `whet ci`, is for pipelines: it restores what is missing, asks nothing, "
-        "and fails if a skill is edited, is not in the lock, or cannot be had exactly; then it changes nothing."
+        "and fails without changing anything if a skill is edited, is not in the lock, or is no longer in its source."
     )
     parser.positional("sources", "SOURCE", "Where the skills come from.", many=True, optional=True)
     parser.option("--skill", metavar="S", action="append", default=[], text="Only this skill; can be repeated.")

@@ -40,8 +40,9 @@ def configure_new(parser: Parser) -> None:
     parser.details = (
         "Without a text, writes a template to fill in; it never overwrites anything. With --body or --body-file the "
         "skill is complete, and an existing skill with that name gets the new text as its next version. The text "
-        "can be a whole document with its own frontmatter. The skill goes to ~/.agents/skills, where every client "
-        "can find it, or to the first --root."
+        "can be a whole document with its own frontmatter. The skill goes to ~/.agents/skills, or to the first "
+        "--root. Codex and many other clients read ~/.agents/skills; `whet clients sync` links the skill for those "
+        "that do not, such as Claude Code."
     )
     parser.positional("name", "NAME", "Lowercase letters, digits and single hyphens; also the directory's name.")
     parser.option("--description", metavar="D", text="What the skill does and when to use it.")
