@@ -37,7 +37,7 @@ class WhetError(Exception):
 
 
 class UsageError(WhetError):
-    """The caller asked for something that makes no sense; asking differently helps."""
+    """The caller made a request that cannot be carried out; a different one can."""
 
     exit_code = 2
 

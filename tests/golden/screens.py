@@ -85,7 +85,7 @@ def screens(machine: Machine, columns: int) -> Iterator[tuple[str, str]]:
         (("install", "./team"), "Esc leaves", ESC),
         (("install", "./team", "--skill", "changelog"), "[Y/n", "n\n"),
         (("install", "./ports"), "[Y/n", "n\n"),
-        (("install", "./chart-helper"), "keeps it out): ", "\n"),
+        (("install", "./chart-helper"), "leave empty to skip): ", "\n"),
         (("undo",), "Esc leaves", ESC),
         (("connect",), "Esc leaves", ESC),
     )

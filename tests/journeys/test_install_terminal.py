@@ -168,10 +168,10 @@ def test_what_the_policy_asks_about_needs_a_reason(machine: Machine, tmp_path: P
     ]
     question = "The policy needs your approval for ports. Reason (leave empty to skip): "
     with Terminal(machine, "install", shop.url) as terminal:
-        code, lines = terminal.until("keeps it out): ").types("n").end()
+        code, lines = terminal.until("leave empty to skip): ").types("n").end()
     assert (code, lines[:6], machine.names()) == (3, [*shown, f"{question}n"], [])
     with Terminal(machine, "install", shop.url) as terminal:
-        terminal.until("keeps it out): ").types("y").until("keeps it out): ", 2).types("Read it.")
+        terminal.until("leave empty to skip): ").types("y").until("leave empty to skip): ", 2).types("Read it.")
         terminal.until("[Y/n] ").types("y")
         assert terminal.end() == (
             0,
