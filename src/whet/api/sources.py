@@ -782,10 +782,11 @@ class SkillSources:
         """
         from whet.authoring.backup import restore_backup
         from whet.library.roots import explicit_roots, own_roots
-        from whet.sources.model import Ref
+        from whet.sources.install.installer import check_source
 
-        self.installer().check_allowed(Ref("archive", os.path.abspath(os.path.expanduser(path))))
         workspace, place = self._workspace, self._workspace.place
+        if machine := workspace.configuration.read_machine():  # of the settings alone: the state may be damaged
+            check_source(machine, os.path.realpath(os.path.expanduser(path)), path)
         explicit = workspace.explicit
         roots = own_roots(place) if explicit is None else [root.path for root in explicit_roots(explicit, place)]
         files = self.lock_files()

@@ -65,11 +65,15 @@ class Configuration:
         self._settings = SettingsReader(place, clock)
         self._plugins = PluginReader(place, clock)
 
+    def read_machine(self) -> MachinePolicy | None:
+        """What an administrator allows on this machine; None: there is no such policy. No database is asked."""
+        return self._settings.read_machine()
+
     def resolve(self) -> ResolvedConfig:
         """Where skills are looked for now, and what is switched off."""
         place = self._place
         settings, notes = self._settings.read_user()
-        machine = self._settings.read_machine()
+        machine = self.read_machine()
         if machine is not None:
             notes = (*notes, _note_machine(machine))
         recalled = self._decisions.recall()

@@ -66,6 +66,15 @@ class Got(NamedTuple):
     notes: list[Note]
 
 
+def check_source(machine: MachinePolicy, address: str, told: str) -> None:
+    """Raise RefusedError for an address that the policy of this machine does not allow, or if that cannot be read."""
+    machine.check()
+    if not machine.allows(address):
+        message = f"The policy of this machine does not allow the source {told}."
+        hint = f"{machine.path} lists the sources that are allowed."
+        raise RefusedError("source-not-allowed", message, hint=hint)
+
+
 class Installer:
     """What is installed in one root, and the way in and out."""
 
@@ -266,11 +275,8 @@ class Installer:
 
     def check_allowed(self, ref: Ref) -> None:
         """Raise RefusedError for a source that the policy of this machine does not allow."""
-        if self.machine.allowed_sources is None or self.machine.allows(self._address(ref)):
-            return
-        message = f"The policy of this machine does not allow the source {shown(ref)}."
-        hint = f"{self.machine.path} lists the sources that are allowed."
-        raise RefusedError("source-not-allowed", message, hint=hint)
+        if self.machine.allowed_sources is not None:
+            check_source(self.machine, self._address(ref), shown(ref))
 
     def _address(self, ref: Ref) -> str:
         """Where a source really is, as the policy names it; of a registry, the skill's owner and name follow."""
