@@ -338,6 +338,12 @@ class SkillSources:
         holding = self._holding(names, here=here, min_age=min_age)
         return join([plan_update(installer, own, prefer=prefer) for installer, own in holding])
 
+    def has_lock(self, *, here: bool = False) -> bool:
+        """Is there a lock of your skills, or with `here` of the project's?"""
+        from whet.sources.lock.file import lock_file
+
+        return any(os.path.lexists(lock_file(root)) for root in self._roots(here=here))
+
     def plan_restore(self, *names: str, here: bool = False, force: bool = False, frozen: bool = False) -> Plan:
         """Restore what the lock names, exactly as it was installed; with `force`, even if it was edited.
 

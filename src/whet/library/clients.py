@@ -287,6 +287,15 @@ def present_clients(place: Place) -> tuple[Client, ...]:
     )
 
 
+def clients_without(root: str, place: Place) -> tuple[Client, ...]:
+    """The clients used here that do not look for skills in this directory of the home."""
+
+    def looks(client: Client) -> bool:
+        return any(os.path.realpath(in_home(client, path, place)) == root for path in client.user)
+
+    return tuple(client for client in present_clients(place) if not looks(client))
+
+
 def in_home(client: Client, path: str, place: Place) -> str:
     """Where a directory of the home is for this client, which may have been moved."""
     variable, moved = client.home

@@ -278,3 +278,42 @@ def test_a_name_nearly_right_is_suggested(skill: Callable[..., Path], ask: Calla
     assert ask("instal", code=2)["suggestions"] == ["install"]
     wrong = ask("show", "./x", "--skill", "greet", "--page", "2", code=2)
     assert wrong["error"] == "`--skill` takes neither `--file` nor `--page`."
+
+
+def test_a_new_skill_says_which_clients_do_not_look_for_it(
+    home: Path, skill: Callable[..., Path], whet: Callable[..., CompletedProcess[str]]
+) -> None:
+    said = whet("new", "first", "--description", "Does it. Use for it.", "--body", "Do it.").stderr
+    assert "clients sync" not in said
+    (home / ".claude").mkdir()
+    hint = "hint: Claude Code does not look there; `whet clients sync` links your skills.\n"
+    assert whet("new", "second", "--description", "Does it. Use for it.", "--body", "Do it.").stderr.endswith(hint)
+    assert whet("new", "third").stderr.endswith(hint)
+    skill("alpha", root=Path("source"))
+    assert whet("install", "./source", "--yes").stderr.endswith(hint)
+
+
+def test_the_root_of_a_repository_is_trusted_as_a_repository(
+    skill: Callable[..., Path], ask: Callable[..., dict[str, Any]]
+) -> None:
+    other = Path("other")
+    (other / ".git").mkdir(parents=True)
+    skill("helper", root=other / ".agents" / "skills")
+    trusted = ask("guard", "trust", "./other")
+    assert (trusted["project"], trusted["skills"]) == (str(other.resolve()), ["helper"])
+    assert [item["path"] for item in ask("guard", "trust", "--list")["trusted"]] == [str(other.resolve())]
+
+
+def test_a_frozen_install_takes_the_lock_of_the_project(
+    skill: Callable[..., Path], whet: Callable[..., CompletedProcess[str]], ask: Callable[..., dict[str, Any]]
+) -> None:
+    Path(".git").mkdir()
+    skill("mine")  # one of the user's, which no lock names
+    skill("alpha", root=Path("source"))
+    assert whet("install", "./source", "--here", "--yes").returncode == 0
+    assert ask("ci")["success"] is True
+    main = Path(".agents/skills/alpha/SKILL.md")
+    main.write_text(main.read_text() + "More.\n")
+    differs = ask("ci", code=1)
+    hint = "Undo the edits with `whet undo alpha`, or install the skill again."
+    assert (differs["code"], differs["hint"]) == ("frozen-edited", hint)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from whet.authoring.writer import Provenance
@@ -13,9 +14,25 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from whet.authoring.results import Change, Changes, Reversal
-    from whet.interfaces.cli.context import Context
+    from whet.interfaces.cli.context import Answer, Context
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Parser
+
+
+def hint_clients(answer: Answer, context: Context) -> Answer:
+    """The answer about a new skill of the user's, with a hint where a client used here does not look for it there."""
+    from whet.library.clients import clients_without
+
+    library = context.library
+    if library.workspace.explicit is not None:
+        return answer
+    root = os.path.realpath(library.workspace.new_root())
+    titles = [client.title for client in clients_without(root, library.workspace.place)]
+    if not titles:
+        return answer
+    *first, last = titles
+    who = f"{', '.join(first)} and {last} do" if first else f"{last} does"
+    return answer.hint(f"{who} not look there; `whet clients sync` links your skills.")
 
 
 def change_options(parser: Parser, *, version: bool = False) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, Self, TypeVar
 
 from whet.errors import NotFoundError
 from whet.values import as_json
@@ -34,9 +34,20 @@ class Answer:
     ) -> None:
         """`code` is the exit code: 1 when the answer is "no". With a `key`, JSON has the value under that name."""
         self.code = code
-        self.render = partial(render, value)
+        self.render: Callable[[Screen, Namespace], None] = partial(render, value)
         self._value = value
         self._key = key
+
+    def hint(self, text: str) -> Self:
+        """The same answer; a person is shown this hint after it."""
+        shown = self.render
+
+        def render(screen: Screen, options: Namespace) -> None:
+            shown(screen, options)
+            screen.hint(text)
+
+        self.render = render
+        return self
 
     def to_json(self) -> Json:
         """The answer as `--json` prints it."""

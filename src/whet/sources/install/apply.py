@@ -130,7 +130,8 @@ def plan_restore(installer: Installer, names: Sequence[str] = (), *, force: bool
             if installer.is_intact(entry.path, entry):
                 planner.keep(entry, "Already restored.")
             elif now and frozen:
-                planner.keep(entry, "It differs from the lock.", "conflict", "frozen-edited")
+                hint = f"Undo the edits with `whet undo {entry.name}`, or install the skill again."
+                planner.keep(entry, "It differs from the lock.", "conflict", "frozen-edited", hint)
             elif now and not force:
                 planner.keep(entry, "It was edited; your edits are kept. `--force` discards them.")
             elif (kept := planner.base(entry)) is not None:

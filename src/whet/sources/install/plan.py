@@ -260,10 +260,10 @@ class Planner:
         """What has been collected."""
         return Plan(self.installer.root, tuple(self.steps), self.trees, tuple(self.notes))
 
-    def keep(self, entry: Installed, reason: str, state: State = "nothing", code: str = "") -> None:
+    def keep(self, entry: Installed, reason: str, state: State = "nothing", code: str = "", hint: str = "") -> None:
         """Leave a skill as it is."""
         now = digest(self.installer.content(entry.path))
-        self.steps.append(Step("keep", state, entry.name, entry.path, reason, code, now, now, entry, entry))
+        self.steps.append(Step("keep", state, entry.name, entry.path, reason, code, now, now, entry, entry, hint=hint))
 
     def fail(self, entry: Installed, error: WhetError) -> None:
         """Leave a skill as it is because its source, or the disk, could not give it."""

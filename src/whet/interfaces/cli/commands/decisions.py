@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING
 
-from whet.errors import RefusedError
+from whet.errors import NotFoundError, RefusedError
 from whet.interfaces.cli.arguments import reason_option, skill_argument
 from whet.interfaces.cli.commands.skills import LISTED
 from whet.interfaces.cli.context import Answer, Command
@@ -18,6 +19,7 @@ from whet.store.clock import iso
 if TYPE_CHECKING:
     from argparse import Namespace
 
+    from whet.api import Library
     from whet.api.guard import ProjectReview
     from whet.api.settings import ListingChange, PinChange, Switch, Trust, TrustedRepositories
     from whet.interfaces.cli.context import Context
@@ -45,6 +47,8 @@ def run_trust(context: Context, options: Namespace) -> Answer:
     library = context.library
     if options.list:
         return Answer(library.settings.trusted(), render_trusted)
+    if options.path and _is_project(library, options.path):
+        library, options.path = context.open_library(os.path.abspath(os.path.expanduser(options.path))), None
     if options.review:
         return Answer(library.guard.review(options.path), render_review)
     if can_ask(options):
@@ -53,6 +57,17 @@ def run_trust(context: Context, options: Namespace) -> Answer:
         if found and not _ask_trust(found, what):
             raise RefusedError("not-agreed", f"The {what} is not trusted.", hint="Nothing was changed.")
     return Answer(library.settings.trust(options.path), render_trust)
+
+
+def _is_project(library: Library, path: str) -> bool:
+    """Is this a repository that has skills for those who work in it, rather than a directory that holds skills?"""
+    if not os.path.lexists(os.path.join(os.path.expanduser(path), ".git")):
+        return False
+    try:
+        library.guard.review(path)
+    except NotFoundError:
+        return True
+    return False
 
 
 def _ask_trust(found: list[SkillDecision], what: str) -> bool:

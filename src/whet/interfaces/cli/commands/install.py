@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from whet.errors import WhetError
 from whet.interfaces.cli.arguments import age_option, here_option, misuse, names_argument, skill_argument
+from whet.interfaces.cli.changes import hint_clients
 from whet.interfaces.cli.context import Answer, Command
 from whet.interfaces.cli.plans import asks, force_option, plan_options, planned, run_plan
 from whet.interfaces.cli.terminal import progress
@@ -35,7 +36,8 @@ def configure_install(parser: Parser) -> None:
         "step and records it in the lock.\n\n"
         "Without SOURCE, restores everything in the lock that is missing, exactly as it was installed, from this "
         "machine's history or from its source at the recorded revision.\n\n"
-        "`whet install --frozen`, also called `whet ci`, is for pipelines: it restores what is missing, asks nothing, "
+        "`whet install --frozen`, also called `whet ci`, is for pipelines: in a project with a lock it takes that "
+        "one, restores what is missing, asks nothing, "
         "and fails without changing anything if a skill is edited, is not in the lock, or is no longer in its source."
     )
     parser.positional("sources", "SOURCE", "Where the skills come from.", many=True, optional=True)
@@ -61,8 +63,12 @@ def run_install(context: Context, options: Namespace) -> Answer:
     if options.sources and options.frozen:
         raise misuse("install", "`--frozen` takes no SOURCE.")
     options.yes = options.yes or options.frozen
+    if options.frozen and not options.root:  # a pipeline means the project's skills, where they have a lock
+        options.here = options.here or context.library.sources.has_lock(here=True)
     empty = "The lock is empty. `whet install SOURCE` installs a skill."
-    return run_plan(context, options, plan, "Install" if options.sources else "Restore", empty)
+    answer = run_plan(context, options, plan, "Install" if options.sources else "Restore", empty)
+    new = options.sources and not (answer.code or options.dry_run or options.here)
+    return hint_clients(answer, context) if new else answer
 
 
 def _compare(plan: Plan) -> Plan:

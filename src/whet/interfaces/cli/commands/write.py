@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from whet.authoring.writer import USER, Provenance, TreeChange
 from whet.errors import ConflictError, NotFoundError, RefusedError, UsageError
 from whet.interfaces.cli.arguments import misuse, read_data, read_text, reason_option, require, skill_argument
-from whet.interfaces.cli.changes import change, change_options, name_version, render_change, telling
+from whet.interfaces.cli.changes import change, change_options, hint_clients, name_version, render_change, telling
 from whet.interfaces.cli.context import Answer, Command
 from whet.interfaces.cli.output import screen_for
 from whet.interfaces.cli.plans import apply_plan, asks, force_option, plan_options, render_review, run_plan
@@ -69,7 +69,8 @@ def run_new(context: Context, options: Namespace) -> Answer:
 
     state = library.workspace.place.state
     begun = begin(root, options.name, options.description, state=state, write=None if options.dir else write)
-    return Answer(begun, render_new)
+    answer = Answer(begun, render_new)
+    return answer if options.dir or options.here else hint_clients(answer, context)
 
 
 def render_new(begun: Begun, screen: Screen, options: Namespace) -> None:
@@ -85,7 +86,7 @@ def run_create(context: Context, options: Namespace) -> Answer:
         raise misuse("new", f"--{'dir' if options.dir else 'here'} works only for a template.")
     body = read_text(options.body, options.body_file, "new", "body")
     fields = {"description": options.description, "body": body, "category": options.category}
-    return Answer(change(context, options, "create", **fields), telling(_tell_created))
+    return hint_clients(Answer(change(context, options, "create", **fields), telling(_tell_created)), context)
 
 
 def _tell_created(change: Change) -> str:
