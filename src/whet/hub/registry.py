@@ -38,7 +38,7 @@ _SEEN_AGAIN = 60
 _VERSION_SQL = """SELECT v.id, v.version, v.digest, v.sha256, v.yanked, v.quarantined, v.document, s.private, s.id
     FROM versions v JOIN skills s ON v.skill = s.id JOIN owners o ON s.owner = o.id
     WHERE o.name = ? AND s.name = ? AND v.version = ?"""
-_SKILL_SQL = """SELECT s.id, s.private, s.status, s.document, s.downloads FROM skills s JOIN owners o ON s.owner = o.id
+_SKILL_SQL = """SELECT s.id, s.private, s.status, s.document FROM skills s JOIN owners o ON s.owner = o.id
     WHERE o.name = ? AND s.name = ?"""
 
 
@@ -186,8 +186,8 @@ class Hub:
 
         def ask(transaction: Transaction) -> Json:
             row = self._visible(transaction.one(_SKILL_SQL, owner, name), who, owner, name)
-            count = transaction.one("SELECT COUNT(*) FROM versions WHERE skill = ?", row[0])
-            return {**json.loads(row[3]), "versions": count[0] if count else 0, "downloads": row[4]}
+            count = transaction.get("SELECT COUNT(*) FROM versions WHERE skill = ?", row[0])
+            return {**json.loads(row[3]), "versions": count[0]}
 
         return self.database.read(ask)
 

@@ -15,14 +15,11 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             used {number} NOT NULL DEFAULT 0, revoked {number} NOT NULL DEFAULT 0)""",
         """CREATE TABLE owners (
             id {key}, name TEXT NOT NULL UNIQUE, tier TEXT NOT NULL, won TEXT NOT NULL, created {number} NOT NULL)""",
-        """CREATE TABLE members (
-            owner {number} NOT NULL REFERENCES owners (id), account {number} NOT NULL REFERENCES accounts (id),
-            role TEXT NOT NULL, PRIMARY KEY (owner, account))""",
         """CREATE TABLE skills (
             id {key}, owner {number} NOT NULL REFERENCES owners (id), name TEXT NOT NULL,
             private {number} NOT NULL, status TEXT NOT NULL, successor TEXT NOT NULL DEFAULT '',
             reason TEXT NOT NULL DEFAULT '', latest TEXT NOT NULL, created {number} NOT NULL, updated {number} NOT NULL,
-            downloads {number} NOT NULL DEFAULT 0, document TEXT NOT NULL, UNIQUE (owner, name))""",
+            document TEXT NOT NULL, UNIQUE (owner, name))""",
         "CREATE INDEX skills_by_name ON skills (name)",
         """CREATE TABLE versions (
             id {key}, skill {number} NOT NULL REFERENCES skills (id), version TEXT NOT NULL, digest TEXT NOT NULL,
