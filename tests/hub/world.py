@@ -39,10 +39,15 @@ def make_archive(name: str = "review", version: str = "", body: str = STEPS, **f
     return Archive(pack(name, tree), digest(entries(tree)))
 
 
-def open_hub(address: str, blobs: str, *, private: bool = False) -> Hub:
+def open_hub(address: str, blobs: str, *, private: bool = False, checker: Checker | None = None) -> Hub:
     """A hub on this database, with its archives there or in a directory."""
     database = open_database(address)
     log = HubLog(database, "hub.example", KEY)
     return Hub(
-        database, open_blobs(blobs, database), log, Checker(1), HubSettings(private=private), lambda: NOON * 10**9
+        database,
+        open_blobs(blobs, database),
+        log,
+        checker or Checker(1),
+        HubSettings(private=private),
+        lambda: NOON * 10**9,
     )
