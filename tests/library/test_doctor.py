@@ -329,7 +329,7 @@ def test_a_damaged_state_database_is_set_aside_and_its_rows_saved(
     assert "state-corrupt" in [entry.code for entry in library.doctor()]
     answer = library.repair().to_json()
     assert answer["repaired"][0].startswith(f"Moved the damaged state database to {path}.broken-")
-    assert list(examine_state(str(tmp_path / "state"), ())) == []
+    assert list(examine_state(str(tmp_path / "state"), list)) == []
     assert library.workspace.decisions.disabled()
     assert library.repair().to_json() == {"repaired": [], "lost": [], "failed": []}
 

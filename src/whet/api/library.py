@@ -632,8 +632,8 @@ class Library:
 
         workspace, stores = self.workspace, self._stores
         place = workspace.place
-        locks = self.sources.lock_files()
-        entries = [*examine_place(place), *examine_state(place.state, locks), *stores.sessions.examine()]
+        state = examine_state(place.state, self.sources.lock_files)
+        entries = [*examine_place(place), *state, *stores.sessions.examine()]
         try:
             snapshot = workspace.snapshot()
             entries.extend(

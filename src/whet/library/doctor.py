@@ -186,24 +186,26 @@ def examine_place(place: Place) -> Iterator[Note]:
             yield Note("home-not-directory", "error", message, hint, path=path)
 
 
-def examine_state(state: str, locks: Iterable[str]) -> Iterator[Note]:
-    """What is wrong with Whet's own directory, and with the kind of these locks."""
+def examine_state(state: str, find_locks: Callable[[], Iterable[str]]) -> Iterator[Note]:
+    """What is wrong with Whet's own directory, and with the kind of the locks; to find them may open a database."""
     from whet.store.repair import examine_databases
 
     if problem := check_home(state):
         yield problem
         return
+    open_to_others = is_loose(state) and os.path.lexists(os.path.join(state, STATE_FILE))  # opening it closes it
+    loose = len([*find_loose(state)]) if open_to_others else 0
     yield from examine_databases(state)
     hint = "Run `whet doctor --repair`."
-    for path, kind in _obstructions(state, locks):
+    for path, kind in _obstructions(state, find_locks()):
         code = "home-not-directory" if kind == "directory" else "not-a-file"
         yield Note(code, "error", f"Whet expects a {kind} here, and this is not one.", hint, path=path)
     for path in _closed_locks(state):
         yield Note("lock-closed", "error", "Whet locks this file, but its owner cannot open it.", hint, path=path)
     for path in (path for directory in _workplaces(state) for path in _leftovers(directory)):
         yield Note("leftover", "warning", "An interrupted command left this behind.", hint, path=path)
-    if is_loose(state) and os.path.lexists(os.path.join(state, STATE_FILE)):
-        message = f"Other users can access it, including {len([*find_loose(state)]):,} of its files."
+    if open_to_others:
+        message = f"Other users can access it, including {loose:,} of its files."
         hint = "Run `whet doctor --repair`; this directory holds copies of your skills."
         yield Note("state-readable-by-others", "warning", message, hint, path=state)
     if os.path.isdir(state) and not os.access(state, os.W_OK):

@@ -352,7 +352,7 @@ def test_a_failed_first_write_leaves_no_record(world: World, monkeypatch: pytest
 
 def test_notes_say_what_stands_in_the_way(world: World) -> None:
     assert world.plan("codex").notes == ("Codex does not seem to be installed here.",)
-    write(world.home, {".codex/config.toml": "[features]\nhooks = false\n[hooks]\n"})
+    write(world.home, {".codex/config.toml": "[features]\nhooks = false\n[[hooks.Stop]]\n"})
     assert world.plan("codex").notes == (
         "Its hooks are off: features.hooks is false. They run once you change that.",
         "config.toml has hooks too: Codex runs the hooks of both files and says so at start-up.",

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from mcp_server.world import ERAS, World, ask, connected, error_of, world
-from whet.api.tool_definitions import definitions
+from whet.api.tool_definitions import answer_schemas, definitions
 from whet.interfaces.mcp.server import INSTRUCTIONS
 
 if TYPE_CHECKING:
@@ -57,6 +57,7 @@ async def test_what_it_says_is_bounded(world: World, era: str) -> None:
 
 
 async def test_the_tools_are_those_of_the_library(world: World, era: str) -> None:
+    answers = answer_schemas()
     async with connected(world.server(), era) as client:
         listed = (await client.list_tools()).tools
     assert [tool.model_dump(by_alias=True, exclude_none=True) for tool in listed] == [
@@ -65,11 +66,7 @@ async def test_the_tools_are_those_of_the_library(world: World, era: str) -> Non
             "title": tool.title,
             "description": tool.description,
             "inputSchema": tool.parameters,
-            "outputSchema": {
-                "type": "object",
-                "properties": {"success": {"type": "boolean"}},
-                "required": ["success"],
-            },
+            "outputSchema": answers[tool.name],
             "annotations": {
                 "title": tool.title,
                 "readOnlyHint": tool.read_only,
