@@ -6,7 +6,9 @@ Reading never throws a skill away and never repairs one in secret; it returns no
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from whet.records import NamedTuple
 
 if TYPE_CHECKING:
     from whet.errors import WhetError

@@ -109,7 +109,9 @@ def test_every_fact_is_there_afterwards(state: Path) -> None:
         {name: tap[name] for name in Tap._fields} for tap in told["taps"]["taps"]
     ]
     made = [json.loads(entry) for kind, entry in database.read("SELECT kind, entry FROM synced") if kind == "made"]
-    assert made == json.loads((state / FORMER / "sync.json").read_text())["made"] != []
+    former_made = json.loads((state / FORMER / "sync.json").read_text())["made"]
+    assert {one["client"] for one in former_made} == {"claude"}
+    assert made == [{**one, "client": "claude-code"} for one in former_made]
     waiting = json.loads(next((state / FORMER / "distillations").iterdir()).read_text())
     distillations = Kept(database, system_clock)
     assert distillations.read(distillations.newest()).to_json() == waiting

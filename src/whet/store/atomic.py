@@ -1,7 +1,8 @@
 """Files and directories that change in one step: whoever looks, and whenever the power fails, it is all old or all new.
 
-A file is written beside its target under a temporary name, synced, and renamed over it. A directory cannot be renamed
-over another one: the two trade places where the system can do that, else the old one steps aside first. Where a change
+A file is written beside its target under a temporary name, synced, and renamed over it. Of several, all are written,
+then synced side by side: the disk is waited for once, and not for each. A directory cannot be renamed over another
+one: the two trade places where the system can do that, else the old one steps aside first. Where a change
 may have to be taken back, what it replaces stays beside it until that is decided (`Swap`).
 
     .NAME.whet-tmp-RANDOM     not yet in place, or no longer: rubbish once its process is dead
@@ -20,17 +21,23 @@ import os
 import re
 import stat
 import sys
+import time
 from contextlib import ExitStack, contextmanager, suppress
 from functools import lru_cache
 from itertools import count
-from typing import TYPE_CHECKING, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Literal, Self, TypeVar
 
+from whet.patterns import compile_late
+from whet.records import NamedTuple
 from whet.store.directories import sync_directory
 from whet.store.failures import os_failure, os_failures
 from whet.store.locks import is_file_at, try_lock
+from whet.store.regular import is_link, long_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+T = TypeVar("T")
 
 _WINDOWS = sys.platform == "win32"
 if sys.platform == "win32":
@@ -39,9 +46,17 @@ else:
     _NEW, _FILE = os.O_NOFOLLOW, os.O_RDONLY | os.O_NOFOLLOW
     _ANY = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
 
-_LEFTOVER = re.compile(r"\.(?P<name>.+)\.whet-(?P<kind>tmp|old)-[0-9a-f]{16}(?:-journal|-wal|-shm)?", re.DOTALL)
+_LEFTOVER = compile_late(r"\.(?P<name>.+)\.whet-(?P<kind>tmp|old)-[0-9a-f]{16}(?:-journal|-wal|-shm)?", re.DOTALL)
+_PAUSES = (0.01, 0.03, 0.1, 0.3, 0.6) if _WINDOWS else ()
+"""Seconds. Windows renames nothing that a process has open, if only a virus scanner, so it is asked again."""
 _LONGEST_NAME = 200
 """Bytes of the target's name kept in a temporary name, so that the whole stays below the usual 255."""
+_MOST_OPEN = 128
+"""Files that are open while several are written: some systems let a process have no more than 256."""
+_MOST_SYNCS = 16
+"""Syncs that are under way together: the file system answers them with one write of its own journal."""
+_FEW = 8
+"""So many syncs take no longer one by one than it takes to start threads for them."""
 
 
 def write_bytes(path: str, data: bytes, *, mode: int | None = None, durable: bool = True) -> None:
@@ -50,29 +65,85 @@ def write_bytes(path: str, data: bytes, *, mode: int | None = None, durable: boo
     The permissions become `mode`; without it those of the existing file stay, and a new file gets 0o644 less the umask.
     `durable=False` leaves out the syncs: a killed process still leaves no half file, but a power failure may.
     """
-    target = os.path.realpath(path)
-    with os_failures(path):
-        wanted = _existing_mode(target) if mode is None else mode
-        fd, temporary = _create(target, 0o644 if wanted is None else 0o600)
-        try:
-            if wanted is not None:
-                os.chmod(temporary, wanted)
-            _write_all(fd, data)
+    write_files({path: data}, mode=mode, durable=durable)
+
+
+def write_files(files: Mapping[str, bytes], *, mode: int | None = None, durable: bool = True) -> None:
+    """`write_bytes` of several, in their order; none gets its name before its content is durable."""
+    items = [*files.items()]
+    for start in range(0, len(items), _MOST_OPEN):
+        with ExitStack() as begun:
+            drafts = [begun.enter_context(_Draft(*item, mode)) for item in items[start : start + _MOST_OPEN]]
             if durable:
-                os.fsync(fd)
-            if _WINDOWS:  # renames no open file; elsewhere it stays open because closing gives up the lock
-                os.close(fd)
-                fd = -1
-            os.replace(temporary, target)
-        except BaseException:
+                _each(_Draft.sync, drafts)
+            for draft in drafts:
+                draft.finish()
+    if durable:
+        _sync_together({os.path.dirname(_target(path)): path for path in files})
+
+
+class _Draft:
+    """A file that is written and does not have its name yet; without it at the end of the block, it goes."""
+
+    def __init__(self, path: str, data: bytes, mode: int | None) -> None:
+        self.path, self._data, self._mode = path, data, mode
+        self._fd = -1
+        self._temporary = ""
+
+    def __enter__(self) -> Self:
+        with os_failures(self.path):
+            target = _target(self.path)
+            mode = _existing_mode(target) if self._mode is None else self._mode
+            self._fd, self._temporary = _create(target, 0o644 if mode is None else 0o600)
+            try:
+                if mode is not None:
+                    os.chmod(self._temporary, mode)
+                _write_all(self._fd, self._data)
+            except BaseException:
+                self.__exit__()
+                raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._temporary:
             with suppress(FileNotFoundError):
-                os.unlink(temporary)
-            raise
+                os.unlink(self._temporary)
+        self._close()
+
+    def sync(self) -> None:
+        """Make the content durable."""
+        with os_failures(self.path):
+            os.fsync(self._fd)
+
+    def finish(self) -> None:
+        """Give the file its name."""
+        with os_failures(self.path):
+            if _WINDOWS:  # renames no open file; elsewhere it stays open because closing gives up the lock
+                self._close()
+            _rename(self._temporary, _target(self.path), over=True)
+            self._temporary = ""
+
+    def _close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+
+def write_unseen(path: str, data: bytes, mode: int | None) -> None:
+    """Write a file into a directory that is not in place yet, instead of one that is there: nobody sees it half."""
+    with os_failures(path):
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NEW
+        with suppress(FileNotFoundError):
+            os.unlink(path)
+        fd = os.open(long_path(path), flags, 0o644 if mode is None else 0o600)
+        try:
+            if mode is not None:
+                os.chmod(path, mode)
+            _write_all(fd, data)
+            if _WINDOWS:  # syncs none that is read-only later
+                os.fsync(fd)
         finally:
-            if fd >= 0:
-                os.close(fd)
-        if durable:
-            sync_directory(os.path.dirname(target))
+            os.close(fd)
 
 
 def write_text(path: str, text: str, *, mode: int | None = None, durable: bool = True) -> None:
@@ -92,7 +163,7 @@ def staging(target: str, *, private: bool = False) -> Iterator[str]:
     """
     path = temporary_path(os.path.realpath(target))
     with os_failures(target, doing="prepare"):
-        os.mkdir(path, 0o700 if private else 0o777)
+        os.mkdir(long_path(path), 0o700 if private else 0o777)
     with _marked(path):
         try:
             yield path
@@ -113,10 +184,10 @@ def replace_directory(staged: str, target: str, *, durable: bool = True) -> str 
             if not os.path.isdir(directory) and (directory == staged or os.path.lexists(directory)):
                 raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), directory)
         if durable:
-            sync_tree(staged)
+            _sync_together(dict.fromkeys(_below(staged), target))
         with _marked(real), _marked(staged):
             if not os.path.lexists(real):
-                os.rename(staged, real)
+                _rename(staged, real)
             else:
                 trade(staged, real)
             if durable:
@@ -135,15 +206,18 @@ class Swap:
         with Swap(path, had=True, has=True) as swap:
             swap.make_directory()       # or swap.write(data): what needs room is done first
             ...
+            sync_spares([swap])
             swap.apply()
+            sync_places([swap])
             ...
             swap.take_back()            # where it shall not be
 
     The content that is not in place lies under a temporary name, `spare`, and is removed at the end of the block.
+    Syncing is left to the caller, who has all that belongs to one change.
     """
 
     def __init__(self, target: str, *, had: bool, has: bool) -> None:
-        """`had` and `has`: whether something is there before and after."""
+        """`had` and `has`: whether something is there before and after. With neither, everything stays as it is."""
         self.target = os.path.realpath(target)
         self.spare = temporary_path(self.target)
         self._had, self._has = had, has
@@ -164,7 +238,7 @@ class Swap:
     def make_directory(self) -> None:
         """Begin the new content as an empty directory."""
         with os_failures(self.target, doing="prepare"):
-            os.mkdir(self.spare)
+            os.mkdir(long_path(self.spare))
         self._marks.enter_context(_marked(self.spare))
 
     def write(self, data: bytes, mode: int | None) -> None:
@@ -175,8 +249,8 @@ class Swap:
             if mode is not None:
                 os.chmod(self.spare, mode)
             _write_all(fd, data)
-            os.fsync(fd)
-            if _WINDOWS:  # renames no open file
+            if _WINDOWS:  # renames no open file, and syncs none that is read-only later
+                os.fsync(fd)
                 self._marks.close()
 
     def apply(self) -> None:
@@ -195,11 +269,20 @@ class Swap:
             elif has:
                 if os.path.lexists(self.target):  # somebody was faster, and it is theirs
                     raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), self.target)
-                os.rename(self.spare, self.target)
+                _rename(self.spare, self.target)
             elif had:
-                os.rename(self.target, self.spare)
+                _rename(self.target, self.spare)
             self._applied = not self._applied
-            sync_directory(os.path.dirname(self.target))
+
+
+def sync_spares(swaps: Iterable[Swap]) -> None:
+    """Make everything durable that is ready to take its place."""
+    _sync_together({path: swap.target for swap in swaps if os.path.lexists(swap.spare) for path in _below(swap.spare)})
+
+
+def sync_places(swaps: Iterable[Swap]) -> None:
+    """Make it durable that contents have taken their places, or given them back."""
+    _sync_together({os.path.dirname(swap.target): swap.target for swap in swaps})
 
 
 def trade(one: str, other: str) -> None:
@@ -210,13 +293,13 @@ def trade(one: str, other: str) -> None:
     if exchange(one, other):
         return
     old = _aside(other, "old")
-    os.rename(other, old)
+    _rename(other, old)
     try:
-        os.rename(one, other)
+        _rename(one, other)
     except BaseException:
-        os.rename(old, other)
+        _rename(old, other)
         raise
-    os.rename(old, one)
+    _rename(old, one)
 
 
 def is_leftover(name: str) -> bool:
@@ -233,7 +316,7 @@ def leftovers(directory: str) -> list[str]:
     except OSError as error:
         raise os_failure(error, directory, doing="list", other="read-failed") from error
     paths = (os.path.join(directory, name) for name in sorted(names) if _LEFTOVER.fullmatch(name))
-    return [path for path in paths if not os.path.islink(path)]
+    return [path for path in paths if not is_link(path)]
 
 
 class Cleaned(NamedTuple):
@@ -270,7 +353,7 @@ def move_aside(path: str) -> str:
     """Rename what cannot be used, overwriting nothing; its new name."""
     aside = free_name(path)
     with os_failures(path, doing="move aside"):
-        os.rename(path, aside)
+        _rename(path, aside)
     return aside
 
 
@@ -316,11 +399,25 @@ def _create(target: str, mode: int) -> tuple[int, str]:
     """A new temporary file, open and marked as ours; another name if a cleaner took it before the mark was on."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NEW
     while True:
-        path = temporary_path(target)
+        path = long_path(temporary_path(target))
         fd = os.open(path, flags, mode)
         if _mark(fd) and is_file_at(fd, path):
             return fd, path
         os.close(fd)
+
+
+def _rename(old: str, new: str, *, over: bool = False) -> None:
+    """Rename a file or a directory; `over`: in the place of a file."""
+    old, new = long_path(old), long_path(new)
+    for pause in (*_PAUSES, None):
+        try:
+            (os.replace if over else os.rename)(old, new)
+        except PermissionError:
+            if pause is None:
+                raise
+            time.sleep(pause)
+        else:
+            return
 
 
 def _write_all(fd: int, data: bytes) -> None:
@@ -351,17 +448,47 @@ def _marked(path: str) -> Iterator[bool]:
             os.close(fd)
 
 
-def sync_tree(directory: str) -> None:
-    """Sync every file and directory below and including `directory`."""
-    if _WINDOWS:  # has no sync for directories, and none for files that are read-only
+def _target(path: str) -> str:
+    """The file that a path leads to."""
+    return long_path(os.path.realpath(path) if os.path.islink(path) else os.path.abspath(path))
+
+
+def _below(path: str) -> Iterator[str]:
+    """Every file and directory below and including a path; links are left out."""
+    if os.path.isdir(path):
+        with os.scandir(path) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    yield from _below(entry.path)
+                elif entry.is_file(follow_symlinks=False):
+                    yield entry.path
+    yield path
+
+
+def _sync_together(paths: Mapping[str, str]) -> None:
+    """Sync these files and directories; each with what an error names instead of it."""
+
+    def sync(item: tuple[str, str]) -> None:
+        path, told = item
+        with os_failures(told):
+            if os.path.isdir(path):
+                sync_directory(path)
+            else:
+                sync_file(path)
+
+    if not _WINDOWS:  # has no sync for directories, and none for files that are read-only
+        _each(sync, [*paths.items()])
+
+
+def _each(do: Callable[[T], object], items: list[T]) -> None:
+    """Do something that waits for the disk for each of several, many at a time."""
+    if len(items) > _FEW:
+        from whet.store.concurrency import together
+
+        together(do, items, _MOST_SYNCS)
         return
-    with os.scandir(directory) as entries:
-        for entry in entries:
-            if entry.is_dir(follow_symlinks=False):
-                sync_tree(entry.path)
-            elif entry.is_file(follow_symlinks=False):
-                sync_file(entry.path)
-    sync_directory(directory)
+    for item in items:
+        do(item)
 
 
 def _clean(path: str) -> Cleaned:
@@ -373,7 +500,7 @@ def _clean(path: str) -> Cleaned:
             if found and found["kind"] == "old":
                 target = os.path.join(os.path.dirname(path), found["name"])
                 if not os.path.lexists(target):
-                    os.rename(path, target)
+                    _rename(path, target)
                     sync_directory(os.path.dirname(path))
                     return Cleaned(path, "restored", target)
             _remove(path)
@@ -391,6 +518,7 @@ def _remove(path: str) -> None:
         return
     from shutil import rmtree
 
+    path = long_path(path)
     try:
         rmtree(path)
     except PermissionError:

@@ -15,14 +15,14 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from whet.errors import FailedError, NotFoundError, UsageError
-from whet.store.atomic import clean_leftovers, move_aside, write_bytes
-from whet.store.directories import PRIVATE, make_directories
+from whet.store.atomic import clean_leftovers, move_aside, write_files
+from whet.store.directories import PRIVATE, make_directories, sync_directory
 from whet.store.failures import os_failures
 from whet.store.locks import FileLock, lock_path
 from whet.store.regular import is_irregular, open_regular
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
 CONTENTS = "contents"
 """Where the contents of skills are, below the state directory."""
@@ -42,23 +42,37 @@ class Blobs:
 
     def put(self, data: bytes, *, durable: bool = True) -> str:
         """Store the content and return its digest; storing it again is cheap, and repairs a damaged copy."""
-        digest = sha256(data).hexdigest()
-        path = self._path(digest)
-        if is_irregular(path):
-            with self._lock():
-                if is_irregular(path):
-                    move_aside(path)
-        if not os.path.exists(path):
-            make_directories(os.path.dirname(path), durable=durable, private=True)
-            write_bytes(path, data, mode=PRIVATE, durable=durable)
-            return digest
-        with self._lock():
-            if not self.check(digest):
-                with os_failures(path):
-                    os.utime(path)
-            else:
-                write_bytes(path, data, mode=PRIVATE)
+        (digest,) = self.put_all((data,), durable=durable)
         return digest
+
+    def put_all(self, contents: Iterable[bytes], *, durable: bool = True) -> list[str]:
+        """Store several contents, made durable together, and return the digest of each."""
+        named = [(sha256(data).hexdigest(), data) for data in contents]
+        paths = {self._path(digest): (digest, data) for digest, data in named}
+        there = {path: blob for path, blob in paths.items() if os.path.lexists(path)}
+        if there:
+            with self._lock():
+                damaged = {}
+                for path, (digest, data) in there.items():
+                    if is_irregular(path):
+                        move_aside(path)
+                    if self.check(digest):
+                        damaged[path] = data
+                        continue
+                    with os_failures(path):
+                        os.utime(path)
+                write_files(damaged, mode=PRIVATE)
+        new = {path: data for path, (_, data) in paths.items() if path not in there}
+        missing = [shard for shard in {os.path.dirname(path) for path in new} if not os.path.isdir(shard)]
+        if missing:
+            make_directories(self.directory, durable=durable, private=True)
+            for shard in missing:
+                make_directories(shard, durable=False, private=True)
+            if durable:
+                with os_failures(self.directory):
+                    sync_directory(self.directory)
+        write_files(new, mode=PRIVATE, durable=durable)
+        return [digest for digest, _ in named]
 
     def get(self, digest: str) -> bytes:
         """The content, proven by its digest. A damaged blob is moved aside, so that a later `put` can restore it."""

@@ -4,7 +4,7 @@ The hash of a row covers its fields and the hash of the row before, so that noth
 in later without being noticed. The history of skills and the record of decisions are two such tables.
 
 Each chain has a log beside the database: one line of JSON for each row, appended after the commit and before the change
-is acknowledged. Its last line says how long the table must be, and from its lines `mend` restores rows that the
+is acknowledged. Its last line says how long the table must be, and from its lines `repair` restores rows that the
 database has lost. A log that a killed process left behind the table is caught up by whoever appends next.
 
 Rows that neither has any more stay missing. A row with the action `lost` names their numbers, and what it names is no
@@ -90,7 +90,7 @@ class Loaded(NamedTuple, Generic[R]):
     """When the log was changed."""
 
 
-class Mended(NamedTuple):
+class ChainRepair(NamedTuple):
     """What a repair of a chain did."""
 
     done: tuple[str, ...]
@@ -293,7 +293,7 @@ class Chain(Generic[R]):
         noun = self._noun if one else f"{self._noun.replace('y', 'ie')}s"
         return f"{noun.capitalize()} {in_ranges(ranges)} {'is' if one else 'are'}"
 
-    def mend(self, least: int = 0) -> Mended:
+    def repair(self, least: int = 0) -> ChainRepair:
         """Make table and log agree on every row that one of them has. Nothing is deleted.
 
         A row counts when its own hash fits. The log decides where the two differ, and each row decides which one came
@@ -305,7 +305,7 @@ class Chain(Generic[R]):
         if reached >= least and next(self.verify(loaded), None) is None:
             if loaded.rows:
                 self.catch_up()
-            return Mended((), ())
+            return ChainRepair((), ())
         with self._state.write() as connection, self._lock():
             rows, logged, _ = self.load()
             lines = logged or ()
@@ -329,7 +329,7 @@ class Chain(Generic[R]):
         spans = [span for row in kept for span in lost_numbers(row)]
         numbers = [0, *sorted(chosen), reached + 1]
         gaps = [(one + 1, other - 1) for one, other in pairwise(numbers) if other - one > 1]
-        return Mended(tuple(done), tuple(gap for gap in gaps if not _covers(spans, gap)))
+        return ChainRepair(tuple(done), tuple(gap for gap in gaps if not _covers(spans, gap)))
 
     def _write_log(self, rows: Iterable[R], *, keep: bool) -> Iterator[str]:
         """Write the log again; `keep` what it was, where it says something else."""

@@ -24,9 +24,10 @@ import threading
 import weakref
 from contextlib import closing, contextmanager, suppress
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from whet.errors import FailedError, NotFoundError
+from whet.records import NamedTuple
 from whet.store.atomic import free_name
 from whet.store.directories import (
     PRIVATE,

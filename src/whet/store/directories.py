@@ -15,6 +15,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from whet.store.failures import os_failures
+from whet.store.regular import long_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -46,13 +47,13 @@ def make_missing(path: str, *, durable: bool = False, private: bool = True) -> N
     """`make_directories` for whoever handles `OSError`."""
     missing = []
     current = os.path.abspath(path)
-    while not os.path.isdir(current) and os.path.dirname(current) != current:
+    while not os.path.isdir(long_path(current)) and os.path.dirname(current) != current:
         missing.append(current)
         current = os.path.dirname(current)
     for directory in reversed(missing):
         with suppress(FileExistsError):
-            os.mkdir(directory, 0o700 if private else 0o777)
-        if not os.path.isdir(directory):
+            os.mkdir(long_path(directory), 0o700 if private else 0o777)
+        if not os.path.isdir(long_path(directory)):
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), directory)
         if durable:
             sync_directory(os.path.dirname(directory))

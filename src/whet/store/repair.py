@@ -146,7 +146,7 @@ _ALL_LOST = (
 
 
 def _without_chains(directory: str, lost: Sequence[str]) -> Iterator[str]:
-    """What was lost, without the rows that a log may still have: whoever mends those tells about them."""
+    """What was lost, without the rows that a log may still have: whoever repairs those tells about them."""
     kept = {table for table, log in LOGS.items() if size_of(os.path.join(directory, log))}
     return (sentence for sentence in lost if sentence.partition(":")[0] not in kept)
 

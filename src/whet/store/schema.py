@@ -6,8 +6,9 @@ file has seen is its version.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from whet.records import NamedTuple
 from whet.store.database import Schema
 from whet.store.home import LOGS
 
@@ -281,6 +282,43 @@ STATE_MIGRATIONS = (
         ) WITHOUT ROWID;
         """,
     ),
+    # One name for a client. Values are JSON, so that a key with its value can only be what it seems.
+    Migration(
+        24,
+        "sources",
+        """
+        UPDATE synced SET entry = replace(entry, '"client": "claude"', '"client": "claude-code"') WHERE kind = 'made';
+        UPDATE intents SET payload = replace(payload, '"client": "claude"', '"client": "claude-code"')
+            WHERE kind = 'sync';
+        UPDATE intents SET payload = replace(payload, '"claude"', '"claude-code"')
+            WHERE kind = 'sync' AND payload LIKE '%"undo": [%';
+        """,
+    ),
+    Migration(
+        25,
+        "sources",
+        """
+        CREATE TABLE hub_logs (
+            location TEXT PRIMARY KEY, key TEXT NOT NULL, checkpoint TEXT NOT NULL, chosen INTEGER NOT NULL
+        ) WITHOUT ROWID;
+        """,
+    ),
+    Migration(
+        26,
+        "library",
+        """
+        CREATE TABLE in_use (
+            project TEXT PRIMARY KEY, bundle TEXT NOT NULL, since INTEGER NOT NULL
+        ) WITHOUT ROWID;
+        """,
+    ),
+    Migration(
+        27,
+        "library",
+        """
+        CREATE TABLE trusted_keys (key TEXT PRIMARY KEY, name TEXT NOT NULL, since INTEGER NOT NULL) WITHOUT ROWID;
+        """,
+    ),
 )
 
 STATE = Schema(
@@ -381,6 +419,26 @@ CACHE_MIGRATIONS = (
             key TEXT PRIMARY KEY, text TEXT NOT NULL, settings TEXT NOT NULL, decisions TEXT NOT NULL,
             time INTEGER NOT NULL
         ) WITHOUT ROWID;
+        """,
+    ),
+    # Postings have the weights of a skill side by side, and no skill has a vector.
+    Migration(
+        8,
+        "routing",
+        """
+        DROP TABLE told;
+        DROP TABLE index_skills;
+        CREATE TABLE index_skills (
+            slot INTEGER PRIMARY KEY, key TEXT NOT NULL, stamp TEXT NOT NULL, name TEXT NOT NULL,
+            lead INTEGER NOT NULL, name_terms INTEGER NOT NULL, description INTEGER NOT NULL, body INTEGER NOT NULL,
+            more TEXT, UNIQUE (key, stamp)
+        );
+        DELETE FROM index_facts;
+        DELETE FROM index_collections;
+        DELETE FROM index_sequences;
+        DELETE FROM index_segments;
+        DELETE FROM index_postings;
+        DELETE FROM index_spellings;
         """,
     ),
 )
