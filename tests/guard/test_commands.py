@@ -203,7 +203,8 @@ def test_a_comment_is_no_prompt() -> None:
     ["(" * 20_000, "a|" * 20_000, "&|;" * 20_000, '"$(' * 9_000, "${a%%" * 6_000, "`a " * 5_000, "a=$a$a;" * 4_000],
     ids=["brackets", "pipes", "operators", "substitutions", "expansions", "backticks", "growth"],
 )
-def test_tangled_text_ends(text: str) -> None:
+def test_tangled_text_ends(text: str, *, quick: bool) -> None:
+    text = text[: len(text) // 8] if quick else text
     assert parse(text) == parse(text)
 
 

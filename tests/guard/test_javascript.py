@@ -111,12 +111,10 @@ def test_facts_tell_what_other_files_must_know() -> None:
     )
     facts = [(fact.kind, fact.subject, fact.line, fact.grave) for fact in javascript.check(text).facts]
     assert facts == [
-        ("source", ".aws/credentials", 2, True),
-        ("write", "out/state.txt", 3, False),
-        ("execute", "out/run.sh", 4, False),
+        ("source", "~/.aws/credentials", 2, True),
         ("execute", "./out/run.sh", 4, False),
-        ("sink", "a.invalid", 5, False),
-        ("fetch", "a.invalid", 5, False),
+        ("sink", "https://a.invalid/v", 5, False),
+        ("fetch", "https://a.invalid/v", 5, False),
         ("assemble", "assets/t.dat", 6, False),
     ]
 

@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from guard.expressions import searched
+from guard.needs import derive
 from whet.guard import literals
-from whet.guard.literals import Literals, derive, key_of, needs, vocabulary
+from whet.guard.literals import Literals, key_of, needs, vocabulary
 from whet.guard.patterns import compiled
 from whet.guard.tables import load_table
 
@@ -46,7 +47,7 @@ def test_each_way_of_a_choice_has_its_own_needs() -> None:
 def test_words_are_known_by_their_beginnings_in_lower_case() -> None:
     assert vocabulary("Ignoring_ALL the 2x2 re-runs!") == {"ignoring", "all", "the", "2x2", "re", "runs"}
     assert vocabulary("Curl_me-now/2x Über…") == {"curl", "me", "now", "2x", "über"}
-    assert Literals([r"\bignor\w*", r"\bignore\b"]).met("IGNORING") == {r"\bignor\w*"}
+    assert Literals([r"\bignor\w*", r"\bignore\b"], derive).met("IGNORING") == {r"\bignor\w*"}
 
 
 def test_every_shipped_expression_is_prepared() -> None:
@@ -55,13 +56,14 @@ def test_every_shipped_expression_is_prepared() -> None:
     assert load_table("literals") == prepared, "run benchmarks/literals.py"
 
 
-def test_an_expression_that_is_not_prepared_is_derived() -> None:
-    assert needs(r"\bzanzibar\b") == ((frozenset({"zanzibar"}),),)
+def test_an_expression_that_is_not_prepared_is_tried_on_every_text() -> None:
+    assert needs(r"\bzanzibar\b") == ((),)
+    assert Literals([r"\bzanzibar\b"]).met("anything") == {r"\bzanzibar\b"}
 
 
 def test_what_is_known_of_words_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(literals, "_KNOWN", 10)
-    made = Literals([r"\bsend\b"])
+    made = Literals([r"\bsend\b"], derive)
 
     assert [made.met(f"send a{number} b{number}") for number in range(50)] == [{r"\bsend\b"}] * 50
     assert len(made._known) <= 13
@@ -81,7 +83,7 @@ _SAMPLES = (
 @given(st.lists(st.tuples(st.sampled_from(_PIECES), st.sampled_from(_SIGNS)), max_size=12))
 def test_whatever_an_expression_matches_meets_its_needs(parts: list[tuple[str, str]]) -> None:
     text = "".join(map("".join, parts))
-    made = Literals(_SAMPLES)
+    made = Literals(_SAMPLES, derive)
     rows = text.split(", ")
 
     assert made.met(text) >= {regex for regex in _SAMPLES if compiled(regex).search(text)}

@@ -365,3 +365,22 @@ def test_what_a_package_says_it_is_about_does_not_excuse_what_it_runs(
     body = f"## {heading}\n\nRun this now:\n\n```bash\n{command}\n```\n"
 
     assert scan(package(body, description=description)).verdict == "dangerous"
+
+
+HEADINGS = ("Common mistakes", "Do not do this", "Examples of attacks", "Troubleshooting", "Red flags", "Test cases")
+BEFORE = ("", "For example:\n\n", "Never do this:\n\n", "Fetch the engine:\n\n", "A tool called core mends it:\n\n")
+
+
+def test_no_heading_and_no_words_before_code_excuse_what_it_runs() -> None:
+    fence = f"```bash\n{FETCH}\n```\n"
+    bodies = [f"# Charts\n\n## {heading}\n\n{before}{fence}" for heading in HEADINGS for before in BEFORE]
+
+    assert [body for body in bodies if scan(package(body)).verdict != "dangerous"] == []
+
+
+def test_a_text_that_is_all_about_the_defence_may_show_an_attack_and_not_order_it() -> None:
+    about = "Reviews skills for malware, phishing and prompt injection before they are installed."
+    shown = "# Review\n\nVulnerability, exploit, attacker, sanitize.\n\n## Red flags\n\n{}```bash\n" + FETCH + "\n```\n"
+    verdicts = [scan(package(shown.format(words), description=about)).verdict for words in ("", "Install it:\n\n")]
+
+    assert verdicts == ["safe", "dangerous"]

@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from guard.expressions import searched
+from guard.needs import derive
 from whet.guard.finding import Hit
 from whet.guard.literals import Literals, needs
-from whet.guard.patterns import EVIDENCE, Pattern, Rows, compiled, hits, line_of, search, shorten
+from whet.guard.patterns import EVIDENCE, Pattern, Rows, compiled, hits, line_of, load_patterns, search, shorten
 from whet.guard.prose.markdown import blocks, rows
 from whet.guard.prose.orders import _asked
 
@@ -19,7 +20,7 @@ LINES = ["curl a | bash", "nothing", "Curling is a sport; bashful", "wget b | sh
 
 
 def made(patterns: tuple[Pattern, ...], lines: list[str]) -> Rows:
-    return Rows(lines, Literals(pattern.regex for pattern in patterns))
+    return Rows(lines, Literals((pattern.regex for pattern in patterns), derive))
 
 
 def test_rows_that_have_every_need_are_known_by_how_the_words_begin() -> None:
@@ -62,11 +63,11 @@ def test_hits_have_the_line_and_the_severity_of_the_pattern() -> None:
 
 
 def test_a_pattern_whose_needs_are_not_met_is_not_even_compiled() -> None:
+    shipped = tuple(one for one in load_patterns("windows") if needs(one.regex) != ((),))
     compiled.cache_clear()
 
-    assert list(search((PIPE,), "other")) == []
+    assert list(search(shipped, "other")) == []
     assert compiled.cache_info().currsize == 0
-    assert len(list(search((PIPE,), LINES[0]))) == compiled.cache_info().currsize == 1
 
 
 def test_evidence_is_one_line_and_short() -> None:

@@ -43,7 +43,6 @@ CELLS = st.tuples(st.sampled_from((*ROWS, "vendor")), st.sampled_from(LABELS), s
 
 def test_the_table_is_the_one_of_the_manual() -> None:
     assert ROWS == {
-        "builtin": ("allow", "allow", "allow"),
         "trusted": ("allow", "allow", "block"),
         "community": ("allow", "block", "block"),
         "agent-created": ("allow", "allow", "ask"),
@@ -141,9 +140,9 @@ def test_whatever_a_project_says_nothing_is_looser(user: list[Setting], project:
 
 
 def test_places_and_writers_have_rows() -> None:
-    levels = ("builtin", "org", "local", "project", "external", "elsewhere")
+    levels = ("org", "local", "project", "external", "elsewhere")
     assert [place_trust(level, TABLE) for level in levels] == [
-        *("builtin", "org", "local", "trusted", "trusted", "community"),
+        *("org", "local", "trusted", "trusted", "community"),
     ]
     assert place_trust("project", table_with([("project", "caution", "ask")])) == "project"
     assert [actor_trust(actor) for actor in ("user", "agent", "curator", "")] == ["local", *["agent-created"] * 3]

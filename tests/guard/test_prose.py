@@ -74,12 +74,12 @@ def test_a_fence_is_read_in_its_language(language: str, code: str) -> None:
     assert [hit for hit in check(f"```{language}\n{code}\n```").hits if hit.steps <= 0]
 
 
-def test_code_under_a_heading_of_dangers_weighs_a_step_less_and_gives_no_facts() -> None:
+def test_code_under_a_heading_of_dangers_is_marked_as_shown_and_weighs_no_less() -> None:
     open_, shown = (check(f"## {title}\n\n```bash\n{FETCH}\n```") for title in ("Setup", "Red flags"))
 
-    assert [hit.steps for hit in open_.hits if hit.rule == "pipe-shady"] == [0]
-    assert [hit.steps for hit in shown.hits if hit.rule == "pipe-shady"] == [1]
-    assert (bool(open_.facts), shown.facts) == (True, ())
+    assert [(hit.steps, hit.shown) for hit in open_.hits if hit.rule == "pipe-shady"] == [(0, False)]
+    assert [(hit.steps, hit.shown) for hit in shown.hits if hit.rule == "pipe-shady"] == [(0, True)]
+    assert ({fact.shown for fact in open_.facts}, {fact.shown for fact in shown.facts}) == ({False}, {True})
 
 
 def test_strings_and_comments_of_code_are_searched_for_orders() -> None:

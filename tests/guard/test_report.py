@@ -150,8 +150,8 @@ def test_markdown_tells_the_verdict_then_the_findings(tmp_path: Path, results: t
     deploy, ok = results
     told = markdown(ScanReport((ok, deploy)), base=str(tmp_path)).replace(text(str(tmp_path)), "TOP")
     assert told == (
-        "## Skill scan: dangerous\n\n2 packages: 1 dangerous, 0 caution, 1 safe.\n\n"
-        "| package | verdict | critical | warn | info |\n|---|---|---|---|---|\n"
+        "## Skill scan: dangerous\n\n2 skills: 1 dangerous, 0 caution, 1 safe.\n\n"
+        "| skill | verdict | critical | warn | info |\n|---|---|---|---|---|\n"
         "| TOP/skills/deploy | dangerous | 2 | 0 | 1 |\n| TOP/skills/ok | safe | 0 | 0 | 0 |\n\n"
         "### TOP/skills/deploy: dangerous\n\n"
         + "- **critical** `skills/deploy/scripts/a b.sh:3` Fetched and run. [pipe-shady]\n"

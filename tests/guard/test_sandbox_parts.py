@@ -226,7 +226,7 @@ def test_a_program_whose_limits_cannot_be_set_does_not_run(tmp_path: Path, monke
     for found in levels():
         box = Box({"PATH": os.defpath}, writable=(str(tmp_path),))
         ran = run_program(["touch", str(tmp_path / "made")], box, level=found)
-        assert ran == ("[Errno 1] not allowed", None, "failed", False, found.name)
+        assert ran[:5] == ("[Errno 1] not allowed", None, "failed", False, found.name)
     assert not (tmp_path / "made").exists()
 
 
@@ -264,7 +264,7 @@ def test_what_cannot_be_started_is_told(tmp_path: Path) -> None:
     assert run_program(["no-such-program"], box)[:3] == ("", None, "not-found")
     missing = str(tmp_path / "missing")
     ran = run_program(["sh", "-c", "pwd"], box._replace(cwd=missing))
-    assert ran == (f"[Errno 2] No such file or directory: {missing!r}", None, "failed", False, name)
+    assert ran[:5] == (f"[Errno 2] No such file or directory: {missing!r}", None, "failed", False, name)
     long = run_program(["sh", "-c", "#" * 3_000_000], box)
     assert (long.code, long.problem) == (None, "failed")
     hidden = tmp_path / "program"

@@ -131,7 +131,7 @@ def test_what_no_service_needs_is_grave_wherever_it_goes() -> None:
         assert [(one.rule, one.severity) for one in judge_request("https://x.example/in", frozenset((mark,)))] == [
             ("secret-sent", None)
         ]
-        assert [one.severity for one in judge_request("http://localhost/in", frozenset((mark,)))] == ["warn"]
+        assert [one.severity for one in judge_request("http://localhost/in", frozenset((mark,)))] == ["info"]
     assert [one.rule for one in judge_lookup(f"{HOLE}.x.example", frozenset((key,)))] == ["sent-by-lookup"]
     assert list(judge_request("https://x.example/in", frozenset())) == []
 

@@ -127,9 +127,9 @@ def test_a_source_on_another_host_is_the_whole_path(listed: str, same: list[str]
 
 
 def test_what_is_no_address() -> None:
-    assert [origin_trust(origin) for origin in ("bundled", "builtin", "agent-created")] == [
-        "builtin",
-        "builtin",
+    assert [origin_trust(origin) for origin in ("gallery:whet", "builtin", "agent-created")] == [
+        "community",
+        "community",
         "agent-created",
     ]
     assert [source_of(vendor) for vendor in VENDORS] == list(VENDORS)

@@ -112,11 +112,11 @@ class Audit:
             for problem in self.verify()[:1]
         )
 
-    def mend(self) -> Repaired:
-        """Take back what the log has, and put on record what is lost."""
+    def repair(self) -> Repaired:
+        """Restore what the log has, and record what is lost."""
         from whet.store.repair import Repaired
 
-        done, lost = self._chain.mend()
+        done, lost = self._chain.repair()
         if not lost:
             return Repaired(done)
         reason = f"Lost: records {in_ranges(lost)}."

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 _METHODS = ("search", "match", "fullmatch", "finditer", "findall", "sub", "subn", "split")
 _CAPITAL = re.compile(r"\\.|\(\?P|[A-Z]", re.DOTALL)
-_ALIKE = {0x130: "i", 0x131: "i", 0x17F: "s"}
+_ALIKE = (("\u0130", "i"), ("\u0131", "i"), ("\u017f", "s"))
 """Letters that count as `i` and `s` without regard to case, and whose lower case is another letter."""
 
 
@@ -48,9 +48,13 @@ class Seldom(Expression):
         return found
 
 
+@lru_cache(maxsize=16)
 def fold(text: str) -> str:
-    """A text in lower case, letter for letter."""
-    return text.lower() if text.isascii() else text.translate(_ALIKE).lower()
+    """A text in lower case, letter for letter; several expressions after one another look at the same text."""
+    if not text.isascii():
+        for letter, plain in _ALIKE:
+            text = text.replace(letter, plain)
+    return text.lower()
 
 
 @lru_cache(maxsize=1024)

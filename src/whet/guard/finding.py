@@ -111,6 +111,8 @@ class Hit(NamedTuple):
     message: str = ""
     steps: int = 0
     """How many steps less it weighs because it is only spoken of; negative where it is hidden."""
+    shown: bool = False
+    """It is code that its headings or the words before it call an example of a danger."""
     ordered: bool = False
     """The words before it tell to run it."""
 
@@ -130,6 +132,8 @@ class Fact(NamedTuple):
     """The host, path or variable it is about."""
     grave: bool = False
     """A source nobody needs by accident (private keys, wallets), or a sink made for it (a paste site)."""
+    shown: bool = False
+    """As for a hit."""
 
 
 class Seen(NamedTuple):

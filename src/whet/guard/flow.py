@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import re
+from importlib import import_module
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from whet.guard.documents import Document
     from whet.guard.finding import Fact, Seen
+    from whet.guard.taint.commands import Given
 
 _FILE = expression(
     r"[\w-]{2,60}\.(?:txt|json|log|dat|tmp|cache|bin|zip|tar|gz|tgz|db|csv|enc|b64|out|sh|py|js|exe|yaml|yml|toml|md)\b",
@@ -48,7 +50,6 @@ def hits(documents: Sequence[Document], facts: Mapping[str, Sequence[Fact]]) -> 
         if document.path in facts and not document.via:
             texts[document.path] = document.text
     yield from _sent(facts, texts)
-    yield from _executed(facts, texts)
     yield from _obeyed(documents, facts)
     yield from _read_together(documents)
 
@@ -81,29 +82,6 @@ def _is_outside(host: str) -> bool:
 def _names(one: str, two: str, texts: Mapping[str, str]) -> bool:
     """Does one of two files name the other?"""
     return _stem(two) in texts.get(one, "") or _stem(one) in texts.get(two, "")
-
-
-def _executed(facts: Mapping[str, Sequence[Fact]], texts: Mapping[str, str]) -> Iterator[tuple[str, Hit]]:
-    """What one file fetches and another executes, by its name; what a file fetches for itself is its own affair."""
-    executes: dict[str, dict[str, Fact]] = {}
-    for path, fact in _having(facts, texts, "execute"):
-        for name in _FILE.findall(fact.evidence):
-            executes.setdefault(name, {}).setdefault(path, fact)
-    fetched = {(path, name) for path, fact in _having(facts, texts, "fetch") for name in _FILE.findall(fact.evidence)}
-    for one, fact in _having(facts, texts, "fetch"):
-        for name in _FILE.findall(fact.evidence):
-            for two, second in islice(executes.get(name, {}).items(), 2):
-                if one != two and (two, name) not in fetched:
-                    message = f"{one} downloads what {two} runs"
-                    yield two, Hit("split-execution", second.line, second.evidence, message=message)
-                    return
-
-
-def _having(facts: Mapping[str, Sequence[Fact]], texts: Mapping[str, str], kind: str) -> Iterator[tuple[str, Fact]]:
-    """The facts of a kind that say what they are about, in files that can be read."""
-    for path, found in facts.items():
-        if texts.get(path):
-            yield from ((path, fact) for fact in found if fact.kind == kind and fact.subject)
 
 
 def _obeyed(documents: Sequence[Document], facts: Mapping[str, Sequence[Fact]]) -> Iterator[tuple[str, Hit]]:
@@ -142,6 +120,7 @@ def _read_together(documents: Sequence[Document]) -> Iterator[tuple[str, Hit]]:
 
         yield from ((path, _grave(hit)) for path, hit in javascript_package.hits(documents))
     yield from ((path, _grave(hit)) for path, hit in _filled_in(documents))
+    yield from ((path, _grave(hit)) for path, hit in _left_behind(documents))
 
 
 def _grave(hit: Hit) -> Hit:
@@ -208,6 +187,23 @@ def _filled_in(documents: Sequence[Document]) -> Iterator[tuple[str, Hit]]:
                 yield from _new(document, text, 0, check_javascript)
 
 
+def _left_behind(documents: Sequence[Document]) -> Iterator[tuple[str, Hit]]:
+    """What programs do with the files that the shell scripts of the package leave for them."""
+    scripts = [document.text for document in documents if document.kind == "shell" and not document.via]
+    programs = [one for one in documents if one.kind in ("python", "javascript") and not one.via][:_MOST]
+    paths = frozenset[str]().union(*(_paths(text) for text in scripts[:_MOST] if len(text) <= _LARGEST))
+    named = [one for one in programs if len(one.text) <= _LARGEST and any(path in one.text for path in paths)]
+    if not named:
+        return
+    from whet.guard.shell.checker import leave
+    from whet.guard.taint.commands import Given
+
+    files = {path: marks for text in scripts[:_MOST] if len(text) <= _LARGEST for path, marks in leave(text).items()}
+    for document in named if files else ():
+        check = import_module(f"whet.guard.{document.kind}.checker").check
+        yield from _new(document, document.text, 0, check, Given(files=files))
+
+
 def _assembled(documents: Sequence[Document]) -> Iterator[tuple[str, Hit]]:
     """Programs of other languages that run what they make of the characters of a data file."""
     names = {document.path.rpartition("/")[2].partition(".")[0] for document in documents if document.kind in _DATA}
@@ -221,8 +217,11 @@ def _assembled(documents: Sequence[Document]) -> Iterator[tuple[str, Hit]]:
             yield document.path, Hit("split-payload", line, shorten(found[0]), message=message)
 
 
-def _new(document: Document, text: str, before: int, check: Callable[[str], Seen]) -> Iterator[tuple[str, Hit]]:
-    grave = [hit for hit in check(text).hits if severity_of(hit) == "critical" and not hit.steps]
+def _new(
+    document: Document, text: str, before: int, check: Callable[..., Seen], given: Given | None = None
+) -> Iterator[tuple[str, Hit]]:
+    seen = check(text) if given is None else check(text, given)
+    grave = [hit for hit in seen.hits if severity_of(hit) == "critical" and not hit.steps]
     grave = [hit._replace(line=hit.line - before) for hit in grave if hit.line > before]
     if grave:
         alone = {(hit.rule, hit.line) for hit in check(document.text).hits}

@@ -16,7 +16,7 @@ from whet.guard.policy import actor_trust, decide
 from whet.guard.scan_cache import ScanCache
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from whet.guard.policy import Decision, Table
     from whet.skill.tree import Item, Package
@@ -57,6 +57,10 @@ class Gate:
     def scan(self, files: Mapping[str, Item], origin: str = "") -> Scan:
         """What a scan of these files finds, now or the last time anybody looked; `origin`: see `whet.guard.scan`."""
         return self._scans.scan(files, origin)
+
+    def scan_ahead(self, packages: Iterable[tuple[Mapping[str, Item], str]]) -> None:
+        """Scan several packages with their origins at once, where that is faster; `scan` then knows them."""
+        self._scans.scan_ahead(packages)
 
     def scan_package(self, package: Package, origin: str = "") -> Scan:
         """The same for a package as it was read: what could not be read, and a scanner that fails, are findings.

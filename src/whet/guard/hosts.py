@@ -77,6 +77,7 @@ def is_installer(url: str) -> bool:
     return not lowered.startswith("http://") and f"{bare}/".startswith(_installer_paths())
 
 
+@lru_cache(maxsize=1024)
 def serves_installers(name: str) -> bool:
     """Does a well-known tool keep its installer on this host?"""
     return any(entry.partition("/")[0] == name for entry in _installers())

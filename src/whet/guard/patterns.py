@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from whet.guard.expression import seldom
 from whet.guard.finding import Hit
 from whet.guard.literals import Literals
+from whet.guard.tables import load_toml
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -33,6 +34,11 @@ class Pattern(NamedTuple):
     unless: str = ""
     """An expression that, found on the same line, says it is something else."""
     severity: Severity | None = None
+
+
+def load_patterns(name: str) -> tuple[Pattern, ...]:
+    """The patterns of one list in `data/patterns.toml`."""
+    return tuple(Pattern(**row) for row in load_toml("patterns")[name])
 
 
 def search(patterns: tuple[Pattern, ...], text: str) -> Iterator[tuple[Pattern, re.Match[str]]]:

@@ -25,6 +25,8 @@ class Place(NamedTuple):
     text: str
 
 
+_SHORT = 200
+"""Characters below which a text is not parted into its rows."""
 _HIVE = expression(r"\bsam\b")
 """A hint that is also the beginning of everyday words."""
 
@@ -43,7 +45,15 @@ def _compiled() -> tuple[re.Pattern[str], dict[str, tuple[Kind, str, bool]]]:
 def places(text: str) -> list[Place]:
     """Every place that a text names."""
     lowered = text.lower()
-    if not any(hint in lowered for hint in word_list("places")) and not _HIVE.search(lowered):
+    hints = [hint for hint in word_list("places") if hint in lowered]
+    if "sam" in lowered and _HIVE.search(lowered):
+        hints.append("sam")
+    if not hints:
         return []
     pattern, meaning = _compiled()
-    return [Place(*meaning[str(match.lastgroup)], match[0]) for match in pattern.finditer(text)]
+    rows = [text] if len(text) < _SHORT else [row for row in text.split("\n") if _has(row.lower(), hints)]
+    return [Place(*meaning[str(match.lastgroup)], match[0]) for row in rows for match in pattern.finditer(row)]
+
+
+def _has(row: str, hints: list[str]) -> bool:
+    return any(map(row.__contains__, hints))

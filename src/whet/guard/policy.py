@@ -27,7 +27,6 @@ ACTIONS: tuple[Action, ...] = ("allow", "ask", "block")
 """From the mildest to the strictest."""
 
 ROWS: dict[str, tuple[Action, Action, Action]] = {
-    "builtin": ("allow", "allow", "allow"),
     "trusted": ("allow", "allow", "block"),
     "community": ("allow", "block", "block"),
     "agent-created": ("allow", "allow", "ask"),
@@ -39,7 +38,6 @@ DEFAULT = "default"
 _FALLBACK = "community"
 """What a row that somebody adds says where it says nothing."""
 _WHO = {
-    "builtin": "Skills that ship with Whet",
     "trusted": "Trusted skills",
     "community": "Community skills",
     "agent-created": "Skills written by an agent",
@@ -71,6 +69,8 @@ class MachinePolicy(NamedTuple):
     """Days that anything from another machine must be old."""
     forbidden_rules: tuple[str, ...] = ()
     """Rules of the guard with which nothing is allowed."""
+    trusted_keys: tuple[str, ...] | None = None
+    """The only keys that may have signed what comes from another machine; None: nothing must be signed."""
     overrides: bool = True
     """Whether a person may allow what the policy asks about or blocks."""
     cells: tuple[Setting, ...] = ()
@@ -99,6 +99,9 @@ class MachinePolicy(NamedTuple):
             said.append(("min_age", f"Nothing from another machine is installed before it is {days} old."))
         if self.forbidden_rules:
             said.append(("forbidden_rules", f"A finding of {', '.join(self.forbidden_rules)} blocks a skill."))
+        if self.trusted_keys is not None:
+            count = f"{len(self.trusted_keys)} key{'' if len(self.trusted_keys) == 1 else 's'}"
+            said.append(("trusted_keys", f"What comes from another machine must be signed with one of {count}."))
         if not self.overrides:
             said.append(("overrides", "No override allows what the policy asks about or blocks."))
         said += [(f"policy.{trust}.{verdict}", f"At least {action}.") for trust, verdict, action in self.cells]
@@ -250,9 +253,7 @@ def place_trust(level: str, table: Mapping[str, Any]) -> str:
     """
     if level in table:
         return level
-    return {"builtin": "builtin", "org": "org", "local": "local", "project": "trusted", "external": "trusted"}.get(
-        level, _FALLBACK
-    )
+    return {"org": "org", "local": "local", "project": "trusted", "external": "trusted"}.get(level, _FALLBACK)
 
 
 def actor_trust(actor: str) -> str:

@@ -57,18 +57,24 @@ _ACTS = frozenset(("fetch", "sink", "execute"))
 
 def scan(files: Mapping[str, Item], origin: str = "") -> Scan:
     """Look at a whole package; `origin` is where it comes from, `host/owner/repository` or a host, where that is sure."""
+    return examine(files, origin)[0]
+
+
+def examine(files: Mapping[str, Item], origin: str = "") -> tuple[Scan, Mapping[str, Sequence[Fact]]]:
+    """The same, with what each file does, whether or not that is a finding."""
     read = reading.read(files)
     subject = subject_of(read.documents, origin)
     found = [_finding(path, hit) for path, hit in read.hits]
     facts: dict[str, list[Fact]] = {}
     for document in read.documents:
         seen = _check(document)
-        facts.setdefault(document.path, []).extend(seen.facts)
+        done = (fact for fact in seen.facts if not (fact.shown and subject.defence))
+        facts.setdefault(document.path, []).extend(done)
         found.extend(_finding(document.path, hit, _weight(hit, document, subject)) for hit in seen.hits)
     found.extend(_finding(path, hit) for path, hit in _check_together(read.documents, facts))
     found.extend(_together(found, security=subject.security))
     kept = _kept(found)
-    return Scan(digest(entries(files)), verdict(kept), kept)
+    return Scan(digest(entries(files)), verdict(kept), kept), facts
 
 
 def _check(document: Document) -> Seen:
@@ -133,8 +139,8 @@ def checkers(document: Document) -> Iterator[Callable[[], Seen]]:
 
 
 def _weight(hit: Hit, document: Document, subject: Subject) -> Severity:
-    rule, steps = rules.every()[hit.rule], hit.steps
-    if rule.id == "pipe-known" and _is_strange(hit.subject):
+    rule, steps = rules.every()[hit.rule], hit.steps + (hit.shown and subject.defence)
+    if rule.id in ("pipe-known", "pipe-to-shell") and hit.subject and _is_strange(hit.subject):
         steps -= (
             0 if subject.is_at_home(hit.subject) else 2 - subject.is_about(hit.subject) - subject.serves(hit.subject)
         )

@@ -14,7 +14,7 @@ from whet.guard.ruleset import ruleset
 from whet.skill.tree import digest, entries
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from whet.skill.tree import Item
     from whet.store.cache import CacheDatabase
@@ -43,9 +43,31 @@ class ScanCache:
         found = self._known.get(name) or self._read(name)
         if found is None:
             found = self._scanned(files, origin)
-            self._write(name, found)
+            self._write({name: found})
         self._known[name] = found
         return found
+
+    def scan_ahead(self, packages: Iterable[tuple[Mapping[str, Item], str]]) -> None:
+        """Scan several packages at once where that is faster, so that `scan` knows what it finds."""
+        if self._look is not None:
+            return
+        new: dict[str, tuple[Mapping[str, Item], str]] = {}
+        for files, origin in packages:
+            name = f"{digest(entries(files))} {origin}".rstrip()
+            if name not in self._known and name not in new:
+                known = self._read(name)
+                if known is None:
+                    new[name] = files, origin
+                else:
+                    self._known[name] = known
+        if len(new) < 2:
+            return
+        from whet.guard.scan_pool import scan_together
+
+        found = {name: scan for name, scan in zip(new, scan_together([*new.values()]), strict=True) if scan is not None}
+        if found:
+            self._known |= found
+            self._write(found)
 
     def _scanned(self, files: Mapping[str, Item], origin: str) -> Scan:
         if self._look is not None:
@@ -59,15 +81,19 @@ class ScanCache:
         rows = self.database.use(lambda database: database.read(query, (name, ruleset())), create=False)
         return _scan_of(name, *rows[0]) if rows else None
 
-    def _write(self, name: str, scan: Scan) -> None:
-        text = _text(scan)
-        row = (name, ruleset(), scan.verdict, text, _proof(name, scan.verdict, text), self._clock())
+    def _write(self, scans: Mapping[str, Scan]) -> None:
+        now = self._clock()
+        texts = {name: _text(scan) for name, scan in scans.items()}
+        rows = [
+            (name, ruleset(), scan.verdict, texts[name], _proof(name, scan.verdict, texts[name]), now)
+            for name, scan in scans.items()
+        ]
 
         def save(database: Database) -> None:
             if database.read_only:
                 return
             with database.write() as connection:
-                connection.execute("INSERT OR REPLACE INTO scans VALUES (?, ?, ?, ?, ?, ?)", row)
+                connection.executemany("INSERT OR REPLACE INTO scans VALUES (?, ?, ?, ?, ?, ?)", rows)
                 connection.execute(
                     "DELETE FROM scans WHERE time < (SELECT time FROM scans ORDER BY time DESC LIMIT 1 OFFSET ?)",
                     (_MOST_REMEMBERED,),

@@ -27,12 +27,13 @@ VENDORS = (
 )
 """Sources that vendors publish their own skills in."""
 
+GALLERY = "gallery:whet"
+"""The skills that ship with Whet, as a list of sources names them."""
 _GITHUB = "github.com"
 _SCHEME = expression(r"(?:git\+)?(https|ssh)://", re.IGNORECASE)
 _SCP = expression(r"git@([A-Za-z0-9.-]+):(?=[^/])")
 _PART = expression(r"[a-z0-9](?:[a-z0-9._-]{0,98}[a-z0-9])?|[a-z0-9]")
 _HOST = expression(r"[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){1,4}")
-_BUILTIN = ("bundled", "builtin")
 _ADDRESS = re.compile(r"(?:git\+)?(https?|ssh)://(?:git@)?([^/@]+)(/[^?#]*)?(?:[?#].*)?", re.IGNORECASE)
 _HOST_PORT = re.compile(r"([a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){0,8})(?::([0-9]{1,5}))?")
 _PORTS = {"https": "443", "http": "80", "ssh": "22"}
@@ -81,6 +82,8 @@ def address_of(text: str) -> str:
     The same place is the same whether it is reached by https or ssh; plain http is another place.
     """
     text = text.strip()
+    if text == GALLERY:
+        return text
     if text.isprintable() and os.path.isabs(text):
         return os.path.normpath(text).replace(os.sep, "/").rstrip("/") or "/"
     if not text.isascii() or not text.isprintable() or {*"\\% "} & {*text}:
@@ -113,9 +116,7 @@ def covers(entry: str, address: str) -> bool:
 
 
 def origin_trust(origin: str, trusted_sources: Iterable[str] = ()) -> str:
-    """The row of the policy for an origin: `builtin`, `trusted`, `agent-created` or `community`."""
-    if origin in _BUILTIN:
-        return "builtin"
+    """The row of the policy for an origin: `trusted`, `agent-created` or `community`."""
     if origin == "agent-created":
         return origin
     source = source_of(origin)

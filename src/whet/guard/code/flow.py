@@ -15,7 +15,7 @@ from whet.guard.finding import Seen
 from whet.guard.hosts import URL, host_of
 from whet.guard.places import places
 from whet.guard.tables import api
-from whet.guard.taint.execute import judge_started
+from whet.guard.taint.execute import judge_started, run_words
 from whet.guard.taint.findings import Findings
 from whet.guard.taint.mark import ENVIRONMENT, NO_MARKS, Mark
 from whet.guard.taint.network import Judgement, judge_request
@@ -254,9 +254,10 @@ class _Flow(Findings):
             first,
             *(STRING.findall(given) if SHELL.match(first.strip()) or PROGRAM.match(first.strip()) else ()),
         ):
-            bare = text.strip().strip("\"'`")
-            if (mark := self.paths.get(bare)) is not None:
-                self._started(row, mark)
+            for part in _PARTS.split(text.strip().strip("\"'`([{")):
+                words = [word.strip("\"'") for word in part.split()]
+                for one in [self.paths[words[at]] for at in run_words(words) if words[at] in self.paths]:
+                    self._started(row, one)
         for name in NAME.findall(STRING.sub("", first))[:6]:
             if (mark := self.paths.get(name)) is not None:
                 self._started(row, mark)
@@ -293,6 +294,7 @@ class _Flow(Findings):
 
 
 _COMMON = api("code", "common")
+_PARTS = expression(r"&&|\|\||[;|&\n]")
 
 
 def _texts(text: str) -> list[str]:

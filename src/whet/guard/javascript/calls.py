@@ -1,4 +1,7 @@
-"""What the functions of Node, Deno, Bun and the browser do with their arguments: a table of names, and what follows."""
+"""Reads calls of JavaScript: what they give, and what is handed on to functions of the file.
+
+What functions of Node, Deno, Bun and the browser do is a row of a table, for the judges; the rest passes on marks.
+"""
 
 from __future__ import annotations
 
@@ -9,33 +12,11 @@ from typing import TYPE_CHECKING
 
 from whet.guard.expression import expression
 from whet.guard.hosts import is_unsafe
-from whet.guard.javascript.clients import (
-    CLIENTS,
-    PLAIN,
-    VERBS,
-    argument,
-    beacon,
-    client,
-    datagrams,
-    handed,
-    image,
-    lookup,
-    mailer,
-    on_object,
-    prepared,
-    request,
-    server,
-    service,
-    socket,
-    websocket,
-    xhr,
-)
-from whet.guard.javascript.effects import PRIVATE, SHELLS, Effects
+from whet.guard.javascript.expressions import call_of
 from whet.guard.javascript.values import (
     constant,
     decoded,
     either,
-    everything,
     joined,
     list_call,
     literal,
@@ -46,19 +27,33 @@ from whet.guard.javascript.values import (
     parts_of,
     regex_of,
     text_call,
-    written,
 )
-from whet.guard.javascript.whole_file import hooks_keys, listening
 from whet.guard.tables import api
+from whet.guard.taint.execute import evaluate
+from whet.guard.taint.files import plain_path
 from whet.guard.taint.formats import parsed
-from whet.guard.taint.mark import ENVIRONMENT, HOLE, NO_MARKS, Mark
-from whet.guard.taint.value import NOTHING, UNKNOWN, Value, union
+from whet.guard.taint.harm import conclude
+from whet.guard.taint.judges import Judges
+from whet.guard.taint.mark import HOLE, NO_MARKS, Mark
+from whet.guard.taint.network import deliver, follow_service, judge_request
+from whet.guard.taint.value import NOTHING, UNKNOWN, Value, everything, spell, union
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    from whet.guard.javascript.expressions import Call
+    from tree_sitter import Node
+
+    from whet.guard.finding import Seen
     from whet.guard.javascript.program import Program
+    from whet.guard.taint.call import Call
+
+_AGAIN = re.compile(
+    rb"\bsetInterval\s{0,9}\(|\bwhile\s{0,9}\(\s{0,9}(?:true|1|!0)\s{0,9}\)|\bfor\s{0,9}\(\s{0,9};\s{0,9};"
+)
+_KEYBOARD = expression(r"^(?:iohook|uiohook-napi|uiohook|node-global-key-listener|keylogger\.js|gkm|keysender)\b")
+_TYPING = frozenset({"keydown", "keypress", "keyup"})
+_ALL_KEYS = frozenset({Mark("captured", "pressed keys", whole=True)})
+
 
 _SENSITIVE = expression(
     r"^(?:child_process|eval|Function|exec|execSync|spawn|spawnSync|execFile|vm|net|require|process|fs|dns|https?)$"
@@ -71,12 +66,51 @@ _PARTS = frozenset({"match", "split", "exec", "find", "get", "substring", "slice
 _PICKING = frozenset({"match", "exec", "matchAll", "find", "get", "getItem"})
 """Methods that look one thing up in what they are called on."""
 _FILLING = api("javascript", "filling")
+_HANDING = api("javascript", "handing")
+_PUTTING = frozenset({"fastPut", "putFile", "uploadFile", "uploadFrom"})
+"""Methods that send the file whose path they are given."""
+_OWN = ("fs", "process", "console", "path", "os", "crypto", "Object", "Buffer", "res", "response", "child", "worker")
 _BASES = api("javascript", "bases")
 _TRACKING = api("javascript", "tracking")
 
 
-class Meaning(Effects):
+class Meaning(Judges):
     """The calls of one file, understood."""
+
+    language = "javascript"
+    lenient = True
+
+    def __init__(self, level: int, read_inner: Callable[[str, int], Seen]) -> None:
+        super().__init__(level, read_inner)
+        self.program: Program | None = None
+        self.node: Node | None = None
+
+    def evidence(self) -> str:
+        """The source of what is looked at."""
+        if self.node is None or self.program is None:
+            return ""
+        start = self.node.start_byte
+        return self.program.source[start : min(self.node.end_byte, start + 400)].decode("utf-8", "replace")
+
+    def name_arguments(self, call: Call) -> None:
+        """Say what the arguments of a call are called in the program."""
+        given = call.node.child_by_field_name("arguments")
+        for number, node in enumerate(given.named_children if given is not None else ()):
+            if node.type == "identifier" and self.program is not None:
+                call.names[number] = f"${self.program.text(node)}"
+
+    def call_back(self, function: Value, args: Sequence[Value]) -> Value:
+        """Call a function of the file that was handed over."""
+        return self.program.bind(function.fn, args) if self.program is not None and function.fn else NOTHING
+
+    def handed(self, payload: Sequence[Value]) -> None:
+        """Something is given to a client of a service, whose address is not known here."""
+        marks = frozenset[Mark]().union(*map(everything, payload))
+        self.report(judge_request("", frozenset(mark for mark in marks if mark.kind == "secret" and mark.grave)))
+
+    def name_global(self, text: Value) -> Value | None:
+        """What a text is that is only the name of something everybody knows."""
+        return Value(name=text.exact) if text.exact in ("require", "process", "child_process") else None
 
     @property
     def klasses(self) -> set[str]:
@@ -88,14 +122,14 @@ class Meaning(Effects):
         self.node = call.node
         self.program = program
         self.line = call.node.start_point[0] + 1
-        if call.callee.hidden and _SENSITIVE.match(call.method.rpartition(".")[2]):
+        if call.callee.hidden and _SENSITIVE.match(call.verb):
             self.hit("hidden-call", "warn")
         result = self._known(call)
         if call.callee.fn:
             result = either(program.bind(call.callee.fn, call.args), result)
-        elif not call.name and call.method and (own := program.fields.get(call.method)) is not None:
+        elif not call.name and call.verb and (own := program.fields.get(call.verb)) is not None:
             result = either(program.bind(own.fn, call.args), result)
-        if call.args and call.method in _FILLING and not call.made:
+        if call.args and call.verb in _FILLING and not call.made:
             self._filled(program, call)
         return self._callbacks(program, call, result)
 
@@ -105,9 +139,9 @@ class Meaning(Effects):
         owner = owner.child_by_field_name("object") if owner is not None else None
         if owner is None:
             return
-        if call.method == "push" and call.receiver.items is not None and len(call.receiver.items) < 2000:
-            items = (*call.receiver.items, *call.args)
-            program.extend(owner, call.receiver.but(items=items, marks=union((call.receiver, *call.args))))
+        if call.verb == "push" and call.owner.items is not None and len(call.owner.items) < 2000:
+            items = (*call.owner.items, *call.args)
+            program.extend(owner, call.owner.but(items=items, marks=union((call.owner, *call.args))))
         elif marks := union([Value(marks=everything(arg)) for arg in call.args]):
             program.taint(owner, marks)
 
@@ -117,67 +151,54 @@ class Meaning(Effects):
             return result
         if (worked := _worked_out(program, call)) is not None:
             return worked
-        carry = Value(marks=union((result, call.receiver)))
+        carry = Value(marks=union((result, call.owner)))
         given = [carry] * 3
-        if call.method in _LISTENING and (event := listening(call)) is not NOTHING:
+        if call.verb in _LISTENING and (event := listening(call)) is not NOTHING:
             given[0] = event
-        if call.receiver.name.startswith("(") and call.method in ("then", "on", "once"):
-            given[0] = call.receiver
+        if call.owner.name.startswith("(") and call.verb in ("then", "on", "once"):
+            given[0] = call.owner
         if result.name == "(server)":
             given[0] = result.but(name="(socket)")
-        if call.receiver.items and call.method in ("map", "forEach", "flatMap", "filter", "some", "every"):
-            given[0] = one_of(call.receiver.items)
+        if call.owner.items and call.verb in ("map", "forEach", "flatMap", "filter", "some", "every"):
+            given[0] = one_of(call.owner.items)
         outs = [program.bind(function, given) for function in functions]
-        if call.method == "catch":
-            return either(call.receiver, outs[0])
-        return outs[0] if call.method in ("then", "map", "flatMap", "reduce") else result
+        if call.verb == "catch":
+            return either(call.owner, outs[0])
+        return outs[0] if call.verb in ("then", "map", "flatMap", "reduce") else result
 
     def _known(self, call: Call) -> Value:
-        name = call.name
-        if call.method in ("call", "apply") and call.receiver.name and len(call.args) > 1:
-            given = call.args[1].items if call.method == "apply" else call.args[1:]
-            own = call.receiver.name
-            return self._known(call._replace(name=own, method=own, receiver=NOTHING, args=tuple(given or ())))
+        if call.verb in ("call", "apply") and call.owner.name and len(call.args) > 1:
+            given = call.args[1].items if call.verb == "apply" else call.args[1:]
+            own = call.owner.name
+            return self._known(call_of(own, own, NOTHING, call.owner, given or (), call.node))
         if (
-            call.method == "constructor"
+            call.verb == "constructor"
             and call.args
             and (call.args[-1].hidden or call.args[-1].has("fetched", "decoded"))
         ):
-            return _evaluate(self, call)
-        special = _SPECIAL.get(name)
-        if special is not None:
-            return special(self, call)
-        head, _, tail = name.rpartition(".")
-        if head in _FILES and (file := _FILE_CALLS.get(tail)) is not None:
-            return file(self, call)
-        if head in ("child_process", "shelljs", "execa") and (run := _RUNNERS.get(tail)) is not None:
-            return run(self, call)
-        if name in CLIENTS or (head in CLIENTS and tail in VERBS) or name in PLAIN:
-            return request(self, call)
-        if (
-            tail in ("init", "configure")
-            and (dsn := (argument(call, 0).props or {}).get("dsn")) is not None
-            and dsn.text
-        ):
-            self.addresses[head] = dsn.text
-        if tail in _TRACKING and head in self.addresses:
-            self.send(self.addresses[head], call.args)
-        if name.startswith("(client)."):
-            return request(self, call)
-        if call.made and (base := _base(call)) is not None:
-            return service(self, call, base)
-        if head in CLIENTS and tail in ("create", "extend", "defaults", "instance", "Client", "Pool"):
-            return client(self, call)
-        if call.receiver.name.startswith("(") or call.method.endswith("="):
-            found = on_object(self, call)
-            if found is not None:
-                return found
-        return _passed(self, call)
+            evaluate(self, call.args[-1], "Function")
+            return NOTHING
+        found = follow_service(self, call, _BASES, _TRACKING)
+        found = self.judge(call) if found is None else found
+        if found is None and call.owner.name.startswith("(shell)"):
+            found = _on_shell(self, call)
+        if found is None and call.verb in ("src=", "href=") and call.arg(0).has("captured"):
+            found = deliver(self, call.arg(0), call.args)
+        return _passed(self, call) if found is None else found
+
+
+def _on_shell(effects: Meaning, call: Call) -> Value:
+    """A method of a shell that was started, or of its input."""
+    owner, first = call.owner.name, call.arg(0)
+    fed = (call.verb in ("write", "end") or "stdin" in owner) and first.has("socket", "fetched")
+    if fed or (call.verb == "pipe" and first.has("socket")):
+        effects.hit("shell-handed-over")
+    return Value(name=owner) if call.verb == "on" else NOTHING
 
 
 def _worked_out(program: Program, call: Call) -> Value | None:
     """A function given to `map`, `reduce`, `replace` and the like, worked out over constants in full."""
-    receiver, method, function = call.receiver, call.method, call.args[0].fn
+    receiver, method, function = call.owner, call.verb, call.args[0].fn
     if method == "from" and call.name.startswith(("Array.", "Uint8Array.", "Buffer.")) and len(call.args) > 1:
         receiver, method, function = call.args[0], "map", call.args[1].fn
     if method in ("replace", "replaceAll") and len(call.args) > 1:
@@ -215,38 +236,32 @@ def _worked_out(program: Program, call: Call) -> Value | None:
     return Value(marks=receiver.marks | union(found), items=tuple(found))
 
 
-def _base(call: Call) -> Value | None:
-    """The address that a client of a service is told to use instead of its own."""
-    props = argument(call, 0).props or {}
-    return next((props[key] for key in _BASES if key in props and (props[key].text or "").startswith("http")), None)
-
-
 @lru_cache(maxsize=8192)
 def _passes(method: str) -> bool:
     return method in _PASSING or _NAMED_PASSING.search(method) is not None
 
 
 def _passed(effects: Meaning, call: Call) -> Value:
-    receiver, method = call.receiver, call.method.rpartition(".")[2]
+    receiver, method = call.owner, call.verb
     if receiver is NOTHING and all(arg is NOTHING for arg in call.args) and not call.made:
         return NOTHING
     known = text_call(receiver, method, call.args) or list_call(receiver, method, call.args)
     if known is not None:
         return known
-    if method == "pipe" and call.args and call.args[0].name == "(file)":
-        effects.write((call.args[0].props or {}).get("path", NOTHING), receiver)
-    if method == "pipe" and call.args and call.args[0].name in ("(request)", "(socket)", "(websocket)"):
-        effects.send((call.args[0].props or {}).get("url", NOTHING).text, [receiver])
+    if method == "pipe" and call.args:
+        _piped(effects, call)
     if method == "bind" and receiver.name:
         return Value(name=receiver.name)
     if method == "keys" and receiver.name == "Object":
         whole = call.args and call.args[0].name == "process.env"
         return Value(marks=frozenset({Mark("names", "every variable")})) if whole else NOTHING
-    if call.args:
-        handed(effects, call, method)
+    if method in _PUTTING and (secret := effects.read(call.arg(0), call.arg(0).said)):
+        effects.handed([Value(marks=secret)])
+    if method in _HANDING and not receiver.name.startswith(_OWN) and any(map(everything, call.args)):
+        effects.handed(call.args)
     if method in _PARTS and receiver.has("captured"):
         return Value(marks=frozenset({Mark("captured", "part of what the page keeps")}))
-    if method in ("querySelector", "querySelectorAll") and "type=" in (wanted := argument(call, 0).text or ""):
+    if method in ("querySelector", "querySelectorAll") and "type=" in (wanted := call.arg(0).text or ""):
         return Value(marks=frozenset({Mark("captured", "a password")})) if "password" in wanted else NOTHING
     if _passes(method):
         marks = union((receiver, *call.args))
@@ -261,26 +276,37 @@ def _passed(effects: Meaning, call: Call) -> Value:
     return Value(name=call.name if hooks_keys(call.name) else "", marks=union(call.args))
 
 
+def _piped(effects: Meaning, call: Call) -> None:
+    """What is piped into a file, a connection or a shell."""
+    target = call.args[0]
+    if target.name == "(file)":
+        effects.write(target, target.path, call.owner)
+    elif target.name in ("(request)", "(socket)", "(websocket)"):
+        deliver(effects, Value(target.path), [call.owner])
+    elif target.name.startswith("(shell)") and call.owner.name == "(socket)":
+        effects.hit("shell-handed-over")
+
+
 def _require(effects: Meaning, call: Call) -> Value:
-    wanted = argument(call, 0)
+    wanted = call.arg(0)
     text = wanted.exact
     if (wanted.text or "")[:5].lower() == "data:":
-        effects.evaluate(data_url(wanted))
+        evaluate(effects, data_url(wanted), "require")
         return NOTHING
     if wanted.has("fetched", "decoded"):
-        effects.evaluate(wanted)
+        evaluate(effects, wanted, "require")
     if text is None:
         return NOTHING
     if re.match(r"https?:", text, re.IGNORECASE):
-        marks = effects.fetched(text)
+        marks = deliver(effects, Value(text), ()).marks
         if call.name in ("import", "importScripts") and is_unsafe(text):
-            effects.evaluate(Value(marks=marks))
+            evaluate(effects, Value(marks=marks), "import")
         return NOTHING
     found = module(text)
     if wanted.hidden and _SENSITIVE.match(found.name):
         effects.hit("hidden-call", "warn")
     if text.startswith((".", "/", "~")):
-        effects.started(text)
+        effects.run_files(effects.files.get(plain_path(text), NO_MARKS))
     return found
 
 
@@ -299,119 +325,24 @@ def _join(_effects: Meaning, call: Call) -> Value:
     return joined(parts, "/", pieced=False)
 
 
-def _evaluate(effects: Meaning, call: Call) -> Value:
-    code = call.args[-1] if call.name == "Function" and call.args else argument(call, 0)
-    if call.args and (call.name not in ("setTimeout", "setInterval") or (code.text and not code.fn)):
-        if code.exact in ("require", "process", "child_process"):
-            return Value(name=code.exact)
-        effects.evaluate(code)
-    return NOTHING
-
-
-def _read(effects: Meaning, call: Call) -> Value:
-    return Value(marks=effects.read(argument(call, 0)))
-
-
-def _list(effects: Meaning, call: Call) -> Value:
-    return Value(marks=effects.listed(argument(call, 0)))
-
-
-def _unlink(effects: Meaning, _call: Call) -> Value:
-    effects.note("removes")
-    return NOTHING
-
-
-def _write(effects: Meaning, call: Call) -> Value:
-    effects.write(argument(call, 0), argument(call, 1), appends="append" in call.method)
-    return NOTHING
-
-
-def _write_stream(_effects: Meaning, call: Call) -> Value:
-    return Value(name="(file)", props={"path": argument(call, 0)})
-
-
-def _moved(effects: Meaning, call: Call) -> Value:
-    marks = effects.read(argument(call, 0))
-    if secret := frozenset(mark for mark in marks if mark.kind in PRIVATE):
-        for text in argument(call, 1).texts:
-            effects.files[text] = effects.files.get(text, NO_MARKS) | secret
-    source = (argument(call, 0).text or "").strip()
-    if source in effects.files:
-        effects.write(argument(call, 1), Value(marks=effects.files[source]))
-    return NOTHING
-
-
-def _remove(effects: Meaning, call: Call) -> Value:
-    options = call.args[-1].props if call.args else None
-    whole = (options or {}).get("recursive") is not None or call.method in ("remove", "removeSync", "emptyDir")
-    effects.note("removes")
-    if whole or call.name.startswith(("rimraf", "del", "trash")):
-        effects.remove(argument(call, 0))
-    return NOTHING
-
-
-def _shell(effects: Meaning, call: Call) -> Value:
-    given = (argument(call, 1).props or {}).get("input", NOTHING)
-    return Value(name="(process)", marks=effects.shell(call.args[0], given) if call.args else frozenset())
-
-
-def _program(effects: Meaning, call: Call) -> Value:
-    first = argument(call, 0)
-    args = argument(call, 1).items or ()
-    if first.items is not None:
-        args = first.items[1:]
-        first = first.items[0] if first.items else NOTHING
-    options = next((arg.props for arg in call.args[1:] if arg.props), None) or {}
-    if options.get("args") is not None and not args:
-        args = options["args"].items or ()
-    in_shell = "shell" in options and not args
-    given = options.get("input", NOTHING)
-    marks = effects.shell(first, given) if in_shell else effects.program_started(first, args, given)
-    shell = (first.text or "").rpartition("/")[2].removesuffix(".exe").lower() in SHELLS
-    if "stdio" in options and options["stdio"].has("socket", "fetched"):
-        effects.hit("shell-handed-over")
-    return Value(name="(shell)" if shell else "(process)", marks=marks)
-
-
 def _worker(effects: Meaning, call: Call) -> Value:
     """A worker that is given its code instead of a file."""
-    if "eval" in (argument(call, 1).props or {}) or argument(call, 0).has("fetched", "decoded"):
-        effects.evaluate(argument(call, 0))
+    if "eval" in (call.arg(1).props or {}) or call.arg(0).has("fetched", "decoded"):
+        evaluate(effects, call.arg(0), "Worker")
     return NOTHING
-
-
-def _paste(effects: Meaning, _call: Call) -> Value:
-    return Value(marks=effects.paste())
-
-
-def _copy(effects: Meaning, call: Call) -> Value:
-    effects.copy(" ".join(argument(call, 0).texts))
-    return NOTHING
-
-
-def _screen(_effects: Meaning, _call: Call) -> Value:
-    return Value(marks=frozenset({Mark("captured", "a screenshot")}))
-
-
-def _environment(_effects: Meaning, _call: Call) -> Value:
-    return Value(name="process.env", marks=frozenset({ENVIRONMENT}))
 
 
 def _variable(_effects: Meaning, call: Call) -> Value:
-    return member(Value(name="process.env"), argument(call, 0).exact or HOLE)
-
-
-def _cipher(_effects: Meaning, _call: Call) -> Value:
-    return Value(marks=frozenset({Mark("encrypted", "a cipher")}))
+    return member(Value(name="process.env"), call.arg(0).exact or HOLE)
 
 
 def _awaited(_effects: Meaning, call: Call) -> Value:
     """`await (...)` outside of an async function, which reads like a call; `new URL(...)`."""
-    return argument(call, 0)
+    return call.arg(0)
 
 
 def _prototype(_effects: Meaning, call: Call) -> Value:
-    return Value(name="(prototype)") if argument(call, 0).fn else NOTHING
+    return Value(name="(prototype)") if call.arg(0).fn else NOTHING
 
 
 def _assigned(_effects: Meaning, call: Call) -> Value:
@@ -423,24 +354,43 @@ def _assigned(_effects: Meaning, call: Call) -> Value:
 
 
 def _stringify(_effects: Meaning, call: Call) -> Value:
-    first = argument(call, 0)
+    first = call.arg(0)
     if first.props and call.name != "JSON.stringify":
         pairs = [(Value(key), value) for key, value in first.props.items()]
         items = tuple(value if call.name == "Object.values" else Value(items=(key, value)) for key, value in pairs)
         return Value(marks=everything(first), items=items)
-    text = written(first) if call.name == "JSON.stringify" and (first.props or first.items) else None
+    text = spell(first) if call.name == "JSON.stringify" and (first.props or first.items) else None
     return Value(maybe(text), marks=everything(first))
 
 
 def _parse(_effects: Meaning, call: Call) -> Value:
     """`JSON.parse`."""
-    first = argument(call, 0)
+    first = call.arg(0)
     const = parsed("json.loads", first.exact) if first.exact else UNKNOWN
     return literal(const, first.marks, first.hidden) if const is not UNKNOWN else Value(marks=first.marks)
 
 
-def _table(*rows: tuple[Callable[[Meaning, Call], Value], str]) -> dict[str, Callable[[Meaning, Call], Value]]:
-    return {name: meaning for meaning, names in rows for name in names.split()}
+def hooks_keys(name: str) -> bool:
+    """Is this a library that sees every key of the machine?"""
+    return _KEYBOARD.match(name) is not None
+
+
+def listening(call: Call) -> Value:
+    """What a listener is given: an event with a key in it, or all keys of the machine."""
+    if hooks_keys(call.owner.name):
+        return Value(name="", marks=_ALL_KEYS)
+    if call.args and call.args[0].exact in _TYPING:
+        return Value(name="(event)", marks=frozenset({Mark("captured", "an event")}))
+    return NOTHING
+
+
+def finish(effects: Meaning, source: bytes) -> None:
+    """Judge what only shows in a file as a whole."""
+    if _AGAIN.search(source):
+        effects.did.setdefault("repeats", 1)
+    text = source.decode("utf-8", "replace")
+    effects.check_together()
+    conclude(effects, text, lambda: enumerate(text.split("\n"), 1))
 
 
 # --- undoing in thought what a script undoes at run time: character codes, base64, hex, escapes, compression ----------
@@ -453,7 +403,7 @@ def first_of(call: Call) -> Value:
     return call.args[0] if call.args else NOTHING
 
 
-def characters(_effects: Effects, call: Call) -> Value:
+def characters(_effects: Meaning, call: Call) -> Value:
     """`String.fromCharCode` and an array of bytes: the text they spell."""
     codes = [item for arg in call.args for item in (arg.items if arg.items is not None else (arg,))]
     out = []
@@ -468,7 +418,7 @@ def characters(_effects: Effects, call: Call) -> Value:
     return Value("".join(out), marks=marks, hidden="decoded")
 
 
-def base64(_effects: Effects, call: Call) -> Value:
+def base64(_effects: Meaning, call: Call) -> Value:
     """`atob`."""
     value = _decode(first_of(call), "base64")
     return value.but(const=value.const.decode("latin-1")) if isinstance(value.const, bytes) else value
@@ -479,11 +429,11 @@ def _decode(value: Value, encoding: str) -> Value:
     return Value(const, marks=value.marks | {Mark("decoded", encoding)}, hidden="decoded")
 
 
-def buffer(effects: Effects, call: Call) -> Value:
+def buffer(effects: Meaning, call: Call) -> Value:
     """`Buffer.from(text, encoding)`."""
     first, encoding = first_of(call), (call.args[1] if len(call.args) > 1 else NOTHING).exact
     if first.items and len(first.items) > 3:
-        spelled = characters(effects, call._replace(args=(first,)))
+        spelled = characters(effects, call_of("", "", NOTHING, NOTHING, (first,), call.node))
         return spelled.but(const=spelled.const.encode("latin-1", "replace")) if spelled.exact else spelled
     if encoding in ("base64", "hex", "base64url"):
         for mark in first.has("file"):
@@ -492,7 +442,7 @@ def buffer(effects: Effects, call: Call) -> Value:
     return Value(first.const, marks=first.marks, hidden=first.hidden)
 
 
-def number(_effects: Effects, call: Call) -> Value:
+def number(_effects: Meaning, call: Call) -> Value:
     """`parseInt` and `Number`."""
     first, base = first_of(call), call.args[1].const if len(call.args) > 1 else 10
     try:
@@ -514,7 +464,7 @@ def data_url(value: Value) -> Value:
     return Value(const, marks=value.marks | {Mark("decoded", "data address")}, hidden="decoded")
 
 
-def unescape(_effects: Effects, call: Call) -> Value:
+def unescape(_effects: Meaning, call: Call) -> Value:
     """Percent escapes undone."""
     first = first_of(call)
     text = first.exact
@@ -523,78 +473,23 @@ def unescape(_effects: Effects, call: Call) -> Value:
     return Value(_CODES.sub(lambda found: chr(int(found[1], 16)), text), marks=first.marks, hidden="decoded")
 
 
-def unpacked(effects: Effects, call: Call) -> Value:
+def unpacked(effects: Meaning, call: Call) -> Value:
     """Decompressed or decrypted."""
     first = union(call.args)
     for mark in Value(marks=first).has("file"):
         effects.fact("assemble", "unpacks a file", mark.subject)
-    return Value(marks=first | {Mark("decoded", "compression")})
+    return Value(marks=first | {Mark("decoded", "compression")}, hidden="decoded")
 
 
-def _spread(_effects: Effects, call: Call) -> Value:
+def _spread(_effects: Meaning, call: Call) -> Value:
     """`Array.from`."""
     first = first_of(call)
     return Value(marks=first.marks, items=parts_of(first))
 
 
-_SPECIAL = _table(
-    (_require, "require import importScripts module._load"),
-    (_home, "os.homedir"),
-    (_temporary, "os.tmpdir"),
-    (_join, "path.join path.resolve path.normalize"),
-    (characters, "String.fromCharCode String.fromCodePoint"),
-    (base64, "atob Base64.decode"),
-    (buffer, "Buffer.from Buffer"),
-    (unescape, "unescape decodeURIComponent decodeURI querystring.unescape"),
-    (_spread, "Array.from Uint8Array.from Uint8Array"),
-    (number, "parseInt Number Number.parseInt"),
-    (unpacked, "zlib.inflateSync zlib.gunzipSync zlib.unzipSync zlib.brotliDecompressSync zlib.inflateRawSync"),
-    (unpacked, "zlib.inflate zlib.gunzip pako.inflate pako.ungzip crypto.createDecipheriv crypto.createDecipher"),
-    (
-        _evaluate,
-        "eval Function vm.runInThisContext vm.runInNewContext vm.runInContext vm.Script setTimeout setInterval",
-    ),
-    (_evaluate, "module._compile execScript vm.compileFunction vm.SourceTextModule"),
-    (_read, "Deno.readTextFile Deno.readFile Deno.readTextFileSync Deno.readFileSync Bun.file bun.file"),
-    (_write, "Deno.writeTextFile Deno.writeFile Deno.writeTextFileSync Deno.writeFileSync Bun.write"),
-    (_remove, "rimraf rimraf.sync rimrafSync Deno.remove Deno.removeSync del del.sync"),
-    (_shell, "execa.command execaCommand Bun.$ bun.$ zx.$ execa.$ dax.$ execaCommandSync execa.commandSync"),
-    (_program, "execa execa.execa Deno.Command Deno.run Bun.spawn Bun.spawnSync child_process.spawn"),
-    (_worker, "worker_threads.Worker Worker"),
-    (beacon, "navigator.sendBeacon"),
-    (client, "http2.connect undici.Client undici.Pool"),
-    (websocket, "WebSocket WebSocket.WebSocket socket.io-client io"),
-    (server, "net.createServer tls.createServer"),
-    (socket, "net.connect net.createConnection net.Socket tls.connect Deno.connect"),
-    (datagrams, "dgram.createSocket"),
-    (lookup, "dns.lookup dns.resolve dns.resolve4 dns.resolve6 dns.resolveTxt dns.resolveAny dns.resolveCname"),
-    (xhr, "XMLHttpRequest"),
-    (mailer, "nodemailer.createTransport"),
-    (prepared, "Request"),
-    (_awaited, "URL"),
-    (image, "Image"),
-    (_paste, "navigator.clipboard.readText clipboardy.readSync clipboardy.read clipboard.readText copy-paste.paste"),
-    (_paste, "electron.clipboard.readText"),
-    (_copy, "navigator.clipboard.writeText clipboardy.writeSync clipboardy.write clipboard.writeText copy-paste.copy"),
-    (_copy, "electron.clipboard.writeText"),
-    (_screen, "screenshot-desktop desktopCapturer.getSources electron.desktopCapturer.getSources"),
-    (_environment, "Deno.env.toObject"),
-    (_variable, "Deno.env.get"),
-    (_cipher, "crypto.createCipheriv crypto.createCipher"),
-    (_prototype, "Object.getPrototypeOf Reflect.getPrototypeOf"),
-    (_assigned, "Object.assign"),
-    (_awaited, "await"),
-    (_stringify, "JSON.stringify Object.entries Object.values"),
-    (_parse, "JSON.parse"),
-)
-_FILES = frozenset({"fs", "fse", "fsp", "fsPromises"})
-_FILE_CALLS = _table(
-    (_read, "readFileSync readFile createReadStream readJson readJsonSync"),
-    (_list, "readdirSync readdir opendir opendirSync"),
-    (_unlink, "unlink unlinkSync"),
-    (_write, "writeFileSync writeFile appendFileSync appendFile outputFile outputFileSync"),
-    (_write_stream, "createWriteStream"),
-    (_moved, "copyFileSync copyFile copy copySync renameSync rename"),
-    (_remove, "rm rmSync rmdir rmdirSync remove removeSync emptyDir emptyDirSync"),
-)
-_RUNNERS = _table((_shell, "exec execSync command"), (_program, "spawn spawnSync execFile execFileSync fork"))
+Meaning.specials = {
+    "require": _require, "home": _home, "temporary": _temporary, "join": _join, "letters": characters, "base64": base64,
+    "buffer": buffer, "unescape": unescape, "spread": _spread, "number": number, "unpack data": unpacked, "worker": _worker,
+    "first": _awaited, "variable": _variable, "prototype": _prototype, "assign": _assigned, "stringify": _stringify,
+    "parse": _parse,
+}  # fmt: skip

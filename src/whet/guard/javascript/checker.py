@@ -1,20 +1,24 @@
 """JavaScript and TypeScript: who reads what, and where it goes.
 
 Most files are done after a look at their words (`words`). The rest is read as a program of values
-(`program`), whose calls are judged one by one (`calls`, `effects`). How the text as a
+(`program`), whose calls are judged one by one (`calls`). How the text as a
 whole looks (obfuscated, packed, minified) is judged here.
 """
 
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from whet.guard import patterns
 from whet.guard.expression import expression
 from whet.guard.finding import Hit, Seen
 from whet.guard.javascript.words import talks, worth
 from whet.guard.literals import vocabulary
-from whet.guard.patterns import Pattern
+from whet.guard.taint.value import Value
+
+if TYPE_CHECKING:
+    from whet.guard.taint.commands import Given
 
 LARGEST = 2_000_000
 """Characters of a file that are read as a program; the patterns see all of it."""
@@ -28,34 +32,31 @@ _JSFUCK = expression(r"[\[\]()!+]{300}")
 _PACKER = expression(r"eval\(function\(p,a,c,k,e,(?:d|r)\)")
 _LONG_LINE = 1500
 
-_PATTERNS: tuple[Pattern, ...] = (
-    Pattern("miner", r"[\"'`]stratum(?:\+(?:tcp|ssl|tls))?://[^\s\"'`]{4,200}"),
-    Pattern("miner", r"new\s{1,9}(?:CoinHive|CryptoLoot|CoinImp)[.\w]{0,40}\s{0,9}\(|(?:spawn"
-            r"|exec)\w{0,8}\([^\n]{0,120}\bxmrig\b"),
-)  # fmt: skip
+_PATTERNS = patterns.load_patterns("javascript")
 """Whole-text patterns of JavaScript."""
 
 
-def check(text: str) -> Seen:
-    """What a script does."""
-    return look(text, 0)
+def check(text: str, given: Given | None = None) -> Seen:
+    """What a script does, with what it is given by whoever runs it."""
+    return look(text, 0, given)
 
 
-def look(text: str, depth: int) -> Seen:
+def look(text: str, depth: int, given: Given | None = None) -> Seen:
     """What a script does that was found under some layers of decoding."""
     words = vocabulary(text)
     hits = [*patterns.hits(_PATTERNS, text), *_shape(text)]
-    if not worth(text, words):
+    if not worth(text, words) and (given is None or not (given.files or given.variables)):
         return Seen(tuple(hits), tuple(talks(text, words)))
-    from whet.guard.javascript.calls import Meaning
+    from whet.guard.javascript.calls import Meaning, finish
     from whet.guard.javascript.program import Program
-    from whet.guard.javascript.whole_file import conclude
 
     meaning = Meaning(depth, look)
     program = Program(text[:LARGEST], meaning, _MOST_NODES)
+    if given is not None:
+        meaning.files.update(given.files)
+        program.exported.update((name, Value(marks=marks)) for name, marks in given.variables.items())
     program.run()
-    meaning.check_together()
-    conclude(meaning, program.source)
+    finish(meaning, program.source)
     if program.partial or len(text) > LARGEST:
         hits.append(Hit("js-partly-analysed", 1, f"{len(text)} characters"))
     return Seen((*hits, *meaning.hits.values()), tuple(meaning.facts.values()))

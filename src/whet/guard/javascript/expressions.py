@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from whet.guard.javascript.values import constant, either, joined, member, parts_of, unescaped, variable
+from whet.guard.taint.call import Call
 from whet.guard.taint.fold import binary, bounded
 from whet.guard.taint.mark import HOLE, Mark
 from whet.guard.taint.value import NOTHING, UNKNOWN, Value, union
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from tree_sitter import Node
 
@@ -23,19 +24,12 @@ FUNCTIONS = frozenset(
 MOST_PROPS = 500
 
 
-class Call(NamedTuple):
-    """A call, `new` or tagged template."""
-
-    name: str
-    """The way to what is called, such as `fs.readFileSync`; empty when it is not known."""
-    method: str
-    """The last part of it."""
-    receiver: Value
-    callee: Value
-    args: tuple[Value, ...]
-    node: Node
-    made: bool
-    """Written with `new`."""
+def call_of(
+    name: str, verb: str, owner: Value, callee: Value, args: Sequence[Value], node: Node, *, made: bool = False
+) -> Call:
+    """A call, `new`, tagged template or assignment to a member; the members of objects that it is given are options."""
+    words = {key: value for arg in args if arg.props for key, value in arg.props.items()}
+    return Call(name.replace("()", ""), callee, owner, args, words, node, verb=verb.rpartition(".")[2], made=made)
 
 
 def _string(program: Program, node: Node) -> Value:
@@ -251,7 +245,9 @@ def _call(program: Program, node: Node) -> Value:
         args = (program.value(given),)
     else:
         args = _arguments(program, given)
-    return program.meaning(program, Call(callee.name, method or callee.name, receiver, callee, args, node, made))
+    return program.meaning(
+        program, call_of(callee.name, method or callee.name, receiver, callee, args, node, made=made)
+    )
 
 
 EXPRESSIONS: dict[str, Callable[[Program, Node], Value]] = {

@@ -12,7 +12,7 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING, Any
 
 from whet.guard.expression import expression
-from whet.guard.javascript.expressions import EXPRESSIONS, FUNCTIONS, MOST_PROPS, Call
+from whet.guard.javascript.expressions import EXPRESSIONS, FUNCTIONS, MOST_PROPS, call_of
 from whet.guard.javascript.values import either, joined, member, module, one_of, unescaped
 from whet.guard.tables import api
 from whet.guard.taint.mark import HOLE, Mark
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tree_sitter import Node
+
+    from whet.guard.taint.call import Call
 
 _QUERY = (
     "[(call_expression)(new_expression)(variable_declarator)(assignment_expression)(augmented_assignment_expression)"
@@ -242,7 +244,7 @@ class Program:
         found = module(where)
         if where.startswith(("http:", "https:", "data:")):
             wanted = (Value(where),)
-            self.meaning(self, Call("import", "import", NOTHING, Value(name="import"), wanted, node, made=False))
+            self.meaning(self, call_of("import", "import", NOTHING, Value(name="import"), wanted, node))
         elif where == "zx/globals":
             self.file.names["$"] = Value(name="zx.$")
         for clause in node.named_children:
@@ -415,7 +417,7 @@ class Program:
             self._fill(owner, known.but(props={name: value}), depth)
         if value.marks - known.marks and not known.name:
             self.taint(owner, value.marks)
-        self.meaning(self, Call(f"{known.name}.{name}=", f"{name}=", known, NOTHING, (value,), target, made=False))
+        self.meaning(self, call_of(f"{known.name}.{name}=", f"{name}=", known, NOTHING, (value,), target))
 
     def property(self, node: Node) -> str | None:
         """The name that a member expression ends in, when it is known."""

@@ -13,7 +13,7 @@ from whet.guard.tables import api
 from whet.guard.taint.fold import as_text
 from whet.guard.taint.mark import ENVIRONMENT, HOLE, NO_MARKS, Mark
 from whet.guard.taint.secret import secret_key
-from whet.guard.taint.value import NOTHING, UNKNOWN, Hidden, Value, union
+from whet.guard.taint.value import NOTHING, UNKNOWN, Hidden, Value, spell, union
 from whet.guard.taint.value import joined as alternative
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ LONGEST = 60_000
 """Characters of a text that are kept."""
 _MOST_CHOICES = 12
 _MOST_ITEMS = 4000
-_MOST_PARTS = 300
 _HOME = {
     "HOME": "~", "USERPROFILE": "~", "HOMEPATH": "~", "APPDATA": "~/AppData/Roaming", "LOCALAPPDATA": "~/AppData/Local",
 }  # fmt: skip
@@ -63,37 +62,6 @@ def joined(parts: Sequence[Value], separator: str = "", *, pieced: bool = True) 
     return Value(put, "", union(parts), hidden, choices=choices)
 
 
-def everything(value: Value) -> frozenset[Mark]:
-    """The marks of a value and of what is in it, as far as a few hundred parts go."""
-    if not value.props and not value.items:
-        return value.marks
-    marks, parts, at = set(value.marks), [value], 0
-    while at < len(parts) and at < _MOST_PARTS:
-        one = parts[at]
-        at += 1
-        marks |= one.marks
-        if len(parts) < _MOST_PARTS:
-            parts += list((one.props or {}).values())[:60]
-            parts += (one.items or ())[:60]
-    return frozenset(marks)
-
-
-def written(value: Value, room: int = 8000) -> str:
-    """A value about as JSON writes it, as far as it is known and there is room."""
-    if value.props is not None or value.items is not None:
-        pieces: list[str] = []
-        for name, inner in [*(value.props or {}).items(), *(("", item) for item in value.items or ())][:60]:
-            if room < 40:
-                break
-            room //= 2
-            pieces.append((f'"{name}": ' if name else "") + written(inner, room))
-            room = max(0, 2 * room - len(pieces[-1]))
-        return ("{%s}" if value.items is None else "[%s]") % ", ".join(pieces)
-    if isinstance(value.const, (int, float)):
-        return str(value.const)
-    return HOLE if value.text is None else f'"{value.text[: max(room, 40)]}"'
-
-
 def either(first: Value, second: Value) -> Value:
     """One of two: the text of the first that has one, the marks of both."""
     return alternative(second, first)
@@ -105,7 +73,7 @@ def one_of(items: Sequence[Value]) -> Value:
         return NOTHING
     first = items[0]
     for item in items[:50]:
-        said = item.text or (written(item, 400) if item.props or item.items else "")
+        said = item.text or (spell(item, 400) if item.props or item.items else "")
         if said and any(place.kind == "secret" for place in places(f"~/{said}")):
             first = item
             break
@@ -167,14 +135,15 @@ def member(owner: Value, name: str) -> Value:
     if not owner.name:
         return Value(marks=marks) if marks else NOTHING
     if owner.name.startswith("(client)"):
-        return Value(name=f"{owner.name}.{name}"[:200], props=owner.props)
+        return Value(name=f"{owner.name}.{name}"[:200], path=owner.path)
     if owner.name in _GLOBALS:
         return Value(name=name)
     if name in _DROPPED and owner.name in ("fs", "dns", "path", "timers"):
         return owner
     if name == "default":
         return owner
-    return _named(f"{owner.name}.{name}"[:200], marks)
+    found = _named(f"{owner.name}.{name}"[:200], marks)
+    return found.but(path=owner.path) if owner.path else found
 
 
 def _named(name: str, marks: frozenset[Mark]) -> Value:

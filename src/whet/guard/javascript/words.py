@@ -43,6 +43,7 @@ _KEEPS = expression(
 _TOUCHING = api("javascript", "touching")
 _REMOVING = api("javascript", "removing")
 _WALKING = frozenset(("readdir", "readdirsync", "opendir", "globsync", "fastglob"))
+_DECODING = frozenset(("base64", "atob", "fromcharcode"))
 _TOUCHES = expression(
     r"\b(?:readFile|createReadStream|readdir|writeFile|appendFile|createWriteStream|outputFile|outputJson|writeJson"
     r"|copyFile|rename|opendir)(?:Sync)?\b|\.(?:copy|copySync)\s{0,4}\("
@@ -99,6 +100,8 @@ def worth(text: str, words: AbstractSet[str]) -> bool:
     if not words.isdisjoint(_WALKING) and _sends(text):
         return True
     if not words.isdisjoint(_REMOVING) and _REMOVES.search(text) and _HOMES.search(text):
+        return True
+    if "console" in words and not words.isdisjoint(_DECODING):
         return True
     if any(mark in text for mark in _ODD_MARKS):
         return True

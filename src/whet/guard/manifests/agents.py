@@ -111,8 +111,6 @@ def _server(notes: Notes, name: str, server: Mapping[str, object]) -> None:
         started = re.sub(r"^(?:git\+|tarball\+)", "", wanted) if base in _RUNNERS else ""
         if (started and _odd(started)) or (shell and (bad or runs_fetched(line)) and "://" in line):
             notes.hit("mcp-odd-server", args[-1] if shell else wanted, None, name)
-        for url in [arg for arg in args if arg != wanted and _odd(arg)]:
-            notes.hit("mcp-odd-server", url, _odd(url), name)
     for value in (*args, *table(server.get("env")).values(), *table(server.get("headers")).values()):
         if (
             isinstance(value, str)

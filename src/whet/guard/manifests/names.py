@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from functools import cache
 
+from whet.skill.names import is_slip
+
 
 @cache
 def names(kind: str) -> frozenset[str]:
@@ -28,15 +30,4 @@ def lookalike(name: str, kind: str) -> str:
     famous = names(kind)
     if name in famous or name in names("real") or not 4 <= len(name) <= 40:
         return ""
-    return next((known for known in sorted(famous) if abs(len(known) - len(name)) < 2 and _one_slip(name, known)), "")
-
-
-def _one_slip(one: str, two: str) -> bool:
-    """One letter added, left out, replaced, or two neighbours exchanged."""
-    start = 0
-    while start < min(len(one), len(two)) and one[start] == two[start]:
-        start += 1
-    first, second = one[start:], two[start:]
-    if len(first) == len(second):
-        return first[1:] == second[1:] or (first[:2] == second[:2][::-1] and first[2:] == second[2:])
-    return first[1:] == second if len(first) > len(second) else first == second[1:]
+    return next((known for known in sorted(famous) if abs(len(known) - len(name)) < 2 and is_slip(name, known)), "")

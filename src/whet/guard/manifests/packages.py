@@ -257,7 +257,8 @@ def cargo(notes: Notes, data: Any) -> None:
 
 
 _INSTALL = expression(
-    r"\b(?:(pip[23]?|pipx|uv)|npm|pnpm|yarn|bun)[ \t]{1,4}(?:pip[ \t]{1,4})?(?:install|add|i)[ \t]([^\n`|;&<>()\"]{3,400})"
+    r"[bnpuy](?<!\w.)(?:(?:(?<=p)(ip[23]?|ipx)|(?<=u)(v))|(?<=n)pm|(?<=p)npm|(?<=y)arn|(?<=b)un)[ \t]{1,4}(?:pip[ \t]{1,4})?"
+    r"(?:install|add|i)[ \t]([^\n`|;&<>()\"]{3,400})"
 )
 _SPECIFIED = expression(r"(?<=.)[@=<>~!\[].{0,100}$")
 
@@ -265,8 +266,8 @@ _SPECIFIED = expression(r"(?<=.)[@=<>~!\[].{0,100}$")
 def installs(notes: Notes) -> None:
     """Install commands with misspelled names of well-known packages. Two in one command are hardly typos."""
     for found in _INSTALL.finditer(notes.text) if "install" in notes.text or " add " in notes.text else ():
-        words = [_SPECIFIED.sub("", word.strip("',.:")).lower() for word in found[2].split() if word[0] != "-"]
-        kind = "pypi" if found[1] else "npm"
+        words = [_SPECIFIED.sub("", word.strip("',.:")).lower() for word in found[3].split() if word[0] != "-"]
+        kind = "pypi" if found[1] or found[2] else "npm"
         pairs = [(word, known) for word in dict.fromkeys(words) if (known := lookalike(word, kind))]
         for word, known in pairs[:1]:
             severity: Severity | None = "critical" if len(pairs) > 1 else None

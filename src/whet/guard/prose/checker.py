@@ -1,7 +1,7 @@
 """Prose: what a text orders (`orders`), and what the code in it does, each piece by the checker of its language.
 
-What a skill shows in a fence is what the model will run, so it counts; where the text around it says that it is an
-example of what not to do, it weighs less, like any other mention.
+What a skill shows in a fence is what the model will run, so it counts. Whoever writes an attack also writes the heading above
+it and the words before it: that they call it an example, or a mistake, counts only in a text that is all about the defence.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from whet.guard.expression import expression
 from whet.guard.finding import Fact, Hit, Seen
 from whet.guard.manifests.checker import check_fence
-from whet.guard.prose.context import MENTIONING, speaks
+from whet.guard.prose.context import mentions, speaks
 from whet.guard.prose.markdown import Block, blocks
 from whet.guard.prose.orders import find_orders
 
@@ -86,25 +86,28 @@ def _check_code(found: list[Block], text: str) -> Seen:
     introductions = {id(block): found[number - 1] if number else None for number, block in enumerate(found)}
     told: set[tuple[str, int]] = set()
     for seen, line, block in (*_fences(found), *_inline(found), *_indented(text), *_together(found)):
-        less, ordered = _mentions(block, introductions.get(id(block)))
+        shown, ordered = _mentions(block, introductions.get(id(block)))
         for hit in seen.hits:
             at = line + hit.line - 1
             if (hit.rule, at) not in told or hit.severity != "info":
                 told.add((hit.rule, at))
-                hits.append(hit._replace(line=at, steps=hit.steps + less, ordered=ordered))
-        facts.extend(fact._replace(line=line + fact.line - 1) for fact in seen.facts if not less)
+                hits.append(hit._replace(line=at, shown=shown, ordered=ordered))
+        facts.extend(fact._replace(line=line + fact.line - 1, shown=shown) for fact in seen.facts)
     return Seen(tuple(hits), tuple(facts))
 
 
-_ORDERED = expression(r"\b(?:run|execute|paste|copy|type|launch|invoke)\b", re.IGNORECASE)
+_ORDERED = expression(
+    r"\b(?:run|execute|paste|copy|type|launch|invoke|fetch|install(?!\s+(?:script|hook))|download|use|apply)\b",
+    re.IGNORECASE,
+)
 _NO_WORDS = expression(r"`[^`\n]{0,300}`?|https?://[^\s`]{1,300}")
 _DENIED = expression(
     r"\b(?:never|not|n['’]t|avoid|without|instead|attackers?|malicious|would|could|might|if)\b", re.IGNORECASE
 )
 
 
-def _mentions(block: Block, before: Block | None) -> tuple[int, bool]:
-    """How many steps less code weighs, and whether the words before it order to run it; then it is not only shown.
+def _mentions(block: Block, before: Block | None) -> tuple[bool, bool]:
+    """Whether headings or words call code an example of a danger, and whether the words order to run it: never both.
 
     The text of a block that is no fence is what stands before the code in it.
     """
@@ -112,9 +115,8 @@ def _mentions(block: Block, before: Block | None) -> tuple[int, bool]:
     if block.kind == "fence":
         words = before.text[-300:] if before is not None and before.kind != "fence" else ""
     words = _NO_WORDS.sub(" ", words).rstrip(": \n")
-    signs = MENTIONING.search(block.trail) is not None or speaks(words)
     ordered = _ORDERED.search(words) is not None and _DENIED.search(words) is None
-    return int(signs and not ordered), ordered
+    return not ordered and (mentions(block.trail) or speaks(words)), ordered
 
 
 def _fences(found: list[Block]) -> Iterator[tuple[Seen, int, Block]]:
@@ -134,14 +136,14 @@ def _fences(found: list[Block]) -> Iterator[tuple[Seen, int, Block]]:
 
 def _other_readings(text: str, language: str) -> Iterator[Seen]:
     """The same code in other languages than the one it names: what a block calls itself keeps nobody from running it."""
-    if language != "shell" and _COMMAND.search(text):
+    if language != "shell" and _is_command(text):
         yield _as_shell(_PREFIX.sub("", text))
-    if language != "python" and _PYTHON.search(text):
+    if language != "python" and any(map(text.__contains__, _PYTHON_HINTS)) and _PYTHON.search(text):
         from whet.guard.python.checker import check, parses
 
         if parses(text):
             yield check(text)
-    if language != "javascript" and _JAVASCRIPT.search(text):
+    if language != "javascript" and any(map(text.__contains__, _JAVASCRIPT_HINTS)) and _JAVASCRIPT.search(text):
         yield checker("javascript")(text)
 
 
@@ -149,11 +151,15 @@ _PYTHON = expression(
     r"^[ \t]*(?:import[ \t]+\w|from[ \t]+[\w.]{1,60}[ \t]+import\b)|\b(?:__import__|exec|eval)[ \t]*\(", re.MULTILINE
 )
 """Without one of these a Python program reaches nothing."""
+_PYTHON_HINTS = ("import", "exec", "eval")
 _JAVASCRIPT = expression(
     r"\b(?:process\b|globalThis|Deno\.|Bun\.|(?:require|fetch|eval|atob|Function|XMLHttpRequest|WebSocket|sendBeacon)[ \t]*\(|import[ \t]*\("
     r"|import\b[^\n]{1,200}\bfrom[ \t]*[\"'])"
 )
-
+_JAVASCRIPT_HINTS = (
+    *("process", "globalThis", "Deno.", "Bun.", "require", "fetch", "eval", "atob", "Function", "XMLHttpRequest"),
+    *("WebSocket", "sendBeacon", "import"),
+)
 
 _PREFIX = expression(
     r"^[ \t]{0,40}(?:[+!]|-[ \t]|RUN[ \t]|CMD[ \t]|>>>|(?:-[ \t])?(?:run|script|command|cmd|exec|entrypoint)[ \t]?[:=][|>]?)(?=[ \t]{0,20}\w)",
@@ -168,6 +174,13 @@ _COMMAND = expression(
     re.MULTILINE,
 )
 """A line that a shell would run."""
+
+
+def _is_command(text: str) -> bool:
+    """Is there a line that a shell would run?"""
+    return (_COMMAND.search(text) if "\n" in text else _COMMAND.match(text)) is not None
+
+
 _SPELLING = frozenset(("split-command", "shell-not-read", "unpinned-run"))
 """Rules about how a script is spelled, which say nothing of a text in another language."""
 
@@ -186,21 +199,39 @@ def _unquoted(text: str) -> str:
     return "\n".join(re.sub(r"^[ \t]*>[ \t]?", "", line) for line in lines)
 
 
-_INDENTED = expression(r"(?:^(?:[ ]{4}|\t)[^\n]{0,2000}\n?){1,400}", re.MULTILINE)
+_LONG_ROW, _MOST_ROWS = 2000, 400
+"""Characters of an indented row that are read, and rows of an indented block."""
 _PREFORMATTED = expression(r"<pre[^>\n]{0,100}>(.{1,20000}?)</pre>", re.DOTALL | re.IGNORECASE)
 
 
 def _indented(text: str) -> Iterator[tuple[Seen, int, Block]]:
     """Code outside fences: indented blocks and the text of `<pre>` elements."""
-    for pattern in (_INDENTED, _PREFORMATTED):
-        if pattern is _PREFORMATTED and "<pre" not in text.lower():
-            continue
-        for found in pattern.finditer(text):
-            code = found[0] if pattern is _INDENTED else re.sub(r"</?\w{1,20}[^>\n]{0,100}>", "", found[1])
-            readings = list(_other_readings(code, ""))
-            if readings:
-                line = text.count("\n", 0, found.start()) + 1
-                yield from ((seen, line, Block("fence", code, line)) for seen in readings)
+    codes = list(_indented_rows(text)) if "\n    " in text or "\t" in text or text[:4].isspace() else []
+    if "<pre" in text.lower():
+        for found in _PREFORMATTED.finditer(text):
+            code = re.sub(r"</?\w{1,20}[^>\n]{0,100}>", "", found[1])
+            codes.append((text.count("\n", 0, found.start()) + 1, code))
+    for line, code in codes:
+        for seen in _other_readings(code, ""):
+            yield seen, line, Block("fence", code, line)
+
+
+def _indented_rows(text: str) -> Iterator[tuple[int, str]]:
+    """The indented blocks of a text, each with its line."""
+    kept: list[str] = []
+    number = 0
+    for number, row in enumerate(text.split("\n"), start=1):
+        if row.startswith(("    ", "\t")):
+            kept.append(row[:_LONG_ROW])
+            if len(kept) < _MOST_ROWS and len(row) <= _LONG_ROW:
+                continue
+            yield number - len(kept) + 1, "\n".join(kept)
+            kept = []
+        elif kept:
+            yield number - len(kept), "\n".join(kept)
+            kept = []
+    if kept:
+        yield number - len(kept) + 1, "\n".join(kept)
 
 
 def _together(found: list[Block]) -> Iterator[tuple[Seen, int, Block]]:
@@ -213,7 +244,7 @@ def _together(found: list[Block]) -> Iterator[tuple[Seen, int, Block]]:
     for block in found:
         if block.kind not in ("heading", "fence") and "`" in block.text:
             for line, row in enumerate(block.text.split("\n"), start=block.line):
-                codes = [code for code in _INLINE.findall(row) if _COMMAND.search(code)]
+                codes = [code for code in _INLINE.findall(row) if _is_command(code)]
                 pieces += [(code, line, block._replace(text=block.text.partition(code)[0])) for code in codes]
     if not 1 < len(pieces) <= _MOST_PIECES:
         return

@@ -8,6 +8,7 @@ the page is rendered, it weighs a step more.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from whet.guard.expression import expression
@@ -15,12 +16,20 @@ from whet.guard.expression import expression
 if TYPE_CHECKING:
     from whet.guard.prose.markdown import Block
 
-MENTIONING = expression(
+_MENTIONING = expression(
     r"\b(?:attack|threat|red\s+flag|anti-?pattern|detect|indicator|malicious|injection|vulnerab|exploit|danger|unsafe|forbidden|prohibited|blocked|"
     r"never|must\s+not|don['’]?t|do\s+not|avoid|mistake|pitfall|wrong|bad\b|risk|abuse|suspicious|jailbreak|adversar|refus|what\s+not|warning\s+sign|"
     r"security\s+(?:consider|rule|check|note|model|boundar)|guardrail|safeguard|limitations?|payload|test\s+cases?|examples?\s+of|red\s+team|rationali[sz])"
 )
 """Headings under which dangers are spoken of."""
+
+
+@lru_cache(maxsize=1024)
+def mentions(trail: str) -> bool:
+    """Are dangers spoken of under these headings?"""
+    return _MENTIONING.search(trail) is not None
+
+
 _SPEAKING = expression(
     r"(?:\b(?:never|avoid|detect\w*|flag(?:s|ged)?|look(?:ing)?\s+for|watch\s+for|scan(?:s|ning)?\s+for|check(?:s|ing)?\s+(?:for|whether|if)|attempt(?:s|ing)?|phrases?|patterns?|such\s+as|e\.g\.?|for\s+example|examples?|"
     r"attack\w*|malicious\w*|injection\w*|suspicious|adversar\w*|red\s+flags?|refuse|reject|block(?:s|ed)?|prevent\w*|treat\b|(?:text|content|documents?|pages?|files?|anything|instructions?|inputs?|messages?)\s+(?:\w+\s+){0,3}(?:that|which|saying|says?|contain\w*|tell\w*|ask\w*|claim\w*|telling|asking|like)|"
@@ -38,7 +47,7 @@ def steps(block: Block, before: str) -> int:
         return -1
     sentence = _END.split(before[-200:])[-1]
     signs = (
-        MENTIONING.search(block.trail) is not None,
+        mentions(block.trail),
         speaks(before),
         _QUOTED.search(sentence[-90:]) is not None,
         block.kind == "fence" and block.closed,

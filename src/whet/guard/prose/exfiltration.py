@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING
 
 from whet.guard.expression import expression
 from whet.guard.finding import Hit
-from whet.guard.hosts import URL, host_of
-from whet.guard.patterns import shorten
+from whet.guard.hosts import URL, host_of, is_placeholder
+from whet.guard.patterns import compiled, shorten
 from whet.guard.places import places
-from whet.guard.prose.context import steps
+from whet.guard.prose.context import speaks, steps
+from whet.guard.prose.patterns import ORDERS
+from whet.guard.taint.secret import belongs, own_service, secret_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -81,11 +83,50 @@ _HONEST = expression(
     re.IGNORECASE,
 )
 _PLACEHOLDER = expression(r"your|example|domain\.|@email|user@|name@|someone|^[a-z]@[a-z]\.", re.IGNORECASE)
+_SENTENCE = expression(r"(?<=\D[.!?])\s+|(?<=[。！？])")
+_ORDERING = expression(
+    r"(?:^|[.!?:;,>()—–*\u4e00-\u9fff-]|\b(?:and|then|must|always|first|please|also|now|next|finally|should|so|to|you|will|automatically|silently|quietly|immediately|und|dann|zuerst|bitte|y|luego|primero|et|puis|ensuite|e|и))[\s*_`\d.)\[\]]{0,12}$",
+    re.IGNORECASE,
+)
+"""What stands before the verb of an order."""
+_FORBIDS = expression(
+    r"(?:\b(?:never|(?:do|does|must|should|will|can)\s*(?:not|n['’]t)|cannot|avoid|nie|niemals|nicht|nunca|jamais)\b(?!\s+(?:mention|skip|forget|tell|wait|ask|hesitate|mind|worry|fail))|不要|切勿|请勿|禁止|不得|不会)[^,;:，]{0,80}$"
+    r"|\bif\s+(?:\w+\s+){1,5}(?:asks?|tells?|says?|wants?)\b[^,;:]{0,60}$|\battackers?\s+(?:may|might|could|can|will|would|tr(?:y|ies))\b[^,;:]{0,60}$",
+    re.IGNORECASE,
+)
+"""What stands before a verb that is forbidden or only told of."""
+_FETCHES = expression(
+    r"\b(?:read|take|get|fetch|look\s+up|find|grab|extract|copy|print|load|resolve|note|obtain|retrieve|collect|gather|open|check|query|echo|need|lies|lese|hole|nimm|lee|toma|obtén|obtener|lis|lisez|prends|récupère\w*|leggi|leia|прочитай\w*|value|contents?|wert|valor|valeur)\b|读取|获取|取得|内容|的值|環境変数|环境变量|読み|읽",
+    re.IGNORECASE,
+)
+_VARIABLE = expression(r"(?<![\w/.-])[A-Z][A-Z0-9]{0,30}(?:_[A-Z0-9]{1,30}){1,6}(?![\w-])")
+_BARE_HOST = expression(
+    r"\b(?:to|at|via|with|an|a|à|到|至|给)\s*[`*\"']{0,2}(\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?|(?:[a-z0-9-]{1,63}\.){1,4}(?:com|net|org|io|dev|app|ai|co|me|info|cloud|site|xyz|top|ru|cn|de|example|test|invalid))\b(?!\s*@)",
+    re.IGNORECASE,
+)
+_HEADER = expression(
+    r"\b(?:authori[sz]ation|bearer|x-[\w-]{0,30}(?:key|token|auth)|headers?|basic\s+auth|authenticat\w*|log\s?in|sign\s?in|oauth2?|refresh|exchange)\b",
+    re.IGNORECASE,
+)
+"""How a service is told who calls it."""
+_TOWARDS = expression(
+    r"(?:\b(?:to|with|at|via|into|onto|an|a|à)\s+(?:\w+\s+){0,4}|[到至给])[\s`*\"'<(]{0,4}$", re.IGNORECASE
+)
+_KEEPS = expression(r"add|put|pass|write|store|save|copy|hand|give|publish|include|append|attach|embed", re.IGNORECASE)
+_OWNERS = expression(
+    r"\b(?:user['’]?s|private|ssh|seed|mnemonics?|recovery|master|database|browser|every|all)\b|\.env\b", re.IGNORECASE
+)
+"""Words that make a secret the user's own, whatever service it is for."""
+_NOBODY = expression(r"@example\.(?:com|org|net)$|your|^(?:user|name|someone)@", re.IGNORECASE)
 _UPLOADS = expression(
     r"\bcurl\b[^\n]{0,200}(?:\s-[dFT]\b|--data|--form|--upload-file)|\brequests\.post|\bfetch\(", re.IGNORECASE
 )
 _SKIP = frozenset(("loopback", "private", "known"))
 _SHADY = frozenset(("paste", "drop", "tunnel", "address", "shortener"))
+
+_LONGEST_LIST = 12
+_NEAR = 400
+"""Characters around an order that are read with it."""
 
 EXPRESSIONS = (_SEND.pattern, _COLLECTS.pattern, _NAMELESS.pattern)
 """Expressions that are looked for in rows."""
@@ -110,6 +151,87 @@ def hits(found: list[Block], rows: Sequence[Row], index: Rows) -> Iterator[Hit]:
         after = _joined(rows[number + 1 : number + 5], found, block)[:400]
         yield from _secrets(block, before, row, after)
         yield from _data(block, before, row, after, index)
+
+
+def posts(found: list[Block], rows: Sequence[Row], index: Rows) -> Iterator[Hit]:
+    """Orders to send one secret to somebody it does not belong to, in one sentence or in two that follow each other."""
+    for pattern in ORDERS["sends"]:
+        for number in index.having(pattern.regex):
+            row = rows[number]
+            block = found[row.owner]
+            if block.kind == "heading" or (block.kind == "fence" and block.language not in _PROSE):
+                continue
+            before = _joined(rows[max(0, number - 1) : number], found, block)[-_NEAR:]
+            after = _joined(rows[number + 1 : number + 2], found, block)[:_NEAR] if row.text.endswith(":") else ""
+            if not any(map(f"{row.text} {after}".__contains__, ("://", "@"))) and not _BARE_HOST.search(row.text):
+                continue
+            for sentence in _SENTENCE.split(row.text):
+                for match in compiled(pattern.regex).finditer(sentence):
+                    early = sentence[max(0, match.start() - _NEAR) : match.start()]
+                    if not _ORDERING.search(early) and match[0].isascii():
+                        continue
+                    rest = sentence[match.start() : match.end() + _NEAR]
+                    severity, target = _sent(match, before, early, f"{rest} {after if rest.endswith(':') else ''}")
+                    if severity is not None:
+                        at = row.text.find(sentence) + match.start()
+                        told = row.text[max(0, at - 2000) : at]
+                        less = steps(block, told)
+                        if told.count('"') % 2:  # a quotation, of several sentences perhaps
+                            less = max(less, 1 + (number > 0 and speaks(rows[number - 1].text)))
+                        yield Hit(pattern.rule, row.line, shorten(sentence), severity, subject=target, steps=less)
+                before = sentence[-_NEAR:]
+
+
+def _sent(match: re.Match[str], before: str, early: str, rest: str) -> tuple[Severity | None, str]:
+    """How grave it is to send what an order sends, and where it goes."""
+    url, kind = _place(rest)
+    if not kind or _FORBIDS.search(early):
+        return None, ""
+    sentence = f"{early}{rest}"
+    what = match.groupdict().get("what")
+    if what is None:
+        told = f"{before} {early}{rest[: rest.find(url)]}"
+        names = _VARIABLE.findall(told) if _FETCHES.search(told) else []
+    else:
+        names = [what.strip("$%{}")]
+    names = [name for name in names if "_" in name and name == name.upper()]
+    if names:
+        graves = [_grave(name, url, kind, sentence) for name in names if secret_name(name)]
+        return next((one for one in ("critical", "warn") if one in graves), None), url
+    if what is None or "_" in what or _HEADER.search(sentence) or not _TOWARDS.search(rest[: rest.find(url)]):
+        return None, ""
+    if _KEEPS.match(match[0]) and not ("'s" in match[0] or "’s" in match[0]):
+        return None, ""  # where people keep their own
+    strong = kind in _SHADY or kind in ("mail", "reserved") or _OWNERS.search(rest)
+    return "critical" if strong else "warn", url
+
+
+def _grave(name: str, url: str, kind: str, sentence: str) -> Severity | None:
+    """How grave it is to send a variable of the environment there."""
+    whose = belongs(name)
+    if kind != "mail" and own_service(name, url if "://" in url else f"https://{url}"):
+        return None
+    if whose in ("vendor", "nowhere"):
+        return "critical"
+    if kind == "placeholder" or _HEADER.search(sentence):
+        return None
+    return "critical" if whose == "other" or kind in _SHADY or kind in ("mail", "reserved") else "warn"
+
+
+def _place(text: str) -> tuple[str, str]:
+    """The first outside place that a text names, as it stands there, and its kind."""
+    for found in URL.finditer(text):
+        host = host_of(found[0])
+        if is_placeholder(host.name):
+            return found[0].rstrip(".,;:"), "placeholder"
+        if host.kind not in _SKIP:
+            return found[0].rstrip(".,;:"), host.kind
+    if (mail := _ADDRESS.search(text)) is not None and not _NOBODY.search(mail[0]):
+        return mail[0], "mail"
+    if "://" not in text and (bare := _BARE_HOST.search(text)) is not None:
+        host = host_of(bare[1])
+        return (bare[1], host.kind) if host.kind not in _SKIP else ("", "")
+    return "", ""
 
 
 def _joined(rows: Sequence[Row], found: list[Block], block: Block) -> str:
@@ -156,11 +278,22 @@ def reads(found: list[Block], rows: Sequence[Row], index: Rows) -> Iterator[Hit]
         block = found[row.owner]
         if block.kind in ("heading", "fence", "frontmatter", "table") or not _COLLECTS.search(row.text):
             continue
-        named = [place for place in places(row.text) if place.kind == "secret" and place.grave]
-        if named and not _HONEST.search(row.text) and not _OWNER.search(row.text):
-            less = steps(block, row.text[: row.text.find(named[0].text)])
+        text = row.text
+        if text.rstrip("*_ ").endswith(":"):
+            text = "\n".join((text, *_listed(found, rows, number)))
+        named = [place for place in places(text) if place.kind == "secret" and place.grave]
+        if named and not _HONEST.search(text) and not _OWNER.search(text):
+            less = steps(block, text[: text.find(named[0].text)])
             grave: Severity = "critical" if len({place.what for place in named}) > 1 else "warn"
             yield Hit("order-reads-secrets", row.line, shorten(row.text), grave, subject=named[0].text, steps=less)
+
+
+def _listed(found: list[Block], rows: Sequence[Row], number: int) -> Iterator[str]:
+    """The items of the list that a row begins."""
+    for row in rows[number + 1 : number + 1 + _LONGEST_LIST]:
+        if found[row.owner].kind != "item":
+            break
+        yield row.text
 
 
 def _secrets(block: Block, before: str, row: Row, after: str) -> Iterator[Hit]:
@@ -214,5 +347,5 @@ def _data(block: Block, before: str, row: Row, after: str, index: Rows) -> Itera
         return
     if score >= 1:
         less = steps(block, text[: sent.start()])
-        severity: Severity = "critical" if score >= 4 else "warn"
+        severity: Severity = "critical" if score >= 4 else "warn" if score >= 2 else "info"
         yield Hit("order-sends-data", row.line, shorten(text), severity, subject=target, steps=less)

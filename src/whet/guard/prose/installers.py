@@ -7,14 +7,15 @@ single sign is enough, since honest skills have prerequisites too; the signs of 
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.guard.finding import Hit
 from whet.guard.hosts import URL, host_of, is_installer, odd_top
 from whet.guard.patterns import shorten
-from whet.guard.prose.context import MENTIONING
+from whet.guard.prose.context import mentions
 from whet.guard.prose.patterns import INSTALLER as SIGNS
-from whet.guard.tables import word_list
+from whet.guard.tables import load_table
 
 if TYPE_CHECKING:
     import re
@@ -51,16 +52,16 @@ def hits(found: list[Block], index: Rows) -> Iterator[Hit]:
     pasted = worst > 2 or copied or SIGNS["run_keys"].search(lowered) is not None
     shielded = _has(lowered, "scanner")
     demanded = (
-        _has(lowered, "fetch")
+        (worst > 0 or _has(lowered, "host") or _has(lowered, "strict"))
+        and _has(lowered, "fetch")
         and _has(lowered, "demand")
-        and (worst > 0 or _has(lowered, "host") or _has(lowered, "strict"))
     )
     if packed and _has(lowered, "unlock"):
         yield from _unlocked(_Unit("\n".join(block.text for block in found), "", _starts(found)))
     if not (locked or pasted or demanded or shielded):
         return
     for unit in _units(found):
-        less = 1 if MENTIONING.search(unit.trail) else 0
+        less = int(mentions(unit.trail))
         for hit in _look(unit, worst, locked=locked, shielded=shielded, pasted=pasted, demanded=demanded):
             yield hit._replace(steps=less)
 
@@ -79,10 +80,12 @@ def _look(unit: _Unit, worst: int, *, locked: bool, shielded: bool, pasted: bool
 
 def _has(text: str, name: str) -> bool:
     """Does one of the hints stand in a text? Much cheaper than the expressions that they stand for."""
-    for hint in word_list(f"installer_{name}"):  # noqa: SIM110  a loop, not any(): this runs for every text
-        if hint in text:
-            return True
-    return False
+    return any(map(text.__contains__, _hints(name, plain=text.isascii())))
+
+
+@cache
+def _hints(name: str, *, plain: bool) -> tuple[str, ...]:
+    return tuple(hint for hint in load_table("words")[f"installer_{name}"] if not plain or hint.isascii())
 
 
 def _units(found: list[Block]) -> Iterator[_Unit]:
@@ -109,7 +112,7 @@ def _starts(found: list[Block]) -> tuple[tuple[int, int], ...]:
 
 def _locked(unit: _Unit) -> Iterator[Hit]:
     for pattern in (SIGNS["password"], SIGNS["password_first"]):
-        for match in pattern.finditer(unit.text):
+        for match in pattern.finditer(unit.text) if pattern.search(unit.text) else ():
             word = match["word"].strip(".,;:")
             if (
                 len(word) < 2

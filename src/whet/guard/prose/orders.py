@@ -17,7 +17,7 @@ from whet.guard.patterns import Rows, compiled, shorten
 from whet.guard.places import places
 from whet.guard.prose import exfiltration as prose_sending
 from whet.guard.prose import installers as prose_installers
-from whet.guard.prose.context import MENTIONING, steps
+from whet.guard.prose.context import mentions, steps
 from whet.guard.prose.markdown import Block, blocks, rows
 from whet.guard.prose.passages import Passage, judge, pieces
 from whet.guard.prose.patterns import NEAR, ORDERS, SCRIPTS
@@ -56,7 +56,7 @@ def check_program(code: str) -> Seen:
 def check_hidden(text: str) -> Seen:
     """What is said in a text that is no prose: in comments and strings of code, in the values of data."""
     said = [Block("paragraph", row, number) for number, row in enumerate(text.split("\n"), start=1) if len(row) > _SAYS]
-    look = _Look(said, _asked_hidden())
+    look = _Look(said, _asked_hidden(), code=True)
     look.alone(_UNMISTAKABLE)
     look.conceals()
     look.foreign()
@@ -80,8 +80,9 @@ def _literals(*groups: str, more: Iterable[str] = ()) -> Literals:
 
 
 class _Look:
-    def __init__(self, found: list[Block], asked: Literals) -> None:
+    def __init__(self, found: list[Block], asked: Literals, *, code: bool = False) -> None:
         self.blocks = found
+        self.code = code
         self.rows = rows(found)
         self.index = Rows([row.text for row in self.rows], asked)
         self.hits: list[Hit] = []
@@ -97,6 +98,10 @@ class _Look:
         self.name()
         self.hits.extend(prose_installers.hits(self.blocks, self.index))
         self.hits.extend(prose_sending.hits(self.blocks, self.rows, self.index))
+        sent = list(prose_sending.posts(self.blocks, self.rows, self.index))
+        self.hits.extend(sent)
+        if sent:
+            self.alone(("quiet",))
         self.hits.extend(prose_sending.beside(self.blocks, self.rows))
         self.hits.extend(prose_sending.reads(self.blocks, self.rows, self.index))
 
@@ -137,8 +142,8 @@ class _Look:
         if match[0].startswith("http"):
             start = row.text.rfind(" ", 0, start) + 1  # the quotation mark before an address quotes the address only
         less = steps(self.blocks[row.owner], row.text[:start])
-        if _EXPRESSION.search(row.text):
-            less = min(2, less + 1)  # the patterns of a scanner, not words to a reader
+        if _EXPRESSION.search(row.text) or (self.code and _ASSERTED.search(row.text, 0, start)):
+            less = min(2, less + 1)  # the patterns of a scanner or the words of its tests, not words to a reader
         self.hits.append(Hit(rule, row.line, shorten(match[0]), severity, steps=less))
 
     def alone(self, groups: Iterable[str]) -> None:
@@ -154,7 +159,7 @@ class _Look:
             if _DEED.search(around):
                 self.add(pattern.rule, number, match)
             elif NEAR["concealed_action"].search(around):
-                self.add(pattern.rule, number, match, "warn")
+                self.add(pattern.rule, number, match, "info")
 
     def around(self, number: int, match: re.Match[str], width: int = 260) -> str:
         """The text around a match, with the rows before and after its own."""
@@ -176,7 +181,7 @@ class _Look:
             if NEAR["poison"].search(written):
                 self.add(pattern.rule, number, match)
             elif _DAILY.search(match[0]) and NEAR["poison_light"].search(written):
-                self.add(pattern.rule, number, match, "warn")
+                self.add(pattern.rule, number, match, "info")
 
     def approvals(self) -> None:
         """Settings that switch approvals off are an order where the text says to write them into the agent's files."""
@@ -214,14 +219,16 @@ class _Look:
 def _odd(passages: list[Passage]) -> Iterator[Hit]:
     for one, found in judge(passages):
         severity: Severity = "critical" if found.critical > 0 and one.signs != _FILE else "warn"
-        yield Hit("odd-passage", one.line, f"{shorten(one.text)[:140]} ({', '.join(found.words)})", severity)
+        # One word alone says nothing about why the model points at the passage.
+        words = f"The words that weigh most are {', '.join(found.words)}" if len(found.words) > 1 else ""
+        yield Hit("odd-passage", one.line, shorten(one.text)[:140], severity, message=words)
 
 
 @lru_cache(maxsize=256)
 def _signs(kind: str, heading: str) -> frozenset[str]:
     """What the place of a passage tells the model."""
     placed = {f"<{kind}>"} if kind in ("comment", "quote", "table", "fence") else set()
-    return frozenset({*placed, "<mentioned>"} if MENTIONING.search(heading) else placed)
+    return frozenset({*placed, "<mentioned>"} if mentions(heading) else placed)
 
 
 _TEXT = frozenset(("", "text", "txt", "markdown", "md", "plaintext"))
@@ -234,7 +241,7 @@ _UNMISTAKABLE = ("override", "authority", "spreads")
 _ALONE = (
     *_UNMISTAKABLE,
     *("markup", "refusal", "silent", "remote", "assemble", "bends", "access", "skips", "destroys", "harms", "script"),
-    *("asks", "beacon", "discloses", "deceives", "survives", "persists", "protection"),
+    *("asks", "beacon", "discloses", "survives", "persists", "protection"),
 )
 _DEED = expression(
     r"\b(?:send|upload|post\s+(?:it|them|the)|transmit|exfiltrat|forward|collect|harvest|curl|wget|base64|credential|secrets?\b|token|api[_ -]?key|private\s+key|wallet|back-?up|sync|"
@@ -243,7 +250,7 @@ _DEED = expression(
     re.IGNORECASE,
 )
 _WRITES = expression(
-    r"\b(?:write|add|merge|put|set|append|insert|save|edit|change|empty|clear|leeren|setzen|schreib\w*|escrib\w*)\b",
+    r"\b(?:writes?|adds?|merges?|puts?|sets?|appends?|inserts?|saves?|edits?|changes?|empty|clears?|leeren|setzen|schreib\w*|escrib\w*)\b",
     re.IGNORECASE,
 )
 _CAUTIOUS = expression(
@@ -252,6 +259,8 @@ _CAUTIOUS = expression(
 )
 _EXPRESSION = expression(r"\\[sbwd][+*?{)|]|\\s\+|\(\?[:i!=]|\.\*\??[)\w]|\[\^")
 """What stands in regular expressions only."""
+_ASSERTED = expression(r"^\s{0,40}(?:assert\b|(?:self\.)?assert\w+\(|expect\(|await\s+expect\()")
+"""How a line of a test begins that compares something."""
 _AGENT_FILE = expression(r"\b(?:claude|agents?|gemini|soul|memory|copilot-instructions)\.md\b", re.IGNORECASE)
 _DAILY = expression(r"(?:heartbeat|soul|identity)\.md", re.IGNORECASE)
 """Files that an agent reads by itself, again and again."""

@@ -11,6 +11,7 @@ two thresholds make a warning or a danger of it.
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from functools import cache, lru_cache
@@ -18,21 +19,24 @@ from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.guard.expression import expression
-from whet.guard.hosts import URL, host_of
+from whet.guard.hosts import URL, host_of, serves_installers
+from whet.guard.literals import has_foreign_letters
 from whet.guard.tables import word_list
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-_WORD = expression(r"[^\W\d_]{2,30}(?:n't)?")
+_WORD = expression(r"[^\W\d_]{2,30}")
 _EAST = expression(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
-_ASCII_WORD = expression(r"[a-z]{2,30}(?:n't)?")
-_HUMP = expression("[a-z][A-Z]")
-_CAMEL = expression(r"(?<=[a-z])(?=[A-Z])")
+_HUMP = expression("([a-z])([A-Z])")
+_CASES = bytes(97 if 97 <= code <= 122 else 65 if 65 <= code <= 90 else 32 for code in range(256))
+_LETTERS = bytes(code | 32 if chr(code | 32).isalpha() and 65 <= code <= 122 else 32 for code in range(256))
+_LETTER_ROWS = _LETTERS[:10] + b"\n" + _LETTERS[11:]
 _MARK = expression(
-    r"(?=[-|>$</~.&])(?:(?<![\w-])--?[a-z][\w-]{0,20}|\|\s{0,8}[a-z]\w{0,20}|>>|\$\(|<\(|/dev/\w{1,20}|~(?=/)|/?\.[a-z]\w{1,14}|&&|\$[a-z{])"
+    r"[-|>$</~.&](?:(?<=-)(?<![\w-]-)-?[a-z][\w-]{0,20}|(?<=\|)\s{0,8}[a-z]\w{0,20}|(?<=>)>|(?<=\$)[(a-z{]|(?<=<)\("
+    r"|(?<=/)dev/\w{1,20}|(?<=~)(?=/)|(?<=/)\.[a-z]\w{1,14}|(?<=\.)[a-z]\w{1,14}|(?<=&)&)"
 )
-_CALL = expression(r"\b[a-z_]\w{1,20}\(")
+_CALL, _LONGEST_CALL = expression(r"\b[a-z_]\w{1,20}\("), 21
 """What commands and programs are made of: options, pipes, endings, calls."""
 _RESERVED = (".example", ".test", ".invalid")
 """Endings of hosts in examples of attacks, which say that it is an example."""
@@ -79,10 +83,12 @@ def tokens(text: str) -> list[str]:
     """The words of a passage; of scripts without blanks, its pairs of characters."""
     ignored = word_list("addresses")
     text = text[:_LONGEST]
-    lowered = (_CAMEL.sub(" ", text) if _HUMP.search(text) else text).lower()
-    if lowered.isascii():
-        return [word for word in _ASCII_WORD.findall(lowered) if word not in ignored]
-    lowered = lowered.replace("’", "'")
+    if not has_foreign_letters(text):
+        raw = text.encode("ascii", "replace")
+        if b"aA" in raw.translate(_CASES):
+            raw = _HUMP.sub(r"\1 \2", text).encode("ascii", "replace")
+        return [word for word in raw.translate(_LETTERS).decode().split() if len(word) > 1 and word not in ignored]
+    lowered = _HUMP.sub(r"\1 \2", text).lower()
     words = [word for word in _WORD.findall(lowered) if word not in ignored]
     if not _EAST.search(lowered):
         return words
@@ -103,18 +109,38 @@ def stem(word: str) -> str:
     return word[:7] if word.isascii() else word[:6]
 
 
-class _Stems(dict[str, str]):
-    """Words with their stems, as far as they were asked for."""
+class Word(NamedTuple):
+    """What the model knows of a word."""
 
-    def __missing__(self, word: str) -> str:
+    stem: str
+    weight: int
+    """What it weighs in English text and in code; nothing where it is a word of every sentence."""
+    light: bool
+    concepts: tuple[str, ...]
+
+
+class _Words(dict[str, Word]):
+    """Words, as far as they were asked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weights, self.concepts, self.light = model()[0], concepts()[0], word_list("function")
+
+    def __missing__(self, word: str) -> Word:
         if len(self) > _KEPT:
             self.clear()
-        self[word] = found = stem(word)
+        one, light = stem(word), word in self.light
+        found = Word(one, 0 if light else self.weights.get(one, 0), light, self.concepts.get(one, ()))
+        self[word] = found
         return found
 
 
-_KEPT = 20_000
-_STEMS = _Stems()
+_KEPT = 50_000
+
+
+@cache
+def _words() -> _Words:
+    return _Words()
 
 
 def look(text: str, signs: Iterable[str] = (), *, code: bool = False) -> Look | None:
@@ -126,19 +152,69 @@ def look(text: str, signs: Iterable[str] = (), *, code: bool = False) -> Look | 
     words = tokens(text)
     if len(words) < _FEWEST[code]:
         return None
-    text = text[:_LONGEST]
-    stems = [_STEMS[word] for word in words]
-    seen = {*signs, *_marks(text)}
+    known = list(map(_words().__getitem__, words))
+    named = _concepts(known, text)
+    seen = {*signs, *_marks(text[:_LONGEST]), *_denied(known)}
+    if code or _is_english(words):
+        seen.update(_pairs(known), (word.stem for word in known if not word.light))
     if code:
         seen.add("<code-block>")
-    named = _concepts(stems, text, seen)
-    if code or len(word_list("english").intersection(words)) >= _ENGLISH:
-        style = word_list("function")
-        light = [word in style for word in words]
-        seen.update(one for one, known in zip(stems, light, strict=True) if not known)
-        pairs = zip(pairwise(stems), pairwise(light), strict=True)
-        seen.update([f"{one} {two}" for (one, two), (first, second) in pairs if not (first and second)])
     return Look(frozenset(seen), named)
+
+
+def rate(text: str, words: list[str], signs: frozenset[str], least: int, *, code: bool = False) -> int | None:
+    """What everything that the model sees of a passage weighs; nothing where it says too little.
+
+    Where its words and concepts alone stay far below `least`, pairs of words and marks hardly make up for that: it is
+    what words and concepts weigh.
+    """
+    if len(words) < _FEWEST[code]:
+        return None
+    weights = model()[0]
+    known = list(map(_words().__getitem__, words))
+    named = _concepts(known, text)
+    told = {*signs, "<code-block>"} if code else {*signs}
+    total = _weight_of(named) + sum([weights[one] for one in told if one in weights])
+    english = code or _is_english(words)
+    if english:
+        total += sum({stem: weight for stem, weight, _, _ in known if weight}.values())
+    if total + _MORE[code] < least:
+        return total
+    more = {*_marks(text[:_LONGEST])}
+    if "never" in named:
+        more.update(_denied(known))
+    if english:
+        more.update(_pairs(known))
+    return total + sum([weights[one] for one in more - told if one in weights])
+
+
+_MORE = {False: 40, True: 150}
+"""What pairs of words and marks add to a passage of running text, or of code, at the most, but for one in some hundreds."""
+
+
+def _tokens_of(texts: Sequence[str]) -> list[list[str]]:
+    """The words of several passages; those without letters beyond ASCII are parted all at once."""
+    texts = [text[:_LONGEST].replace("\n", " ") for text in texts]
+    whole = "\n".join(texts)
+    if not texts or has_foreign_letters(whole):
+        return list(map(tokens, texts))
+    ignored = word_list("addresses")
+    raw = whole.encode("ascii", "replace")
+    if b"aA" in raw.translate(_CASES):
+        raw = _HUMP.sub(r"\1 \2", whole).encode("ascii", "replace")
+    return [
+        [word for word in row.split() if len(word) > 1 and word not in ignored]
+        for row in raw.translate(_LETTER_ROWS).decode().split("\n")
+    ]
+
+
+def _is_english(words: list[str]) -> bool:
+    return len(word_list("english").intersection(words)) >= _ENGLISH
+
+
+def _pairs(known: list[Word]) -> list[str]:
+    """The words of a passage in pairs; two that are in every sentence say nothing."""
+    return [f"{one} {two}" for (one, _, first, _), (two, _, second, _) in pairwise(known) if not (first and second)]
 
 
 def _marks(text: str) -> Iterator[str]:
@@ -150,30 +226,34 @@ def _marks(text: str) -> Iterator[str]:
     if "://" in text:
         for match in URL.finditer(text):
             host = host_of(match[0])
-            yield _KINDS.get(host.kind, "<shady>")
+            yield "<known>" if serves_installers(host.name) else _KINDS.get(host.kind, "<shady>")
             if match[0][:5].lower() == "http:" and not host.near:
                 yield "<plain>"
         text = URL.sub(" ", text)
     text = text.lower()
-    yield from {f"~{''.join(mark.split())}" for mark in _MARK.findall(text) if mark not in _RESERVED}
-    if "(" in text:
-        yield from {f"~{call}" for call in _CALL.findall(text)}
+    yield from [f"~{''.join(mark.split())}" for mark in _MARK.findall(text) if mark not in _RESERVED]
+    last, at = 0, text.find("(")
+    while at >= 0:
+        if (call := _CALL.search(text, max(last, at - _LONGEST_CALL), at + 1)) is not None:
+            yield f"~{call[0]}"
+        last, at = at + 1, text.find("(", at + 1)
 
 
-def _concepts(stems: list[str], text: str, seen: set[str]) -> frozenset[str]:
-    """The concepts of a passage; those that stand behind a `not` are seen as such, too."""
-    table, east = concepts()
-    order = [table.get(one, ()) for one in stems]
-    named = {concept for group in order for concept in group}
+def _concepts(known: list[Word], text: str) -> frozenset[str]:
+    """The concepts of a passage."""
+    named = {concept for _, _, _, group in known if group for concept in group}
     if not text.isascii():
-        named.update(concept for match in east.findall(text.lower()) for concept in table[match])
-    if "never" in named:
-        for at, group in enumerate(order):
-            if "never" in group:
-                seen.update(
-                    f"no+{concept}" for near in order[at + 1 : at + 5] for concept in near if concept != "never"
-                )
+        table, east = concepts()
+        named.update(concept for match in east.findall(text[:_LONGEST].lower()) for concept in table[match])
     return frozenset(named)
+
+
+def _denied(known: list[Word]) -> Iterator[str]:
+    """The concepts that stand behind a `not`."""
+    for at, word in enumerate(known):
+        if "never" in word.concepts:
+            for near in known[at + 1 : at + 5]:
+                yield from (f"no+{concept}" for concept in near.concepts if concept != "never")
 
 
 def features(looks: Sequence[Look]) -> set[str]:
@@ -183,6 +263,13 @@ def features(looks: Sequence[Look]) -> set[str]:
     if len(looks) > 1:
         seen.add("<wide>")
     return seen
+
+
+@lru_cache(maxsize=4096)
+def _weight_of(named: frozenset[str]) -> int:
+    """What concepts and their pairs weigh."""
+    weights = model()[0]
+    return sum([weights.get(feature, 0) for feature in _crossed(tuple(sorted(named)))])
 
 
 @lru_cache(maxsize=4096)
@@ -245,20 +332,22 @@ def spans(passages: Sequence[Passage]) -> Iterator[tuple[int, int]]:
 
 def judge(passages: Sequence[Passage]) -> Iterator[tuple[Passage, Score]]:
     """The passages that are beyond a threshold; a section only where none of its passages says as much alone."""
-    looks = [look(one.text, one.signs, code=one.code) for one in passages]
-    best = [_NOTHING.warn] * len(passages)
+    more = round(lift(len(passages)) / UNIT)
+    warn = model()[1] - more
+    least = round(_FAR / UNIT) - warn
+    words = _tokens_of([one.text for one in passages])
+    totals = [rate(one.text, each, one.signs, least, code=one.code) for one, each in zip(passages, words, strict=True)]
     found: dict[int, Score] = {}
     for start, end in spans(passages):
-        seen = [one for one in looks[start:end] if one is not None]
+        weighed = [total for total in totals[start:end] if total is not None]
         together = end > start + 1
-        if len(seen) <= together or (together and max(best[start:end]) < _FAR):
+        if len(weighed) <= together or (max(weighed) + warn) * UNIT < (_FAR if together else 0):
             continue
-        rated = score(seen)
-        if not together:
-            best[start] = rated.warn
+        looks = [look(one.text, one.signs, code=one.code) for one in passages[start:end]]
+        scored = score([one for one in looks if one is not None], more)
         alone = max((found[at] for at in range(start, end) if at in found), default=_NOTHING)
-        if rated.warn > 0 and (not together or rated.critical > 0 >= alone.critical or alone is _NOTHING):
-            found[start] = rated
+        if scored.warn > 0 and (not together or scored.critical > 0 >= alone.critical or alone is _NOTHING):
+            found[start] = scored
     told: set[str] = set()
     for at, rated in sorted(found.items()):
         if passages[at].text not in told:
@@ -266,11 +355,21 @@ def judge(passages: Sequence[Passage]) -> Iterator[tuple[Passage, Score]]:
             yield passages[at], rated
 
 
-def score(looks: Sequence[Look]) -> Score:
-    """Judge what stands together."""
+def lift(passages: int) -> float:
+    """What a passage has to weigh in addition in a text of so many: the more there are, the odder is the oddest."""
+    return _PER_SIZE * math.log(min(max(passages, _FEW), _MANY) / _USUAL)
+
+
+_PER_SIZE = 0.6
+_FEW, _USUAL, _MANY = 20, 40, 400
+"""Passages of a short, a usual and a long text."""
+
+
+def score(looks: Sequence[Look], more: int = 0) -> Score:
+    """Judge what stands together, in a text where that has to weigh more than usual."""
     seen = features(looks)
     weights, warn, critical = model()
-    total = sum(map(weights.__getitem__, seen & weights.keys()))
+    total = sum(map(weights.__getitem__, seen & weights.keys())) - more
     if total + warn <= 0:
         return Score((total + warn) * UNIT, _NOTHING.critical)
     grounded = any(feature[0] == "=" for feature in seen) or (

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import ast
+from typing import TYPE_CHECKING, Any
 
 from whet.guard.python.tables import bare
 from whet.guard.python.values import Function, Klass
@@ -10,6 +11,9 @@ from whet.guard.taint.fold import binary
 from whet.guard.taint.mark import ENVIRONMENT, Mark
 from whet.guard.taint.secret import secret_key
 from whet.guard.taint.value import NOTHING, UNKNOWN, Hidden, Value, union
+
+if TYPE_CHECKING:
+    from whet.guard.python.reader import Reader
 
 
 def several(marks: frozenset[Mark]) -> list[Mark]:
@@ -116,3 +120,22 @@ def variable(key: Value) -> Value:
         return Value("~")
     mark = secret_key(name)
     return NOTHING if mark is None else Value(marks=frozenset((mark,)))
+
+
+def name_of(node: ast.expr | None) -> str:
+    """The name that an expression goes by, for what is not known of it."""
+    if isinstance(node, ast.Name):
+        return f"${node.id}"
+    if isinstance(node, ast.Attribute):
+        return f"$.{node.attr}"
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not node.args:
+        return f"$.{node.func.attr}()"
+    return name_of(node.args[0]) if isinstance(node, ast.Call) and node.args else ""
+
+
+def imported(reader: Reader, module: str) -> None:
+    """A module by the name of a file that was written before is that file."""
+    name = f"{module.partition('.')[0]}.py"
+    for path, marks in reader.files.items():
+        if marks and path.rpartition("/")[2] == name:
+            reader.run_files(marks)

@@ -6,19 +6,19 @@ import ast
 from itertools import chain, islice, zip_longest
 from typing import TYPE_CHECKING, Any
 
-from whet.guard.python.access import attribute, combined, gathered, variable
-from whet.guard.python.files import imported
+from whet.guard.python.access import attribute, combined, gathered, imported, variable
 from whet.guard.python.tables import DANGEROUS, bare
 from whet.guard.python.values import Function, Klass, Partial
 from whet.guard.taint.fold import FAILURES, bounded
+from whet.guard.taint.formats import ini
 from whet.guard.taint.mark import HOLE, Mark
 from whet.guard.taint.value import NOTHING, UNKNOWN, Hidden, Value, known, union
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from whet.guard.python.calls import Call
     from whet.guard.python.reader import Reader
+    from whet.guard.taint.call import Call
 
 
 def spelled(reader: Reader, node: ast.expr, value: Value) -> Hidden:
@@ -249,7 +249,8 @@ def _home(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  handlers
 
 
 def _temporary(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  handlers share one signature
-    path = f"<tmp{this.node.lineno}>{this.words['suffix'].said if 'suffix' in this.words else ''}"
+    suffix = this.words["suffix"].said if "suffix" in this.words else ""
+    path = f"/tmp/tmp{this.node.lineno}{suffix}"  # noqa: S108  a text of the scanned program, no file of ours
     if this.name == "tempfile.mkstemp":
         return Value([UNKNOWN, path])
     if this.name == "tempfile.NamedTemporaryFile":
@@ -292,58 +293,29 @@ def _packages(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  hand
     return Value([where] if this.name == "site.getsitepackages" else where)
 
 
+def _configure(reader: Reader, this: Call) -> Value | None:
+    """A parser of settings: what it holds is what the file holds that it reads."""
+    target, old = getattr(this.node.func, "value", None), this.owner
+    if this.verb in ("get", "items") and isinstance(old.const, dict):
+        section = old.const.get(this.arg(0).said, {})
+        const = section.get(this.arg(1).said, UNKNOWN) if this.verb == "get" else list(map(list, section.items()))
+        return Value(const, marks=old.marks)
+    if this.verb not in ("read", "read_file", "read_string") or not isinstance(target, ast.Name):
+        return None
+    given = this.arg(0)
+    marks = reader.read(given, given.said) if this.verb == "read" else given.marks
+    text = reader.data(given) if this.verb == "read" else given.const
+    const = ini(text) if isinstance(text, str) else UNKNOWN
+    new = Value(const, old.name, old.marks | marks, old.hidden, old.path)
+    this.scope.home(target.id).names[target.id] = new
+    return NOTHING
+
+
 SPECIAL: dict[str, Callable[[Reader, Call], Value | None]] = {
-    "getattr": _getattr,
-    "__import__": _import,
-    "importlib.import_module": _import,
-    "importlib.__import__": _import,
-    "globals": _vars,
-    "locals": _vars,
-    "vars": _vars,
-    "chr": _chr,
-    "ord": _ord,
-    "bytes": _bytes,
-    "bytearray": _bytes,
-    "map": _map,
-    "functools.reduce": _reduce,
-    "reversed": _reversed,
-    **dict.fromkeys(("zip", "itertools.zip_longest", "enumerate", "sorted", "range"), _sequence),
-    **dict.fromkeys(("itertools.cycle", "itertools.chain", "itertools.islice"), _sequence),
-    "int": _number,
-    "len": _length,
-    "str": _string,
-    "str.maketrans": _table,
-    "bytes.maketrans": _table,
-    "collections.namedtuple": _named_tuple,
-    "os.path.join": _join,
-    "pathlib.Path": _join,
-    "pathlib.PurePath": _join,
-    "pathlib.Path.joinpath": _joinpath,
-    "os.path.expanduser": _same,
-    "os.path.expandvars": _same,
-    "os.path.abspath": _same,
-    "os.path.realpath": _same,
-    "os.path.normpath": _same,
-    "os.fspath": _same,
-    "pathlib.Path.expanduser": _same,
-    "pathlib.Path.resolve": _same,
-    "pathlib.Path.absolute": _same,
-    "pathlib.Path.as_posix": _same,
-    "os.path.dirname": _dirname,
-    "pathlib.Path.home": _home,
-    "os.getenv": _variable,
-    "os.environ.get": _variable,
-    "os.environ.pop": _variable,
-    "tempfile.mktemp": _temporary,
-    "tempfile.mkstemp": _temporary,
-    "tempfile.mkdtemp": _temporary,
-    "tempfile.gettempdir": _temporary,
-    "tempfile.NamedTemporaryFile": _temporary,
-    "operator.attrgetter": _getter,
-    "functools.partial": _partial,
-    "type": _type,
-    "site.getusersitepackages": _packages,
-    "site.getsitepackages": _packages,
-    "sysconfig.get_path": _packages,
-}
-"""What these calls give, by name."""
+    "attribute": _getattr, "import": _import, "names": _vars, "letter": _chr, "code point": _ord, "bytes": _bytes, "map": _map,
+    "reduce": _reduce, "reverse": _reversed, "sequence": _sequence, "number": _number, "length": _length, "text": _string,
+    "letters": _table, "named tuple": _named_tuple, "join": _join, "join owner": _joinpath, "same": _same, "folder": _dirname,
+    "home": _home, "variable": _variable, "temporary": _temporary, "getter": _getter, "partial": _partial, "class": _type,
+    "packages": _packages, "settings": _configure,
+}  # fmt: skip
+"""What the table calls what these functions give."""

@@ -11,21 +11,20 @@ import ast
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from whet.guard.python.access import attribute, several, variable
-from whet.guard.python.builtins import SPECIAL, attribute_method
-from whet.guard.python.execute import execute, unveiled
-from whet.guard.python.files import dumped, files, written
-from whet.guard.python.harm import harm
+from whet.guard.python.access import attribute, name_of, several, variable
+from whet.guard.python.builtins import attribute_method
 from whet.guard.python.loops import chain, hooked, outlives, put
-from whet.guard.python.network import client, judge_marks, network
 from whet.guard.python.statements import block
-from whet.guard.python.tables import COPIERS, DANGEROUS, NUMBERS, ROOTS, bare
+from whet.guard.python.tables import COPIERS, DANGEROUS, NUMBERS, bare
 from whet.guard.python.values import Function, Klass, Partial, words
 from whet.guard.tables import api
+from whet.guard.taint.call import Call
 from whet.guard.taint.fold import DECODERS, UNESCAPES, decoded, method
 from whet.guard.taint.formats import PARSERS, parsed
+from whet.guard.taint.judges import JUDGES
 from whet.guard.taint.mark import NO_MARKS, Mark
-from whet.guard.taint.value import NOTHING, UNKNOWN, Hidden, Scope, Value, either, joined, known, union
+from whet.guard.taint.network import follow_service
+from whet.guard.taint.value import NOTHING, UNKNOWN, Hidden, Scope, Value, either, joined, known, spell, union
 
 if TYPE_CHECKING:
     from whet.guard.python.reader import Reader
@@ -39,42 +38,6 @@ _SAVERS = words("save to_csv to_json to_parquet to_excel tofile writeto savefig 
 _FILLERS = words("substitute safe_substitute format format_map replace")
 _FIELDWISE = words("get split splitlines partition rsplit group groups find search match pop")
 _MODULES_SAFE = ("re.", "logging.", "os.path.", "argparse.", "typing.", "collections.")
-
-
-class Call:
-    """One call, with everything known about it."""
-
-    __slots__ = ("args", "callee", "name", "node", "owner", "scope", "verb", "words")
-
-    def __init__(
-        self,
-        node: ast.Call,
-        scope: Scope,
-        callee: Value,
-        owner: Value,
-        args: list[Value],
-        words: dict[str, Value],
-    ) -> None:
-        self.node = node
-        self.scope = scope
-        self.callee = callee
-        self.owner = owner
-        """What the method is called on."""
-        self.args = args
-        self.words = words
-        self.name = bare(callee.name) if callee.name else ""
-        self.verb = node.func.attr if isinstance(node.func, ast.Attribute) else self.name.rpartition(".")[2]
-        """The last part of the name."""
-
-    def arg(self, index: int, word: str = "") -> Value:
-        """An argument by place or by name."""
-        if 0 <= index < len(self.args):
-            return self.args[index]
-        return self.words.get(word, NOTHING)
-
-    def every(self) -> list[Value]:
-        """All arguments."""
-        return [*self.args, *self.words.values()]
 
 
 def call(reader: Reader, node: ast.Call, scope: Scope) -> Value:
@@ -100,7 +63,9 @@ def call(reader: Reader, node: ast.Call, scope: Scope) -> Value:
     if isinstance(callee.fn, Partial):
         args, words = [*callee.fn.args, *args], {**callee.fn.words, **words}
         callee = callee.fn.callee
-    this = Call(node, scope, callee, owner, args, words)
+    name = bare(callee.name) if callee.name else ""
+    verb = func.attr if isinstance(func, ast.Attribute) else ""
+    this = Call(name, callee, owner, args, words, node, verb=verb, scope=scope)
     reader.line = node.lineno
     if callee.hidden and callee.name and DANGEROUS.fullmatch(this.name):
         reader.hit("hidden-call", subject=this.name, message=f"The name {this.name} is assembled from pieces")
@@ -128,27 +93,19 @@ def _arguments(reader: Reader, nodes: list[ast.expr], scope: Scope) -> list[Valu
 def _outside(reader: Reader, this: Call) -> Value:
     """A call of something that is not in the file."""
     name = this.name
-    special = SPECIAL.get(name)
-    if special is not None:
-        result = special(reader, this)
-        if result is not None:
-            return result
     if this.verb in ("__getattribute__", "__getattr__") and (result := attribute_method(reader, this)) is not None:
         return result
-    _of_service(reader, this)
+    result = follow_service(reader, this, _BASES, frozenset())
+    if result is not None:
+        return result
     if name in DECODERS or (name in UNESCAPES and this.args and known(this.args[0].const)):
         return _decoded(reader, this)
-    if name and name.partition(".")[0] in ROOTS:
-        for judge in (execute, network, files, harm):
-            result = judge(reader, this)
-            if result is not None:
-                return result
+    if name and (result := reader.judge(this)) is not None:
+        return result
     if name:
         _callbacks(reader, this)
-    elif this.owner.path or this.owner.marks:
-        result = files(reader, this)
-        if result is not None:
-            return result
+    elif this.owner.path and this.verb in ("write", "writelines", "writestr"):
+        return JUDGES["put"](reader, this) or NOTHING
     if this.owner is not NOTHING and not (this.owner.name and this.owner.const is UNKNOWN):
         result = _of_value(this)
         if result is not None:
@@ -158,21 +115,11 @@ def _outside(reader: Reader, this: Call) -> Value:
     return _passed_on(reader, this)
 
 
-def _of_service(reader: Reader, this: Call) -> None:
-    """A client of a service that was told an address: when it is made, and when it is given something."""
-    if this.words and not _BASES.isdisjoint(this.words):
-        client(reader, this, next(word for word in this.words if word in _BASES))
-    elif this.callee.path.startswith("http") and not this.callee.name.startswith(("urllib.", "requests.", "open")):
-        given = union(this.every())
-        if given:
-            judge_marks(reader, this.callee.path, given)
-
-
 def _decoded(reader: Reader, this: Call) -> Value:
     source = this.arg(0, "s")
     const = decoded(this.name, [value.const for value in (source, *this.args[1:2])])
     if const is not UNKNOWN:
-        unveiled(reader, const)
+        reader.unveil(const)
     marks = source.marks | {Mark("decoded", this.name)}
     return Value(const, marks=marks, hidden="decoded")
 
@@ -234,7 +181,7 @@ def _passed_on(reader: Reader, this: Call) -> Value:
     if name in COPIERS:
         const = this.args[0].const if name in _KEEPERS and this.args else UNKNOWN
         if name in _DUMPERS and this.args and this.args[0].const is not UNKNOWN:
-            const = dumped(this.args[0]) or UNKNOWN
+            const = spell(this.args[0]) or UNKNOWN
         elif name in PARSERS and this.args:
             const = parsed(name, this.args[0].const)
         hidden: Hidden = this.args[0].hidden if this.args else ""
@@ -319,7 +266,7 @@ def _saved(reader: Reader, this: Call) -> None:
     if isinstance(node, ast.Name) and not first.said and not first.path:
         this.scope.home(node.id).names[node.id] = first.marked(*this.owner.marks)
     else:
-        written(reader, first, node, Value(marks=this.owner.marks))
+        reader.write(first, first.path or first.said or name_of(node), Value(marks=this.owner.marks))
 
 
 def _callbacks(reader: Reader, this: Call) -> None:

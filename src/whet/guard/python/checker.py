@@ -13,18 +13,19 @@ from typing import TYPE_CHECKING
 
 from whet.guard.expression import expression
 from whet.guard.finding import Fact, Hit, Seen
-from whet.guard.patterns import Pattern
 from whet.guard.patterns import hits as pattern_hits
+from whet.guard.patterns import load_patterns
 from whet.guard.python.calls import invoke
-from whet.guard.python.harm import together
 from whet.guard.python.reader import STEPS, Reader
 from whet.guard.python.statements import block
 from whet.guard.tables import api
+from whet.guard.taint.harm import conclude
 from whet.guard.taint.value import NOTHING, Value
 
 if TYPE_CHECKING:
     from whet.guard.finding import Severity
     from whet.guard.python.values import Function
+    from whet.guard.taint.commands import Given
 
 LARGEST = 1 << 20
 """Characters that are parsed at once."""
@@ -32,16 +33,16 @@ _WORD = expression(r"[A-Za-z_]\w*")
 _TRIGGERS = api("python", "triggers")
 
 
-def check(text: str) -> Seen:
-    """What a Python text does that matters."""
-    return read_text(text, 0)
+def check(text: str, given: Given | None = None) -> Seen:
+    """What a Python text does that matters, with what it is given by whoever runs it."""
+    return read_text(text, 0, given)
 
 
-def read_text(text: str, level: int) -> Seen:
+def read_text(text: str, level: int, given: Given | None = None) -> Seen:
     """The same for text that was found inside another, `level` decodings deep."""
     if len(text) > LARGEST:
         return _in_parts(text, level)
-    return _read(text, level)
+    return _read(text, level, given)
 
 
 def _in_parts(text: str, level: int) -> Seen:
@@ -66,13 +67,16 @@ def _in_parts(text: str, level: int) -> Seen:
     return Seen(tuple(hits), tuple(facts))
 
 
-def _read(text: str, level: int) -> Seen:
-    if _TRIGGERS.isdisjoint(_WORD.findall(text)) and not has_magics(text):
+def _read(text: str, level: int, given: Given | None = None) -> Seen:
+    if _TRIGGERS.isdisjoint(_WORD.findall(text)) and "[::-1]" not in text and not has_magics(text):
         return Seen()
     source, tree, deep = parse(text)
     if tree is None:
         return _unparsed(source, deep)
     reader = Reader(source, read_text, level)
+    if given is not None:
+        reader.files.update(given.files)
+        reader.exported.update((name, Value(marks=marks)) for name, marks in given.variables.items())
     return finished(reader, tree, source, text)
 
 
@@ -134,8 +138,8 @@ def _unparsed(source: str, deep: bool) -> Seen:
 
 def run(reader: Reader, tree: ast.Module, source: str) -> None:
     """Read the module, then the functions nobody called; once more where they left marks for others."""
-    if not reader.read:
-        reader.read = True
+    if not reader.done:
+        reader.done = True
         reader.doc = ast.get_docstring(tree, clean=False)
         block(reader, tree.body, reader.module)
     before = reader.changes
@@ -146,7 +150,27 @@ def run(reader: Reader, tree: ast.Module, source: str) -> None:
         _functions(reader, 0)
     _installs(reader)
     reader.check_together()
-    together(reader, tree, source)
+    conclude(reader, source, lambda: _constants(tree))
+    if "fork" in source:
+        _forks(reader, tree)
+
+
+def _forks(reader: Reader, tree: ast.Module) -> None:
+    """An endless loop of nothing but new processes."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.While) and isinstance(node.test, ast.Constant) and len(node.body) < 3:
+            calls = [inner for inner in ast.walk(node) if isinstance(inner, ast.Call)]
+            if calls and all(isinstance(one.func, ast.Attribute) and one.func.attr == "fork" for one in calls):
+                reader.line = node.lineno
+                reader.hit("fork-bomb")
+
+
+def _constants(tree: ast.Module) -> list[tuple[int, str]]:
+    return [
+        (node.lineno, node.value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    ]
 
 
 def _functions(reader: Reader, start: int) -> None:
@@ -203,28 +227,7 @@ _LOOKS = expression(
     re.MULTILINE,
 )
 
-FALLBACK = (
-    Pattern(
-        "exec-fetched",
-        r"\b(?:exec|eval)\s{0,4}\(\s{0,4}(?:compile\s{0,4}\()?\s{0,4}(?:requests\.get|urllib2?\.(?:request\.)?urlopen|urlopen)\s{0,4}\(",
-    ),
-    Pattern(
-        "exec-decoded",
-        r"\b(?:exec|eval)\s{0,4}\(?\s{0,4}[^\n]{0,80}?(?:b64decode|zlib\.decompress|fromhex|unhexlify|decode\s{0,4}\(\s{0,4}[\"'](?:base64|hex|rot13|zlib))",
-    ),
-    Pattern(
-        "shell-handed-over",
-        r"\bdup2\s{0,4}\(\s{0,4}\w{1,40}\.fileno\s{0,4}\(\s{0,4}\)\s{0,4},\s{0,4}[012]",
-    ),
-    Pattern(
-        "secret-sent",
-        r"\b(?:post|urlopen|sendall)\s{0,4}\([^\n]{0,160}\b(?:dict\s{0,4}\(\s{0,4}os\.environ|os\.environ\.(?:items|copy)|str\s{0,4}\(\s{0,4}os\.environ|dumps\s{0,4}\(\s{0,4}(?:dict\()?os\.environ)",
-    ),
-    Pattern(
-        "hidden-call",
-        r"\bgetattr\s{0,4}\(\s{0,4}__import__\s{0,4}\(\s{0,4}[\"'][^\"'\n]{0,20}[\"']\s{0,4}(?:\+|\))",
-    ),
-)
+FALLBACK = load_patterns("python")
 """What a text that no parser takes is looked through with."""
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
-from whet.guard.places import places
 from whet.guard.python.access import gathered, item
 from whet.guard.python.tables import SECRET_FILTER
 from whet.guard.python.values import Function, Klass
-from whet.guard.taint.mark import ENVIRONMENT, HOLE, NO_MARKS, Mark
-from whet.guard.taint.value import NOTHING, UNKNOWN, Scope, Value, known, strings, union
+from whet.guard.taint.files import named_places
+from whet.guard.taint.mark import ENVIRONMENT, HOLE, Mark
+from whet.guard.taint.value import NOTHING, UNKNOWN, Scope, Value, known, union
 
 if TYPE_CHECKING:
     from whet.guard.python.reader import Reader
@@ -30,21 +30,6 @@ def element(iterable: Value) -> Value:
     marks = iterable.marks | named_places(iterable.const) if not isinstance(iterable.const, str) else iterable.marks
     name = "pathlib.Path" if iterable.name.startswith("pathlib.") else ""
     return Value(const, name, marks, iterable.hidden, iterable.path, iterable.fn)
-
-
-def named_places(const: Any) -> frozenset[Mark]:
-    """The secret places that the strings of a list name."""
-    if not isinstance(const, (list, tuple, dict)):
-        return NO_MARKS
-    marks: set[Mark] = set()
-    for text in strings(const, 200):
-        if ("." in text or "/" in text or "\\" in text) and len(text) < 400:
-            marks.update(
-                Mark("place", place.what, text, place.grave, whole=True)
-                for place in places(text)
-                if place.kind == "secret"
-            )
-    return frozenset(marks)
 
 
 def bind(reader: Reader, target: ast.expr, value: Value, scope: Scope) -> None:

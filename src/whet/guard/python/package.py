@@ -104,10 +104,10 @@ class Package:
         module = Klass(name, ())
         module.fields = loaded[0].module.names
         self._modules[path] = module
-        if not loaded[0].read and reader.depth < 40:
+        if not loaded[0].done and reader.depth < 40:
             from whet.guard.python.statements import block
 
-            loaded[0].read = True
+            loaded[0].done = True
             block(loaded[0], loaded[1].body, loaded[0].module)
         return module
 

@@ -11,22 +11,24 @@ import ast
 import operator
 from typing import TYPE_CHECKING, Any
 
-from whet.guard.python.access import attribute, combined, gathered, item
+from whet.guard.expression import expression
+from whet.guard.python.access import attribute, combined, gathered, item, name_of
+from whet.guard.python.builtins import SPECIAL
 from whet.guard.python.calls import call, invoke
-from whet.guard.python.files import read
 from whet.guard.python.loops import comprehension
 from whet.guard.python.tables import BUILTINS, MODULES
 from whet.guard.python.values import Function, Klass
-from whet.guard.taint.commands import Commands
 from whet.guard.taint.fold import as_text, bounded
+from whet.guard.taint.judges import Judges
 from whet.guard.taint.mark import Mark
 from whet.guard.taint.value import NOTHING, UNKNOWN, Hidden, Scope, Value, either, joined, known, union
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from whet.guard.finding import Seen, Severity
     from whet.guard.python.package import Package
+    from whet.guard.taint.call import Call
 
 DEEPEST = 90
 """How far expressions and calls are followed into each other."""
@@ -34,8 +36,28 @@ STEPS = 400_000
 """How many expressions are looked at in one file."""
 
 
-class Reader(Commands):
+_POWER = expression(
+    r"\b(?:subprocess|socket|urllib|requests|httpx|os\.(?:system|popen|environ|exec)|ctypes|__import__|exec|eval|shutil)\b"
+)
+
+
+def _is_code(text: str) -> bool:
+    import warnings
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ast.parse(text[:20_000])
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
+
+
+class Reader(Judges):
     """What is known so far of one file."""
+
+    language = "python"
+    specials = SPECIAL
 
     def __init__(
         self,
@@ -71,7 +93,7 @@ class Reader(Commands):
         self.depth = 0
         self.changes = 0
         """Counts marks that came to a name which outlives one run."""
-        self.read = False
+        self.done = False
         """Whether the statements of the module have been read."""
         self.inside = 0
         """How many functions are being read inside each other."""
@@ -87,15 +109,41 @@ class Reader(Commands):
             message = f"{message or 'The code runs'}, but only under a condition: {gate}"
         super().hit(rule, severity, subject, message, evidence)
 
-    def read_path(self, path: str) -> frozenset[Mark]:
-        """The marks of what is in the file at a path."""
-        return read(self, Value(path), None)
-
     def data(self, path: Value) -> Any:
         """What stands in a file that is shipped with this one, when that is known."""
         if self.package is None or not isinstance(path.const, str):
             return UNKNOWN
         return self.package.text(path.const)
+
+    def list_shipped(self, folder: str, suffix: str) -> list[str]:
+        """The files in a folder of the package."""
+        return self.package.listing(folder, suffix) if self.package is not None else []
+
+    def name_arguments(self, call: Call) -> None:
+        """Say what the arguments of a call are called in the program."""
+        node = call.node
+        call.names = {number: name_of(one) for number, one in enumerate(node.args)}
+        call.names.update((one.arg, name_of(one.value)) for one in node.keywords if one.arg)
+        if isinstance(node.func, ast.Attribute):
+            call.names["owner"] = name_of(node.func.value)
+
+    def name_words(self, call: Call) -> list[str]:
+        """Say what the words of a command are called in the program."""
+        first = call.node.args[0] if call.node.args else None
+        parts = getattr(first, "elts", None) or getattr(first, "values", None) or ()
+        return [name_of(part.value if isinstance(part, ast.FormattedValue) else part) for part in parts]
+
+    def is_harmless(self, text: str) -> bool:
+        """Is decoded code without anything that reaches beyond itself?"""
+        return not _POWER.search(text) and _is_code(text)
+
+    def is_bad_code(self, text: str) -> bool:
+        """Is a text Python that does something bad?"""
+        return _POWER.search(text) is not None and _is_code(text) and self.look(text, True)
+
+    def call_back(self, function: Value, args: Sequence[Value]) -> Value:
+        """Call a function of the file that was handed over."""
+        return invoke(self, function.fn, list(args), {}, NOTHING) if isinstance(function.fn, Function) else NOTHING
 
     def evidence(self) -> str:
         """The source at the line that is read."""

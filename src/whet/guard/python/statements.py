@@ -5,8 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
-from whet.guard.python.access import attribute, combined, several
-from whet.guard.python.files import imported
+from whet.guard.python.access import attribute, combined, imported, several
 from whet.guard.python.loops import bind, element, picks, without_environment
 from whet.guard.python.values import Function, Klass
 from whet.guard.tables import api

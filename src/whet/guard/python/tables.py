@@ -5,24 +5,8 @@ from __future__ import annotations
 import re
 
 from whet.guard.expression import expression
-from whet.guard.python.values import words
-from whet.guard.tables import api, load_sets
+from whet.guard.tables import api
 
-HTTP = api("python", "http")
-HTTP_VERBS = api("python", "http_verbs")
-SENDERS: dict[str, str] = {name: way for way, names in load_sets("python_api")["senders"].items() for name in names}
-UPLOADS = api("python", "uploads")
-LOOKUPS = api("python", "lookups")
-HEADERS = api("python", "headers")
-SHELLS = api("python", "shells")
-RUNNERS = api("python", "runners")
-SPAWNS = frozenset(
-    f"os.{verb}{kind}"
-    for verb, kinds in (("exec", "l le lp lpe v ve vp vpe"), ("spawn", "l le lp lpe v ve vp vpe"))
-    for kind in kinds.split()
-) | {"os.posix_spawn", "os.posix_spawnp", "os.startfile", "runpy.run_path"}
-CODE = api("python", "code")
-LOADERS = api("python", "loaders")
 COPIERS = api("python", "copiers")
 NUMBERS = api("python", "numbers")
 BUILTINS = api("python", "builtins")
@@ -34,22 +18,6 @@ DANGEROUS = expression(
 )
 """Names that honest code has no reason to put together from pieces."""
 SECRET_FILTER = expression(r"KEY|TOKEN|SECRET|PASS|CRED|AUTH", re.IGNORECASE)
-SOURCES: dict[str, tuple[str, bool]] = {
-    name: (row["what"], row["grave"]) for name, row in load_sets("python_api")["sources"].items()
-}
-CAPTURED = api("python", "captured")
-KEY_LISTENERS = api("python", "key_listeners")
-ROOTS = words(
-    "docker logging configparser xmlrpc telnetlib cv2 PIL pandas plistlib pyperclip get_ipython netrc dotenv open print"
-    " json importlib shutil winreg _winreg ctypes ssl urllib3 sys sqlite3 zipfile tarfile glob io"
-    " codecs gzip bz2 lzma aiofiles pathlib boto3 wget websockets http urllib pickle yaml toml os send2trash"
-    " Crypto Cryptodome cryptography nacl pyAesCrypt pyaes windll"
-) | {
-    name.partition(".")[0]
-    for names in (HTTP, SENDERS, LOOKUPS, SHELLS, RUNNERS, SPAWNS, CODE, LOADERS, SOURCES, KEY_LISTENERS)
-    for name in names
-}
-"""The modules whose calls are judged."""
 
 
 def bare(name: str) -> str:
@@ -63,9 +31,3 @@ def bare(name: str) -> str:
     if name.startswith(("six.moves.", "pathlib.PosixPath")):
         name = name.removeprefix("six.moves.").replace("pathlib.PosixPath", "pathlib.Path")
     return name
-
-
-def is_http(name: str) -> bool:
-    """Is this a call of an HTTP library that talks to a server?"""
-    root, _, rest = name.partition(".")
-    return root in HTTP and rest.rpartition(".")[2] in HTTP_VERBS

@@ -83,8 +83,11 @@ def canonical(text: str) -> tuple[str, tuple[Hit, ...]]:
     text = _lines(text, hits)
     text = _terminal(text, hits)
     if not text.isascii():
-        for step in (_tags, _selectors, _bidi, _invisible, _styled, _mixed):
-            text = step(text, hits)
+        steps = (_TAG_RUN, _tags), (_SELECTOR_RUN, _selectors), (_BIDI_RUN, _bidi), (_HIDDEN_RUN, _invisible)
+        for sign, step in (*steps, (_STYLED_RUN, _styled)):
+            text = step(text, hits) if sign.search(foreign) else text
+        if alike or _STYLED_RUN.search(foreign):
+            text = _mixed(text, hits)
         text, more = _whole_words(text)
         hits += more
     return text, tuple(hits)
@@ -92,10 +95,11 @@ def canonical(text: str) -> tuple[str, tuple[Hit, ...]]:
 
 def concealed(text: str) -> list[tuple[str, int, str]]:
     """Texts written in characters that nobody sees: how, at which offset, and what they say."""
-    if text.isascii() or not _CARRIER.search(_foreign(text.encode("utf-8", "surrogatepass"))):
+    foreign = "" if text.isascii() else _foreign(text.encode("utf-8", "surrogatepass"))
+    if not _CARRIER.search(foreign):
         return []
     found = []
-    tags = _tag_runs(text)
+    tags = _tag_runs(text) if _TAG_RUN.search(foreign) else []
     if tags:
         found.append(("unicode tags", tags[0].start(), " ".join(_untag(match[2]) for match in tags)))
     for match in _SELECTOR_RUN.finditer(text):

@@ -33,9 +33,9 @@ def markdown(report: ScanReport, *, base: str) -> str:
     lines = [
         f"## Skill scan: {report.verdict}",
         "",
-        f"{_count(len(report.results), 'package')}: {counts}.",
+        f"{_count(len(report.results), 'skill')}: {counts}.",
         "",
-        "| package | verdict | critical | warn | info |",
+        "| skill | verdict | critical | warn | info |",
         "|---|---|---|---|---|",
     ]
     ordered = sorted(report.results, key=lambda result: (-LABELS.index(result.verdict), result.path))

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from whet.records import NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    import socket
+    from collections.abc import Callable, Iterable, Mapping
 
 MIB = 1 << 20
 NO_SANDBOX_HINT = (
@@ -37,6 +40,7 @@ ETC = tuple(
     )
 )
 """What programs read of the system's settings; private keys lie beside some of it, so nothing is named more widely."""
+PROXY_PORT = 3128
 ETC_NETWORK = ("/etc/resolv.conf", "/etc/hosts", "/etc/gai.conf")
 
 _WIDE = frozenset(
@@ -68,6 +72,14 @@ class Limits(NamedTuple):
     """Characters of output that are kept."""
 
 
+class Mount(NamedTuple):
+    """A directory of the machine that a box shows in another place."""
+
+    target: str
+    source: str
+    writable: bool = False
+
+
 class Box(NamedTuple):
     """What a program gets. Paths are absolute; those that do not exist are passed over."""
 
@@ -79,6 +91,13 @@ class Box(NamedTuple):
     writable: tuple[str, ...] = ()
     network: bool = False
     limits: Limits = Limits()
+    mounted: tuple[Mount, ...] = ()
+    """Directories that stand in another place than their own; only the level `bubblewrap` can do that."""
+    serve: Callable[[socket.socket], None] | None = None
+    """Takes what programs send to `PROXY_PORT` of their loopback; only the level `bubblewrap` can do that.
+
+    It gets a socket that listens there, and returns at once; the socket is closed with the box.
+    """
 
 
 def box_for(

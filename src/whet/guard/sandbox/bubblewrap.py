@@ -13,16 +13,18 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from whet.guard.sandbox.box import ETC, ETC_NETWORK, SYSTEM, is_below, rlimits
+from whet.guard.sandbox.box import ETC, ETC_NETWORK, PROXY_PORT, SYSTEM, is_below, rlimits
 from whet.guard.sandbox.monitor import SLACK, Watch, in_namespace_of
 from whet.guard.sandbox.process import Command, Keeper
 
 if TYPE_CHECKING:
+    import socket
     import subprocess
     from collections.abc import Iterator, Sequence
 
     from whet.guard.sandbox.box import Box, Limits
 
+LISTENER = os.path.join(os.path.dirname(__file__), "listener.py")
 TEMP = "/tmp"  # noqa: S108 (the box's own)
 _USER = 1000
 _SHARED_MEMORY = 16 << 20
@@ -58,7 +60,7 @@ def prepare(argv: Sequence[str], box: Box, *, program: str, nested: bool, calls:
     except (OSError, ValueError):
         held.close()
         raise
-    return Command(words, {}, "/", held.all_lent()), _Box(box.limits, held, told, go)
+    return Command(words, {}, "/", held.all_lent()), _Box(box, held, told, go)
 
 
 def _isolation(box: Box, *, nested: bool) -> Iterator[str]:
@@ -85,6 +87,8 @@ def _view(box: Box, held: _Descriptors) -> Iterator[str]:
             yield from ("--ro-bind-data", str(held.filled("file", text.encode())), path)
     yield from ("--proc", "/proc", "--dev", "/dev", "--size", str(_SHARED_MEMORY), "--tmpfs", "/dev/shm")  # noqa: S108
     yield from ("--perms", "0700", "--size", str(box.limits.temp), "--tmpfs", TEMP, "--symlink", TEMP, "/var/tmp")  # noqa: S108
+    for target, source, writable in box.mounted:
+        yield from ("--bind" if writable else "--ro-bind", source, target)
     for option, source, target in mounts(box):
         yield from (option, source, target)
     yield from ("--remount-ro", "/dev", "--remount-ro", "/")
@@ -170,8 +174,9 @@ class _Box(Keeper):
 
     watches = True
 
-    def __init__(self, limits: Limits, held: _Descriptors, told: int, go: int) -> None:
-        self._limits, self._held, self._told, self._go = limits, held, told, go
+    def __init__(self, box: Box, held: _Descriptors, told: int, go: int) -> None:
+        self._limits, self._serve, self._held, self._told, self._go = box.limits, box.serve, held, told, go
+        self._listening: socket.socket | None = None
         self._said = b""
         self._first = 0
         self._handle = -1
@@ -193,6 +198,9 @@ class _Box(Keeper):
         with suppress(ProcessLookupError, FileNotFoundError):  # it ended, and what it printed says why
             self._watch = Watch(self._limits, self._first, in_namespace_of(self._first))
             limit(self._first, self._limits)
+        if self._serve:
+            self._listening = _listen(self._first)
+            self._serve(self._listening)
         os.write(self._go, b"\n")
 
     def excess(self) -> str:
@@ -217,6 +225,12 @@ class _Box(Keeper):
 
     def close(self) -> None:
         self._held.close()
+        if self._listening is not None:
+            import socket
+
+            with suppress(OSError):
+                self._listening.shutdown(socket.SHUT_RDWR)  # wakes whoever waits for a connection
+            self._listening.close()
         if self._watch:
             self._watch.close()
         handle, self._handle = self._handle, -1
@@ -228,6 +242,21 @@ class _Box(Keeper):
         digits = self._said.partition(name)[2].lstrip(b": ")
         digits = digits[: len(digits) - len(digits.lstrip(b"0123456789"))]
         return int(digits) if digits else None
+
+
+def _listen(first: int) -> socket.socket:
+    """A socket that listens on the loopback of a box, given its first process. Raises OSError."""
+    import socket
+    import subprocess
+
+    here, there = socket.socketpair()
+    with here, there:
+        words = [sys.executable, "-I", "-S", "-B", LISTENER, str(first), str(PROXY_PORT), str(there.fileno())]
+        done = subprocess.run(words, pass_fds=(there.fileno(),), env={}, capture_output=True, check=False)  # noqa: S603 (our own)
+        if done.returncode:
+            last = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
+            raise OSError(f"The box gets no way to the network: {last}")
+        return socket.socket(fileno=socket.recv_fds(here, 1, 1)[1][0])
 
 
 def limit(pid: int, limits: Limits) -> None:

@@ -19,6 +19,7 @@ from whet.guard.sandbox.box import NO_SANDBOX_HINT, Box
 from whet.guard.sandbox.process import Ran, run
 
 if TYPE_CHECKING:
+    import threading
     from collections.abc import Callable, Iterator, Sequence
 
     from whet.guard.sandbox.process import Command, Keeper
@@ -59,8 +60,15 @@ def levels() -> tuple[Level, ...]:
     return tuple(_working())
 
 
-def run_program(argv: Sequence[str], box: Box, *, level: Level | None = None) -> Ran:
-    """Run a program in a box at the best level, or at one of `levels()`.
+def run_program(
+    argv: Sequence[str],
+    box: Box,
+    *,
+    level: Level | None = None,
+    stop: threading.Event | None = None,
+    exact: bool = False,
+) -> Ran:
+    """Run a program in a box at the best level, or at one of `levels()`; `stop` and `exact` are those of `process.run`.
 
     Without any, nothing is run: that is refused, for a program that was meant to be in a box must not run outside.
     """
@@ -76,15 +84,23 @@ def run_program(argv: Sequence[str], box: Box, *, level: Level | None = None) ->
     if box.cwd and not os.path.isdir(box.cwd):
         problem = f"[Errno 2] No such file or directory: {box.cwd!r}"
         return Ran(problem, None, "failed", truncated=False, level=chosen.name)
-    return _run([program, *argv[1:]], box, chosen.name, working[chosen])
+    return _run([program, *argv[1:]], box, chosen.name, working[chosen], stop, exact=exact)
 
 
-def _run(argv: Sequence[str], box: Box, name: str, prepare: Prepare) -> Ran:
+def _run(
+    argv: Sequence[str],
+    box: Box,
+    name: str,
+    prepare: Prepare,
+    stop: threading.Event | None = None,
+    *,
+    exact: bool = False,
+) -> Ran:
     try:
         command, keeper = prepare(argv, box)
     except (OSError, ValueError) as problem:
         return Ran(str(problem), None, "failed", truncated=False, level=name)
-    ran = run(command, keeper, seconds=box.limits.seconds, limit=box.limits.output)
+    ran = run(command, keeper, seconds=box.limits.seconds, limit=box.limits.output, stop=stop, exact=exact)
     return ran._replace(level=name)
 
 

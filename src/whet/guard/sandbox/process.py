@@ -9,10 +9,14 @@ from __future__ import annotations
 import os
 import sys
 import time
-from typing import TYPE_CHECKING, NamedTuple
+from contextlib import suppress
+from typing import TYPE_CHECKING, Self
+
+from whet.records import NamedTuple
 
 if TYPE_CHECKING:
     import subprocess
+    import threading
     from collections.abc import Callable, Mapping, Sequence
     from typing import IO
 
@@ -32,10 +36,12 @@ class Ran(NamedTuple):
     code: int | None
     """Its exit code; None when it did not finish or did not start."""
     problem: str
-    """Empty, `timeout`, `not-found` (the program), `limit` (it took too much) or `failed`."""
+    """Empty, `timeout`, `stopped`, `not-found` (the program), `limit` (it took too much) or `failed`."""
     truncated: bool
     level: str = ""
     """The level of the box it ran in, `none` where there was no box, nothing where nobody said."""
+    errors: str = ""
+    """What it printed as errors, apart from the rest."""
 
 
 class Command(NamedTuple):
@@ -66,7 +72,6 @@ class Keeper:
             process.kill()
             return
         import signal
-        from contextlib import suppress
 
         with suppress(ProcessLookupError, PermissionError):  # nothing is left, or (macOS) only what nobody collected
             os.killpg(process.pid, signal.SIGKILL)
@@ -79,15 +84,28 @@ class Keeper:
         """Let go of everything; called once, also when nothing was started."""
 
 
-def run(command: Command, keeper: Keeper, *, seconds: float, limit: int) -> Ran:
-    """Run a program with no input; more output than `limit` characters is read and thrown away, far more ends it."""
+def run(
+    command: Command,
+    keeper: Keeper,
+    *,
+    seconds: float,
+    limit: int,
+    stop: threading.Event | None = None,
+    exact: bool = False,
+) -> Ran:
+    """Run a program with no input; more output than `limit` characters is read and thrown away, far more ends it.
+
+    Another thread ends it by setting `stop`. With `exact`, `output` and `errors` are what it printed to the letter.
+    """
     try:
-        return _run(command, keeper, seconds, limit)
+        return _run(command, keeper, seconds, limit, stop, exact=exact)
     finally:
         keeper.close()
 
 
-def _run(command: Command, keeper: Keeper, seconds: float, limit: int) -> Ran:
+def _run(
+    command: Command, keeper: Keeper, seconds: float, limit: int, stop: threading.Event | None, *, exact: bool
+) -> Ran:
     import subprocess
     import threading
 
@@ -118,12 +136,12 @@ def _run(command: Command, keeper: Keeper, seconds: float, limit: int) -> Ran:
         threading.Thread(target=_drain, args=(pipe, room, 4 * limit, end_early), daemon=True)
         for pipe, room in zip((process.stdout, process.stderr), kept, strict=True)
     ]
-    late, excess, broken = False, "", ""
+    late, excess, broken = "", "", ""
     try:
         for reader in readers:
             reader.start()
         keeper.begun(process, seconds)
-        late, excess = _wait(process, keeper, begun + seconds)
+        late, excess = _wait(process, keeper, begun + seconds, stop)
         if not late and not excess:
             for reader in readers:
                 reader.join(_GRACE)
@@ -135,34 +153,67 @@ def _run(command: Command, keeper: Keeper, seconds: float, limit: int) -> Ran:
     for reader in readers:
         reader.join(_GRACE)
 
-    texts = [bytes(room).decode("utf-8", "replace").rstrip("\r\n") for room in kept]
-    text = texts[0] if texts[0].strip() else texts[1]
+    texts = [bytes(room).decode("utf-8", "replace") for room in kept]
+    texts = texts if exact else [text.rstrip("\r\n") for text in texts]
+    text = texts[0] if exact or texts[0].strip() else texts[1]
     if broken or excess:
         return Ran(broken or excess, None, "failed" if broken else "limit", truncated=False)
     if not late and not ended_early and (why := keeper.failure()) is not None:
         return Ran(why or text[:limit], None, "failed", truncated=False)
-    cut = len(text) > limit or bool(ended_early)
+    cut = max(len(text), len(texts[1]) if exact else 0) > limit or bool(ended_early)
     code = None if late or ended_early else process.returncode
     if code is not None and code < 0:
         code = 128 - code  # ended by a signal, told as a shell tells it
-    return Ran(text[:limit], code, "timeout" if late else "failed" if code else "", cut)
+    return Ran(text[:limit], code, late or ("failed" if code else ""), cut, errors=texts[1][:limit])
 
 
-def _wait(process: subprocess.Popen[bytes], keeper: Keeper, deadline: float) -> tuple[bool, str]:
-    """Wait for the end: was it late, and of what did it take too much?"""
-    import subprocess
-
-    while True:
-        left = deadline - time.monotonic()
-        try:
-            process.wait(max(0, min(_TICK, left) if keeper.watches else left))
-        except subprocess.TimeoutExpired:
+def _wait(
+    process: subprocess.Popen[bytes], keeper: Keeper, deadline: float, stop: threading.Event | None
+) -> tuple[str, str]:
+    """Wait for the end: was it ended for being late or by `stop`, and of what did it take too much?"""
+    with _Ending(process) as ending:
+        while True:
+            left = deadline - time.monotonic()
+            if ending.wait(max(0, min(_TICK, left) if keeper.watches or stop else left)):
+                return "", ""
+            if stop is not None and stop.is_set():
+                return "stopped", ""
             if time.monotonic() >= deadline:
-                return True, ""
+                return "timeout", ""
             if excess := keeper.excess():
-                return False, excess
-        else:
-            return False, ""
+                return "", excess
+
+
+class _Ending:
+    """Waits for the end of a process. Where the kernel can tell of it, nobody has to look again and again."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self._process, self._handle = process, -1
+
+    def __enter__(self) -> Self:
+        if sys.platform == "linux":
+            with suppress(OSError):  # an old kernel
+                self._handle = os.pidfd_open(self._process.pid)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._handle >= 0:
+            os.close(self._handle)
+
+    def wait(self, seconds: float) -> bool:
+        """Whether it ended within so many seconds."""
+        import select
+        import subprocess
+
+        if self._handle >= 0:
+            ended = select.poll()
+            ended.register(self._handle, select.POLLIN)
+            return bool(ended.poll(seconds * 1000)) and self._process.wait() is not None
+        try:
+            self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
 
 
 def _drain(pipe: IO[bytes], kept: bytearray, cap: int, end_early: Callable[[], None]) -> None:

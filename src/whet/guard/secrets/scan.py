@@ -37,6 +37,7 @@ _ADDRESS = expression(
     r"(?:\+\w{1,12})?://[^\s/:@\"'`<>${}\[\]]{0,64}:([^\s/:@\"'`<>${}\[\]]{10,128})@([A-Za-z0-9.-]{4,253})"
 )
 _LEET = expression(r"p[a4@][s5$]{2}|s3cr3t|^\W*(?:user|admin|root|db)", re.IGNORECASE)
+_LONGEST_ACCOUNT = 200
 _MOST = 20
 _SHORTEST = 16
 """Characters of the varying part of a token."""
@@ -70,7 +71,7 @@ def find_secrets(text: str) -> Seen:
             for found in (block.finditer(text) if mark in text else ())
             if _is_key(found[1])
         ]
-    if "://" in text:
+    if "://" in text and _has_account(text):
         hits += [
             Hit("shipped-secret", line_of(text, found.start()), redact(found[0]), None, "password")
             for found in _ADDRESS.finditer(text)
@@ -83,6 +84,17 @@ def find_secrets(text: str) -> Seen:
             if not found[1].lower().startswith(words("known_mnemonics")) and len(set(found[1].lower().split())) > 9
         ]
     return Seen(tuple(hits[:_MOST]))
+
+
+def _has_account(text: str) -> bool:
+    """Is there an `@` in an address of the web?"""
+    at = text.find("@")
+    while at >= 0:
+        start = text.rfind("://", max(0, at - _LONGEST_ACCOUNT), at)
+        if start >= 0 and not any(map(str.isspace, text[start:at])):
+            return True
+        at = text.find("@", at + 1)
+    return False
 
 
 def _long_runs(text: str) -> str:

@@ -25,11 +25,14 @@ from whet.guard.shell.constant import printed, unescape
 from whet.guard.shell.flow import Scene
 from whet.guard.shell.wrappers import INTERPRETERS, Inner, from_console
 from whet.guard.tables import word_list
+from whet.guard.taint.commands import Given, Ran
+from whet.guard.taint.mark import HOLE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from whet.guard.shell.flow import Step
+    from whet.guard.taint.mark import Mark
 
 _DEPTH = 4
 _MOST = 400
@@ -56,6 +59,24 @@ def check(text: str) -> Seen:
     return Seen(tuple(_told(seen.hits, text)), tuple(dict.fromkeys(seen.facts))[:_MOST])
 
 
+def run(text: str, given: Given) -> Ran:
+    """What a command of a program does with what it is given; `HOLE` stands in it for what the program puts in."""
+    named = any(path in text for path in given.files) or not _CLIENTS.isdisjoint(_WORD.findall(text))
+    if not (given.marks or given.fed or named or worth_reading(text)):
+        return Ran()
+    scene = Scene(text, 1, None, given)
+    seen = _Reader().judge(scene, _DEPTH)
+    hits = tuple(
+        hit._replace(evidence=_shown(hit.evidence), subject=_shown(hit.subject)) for hit in _told(seen.hits, text)
+    )
+    facts = (fact._replace(evidence=_shown(fact.evidence), subject=_shown(fact.subject)) for fact in seen.facts)
+    return Ran(Seen(hits, tuple(dict.fromkeys(facts))[:_MOST]), frozenset(scene.printed()), scene.left(whole=False))
+
+
+def _shown(text: str) -> str:
+    return text.replace(HOLE, "...")
+
+
 def worth_reading(text: str) -> bool:
     """Is there a word in it that any rule could be about, or spelling that could hide one?"""
     if len(text) > _LONG or _alarms(text) or any(place.kind == "secret" for place in places(text)):
@@ -80,7 +101,7 @@ _USES = expression(
     r"\baws\s+s3|\bmkfs\.|\b(?:fetch|https?)\s+(?:-|GET|POST|PUT|:|\w+=)|\benv\b(?!\s*:|[\w./-])|\bset\s*\||\bdeclare\s+-|\b(?:python\d?|node|perl|ruby|php|deno|bun)\b[^\n]{0,40}\s(?:-\w{0,3}[cer]\b|-\s|--eval|<<)"
     r"|\b(?:ba|z|da|k)?sh\b\s+(?:-\w{0,3}[cs]\b|<|-\s)|\bsource\s+<\(|\b(?:pip\d?|npm|pnpm|yarn|gem|uv|cargo|go|bundle)\b[^\n]{0,160}(?:://|--(?:extra-)?index|--trusted|--registry|\s-i\s|\sconfig\s|git\+|--find-links|--unsafe)"
     r"|\bexport\s+(?:PIP|NPM|UV|GIT|HTTPS?|ALL|NODE|PYTHON|ANTHROPIC|OPENAI)_\w+|\balias\s+(?:sudo|ssh|git|ls|cd|curl|npm|pip)=|\b(?:docker|podman)\b[^\n]{0,200}(?:docker\.sock|-v\s+/:|--pid|--net(?:work)?[= ]host|:/host|--cap-add)"
-    r"|\brm\s+(?:-\w+\s+)*(?:--\s+)?[\"']?(?:~|\$|/|\*|\.|[\w./-]*\*)|\bfind\s+[\"']?(?:/|~|\$|\.)[^\n]{0,200}-(?:delete|exec)|\bkill\s+-\w*\s*-1|\bgit\b[^\n]{0,80}(?:--force|--mirror|--all|remote\s+(?:add|set-url)|config\s+--global|credential)"
+    r"|\brm\s+(?:-\w+\s+)*(?:--\s+)?[\"']?(?:~|\$|/|\*|\.|[\w./-]*\*)|\bfind\s+[\"']?(?:/|~|\$|\.)[^\n]{0,200}-(?:delete|exec)|\bkill\s+-\w*\s*-1|\bgit\b[^\n]{0,80}(?:--force|--mirror|--all|remote\s+(?:add|set-url)|config\s+--global|credential|clean\s)"
     r"|\bchmod\s+(?:-\w+\s+)*(?:[ugoa]*[+=]\w*s|0?[2467]?777|[2467][0-7]{3})|\bgh\s+(?:api|repo|auth|gist|secret)|\bnpm\s+owner|\btee\s+[^\n]{0,20}/etc"
 )
 _SIGNS = expression(
@@ -112,8 +133,12 @@ class _Reader:
     def judged(self, text: str, line: int, depth: int, outer: Scene | None = None) -> Seen:
         """Hits and facts of a script that begins on a line of the text; `outer` is the one it stands in."""
         scene = Scene(text, line, outer)
-        hits, facts = scene.hits, scene.facts
-        self._known[text] = hits
+        self._known[text] = scene.hits
+        return self.judge(scene, depth)
+
+    def judge(self, scene: Scene, depth: int) -> Seen:
+        """Hits and facts of a script that has been read."""
+        hits, facts, line = scene.hits, scene.facts, scene.line
 
         def judge(script: str) -> list[Hit]:
             if script not in self._known and depth > 0 and self._pays(script):
@@ -149,8 +174,26 @@ class _Reader:
         if script.language == "shell":
             return self.judged(script.text, line, depth, outer)
         self._known[script.text] = []
-        check_it: Callable[[str], Seen] = import_module(_CHECKERS[script.language]).check
-        return check_it(script.text).shift(line - 1)
+        checker = import_module(_CHECKERS[script.language])
+        text = script.text.replace(HOLE, "X")
+        given = _given(outer, text) if script.language in ("python", "javascript") else None
+        seen: Seen = checker.check(text, given) if given is not None else checker.check(text)
+        return seen.shift(line - 1)
+
+
+def _given(scene: Scene, text: str) -> Given:
+    """What a program in a script finds: variables that it names, and files."""
+    held = {
+        name: frozenset(mark for origin in origins for mark in origin.passed())
+        for name, origins in scene.variables.items()
+        if name in text
+    }
+    return Given(files=scene.left(), variables={name: marks for name, marks in held.items() if marks})
+
+
+def leave(text: str) -> dict[str, frozenset[Mark]]:
+    """What is in the files that a script leaves for others."""
+    return Scene(text, 1).left() if worth_reading(text) else {}
 
 
 _BUDGET = 150_000
@@ -185,6 +228,16 @@ def _scripts(scene: Scene, step: Step) -> Iterator[Inner]:
             yield Inner("shell", text, True, step.command.line)
         elif len(step.before) == 1 and first.command.heredoc and first.name in ("cat", ""):
             yield Inner("shell", first.command.heredoc, True, first.command.line + 1)
+    if (
+        step.decoded
+        and step.before
+        and not step.leaves[1]
+        and step.command.parent < 0
+        and INTERPRETERS.get(step.name) is None
+    ):
+        stages = [[one.name, *one.args] for one in (*step.before, step) if all(word.known for word in one.argv)]
+        if len(stages) == len(step.before) + 1 and (text := printed(stages)):
+            yield Inner("shell", text, True, step.command.line)
     if step.argv and any(">" in one.operator for one in step.command.redirections):
         for target, _ in step.targets():
             text = scene.content(step)

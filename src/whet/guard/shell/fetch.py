@@ -39,7 +39,18 @@ def look(scene: Scene, step: Step) -> None:
         scene.fact("execute", "text that is made when it runs", step, ",".join(step.words[0].names)[:80])
     if step.name in ("eval", *INTERPRETERS) and any(len(set(word.names)) > 1 for word in step.words):
         scene.fact("assemble", "a command put together from pieces", step)
+    if step.name == "eval" or step.name in SHELLS:
+        for origin in _evaluated(scene, step):
+            _assembled(scene, step, origin)
     _shells(scene, step)
+
+
+def _assembled(scene: Scene, step: Step, origin: Step) -> None:
+    """A command whose pieces lie in several files."""
+    first = origin.before[0] if origin.before else origin
+    files = [word for word in first.args if not word.startswith("-")]
+    if first.name in ("cat", "paste") and len(files) > 1 and not any(word.endswith((".sh", ".bash")) for word in files):
+        scene.hit("assembled-command", step, message="the command is assembled from several files")
 
 
 def _runs_later(scene: Scene, step: Step) -> bool:
@@ -101,7 +112,7 @@ def _executed(scene: Scene, step: Step) -> Iterator[tuple[Step, str]]:
     """The steps whose output this one runs as code."""
     name = step.name
     if name in INTERPRETERS and _takes_input(step):
-        yield from ((one, "piped into an interpreter") for one in step.before[-1:])
+        yield from ((one, "piped into an interpreter") for one in _piped(step))
         yield from ((one, "run by an interpreter") for one in _from_variables(scene, step, "<<<"))
         yield from ((one, "run by an interpreter") for one in step.below if one.command.slot < 0)
     if name in INTERPRETERS or name in _SOURCES:
@@ -117,7 +128,13 @@ def _executed(scene: Scene, step: Step) -> Iterator[tuple[Step, str]]:
             yield from ((one, "made executable") for one in _file(scene, word) if _grave(one))
     bare = not step.args or step.args[-1] in ("{}", "%", "$0", "$@", "$1", "-c")
     if bare and step.before and name in SHELLS and name_of(step.command.argv) in ("xargs", "parallel"):
-        yield step.before[-1], "run line by line"
+        yield from ((one, "run line by line") for one in _piped(step))
+
+
+def _piped(step: Step) -> list[Step]:
+    """What is piped into a step; a substitution in the words of that is only a part of it."""
+    numbers = {one.number for one in step.before}
+    return [one for one in step.before if one.command.parent not in numbers][-1:]
 
 
 def _evaluated(scene: Scene, step: Step) -> Iterator[Step]:

@@ -17,10 +17,11 @@ from whet.guard.finding import Fact, Hit
 from whet.guard.patterns import shorten
 from whet.guard.places import places
 from whet.guard.shell.clients import Fetch, fetches, parts, printing, programs, sends, table
+from whet.guard.shell.command import Command
 from whet.guard.shell.commands import parse
 from whet.guard.shell.constant import decodes, unescape
 from whet.guard.shell.wrappers import inner, name_of, unwrapped
-from whet.guard.taint.mark import ENVIRONMENT, Mark
+from whet.guard.taint.mark import ENVIRONMENT, HOLE, NO_MARKS, Mark
 from whet.guard.taint.secret import secret_key
 
 if TYPE_CHECKING:
@@ -28,9 +29,9 @@ if TYPE_CHECKING:
 
     from whet.guard.finding import Severity
     from whet.guard.places import Place
-    from whet.guard.shell.command import Command
     from whet.guard.shell.commands import Script
     from whet.guard.shell.words import Word
+    from whet.guard.taint.commands import Given
 
 _VARIABLE = expression(r"\$\{?!?([A-Za-z_]\w{0,60}|[0-9@*])")
 _FILE_MARK = expression(r"^[^@\s]{0,60}@")
@@ -164,6 +165,14 @@ class Step:
         return marks
 
 
+def _origin(marks: Iterable[Mark]) -> Step:
+    """A step that stands for what comes from outside of the script."""
+    step = Step(-1, Command((), (), (), None, 0, ""))
+    step.marks.update(dict.fromkeys(marks))
+    step.fed.update(step.marks)
+    return step
+
+
 class Scene:
     """A script being judged: its steps, and what is found."""
 
@@ -183,7 +192,7 @@ class Scene:
         "variables",
     )
 
-    def __init__(self, text: str, line: int, outer: Scene | None = None) -> None:
+    def __init__(self, text: str, line: int, outer: Scene | None = None, given: Given | None = None) -> None:
         constants = outer.script.variables if outer is not None else {}
         self.script: Script = parse(text, constants, splice=True)
         self.line = line
@@ -206,6 +215,8 @@ class Scene:
             self.variables.update((name, list(steps)) for name, steps in outer.variables.items())
             self.files.update((name, list(steps)) for name, steps in outer.files.items())
         self._connect()
+        if given is not None:
+            self._take(given)
         order = list(self._ordered())
         for step in order:
             self._prepare(step)
@@ -216,6 +227,41 @@ class Scene:
                 self._visit(step)
             if not self._again:
                 break
+
+    def _take(self, given: Given) -> None:
+        """Start with what a program gives to the script."""
+        if given.marks:
+            self.variables[HOLE] = [_origin(given.marks)]
+        for path, marks in given.files.items():
+            self.files[bare_path(path)] = [_origin(marks)]
+        for step in self.steps if given.fed else ():
+            if not step.feeders and step.command.parent < 0:
+                step.feeders = [_origin(given.fed)]
+
+    def printed(self) -> Iterator[Mark]:
+        """The secrets in what the script prints, and where it has it from."""
+        last: dict[int, int] = {}
+        for step in self.steps:
+            last.update((number, max(at, last.get(number, 0))) for number, at in step.command.pipes)
+        for step in self.steps:
+            inside = step.command.parent >= 0 or any(at != last[number] for number, at in step.command.pipes)
+            if inside or step.leaves[1]:
+                continue
+            yield from (
+                mark._replace(whole=True) for mark in step.passed() if mark.kind in CONTENT or mark.kind == "key"
+            )
+            if step.fetched is not None:
+                yield Mark("fetched", "the network", step.fetched.url, whole=True)
+
+    def left(self, *, whole: bool = True) -> dict[str, frozenset[Mark]]:
+        """What is in the files that the script writes: secrets, and with `whole` what was fetched or decoded, too."""
+        found: dict[str, frozenset[Mark]] = {}
+        for step in self.steps:
+            if step.leaves[1] and (marks := _content(step) if whole else frozenset(_secrets_of(step))):
+                for target, _ in _written(step):
+                    path = bare_path(target)
+                    found[path] = found.get(path, NO_MARKS) | marks
+        return found
 
     def hit(
         self, rule: str, step: Step, severity: Severity | None = None, *, subject: str = "", message: str = ""
@@ -235,12 +281,28 @@ class Scene:
         for one in (step, *step.before):
             found.append(one.command.heredoc or "")
             if one.name in ("echo", "printf"):
-                text = " ".join(one.args)
+                text = " ".join(map(self._said, one.words))
                 found.append(unescape(text) if one.name == "printf" or one.has("-e") else text)
             found += [two.target.text for two in one.command.redirections if two.operator == "<<<"]
             for word in (one.args if one.name in programs("movers") or one.name in _SHOWN else ()) if depth else ():
                 found += (self.content(origin, depth - 1) for origin in self.files.get(bare_path(word), ())[:4])
         return "\n".join(part for part in found if part)
+
+    def _said(self, word: Word) -> str:
+        """The text of a word. For a variable, the part of its text that is known."""
+        if (
+            not word.known
+            and len(word.names) == 1
+            and word.source.strip('"') in (f"${word.names[0]}", f"${{{word.names[0]}}}")
+        ):
+            texts = [
+                text.text
+                for one in self.variables.get(word.names[0], ())
+                for name, text in one.command.assignments
+                if name == word.names[0]
+            ]
+            return texts[-1] if texts else word.text
+        return word.text
 
     def written(self, path: str) -> list[Step]:
         """The steps that wrote a file, or something in a folder."""
@@ -263,7 +325,8 @@ class Scene:
         for name in dict.fromkeys(word.names):
             marks = dict.fromkeys(self._in_variable(step, name))
             if marks:
-                before = re.split(rf"\$[{{!#]{{0,3}}{re.escape(name)}(?!\w)", word.source, maxsplit=1)
+                sign = HOLE if name == HOLE else rf"\$[{{!#]{{0,3}}{re.escape(name)}(?!\w)"
+                before = re.split(sign, word.source, maxsplit=1)
                 yield from ((mark, before[0] if len(before) > 1 else "") for mark in marks)
         for one in step.below if at >= 0 else ():
             if one.command.slot == step.slot(at):
@@ -557,6 +620,20 @@ def _written(step: Step) -> Iterator[tuple[str, bool]]:
         yield f"{step.args[-1]}{_SUFFIXES[step.name]}", False
 
 
+def _secrets_of(step: Step) -> Iterator[Mark]:
+    return (mark for mark in step.passed() if mark.kind in CONTENT)
+
+
+def _content(step: Step) -> frozenset[Mark]:
+    """What is in the output of a step, and where it comes from."""
+    marks = set(_secrets_of(step))
+    if step.fetched is not None and step.fetched.known:
+        marks.add(Mark("fetched", "the network", step.fetched.url, whole=True))
+    if step.decoded:
+        marks.add(Mark("decoded", "a decoder"))
+    return frozenset(marks)
+
+
 def _matters(step: Step) -> bool:
     return bool(step.marks or step.fed or step.own) or step.fetched is not None or step.decoded
 
@@ -668,5 +745,6 @@ def _dump(step: Step) -> Mark | None:
     for row in printing(name):
         if re.match(row["arguments"], " ".join(args)):
             what, grave = row["what"], row.get("grave", False)
-            return secret_key(what) or Mark(row.get("kind", "secret"), what, "", grave, whole=grave)
+            key = secret_key(what) if what.isupper() else None
+            return key or Mark(row.get("kind", "secret"), what, "", grave, whole=grave)
     return None

@@ -109,6 +109,8 @@ def _wiped(step: Step, path: str) -> str:
     if is_wiped(bare) or _SYSTEM.match(bare):
         return "critical"
     folder = _HOME.sub("~", step.folder)
+    if is_wiped(bare, relative=True) and _ABOVE.search(folder):
+        return "critical"
     if not is_wiped(bare, relative=True) or _SCRATCH.search(folder):
         return ""
     if bare.startswith("..") or (folder and (is_wiped(folder) or folder.rstrip("/") == "..")):
@@ -116,6 +118,8 @@ def _wiped(step: Step, path: str) -> str:
     return "" if folder else "warn"
 
 
+_ABOVE = expression(r"dirname [\"']?\$\{?0.{0,12}/\.\./\.\.")
+"""Far above the script itself, where nothing is its own."""
 _HOME = expression(r"\$\{?HOME\}?|~(?=/|$)")
 _SYSTEM = expression(
     r"^(?:~/\.\[?[!^.*\]?]{0,5}\*|/(?:sbin|lib64|home|Users|Library|Applications|var/lib|var/backups|dev|private)/?\*?)$"
@@ -167,11 +171,23 @@ def _find(scene: Scene, step: Step) -> None:
     words = args[at + 1 :]
     removes = "-delete" in words or step.name in ("rm", "shred")
     narrowed = any(
-        word in _NARROWS and not re.fullmatch(r"[*.?/~+]{0,6}", words[at + 1] if at + 1 < len(words) else "")
+        word in _NARROWS
+        and words[at - 1] not in ("-not", "!")
+        and not re.fullmatch(r"[*.?/~+]{0,6}", words[at + 1] if at + 1 < len(words) else "")
         for at, word in enumerate(words)
     )
     if removes and not narrowed and (roots := [word for word in words[:3] if _wiped(step, word)]):
         scene.hit("wipe-home", step, "critical", subject=roots[0])
+
+
+def _git(scene: Scene, step: Step) -> None:
+    """`git clean` of a directory that holds more than a project."""
+    at = next((at for at, word in enumerate(step.args) if word == "clean"), -1)
+    if at < 0 or not any(re.fullmatch(r"-[a-zA-Z]{0,6}f[a-zA-Z]{0,6}|--force", word) for word in step.args):
+        return
+    paths = [word for word in step.args[at + 1 :] if not word.startswith("-")] or [step.value("-C") or "."]
+    if wiped := next((path for path in paths if _wiped(step, path) == "critical"), ""):
+        scene.hit("wipe-home", step, "critical", subject=wiped)
 
 
 def _mv(scene: Scene, step: Step) -> None:
@@ -258,6 +274,7 @@ _JUDGES: dict[str, Callable[[Scene, Step], None]] = {
     **dict.fromkeys(("shred", "srm"), _shred),
     "wipefs": _wipefs,
     "mv": _mv,
+    "git": _git,
     "chmod": _chmod,
     **dict.fromkeys(("docker", "podman", "nerdctl"), _docker),
     "chpasswd": _password,

@@ -12,6 +12,7 @@ from whet.guard.rules import every
 from whet.guard.shell.clients import fetches, parts, programs, sends
 from whet.guard.shell.flow import CONTENT
 from whet.guard.shell.wrappers import name_of
+from whet.guard.taint.files import judge_kept
 from whet.guard.taint.mark import HOLE
 from whet.guard.taint.network import MESSENGERS, Judgement, host_at, judge_request
 from whet.guard.taint.secret import belongs, own_service
@@ -39,6 +40,7 @@ _QUIET = frozenset({"shell history", "cloud metadata", "the account list", "envi
 def look(scene: Scene, step: Step) -> None:
     """Judge one step."""
     _reads(scene, step)
+    _keeps(scene, step)
     device = _device(scene, step)
     if step.name in programs("fetchers"):
         _web(scene, step)
@@ -131,6 +133,18 @@ def _reads(scene: Scene, step: Step) -> None:
                 scene.hit("secret-read", step, "info" if _careful(step, mark.what) else None, subject=mark.what)
 
 
+def _keeps(scene: Scene, step: Step) -> None:
+    """Keys of several services that are written into one file; files of settings have them by nature."""
+    for target, _ in step.targets() if step.carries() else ():
+        if not _SETTINGS.search(target):
+            for one in judge_kept(frozenset(mark for mark in step.passed() if mark.kind == "key"), target):
+                scene.hit(one.rule, step, one.severity, subject=one.subject, message=one.message)
+
+
+_SETTINGS = expression(
+    r"\.env|config|settings|secret|credential|\.(?:ya?ml|toml|ini|conf|json|tfvars|properties)$|^/dev/null$",
+    re.IGNORECASE,
+)
 _KEEPERS = frozenset({"cp", "mv", "scp", "rsync", "install", "openssl", "gpg", "ditto", "sed", "ln"})
 """Moving, encrypting or editing one's own key is not looking into it."""
 

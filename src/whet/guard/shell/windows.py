@@ -14,12 +14,10 @@ from whet.guard.expression import expression
 from whet.guard.finding import Fact, Hit, Seen
 from whet.guard.hosts import URL, host_of
 from whet.guard.literals import vocabulary
-from whet.guard.patterns import Pattern, search, shorten
+from whet.guard.patterns import load_patterns, search, shorten
 from whet.guard.places import places
 from whet.guard.shell.clients import Fetch
 from whet.guard.shell.fetch import severity_of
-from whet.guard.taint.network import judge_key
-from whet.guard.taint.secret import secret_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,83 +29,8 @@ _JOINED = "\v"
 """Stands for a line end that a backtick takes away, so that lines keep their numbers."""
 _FETCH = r"(?:iwr|irm|invoke-webrequest|invoke-restmethod|downloadstring|downloaddata|downloadfile|start-bitstransfer)"
 _RUN = r"(?:iex|invoke-expression)"
-_USER = (
-    r"(?:~|\$home|\$env:userprofile|%userprofile%|c:\\users(?:\\[\w*%$]{1,40})?|c:\\windows|c:"
-    r"|\$env:systemdrive|%systemdrive%)"
-)
 
-PATTERNS: tuple[Pattern, ...] = (
-    Pattern(
-        "defender-off",
-        r"\b(?:add|set)-mppreference\b[^\n]{0,200}-exclusion(?:path|process|extension)\b",
-    ),
-    Pattern("defender-off", r"\bset-mppreference\b[^\n]{0,200}-disable\w{3,40}\s{1,4}(?:\$true|1)\b"),
-    Pattern("defender-off", r"\b(?:sc(?:\.exe)?|net|stop-service)\b[^\n]{0,40}\bwindefend\b"),
-    Pattern("defender-off", r"\bdisableantispyware\b[^\n]{0,60}\b1\b"),
-    Pattern(
-        "protection-off",
-        r"\bnetsh\s{1,4}(?:advfirewall|firewall)\b[^\n]{0,60}\b(?:state\s{1,4}off|mode=disable)",
-    ),
-    Pattern("scan-bypass", r"amsi(?:utils|initfailed|scanbuffer)"),
-    Pattern("system-tool-script", r"\bmshta(?:\.exe)?\s{1,4}[\"']?(?:https?:|javascript:|vbscript:)"),
-    Pattern("system-tool-script", r"\bregsvr32(?:\.exe)?\b[^\n]{0,80}/i:[\"']?https?:"),
-    Pattern(
-        "system-tool-script",
-        r"\brundll32(?:\.exe)?\b[^\n]{0,40}(?:javascript:|url\.dll,|mshtml[^\n]{0,20}runhtml)",
-    ),
-    Pattern("system-tool-script", r"\bwmic\b[^\n]{0,80}/format:[\"']?https?:"),
-    Pattern("system-tool-download", r"\bcertutil(?:\.exe)?\b[^\n]{0,60}[-/](?:urlcache|decode|decodehex)\b"),
-    Pattern("system-tool-download", r"\bbitsadmin(?:\.exe)?\b[^\n]{0,60}/transfer\b"),
-    Pattern("delete-shadows", r"\bvssadmin(?:\.exe)?\s{1,4}(?:delete\s{1,4}shadows|resize\s{1,4}shadowstorage)"),
-    Pattern("delete-shadows", r"\bshadowcopy\b[^\n]{0,60}\bdelete\b"),
-    Pattern("delete-shadows", r"\bwbadmin(?:\.exe)?\s{1,4}delete\s{1,4}(?:catalog|systemstatebackup|backup)"),
-    Pattern("delete-shadows", r"\bbcdedit\b[^\n]{0,60}recoveryenabled\s{1,4}no\b"),
-    Pattern(
-        "windows-credentials",
-        r"\b(?:invoke-mimikatz|mimikatz\.exe|sekurlsa::|lsadump::)",
-    ),
-    Pattern("windows-credentials", r"\b(?:procdump\w{0,3}|rundll32)\b[^\n]{0,80}\b(?:lsass|minidump)\b"),
-    Pattern(
-        "windows-credentials",
-        r"\breg(?:\.exe)?\s{1,4}save\s{1,4}[\"']?hklm\\(?:sam|security|system)\b",
-    ),
-    Pattern(
-        "windows-credentials",
-        r"\bntdsutil\b[^\n]{0,80}\bifm\b|\bntds\.dit\b[^\n]{0,60}\b(?:copy|esentutl)",
-    ),
-    Pattern("windows-credentials", r"\bnetsh\s{1,4}wlan\b[^\n]{0,60}\bkey=clear\b", severity="warn"),
-    Pattern(
-        "windows-autostart",
-        r"\b(?:reg(?:\.exe)?\s{1,4}add|(?:set|new)-itemproperty)\b[^\n]{0,120}\\currentversion\\run(?:once)?\b[^\n]{0,300}",
-    ),
-    Pattern("windows-autostart", r"\bschtasks(?:\.exe)?\b[^\n]{0,60}/create\b[^\n]{0,300}", severity="info"),
-    Pattern(
-        "windows-autostart",
-        r"\b(?:register-scheduledtask|new-scheduledtaskaction)\b[^\n]{0,300}",
-        severity="info",
-    ),
-    Pattern(
-        "windows-autostart",
-        r"\b(?:copy|copy-item|move|move-item|xcopy)\b[^\n]{0,200}\\start menu\\programs\\startup\b",
-    ),
-    Pattern(
-        "wipe-home",
-        rf"\b(?:remove-item|rm|ri|del|rmdir|rd)\b(?=[^\n|;]{{0,160}}-recurse)(?=[^\n|;]{{0,160}}-force)[^\n|;]{{0,120}}[\s\"']{_USER}\\?\*?[\"']?(?=[\s;|\"']|$)",
-    ),
-    Pattern(
-        "wipe-home",
-        r"\b(?:del|erase|rd|rmdir)\b(?=[^\n|&]{0,60}/s)(?=[^\n|&]{0,60}/q)[^\n|&]{0,60}\s[\"']?(?:c:\\?(?:\*(?:\.\*)?)?|%userprofile%\\?\*?|c:\\users\\?\*?|c:\\windows\\?\*?)[\"']?(?=\s|$|&)",
-    ),
-    Pattern(
-        "wipe-disk",
-        r"(?:^|[\n&|;]\s{0,4})format(?:\.com)?\s{1,4}[c-z]:|\bclear-disk\b[^\n]{0,80}-removedata",
-    ),
-    Pattern("split-command", r"\$(?:pshome|env:comspec|shellid)\s{0,2}\[\s{0,2}\d"),
-    Pattern(
-        "shell-handed-over",
-        r"\btcpclient\b[\s\S]{0,1500}?\b(?:iex|invoke-expression|cmd\.exe|powershell\.exe)\b",
-    ),
-)
+PATTERNS = load_patterns("windows")
 
 
 def check(text: str) -> Seen:
@@ -135,7 +58,6 @@ def _judged(text: str, line: int, depth: int) -> tuple[list[Hit], list[Fact]]:
         hits += ((hit._replace(line=hit.line + line - 1)) for hit in _remote(clean))
         facts += _facts(clean, line)
         hits += _sent(facts)
-        hits += _keys_sent(clean, line)
     if words & _CLIENTS and _VARIABLE.search(clean):
         hits += _as_shell(clean, line)
     if words & _ENCODED_WORDS:
@@ -355,19 +277,6 @@ def _facts(text: str, line: int) -> Iterator[Fact]:
         for place in places(found[0]):
             if place.kind == "secret" and place.grave:
                 yield Fact("source", place.what, line + _line(text, found.start()), shorten(found[0]), "", True)
-
-
-def _keys_sent(text: str, line: int) -> Iterator[Hit]:
-    """Environment variables that hold secrets, in a request that has a body."""
-    for found in list(_SENDING.finditer(text))[:20]:
-        url = _source(found[0]).url
-        for name in {one[0] or one[1] for one in _VARIABLE.findall(found[0])}:
-            headed = re.search(rf"-headers\b[^\n]{{0,300}}{name}", found[0], re.IGNORECASE) is not None
-            severity = judge_key(name, url, in_head=headed) if secret_name(name) and url else None
-            if severity is not None:
-                message = f"The command sends {name} to {host_of(url).name}"
-                at = line + _line(text, found.start())
-                yield Hit("secret-sent", at, shorten(found[0]), severity, host_of(url).name, message)
 
 
 def _sent(facts: list[Fact]) -> Iterator[Hit]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from whet.guard.expression import expression
 from whet.guard.shell.constant import printed, unescape
+from whet.guard.taint.mark import HOLE
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -25,7 +26,7 @@ _IN_QUOTES = expression(r"\\([$`\"\\\n])")
 _GLOB = expression(r"(?<!\\)[*?\[]")
 _BRACES = expression(r"\{([^{}\s]{0,400},[^{}\s]{0,400})\}")
 _RANGE = expression(r"^\s*(-?\d{1,4})(?:\s*:\s*(-?\d{1,4}))?\s*$")
-_SPECIAL = frozenset("\\{}")
+_SPECIAL = frozenset(f"\\{{}}{HOLE}")
 """What makes a bare word something else than it is written."""
 _WHOLE_ARRAY = expression(r"^\"?\$\{(\w{1,60})\[[@*]\]\}\"?$")
 _MOST_LISTED = 100
@@ -45,7 +46,8 @@ class Word(NamedTuple):
     source: str = ""
     """As it was written."""
     names: tuple[str, ...] = ()
-    """The variables in it; `!name` for one whose name is only known when it runs, in the variable `name`."""
+    """The variables in it; `!name` for one whose name is only known when it runs, in the variable `name`; `HOLE` for what the
+    program puts in that runs the command."""
     substituted: bool = False
     """A command or process substitution stands in it."""
 
@@ -99,7 +101,7 @@ class Resolver:
         texts = [piece for piece in text.split(_CUT) if piece] if _CUT in text else [text]
         if parts.braces:
             texts = [expanded for piece in texts for expanded in _unbraced(piece)]
-        names = tuple(parts.names)
+        names = (*parts.names, HOLE) if HOLE in text else tuple(parts.names)
         return [Word(piece, parts.known, source, names, parts.substituted) for piece in texts or [""]]
 
     def word(self, node: Node) -> Word:

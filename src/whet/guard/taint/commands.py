@@ -9,75 +9,58 @@ from __future__ import annotations
 import re
 import shlex
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from whet.guard.expression import expression
-from whet.guard.hosts import URL, host_of
-from whet.guard.taint.execute import judge_started
+from whet.guard.finding import Seen
+from whet.guard.hosts import URL
+from whet.guard.taint.execute import files_of, judge_origin, judge_started, run_words
+from whet.guard.taint.files import plain_path
 from whet.guard.taint.findings import DEEPEST, Findings
 from whet.guard.taint.harm import names_miner, names_wallet
-from whet.guard.taint.mark import ENVIRONMENT, HOLE, NO_MARKS, Mark, comes_from, subject_of
-from whet.guard.taint.network import judge_request
+from whet.guard.taint.mark import HOLE, NO_MARKS, Mark, comes_from
 from whet.guard.taint.persist import judge_written, written_places
-from whet.guard.taint.secret import printed_by
-from whet.guard.taint.value import NOTHING, UNKNOWN, Value
+from whet.guard.taint.value import NOTHING, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
-    from whet.guard.finding import Seen, Severity
+    from whet.guard.finding import Severity
 
-_SENDER = expression(
-    r"(?:^|[\s/|;&(])(curl|wget|nc|ncat|netcat|socat|scp|rsync|sftp|lftp|https?|xh|mailx?|sendmail|telnet|rclone|aws|gsutil|s3cmd)\s"
-)
-_REMOTE = expression(r"\s{0,4}(ssh)\s")
-_LOOKER = expression(r"(?:^|[\s/|;&(])(?:nslookup|dig|host|ping|drill)\s")
 _INTERPRETER = expression(r"^\s{0,4}(?:\S{0,60}/)?(?:(ba|z|da|k)?sh|(python[\d.]{0,4}))(?:\s{1,4}-\w{0,3})?\s{0,4}$")
-_INTERPRETERS = expression(
-    r"(?:python[\d.]*|pypy\d?|(?:ba|z|da|k)?sh|node|deno|bun|perl|ruby|php|sudo|open|xdg-open|start|nohup|env|source|\.|pwsh|powershell"
-    r"|cmd|msiexec|osascript|installer|dpkg|rpm|pip\d?|chmod)(?:\.exe)?$",
-    re.IGNORECASE,
-)
-_HEADER = expression(r"authorization|x-api-key|-H\b|--header|--user\b|-u\b", re.IGNORECASE)
 PRIVATE: frozenset[str] = frozenset(("secret", "env", "key", "captured"))
 """Marks of what nobody wants to leave the machine."""
-_PRINTS = expression(
-    r"\s{0,9}(?:sudo\s{1,9})?(?:cat|head|tail|less|more|type|get-content|base64|xxd|hexdump|strings|grep|sqlite3|security|secret-tool)\s",
-    re.IGNORECASE,
-)
-_PACKS = expression(r"\s{0,4}(?:tar|zip|7z|cp|mv|gzip|openssl|gpg)\s")
-_DOWNLOAD = expression(r"\s{0,9}(?:curl|wget)\s")
 _WINDOWS = expression(
     r"\b(?:powershell|pwsh|schtasks|vssadmin|wbadmin|bcdedit|wevtutil|certutil|bitsadmin|mshta|reg\s{1,4}add|netsh)\b",
     re.IGNORECASE,
 )
-_ENVIRONMENT = expression(r"\s{0,9}(?:env|printenv|set|export\s{1,9}-p|declare\s{1,9}-x)\s{0,9}(?:\||$|2>|>)")
-_CLIPBOARD = expression(
-    r"\b(?:pbpaste|wl-paste|get-clipboard)\b|\bxclip\b[^\n|]{0,60}\s-o\b|\bxsel\b[^\n|]{0,60}\s(?:-o|-b|--output)\b",
-    re.IGNORECASE,
-)
 _COPIES = expression(r"\b(?:pbcopy|wl-copy|set-clipboard|clip(?:\.exe)?)\b|\|\s{0,9}(?:xclip|xsel)\b", re.IGNORECASE)
-_SCREEN = expression(r"\s{0,9}(?:screencapture|scrot|gnome-screenshot|import\s{1,9}-window\s{1,9}root)\b")
 LOUD = expression(r"\b(?:curl|wget|nc|ncat|bash|sh|powershell|chmod|base64|rm|crontab|eval|python3?)\b", re.IGNORECASE)
 """Words of commands that do something that matters."""
 _TAKES_FILES = frozenset(("crontab", "sh", "bash", "zsh", "source", ".", "python", "python3", "at"))
 _MOST = 50
 
 
-def files_of(marks: frozenset[Mark]) -> list[str]:
-    """The files that a value was put together from."""
-    named = {mark.subject for mark in marks if mark.kind == "file" and mark.subject}
-    return sorted(name for name in named if not name.startswith("$") or " and more" in name)
+class Given(NamedTuple):
+    """What a program gives to another, or to a command, that it runs."""
+
+    marks: frozenset[Mark] = NO_MARKS
+    """The secrets in what it puts into the words."""
+    fed: frozenset[Mark] = NO_MARKS
+    """The secrets on the input."""
+    files: Mapping[str, frozenset[Mark]] = {}
+    """What is in the files that it wrote before; under `HOLE`, in those whose names it puts in."""
+    variables: Mapping[str, frozenset[Mark]] = {}
+    """What is in the variables of the environment that it sets."""
 
 
-def run_words(words: list[str]) -> list[int]:
-    """Which words of a command are run: the first, and what an interpreter is given."""
-    if not words:
-        return []
-    if not _INTERPRETERS.match(words[0].rpartition("/")[2]):
-        return [0]
-    later = next((index for index, word in enumerate(words[1:], 1) if not word.startswith("-")), 0)
-    return [0, later] if later else [0]
+class Ran(NamedTuple):
+    """What comes of a command that a program runs."""
+
+    seen: Seen = Seen()
+    prints: frozenset[Mark] = NO_MARKS
+    files: Mapping[str, frozenset[Mark]] = {}
+    """The secrets in the files that it leaves."""
 
 
 class Commands(Findings):
@@ -87,13 +70,9 @@ class Commands(Findings):
         super().__init__(level, read_inner)
         self.commands: dict[str, int] = {}
         """Every command with the line it stands on."""
-        self._seen: dict[str, list[Seen]] = {}
+        self._ran: dict[object, Ran] = {}
         self.texts: dict[str, str] = {}
         """The constant texts that were written, by path."""
-
-    def read_path(self, path: str) -> frozenset[Mark]:
-        """The marks of what is in the file at a path."""
-        raise NotImplementedError
 
     def judge_file(self, path: str, text: str, marks: frozenset[Mark], *, appends: bool = False) -> None:
         """Judge what is written to a path."""
@@ -103,6 +82,7 @@ class Commands(Findings):
 
     def under(self, path: str) -> frozenset[Mark]:
         """The marks of what was written to a path, and below it."""
+        path = plain_path(path)
         marks = self.files.get(path, NO_MARKS)
         if len(self.files) < 200 and len(path) > 3:
             for other, more in self.files.items():
@@ -112,6 +92,7 @@ class Commands(Findings):
 
     def above(self, path: str) -> frozenset[Mark]:
         """The marks of what was written to a path, or unpacked into a directory over it."""
+        path = plain_path(path)
         marks = self.files.get(path, NO_MARKS)
         folder = path.rpartition("/")[0]
         while len(folder) > 3 and not marks:
@@ -134,51 +115,33 @@ class Commands(Findings):
         """
         words = [part if isinstance(part, str) else HOLE for part in command.const] if _listed(command) else []
         raw = " ".join(words) or command.said
-        text = shlex.join(word.replace(HOLE, "X") for word in words) or raw
+        text = shlex.join(words) or raw
         self.fact("execute", "a shell command" if in_shell else "a program", text[:200])
         if in_shell and files_of(command.marks):
             self.fact("assemble", "a command from files", ", ".join(files_of(command.marks)))
         self.run_files(self._written_before(words, raw))
-        self._send(command, raw, keys)
         if given is not NOTHING:
             self.feed(raw, given)
         self._push(raw)
         self._give_file(raw)
-        self.judge_origin(command, raw, shell=in_shell)
+        if (one := judge_origin(self, command, raw, shell=in_shell)) is not None:
+            self.report([one])
+        prints = NO_MARKS
         if raw.replace(HOLE, "").strip():
-            self._check(command, text, shell=in_shell)
-        return Value(marks=self._printed(raw), path=raw[:2000])
+            given_marks = Given(_private(command.marks), _private(given.marks), self._files(keys))
+            prints = self._check(command, text, given_marks, shell=in_shell)
+        return Value(marks=prints, path=raw[:2000])
 
-    def judge_origin(self, command: Value, text: str, *, shell: bool) -> None:
-        """Judge a command by where its words came from."""
-        marks = command.marks
-        whole = command.const is UNKNOWN or text.replace(HOLE, "").strip() == ""
-        if shell and comes_from(marks, "fetched") and (whole or text.startswith(HOLE)):
-            self.hit("exec-fetched", None, subject_of(marks, "fetched"), "It passes downloaded text to a shell")
-        elif comes_from(marks, "fetched") and command.const is UNKNOWN and not comes_from(marks, "file"):
-            self.hit("exec-fetched", None, subject_of(marks, "fetched"), "It runs downloaded text as a command")
-        elif shell and whole and any(mark.kind == "served" and mark.what == "a socket" for mark in marks):
-            severity: Severity = "critical" if "listens everywhere" in self.did else "warn"
-            self.hit(
-                "shell-handed-over", severity, "", "The code passes everything that it receives on a port to a shell"
-            )
-        elif whole and comes_from(marks, "decoded") and comes_from(marks, "file"):
-            self.hit("assembled-command", None, "", "It decodes a file and runs the result as a command")
-        elif shell and comes_from(marks, "decoded") and whole:
-            self.hit("exec-decoded", None, "", "It passes decoded text to a shell")
-        elif shell and len(files_of(marks)) >= 2 and not comes_from(marks, "fetched"):
-            self.hit(
-                "assembled-command", None, "", "It assembles a command from several files and passes it to a shell"
-            )
+    def _files(self, keys: Iterable[str]) -> dict[str, frozenset[Mark]]:
+        """The secrets in files that were written before, and in those that the variables `keys` name."""
+        found = {path: kept for path, marks in self.files.items() if (kept := _private(marks)) and path[0] != "$"}
+        if named := _private(NO_MARKS.union(*(self.files.get(key, NO_MARKS) for key in keys))):
+            found[HOLE] = named
+        return found
 
     def feed(self, text: str, content: Value) -> None:
         """A program is given something on its input."""
-        found = _SENDER.search(text[:400]) or _REMOTE.match(text)
-        if found is not None:
-            marks = frozenset(mark for mark in content.marks if mark.kind in PRIVATE)
-            if marks:
-                self._judge_sent(text, found[1], marks)
-        elif text.lstrip().startswith("crontab"):
+        if text.lstrip().startswith("crontab"):
             self.judge_file("crontab", content.said, content.marks, appends=True)
         elif (interpreter := _INTERPRETER.match(text)) is not None:
             if comes_from(content.marks, "fetched"):
@@ -203,12 +166,6 @@ class Commands(Findings):
             self.line = lines[min(hit.line, len(lines)) - 1]
             self.adopt(seen._replace(hits=(hit,), facts=()))
 
-    def paste(self) -> frozenset[Mark]:
-        """The clipboard is read."""
-        self.note("pastes")
-        self.fact("source", "the clipboard", "clipboard")
-        return frozenset({Mark("captured", "the clipboard")})
-
     def copy(self, text: str) -> None:
         """A text is put on the clipboard."""
         self.note("copies")
@@ -225,38 +182,8 @@ class Commands(Findings):
         for part in re.split(r"&&|\|\||[;|&\n]", text[:4000]) if not words else ():
             pieces = part.split()
             for index in run_words(pieces):
-                marks |= self.files.get(pieces[index].strip("'\""), NO_MARKS)
+                marks |= self.files.get(plain_path(pieces[index]), NO_MARKS)
         return marks
-
-    def _send(self, command: Value, text: str, keys: Iterable[str]) -> None:
-        """A program that sends or looks up: judge what its words and the files they name carry."""
-        private = frozenset(mark for mark in command.marks if mark.kind in PRIVATE)
-        if _LOOKER.search(text[:200]):
-            carried = sorted(mark for mark in private if mark.kind != "captured")
-            if carried and re.search(HOLE + r"[\w.-]{0,60}\.[\w-]{1,40}\.[a-z]{2,12}", text):
-                message = f"The code puts {carried[0].what} into a host name that it looks up"
-                self.hit("sent-by-lookup", None, text, message)
-        found = _SENDER.search(text[:400])
-        if found is None:
-            return
-        marks = private
-        for word in re.split(r"[\s'\"=@;,|]+", text[:4000]) if self.files else ():
-            if len(word) > 2:
-                marks |= self.under(word if word.startswith("<tmp") else word.lstrip("<"))
-        for key in keys:
-            marks |= self.files.get(key, NO_MARKS)
-        marks = frozenset(mark for mark in marks if mark.kind in PRIVATE)
-        if marks:
-            self._judge_sent(text, found[1], marks, private if _HEADER.search(text) else NO_MARKS)
-
-    def _judge_sent(self, text: str, program: str, marks: frozenset[Mark], head: frozenset[Mark] = NO_MARKS) -> None:
-        address = URL.search(text)
-        url = address[0] if address else _host(text, program)
-        self.fact("sink", program, url, host_of(url).shady if url else False)
-        if any(mark.what == "the clipboard" for mark in marks):
-            self.note("sends clipboard")
-        kept = frozenset(mark for mark in marks if mark not in head or mark.kind == "env")
-        self.report(judge_request(url, kept, head - kept))
 
     def _push(self, text: str) -> None:
         """A repository that is pushed after a secret was copied into it."""
@@ -265,7 +192,7 @@ class Commands(Findings):
         for path, marks in self.files.items():
             for mark in sorted(marks):
                 grave = mark.kind == "env" or (mark.kind == "secret" and mark.grave)
-                if grave and not path.startswith(("/", "~", "<tmp")):
+                if grave and not path.startswith(("/", "~")):
                     address = URL.search(text)
                     message = f"The code copies {mark.what} to {path} and pushes the repository"
                     self.hit("secret-sent", None, address[0] if address else "", message)
@@ -283,64 +210,42 @@ class Commands(Findings):
             elif content is not None:
                 self.look(content, "python" in program)
 
-    def _check(self, command: Value, text: str, *, shell: bool) -> None:
+    def _check(self, command: Value, text: str, given: Given, *, shell: bool) -> frozenset[Mark]:
+        """Have a command read by the shell's reader; what it prints."""
         if names_miner(text):
             self.hit("miner")
         if self.level >= DEEPEST:
-            return
+            return NO_MARKS
         if len(self.commands) < _MOST:
             self.commands.setdefault(text, self.line)
-        if text not in self._seen:
-            filled = text[:100_000].replace(HOLE, "X")
-            self._seen[text] = [import_module("whet.guard.shell.checker").check(filled)]
-            if _WINDOWS.search(text):
-                self._seen[text].append(import_module("whet.guard.shell.windows").check(filled[:20_000]))
-        bad = sum(self.adopt(seen) for seen in self._seen[text]) > 0
+        key = (text, given.marks, given.fed, frozenset(given.files.items()))
+        if key not in self._ran:
+            self._ran[key] = import_module("whet.guard.shell.checker").run(text[:100_000], given)
+        ran = self._ran[key]
+        bad = self.adopt(ran.seen)
+        if _WINDOWS.search(text):
+            filled = text[:20_000].replace(HOLE, "X")
+            bad = self.adopt(import_module("whet.guard.shell.windows").check(filled)) or bad
+        for path, marks in ran.files.items():
+            self.files[path] = self.files.get(path, NO_MARKS) | marks
+        if _COPIES.search(text):
+            self.copy(text)
         if command.hidden == "decoded":
             severity: Severity | None = None if bad or LOUD.search(text) else "warn"
             self.hit("assembled-command", severity, "", "The command is decoded or assembled from pieces")
-        elif command.hidden == "split" and shell and (bad or LOUD.search(text[:40])):
+        elif command.hidden == "split" and shell and not self.lenient and (bad or LOUD.search(text[:40])):
             self.hit("assembled-command", None if bad else "warn", "", "The command is assembled from parts of words")
-
-    def _printed(self, text: str) -> frozenset[Mark]:
-        """What a command reads and prints; secrets that it packs are left in the files it names."""
-        if _ENVIRONMENT.match(text):
-            return frozenset((ENVIRONMENT,))
-        if _COPIES.search(text):
-            self.copy(text)
-        if _CLIPBOARD.search(text):
-            return self.paste()
-        if _SCREEN.match(text):
-            return frozenset((Mark("captured", "a screenshot"),))
-        if marks := printed_by(text):
-            for mark in sorted(marks):
-                if mark.kind == "secret":
-                    self.fact("source", mark.what, mark.subject, grave=True)
-            return marks
-        prints = _PRINTS.match(text)
-        if prints or _PACKS.match(text):
-            words = [word.strip("'\"") for word in text[:2000].split()[1:] if not word.startswith("-")]
-            for word in words:
-                if "/" in word or word.startswith((".", "~")):
-                    marks |= {mark for mark in self.read_path(word) if mark.kind == "secret" and mark.grave}
-            for word in words if marks and not prints else ():
-                if "." in word.rpartition("/")[2] or word.startswith("/"):
-                    self.files[word] = self.files.get(word, NO_MARKS) | marks
-            return marks if prints else NO_MARKS
-        if _DOWNLOAD.match(text):
-            address = URL.search(text)
-            return frozenset((Mark("fetched", "the network", address[0] if address else "", whole=True),))
-        return NO_MARKS
+        if any(mark.what == "the clipboard" for mark in ran.prints):
+            self.note("pastes")
+        if any(mark.what == "the clipboard" for mark in given.marks | given.fed):
+            self.note("sends clipboard")
+        prints: frozenset[Mark] = ran.prints
+        return prints
 
 
 def _listed(command: Value) -> bool:
     return isinstance(command.const, (list, tuple))
 
 
-def _host(text: str, program: str) -> str:
-    """The host that a command without a URL names."""
-    for word in [word for word in text.partition(program)[2].split() if not word.startswith("-")][:6]:
-        bare = word.strip("'\"").rpartition("@")[2].partition(":")[0]
-        if re.fullmatch(r"[a-z0-9-]{1,60}(?:\.[a-z0-9-]{1,60}){1,6}", bare, re.IGNORECASE):
-            return bare
-    return ""
+def _private(marks: Iterable[Mark]) -> frozenset[Mark]:
+    return frozenset(mark for mark in marks if mark.kind in PRIVATE)

@@ -1,15 +1,61 @@
-"""The judge of what is run: content that comes from elsewhere, and files that were made of it."""
+"""The judge of what is run: texts and commands that come from elsewhere, files that were made of them, objects that are loaded."""
 
 from __future__ import annotations
 
+import re
+import shlex
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from whet.guard.expression import expression
 from whet.guard.hosts import host_of, is_installer
-from whet.guard.taint.mark import HOLE
+from whet.guard.places import places
+from whet.guard.taint.mark import HOLE, NO_MARKS, Mark, comes_from, subject_of
 from whet.guard.taint.network import Judgement, host_at
+from whet.guard.taint.value import NOTHING, UNKNOWN, Value, hidden_in, known, strings, union
 
 if TYPE_CHECKING:
-    from whet.guard.taint.mark import Mark
+    from collections.abc import Callable, Iterable, Sequence
+
+    from whet.guard.finding import Severity
+    from whet.guard.taint.call import Call
+    from whet.guard.taint.findings import Findings
+    from whet.guard.taint.judges import Judges
+
+SHELLS = frozenset(("sh", "bash", "zsh", "dash", "ksh", "cmd", "powershell", "pwsh"))
+_FLAGS = expression(r"^-[a-z]{0,4}c$|^/[ck]$|^-(?:command|encodedcommand|enc)$", re.IGNORECASE)
+_CODE_FLAGS = {
+    "node": ("-e", "-p", "--eval", "-pe"), "bun": ("-e", "--eval"), "deno": ("eval",), "python": ("-c",),
+    "python3": ("-c",), "ruby": ("-e",), "perl": ("-e",), "php": ("-r",),
+}  # fmt: skip
+_INTERPRETERS = expression(
+    r"(?:python[\d.]*|pypy\d?|(?:ba|z|da|k)?sh|node|deno|bun|perl|ruby|php|sudo|open|xdg-open|start|nohup|env|source|\.|pwsh|powershell"
+    r"|cmd|msiexec|osascript|installer|dpkg|rpm|pip\d?|chmod)(?:\.exe)?$",
+    re.IGNORECASE,
+)
+_INNER = expression(
+    r"\s{0,9}(?:(?:ba|z|da|k)?sh\s{1,9}-\w{0,40}c|eval|node\s{1,9}-[ep]|python3?\s{1,9}-c"
+    r"|powershell\b[^\n]{0,80}-c\w{0,40}|cmd\s{1,9}/c)\s{1,9}[\"']?$"
+)
+"""A command up to the script that it is given."""
+_ESCAPE = expression(r"\b(?:chroot|nsenter)\b")
+_SCHEME = expression(r"[a-z]{2,6}://", re.IGNORECASE)
+
+
+def files_of(marks: frozenset[Mark]) -> list[str]:
+    """The files that a value was put together from."""
+    named = {mark.subject for mark in marks if mark.kind == "file" and mark.subject}
+    return sorted(name for name in named if not name.startswith("$") or " and more" in name)
+
+
+def run_words(words: Sequence[str]) -> list[int]:
+    """Which words of a command are run: the first, and what an interpreter is given."""
+    if not words:
+        return []
+    if not _INTERPRETERS.match(words[0].rpartition("/")[2]):
+        return [0]
+    later = next((index for index, word in enumerate(words[1:], 1) if not word.startswith("-")), 0)
+    return [0, later] if later else [0]
 
 
 def judge_started(mark: Mark) -> Judgement:
@@ -24,3 +70,281 @@ def judge_started(mark: Mark) -> Judgement:
         message = f"It downloads a file from {host_of(url).name} and runs it"
         return Judgement("runs-download", "critical", url, message)
     return Judgement("runs-download", "info" if host.kind == "known" else "warn", url)
+
+
+def _is_near(marks: Iterable[Mark]) -> bool:
+    """Does all of it come from this machine or its own network?"""
+    return all(
+        host_of(mark.subject).near if _SCHEME.match(mark.subject) else mark.subject.startswith(("/", "./", "../"))
+        for mark in marks
+    )
+
+
+def judge_received(reader: Findings, code: Value, text: str, *, whole: bool) -> Judgement | None:
+    """Text that is run: does it come over a connection? `whole` when nothing else counts that it is a part of.
+
+    A page loads scripts of its own server, by addresses that it is given: that weighs less where pages are written.
+    """
+    start = (text or HOLE).lstrip()
+    if socket := code.has("socket"):
+        alone = start.startswith(HOLE) and not _is_near(socket)
+        return Judgement("shell-handed-over") if alone else None
+    fetched = code.has("fetched")
+    if reader.lenient:
+        fetched = [mark for mark in fetched if not _is_near((mark,))]
+        whole = start.startswith((HOLE, "("))
+    if not fetched or not whole:
+        return None
+    subject = fetched[0].subject
+    unknown = not _SCHEME.match(subject) or subject.partition("://")[2].startswith(HOLE)
+    weak = reader.lenient and (unknown or start.startswith("("))
+    return Judgement("exec-fetched", "warn" if weak else None, subject, "It runs downloaded text")
+
+
+def judge_origin(reader: Findings, command: Value, text: str, *, shell: bool) -> Judgement | None:
+    """Judge a command by where its words came from."""
+    marks = command.marks
+    whole = command.const is UNKNOWN or text.replace(HOLE, "").strip() == ""
+    sole = command.const is UNKNOWN and not comes_from(marks, "file")
+    if one := judge_received(reader, command, text, whole=sole or (shell and (whole or text.startswith(HOLE)))):
+        return one
+    if shell and comes_from(marks, "fetched", "socket") and _INNER.match(text.partition(HOLE)[0]):
+        return Judgement("exec-fetched", None, subject_of(marks, "fetched"), "It passes downloaded text to a shell")
+    if shell and whole and any(mark.kind == "served" and mark.what == "a socket" for mark in marks):
+        severity: Severity = "critical" if "listens everywhere" in reader.did else "warn"
+        return Judgement("shell-handed-over", severity, "", "The code passes what it receives on a port to a shell")
+    if whole and comes_from(marks, "decoded") and comes_from(marks, "file"):
+        return Judgement("assembled-command", None, "", "It decodes a file and runs the result as a command")
+    if comes_from(marks, "decoded") and (
+        (shell and whole) or (reader.lenient and (HOLE in text or len(text) > _SHORT))
+    ):
+        return Judgement("exec-decoded", None, "", "It passes decoded text to a shell")
+    if shell and len(files_of(marks)) >= 2 and not comes_from(marks, "fetched"):
+        message = "It assembles a command from several files and passes it to a shell"
+        return Judgement("assembled-command", None, "", message)
+    return None
+
+
+_SHORT = 15
+
+
+def evaluate(reader: Judges, code: Value, name: str) -> None:
+    """A text is run as code of the program's own language."""
+    marks, text = code.marks, code.exact if known(code.const) else None
+    reader.fact("execute", name)
+    for mark in code.has("file"):
+        if mark.what == "a picture or document":
+            reader.hit("self-extracting", None, "", "It runs text that is stored in a picture or document")
+        if mark.subject:
+            reader.fact("execute", "code read from a file", mark.subject)
+    if files_of(marks):
+        reader.fact("assemble", "code from files", ", ".join(files_of(marks)))
+    short = reader.lenient and text is not None and len(text) <= _SHORT
+    hidden = comes_from(marks, "decoded") or (code.hidden and not reader.lenient)
+    if one := judge_received(reader, code, code.said, whole=True):
+        reader.report([one])
+    elif hidden and not short:
+        _judge_decoded(reader, code, text, name)
+    elif comes_from(marks, "served"):
+        reader.hit("exec-received", "critical" if "listens everywhere" in reader.did else None)
+    elif len(files_of(marks)) >= 2:
+        reader.hit("assembled-command", None, "", "It runs text that it assembles from several files")
+    elif text is not None:
+        _look_inside(reader, text)
+    elif name != "eval" or marks or reader.lenient:
+        reader.hit("runs-dynamic-code")
+
+
+def _look_inside(reader: Judges, text: str) -> bool:
+    return len(text) >= 4 and reader.look_inside(text)
+
+
+def _judge_decoded(reader: Judges, code: Value, text: str | None, name: str) -> None:
+    """Code that was decoded or put together: judged by what it turns out to be, where that can be seen."""
+    own = files_of(code.marks)
+    message = "It decodes code before it runs it"
+    if text:
+        harmless = not _look_inside(reader, text) and reader.is_harmless(text)
+        reader.hit("exec-decoded", "warn" if harmless else None, "", message)
+    elif own and comes_from(code.marks, "decoded"):
+        bytecode = all(mark.what.startswith("marshal.") for mark in code.marks if mark.kind == "decoded")
+        reader.hit("self-extracting", "warn" if bytecode else None, own[0], "It decodes a file and runs the result")
+    elif comes_from(code.marks, "decoded") or code.hidden == "decoded":
+        given = code.const is UNKNOWN and not code.hidden and all(mark.kind == "decoded" for mark in code.marks)
+        reader.hit("exec-decoded", "warn" if given else None, "", message)
+    elif code.hidden and name == "exec":
+        reader.hit("exec-decoded", "warn", "", "It assembles code from pieces and runs it")
+
+
+# --- the calls that run something ---------------------------------------------------------------------------------------
+
+
+def evaluate_code(reader: Judges, call: Call) -> Value:
+    """`exec`, `eval`, `new Function` and their like."""
+    code = call.args[-1] if call.row.what == "last" and call.args else call.part(call.row.at)
+    if not call.args or (call.row.what == "text" and (not code.text or code.fn)):
+        return NOTHING
+    if (named := reader.name_global(code)) is not None:
+        return named
+    evaluate(reader, code, call.name)
+    return NOTHING
+
+
+def compile_code(_reader: Judges, call: Call) -> Value:
+    """Code that is run later."""
+    source = call.part(call.row.at)
+    return Value(source.const, marks=union(call.args), hidden=source.hidden)
+
+
+def run_shell(reader: Judges, call: Call) -> Value:
+    """A text is given to a shell."""
+    return _run(reader, call, call.part(call.row.at), in_shell=True) if call.every() else NOTHING
+
+
+def run_program(reader: Judges, call: Call) -> Value:
+    """A program is started with its arguments, or a text by a shell that it names."""
+    first = call.part(call.row.at)
+    if any(call.words[word].name.startswith("socket.") for word in ("stdin", "stdout", "stderr") if word in call.words):
+        reader.hit("shell-handed-over")
+    if call.words.get("stdio", NOTHING).has("socket", "fetched"):
+        reader.hit("shell-handed-over")
+    parts = _parts(call, first)
+    if parts is None or not parts:
+        option = call.words.get("shell", Value(const=False))
+        return _run(reader, call, first, in_shell=option.const is not False)
+    texts = [part.said if part.text is not None else HOLE for part in parts]
+    name = _program_name(texts[0])
+    if parts[0].text is None and reader.lenient:
+        if one := judge_received(reader, parts[0], "", whole=True):
+            reader.report([one])
+        return NOTHING
+    for flag, code in pairwise(parts[1:]):
+        if flag.text in _CODE_FLAGS.get(name, ()) and (one := judge_received(reader, code, code.said, whole=True)):
+            reader.report([one])
+    marks = union((first, *parts))
+    hidden = hidden_in((first, *parts))
+    at = next((at for at, text in enumerate(texts) if at and _FLAGS.match(text)), 0) if name in SHELLS else 0
+    if 0 < at < len(parts) - 1:
+        script = parts[at + 1].but(marks=parts[at + 1].marks | first.marks, hidden=parts[at + 1].hidden or first.hidden)
+        result = _run(reader, call, script, in_shell=True)
+        if name not in ("powershell", "pwsh", "cmd"):
+            return result
+    return _run(reader, call, Value(texts, marks=marks, hidden=hidden), in_shell=False)
+
+
+def _program_name(path: str) -> str:
+    return path.replace("\\", "/").rpartition("/")[2].lower().removesuffix(".exe")
+
+
+def _parts(call: Call, first: Value) -> list[Value] | None:
+    """The words of a program and its arguments; nothing for one text."""
+    if call.row.what == "rest":
+        start = call.row.at[0]
+        return call.args[start:] if isinstance(start, int) else []
+    if first.items is not None:
+        return list(first.items)
+    if isinstance(first.const, (list, tuple)):
+        return [Value(const) for const in first.const]
+    more = call.words.get("args", call.arg(1)).items
+    return None if more is None else [first, *more]
+
+
+def _run(reader: Judges, call: Call, command: Value, *, in_shell: bool) -> Value:
+    """A command, as text for a shell or as a list of words."""
+    names = reader.name_words(call)
+    words = [one if isinstance(one, str) else HOLE for one in command.const] if isinstance(command.const, list) else []
+    keys = [names[index] for index in run_words(words) if index < len(names)]
+    if command.const is UNKNOWN:
+        keys = [call.names.get(0, "")]
+    for key in keys:
+        reader.run_files(reader.files.get(key, NO_MARKS))
+    given = call.words.get("input") or call.words.get("stdin") or NOTHING
+    found = reader.run_command(command, in_shell=in_shell, given=given, keys=names)
+    if call.row.grave:
+        reader.note("spawns")
+    if call.row.gives:
+        bare = not in_shell and _program_name("".join((words or command.said.split())[:1])) in SHELLS
+        return Value(name="(shell)" if bare else call.row.gives, marks=found.marks, path=found.path)
+    kept = found.path if call.verb == "Popen" or found.has("fetched") else ""
+    return Value(name="" if found.has("env", "key") else f"{call.name}()", marks=found.marks, path=kept)
+
+
+def feed(reader: Judges, call: Call) -> None:
+    """A program that was started is given something on its input."""
+    reader.feed(call.owner.path, call.arg(0, "input"))
+
+
+def start_file(reader: Judges, call: Call) -> Value:
+    """A file is run, or loaded as a module."""
+    key = call.key(call.row.at)
+    reader.fact("execute", "a file", key)
+    reader.run_files(reader.above(key) | call.owner.marks)
+    return NOTHING
+
+
+def name_module(reader: Judges, call: Call) -> Value:
+    """A file that is loaded as a module later."""
+    key = call.key(call.row.at)
+    return Value(name=call.row.gives, path=key, marks=reader.files.get(key, NO_MARKS))
+
+
+def search_modules(reader: Judges, call: Call) -> None:
+    """Modules are looked for in one more directory."""
+    kept = reader.under(call.args[-1].said) if call.args else NO_MARKS
+    reader.run_files(frozenset(mark for mark in kept if mark.kind == "fetched"))
+
+
+def start_container(reader: Judges, call: Call) -> Value | None:
+    """A container is started: its command, and how much of the machine it is given."""
+    if ".containers." not in call.name:
+        return None
+    command = call.arg(1, "command")
+    parts = command.const if isinstance(command.const, list) else [command.const]
+    words = [part if isinstance(part, str) else HOLE for part in parts]
+    text = shlex.join(words) if isinstance(command.const, list) else words[0]
+    for script in [text, *(word for word in words[1:] if " " in word)]:
+        reader.look(script, False)
+    mounts = [text for word in ("volumes", "mounts") if word in call.words for text in strings(call.words[word].const)]
+    whole = any(mount == "/" or mount.startswith("/:") for mount in mounts)
+    powerful = call.words.get("privileged", Value()).const is True or call.words.get("pid_mode", Value()).said == "host"
+    if whole or any("docker.sock" in mount for mount in mounts):
+        secret = any(place.kind == "secret" and place.grave for place in places(text))
+        grave = _ESCAPE.search(text) is not None or (whole and secret)
+        reader.hit("takes-host", "critical" if grave else "warn" if powerful or whole else "info")
+    return NOTHING
+
+
+_SAFE_OPTIONS = {"torch.load": ("weights_only", True, False), "numpy.load": ("allow_pickle", True, True)}
+"""Loaders with an option: its name, its value, and whether objects are loaded with that value only."""
+
+
+def load_objects(reader: Judges, call: Call) -> Value | None:
+    """Data is read that can run code while it is read."""
+    name, marks, loader = call.name, union(call.args), call.arg(1, "Loader").name
+    unsafe = name.startswith("yaml.unsafe") or (name == "yaml.load" and "unsafe" in loader.lower())
+    if name == "yaml.load" and not unsafe:
+        plain = not loader and len(call.args) + len(call.words) > 1
+        if plain or "safe" in loader.lower() or "Base" in loader:
+            return None
+    if name in _SAFE_OPTIONS:
+        word, value, needed = _SAFE_OPTIONS[name]
+        if (call.words.get(word, NOTHING).const is value) is not needed:
+            return None
+    byte_code = frozenset((Mark("decoded", name),)) if name.startswith("marshal.") else NO_MARKS
+    if byte_code and (comes_from(marks, "decoded") or call.arg(0).hidden):
+        return Value(marks=marks | byte_code, hidden="decoded")
+    severity: Severity = "info"
+    if fetched := [mark for mark in marks if mark.kind == "fetched"]:
+        hosts = [(mark, host_at(mark.subject)) for mark in fetched]
+        foreign = any(host.name and (mark.grave or host.kind in ("other", "free", "reserved")) for mark, host in hosts)
+        severity = "critical" if foreign or unsafe else "warn"
+    message = "It loads objects from downloaded data" if fetched else ""
+    reader.hit("loads-objects", severity, subject_of(marks, "fetched"), message)
+    return Value(marks=marks | byte_code)
+
+
+JUDGES: dict[str, Callable[[Judges, Call], Value | None]] = {
+    "evaluate": evaluate_code, "compile": compile_code, "shell": run_shell, "program": run_program, "feed": feed,
+    "start": start_file, "module": name_module, "search": search_modules, "container": start_container, "load": load_objects,
+}  # fmt: skip
+"""What the tables call what functions run."""

@@ -1,16 +1,24 @@
-"""The judge of what is kept: secrets that are gathered in one place, whether or not something takes them away from there."""
+"""The judge of files: what reading one brings in, what writing one leaves behind, and secrets that are gathered in one place."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import posixpath
+import re
+from typing import TYPE_CHECKING, Any
 
 from whet.guard.expression import expression
-from whet.guard.taint.mark import Mark
+from whet.guard.places import places
+from whet.guard.taint.harm import is_home, is_ransom_note, judge_emptied, judge_removed
+from whet.guard.taint.mark import HOLE, NO_MARKS, Mark, comes_from
 from whet.guard.taint.network import Judgement
 from whet.guard.taint.secret import owner
+from whet.guard.taint.value import NOTHING, UNKNOWN, Value, everything, spell, strings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+
+    from whet.guard.taint.call import Call
+    from whet.guard.taint.judges import Judges
 
 
 PROJECT = Mark("listing", "all files of the project", ".")
@@ -52,3 +60,255 @@ def judge_gathered(marks: frozenset[Mark]) -> Iterator[Judgement]:
     stores = _stores(marks)
     if len({mark.what for mark in stores}) > 1:
         yield Judgement("gathers-secrets", None, "", f"It collects several secrets in one value: {_told(stores)}")
+
+
+# --- the calls that read, write, list, copy, pack and remove ----------------------------------------------------------
+
+_PERSONAL = expression(
+    r"^(?:~|/root|/home/[^/]+|/users/[^/]+)[\\/](?:documents|desktop|pictures|photos|downloads|videos|movies|music|onedrive)\b",
+    re.IGNORECASE,
+)
+_STORE = expression(
+    r"(?:\.mozilla(?:[\\/]firefox)?|firefox[\\/]profiles|\.config[\\/](?:google-chrome|chromium|bravesoftware|gcloud|gh|op)"
+    r"|application support[\\/](?:google[\\/]chrome|firefox|bravesoftware)"
+    r"|(?:google[\\/]chrome|microsoft[\\/]edge)[\\/]user data"
+    r"|[\\/]\.(?:ssh|aws|azure|kube|gnupg|docker|electrum|password-store))[\\/]?$",
+    re.IGNORECASE,
+)
+"""Directories that hold secrets, taken as a whole."""
+_AT_HOME = expression(r"(?:~|/home|/Users|/root|[A-Za-z]:[\\/]Users)(?:[\\/]|$)|/?$")
+_HOME_FILES = frozenset((Mark("secret", "files of the home directory", "~", whole=True),))
+_RANDOM = ("os.urandom", "secrets.token_bytes", "crypto.randomBytes")
+
+
+def plain_path(text: str) -> str:
+    """A path without quotes and detours."""
+    text = text.strip().strip("\"'")
+    return posixpath.normpath(text) if text and "://" not in text and len(text) < 1000 else text[:1000]
+
+
+def named_places(const: Any) -> frozenset[Mark]:
+    """The secret places that the strings of a list name."""
+    if not isinstance(const, (list, tuple, dict)):
+        return NO_MARKS
+    return frozenset(
+        Mark("place", place.what, text, place.grave, whole=True)
+        for text in strings(const, 200)
+        if ("." in text or "/" in text or "\\" in text) and len(text) < 400
+        for place in places(text)
+        if place.kind == "secret"
+    )
+
+
+def _is_home(value: Value) -> bool:
+    """Whether a value is, or may be, a path for which `harm.is_home` holds."""
+    return any(map(is_home, strings(value.const, 20))) or any(
+        mark.kind == "place" and mark.subject == "~" for mark in value.marks
+    )
+
+
+def _of_person(value: Value) -> bool:
+    """Whether a path was found by walking through somebody's directories."""
+    return any(mark.kind in ("place", "folder") and mark.subject in ("~", "~/") for mark in value.marks)
+
+
+def read(reader: Judges, path: Value, key: str) -> frozenset[Mark]:
+    """The marks of what is in a file."""
+    marks = set()
+    for text in map(plain_path, dict.fromkeys((*strings(path.const, 50), *path.choices))):
+        if len(text) >= 1000 or text.startswith(("http:", "https:")):
+            continue
+        found = [place for place in places(text) if place.kind == "secret"]
+        if found and not text.endswith("authorized_keys"):
+            marks.add(Mark("secret", found[-1].what, text, found[-1].grave, whole=True))
+        elif _STORE.search(text):
+            marks.add(Mark("secret", "a directory of secrets", text, grave=True, whole=True))
+    for mark in path.marks:
+        if mark.kind == "place" and mark.subject != "~":
+            marks.add(Mark("secret", mark.what, mark.subject, mark.grave, whole=True))
+        elif mark.kind == "place":
+            marks |= _HOME_FILES
+        elif mark.kind == "folder":
+            marks.add(Mark("secret", "a person's files", "~/"))
+        elif mark.kind == "listing":
+            marks.add(Mark("file", mark.what, mark.subject, grave=True, whole=True))
+    for mark in sorted(marks):
+        reader.fact("source", mark.what, mark.subject, mark.grave)
+    key = plain_path(key)
+    kept = reader.under(key)
+    marks |= kept
+    if not comes_from(marks, "fetched") and not comes_from(kept, "file"):
+        marks.add(Mark("file", "a local file", key, whole=True))
+    return frozenset(marks)
+
+
+def write(reader: Judges, path: Value, key: str, content: Value, *, appends: bool = False) -> None:
+    """Note what is written where, and judge the place."""
+    marks = everything(content)
+    if comes_from(marks, "encrypted"):
+        reader.note("writes encrypted")
+    if content.text is not None and is_ransom_note(content.text):
+        reader.note("writes a note")
+    if any(mark.what == "pressed keys" for mark in marks):
+        reader.hit("records-keys", "warn")
+    texts = [plain_path(text) for text in ((path.path,) if path.path else path.texts)]
+    for one in {plain_path(key), *texts} if marks else ():
+        if one.strip(HOLE):
+            reader.files[one] = reader.files.get(one, NO_MARKS) | marks
+    if content.text and len(reader.texts) < 200:
+        reader.texts[key] = f"{reader.texts.get(key, '')}{content.text}"[:20_000]
+    reader.report(judge_kept(marks, texts[0] if texts else ""))
+    said = content.said or "\n".join(strings(content.const, 200))
+    said = said or (spell(content) if content.props or content.items else "")
+    for text in texts:
+        if text.strip(HOLE) and len(text) < 1000:
+            reader.judge_file(text, said, marks, appends=appends)
+            if comes_from(marks, "fetched", "decoded"):
+                reader.fact("write", "fetched or decoded content", text)
+
+
+def read_file(reader: Judges, call: Call) -> Value:
+    """A file is read as a whole; `what` of the row is what kind of file it is."""
+    path = call.part(call.row.at) if call.place(call.row.at) is not None else Value(call.row.gives or UNKNOWN)
+    marks = reader.read(path, call.key(call.row.at))
+    if not call.row.what:
+        return Value(reader.data(path), marks=marks)
+    marks = frozenset(mark._replace(what=call.row.what) if mark.kind == "file" else mark for mark in marks)
+    return Value(name=f"{call.name}()", marks=marks)
+
+
+def write_file(reader: Judges, call: Call) -> Value:
+    """A file is written as a whole."""
+    path, content = call.part(call.row.at), call.part(call.row.given)
+    if _of_person(path):
+        reader.note("overwrites")
+    if "overwrites" in reader.did and content.name.startswith(_RANDOM):
+        reader.hit("wipe-home", None, "", "The code overwrites the user's files with random data")
+    if content.text == "":
+        reader.report(judge_emptied(path.texts))
+    appends = "append" in call.verb or comes_from(content.marks, "file")
+    reader.write(path, call.key(call.row.at), content, appends=appends)
+    return NOTHING
+
+
+def open_file(reader: Judges, call: Call) -> Value:
+    """A file is opened: what comes back is a handle, for reading with all that is in the file."""
+    path, mode = call.part(call.row.at), call.part(call.row.given).said
+    key = call.key(call.row.at)
+    if call.row.gives or any(letter in mode for letter in "wax+"):
+        if _of_person(path):
+            reader.note("overwrites")
+        if "w" in mode:
+            reader.report(judge_emptied(strings(path.const, 5)))
+        return Value(name=call.row.gives or ("open.append" if "a" in mode or "+" in mode else "open"), path=key)
+    return Value(reader.data(path), "open", reader.read(path, key), path=key)
+
+
+def hold(reader: Judges, call: Call) -> Value:
+    """An archive or a database is opened."""
+    path = call.part(call.row.at)
+    key = call.key(call.row.at)
+    reading = not any(letter in call.part(call.row.given).said for letter in "wax")
+    return Value(name=call.name, marks=reader.read(path, key) | path.marks if reading else NO_MARKS, path=key)
+
+
+def put(reader: Judges, call: Call) -> Value | None:
+    """Something is written through a handle, or added to an archive."""
+    if not call.owner.path:
+        return None
+    content = call.part(call.row.given or ((1,) if call.verb == "writestr" else (0,)))
+    if call.verb in ("write", "add") and call.owner.name.startswith(("zipfile", "tarfile")):
+        packed = content
+        content = Value(marks=reader.read(packed, call.key((0,))))
+        if call.verb == "add" and is_project(packed.said):
+            content = content.marked(*PROJECT_FILES)
+    reader.write(Value(path=call.owner.path), call.owner.path, content, appends=call.owner.name == "open.append")
+    if call.owner.path.startswith("$") and call.scope is not None and content.marks:
+        name = call.owner.path[1:]
+        held = call.scope.find(name)
+        if held is not None:
+            call.scope.home(name).names[name] = held.marked(*content.marks)
+    return NOTHING
+
+
+def dump(reader: Judges, call: Call) -> Value | None:
+    """A value is written to a handle in some format."""
+    path, value = call.part(call.row.at), call.part(call.row.given)
+    if not path.path:
+        return None
+    known = value.const is not UNKNOWN or value.props or value.items
+    content = Value(spell(value) if known and call.row.what != "as it is" else UNKNOWN, marks=value.marks)
+    reader.write(path, path.path, content, appends=comes_from(content.marks, "file"))
+    return NOTHING
+
+
+def unpack(reader: Judges, call: Call) -> Value | None:
+    """What an archive holds is written to a directory."""
+    if call.owner.marks:
+        reader.write(call.part(call.row.at), call.key(call.row.at), Value(marks=call.owner.marks))
+    return NOTHING if call.owner.marks else None
+
+
+def list_directory(reader: Judges, call: Call) -> Value:
+    """The names in a directory, or of all files below it."""
+    path = call.part(call.row.at)
+    pattern = call.arg(0).said if call.row.at == ("owner",) else ""
+    text = path.said
+    marks = set(path.marks) | named_places([f"{one}/{pattern}" if pattern else one for one in path.texts])
+    if any(map(_AT_HOME.match, path.texts)):
+        reader.note("walks home")
+    if _is_home(path):
+        marks.add(Mark("place", "the home directory", "~"))
+    elif _PERSONAL.match(text):
+        marks.add(Mark("folder", "a person's folder", "~/"))
+    elif _STORE.search(text):
+        marks.add(Mark("place", "a directory of secrets", text, grave=True, whole=True))
+    elif (is_project(text) or path.name == "process.cwd") and (call.row.grave or "**" in f"{pattern}{text}"):
+        marks.add(PROJECT)
+    name = call.row.gives
+    shipped = reader.list_shipped(text, pattern.lstrip("*")) if text else []
+    if shipped and call.row.what != "walk":
+        names = [one if name or "glob" in call.name else one.rpartition("/")[2] for one in shipped]
+        return Value(names, name, frozenset(marks))
+    inside = f"{text}/{HOLE}" if text else UNKNOWN
+    return Value([[text, [HOLE], [HOLE]]] if call.row.what == "walk" else [inside], name, frozenset(marks))
+
+
+def copy_file(reader: Judges, call: Call) -> Value:
+    """A file or a directory is copied, moved or unpacked."""
+    source, target = call.part(call.row.at), call.part(call.row.given)
+    marks = reader.read(source, call.key(call.row.at))
+    reader.write(target, call.key(call.row.given), Value(marks=marks | _HOME_FILES if _is_home(source) else marks))
+    return Value(target.const, marks=target.marks)
+
+
+def pack_directory(reader: Judges, call: Call) -> Value:
+    """A directory is packed."""
+    root = call.part(call.row.at)
+    marks = reader.read(root, root.said) | named_places([root.const])
+    if is_project(root.said or "."):
+        marks |= PROJECT_FILES
+    path = f"{call.arg(0).said}.{call.arg(1, 'format').said}"
+    content = Value(marks=marks | _HOME_FILES if _is_home(root) else marks)
+    reader.write(Value(path), path, content)
+    return Value(path, marks=content.marks)
+
+
+def remove(reader: Judges, call: Call) -> Value:
+    """A file is removed, or a directory with all that is in it."""
+    target = call.part(call.row.at)
+    whole = call.row.grave or "recursive" in call.words
+    reader.note("removes")
+    reader.report(judge_removed((*strings(target.const, 5), *target.choices), whole=whole))
+    if any(mark.kind == "place" and mark.subject == "~" for mark in target.marks):
+        reader.hit("wipe-home", None, target.said[:80])
+    if _of_person(target):
+        reader.note("removes at home")
+    return NOTHING
+
+
+JUDGES: dict[str, Callable[[Judges, Call], Value | None]] = {
+    "read": read_file, "write": write_file, "open": open_file, "hold": hold, "put": put, "dump": dump, "unpack": unpack,
+    "list": list_directory, "copy": copy_file, "pack": pack_directory, "remove": remove,
+}  # fmt: skip
+"""What the tables call what functions do with files."""

@@ -25,6 +25,9 @@ DEEPEST = 3
 class Findings:
     """The hits and facts of one file, each once."""
 
+    lenient = False
+    """Whether it is written in a language of pages, which load scripts of their own server and put texts together from pieces."""
+
     def __init__(self, level: int, read_inner: Callable[[str, int], Seen]) -> None:
         self.level = level
         """How many decodings lie between the file and this text."""

@@ -5,15 +5,19 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from whet.guard.expression import expression
 from whet.guard.places import places
 from whet.guard.tables import load_sets, shape
-from whet.guard.taint.mark import HOLE
+from whet.guard.taint.mark import HOLE, Mark
 from whet.guard.taint.network import Judgement
+from whet.guard.taint.value import NOTHING, Value, union
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from whet.guard.finding import Severity
+    from whet.guard.taint.call import Call
+    from whet.guard.taint.judges import Judges
 
 _OWN = frozenset(("", ".", "./", "*", "./*"))
 _CASE = re.MULTILINE
@@ -32,11 +36,6 @@ def is_wiped(path: str, *, relative: bool = False) -> bool:
     if relative and path.replace("\\", "/").rstrip("/*") in ("..", "../.."):
         return True
     return HOLE not in path and shape("harm", "wiped").fullmatch(path) is not None
-
-
-def is_wallet(text: str) -> bool:
-    """Is this the address of a wallet?"""
-    return shape("harm", "wallets", _CASE).fullmatch(text) is not None
 
 
 def names_wallet(text: str) -> bool:
@@ -77,3 +76,86 @@ def judge_together(did: Mapping[str, int]) -> Iterator[tuple[int, Judgement]]:
         if all(any(one in did for one in need.split("|")) for need in row["needs"]):
             at = next(one for one in row["at"].split("|") if one in did)
             yield did[at], Judgement(row["rule"], None, "", row.get("message", ""))
+
+
+_RANSOMS = ("encrypt", "bitcoin", "btc", "monero")
+_MINERS = ("stratum", "miner", "xmrig", "mining.")
+
+
+def conclude(reader: Judges, source: str, texts: Callable[[], Iterable[tuple[int, str]]]) -> None:
+    """What follows from all that a file does, and from the texts in it, each with its line."""
+    did, lowered = reader.did, source.lower()
+    if "pastes" in did and "copies" in did and any(names_wallet(text[:400]) for _, text in texts()):
+        did.setdefault("wallet", did["copies"])
+    for reader.line, one in judge_together(did):
+        lines = source.split("\n")
+        reader.hit(*one, evidence=lines[reader.line - 1][:300] if reader.line <= len(lines) else "")
+    if any(word in lowered for word in _RANSOMS):
+        for reader.line, text in texts():
+            if is_ransom_note(text):
+                reader.hit("ransom-note", None if "encrypts" in did or "removes at home" in did else "warn")
+    running = any(fact.kind in ("execute", "sink") for fact in reader.facts.values()) or "connects" in did
+    if running and any(word in lowered for word in _MINERS):
+        for reader.line, text in texts():
+            if names_miner(text):
+                reader.hit("miner")
+                break
+
+
+# --- the calls that harm ----------------------------------------------------------------------------------------------
+
+_STRAY = expression(
+    r"[\\/](?:public|temp|tmp|programdata|downloads)[\\/]|%(?:temp|public)%|powershell|mshta|wscript", re.IGNORECASE
+)
+
+
+def alarm(reader: Judges, call: Call) -> Value:
+    """A call that is a finding by itself."""
+    reader.hit(call.row.what, "info" if call.row.gives == "info" else None)
+    return NOTHING
+
+
+def notice(reader: Judges, call: Call) -> None:
+    """A call that means something only together with others."""
+    reader.note(call.row.what)
+    if call.row.grave:
+        reader.hit("runs-machine-code")
+
+
+def encrypt(reader: Judges, call: Call) -> Value:
+    """Something is encrypted."""
+    marks = union((*call.every(), call.owner))
+    reader.note("encrypts")
+    if any(mark.kind == "secret" and mark.subject in ("~", "~/") for mark in marks):
+        reader.note("encrypts home")
+    return Value(marks=marks | {Mark("encrypted", "a cipher")})
+
+
+def hand_over(reader: Judges, call: Call) -> Value:
+    """The input and output of the program are those of a connection."""
+    if call.arg(0).name.startswith("socket.") or (call.names.get(0) == "$.fileno()" and "connects" in reader.did):
+        reader.hit("shell-handed-over")
+    return NOTHING
+
+
+def open_registry(_reader: Judges, call: Call) -> Value:
+    """A key of the registry."""
+    return Value(call.part(call.row.at).const, call.row.gives)
+
+
+def write_registry(reader: Judges, call: Call) -> Value:
+    """A value of the registry: a program that starts with the machine."""
+    key = call.arg(0).said
+    for place in places(key.replace("\\\\", "\\")):
+        if place.kind == "start":
+            program = next((value.said for value in reversed(call.args) if value.said), "")
+            severity: Severity = "critical" if _STRAY.search(program) else "warn"
+            reader.hit("writes-start-file", severity, key, "It registers a program to start with Windows")
+    return NOTHING
+
+
+JUDGES: dict[str, Callable[[Judges, Call], Value | None]] = {
+    "alarm": alarm, "note": notice, "encrypt": encrypt, "hand over": hand_over, "open registry": open_registry,
+    "write registry": write_registry,
+}  # fmt: skip
+"""What the tables call what functions harm."""

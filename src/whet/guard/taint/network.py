@@ -2,6 +2,8 @@
 
 A key in a request to its own service is how services work. What counts is what no service needs (private keys, the whole
 environment, browser stores), keys of one service that go to another host, and hosts that nobody of good name has.
+
+The tables say which functions send, fetch, connect and look names up, and where their arguments stand (`JUDGES`).
 """
 
 from __future__ import annotations
@@ -11,15 +13,19 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from whet.guard.expression import expression
 from whet.guard.hosts import Host, host_of
+from whet.guard.places import places
+from whet.guard.taint.call import judged_roots
 from whet.guard.taint.mark import HOLE, NO_MARKS, Mark
 from whet.guard.taint.secret import belongs, own_service, owner
+from whet.guard.taint.value import NOTHING, UNKNOWN, Value, everything, spell
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from whet.guard.finding import Severity
+    from whet.guard.taint.call import Call
+    from whet.guard.taint.judges import Judges
     from whet.guard.taint.mark import Kind
-    from whet.guard.taint.value import Value
 
 _WEBHOOK = expression(
     r"discord(?:app)?\.com/api/webhooks/\d{6,}/[\w-]{10,}|api\.telegram\.org/bot\d{6,}:[\w-]{10,}"
@@ -94,7 +100,7 @@ def judge_address(url: Value, marks: frozenset[Mark]) -> Iterator[Judgement]:
 
 def _shipped(path: str) -> bool:
     """Is this a file of the package, as far as its path tells?"""
-    return bool(path) and HOLE not in path and not path.startswith(("$", "~", "/", "<tmp"))
+    return bool(path) and HOLE not in path and not path.startswith(("$", "~", "/"))
 
 
 def judge_key(name: str, url: str, *, in_head: bool) -> Severity | None:
@@ -135,16 +141,20 @@ def _judge_mark(mark: Mark, host: Host, *, bad: bool, hook: bool, login: bool) -
     message = f"The code sends {mark.what} to {_told(host)}"
     near = host.near
     if mark.kind == "env" and mark.whole:
-        yield Judgement("secret-sent", "warn" if near else None, host.name, message)
+        yield Judgement(
+            "secret-sent", "info" if host.kind == "loopback" else "warn" if near else None, host.name, message
+        )
     elif mark.kind == "captured":
         yield from _judge_captured(mark, host, message, bad=bad)
+    elif mark.kind == "secret" and host.kind == "loopback":
+        yield Judgement("secret-sent", "info", host.name, message)
     elif mark.kind == "secret":
-        known = host.kind in ("known", "loopback", "private")
+        known = host.kind in ("known", "private")
         if mark.what in _ASKED:
             if bad or (mark.what == _ASKED[1] and host.name and not known and not login):
                 yield Judgement("secret-sent", None, host.name, message)
         elif mark.grave:
-            lowered = host.kind == "loopback" or (host.kind == "known" and not mark.whole)
+            lowered = host.kind == "known" and not mark.whole
             yield Judgement("secret-sent", "warn" if lowered else None, host.name, message)
         elif mark.whole or bad:
             yield Judgement("secret-sent", "warn" if known and not bad else None, host.name, message)
@@ -187,3 +197,230 @@ def judge_lookup(name: str, marks: frozenset[Mark], *, hidden: bool = False) -> 
         yield Judgement("sent-by-lookup", "warn" if carried.kind == "file" else None, name, message)
     elif hidden and HOLE in name and name.partition(HOLE)[2].count(".") > 1:
         yield Judgement("sent-by-lookup", "warn", name)
+
+
+# --- the calls that send, fetch, connect and look up -------------------------------------------------------------------
+
+_METHODS = frozenset(("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"))
+_POSTS = frozenset(("post", "put", "patch", "request", "send", "ws_connect"))
+_HEADERS = frozenset(
+    [
+        "headers",
+        "header",
+        "auth",
+        "cookies",
+        "cert",
+        "proxies",
+        "timeout",
+        "verify",
+        "extra_headers",
+        "additional_headers",
+        "context",
+        "agent",
+        "method",
+        "signal",
+        "credentials",
+        "mode",
+    ]
+)
+"""Options of a request where a key belongs, or nothing does."""
+_ADDRESSES = ("url", "uri", "baseURL", "prefixUrl", "baseUrl", "hostname", "host")
+
+
+def request(reader: Judges, call: Call) -> Value:
+    """Something is sent, and something comes back."""
+    first = call.part(call.row.at)
+    if (first.exact or "").upper() in _METHODS and len(call.args) > 1:
+        first = call.args[1]
+    options = {**(first.props or {}), **call.words}
+    url = _url_of(call, first, options)
+    body = [
+        value
+        for number, value in enumerate(call.args)
+        if value is not first and number != call.row.head and value.props is None and not value.fn
+    ]
+    body += [value for word, value in options.items() if word not in _HEADERS and word not in ("url", "uri")]
+    head = [value for word, value in options.items() if word in _HEADERS]
+    head += call.args[call.row.head : call.row.head + 1] if call.row.head >= 0 else []
+    if call.verb in _POSTS or HOLE in url.said[10:] or any(map(_varies, body)):
+        reader.fact("sink", f"HTTP {call.verb.upper()}", url.said or HOLE, host_at(url.said).shady)
+    if options.get("verify", NOTHING).const is False:
+        reader.hit("tls-unverified")
+    answer = deliver(reader, url, body, head)
+    return answer.but(name=call.row.gives, path=url.said) if call.row.gives else answer
+
+
+def _varies(value: Value) -> bool:
+    return value.exact is None and not isinstance(value.const, (int, float))
+
+
+def _url_of(call: Call, first: Value, options: dict[str, Value]) -> Value:
+    """The address of a request: as it is given, put together from its parts, or that of the client it goes through."""
+    given = next((options[word] for word in ("url", "uri") if word in options), first)
+    host = next((options[word] for word in ("hostname", "host") if word in options and options[word].text), None)
+    if given.text is None and host is not None:
+        way = "https" if "https" in call.name else "http"
+        return host.but(const=f"{way}://{host.text}{options.get('path', NOTHING).text or '/'}")
+    base = call.owner.path
+    return given.but(const=base) if base and not given.said.lower().startswith("http") else given
+
+
+def deliver(reader: Judges, url: Value, body: Sequence[Value], head: Sequence[Value] = ()) -> Value:
+    """Judge what is carried to an address, and mark what comes from there."""
+    text = url.said
+    host = host_at(text)
+    sent = frozenset[Mark]().union(url.marks, *map(everything, body))
+    if not text.startswith(("/", "./", "../")):
+        carry(reader, text, sent, head, " ".join(spell(value) for value in body if value.marks))
+        reader.report(judge_address(url, sent.union(*map(everything, head)) - url.marks))
+    if host.shady and host.kind != "address":
+        reader.fact("sink" if body else "fetch", f"a {host.kind} host", text, grave=True)
+    reader.fact("fetch", "HTTP", text)
+    for place in places(text) if text else ():
+        if place.what == "cloud metadata":
+            reader.fact("source", place.what, text, grave=True)
+            return Value(name="response", marks=frozenset((Mark("secret", place.what, text, True, whole=True),)))
+    kind: Kind = "served" if host.kind == "loopback" else "fetched"
+    bad = host.shady or text.startswith("http:")
+    return Value(name="response", marks=frozenset((Mark(kind, "the network", text[:300], bad, whole=True),)))
+
+
+def carry(
+    reader: Judges, url: str, sent: frozenset[Mark], head: Sequence[Value] = (), shape: str = "", *, how: str = ""
+) -> None:
+    """Judge what a program carries to an address; `how` is told to the other files of the package."""
+    if how:
+        reader.fact("sink", how, url, host_at(url).shady)
+    if any(mark.what == "the clipboard" for mark in sent):
+        reader.note("sends clipboard")
+    reader.report(judge_request(url, sent, frozenset[Mark]().union(*map(everything, head)), shape))
+
+
+def prepare(_reader: Judges, call: Call) -> Value:
+    """A request that is sent later."""
+    url = call.part(call.row.at)
+    props = {"url": url, **{word: value for word, value in call.words.items() if word != "url"}}
+    if call.row.given and (data := call.part(call.row.given)) is not NOTHING:
+        props["data"] = data
+    marks = frozenset[Mark]().union(*(everything(value) for word, value in props.items() if word not in _HEADERS))
+    return Value(name=call.row.gives or call.name, marks=marks, hidden=url.hidden, path=url.said, props=props)
+
+
+def send(reader: Judges, call: Call) -> Value:
+    """Something is given to a connection, a messenger or a store elsewhere."""
+    at = call.row.at
+    if at == ("module",):
+        url = Value(reader.addresses.get(call.name.partition(".")[0], UNKNOWN))
+    elif at == ("rest",):
+        url = next((one for one in map(_host_in, call.args[1:]) if one.text and not one.said.isdigit()), NOTHING)
+    else:
+        url = _host_in(call.part(at))
+        url = url if url.text else Value(url.path or call.callee.path)
+    body = call.every()
+    if call.row.given:
+        kept = reader.read(call.part(call.row.given), "") if call.part(call.row.given).said else NO_MARKS
+        body.append(Value(marks=frozenset(mark for mark in kept if mark.kind == "secret")))
+    reader.fact("sink", call.row.what, url.said, host_at(url.said).shady)
+    answer = deliver(reader, url, body)
+    return call.owner if call.row.gives == "owner" else answer
+
+
+def _host_in(value: Value) -> Value:
+    """The host of an address that may be a pair of host and port."""
+    if isinstance(value.const, (list, tuple)):
+        return Value(value.const[0] if value.const and isinstance(value.const[0], str) else UNKNOWN)
+    return value
+
+
+def connect(reader: Judges, call: Call) -> Value:
+    """A client or a connection with an address of its own."""
+    named = next((call.words[word] for word in _ADDRESSES if word in call.words), None)
+    text = _host_in(named or call.part(call.row.at)).text
+    marks = NO_MARKS
+    if call.row.what == "a socket":
+        marks = frozenset((Mark("socket", "a socket", f"tcp://{text or HOLE}"),))
+    elif call.row.what == "answers":
+        marks = deliver(reader, Value(text or UNKNOWN), ()).marks
+    elif call.row.what:
+        reader.note(call.row.what)
+    return Value(name=call.row.gives or call.callee.name, marks=marks, path=text or call.callee.path)
+
+
+def aim(reader: Judges, call: Call) -> Value:
+    """A connection that was made before is told where it goes, or where it listens."""
+    named = next((call.words[word] for word in _ADDRESSES if word in call.words), None)
+    goal = _host_in(named or call.part(call.row.at))
+    host = goal.text
+    carry(reader, host or "", goal.marks)
+    listens = call.verb == "bind"
+    call.owner.path = "<served>" if listens else host or HOLE
+    if listens and host in ("", "0.0.0.0", "::"):  # noqa: S104  what the scanned program binds to
+        reader.note("listens everywhere")
+    if call.row.what:
+        reader.note("listens" if listens else "connects")
+    return call.owner if call.row.gives == "owner" else NOTHING
+
+
+def receive(reader: Judges, call: Call) -> Value:
+    """Something comes over a connection."""
+    kind: Kind = "served" if call.owner.path == "<served>" or "listens" in reader.did else "fetched"
+    name = call.name if call.verb == "makefile" else ""
+    return Value(name=name, marks=frozenset((Mark(kind, "a socket", call.owner.path, whole=True),)))
+
+
+def serve(_reader: Judges, call: Call) -> Value:
+    """A port that others connect to."""
+    return Value(name=call.row.gives, marks=frozenset((Mark("socket", "a socket", "tcp://0.0.0.0.served"),)))
+
+
+def download(reader: Judges, call: Call) -> Value:
+    """A file is fetched and kept."""
+    answer = deliver(reader, call.part(call.row.at), ())
+    path = call.part(call.row.given)
+    reader.write(path, call.key(call.row.given), Value(marks=answer.marks))
+    return Value([path.const], marks=path.marks)
+
+
+def lookup(reader: Judges, call: Call) -> Value:
+    """A name is looked up: what is in it reaches whoever answers for the name."""
+    name = call.part(call.row.at)
+    for one in judge_lookup(name.said, name.marks, hidden=name.hidden == "decoded"):
+        reader.fact("sink", "a name lookup", name.said, grave=True)
+        reader.report([one])
+    return NOTHING
+
+
+def header(reader: Judges, call: Call) -> Value:
+    """A header of a request that is under way."""
+    carry(reader, call.owner.path, NO_MARKS, call.args)
+    return NOTHING
+
+
+def stay(_reader: Judges, call: Call) -> Value:
+    """A method that gives back what it is called on."""
+    return call.owner
+
+
+def follow_service(reader: Judges, call: Call, bases: frozenset[str], tracking: frozenset[str]) -> Value | None:
+    """Clients of services that are told an address: when one is made, and when a module is given something for it."""
+    if not call.words and not reader.addresses and call.verb not in ("init", "configure"):
+        return None
+    root = call.name.partition(".")[0]
+    dsn = call.words.get("dsn") or call.arg(0)
+    if call.verb in ("init", "configure") and dsn.said.startswith("http"):
+        reader.addresses[root] = dsn.said
+        return NOTHING
+    if call.verb in tracking and root in reader.addresses:
+        return deliver(reader, Value(reader.addresses[root]), call.every())
+    base = next((value for word, value in call.words.items() if word in bases), NOTHING) if call.made else NOTHING
+    if not base.said.startswith("http") or not base.said.partition("://")[2]:
+        return None
+    carry(reader, base.said, NO_MARKS, [value for value in call.every() if value is not base and value.props is None])
+    return None if root in judged_roots(reader.language) else Value(name="(client)", path=base.said)
+
+
+JUDGES: dict[str, Callable[[Judges, Call], Value | None]] = {
+    "request": request, "prepare": prepare, "send": send, "connect": connect, "aim": aim, "receive": receive, "serve": serve,
+    "download": download, "lookup": lookup, "header": header, "stay": stay,
+}  # fmt: skip
+"""What the tables call what functions do with the network."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from typing import Literal
 
@@ -14,22 +13,6 @@ from whet.guard.taint.mark import HOLE, Mark
 _PART = expression(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 Belongs = Literal["nowhere", "generic", "vendor", "other"]
-_DUMPS = expression(
-    r"^\s*(?:env|printenv|set|history|export\s+-p)\s*(?:$|\|)|find-(?:generic|internet)-password|dump-keychain"
-    r"|security\s+export|cmdkey\s+/list|vaultcmd|netsh\s+wlan\s+show\s+profile|\bgit\s+credential(?:-\w+)?\s+(?:fill|get)\b"
-    r"|\bpass\s+show\s|\bop\s+(?:item\s+get|read|document\s+get)\b|\bbw\s+(?:get|list|export)\b|\bdocker-credential-\w+\s+get\b"
-    r"|\baws\s+configure\s+(?:get\s+aws_secret|export-credentials)|\bkubectl\s+config\s+view\s[^|]{0,40}--raw"
-    r"|\bgpg\s[^|]{0,60}--export-secret",
-    re.IGNORECASE,
-)
-"""Commands whose output is private."""
-_TOKENS = (
-    (expression(r"\bgh\s+auth\s+token\b"), "GITHUB_TOKEN"),
-    (expression(r"\bgcloud\s+auth\s+(?:application-default\s+)?print-(?:access|identity)-token\b"), "GOOGLE_TOKEN"),
-    (expression(r"\baz\s+account\s+get-access-token\b"), "AZURE_TOKEN"),
-    (expression(r"\bnpm\s+config\s+get\s[^|]{0,60}_authToken"), "NPM_TOKEN"),
-)
-"""Commands that give the key of one service, and the name it goes by; asking for it is how its tools work."""
 
 
 def _parts(name: str) -> list[str]:
@@ -120,11 +103,3 @@ def _abbreviates(word: str, labels: list[str]) -> bool:
         return False
     letters = iter(name)
     return all(letter in letters for letter in word)
-
-
-def printed_by(command: str) -> frozenset[Mark]:
-    """What a command prints that is private: all of a store, or the key of one service."""
-    if _DUMPS.search(command):
-        said = f"the output of {command[:40].replace(HOLE, '...')}"
-        return frozenset((Mark("secret", said, command[:80], grave=True, whole=True),))
-    return frozenset(Mark("key", key, key) for pattern, key in _TOKENS if pattern.search(command))

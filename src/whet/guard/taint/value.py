@@ -22,6 +22,7 @@ LONGEST = 256 * 1024
 PARTS = 20_000
 """How many parts of a nested constant are looked at."""
 _MOST_CHOICES = 12
+_MOST_PARTS = 300
 
 Hidden = Literal["", "split", "decoded"]
 
@@ -158,6 +159,50 @@ def union(values: Iterable[Value]) -> frozenset[Mark]:
         if value.marks:
             marks |= value.marks
     return marks
+
+
+def hidden_in(values: Iterable[Value]) -> Hidden:
+    """How the first of them that was kept from being read was so."""
+    return next((value.hidden for value in values if value.hidden), "")
+
+
+def everything(value: Value) -> frozenset[Mark]:
+    """The marks of a value and of what is in it, as far as a few hundred parts go."""
+    if not value.props and not value.items:
+        return value.marks
+    marks, parts, at = set(value.marks), [value], 0
+    while at < len(parts) and at < _MOST_PARTS:
+        one = parts[at]
+        at += 1
+        marks |= one.marks
+        if len(parts) < _MOST_PARTS:
+            parts += list((one.props or {}).values())[:60]
+            parts += (one.items or ())[:60]
+    return frozenset(marks)
+
+
+def spell(value: Value, room: int = 8000) -> str:
+    """A value about as JSON writes it, as far as it is known and there is room."""
+    const = value.const
+    if value.props is not None or value.items is not None:
+        pieces: list[str] = []
+        for name, inner in [*(value.props or {}).items(), *(("", item) for item in value.items or ())][:60]:
+            if room < 40:
+                break
+            room //= 2
+            pieces.append((f'"{name}": ' if name else "") + spell(inner, room))
+            room = max(0, 2 * room - len(pieces[-1]))
+        return ("{%s}" if value.items is None else "[%s]") % ", ".join(pieces)
+    if isinstance(const, (int, float)):
+        return str(const)
+    if isinstance(const, (list, tuple, dict)):
+        import json
+
+        try:
+            return json.dumps(const, default=lambda _: HOLE, ensure_ascii=False)[:20_000] if limited(const) else ""
+        except (TypeError, ValueError, RecursionError):
+            return ""
+    return HOLE if value.text is None else f'"{value.text[: max(room, 40)]}"'
 
 
 def known(const: Any) -> bool:

@@ -1,0 +1,88 @@
+"""What the calls of one file come to: each is judged by what its row in the tables says that it does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from whet.guard.taint import capture, execute, files, harm, network
+from whet.guard.taint.call import find_row
+from whet.guard.taint.commands import LOUD, Commands
+from whet.guard.taint.value import UNKNOWN, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from whet.guard.taint.call import Call
+    from whet.guard.taint.mark import Mark
+
+JUDGES: dict[str, Callable[[Judges, Call], Value | None]] = {
+    **network.JUDGES, **files.JUDGES, **capture.JUDGES, **execute.JUDGES, **harm.JUDGES,
+}  # fmt: skip
+"""Every judge by what it is called in the tables."""
+
+
+class Judges(Commands):
+    """The calls of one file, and what is known of the files that they read and write."""
+
+    language = ""
+    specials: Mapping[str, Callable[[Any, Call], Value | None]] = {}
+    """What the reader of a language knows to read by itself, by what it is called in the tables."""
+
+    def judge(self, call: Call) -> Value | None:
+        """Judge a call by its row; what it gives, or nothing when that is not known."""
+        row = find_row(self.language, call.name)
+        if row is None:
+            return None
+        call.row = row
+        self.name_arguments(call)
+        judge = self.specials.get(row.does) or JUDGES[row.does]
+        return judge(self, call)
+
+    def name_arguments(self, call: Call) -> None:
+        """Say what the arguments of a call are called in the program."""
+
+    def name_words(self, call: Call) -> list[str]:  # noqa: ARG002  for readers that can tell
+        """Say what the words of a command are called in the program."""
+        return []
+
+    def name_global(self, text: Value) -> Value | None:  # noqa: ARG002  for languages that have such names
+        """What a text is that is only the name of something everybody knows."""
+        return None
+
+    def is_harmless(self, text: str) -> bool:  # noqa: ARG002  for readers that can tell
+        """Is decoded code without anything that reaches beyond itself?"""
+        return False
+
+    def unveil(self, const: object) -> None:
+        """Judge a constant that decodes to text with powerful words as the commands it may be."""
+        text = const.decode("utf-8", "replace") if isinstance(const, bytes) else const
+        if (
+            isinstance(text, str)
+            and len(text) >= 16
+            and (self.is_bad_code(text) or (LOUD.search(text) and self.look(text, False)))
+        ):
+            self.hit("exec-decoded", None, "", "It keeps code in an encoded constant")
+
+    def is_bad_code(self, text: str) -> bool:  # noqa: ARG002  for readers that can tell
+        """Is a text code of the program's own language that does something bad? What it does is noted."""
+        return False
+
+    def call_back(self, function: Value, args: Sequence[Value]) -> Value:
+        """Call a function of the program that was handed over."""
+        raise NotImplementedError
+
+    def data(self, path: Value) -> Any:  # noqa: ARG002  for readers that know the other files of a package
+        """What stands in a file that is shipped with this one, when that is known."""
+        return UNKNOWN
+
+    def list_shipped(self, folder: str, suffix: str) -> list[str]:  # noqa: ARG002  as above
+        """The files in a folder that is shipped with this file, when they are known."""
+        return []
+
+    def read(self, path: Value, key: str) -> frozenset[Mark]:
+        """The marks of what is in a file; `key` is what it is told apart by where its path is not known."""
+        return files.read(self, path, key)
+
+    def write(self, path: Value, key: str, content: Value, *, appends: bool = False) -> None:
+        """Note what is written where, and judge the place."""
+        files.write(self, path, key, content, appends=appends)
