@@ -165,9 +165,9 @@ def entry(texts: Texts, key: str = "", stamp: str = "1") -> Entry:
     return Entry(key or texts.name, stamp, lambda: texts)
 
 
-def router(skills: Iterable[Texts] = SHELF, path: str = ":memory:", *, semantic: bool = True) -> Router:
+def router(skills: Iterable[Texts] = SHELF, path: str = ":memory:") -> Router:
     """A router that knows these skills."""
-    made = Router(path, semantic=semantic)
+    made = Router(path)
     made.update(map(entry, skills))
     return made
 

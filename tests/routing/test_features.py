@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from array import array
+from math import isfinite
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from routing.shelf import SHELF, router
+from routing.shelf import router
 from whet.routing import features
 from whet.routing.features import ask, corrected
 from whet.routing.index import Postings
 from whet.routing.texts import Texts
-from whet.routing.weights import FITTED, row
+from whet.routing.weights import FITTED
 from whet.skill.terms import number
 
 if TYPE_CHECKING:
     from whet.routing.router import Router
 
+FULL = bytes([255] * 4)
 THREE = (
     Texts("cherry-pick", "Backport a fix to a release branch", "git cherry pick the commit"),
     Texts("rebase", "Rewrite a branch", "git rebase the commit"),
@@ -28,12 +32,12 @@ THREE = (
 def value(known: Router, message: str, key: str, name: str) -> float:
     given = known.candidates(message)
     (at,) = (at for at, row in enumerate(given.rows) if row.key == key)
-    return float(given.values[at, given.names.index(name)])
+    return given.values[at][given.names.index(name)]
 
 
 @pytest.fixture(scope="module")
 def known() -> Router:
-    return router(THREE, semantic=False)
+    return router(THREE)
 
 
 def test_only_skills_that_share_a_term_are_in_question(known: Router) -> None:
@@ -43,10 +47,10 @@ def test_only_skills_that_share_a_term_are_in_question(known: Router) -> None:
 
 def test_the_table_has_a_row_for_each_skill_and_a_column_for_each_feature(known: Router) -> None:
     given = known.candidates("backport the fix, commit it to a branch")
-    assert given.values.shape == (len(given.rows), len(features.LATER)) and given.names == features.LATER
-    assert np.isfinite(given.values).all()
-    assert given.table.found.shape == (4, len(given.asked.terms), len(given.rows))
-    assert given.table.found.min() >= 0 and given.table.found.max() <= 1
+    assert len(given.values) == len(given.rows) == len(given.table.found) and given.names == features.LATER
+    assert all(len(row) == len(features.LATER) and all(map(isfinite, row)) for row in given.values)
+    assert all(0 <= place < len(given.asked.terms) for has in given.table.found for place in has)
+    assert all(len(weights) == 4 and weights[0] for has in given.table.found for weights in has.values())
 
 
 def test_shares_of_the_message(known: Router) -> None:
@@ -76,57 +80,69 @@ def test_words_side_by_side(known: Router) -> None:
 def test_rare_terms_tell_more_and_those_of_the_dead_nothing() -> None:
     asked = ask("common rare gone")
     postings = {
-        number("common"): Postings(np.arange(4, dtype=np.uint32), np.full((4, 4), 255, dtype=np.uint8)),
-        number("rare"): Postings(np.array([2], dtype=np.uint32), np.full((4, 1), 255, dtype=np.uint8)),
-        number("gone"): Postings(np.array([4], dtype=np.uint32), np.full((4, 1), 255, dtype=np.uint8)),
+        number("common"): [Postings(array("I", [0, 1]), FULL * 2), Postings(array("I", [2, 3]), FULL * 2)],
+        number("rare"): [Postings(array("I", [2]), FULL)],
+        number("gone"): [Postings(array("I", [4]), FULL)],
     }
-    alive = np.array([True, True, True, True, False])
+    alive = bytearray([1, 1, 1, 1, 0])
     rarity = features.rarities(postings, asked, alive)
     assert rarity[1] > rarity[0] > rarity[2] == 0
     totals = features.scores(postings, asked, rarity, alive)
-    assert totals.tolist() == pytest.approx([rarity[0], rarity[0], rarity[0] + rarity[1], rarity[0], 0])
-    table = features.table(postings, asked, rarity, totals, np.array([0, 2]))
-    assert table.slots.tolist() == [2, 0]
-    assert table.found[0].tolist() == [[1, 1], [1, 0], [0, 0]]
+    assert totals == pytest.approx([rarity[0], rarity[0], rarity[0] + rarity[1], rarity[0], 0])
+    table = features.table(postings, asked, rarity, totals, [0, 2])
+    assert table.slots == [2, 0]
+    assert table.found == [{0: FULL, 1: FULL}, {0: FULL}]
+
+
+@given(st.lists(st.integers(0, 400), unique=True), st.lists(st.integers(0, 400), unique=True, min_size=1))
+def test_skills_are_found_among_many_postings_and_few(slots: list[int], wanted: list[int]) -> None:
+    held, ascending = array("I", sorted(slots)), sorted(wanted)
+    found = dict(features._among(held, ascending, {*wanted}))
+    assert found == {slot: held.index(slot) for slot in {*slots} & {*wanted}}
+
+
+@given(st.lists(st.sampled_from([0.0, 0.5, 1.0, 2.0, 3.0]), max_size=40), st.integers(1, 9))
+def test_the_best_are_those_with_the_highest_scores(totals: list[float], most: int) -> None:
+    ranked = sorted((-total, slot) for slot, total in enumerate(totals) if total)
+    assert features.best(totals, most) == [slot for _, slot in ranked[:most]]
 
 
 def test_one_scale_for_every_feature() -> None:
-    scaled = features.standard(np.array([[1.0, 5.0], [3.0, 5.0]]))
-    assert scaled.tolist() == [[pytest.approx(-1, abs=1e-4), 0], [pytest.approx(1, abs=1e-4), 0]]
-    assert features.standard(np.zeros((0, 3))).shape == (0, 3)
+    scaled = features.standard([[1.0, 5.0], [3.0, 5.0]])
+    assert scaled == [[pytest.approx(-1, abs=1e-4), 0], [pytest.approx(1, abs=1e-4), 0]]
+    assert features.standard([]) == []
 
 
 def test_every_feature_has_a_weight() -> None:
-    assert set(FITTED.words) == set(features.LATER) and set(FITTED.meaning) == set(features.WITH_MEANING)
+    assert set(FITTED.words) == set(features.LATER)
     assert set(FITTED.first) <= set(features.FIRST)
-    assert row({"b": 2.0}, ("a", "b")).tolist() == [0, 2]
+    assert features.weigh([[3.0, 5.0], [1.0, 0.5]], ("a", "b"), {"b": 2.0}) == [10.0, 1.0]
 
 
 def test_a_message_is_read_into_terms_sentences_and_pairs() -> None:
     asked = ask("Squash the commits. Then push, push the branch")
     assert asked.terms == ("squash", "commit", "then", "push", "branch")
-    assert asked.gains.tolist() == pytest.approx([1, 1, 1, 2**0.5, 1])
-    assert [view.tolist() for view in asked.views] == [[0, 1], [2, 3, 4]]
-    assert asked.pairs.tolist() == [[0, 1], [1, 2], [2, 3], [3, 3], [3, 4]]
+    assert asked.gains == pytest.approx([1, 1, 1, 2**0.5, 1])
+    assert asked.views == (frozenset({0, 1}), frozenset({2, 3, 4}))
+    assert asked.pairs == {(0, 1), (1, 2), (2, 3), (3, 3), (3, 4)}
 
 
 def test_only_so_much_of_a_message_is_read() -> None:
     asked = ask(" ".join(f"term{at}" for at in range(5000)))
     assert (len(asked.text), len(asked.terms)) == (4096, 256)
     assert len(ask("One sentence here. " * 50).views) == 8
-    assert ask("").terms == () and ask("").pairs.shape == (0, 2)
+    assert (ask("").terms, ask("").pairs) == ((), frozenset())
 
 
 def test_a_mistyped_word_is_asked_as_another_and_counts_less() -> None:
     asked = corrected(ask("depoly it now"), {"depoly": "deploy"})
-    assert asked.numbers.tolist() == [number("deploy"), number("now")]
+    assert asked.numbers == (number("deploy"), number("now"))
     assert asked.gains[0] < asked.gains[1] == 1
     assert (asked.terms, asked.guessed) == (("depoly", "now"), {"depoly": "deploy"})
 
 
-def test_meaning_is_one_more_feature() -> None:
-    given = router(SHELF).candidates("squash commits")
-    assert given.names == features.WITH_MEANING and given.values.shape[1] == len(features.WITH_MEANING)
-    near = given.values[:, -1]
-    assert ((near >= -1) & (near <= 1)).all()
-    assert given.rows[int(near.argmax())].key == "git-rebase"
+@given(st.lists(st.sampled_from([0, 1, 256, 65536, 2**24, 2**32 - 1, 257])), st.sets(st.integers(0, 300), max_size=40))
+def test_places_are_found_in_bytes_as_one_by_one(sequence: list[int], wanted: set[int]) -> None:
+    numbers = {*wanted, 256, 65536}
+    found = [at for at, one in enumerate(sequence) if one in numbers]
+    assert features._places(array("I", sequence), numbers) == found

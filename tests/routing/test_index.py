@@ -42,9 +42,9 @@ def answers(known: Router, messages: Iterable[str] = ASKED) -> list[tuple[Found,
     return [known.find(message, 50) for message in messages]
 
 
-def fresh(skills: Mapping[str, Texts], *, semantic: bool = False) -> list[tuple[Found, ...]]:
+def fresh(skills: Mapping[str, Texts]) -> list[tuple[Found, ...]]:
     """What an index says that was made of these skills at once."""
-    made = Router(":memory:", semantic=semantic)
+    made = Router(":memory:")
     made.update(Entry(key, "1", lambda texts=texts: texts) for key, texts in skills.items())  # type: ignore[misc]  # bound now
     return answers(made)
 
@@ -60,8 +60,8 @@ def variant(number: int, version: int) -> Texts:
 class Grown:
     """A library that changes step by step, and its index."""
 
-    def __init__(self, path: str = ":memory:", *, semantic: bool = False) -> None:
-        self.router = Router(path, semantic=semantic)
+    def __init__(self, path: str = ":memory:") -> None:
+        self.router = Router(path)
         self.skills: dict[str, tuple[str, Texts]] = {}
 
     def step(self, changes: Iterable[tuple[int, int]]) -> Updated:
@@ -73,8 +73,8 @@ class Grown:
                 self.skills[f"key-{number}"] = (str(version), variant(number, version))
         return self.router.update(entry(texts, key, stamp) for key, (stamp, texts) in self.skills.items())
 
-    def check(self, *, semantic: bool = False) -> None:
-        expected = fresh({key: texts for key, (_, texts) in sorted(self.skills.items())}, semantic=semantic)
+    def check(self) -> None:
+        expected = fresh({key: texts for key, (_, texts) in sorted(self.skills.items())})
         assert_same(answers(self.router), expected)
 
 
@@ -90,9 +90,8 @@ def test_an_index_that_grew_answers_like_one_made_at_once(steps: list[list[tuple
     grown.check()
 
 
-@pytest.mark.parametrize("semantic", [False, True])
-def test_also_after_segments_were_put_together(tmp_path: Path, *, semantic: bool, quick: bool) -> None:
-    grown = Grown(str(tmp_path / "index.db"), semantic=semantic)
+def test_also_after_segments_were_put_together(tmp_path: Path, *, quick: bool) -> None:
+    grown = Grown(str(tmp_path / "index.db"))
     chance = random.Random(7)
     segments = set()
     for step in range(75 if quick else 150):
@@ -100,10 +99,10 @@ def test_also_after_segments_were_put_together(tmp_path: Path, *, semantic: bool
         grown.step([(chance.randrange(len(SHELF)), chance.randrange(-1, 5)) for _ in range(size)])
         segments.add(len(grown.router._index._tables.read("SELECT id FROM index_segments")))
         if step % 25 == 8 or step in (64, 72):
-            grown.check(semantic=semantic)
-    grown.check(semantic=semantic)
+            grown.check()
+    grown.check()
     assert max(segments) <= 3 * 8
-    again = Router(str(tmp_path / "index.db"), semantic=semantic)
+    again = Router(str(tmp_path / "index.db"))
     assert answers(again) == answers(grown.router)
     again.close()
     grown.router.close()
@@ -134,39 +133,39 @@ def test_joining_all_segments_changes_no_answer() -> None:
 
 
 def test_emptied_and_filled_again_it_knows_only_what_is_there_now() -> None:
-    grown = Grown(semantic=True)
+    grown = Grown()
     grown.step([(number, 0) for number in range(12)])
     answers(grown.router)
     assert grown.step([(number, -1) for number in range(12)]) == Updated(0, 0, 12, 0, ())
     assert answers(grown.router) == [()] * len(ASKED)
     grown.step([(number, 1) for number in range(12)])
-    grown.check(semantic=True)
+    grown.check()
 
 
 def test_one_that_starts_from_the_beginning_again_forgets_what_it_had_read() -> None:
-    grown = Grown(semantic=True)
+    grown = Grown()
     grown.step([(number, 0) for number in range(20)])
     answers(grown.router)
     grown.router._index.clear()
     grown.skills.clear()
     grown.step([(number, 0) for number in range(19, -1, -1)])
-    grown.check(semantic=True)
+    grown.check()
 
 
 def test_a_worn_index_starts_anew() -> None:
-    known = router(SHELF[:3], semantic=False)
+    known = router(SHELF[:3])
     passing = [Texts(f"passing-{number}", f"word{number % 7} passing", "") for number in range(4200)]
     assert known.update(map(entry, (*SHELF[:3], *passing))) == Updated(4200, 0, 0, 4203, ())
     assert known.update(map(entry, SHELF[:3])) == Updated(0, 0, 4200, 3, ())
     slots = len(known._index.facts()[1])
     assert known.update(map(entry, SHELF[:3])) == Updated(3, 0, 0, 3, ())
     assert (slots, len(known._index.facts()[1])) == (4203, 3)
-    assert_same(answers(known), answers(router(SHELF[:3], semantic=False)))
+    assert_same(answers(known), answers(router(SHELF[:3])))
 
 
 def test_what_another_process_adds_between_two_queries_is_no_damage(tmp_path: Path) -> None:
     path = str(tmp_path / "index.db")
-    reading, writing = Router(path, semantic=False), Router(path, semantic=False)
+    reading, writing = Router(path), Router(path)
     waiting = list(SHELF[1:4])
 
     def add(statement: str) -> None:
@@ -188,7 +187,7 @@ def test_what_another_process_adds_between_two_queries_is_no_damage(tmp_path: Pa
 
 def test_equals_come_in_the_order_of_their_keys() -> None:
     same = Texts("same", "Fold paper cranes", "")
-    one, other = Router(":memory:", semantic=False), Router(":memory:", semantic=False)
+    one, other = Router(":memory:"), Router(":memory:")
     one.update(entry(same, key) for key in "abcdefgh")
     other.update(entry(same, key) for key in "dbacfehg")
     assert [found.key for found in one.find("fold a crane")] == list("abcdefgh")
@@ -226,7 +225,7 @@ def test_what_cannot_be_read_is_told_and_not_found() -> None:
     def invalid() -> Texts:
         raise InvalidError("bad-frontmatter", "The frontmatter is broken.")
 
-    known = router(SHELF[:2], semantic=False)
+    known = router(SHELF[:2])
     updated = known.update([Entry("git-rebase", "2", missing), entry(SHELF[1]), Entry("new", "1", invalid)])
     assert updated == Updated(
         0,
@@ -235,7 +234,7 @@ def test_what_cannot_be_read_is_told_and_not_found() -> None:
         1,
         (("git-rebase", "[Errno 2] No such file: 'SKILL.md'"), ("new", "The frontmatter is broken.")),
     )
-    assert answers(known) == answers(router(SHELF[1:2], semantic=False))
+    assert answers(known) == answers(router(SHELF[1:2]))
     assert known.update(map(entry, SHELF[:2])) == Updated(1, 0, 0, 2, ())
 
 
@@ -244,11 +243,11 @@ def test_a_mistake_of_the_reader_is_not_called_damage() -> None:
         raise KeyError("mistake")
 
     with pytest.raises(KeyError, match="mistake"):
-        Router(":memory:", semantic=False).update([Entry("a", "1", mistaken)])
+        Router(":memory:").update([Entry("a", "1", mistaken)])
 
 
 def test_the_last_of_two_entries_with_one_key_counts() -> None:
-    known = Router(":memory:", semantic=False)
+    known = Router(":memory:")
     assert known.update([entry(SHELF[0], "same"), entry(SHELF[1], "same", "2")]) == Updated(1, 0, 0, 1, ())
     assert known.find("binary search for the bug")[0].key == "same"
 
@@ -262,7 +261,7 @@ def written(size: int, tmp_path: Path) -> tuple[int, int, int]:
         Texts(f"skill-{at}", " ".join(chance.choices(names, k=20)), " ".join(chance.choices(names, k=60)))
         for at in range(size)
     ]
-    known = router(skills, path, semantic=False)
+    known = router(skills, path)
     edited = skills[7]._replace(description=" ".join(names[:20]), body=" ".join(names[20:80]))
     kept = known._index._tables
     kept.read("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -369,8 +368,6 @@ def test_a_database_of_another_program(tmp_path: Path) -> None:
         "UPDATE index_postings SET entries = x'ffffffff01020304'",
         "UPDATE index_postings SET entries = 'text'",
         "UPDATE index_postings SET entries = 7",
-        "UPDATE index_skills SET vector = x'0102'",
-        "UPDATE index_skills SET vector = 7",
         "UPDATE index_skills SET more = '{'",
         "UPDATE index_skills SET more = '[1]'",
         'UPDATE index_skills SET more = \'{"name": "a", "phrases": [1]}\'',
@@ -436,23 +433,23 @@ def test_libraries_in_one_file_answer_as_if_they_were_alone(tmp_path: Path) -> N
 
         return Entry(texts.name, "1", now)
 
-    one, other = Router(path, "one", semantic=False), Router(path, "other", semantic=False)
+    one, other = Router(path, "one"), Router(path, "other")
     assert one.update(map(noted, SHELF[:15])) == Updated(15, 0, 0, 15, ())
     assert other.update(map(noted, SHELF[5:])) == Updated(20, 0, 0, 20, ())
     assert len(read) == slots(path) == len(SHELF), "what both have is read and kept once"
-    assert_same(answers(one), answers(router(SHELF[:15], semantic=False)))
-    assert_same(answers(other), answers(router(SHELF[5:], semantic=False)))
+    assert_same(answers(one), answers(router(SHELF[:15])))
+    assert_same(answers(other), answers(router(SHELF[5:])))
     edited = SHELF[7]._replace(description="Knit woollen socks")
     assert one.update([*map(entry, SHELF[:7]), entry(edited, stamp="2"), *map(entry, SHELF[8:15])]).changed == 1
-    assert_same(answers(other), answers(router(SHELF[5:], semantic=False)))
+    assert_same(answers(other), answers(router(SHELF[5:])))
     assert slots(path) == len(SHELF) + 1, "the other one still has it as it was"
     assert other.update([*map(entry, SHELF[5:7]), entry(edited, stamp="2"), *map(noted, SHELF[8:])]).changed == 1
     assert slots(path) == len(SHELF)
     copied = one.copy()
     assert answers(copied) == answers(one)
     copied.update(map(entry, SHELF[:3]))
-    assert_same(answers(copied), answers(router(SHELF[:3], semantic=False)))
-    assert_same(answers(one), answers(router([*SHELF[:7], edited, *SHELF[8:15]], semantic=False)))
+    assert_same(answers(copied), answers(router(SHELF[:3])))
+    assert_same(answers(one), answers(router([*SHELF[:7], edited, *SHELF[8:15]])))
     for known in (one, other, copied):
         known.close()
 
@@ -460,10 +457,10 @@ def test_libraries_in_one_file_answer_as_if_they_were_alone(tmp_path: Path) -> N
 def test_the_libraries_that_were_not_used_for_longest_are_forgotten(tmp_path: Path) -> None:
     path = str(tmp_path / "index.db")
     for number in range(10):
-        known = Router(path, str(number), semantic=False)
+        known = Router(path, str(number))
         known.update([entry(SHELF[number])])
         known.close()
     assert slots(path) == 8
-    known = Router(path, "9", semantic=False)
+    known = Router(path, "9")
     assert known.update([entry(SHELF[9])]) == Updated(0, 0, 0, 1, ())
     known.close()

@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whet.routing.analysis import without_negations
+from routing.shelf import router
+from whet.routing.analysis import without_exclusions, without_negations
+from whet.routing.texts import Texts
 
 
 def parts(text: str) -> tuple[str, str]:
@@ -92,6 +94,52 @@ def test_places_in_a_text(text: str, kept: str, taken: str) -> None:
 )
 def test_what_only_looks_like_it_stays(text: str) -> None:
     assert without_negations(text) == (text, "")
+
+
+@pytest.mark.parametrize(
+    ("text", "kept", "taken"),
+    [
+        ("Squash. **Do NOT use** for rebasing. Push.", "Squash. Push.", "for rebasing."),
+        ("Squash. ***Not for*** rebasing.", "Squash.", "rebasing."),
+        ("Squash **all** commits.", "Squash **all** commits.", ""),
+        ("Read my_file__name and a*b*c.", "Read my_file__name and a*b*c.", ""),
+    ],
+)
+def test_emphasis_hides_no_negation(text: str, kept: str, taken: str) -> None:
+    assert parts(text) == (kept, taken)
+
+
+@pytest.mark.parametrize(
+    ("body", "kept", "taken"),
+    [
+        ("Squash.\n\n**Do not use this skill for rebasing.** Push.", "Squash. Push.", "for rebasing."),
+        ("Squash.\n\nThis skill is not for rebasing.\n\nPush.", "Squash. Push.", "for rebasing."),
+        ("Squash.\n- Not for rebasing\n- Push", "Squash. - Push", "rebasing"),
+        ("# A\n\n## When NOT to use\n\n- rebasing\n\n## Steps\n\nSquash.", "# A ## Steps Squash.", "- rebasing"),
+        ("## Out of scope\nrebasing (use `rebase-it`)\n# B\nSquash.", "# B Squash.", "rebasing"),
+        ("Do not use `git push --force`.", "Do not use `git push --force`.", ""),
+        ("Never run tests twice. Avoid tabs.", "Never run tests twice. Avoid tabs.", ""),
+        ("## Do not forget\nSign it.", "## Do not forget Sign it.", ""),
+    ],
+)
+def test_a_body_says_what_the_skill_is_not_for(body: str, kept: str, taken: str) -> None:
+    rest, excluded = without_exclusions(body)
+    assert (" ".join(rest.split()), " ".join(excluded.split())) == (kept, taken)
+
+
+DOCUMENTS = Texts(
+    "documents",
+    "Create and edit Word documents.",
+    "# Documents\n\nWrite the file.\n\n## When not to use\n\n- spreadsheets with formulas\n",
+    when_to_use="Use it for a letter or a report. **Do NOT use** it for slide decks or presentations.",
+)
+OTHERS = [Texts("gardening", "Plan a vegetable bed.", "Beds."), Texts("interviews", "Prepare interviews.", "Ask.")]
+
+
+def test_what_any_field_rules_out_does_not_call_for_the_skill() -> None:
+    known = router((DOCUMENTS, *OTHERS))
+    messages = ["a slide deck for the presentation", "a spreadsheet with formulas", "write a report in Word"]
+    assert [known.detect(message).decision for message in messages] == ["none", "none", "must"]
 
 
 _PIECES = st.sampled_from(

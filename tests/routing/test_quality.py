@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from routing.labelled import ELSEWHERE, HARDER, NEAR_MISSES, PLAIN
 from routing.shelf import SHELF, baseline, router
 
@@ -19,24 +17,21 @@ def by_baseline() -> float:
     return recall([next(iter(baseline(message, skills)), None) for message, _ in ASKED])
 
 
-@pytest.mark.parametrize("semantic", [True, False])
-def test_the_right_skill_is_first_and_more_often_than_plain_bm25f_has_it(*, semantic: bool) -> None:
-    known = router(semantic=semantic)
+def test_the_right_skill_is_first_and_more_often_than_plain_bm25f_has_it() -> None:
+    known = router()
     ours = recall([known.find(message, 1)[0].key for message, _ in ASKED])
     assert ours >= 0.9
     assert ours >= by_baseline() + 0.15
 
 
-@pytest.mark.parametrize("semantic", [True, False])
-def test_nearly_always_it_is_among_the_first_three(*, semantic: bool) -> None:
-    known = router(semantic=semantic)
+def test_nearly_always_it_is_among_the_first_three() -> None:
+    known = router()
     missed = [message for message, wanted in ASKED if wanted not in {one.key for one in known.find(message, 3)}]
     assert len(missed) <= 0.04 * len(ASKED)
 
 
-@pytest.mark.parametrize("semantic", [True, False])
-def test_what_is_decided_is_right_and_nothing_must_be_brought_up_for_other_messages(*, semantic: bool) -> None:
-    known = router(semantic=semantic)
+def test_what_is_decided_is_right_and_nothing_must_be_brought_up_for_other_messages() -> None:
+    known = router()
     decided = [(known.detect(message), wanted) for message, wanted in ASKED]
     must = [(made.key, wanted) for made, wanted in decided if made.decision == "must"]
     fired = [(made.key, wanted) for made, wanted in decided if made.decision != "none"]

@@ -32,7 +32,7 @@ path, count = sys.argv[1:]
 AT_A_STATEMENT = (
     PRELUDE
     + """
-router = Router(path, semantic=False)
+router = Router(path)
 left = int(count)
 def step(statement):
     global left
@@ -48,7 +48,7 @@ print(int(count) - left)
 FOREVER = (
     PRELUDE
     + """
-router = Router(path, semantic=False)
+router = Router(path)
 turn = 0
 while True:
     router.update([entry(texts, stamp=str(turn)) for texts in SHELF[turn % 3 :]])
@@ -68,11 +68,11 @@ def killed_at(path: str, statement: int) -> tuple[int, str]:
 def assert_repairs(path: str) -> None:
     """The file is sound, answers, and after an update answers like a new one."""
     assert check(path) is None
-    known = Router(path, semantic=False)
+    known = Router(path)
     for message in ASKED:
         known.find(message)
     known.update(map(entry, SHELF))
-    fresh = router(semantic=False)
+    fresh = router()
     assert_same([known.find(message) for message in ASKED], [fresh.find(message) for message in ASKED])
     assert known.update(map(entry, SHELF))[:4] == (0, 0, 0, len(SHELF))
     known.close()
@@ -80,7 +80,7 @@ def assert_repairs(path: str) -> None:
 
 def test_killed_at_any_statement(tmp_path: Path, *, quick: bool) -> None:
     whole = str(tmp_path / "whole.db")
-    router(SHELF, whole, semantic=False).close()
+    router(SHELF, whole).close()
     code, count = killed_at(whole, 10**9)
     assert code == 0
     last = int(count)
@@ -88,7 +88,7 @@ def test_killed_at_any_statement(tmp_path: Path, *, quick: bool) -> None:
     some = chance.sample(range(6, last - 3), 4)
     for statement in (2, some[0], last) if quick else (2, 5, *sorted(some), last - 2, last):
         path = str(tmp_path / f"killed-{statement}.db")
-        router(SHELF, path, semantic=False).close()
+        router(SHELF, path).close()
         assert killed_at(path, statement)[0] == -signal.SIGKILL
         assert_repairs(path)
 

@@ -19,7 +19,7 @@ import sys
 sys.path.insert(0, {TESTS!r})
 from routing.shelf import SHELF, entry
 from whet.routing.router import Router
-router = Router(sys.argv[1], semantic=False)
+router = Router(sys.argv[1])
 """
 UPDATE = (
     PRELUDE
@@ -43,7 +43,7 @@ sys.path.insert(0, {TESTS!r})
 from routing.shelf import SHELF, entry
 from whet.routing.router import Router
 number = int(sys.argv[2])
-router = Router(sys.argv[1], str(number), semantic=False)
+router = Router(sys.argv[1], str(number))
 for turn in range(8):
     router.update(entry(texts, stamp=str(turn % (number + 1))) for texts in SHELF[number :])
     assert router.find("idnex the slow joins")
@@ -63,11 +63,11 @@ def test_updates_at_once_give_what_one_would_have_given(tmp_path: Path) -> None:
     path = str(tmp_path / "index.db")
     started = [subprocess.Popen([sys.executable, "-c", UPDATE, path]) for _ in range(3)]
     assert [process.wait(120) for process in started] == [0, 0, 0]
-    known = Router(path, semantic=False)
+    known = Router(path)
     assert known.update(entry(texts, stamp="11") for texts in SHELF)[2:4] == (0, len(SHELF))
-    assert_same(answers(known), answers(router(semantic=False)))
+    assert_same(answers(known), answers(router()))
     alive = known._index.facts()[1]
-    assert int(alive.sum()) == len(SHELF) == len(known._index.known().stamps)
+    assert alive.count(1) == len(SHELF) == len(known._index.known().stamps)
     known.close()
 
 
@@ -76,19 +76,19 @@ def test_libraries_that_share_an_index_at_once_do_not_disturb_each_other(tmp_pat
     started = [subprocess.Popen([sys.executable, "-c", SHARE, path, str(number)]) for number in range(4)]
     assert [process.wait(120) for process in started] == [0] * 4
     for number in range(4):
-        known = Router(path, str(number), semantic=False)
+        known = Router(path, str(number))
         last = str(7 % (number + 1))
         assert known.update(entry(texts, stamp=last) for texts in SHELF[number:])[:3] == (0, 0, 0)
-        assert_same(answers(known), answers(router(SHELF[number:], semantic=False)))
+        assert_same(answers(known), answers(router(SHELF[number:])))
         known.close()
 
 
 def test_a_reader_sees_what_was_before_or_after_an_update(tmp_path: Path) -> None:
     path = str(tmp_path / "index.db")
-    known = router(SHELF, path, semantic=False)
+    known = router(SHELF, path)
     before = answers(known)
     changed = (SHELF[0]._replace(description="Knit woollen socks", triggers=()), *SHELF[1:])
-    after = answers(router(changed, semantic=False))
+    after = answers(router(changed))
     assert before != after
     writing = subprocess.Popen([sys.executable, "-c", TOGGLE, path], stdout=subprocess.PIPE, text=True)
     assert writing.stdout is not None and writing.stdout.readline() == "ready\n"

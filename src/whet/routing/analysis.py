@@ -10,18 +10,17 @@ about; so neither has to be redone when skills come and go.
 from __future__ import annotations
 
 import re
+from array import array
 from collections import Counter
+from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
+from whet.patterns import compile_late
 from whet.skill.terms import number, terms
 
 if TYPE_CHECKING:
     from whet.routing.texts import Texts
 
-VERSION = 3
-"""Raised when what is kept changes; everything is read again then."""
 BODY = 12_000
 """Characters of a body that are read."""
 
@@ -42,12 +41,12 @@ _MOST_MESSAGES = 50
 class Analysis(NamedTuple):
     """One skill, ready to be put into an index."""
 
-    terms: np.ndarray
-    """uint32: the numbers of its terms."""
-    weights: np.ndarray
-    """uint8, 4 x terms: BM25F, then each field alone."""
-    sequence: np.ndarray
-    """uint32: the terms of name, description and body in order."""
+    terms: list[int]
+    """The numbers of its terms."""
+    weights: bytes
+    """Four for each term: BM25F, then each field alone."""
+    sequence: array[int]
+    """The terms of name, description and body in order."""
     lead: int
     """How many of the sequence are name and description."""
     name_terms: int
@@ -66,29 +65,26 @@ class Analysis(NamedTuple):
 def analyse(texts: Texts) -> Analysis:
     """Everything the index keeps of a skill."""
     description, clauses = without_negations(texts.description)
-    positive = "\n".join((description, texts.when_to_use, *texts.triggers, *texts.tags, *texts.examples))
-    body = texts.body[:BODY]
+    when_to_use, more_clauses = without_negations(texts.when_to_use)
+    body, sections = without_exclusions(texts.body[:BODY])
+    positive = "\n".join((description, when_to_use, *texts.triggers, *texts.tags, *texts.examples))
     fields = [terms(texts.name), terms(positive), terms(body)]
     headings = terms("\n".join(_HEADING.findall(body)))
     counts = [Counter(found) for found in fields]
     counts[2].update(headings)
-    excluded = terms("\n".join((clauses, texts.when_not_to_use)))
+    excluded = terms("\n".join((clauses, more_clauses, sections, texts.when_not_to_use)))
     own = [term for term in excluded if term in counts[0] or term in counts[1] or counts[2][term] >= _OWN]
     counts[1].update(own)
     kept = _kept(counts)
-    table = np.array([[count[term] for term in kept] for count in counts], dtype=np.float32).reshape(3, len(kept))
     sizes = (len(fields[0]), len(fields[1]) + len(own), len(fields[2]) + len(headings))
     norms = [1 - b + b * size / ordinary for b, size, ordinary in zip(_LENGTH, sizes, _ORDINARY, strict=True)]
-    damped = table / np.array(norms, dtype=np.float32)[:, None]
-    together = (damped * np.array(_WEIGHT, dtype=np.float32)[:, None]).sum(axis=0)
-    flat = np.vstack([together / (together + _FLAT), damped / (damped + _FLAT_ALONE)])
     against = {number(term) for term in excluded} - {number(term) for term in own}
     sequence = [*fields[0], *fields[1], *fields[2]]
     numbers = {term: number(term) for term in {*sequence, *kept}}
     return Analysis(
-        terms=np.array([numbers[term] for term in kept], dtype=np.uint32),
-        weights=np.ceil(flat * 255).astype(np.uint8),
-        sequence=np.array([numbers[term] for term in sequence], dtype=np.uint32),
+        terms=[numbers[term] for term in kept],
+        weights=_weigh([(counts[0][term], counts[1][term], counts[2][term]) for term in kept], norms),
+        sequence=array("I", [numbers[term] for term in sequence]),
         lead=len(fields[0]) + len(fields[1]),
         name_terms=len(set(fields[0])),
         lengths=(len(fields[1]), sizes[2]),
@@ -99,6 +95,18 @@ def analyse(texts: Texts) -> Analysis:
         counter=_messages(texts.counterexamples),
         examples=_messages(texts.examples),
     )
+
+
+def _weigh(counts: list[tuple[int, int, int]], norms: list[float]) -> bytes:
+    """The four weights of terms that are said so often in each field; most terms share theirs with others."""
+    weights: dict[tuple[int, int, int], bytes] = {}
+    for often in counts:
+        if often not in weights:
+            damped = [count / norm for count, norm in zip(often, norms, strict=True)]
+            together = sum(count * weight for count, weight in zip(damped, _WEIGHT, strict=True))
+            flat = (together / (together + _FLAT), *(count / (count + _FLAT_ALONE) for count in damped))
+            weights[often] = bytes(ceil(one * 255) for one in flat)
+    return b"".join(map(weights.__getitem__, counts))
 
 
 def _kept(counts: list[Counter[str]]) -> list[str]:
@@ -112,39 +120,86 @@ def _messages(messages: tuple[str, ...]) -> tuple[frozenset[int], ...]:
     return tuple(frozenset(map(number, terms(message))) for message in messages[:_MOST_MESSAGES])
 
 
-_OPENING = re.compile(
+_OPENING = compile_late(
     r"""
     \b(?:do\s+not|don['’]?t|never|should\s+not|must\s+not|shouldn['’]?t|not\s+to\s+be)\s+(?:be\s+)?
-        (?:used?|trigger(?:ed)?|invoked?|activated?|apply|applied|load(?:ed)?|fired?|select(?:ed)?|pick(?:ed)?|choose
-        |chosen|call(?:ed)?|run\s+this)\b
-    | \bnot\s+(?:intended\s+|meant\s+|suitable\s+|appropriate\s+|designed\s+)?for\b
-    | \b(?:skip|avoid|exclude[sd]?)\s+(?:this\s+(?:skill\s+)?)?(?:when|if|for|using)\b
-    | \bout\s+of\s+scope\b | \bout-of-scope\b
-    | \bnot\s+when\b | \bunless\s+the\s+user\b
-    | 请勿 | 不要(?:用于|使用) | 不适用于 | 使用しない
+    (?:used?|trigger(?:ed)?|invoked?|activated?|apply|applied|load(?:ed)?|fired?|select(?:ed)?|pick(?:ed)?|choose
+    |chosen|call(?:ed)?|run\s+this)\b
+| \bnot\s+(?:intended\s+|meant\s+|suitable\s+|appropriate\s+|designed\s+)?for\b
+| \b(?:skip|avoid|exclude[sd]?)\s+(?:this\s+(?:skill\s+)?)?(?:when|if|for|using)\b
+| \bout\s+of\s+scope\b | \bout-of-scope\b
+| \bnot\s+when\b | \bunless\s+the\s+user\b
+| 请勿 | 不要(?:用于|使用) | 不适用于 | 使用しない
     """,
     re.IGNORECASE | re.VERBOSE,
 )
+"""How a clause begins that says what a skill is not for."""
+
+
 _END = re.compile(r"(?<=[.!?;])(?:\s|$)|(?<=[。；！？])|\n\s*\n|\n\s*[-*•]|\s[—–]\s(?=use\b)", re.IGNORECASE)
 _LIST_END = re.compile(r"\n\s*\n(?!\s*[-*•])")
 _BRACKETS = 500
 """Characters within which a bracket is closed."""
-_POINTER = re.compile(
+
+
+_POINTER = compile_late(
     r"[(（\[](?:use|see|try|prefer|that\ is|those\ are|→)[^)）\]]{0,120}[)）\]]"
     r"|[(（]`?[a-z0-9]+(?:-[a-z0-9]+)+`?[)）]"
     r"|(?<=[;,])\ use\ .{0,80}",
     re.IGNORECASE,
 )
 """Where to go instead: the name of another skill, which is not what this one is not for."""
+
+
 _BACK = re.compile(r"[.!?;。；！？\n]\s*|\(|,\s+(?:but\s+)?$")
 
 
-def without_negations(text: str) -> tuple[str, str]:
+_EMPHASIS = re.compile(r"(?<=\S)(?:\*+|__)|(?:\*+|__)(?=\S)")
+
+
+_BODY_OPENING = compile_late(
+    r"""
+    \b(?:do\s+not|don['’]?t|never|should\s+not|must\s+not|shouldn['’]?t)\s+(?:be\s+)?
+    (?:use|trigger|invoke|activate|apply|load|pick|choose|call|run)\s+
+    (?:(?:this|the)\s+skill|(?:this|it)\s+(?:for|when|if|on|to)\b|(?:for|when|if)\b)
+| \bthis\s+skill\s+(?:is\s+not|isn['’]?t|should\s+not|must\s+not|does\s+not|doesn['’]?t)\b
+| \b(?:skip|avoid)\s+this\s+skill\b
+| ^[\s>*•-]*(?:not\s+(?:intended\s+|meant\s+|suitable\s+)?for|out\s+of\s+scope\s*:)
+    """,
+    re.IGNORECASE | re.VERBOSE | re.MULTILINE,
+)
+"""How a sentence of a body begins that says what the skill is not for; other "do not use" are its advice."""
+
+
+_EXCLUDING_SECTION = compile_late(
+    r"^\#{1,6}[ \t]+[^\n]{0,20}?\b(?:not\s+(?:to\s+use|for)|(?:do\s+not|don['’]?t)\s+use|out\s+of\s+scope"
+    r"|exclusions?|non-goals?)\b[^\n]{0,40}\n(.*?)(?=^\#{1,6}[ \t]|\Z)",
+    re.IGNORECASE | re.MULTILINE | re.DOTALL,
+)
+"""A section of a body whose heading says that it lists what the skill is not for."""
+
+
+def without_exclusions(body: str) -> tuple[str, str]:
+    """A body without its sections and sentences that say what the skill is not for, and these."""
+    sections: list[str] = []
+
+    def take(found: re.Match[str]) -> str:
+        sections.append(found[1])
+        return "\n"
+
+    rest = _EXCLUDING_SECTION.sub(take, body)
+    rest, sentences = without_negations(rest, _BODY_OPENING)
+    return rest, "\n".join((*(_POINTER.sub(" ", section) for section in sections), sentences))
+
+
+def without_negations(text: str, openings: re.Pattern[str] = _OPENING) -> tuple[str, str]:
     """A text without the clauses that say what it is not for, and these clauses."""
+    if openings.search(plain := _EMPHASIS.sub("", text)):
+        text = plain
     kept: list[str] = []
     taken: list[str] = []
     at = 0
-    while (opening := _OPENING.search(text, at)) is not None:
+    while (opening := openings.search(text, at)) is not None:
         before = text[at : opening.start()]
         start = at + max((found.end() for found in _BACK.finditer(before)), default=0)
         last = _closing(text, before, opening.end())

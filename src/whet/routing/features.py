@@ -8,18 +8,27 @@ across the skills of a message (`standard`), because how high scores run depends
 from __future__ import annotations
 
 import re
+from array import array
+from bisect import bisect_left
 from collections import Counter
+from heapq import nlargest
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from math import log, log1p, sqrt
+from typing import TYPE_CHECKING
 
-import numpy as np
-
+from whet.patterns import compile_late
+from whet.records import NamedTuple
 from whet.skill.terms import number, terms
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from whet.routing.index import Postings, Row
+
+    Found = Mapping[int, Sequence[Postings]]
+    """For each term, who has it, in each segment of the index."""
+    Values = Sequence[Sequence[float]]
+    """Skills x features."""
 
 FIRST = (
     "bm25f",  # the whole text, fielded
@@ -43,8 +52,8 @@ LATER = (
     "description-length",
     "body-length",
 )
-WITH_MEANING = (*LATER, "meaning")
 
+_FEW = 24
 _RIVALS = 40
 """Skills that "apart" looks at."""
 
@@ -52,171 +61,222 @@ _RIVALS = 40
 class Table(NamedTuple):
     """The skills in question and the message's terms in them."""
 
-    slots: np.ndarray
+    slots: list[int]
     """The skills, best by BM25F first."""
-    found: np.ndarray
-    """float32, fields (all, name, description, body) x terms x skills: weights from 0 to 1."""
-    rarity: np.ndarray
-    """float32, for each term."""
-    bm25f: np.ndarray
+    found: list[dict[int, bytes]]
+    """For each skill, by the places of the terms it has: four weights up to 255 (all, name, description, body)."""
+    rarity: list[float]
+    """For each term."""
+    bm25f: list[float]
+
+    def chosen(self, places: Collection[int]) -> Table:
+        """Only the skills at these places."""
+        return Table(
+            [self.slots[at] for at in places],
+            [self.found[at] for at in places],
+            self.rarity,
+            [self.bm25f[at] for at in places],
+        )
 
 
-def rarities(postings: Mapping[int, Postings], asked: Asked, alive: np.ndarray) -> np.ndarray:
+def rarities(postings: Found, asked: Asked, alive: bytearray) -> list[float]:
     """How much each term tells; nothing when nobody has it."""
-    total = int(alive.sum())
-    counts = np.array([_living(postings, int(term), alive) for term in asked.numbers], dtype=np.float32)
-    rarity: np.ndarray = np.log(1 + (total - counts + 0.5) / (counts + 0.5)).astype(np.float32)
-    rarity[counts == 0] = 0
-    return rarity
+    total = alive.count(1)
+    counts = (sum(sum(map(alive.__getitem__, part.slots)) for part in postings.get(term, ())) for term in asked.numbers)
+    return [_rareness(total, count) if count else 0.0 for count in counts]
 
 
-def _living(postings: Mapping[int, Postings], term: int, alive: np.ndarray) -> int:
-    found = postings.get(term)
-    return int(alive[found.slots].sum()) if found else 0
+def _rareness(total: int, count: int) -> float:
+    return log(1 + (total - count + 0.5) / (count + 0.5))
 
 
-def scores(postings: Mapping[int, Postings], asked: Asked, rarity: np.ndarray, alive: np.ndarray) -> np.ndarray:
+def scores(postings: Found, asked: Asked, rarity: Sequence[float], alive: bytearray) -> list[float]:
     """BM25F of every slot."""
-    total = np.zeros(len(alive), dtype=np.float32)
-    for term, weight in zip(asked.numbers, rarity * asked.gains, strict=True):
-        found = postings.get(int(term))
-        if found is not None and weight:
-            total[found.slots] += found.weights[0] * np.float32(weight / 255)
-    total[~alive] = 0
-    return total
+    totals = [0.0] * len(alive)
+    for term, telling, gain in zip(asked.numbers, rarity, asked.gains, strict=True):
+        if telling:
+            worth = telling * gain / 255
+            for slots, weights in postings.get(term, ()):
+                for slot, weight in zip(slots, weights[::4], strict=True):
+                    totals[slot] += worth * weight
+    return totals if 0 not in alive else [total if own else 0.0 for total, own in zip(totals, alive, strict=True)]
 
 
-def table(
-    postings: Mapping[int, Postings], asked: Asked, rarity: np.ndarray, totals: np.ndarray, slots: np.ndarray
-) -> Table:
+def best(totals: Sequence[float], most: int) -> list[int]:
+    """The slots with the highest scores above nothing, the best first."""
+    scored = [total for total in totals if total > 0]
+    least = nlargest(most, scored)[-1] if len(scored) > most else 0.0
+    found = [slot for slot, total in enumerate(totals) if total > 0 and total >= least]
+    found.sort(key=lambda slot: -totals[slot])
+    return found[:most]
+
+
+def table(postings: Found, asked: Asked, rarity: list[float], totals: Sequence[float], slots: Collection[int]) -> Table:
     """The message's terms in the given skills."""
-    slots = slots[np.argsort(-totals[slots], kind="stable")]
-    order = np.argsort(slots)
-    ordered = slots[order]
-    found = np.zeros((4, len(asked.terms), len(slots)), dtype=np.float32)
-    for at, term in enumerate(asked.numbers):
-        posting = postings.get(int(term))
-        if posting is None:
-            continue
-        places = np.minimum(np.searchsorted(posting.slots, ordered), len(posting.slots) - 1)
-        hit = posting.slots[places] == ordered
-        found[:, at, order[hit]] = posting.weights[:, places[hit]] * np.float32(1 / 255)
-    return Table(slots, found, rarity, totals[slots])
+    ordered = sorted(slots, key=lambda slot: (-totals[slot], slot))
+    found: dict[int, dict[int, bytes]] = {slot: {} for slot in ordered}
+    ascending = sorted(found)
+    for place, term in enumerate(asked.numbers):
+        for part in postings.get(term, ()):
+            for slot, at in _among(part.slots, ascending, found):
+                found[slot][place] = part.weights[4 * at : 4 * at + 4]
+    return Table(ordered, list(found.values()), rarity, [totals[slot] for slot in ordered])
 
 
-def first(asked: Asked, given: Table) -> np.ndarray:
+_SEARCHED = 12
+"""So many times as many postings as skills are searched rather than read one by one."""
+
+
+def _among(slots: array[int], wanted: Sequence[int], known: Collection[int]) -> Iterator[tuple[int, int]]:
+    """Those of the wanted that are among ascending slots, and where."""
+    if len(slots) < _SEARCHED * len(wanted):
+        yield from ((slot, at) for at, slot in enumerate(slots) if slot in known)
+        return
+    at, end = 0, len(slots)
+    for slot in wanted:
+        at = bisect_left(slots, slot, at)
+        if at == end:
+            return
+        if slots[at] == slot:
+            yield slot, at
+
+
+def first(asked: Asked, given: Table) -> list[tuple[float, ...]]:
     """The features that postings tell: skills x `FIRST`."""
-    every, name, description, body = given.found
-    weight = given.rarity * asked.gains
-    telling = given.rarity > 0
     rarity = given.rarity
-    mass = float(rarity.sum()) or 1.0
-    has = every > 0
-    described = (name > 0) | (description > 0)
-    return np.stack(
-        [
-            given.bm25f,
-            _sentences(asked, given),
-            has.sum(axis=0) / max(1, int(telling.sum())),
-            rarity @ has / mass,
-            (rarity[:, None] * has).max(axis=0, initial=0) / (float(rarity.max(initial=0)) or 1.0),
-            (rarity[:, None] * ~has).max(axis=0, initial=0),
-            _apart(has),
-            _apart(described),
-            weight @ name,
-            weight @ description,
-            weight @ body,
-        ],
-        axis=1,
-    ).astype(np.float32)
+    weight = [telling * gain / 255 for telling, gain in zip(rarity, asked.gains, strict=True)]
+    telling = max(1, sum(one > 0 for one in rarity))
+    mass, rarest = sum(rarity) or 1.0, max(rarity, default=0.0)
+    by_rarity = sorted(range(len(rarity)), key=lambda place: -rarity[place])
+    described = [[place for place, (_, name, text, _) in has.items() if name or text] for has in given.found]
+    columns = zip(
+        given.bm25f,
+        _sentences(asked, given),
+        _apart(given.found, len(rarity)),
+        _apart(described, len(rarity)),
+        given.found,
+        strict=True,
+    )
+    features: list[tuple[float, ...]] = []
+    for bm25f, sentences, apart, described_apart, has in columns:
+        name = description = body = 0.0
+        for place, (_, in_name, in_description, in_body) in has.items():
+            worth = weight[place]
+            name += worth * in_name
+            description += worth * in_description
+            body += worth * in_body
+        features.append(
+            (
+                bm25f,
+                sentences,
+                len(has) / telling,
+                sum(rarity[place] for place in has) / mass,
+                max((rarity[place] for place in has), default=0.0) / (rarest or 1.0),
+                next((rarity[place] for place in by_rarity if place not in has), 0.0),
+                apart,
+                described_apart,
+                name,
+                description,
+                body,
+            )
+        )
+    return features
 
 
-def _sentences(asked: Asked, given: Table) -> np.ndarray:
-    impact = given.found[0] * given.rarity[:, None]
-    total = np.zeros(impact.shape[1], dtype=np.float32)
+def _sentences(asked: Asked, given: Table) -> list[float]:
+    totals = [0.0] * len(given.found)
+    impacts = [{place: given.rarity[place] * has[place][0] for place in has} for has in given.found]
     for view in asked.views:
-        score = impact[view].sum(axis=0)
-        total += score / (float(score.max(initial=0)) or 1.0)
-    return total
+        scored = [sum(impact[place] for place in view & impact.keys()) for impact in impacts]
+        most = max(scored, default=0.0) or 1.0
+        totals = [total + one / most for total, one in zip(totals, scored, strict=True)]
+    return totals
 
 
-def _apart(has: np.ndarray) -> np.ndarray:
+def _apart(found: Sequence[Collection[int]], count: int) -> list[float]:
     """The share of terms a skill has, each worth more the fewer of its rivals have it."""
-    rivals = has[:, :_RIVALS]
-    count, users = rivals.shape[1], rivals.sum(axis=1)
-    weight = np.log(1 + (count - users + 0.5) / (users + 0.5))
-    share: np.ndarray = weight @ has / (float(weight.sum()) or 1.0)
-    return share
+    users = Counter(place for has in found[:_RIVALS] for place in has)
+    rivals = min(len(found), _RIVALS)
+    weight = [_rareness(rivals, users[place]) for place in range(count)]
+    mass = sum(weight) or 1.0
+    return [sum(weight[place] for place in has) / mass for has in found]
 
 
 def later(
     asked: Asked,
     given: Table,
-    features: np.ndarray,
+    features: Values,
     rows: Sequence[Row],
-    sequences: Sequence[np.ndarray],
-) -> np.ndarray:
+    sequences: Sequence[array[int]],
+) -> list[tuple[float, ...]]:
     """The features of a closer look: skills x `LATER`, for the skills of `given`."""
-    named = (given.found[1] > 0).sum(axis=0) / np.array([max(1, row.name_terms) for row in rows])
-    described, bodied = _pairs(asked, given, rows, sequences)
-    return np.column_stack(
-        [
-            features,
-            named,
-            named >= 1,
-            described,
-            bodied,
-            np.log1p([row.description for row in rows]),
-            np.log1p([row.body for row in rows]),
-        ]
-    ).astype(np.float32)
+    where = {number: place for place, number in enumerate(asked.numbers)}
+    worth = {(one, other): given.rarity[one] + given.rarity[other] for one, other in asked.pairs}
+    mass = sum(worth.values()) or 1.0
+    values = []
+    for has, before, row, sequence in zip(given.found, features, rows, sequences, strict=True):
+        named = sum(weights[1] > 0 for weights in has.values()) / max(1, row.name_terms)
+        described, bodied = _neighbours(sequence, row.lead, where)
+        values.append(
+            (
+                *before,
+                named,
+                float(named >= 1),
+                sum(worth.get(pair, 0.0) for pair in described) / mass,
+                sum(worth.get(pair, 0.0) for pair in bodied) / mass,
+                log1p(row.description),
+                log1p(row.body),
+            )
+        )
+    return values
 
 
-def _pairs(
-    asked: Asked, given: Table, rows: Sequence[Row], sequences: Sequence[np.ndarray]
-) -> tuple[np.ndarray, np.ndarray]:
-    """How much of the message's neighbouring terms are neighbours in each skill, up front and in the body."""
-    if not len(asked.pairs) or not rows:
-        return np.zeros(len(rows)), np.zeros(len(rows))
-    count = len(asked.terms)
-    worth = np.zeros((count, count))
-    worth[asked.pairs[:, 0], asked.pairs[:, 1]] = given.rarity[asked.pairs].sum(axis=1)
-    mass = float(worth.sum()) or 1.0
-    everything = np.concatenate(sequences)
-    places = _places(asked.numbers, everything)
-    sizes = [size for row, one in zip(rows, sequences, strict=True) for size in (row.lead, len(one) - row.lead)]
-    parts = np.repeat(np.arange(len(sizes)), sizes)
-    at = np.flatnonzero((places[:-1] >= 0) & (places[1:] >= 0) & (parts[:-1] == parts[1:]))
-    codes = distinct((parts[at] * count + places[at]) * count + places[at + 1])
-    found = np.bincount(codes // (count * count), weights=worth.ravel()[codes % (count * count)], minlength=len(sizes))
-    return found[0::2] / mass, found[1::2] / mass
+def _neighbours(
+    sequence: array[int], lead: int, where: Mapping[int, int]
+) -> tuple[set[tuple[int, int]], set[tuple[int, int]]]:
+    """The places of the message's terms that are neighbours in a skill, up front and in the body."""
+    if lead > len(sequence):
+        raise ValueError("a skill has fewer terms than its description")
+    found: tuple[set[tuple[int, int]], set[tuple[int, int]]] = set(), set()
+    for at, following in pairwise(_places(sequence, where)):
+        if following == at + 1 != lead:
+            found[at >= lead].add((where[sequence[at]], where[sequence[following]]))
+    return found
 
 
-def _places(numbers: np.ndarray, sequence: np.ndarray) -> np.ndarray:
-    """Where each term of a sequence is among the message's, -1 for one that is not.
-
-    Two terms of a message that end in the same sixteen bits hide one another, which happens to one message in thirty.
-    """
-    table = np.zeros(1 << 16, dtype=np.int64)
-    table[numbers & 0xFFFF] = np.arange(len(numbers))
-    places = table[sequence & 0xFFFF]
-    return np.where(numbers[places] == sequence, places, -1)
-
-
-def distinct(values: np.ndarray) -> np.ndarray:
-    """The values, each once, in order; `np.unique` imports what takes longer than a search."""
-    ordered = np.sort(values)
-    different = np.ones(len(ordered), dtype=np.bool_)
-    different[1:] = ordered[1:] != ordered[:-1]
-    return ordered[different]
+def _places(sequence: array[int], numbers: Collection[int]) -> list[int]:
+    """Where any of these numbers stands. Few are looked for in the bytes, which is faster than one by one."""
+    if len(numbers) > _FEW:
+        return [at for at, one in enumerate(sequence) if one in numbers]
+    data, size = sequence.tobytes(), sequence.itemsize
+    found: list[int] = []
+    for one in numbers:
+        wanted = array(sequence.typecode, (one,)).tobytes()
+        at = data.find(wanted)
+        while at >= 0:
+            if at % size == 0:
+                found.append(at // size)
+            at = data.find(wanted, at + 1)
+    return sorted(found)
 
 
-def standard(features: np.ndarray) -> np.ndarray:
+def standard(values: Values) -> list[list[float]]:
     """Each feature with mean 0 and deviation 1 across the skills of a message."""
-    if not len(features):
-        return features
-    scaled: np.ndarray = (features - features.mean(axis=0)) / (features.std(axis=0) + 1e-6)
-    return scaled
+    if not values:
+        return []
+    count = len(values)
+    columns = []
+    for column in zip(*values, strict=True):
+        mean = sum(column) / count
+        deviation = sqrt(sum((value - mean) ** 2 for value in column) / count) + 1e-6
+        columns.append([(value - mean) / deviation for value in column])
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
+def weigh(values: Values, names: Sequence[str], weights: Mapping[str, float]) -> list[float]:
+    """The sum of each skill's features, by how much they count."""
+    counted = [(at, weights[name]) for at, name in enumerate(names) if weights.get(name)]
+    return [sum(row[at] * weight for at, weight in counted) for row in values]
 
 
 LONGEST = 4096
@@ -224,7 +284,7 @@ LONGEST = 4096
 _MOST = 256
 """Terms of a message that are asked about."""
 _VIEWS = 8
-_SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|\n+|,? (?:and then|then|also) ", re.IGNORECASE)
+_SENTENCE = compile_late(r"(?<=[.!?。！？])\s+|\n+|,? (?:and then|then|also) ", re.IGNORECASE)
 _SHORTEST_VIEW = 8
 _GUESS = 0.6
 """How much a word counts that was taken for a mistyped one."""
@@ -236,14 +296,14 @@ class Asked(NamedTuple):
     text: str
     terms: tuple[str, ...]
     """Each once, in the order they come."""
-    numbers: np.ndarray
-    """uint32, what they are stored as; another word's where one was mistyped."""
-    gains: np.ndarray
-    """float32, how much each counts: more when it is said twice, less when it was guessed."""
-    views: tuple[np.ndarray, ...]
+    numbers: tuple[int, ...]
+    """What they are stored as; another word's where one was mistyped."""
+    gains: tuple[float, ...]
+    """How much each counts: more when it is said twice, less when it was guessed."""
+    views: tuple[frozenset[int], ...]
     """The places of the terms of each sentence."""
-    pairs: np.ndarray
-    """n x 2, the places of terms that stand next to each other."""
+    pairs: frozenset[tuple[int, int]]
+    """The places of terms that stand next to each other."""
     guessed: dict[str, str]
     """Mistyped words and what was taken for them."""
 
@@ -256,28 +316,25 @@ def ask(message: str) -> Asked:
     kept = tuple(counts)[:_MOST]
     places = {term: at for at, term in enumerate(kept)}
     known = [places.get(term, -1) for term in said]
-    pairs = {(one, other) for one, other in pairwise(known) if one >= 0 and other >= 0}
-    views: list[np.ndarray] = []
+    pairs = frozenset((one, other) for one, other in pairwise(known) if one >= 0 and other >= 0)
+    views: list[frozenset[int]] = []
     for sentence in _SENTENCE.split(text):
         if sentence and len(sentence) > _SHORTEST_VIEW and len(views) < _VIEWS:
-            found = dict.fromkeys(places[term] for term in terms(sentence) if term in places)
-            views.append(np.array(list(found), dtype=np.intp))
+            views.append(frozenset(places[term] for term in terms(sentence) if term in places))
     return Asked(
         text,
         kept,
-        np.array([number(term) for term in kept], dtype=np.uint32),
-        np.array([min(counts[term], 2) ** 0.5 for term in kept], dtype=np.float32),
-        tuple(views) or (np.arange(len(kept)),),
-        np.array(sorted(pairs), dtype=np.intp).reshape(-1, 2),
+        tuple(map(number, kept)),
+        tuple(min(counts[term], 2) ** 0.5 for term in kept),
+        tuple(views) or (frozenset(range(len(kept))),),
+        pairs,
         {},
     )
 
 
 def corrected(asked: Asked, guesses: dict[str, str]) -> Asked:
     """The same message with mistyped words taken for others."""
-    numbers, gains = asked.numbers.copy(), asked.gains.copy()
-    for at, term in enumerate(asked.terms):
-        if term in guesses:
-            numbers[at] = number(guesses[term])
-            gains[at] *= _GUESS
+    numbers = tuple(number(guesses.get(term, term)) for term in asked.terms)
+    counts = zip(asked.terms, asked.gains, strict=True)
+    gains = tuple(gain * _GUESS if term in guesses else gain for term, gain in counts)
     return asked._replace(numbers=numbers, gains=gains, guessed=guesses)

@@ -11,11 +11,12 @@ hidden before anything is written.
 from __future__ import annotations
 
 import unicodedata
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, get_args
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from whet.errors import NotFoundError, UsageError, WhetError
 from whet.library.visibility import MODEL, hidden
 from whet.notes import Note
+from whet.records import NamedTuple
 from whet.routing.texts import checked, much_like
 from whet.skill.names import key as name_key
 from whet.store.clock import iso

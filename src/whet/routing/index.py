@@ -15,12 +15,13 @@ in between leaves the one before.
 from __future__ import annotations
 
 import json
+from array import array
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-import numpy as np
+from itertools import chain, pairwise
+from typing import TYPE_CHECKING, Any
 
 from whet.errors import FailedError
+from whet.records import NamedTuple
 from whet.skill.terms import number
 from whet.store.clock import system_clock
 from whet.store.database import MEMORY, Database
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 
     from whet.routing.analysis import Analysis
 
+VERSION = 5
+"""Raised when what is kept of a skill changes; everything is read again then."""
 _TOGETHER = 8
 """So many segments of a size become one."""
 _COLLECTIONS = 8
@@ -48,10 +51,10 @@ _TABLES = ("facts", "collections", "skills", "sequences", "segments", "postings"
 
 
 class Postings(NamedTuple):
-    """The skills that have one term: their slots, ascending within a segment, and their four weights."""
+    """The skills of a segment that have one term: their slots, ascending, and four weights for each."""
 
-    slots: np.ndarray
-    weights: np.ndarray
+    slots: array[int]
+    weights: bytes
 
 
 class State(NamedTuple):
@@ -103,7 +106,6 @@ class New(NamedTuple):
     key: str
     stamp: str
     analysis: Analysis
-    vector: bytes
     name: str
     phrases: Sequence[str]
 
@@ -127,7 +129,7 @@ class Index:
         with self._tables.snapshot():
             yield
 
-    def facts(self) -> tuple[State, np.ndarray]:
+    def facts(self) -> tuple[State, bytearray]:
         """What the collection is at, and which of all slots are its own."""
         with self._tables.snapshot() as connection:  # between two moments, a collection has slots that do not exist
             return _facts(connection, self._name)
@@ -155,32 +157,25 @@ class Index:
         with suppress(FailedError), self._tables.write() as connection:
             connection.execute(query, (made_from, self._name, generation))
 
-    def postings(self, terms: Iterable[int]) -> dict[int, Postings]:
-        """Who has these terms; a term that nobody has is left out."""
-        parts: dict[int, list[bytes]] = {}
+    def postings(self, terms: Iterable[int]) -> dict[int, list[Postings]]:
+        """Who has these terms, in each segment; a term that nobody has is left out."""
+        parts: dict[int, list[Postings]] = {}
         for asked in _portions(list(terms)):
             marks = ",".join("?" * len(asked))
             query = f"SELECT term, entries FROM index_postings WHERE term IN ({marks}) ORDER BY term, segment"  # noqa: S608  only marks
             for term, entries in self._tables.read(query, asked):
-                parts.setdefault(term, []).append(entries)
-        return {term: _joined(map(_unpacked, blobs)) for term, blobs in parts.items()}
+                parts.setdefault(term, []).append(_unpack(entries))
+        return parts
 
     def rows(self, slots: Sequence[int]) -> dict[int, Row]:
         """What is kept of these skills."""
         query = "SELECT slot, key, name, lead, name_terms, description, body, more FROM index_skills WHERE slot IN"
         return {row[0]: _row(row) for row in self._by_slot(query, slots)}
 
-    def sequences(self, slots: Sequence[int]) -> dict[int, np.ndarray]:
+    def sequences(self, slots: Sequence[int]) -> dict[int, array[int]]:
         """The terms of these skills in order."""
         found = self._by_slot("SELECT slot, terms FROM index_sequences WHERE slot IN", slots)
-        return {slot: np.frombuffer(terms, dtype=np.uint32) for slot, terms in found}
-
-    def vectors(self, slots: Sequence[int]) -> Iterator[tuple[list[int], bytes]]:
-        """Those of these slots that have a vector, and the vectors, some hundred at a time."""
-        query = "SELECT slot, vector FROM index_skills WHERE vector <> x'' AND slot IN"
-        for asked in _portions(list(slots)):
-            if found := self._by_slot(query, asked):
-                yield [slot for slot, _ in found], b"".join(vector for _, vector in found)
+        return {slot: _numbers(terms) for slot, terms in found}
 
     def keys(self, slots: Sequence[int]) -> dict[int, str]:
         """The keys of the skills at these slots."""
@@ -191,7 +186,7 @@ class Index:
         cuts = list(map(number, _cuts(word)))
         marks = ",".join("?" * len(cuts))
         query = f"SELECT DISTINCT word FROM index_spellings WHERE cut IN ({marks}) ORDER BY word"  # noqa: S608  only marks
-        return [other for (other,) in self._tables.read(query, cuts) if _one_apart(word, other)]
+        return [other for (other,) in self._tables.read(query, cuts) if one_apart(word, other)]
 
     def _by_slot(self, query: str, slots: Sequence[int]) -> list[tuple[Any, ...]]:
         found: list[tuple[Any, ...]] = []
@@ -212,15 +207,17 @@ class Index:
             fresh = [skill for skill in new if slots[skill.key, skill.stamp] is None]
             missing = [pair[0] for pair in shared if slots[pair] is None]
             state, alive = _facts(connection, self._name)
-            before = alive.copy()
+            before = bytes(alive)
             for key in {*(key for key, _ in wanted), *gone}.difference(missing):
                 for (slot,) in connection.execute("SELECT slot FROM index_skills WHERE key = ?", [key]):
-                    alive[slot] = False
-            alive[[slot for slot in slots.values() if slot is not None]] = True
+                    alive[slot] = 0
+            for there in slots.values():
+                if there is not None:
+                    alive[there] = 1
             if fresh:
                 _add(connection, fresh, len(alive))
-                alive = np.concatenate([alive, np.ones(len(fresh), dtype=np.bool_)])
-            if len(alive) != len(before) or (alive != before).any():
+                alive += bytes([1]) * len(fresh)
+            if alive != before:
                 _settle(connection, self._name, state.generation + 1, alive)
                 _tidy(connection)
                 return Put(missing, state.generation, state.generation + 1)
@@ -251,12 +248,11 @@ class Index:
         """The collection as it is now, in memory, to try things with."""
         made = Index(MEMORY, self._name)
         with self._tables.snapshot() as source, made._tables.write() as target:
-            alive = np.flatnonzero(self.facts()[1])
+            alive = self.facts()[1]
             for table in _TABLES:
                 rows = source.execute(f"SELECT * FROM index_{table}").fetchall()  # noqa: S608  our own names
                 if table in ("skills", "sequences"):
-                    own = set(map(int, alive))
-                    rows = [row for row in rows if row[0] in own]
+                    rows = [row for row in rows if row[0] < len(alive) and alive[row[0]]]
                 if rows:
                     marks = ",".join("?" * len(rows[0]))
                     target.executemany(f"INSERT INTO index_{table} VALUES ({marks})", rows)  # noqa: S608  only marks
@@ -279,14 +275,15 @@ def _row(found: tuple[Any, ...]) -> Row:
     return row
 
 
-def _facts(connection: sqlite3.Connection, name: str) -> tuple[State, np.ndarray]:
-    """What a collection is at, and which of all slots are its own."""
+def _facts(connection: sqlite3.Connection, name: str) -> tuple[State, bytearray]:
+    """What a collection is at, and for each of all slots whether it is its own: 1 or 0."""
     found = dict(connection.execute("SELECT name, value FROM index_facts").fetchall())
     query = "SELECT generation, slots FROM index_collections WHERE name = ?"
     generation, mask = connection.execute(query, [name]).fetchone() or (0, b"")
-    own = np.frombuffer(mask, dtype=np.bool_)
-    alive = np.zeros(int(found.get("slots", 0)), dtype=np.bool_)
-    alive[: len(own)] = own
+    alive = bytearray(int(found.get("slots", 0)))
+    if len(mask) > len(alive):
+        raise ValueError(f"a collection has {len(mask):,} slots, and there are {len(alive):,}")
+    alive[: len(mask)] = mask
     return State(int(found.get("origin", 0)), int(generation)), alive
 
 
@@ -306,7 +303,7 @@ def _add(connection: sqlite3.Connection, skills: Sequence[New], first: int) -> N
             "examples": [sorted(terms) for terms in kept.examples],
         }
         connection.execute(
-            "INSERT INTO index_skills VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO index_skills VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 slot,
                 skill.key,
@@ -315,7 +312,6 @@ def _add(connection: sqlite3.Connection, skills: Sequence[New], first: int) -> N
                 kept.lead,
                 kept.name_terms,
                 *kept.lengths,
-                skill.vector,
                 json.dumps({name: value for name, value in more.items() if value}) if any(more.values()) else "",
             ),
         )
@@ -323,27 +319,17 @@ def _add(connection: sqlite3.Connection, skills: Sequence[New], first: int) -> N
     spellings = set[str]().union(*(skill.analysis.spellings for skill in skills))
     cuts = ((number(cut), word) for word in spellings for cut in _cuts(word))
     connection.executemany("INSERT OR IGNORE INTO index_spellings VALUES (?, ?)", cuts)
-    terms = np.concatenate([skill.analysis.terms for skill in skills])
-    slots = np.repeat(np.arange(first, first + len(skills)), [len(skill.analysis.terms) for skill in skills])
-    weights = np.concatenate([skill.analysis.weights for skill in skills], axis=1)
     segment = connection.execute("INSERT INTO index_segments (size) VALUES (?)", [len(skills)]).lastrowid
-    _write(connection, segment, terms, slots.astype(np.uint32), weights)
-
-
-def _write(
-    connection: sqlite3.Connection, segment: int | None, terms: np.ndarray, slots: np.ndarray, weights: np.ndarray
-) -> None:
-    """One row for each term."""
-    order = np.lexsort((slots, terms))
-    terms, slots, weights = terms[order], slots[order], weights[:, order]
-    starts = np.flatnonzero(np.concatenate([[True], terms[1:] != terms[:-1]])) if len(terms) else np.zeros(0, dtype=int)
-    ends = [*starts[1:], len(terms)]
+    found: dict[int, tuple[array[int], array[int]]] = {}
+    for slot, skill in enumerate(skills, first):
+        for term, weight in zip(skill.analysis.terms, array("I", skill.analysis.weights), strict=True):
+            if (entry := found.get(term)) is None:
+                entry = found[term] = array("I"), array("I")
+            entry[0].append(slot)
+            entry[1].append(weight)
     connection.executemany(
         "INSERT INTO index_postings VALUES (?, ?, ?)",
-        (
-            (int(terms[start]), segment, slots[start:end].tobytes() + weights[:, start:end].tobytes())
-            for start, end in zip(starts, ends, strict=True)
-        ),
+        ((term, segment, found[term][0].tobytes() + found[term][1].tobytes()) for term in sorted(found)),
     )
 
 
@@ -363,23 +349,46 @@ def _merge(connection: sqlite3.Connection, segments: Sequence[int]) -> None:
     """Put segments together without what was struck out; some hundred terms at a time, so that memory stays small."""
     alive = _used(connection)
     merged = connection.execute("INSERT INTO index_segments (size) VALUES (0)").lastrowid
-    kept = np.zeros(len(alive), dtype=np.bool_)
+    kept: set[int] = set()
     old = ",".join("?" * len(segments))
     query = f"SELECT term, SUM(LENGTH(entries)) FROM index_postings WHERE segment IN ({old}) GROUP BY term"  # noqa: S608  only marks
-    sizes = np.fromiter((value for row in connection.execute(query, segments) for value in row), dtype=np.int64)
-    for asked in _by_size((int(term), int(size)) for term, size in sizes.reshape(-1, 2)):
+    sizes = array("q", chain.from_iterable(connection.execute(query, segments)))
+    for asked in _by_size(zip(sizes[::2], sizes[1::2], strict=True)):
         marks = ",".join("?" * len(asked))
-        query = f"SELECT term, entries FROM index_postings WHERE term IN ({marks}) AND segment IN ({old})"  # noqa: S608  only marks
-        found = [(term, _unpacked(entries)) for term, entries in connection.execute(query, [*asked, *segments])]
-        terms = np.concatenate([np.full(len(part.slots), term, dtype=np.uint32) for term, part in found])
-        slots = np.concatenate([part.slots for _, part in found])
-        weights = np.concatenate([part.weights for _, part in found], axis=1)
-        living = alive[slots]
-        kept[slots[living]] = True
-        _write(connection, merged, terms[living], slots[living], weights[:, living])
+        query = f"SELECT term, entries FROM index_postings WHERE term IN ({marks}) AND segment IN ({old}) ORDER BY term"  # noqa: S608  only marks
+        parts: dict[int, list[Postings]] = {}
+        for term, entries in connection.execute(query, [*asked, *segments]):
+            parts.setdefault(term, []).append(_living(_unpack(entries), alive))
+        for found in parts.values():
+            kept.update(*(part.slots for part in found))
+        connection.executemany(
+            "INSERT INTO index_postings VALUES (?, ?, ?)",
+            ((term, merged, entries) for term, found in parts.items() if (entries := _join(found))),
+        )
     for table, column in (("postings", "segment"), ("segments", "id")):
         connection.execute(f"DELETE FROM index_{table} WHERE {column} IN ({old})", segments)  # noqa: S608  our own names
-    connection.execute("UPDATE index_segments SET size = ? WHERE id = ?", (int(kept.sum()), merged))
+    connection.execute("UPDATE index_segments SET size = ? WHERE id = ?", (len(kept), merged))
+
+
+def _living(part: Postings, alive: bytearray) -> Postings:
+    """Without those that were struck out."""
+    living = [at for at, slot in enumerate(part.slots) if alive[slot]]
+    if len(living) == len(part.slots):
+        return part
+    slots = array("I", [part.slots[at] for at in living])
+    return Postings(slots, b"".join(part.weights[4 * at : 4 * at + 4] for at in living))
+
+
+def _join(parts: list[Postings]) -> bytes:
+    """Several segments' postings of a term as one row, by slot."""
+    slots, weights = array("I"), array("I")
+    for part in sorted((part for part in parts if part.slots), key=lambda part: part.slots[0]):
+        slots += part.slots
+        weights += array("I", part.weights)
+    if any(one > other for one, other in pairwise(slots)):
+        order = sorted(range(len(slots)), key=slots.__getitem__)
+        slots, weights = array("I", [slots[at] for at in order]), array("I", [weights[at] for at in order])
+    return slots.tobytes() + weights.tobytes()
 
 
 def _level(size: int) -> int:
@@ -387,24 +396,15 @@ def _level(size: int) -> int:
     return (max(size, 1).bit_length() - 1) // 3
 
 
-def _unpacked(entries: bytes) -> Postings:
-    count = len(entries) // 8
-    weights = np.frombuffer(entries, dtype=np.uint8, offset=4 * count).reshape(4, count)
-    return Postings(np.frombuffer(entries, dtype=np.uint32, count=count), weights)
+def _unpack(entries: bytes) -> Postings:
+    half = len(entries) // 2
+    if not entries or len(entries) % 8:
+        raise ValueError("postings are empty or cut")
+    return Postings(_numbers(entries[:half]), entries[half:])
 
 
-def _joined(parts: Iterable[Postings]) -> Postings:
-    found = list(parts)
-    if len(found) == 1:
-        return found[0]
-    if not found:
-        return Postings(np.zeros(0, dtype=np.uint32), np.zeros((4, 0), dtype=np.uint8))
-    slots = np.concatenate([part.slots for part in found])
-    weights = np.concatenate([part.weights for part in found], axis=1)
-    if (slots[1:] < slots[:-1]).any():
-        order = np.argsort(slots, kind="stable")
-        slots, weights = slots[order], weights[:, order]
-    return Postings(slots, weights)
+def _numbers(data: bytes) -> array[int]:
+    return array("I", data)
 
 
 def _cuts(word: str) -> set[str]:
@@ -414,7 +414,7 @@ def _cuts(word: str) -> set[str]:
     return {word, *(word[:at] + word[at + 1 :] for at in range(len(word)))}
 
 
-def _one_apart(one: str, other: str) -> bool:
+def one_apart(one: str, other: str) -> bool:
     """Is it one letter added, left out or changed, or two neighbours swapped?"""
     if len(one) > len(other):
         one, other = other, one
@@ -425,25 +425,23 @@ def _one_apart(one: str, other: str) -> bool:
     return one[same + 1 :] == other[same + 1 :] or swapped == other[same:]
 
 
-def _used(connection: sqlite3.Connection) -> np.ndarray:
+def _used(connection: sqlite3.Connection) -> bytearray:
     """Which slots any collection has."""
-    masks = [
-        np.frombuffer(mask, dtype=np.bool_) for (mask,) in connection.execute("SELECT slots FROM index_collections")
-    ]
-    used = np.zeros(max(map(len, masks), default=0), dtype=np.bool_)
+    masks = [mask for (mask,) in connection.execute("SELECT slots FROM index_collections")]
+    used = 0
     for mask in masks:
-        used[: len(mask)] |= mask
-    return used
+        used |= int.from_bytes(mask, "little")
+    return bytearray(used.to_bytes(max(map(len, masks), default=0), "little"))
 
 
-def _settle(connection: sqlite3.Connection, name: str, generation: int, alive: np.ndarray) -> None:
+def _settle(connection: sqlite3.Connection, name: str, generation: int, alive: bytearray) -> None:
     """Write which slots are in use, and that something changed; remove what nobody uses any more."""
     before = _used(connection)
     connection.execute("INSERT OR IGNORE INTO index_facts VALUES ('origin', random())")
     connection.execute("INSERT OR REPLACE INTO index_facts VALUES ('slots', ?)", [len(alive)])
     connection.execute(
         "INSERT OR REPLACE INTO index_collections VALUES (?, ?, ?, ?, '')",
-        (name, system_clock(), generation, alive.tobytes()),
+        (name, system_clock(), generation, bytes(alive)),
     )
     connection.execute(
         "DELETE FROM index_collections WHERE name <> ? AND name NOT IN"
@@ -451,8 +449,8 @@ def _settle(connection: sqlite3.Connection, name: str, generation: int, alive: n
         (name, name, _COLLECTIONS - 1),
     )
     after = _used(connection)
-    before[: len(after)] &= ~after[: len(before)]
-    for slot in map(int, np.flatnonzero(before)):
+    unused = [slot for slot, used in enumerate(before) if used and not (slot < len(after) and after[slot])]
+    for slot in unused:
         connection.execute("DELETE FROM index_skills WHERE slot = ?", [slot])
         connection.execute("DELETE FROM index_sequences WHERE slot = ?", [slot])
 

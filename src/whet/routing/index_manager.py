@@ -12,14 +12,14 @@ brings the very same catalogue, with the same feedback, updates nothing.
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from whet.errors import FailedError, WhetError
 from whet.library.cache import READER
 from whet.library.catalogue import CardsById
 from whet.notes import Note, Progress
+from whet.records import NamedTuple
 from whet.routing.index import Index
-from whet.routing.meaning import installed, lexical_only
 from whet.routing.router import Entry as Indexed
 from whet.routing.router import Router
 from whet.routing.texts import texts_of
@@ -69,8 +69,6 @@ class SearchResult(NamedTuple):
     found: tuple[Found, ...]
     cards: Mapping[str, Card]
     """The skills by the keys of the index."""
-    semantic: bool
-    """Whether meaning counted beside words."""
 
 
 class IndexManager:
@@ -96,7 +94,6 @@ class IndexManager:
         self._known: tuple[Catalogue, dict[str, str], object] | None = None
         """What the index is in step with, and which index: another process may have put another in its place."""
         self._cards: Mapping[str, Card] = {}
-        self._told = False
 
     def close(self) -> None:
         """Let the index go; the next question opens it again."""
@@ -125,7 +122,7 @@ class IndexManager:
 
         def search(router: Router, shelf: Shelf) -> SearchResult:
             found = router.find(message, k, allowed=_Open(shelf.cards, shut), recent=recent)
-            return SearchResult(found, shelf.cards, semantic=router.semantic)
+            return SearchResult(found, shelf.cards)
 
         return self.ask(search, snapshot)
 
@@ -142,9 +139,22 @@ class IndexManager:
                 return True
             if self._spoilt is not None:
                 return False
-            name = self._name(snapshot.catalogue, semantic=snapshot.config.settings.semantic)
-            query = "SELECT 1 FROM index_collections WHERE name = ?"
-            return bool(self.workspace.cache_database.use(lambda database: database.read(query, [name]), create=False))
+            reads = self.workspace.cache_database.use(self._reads(snapshot), create=False)
+            return reads is not None and reads <= _LARGE
+
+    def _reads(self, snapshot: Snapshot) -> Callable[[Database], int | None]:
+        """What tells how many skills would have to be read to bring the index in step; None where there is none."""
+        marks, name, cards = self._marks(), self._name(snapshot.catalogue), snapshot.catalogue.cards
+        made_from = self._made_from(snapshot, marks, Router.mark)
+
+        def count(database: Database) -> int | None:
+            found = database.read("SELECT made_from FROM index_collections WHERE name = ?", [name])
+            if not found or (made_from and found[0][0] == made_from):
+                return 0 if found else None
+            known = set(database.read("SELECT key, stamp FROM index_skills"))
+            return sum((entry.key, Router.mark + entry.stamp) not in known for entry in self._entries(cards, marks))
+
+        return count
 
     @property
     def notes(self) -> tuple[Note, ...]:
@@ -152,32 +162,18 @@ class IndexManager:
         told = (note for note in (self._spoilt, self._rebuilt) if note is not None)
         return (*told, *self._unheard, *self._unread)
 
-    def lexical_only(self) -> Note | None:
-        """That skills are found by their words only, where that is news: it is said once on each machine."""
-        if self._told:
-            return None
-        self._told = True
-
-        def is_news(database: Database) -> bool:
-            with database.write() as connection:
-                return connection.execute("INSERT OR IGNORE INTO told VALUES ('lexical-only')").rowcount == 1
-
-        # what cannot be remembered is said by each process
-        return None if self.workspace.cache_database.use(is_news) is False else lexical_only()
-
     # keeping in step
 
     def _in_step(self, snapshot: Snapshot) -> Router:
         catalogue = snapshot.catalogue
         marks = self._marks()
-        semantic = snapshot.config.settings.semantic
-        collection = self._name(catalogue, semantic=semantic)
+        collection = self._name(catalogue)
         path = self.workspace.cache_database.path if collection and self._spoilt is None else MEMORY
         if self._router is None or (path, collection) != (self._path, self._collection):
             if self._router is not None:
                 self._router.close()
             self._router, self._known, self._path, self._collection = None, None, path, collection
-            self._router = Router(path, collection, semantic=semantic)
+            self._router = Router(path, collection)
             self._router.touch()
         known = self._known
         if known is None or known[0] is not catalogue or known[1:] != (marks, self._router.state):
@@ -195,14 +191,11 @@ class IndexManager:
         The cache gives every state of a root a number of its own, so that no skill has to be compared to see that all
         are the same as when the index was last brought in step.
         """
-        import hashlib
-
         versions = [self.workspace.cache.version(shelf) for shelf in snapshot.shelves]
         if None in versions or snapshot.hidden:
             return ""
         roots = [(*shelf.root, version) for shelf, version in zip(snapshot.shelves, versions, strict=True)]
-        text = repr((READER, reader, roots, sorted(marks.items())))
-        return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()
+        return ascii((READER, reader, roots, sorted(marks.items())))
 
     def _entries(self, cards: Collection[Card], marks: Mapping[str, str]) -> Iterable[Indexed]:
         self._seen, self._total = 0, len(cards)
@@ -239,21 +232,12 @@ class IndexManager:
 
     # the file
 
-    def _name(self, catalogue: Catalogue, *, semantic: bool) -> str:
-        """The collection for these roots: those that have skills, so that an empty project shares the user's.
-
-        With meaning and without there are two, or two processes that differ in that would index in turns.
-        """
+    def _name(self, catalogue: Catalogue) -> str:
+        """The collection for these roots: those that have skills, so that an empty project shares the user's."""
         if self._known is not None and self._known[0] is catalogue:
             return self._collection
-        import hashlib
-
         roots = sorted({(card.root.real, card.root.namespace) for card in catalogue.cards})
-        if not roots:
-            return ""
-        text = "\0".join(part for root in roots for part in root)
-        name = hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:16]
-        return f"{name}-{'meaning' if semantic and installed() else 'words'}"
+        return ascii(roots) if roots else ""
 
     def _give_up(self, error: FailedError) -> None:
         """Go on without the file; a damaged index is made again, once."""

@@ -8,35 +8,29 @@ for found in router.find("backport the login fix to 2.x"):
 
 from __future__ import annotations
 
-import threading
-from typing import TYPE_CHECKING, Literal, NamedTuple
-
-import numpy as np
+from typing import TYPE_CHECKING, Literal
 
 from whet.errors import WhetError
+from whet.records import NamedTuple
 from whet.routing import features
-from whet.routing.analysis import VERSION, analyse
 from whet.routing.features import Asked, ask, corrected
-from whet.routing.index import SHORTEST_TYPO, Index, New, State, damage
-from whet.routing.meaning import NAME, WIDTH, meaning
+from whet.routing.index import SHORTEST_TYPO, VERSION, Index, New, damage
 from whet.routing.scoring import MAY, MUST, Candidates, Explainer, judge
-from whet.routing.weights import FITTED, row
+from whet.routing.weights import FITTED
 from whet.skill.terms import number
 from whet.store.database import MEMORY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Sequence
 
+    from whet.routing.features import Found as Holders
     from whet.routing.index import Postings, Put
     from whet.routing.texts import Texts
 
 _CANDIDATES = 120
 _CLOSER = 32
-_BY_MEANING = 12
 _BATCH = 500
 """Skills that are read and written at once."""
-_AT_ONCE = 4096
-"""Vectors that are compared at once."""
 _MANY = 100
 """From so many new skills on, if they are most, all segments are put together."""
 OFFERED = 8
@@ -101,26 +95,24 @@ class _Looked(NamedTuple):
     """A message, and how well every slot matches it."""
 
     asked: Asked
-    postings: Mapping[int, Postings]
-    rarity: np.ndarray
-    totals: np.ndarray
-    meant: np.ndarray | None
+    postings: Holders
+    rarity: list[float]
+    totals: list[float]
+    total: int
+    """Skills there are."""
 
 
 class Router:
     """One index and how to ask it. May be shared by threads."""
 
-    def __init__(self, path: str, collection: str = "", *, semantic: bool = True) -> None:
+    mark = f"{VERSION} "
+    """How skills are read: those that were read otherwise are read again."""
+
+    def __init__(self, path: str, collection: str = "") -> None:
         """`collection` names the skills that are meant, among those of other libraries in the same file."""
         self._path = path
         self._index = Index(path, collection)
         self.weights = FITTED
-        self._meaning = meaning() if semantic else None
-        self._lock = threading.Lock()
-        self._vectors = np.zeros((0, WIDTH), dtype=np.int8)
-        self._lengths = np.ones(0, dtype=np.float32)
-        self._loaded = np.zeros(0, dtype=np.bool_)
-        self._state = State(0, 0)
 
     @property
     def state(self) -> object:
@@ -128,19 +120,9 @@ class Router:
         with damage(self._path):
             return self._index.facts()[0]
 
-    @property
-    def semantic(self) -> bool:
-        """Is meaning taken into account?"""
-        return self._meaning is not None
-
     def close(self) -> None:
         """Let the index go."""
         self._index.close()
-
-    @property
-    def mark(self) -> str:
-        """How skills are read: those that were read otherwise are read again."""
-        return f"{VERSION} {NAME if self._meaning else ''} "
 
     @property
     def made_from(self) -> str:
@@ -204,6 +186,17 @@ class Router:
                 self._index.mark(made_from, generations[-1])  # nobody else changed it in between
         return Updated(added, edited, len(gone), len(wanted) - len(unread), tuple(failed))
 
+    def change(self, entries: Iterable[Entry], gone: Iterable[str] = ()) -> tuple[tuple[str, str], ...]:
+        """Put these skills in, each in place of the one with its key, and take others out; the rest stays as it is.
+
+        Key and reason of every skill that could not be read; it is taken out.
+        """
+        failed: list[tuple[str, str]] = []
+        read = list(self._read(entries, self.mark, failed))
+        with damage(self._path):
+            self._index.put(read, gone=[*gone, *(key for key, _ in failed)])
+        return tuple(failed)
+
     def touch(self) -> None:
         """Remember that this collection of skills is used, so that it is kept."""
         with damage(self._path):
@@ -211,23 +204,22 @@ class Router:
 
     def copy(self) -> Router:
         """The same in memory, to try things with."""
-        made = Router(MEMORY, semantic=self.semantic)
+        made = Router(MEMORY)
         made._index.close()
         with damage(self._path):
             made._index = self._index.copy()
         return made
 
     def _read(self, entries: Iterable[Entry], mark: str, failed: list[tuple[str, str]]) -> Iterable[New]:
+        from whet.routing.analysis import analyse
+
         for entry in entries:
             try:
                 texts = entry.read()
             except (WhetError, OSError) as error:
                 failed.append((entry.key, str(error)))
                 continue
-            vector = (
-                self._meaning.stored(f"{texts.name.replace('-', ' ')}. {texts.description}") if self._meaning else b""
-            )
-            yield New(entry.key, mark + entry.stamp, analyse(texts), vector, texts.name, texts.triggers)
+            yield New(entry.key, mark + entry.stamp, analyse(texts), texts.name, texts.triggers)
 
     def find(
         self,
@@ -254,7 +246,7 @@ class Router:
             with damage(self._path):
                 reasons = explained.why(at)
             if reasons:
-                least = min(least, round(float(judged.sure[at]), 3))  # nobody is likelier than the one before
+                least = min(least, round(judged.sure[at], 3))  # nobody is likelier than the one before
                 found.append(Found(given.rows[at].key, least, reasons))
         return tuple(found)
 
@@ -267,7 +259,7 @@ class Router:
         given = self.candidates(message)
         at = next((at for at, row in enumerate(given.rows) if row.key == key), None)
         with damage(self._path):
-            return 0.0 if at is None else float(judge(given, self.weights).sure[at])
+            return 0.0 if at is None else judge(given, self.weights).sure[at]
 
     def candidates(self, message: str, allowed: Container[str] | None = None, closer: int = _CLOSER) -> Candidates:
         """The skills in question for a message, so many of them; nobody who is not allowed takes a place."""
@@ -280,116 +272,67 @@ class Router:
                 return self._compared(looked, closer)
 
     def _looked_up(self, message: str) -> _Looked:
-        """How well every skill matches the terms of a message, and its meaning."""
-        state, alive = self._index.facts()
+        """How well every skill matches the terms of a message."""
+        _, alive = self._index.facts()
         asked = ask(message)
-        postings = self._index.postings(map(int, asked.numbers))
+        postings = self._index.postings(asked.numbers)
         guesses = self._guesses(asked, postings, alive)
         if guesses:
             asked = corrected(asked, guesses)
-            postings = self._index.postings(map(int, asked.numbers))
+            postings = self._index.postings(asked.numbers)
         rarity = features.rarities(postings, asked, alive)
         totals = features.scores(postings, asked, rarity, alive)
-        return _Looked(asked, postings, rarity, totals, self._meant(message, state, alive))
+        return _Looked(asked, postings, rarity, totals, alive.count(1))
 
     def _compared(self, looked: _Looked, closer: int) -> Candidates:
         """The best of those that match, compared with each other."""
-        asked, postings, rarity, totals, meant = looked
-        near_by_meaning = np.zeros(len(totals), dtype=np.bool_)
-        if meant is not None:
-            near_by_meaning[_best(meant, _BY_MEANING)] = True
-        wide = max(closer, _CANDIDATES)
-        slots = features.distinct(np.concatenate([_best(totals, wide), np.flatnonzero(near_by_meaning)]))
-        given = features.table(postings, asked, rarity, totals, slots)
+        asked, postings, rarity, totals, _ = looked
+        wide = features.best(totals, max(closer, _CANDIDATES))
+        given = features.table(postings, asked, rarity, totals, wide)
         near = features.first(asked, given)
-        ranked = features.standard(near) @ row(self.weights.first, features.FIRST)
-        chosen = np.zeros(len(slots), dtype=np.bool_)
-        chosen[np.argsort(-ranked, kind="stable")[:closer]] = True
-        chosen |= near_by_meaning[given.slots]
-        given = given._replace(slots=given.slots[chosen], found=given.found[:, :, chosen], bm25f=given.bm25f[chosen])
-        kept = [int(slot) for slot in given.slots]
-        rows, sequences = self._index.rows(kept), self._index.sequences(kept)
-        there = tuple(rows[slot] for slot in kept)
-        values = features.later(asked, given, near[chosen], there, [sequences[slot] for slot in kept])
-        if meant is None:
-            return Candidates(asked, given, there, values, features.LATER)
-        return Candidates(asked, given, there, np.column_stack([values, meant[given.slots]]), features.WITH_MEANING)
+        ranked = features.weigh(features.standard(near), features.FIRST, self.weights.first)
+        chosen = sorted(sorted(range(len(ranked)), key=lambda at: -ranked[at])[:closer])
+        given = given.chosen(chosen)
+        rows, sequences = self._index.rows(given.slots), self._index.sequences(given.slots)
+        there = tuple(rows[slot] for slot in given.slots)
+        words = [sequences[slot] for slot in given.slots]
+        values = features.later(asked, given, [near[at] for at in chosen], there, words)
+        return Candidates(asked, given, there, values, features.LATER, looked.total)
 
     def _shut_out(self, allowed: Container[str], looked: _Looked) -> None:
         """Take away the scores of those who are not allowed, until all who would be looked at are."""
-        totals, meant = looked.totals, looked.meant
         seen: set[int] = set()
         while True:
-            best = [_best(totals, _CANDIDATES), *([] if meant is None else [_best(meant, _BY_MEANING)])]
-            fresh = [int(slot) for slot in features.distinct(np.concatenate(best)) if int(slot) not in seen]
-            keys = self._index.keys(fresh)
-            refused = [slot for slot, key in keys.items() if key not in allowed]
+            fresh = [slot for slot in features.best(looked.totals, _CANDIDATES) if slot not in seen]
+            refused = [slot for slot, key in self._index.keys(fresh).items() if key not in allowed]
             if not refused:
                 return
             seen.update(fresh)
-            totals[refused] = 0
-            if meant is not None:
-                meant[refused] = -1
+            for slot in refused:
+                looked.totals[slot] = 0.0
 
-    def _guesses(self, asked: Asked, postings: Mapping[int, Postings], alive: np.ndarray) -> dict[str, str]:
+    def _guesses(self, asked: Asked, postings: Holders, alive: bytearray) -> dict[str, str]:
         """Mistyped words of a message: those that nobody has, where somebody has one that is spelled much alike."""
-        known = {term for term, found in postings.items() if alive[found.slots].any()}
+        known = {term for term, found in postings.items() if any(alive[slot] for part in found for slot in part.slots)}
         unknown = [
             term
             for term, at in zip(asked.terms, asked.numbers, strict=True)
-            if int(at) not in known and term.isascii() and term.isalpha() and len(term) >= SHORTEST_TYPO
+            if at not in known and term.isascii() and term.isalpha() and len(term) >= SHORTEST_TYPO
         ]
         alike = {term: self._index.spelled_like(term) for term in unknown[:8]}
         described = self._index.postings({number(word) for found in alike.values() for word in found})
         guesses = {}
         for term, found in alike.items():
-            there = (word for word in found if _is_described(described.get(number(word)), alive))
+            there = (word for word in found if _is_described(described.get(number(word), ()), alive))
             if guess := next(there, None):
                 guesses[term] = guess
         return guesses
 
-    def _meant(self, message: str, state: State, alive: np.ndarray) -> np.ndarray | None:
-        """How near every slot is to a message by meaning."""
-        if self._meaning is None:
-            return None
-        with self._lock:
-            if self._state != state:
-                if self._state.origin != state.origin:
-                    self._vectors, self._lengths, self._loaded = self._vectors[:0], self._lengths[:0], self._loaded[:0]
-                self._load_vectors(alive)
-                self._state = state
-            near = self._nearness(self._meaning.vector(message[:3000]))
-        near[~alive] = -1
-        return near
 
-    def _nearness(self, wanted: np.ndarray) -> np.ndarray:
-        """How near every slot is to a vector; the vectors stay in bytes, a few at a time become numbers."""
-        near = np.zeros(len(self._vectors), dtype=np.float32)
-        for start in range(0, len(near), _AT_ONCE):
-            end = start + _AT_ONCE
-            near[start:end] = self._vectors[start:end].astype(np.float32) @ wanted
-        return near / self._lengths
-
-    def _load_vectors(self, alive: np.ndarray) -> None:
-        """Read the vectors of the slots that are in use and were not read before."""
-        old = min(len(self._vectors), len(alive))
-        vectors, lengths = np.zeros((len(alive), WIDTH), dtype=np.int8), np.ones(len(alive), dtype=np.float32)
-        loaded = np.zeros(len(alive), dtype=np.bool_)
-        vectors[:old], lengths[:old], loaded[:old] = self._vectors[:old], self._lengths[:old], self._loaded[:old]
-        for slots, stored in self._index.vectors(list(map(int, np.flatnonzero(alive & ~loaded)))):
-            read = np.frombuffer(stored, dtype=np.int8).reshape(-1, WIDTH)
-            vectors[slots] = read
-            lengths[slots] = np.maximum(np.linalg.norm(read.astype(np.float32), axis=1), 1)
-        self._vectors, self._lengths, self._loaded = vectors, lengths, loaded | alive
-
-
-def _is_described(found: Postings | None, alive: np.ndarray) -> bool:
+def _is_described(found: Iterable[Postings], alive: bytearray) -> bool:
     """Does anybody have this term in name or description? Words of skills that are gone may still be known."""
-    return found is not None and bool((found.weights[1:3] > 0)[:, alive[found.slots]].any())
-
-
-def _best(scores: np.ndarray, most: int) -> np.ndarray:
-    """The slots with the highest scores above nothing."""
-    count = min(most, len(scores))
-    found = np.argpartition(-scores, count - 1)[:count] if count else np.zeros(0, dtype=np.intp)
-    return found[scores[found] > 0]
+    return any(
+        alive[slot] and (part.weights[4 * at + 1] or part.weights[4 * at + 2])
+        for part in found
+        for at, slot in enumerate(part.slots)
+    )

@@ -7,35 +7,39 @@ nobody has counts too, and the small words of any message do not; how telling th
 how much there is to go by; the lead it has on the next; whether the message names it, or turns it down; and whether it
 is about something the skill says it is not for. It was fitted on messages that should and should not bring a skill up,
 in libraries from four skills to thousands, on the runners-up of messages that are for another skill, and on messages
-about something else altogether; benchmarks/detect.py measures it. One word is no proof, whatever the curve says.
+about something else altogether; benchmarks/detect.py measures it. One word is no proof, whatever the curve says. And
+where a message does not read like a request that any skill is for (`whet.routing.asking`), no skill is likely, unless
+the message names it or was brought up as an example.
 """
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from heapq import nlargest
+from math import exp, expm1, log1p
+from typing import TYPE_CHECKING, Literal
 
-import numpy as np
-
+from whet.patterns import compile_late
+from whet.records import NamedTuple
 from whet.routing import features
-from whet.routing.weights import row as weights_of
+from whet.routing.asking import likelihood
 from whet.skill.terms import WIDE, chunks, is_common, pieces, terms
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from whet.routing.features import Asked, Table
+    from whet.routing.features import Asked, Table, Values
     from whet.routing.index import Row
     from whet.routing.weights import Weights
 
-MUST = 0.85
+MUST = 0.75
 """How sure one must be to bring a skill up without asking."""
-MAY = 0.22
+MAY = 0.28
 """How sure one must be to offer it."""
 
 _NAMED = 3.0
 _DECLINED = -20.0
 """More than words can make good: what is turned down comes last, and nobody is held to its confidence."""
+_SAID: dict[str, float] = {"named": _NAMED, "declined": _DECLINED, "": 0.0}
 _EXAMPLE = 4.0
 _COUNTEREXAMPLE = 6.0
 _ALIKE = 0.5
@@ -68,91 +72,94 @@ EVIDENCE = (
 
 
 class Judgement(NamedTuple):
-    """The skills in question, judged; the arrays go by their places."""
+    """The skills in question, judged; everything goes by their places."""
 
-    scores: np.ndarray
+    scores: list[float]
     """By these they are ordered; equals by their keys, so that it does not matter in which order they came in."""
     keys: tuple[str, ...]
-    sure: np.ndarray
+    sure: list[float]
     """From 0 to 1: how likely each is right for the message."""
     naming: tuple[Naming, ...]
-    excluded: np.ndarray
+    excluded: list[float]
     """The part of the message, by rarity, that each says it is not for."""
-    example: np.ndarray
+    example: list[float]
     """How much each one's most alike known message is like this one; below 0 for one that was not for it."""
 
     def order(self) -> list[int]:
         """The places, best first."""
-        return sorted(range(len(self.keys)), key=lambda at: (-round(float(self.scores[at]), 4), self.keys[at]))
+        return sorted(range(len(self.keys)), key=lambda at: (-round(self.scores[at], 4), self.keys[at]))
 
 
 def judge(given: Candidates, weights: Weights, recent: Sequence[str] = ()) -> Judgement:
     """Order the skills in question and tell how sure each is."""
-    if not given.rows:
-        empty = np.zeros(0)
-        return Judgement(empty, (), empty, (), empty, empty)
-    kind = weights.meaning if given.names == features.WITH_MEANING else weights.words
-    scores = features.standard(given.values) @ weights_of(kind, given.names)
+    scores = features.weigh(features.standard(given.values), given.names, weights.words)
     names = Names(given.asked.text)
     naming = tuple(names.naming(row.name) for row in given.rows)
-    worth = dict(zip(map(int, given.asked.numbers), map(float, given.table.rarity), strict=True))
+    worth = dict(zip(given.asked.numbers, given.table.rarity, strict=True))
     most = max(worth.values(), default=0.0)
     full = {term: weight or most for term, weight in worth.items()}  # what nobody has tells as much as the rarest
     mass = sum(full.values()) or 1.0
-    excluded = np.array([sum(full.get(term, 0.0) for term in row.more.get("against", ())) / mass for row in given.rows])
-    example = np.array([_example(worth, row.more) for row in given.rows])
+    excluded = [sum(full.get(term, 0.0) for term in row.more.get("against", ())) / mass for row in given.rows]
+    example = [_example(worth, row.more) for row in given.rows]
+    taught = [(_EXAMPLE if one > 0 else _COUNTEREXAMPLE) * one for one in example]
     places = {key: at for at, key in enumerate(recent)}
-    lately = np.array([_RECENT / (1 + places[row.key]) if row.key in places else 0.0 for row in given.rows])
-    said = np.array([{"named": _NAMED, "declined": _DECLINED, "": 0.0}[one] for one in naming])
-    taught = np.where(example > 0, _EXAMPLE, _COUNTEREXAMPLE) * example
     keys = tuple(row.key for row in given.rows)
-    apart = _APART * np.minimum(excluded, _MOST_EXCLUDED) / _MOST_EXCLUDED
-    judged = Judgement(scores + said + taught + lately + apart, keys, np.zeros(len(keys)), naming, excluded, example)
+    for at, key in enumerate(keys):
+        scores[at] += _SAID[naming[at]] + taught[at] + (_RECENT / (1 + places[key]) if key in places else 0.0)
+        scores[at] += _APART * min(excluded[at], _MOST_EXCLUDED) / _MOST_EXCLUDED
+    judged = Judgement(scores, keys, [], naming, excluded, example)
     seen = evidence(given, judged)
-    sure = 1 / (1 + np.exp(-(seen @ weights_of(weights.sure, EVIDENCE) + taught)))
-    return judged._replace(sure=np.minimum(sure, np.where((said > 0) | (taught > 0), 1.0, _proof(seen))))
+    asks = likelihood(given.asked.text, given.total)
+    for at, likely in enumerate(features.weigh(seen, EVIDENCE, weights.sure)):
+        sure = 1 / (1 + exp(-(likely + taught[at])))
+        outright = naming[at] == "named" or taught[at] > 0
+        judged.sure.append(sure if outright else min(sure, _proof(seen[at])) * asks)
+    return judged
 
 
-def evidence(given: Candidates, judged: Judgement) -> np.ndarray:
+def evidence(given: Candidates, judged: Judgement) -> list[tuple[float, ...]]:
     """The skills in question x `EVIDENCE`."""
-    every, name, description, _ = given.table.found
-    subject = {term for term in given.asked.terms if not is_common(term)}
-    certain = np.array(
-        [_GUESSED if term in given.asked.guessed else term in subject for term in given.asked.terms], float
-    )
-    count, length = len(judged.scores), max(1, len(subject))
-    described = (name > 0) | (description > 0)
-    return np.column_stack(
-        [
-            np.ones(count),
-            certain @ (every > 0) / length,
-            certain @ described / length,
-            np.log1p((given.table.rarity * certain) @ described),
-            np.full(count, np.log1p(len(subject))),
-            _lead(judged.scores),
-            np.minimum(judged.excluded, _MOST_EXCLUDED),
-            [one == "named" for one in judged.naming],
-            [one == "declined" for one in judged.naming],
-        ]
-    )
+    asked, rarity = given.asked, given.table.rarity
+    subject = {term for term in asked.terms if not is_common(term)}
+    certain = [_GUESSED if term in asked.guessed else float(term in subject) for term in asked.terms]
+    length = max(1, len(subject))
+    leads = _lead(judged.scores)
+    seen: list[tuple[float, ...]] = []
+    for at, has in enumerate(given.table.found):
+        described = [place for place, (_, name, text, _) in has.items() if name or text]
+        seen.append(
+            (
+                1.0,
+                sum(certain[place] for place in has) / length,
+                sum(certain[place] for place in described) / length,
+                log1p(sum(rarity[place] * certain[place] for place in described)),
+                log1p(len(subject)),
+                leads[at],
+                min(judged.excluded[at], _MOST_EXCLUDED),
+                float(judged.naming[at] == "named"),
+                float(judged.naming[at] == "declined"),
+            )
+        )
+    return seen
 
 
-def _proof(seen: np.ndarray) -> np.ndarray:
+def _proof(seen: Sequence[float]) -> float:
     """How sure one can be at most, by how many terms of the subject there are and whether one is in the description."""
-    share, described, length = (seen[:, EVIDENCE.index(name)] for name in ("share", "described", "length"))
-    matched = np.rint(share * np.expm1(length))
-    most = np.where(matched < 2, _ONE_WORD, 1.0)
-    return np.where((described == 0) & (matched < _IN_PASSING), _UNDESCRIBED, most)
+    share, described, length = (seen[EVIDENCE.index(name)] for name in ("share", "described", "length"))
+    matched = round(share * expm1(length))
+    if described == 0 and matched < _IN_PASSING:
+        return _UNDESCRIBED
+    return _ONE_WORD if matched < 2 else 1.0
 
 
-def _lead(scores: np.ndarray) -> np.ndarray:
+def _lead(scores: Sequence[float]) -> list[float]:
     """How far each is ahead of the next, or behind the first; little where there are few."""
     count = len(scores)
     if count < 2:
-        return np.zeros(count)
-    second, first = np.partition(scores, count - 2)[-2:]
-    lead: np.ndarray = np.clip(scores - np.where(scores == first, second, first), -4, 4)
-    return lead * (count / (count + _FEW))
+        return [0.0] * count
+    first, second = nlargest(2, scores)
+    ahead = (score - (second if score == first else first) for score in scores)
+    return [max(-4.0, min(4.0, one)) * (count / (count + _FEW)) for one in ahead]
 
 
 def _example(worth: Mapping[int, float], more: Mapping[str, list[list[int]]]) -> float:
@@ -180,16 +187,18 @@ class Candidates(NamedTuple):
     asked: Asked
     table: Table
     rows: tuple[Row, ...]
-    values: np.ndarray
+    values: Values
     """skills x features."""
     names: tuple[str, ...]
     """Of the features."""
+    total: int
+    """Skills in the library."""
 
 
 Naming = Literal["", "named", "declined"]
 
-_WORD = re.compile(r"[^\W_]+")
-_MARKED = re.compile(r"[$/`]([^\W_]+)\b|(?<![^\W_])([^\W_]+)[`'\"]?\s+skill\b")
+_WORD = compile_late(r"[^\W_]+")
+_MARKED = compile_late(r"[$/`]([^\W_]+)\b|(?<![^\W_])([^\W_]+)[`'\"]?\s+skill\b")
 _DECLINING = tuple(
     f"-{words}-{article}"
     for words in (
@@ -238,7 +247,6 @@ _PHRASE = 80
 """Characters of a trigger phrase that is told."""
 _TELLING = 0.15
 """The part of the strongest term's weight that a term must have to be worth telling."""
-_MEANT = 0.35
 _EXCLUDING = 0.02
 
 
@@ -268,8 +276,6 @@ class Explainer:
             told.append(f"its text has {_quoted(bodied)}")
         guesses = given.asked.guessed.items()
         told += [f"'{word}' taken for '{other}'" for word, other in guesses if self._has(at, word)]
-        if given.names[-1] == "meaning" and given.values[at, -1] >= _MEANT:
-            told.append(f"close in meaning ({given.values[at, -1]:.2f})")
         if judged.excluded[at] > _EXCLUDING:
             told.append(f"but it says it is not for {_quoted(self._excluded(at))}")
         if judged.example[at] < 0:
@@ -287,15 +293,15 @@ class Explainer:
     def _matched(self, at: int) -> tuple[list[str], list[str]]:
         """The telling terms of the message: those in name and description, and those in the body alone."""
         asked, table = self._given.asked, self._given.table
-        every, name, description, _ = table.found[:, :, at]
-        worth = table.rarity * asked.gains * every
-        least = _TELLING * float(worth.max(initial=0))
+        has = table.found[at]
+        worth = {place: table.rarity[place] * asked.gains[place] * has[place][0] for place in sorted(has)}
+        least = _TELLING * max(worth.values(), default=0.0)
         described: list[str] = []
         bodied: list[str] = []
-        for place in np.argsort(-worth, kind="stable"):
+        for place in sorted(worth, key=lambda place: -worth[place]):
             if worth[place] <= 0 or worth[place] < least:
                 break
-            kept = described if name[place] > 0 or description[place] > 0 else bodied
+            kept = described if has[place][1] or has[place][2] else bodied
             word = self._spelling(asked.terms[place])
             if word not in kept and len(kept) < _SHOWN:
                 kept.append(word)
@@ -305,10 +311,10 @@ class Explainer:
         asked = self._given.asked
         against = set(self._given.rows[at].more.get("against", ()))
         pairs = zip(asked.terms, asked.numbers, strict=True)
-        return list(dict.fromkeys(self._spelling(term) for term, number in pairs if int(number) in against))[:_SHOWN]
+        return list(dict.fromkeys(self._spelling(term) for term, number in pairs if number in against))[:_SHOWN]
 
     def _has(self, at: int, term: str) -> bool:
-        return bool(self._given.table.found[0, self._given.asked.terms.index(term), at] > 0)
+        return self._given.asked.terms.index(term) in self._given.table.found[at]
 
     def _spelling(self, term: str) -> str:
         return self._spelled.get(term, term)

@@ -6,9 +6,7 @@ logistic curve, in the units of `whet.routing.scoring.EVIDENCE`; benchmarks/rout
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-import numpy as np
+from whet.records import NamedTuple
 
 
 class Weights(NamedTuple):
@@ -17,9 +15,7 @@ class Weights(NamedTuple):
     first: dict[str, float]
     """Choosing whom to look at more closely; set by hand."""
     words: dict[str, float]
-    """Ranking without meaning."""
-    meaning: dict[str, float]
-    """Ranking with it."""
+    """Ranking those that are."""
     sure: dict[str, float]
     """Telling how likely a skill is right at all."""
 
@@ -45,26 +41,6 @@ FITTED = Weights(
         "description-length": 0.419,
         "body-length": 0.037,
     },
-    meaning={
-        "bm25f": 0.11,
-        "sentences": 0.328,
-        "share": 0.192,
-        "rarity": 0.018,
-        "rarest": 0.07,
-        "missing": -0.065,
-        "apart": 0.378,
-        "described-apart": 0.216,
-        "name": -0.027,
-        "description": 0.249,
-        "body": 0.129,
-        "named": 0.364,
-        "fully-named": 0.127,
-        "described-pairs": 0.131,
-        "pairs": 0.265,
-        "description-length": 0.474,
-        "body-length": 0.079,
-        "meaning": 0.405,
-    },
     sure={
         "start": -3.98,
         "share": 4.62,
@@ -77,8 +53,3 @@ FITTED = Weights(
         "declined": -5.82,
     },
 )
-
-
-def row(given: dict[str, float], names: tuple[str, ...]) -> np.ndarray:
-    """The weights in the order of the features."""
-    return np.array([given.get(name, 0.0) for name in names], dtype=np.float32)

@@ -1,0 +1,71 @@
+"""Does a message ask for work that some skill could be for?
+
+Confirmations, small talk, general knowledge and small edits of the code at hand share words with many skills and need
+none of them. Only the words of the message are judged: each word, the start of a long word, each pair of
+neighbours, the first word and the length have a weight in `asking.txt`, and the sum goes through a logistic curve.
+benchmarks/routing_asking.py fits the table on messages of several writers and measures it on writers left out.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from itertools import pairwise
+from math import exp, log10
+
+from whet.patterns import compile_late
+
+_READ = 400
+"""Characters of a message that are read."""
+_ASCII = compile_late(r"[a-z]+(?:'[a-z]+)?|\d+|[?!/{}():;=\"]")
+_ANY = compile_late(r"[^\W\d_\u2e80-\uffff]+(?:['’][^\W\d_\u2e80-\uffff]+)?|\d+|[\u2e80-\ud7ff]+|[?!/{}():;=\"]")
+_WIDE = "\u2e80"
+_LONG, _START = 5, 5
+"""Of words longer than this, the first letters count as well."""
+_LENGTHS = ((1, "1"), (2, "2"), (4, "3-4"), (7, "5-7"), (14, "8-14"))
+
+_SLOPE, _OFFSET, _SIZE = 1.6, 3.2, 0.9
+"""The curve: its slope, its value in the smallest library, and what ten times as many skills take from it, because the
+more skills there are, the more of them match by chance."""
+
+
+def likelihood(message: str, total: int) -> float:
+    """From 0 to 1: how likely a message is meant for a skill of a library with so many of them."""
+    return 1 / (1 + exp(-(_SLOPE * score(message) + _OFFSET - _SIZE * log10(1 + total))))
+
+
+def score(message: str) -> float:
+    """The weights of everything a message consists of, added up."""
+    weights = table()
+    return sum(weights.get(one, 0.0) for one in signs(message))
+
+
+def signs(message: str) -> set[str]:
+    """What a message consists of, as the table names it: `word`, `start*`, `^first`, `two words`, `#length`."""
+    text = message[:_READ].lower()
+    words = (_ASCII if text.isascii() else _ANY).findall(text)
+    found = {"*", *(f"^{word}" for word in words[:1])}
+    length = 0
+    for word in words:
+        if word[0] >= _WIDE:
+            found.update(word, (word[at : at + 2] for at in range(len(word) - 1)))
+            length += (len(word) + 1) // 2
+        elif word.isdigit():
+            found.add("0")
+            length += 1
+        else:
+            found.add(word)
+            length += word[0].isalpha()
+            if len(word) > _LONG:
+                found.add(f"{word[:_START]}*")
+    found.update(f"{one} {other}" for one, other in pairwise(words) if one[0] < _WIDE > other[0])
+    found.add(f"#{next((name for most, name in _LENGTHS if length <= most), '15+')}")
+    return found
+
+
+@cache
+def table() -> dict[str, float]:
+    """The weights, read once."""
+    with open(os.path.join(os.path.dirname(__file__), "asking.txt"), encoding="utf-8") as file:
+        rows = (line.rstrip("\n").partition(" ") for line in file if line.strip() and not line.startswith("//"))
+        return {name: float(weight) for weight, _, name in rows}
