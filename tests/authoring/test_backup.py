@@ -38,7 +38,8 @@ def filled(top: Path) -> Path:
     """A machine with two skills, a deleted one, a disabled one, settings and a lock; its backup."""
     with opened(top) as library:
         for name in ("deploy", "review", "gone"):
-            library.edit.create(name, description=f"Does {name}. Use it.", body=f"Body of {name}.\n")
+            body = f"Body of {name}.\n"
+            library.edit.create(name, description=f"Does {name}. Use it.", body=body, triggers=False)
         library.edit.write_file("deploy", "scripts/run.sh", "#!/bin/sh\n")
         library.edit.patch("review", find="Body", replace="Text")
         library.edit.delete("gone")

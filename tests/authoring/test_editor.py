@@ -185,7 +185,7 @@ def test_a_bare_body_gets_its_defaults(world: World) -> None:
     (world.root / "Notes.md").write_text("Not a skill.\n")
     library = world.library()
     [card] = library.catalogue.cards
-    assert (card.name, card.description) == ("tidy-up", "Sort the desk first. Then wipe it.")
+    assert (card.name, card.description) == ("tidy-up", "Sort the desk first.")
     made = library.edit.patch("tidy-up", find="Then wipe", replace="Then dust")
     assert made.version == "2"
     assert path.read_text() == (

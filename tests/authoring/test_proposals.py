@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -14,13 +15,14 @@ from whet.authoring.writer import Provenance
 from whet.errors import RefusedError
 from whet.guard.policy import Decision
 from whet.library.package import read_tree
+from whet.library.roots import gallery_directory
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 __all__ = ["world"]
 
-BUNDLED = "commit-messages"
+SHIPPED = "commit-messages"
 
 
 @pytest.fixture
@@ -146,38 +148,45 @@ def test_of_several_who_decide_at_once_one_does(world: World) -> None:
     assert ("that" in (world.root / "deploy/SKILL.md").read_text()) == (decision == '"approved"')
 
 
+def shipped_by_an_administrator(world: World) -> Library:
+    """A library with a skill of the gallery that an administrator put there for all users."""
+    shutil.copytree(os.path.join(gallery_directory(), SHIPPED), world.top / "org" / SHIPPED)
+    return world.machine()
+
+
 # --- skills that may not be changed where they are ------------------------------------------------------------------
 
 
-def test_a_bundled_skill_is_always_staged_and_becomes_a_copy_among_the_users_own(world: World) -> None:
-    library = world.machine()
-    origin = library.read(BUNDLED).to_json()["path"]
+def test_an_administrators_skill_is_always_staged_and_becomes_a_copy_among_the_users_own(world: World) -> None:
+    library = shipped_by_an_administrator(world)
+    origin = library.read(SHIPPED).to_json()["path"]
     shipped = read_tree(origin)
-    answer = library.edit.apply([patched(BUNDLED, "# Commit messages", "# Messages")]).to_json()
-    assert answer["staged"] and answer["reason"] == "It ships with Whet."
+    answer = library.edit.apply([patched(SHIPPED, "# Commit messages", "# Messages")]).to_json()
+    assert answer["staged"] and answer["reason"] == "An administrator installed it."
     assert os.listdir(world.mine) == []
     diff = library.proposals.show(answer["proposal"]).to_json()["diff"]
     changed = [line for line in diff.splitlines() if line[0] in "+-" and line[:3] not in ("+++", "---")]
     assert changed == ['-  version: "1.0.0"', '+  version: "1.0.1"', "-# Commit messages", "+# Messages"]
     library.edit.proposals.approve(answer["proposal"])
-    own = read_tree(str(world.mine / BUNDLED))
+    own = read_tree(str(world.mine / SHIPPED))
     assert read_tree(origin) == shipped and own is not None and shipped is not None
     assert own == {**shipped, "SKILL.md": own["SKILL.md"]} and b"# Messages" in own["SKILL.md"].data
-    again = library.edit.apply([patched(BUNDLED, "# Messages", "# Commits")]).to_json()
-    assert again["path"] == str(world.mine / BUNDLED) and "staged" not in again, "from now on it is the user's own"
+    again = library.edit.apply([patched(SHIPPED, "# Messages", "# Commits")]).to_json()
+    assert again["path"] == str(world.mine / SHIPPED) and "staged" not in again, "from now on it is the user's own"
 
 
 @pytest.mark.parametrize("action", ["delete", "rename"])
-def test_a_bundled_skill_is_neither_deleted_nor_renamed(world: World, action: str) -> None:
-    operation = {"action": action, "name": BUNDLED, **({"new_name": "x"} if action == "rename" else {})}
-    refused(lambda: world.machine().edit.apply([operation]).to_json(), "protected")
+def test_an_administrators_skill_is_neither_deleted_nor_renamed(world: World, action: str) -> None:
+    operation = {"action": action, "name": SHIPPED, **({"new_name": "x"} if action == "rename" else {})}
+    library = shipped_by_an_administrator(world)
+    refused(lambda: library.edit.apply([operation]).to_json(), "protected")
 
 
 def test_a_copy_never_takes_the_place_of_something_else(world: World) -> None:
-    path = world.skill(BUNDLED, where=world.mine)
+    path = world.skill(SHIPPED, where=world.mine)
     (path / "SKILL.md").write_text("---\nname: something-else\ndescription: Does it.\n---\n\nMine.\n")
-    library = world.machine()
-    refused(lambda: library.edit.apply([patched(BUNDLED, "# Commit messages", "# Messages")]).to_json(), "skill-exists")
+    library = shipped_by_an_administrator(world)
+    refused(lambda: library.edit.apply([patched(SHIPPED, "# Commit messages", "# Messages")]).to_json(), "skill-exists")
     assert b"Mine." in content(path)["SKILL.md"]
 
 
@@ -188,10 +197,10 @@ def test_an_administrators_skill_is_staged(world: World) -> None:
     assert content(world.top / "org")["policy/SKILL.md"].endswith(b"Body.\n")
 
 
-def test_background_work_must_have_viewed_the_bundled_skill_it_copies(world: World) -> None:
-    library = world.machine()
-    view = library.read(BUNDLED).to_json()
-    operations = [patched(BUNDLED, "# Commit messages", "# Messages")]
+def test_background_work_must_have_viewed_the_skill_it_copies(world: World) -> None:
+    library = shipped_by_an_administrator(world)
+    view = library.read(SHIPPED).to_json()
+    operations = [patched(SHIPPED, "# Commit messages", "# Messages")]
     refused(
         lambda: library.edit.apply(
             operations, by=Provenance("user", origin="background"), viewed=lambda *_: False

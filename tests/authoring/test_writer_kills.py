@@ -223,7 +223,7 @@ while True:
 
 def test_after_random_kills_everything_acknowledged_is_there(tmp_path: Path, *, quick: bool) -> None:
     (tmp_path / "skills").mkdir()
-    for number in range(2 if quick else 40):
+    for number in range(1 if quick else 40):
         with start(LOOP, tmp_path, number) as process:
             assert process.stdout is not None and process.stderr is not None
             assert process.stdout.readline() == '"ready"\n'

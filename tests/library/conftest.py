@@ -112,7 +112,7 @@ def config(tmp_path: Path) -> Callable[..., None]:
 
     def write(text: str = "") -> None:
         (tmp_path / "state").mkdir(0o700, exist_ok=True)
-        (tmp_path / "state" / "config.toml").write_text(f"bundled_skills = false\n{text}", encoding="utf-8")
+        (tmp_path / "state" / "config.toml").write_text(text, encoding="utf-8")
 
     return write
 

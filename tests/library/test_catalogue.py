@@ -14,20 +14,18 @@ if TYPE_CHECKING:
 
     from whet.api import Library
 
-SCOPES = ("project", "user", "org", "external", "bundled")
+SCOPES = ("project", "user", "org", "external")
 
 
 @pytest.fixture
-def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+def places(tmp_path: Path) -> dict[str, str]:
     """A directory of skills for each scope, and one of a plugin; the project is a repository that is trusted later."""
-    monkeypatch.setattr("whet.library.roots.bundled_directory", lambda: str(tmp_path / "bundled"))
     (tmp_path / "project" / ".git").mkdir(parents=True)
     found = {
         "project": str(tmp_path / "project" / ".agents" / "skills"),
         "user": str(tmp_path / "home" / ".agents" / "skills"),
         "org": str(tmp_path / "org"),
         "external": str(tmp_path / "external"),
-        "bundled": str(tmp_path / "bundled"),
         "plugin": str(tmp_path / "plugin"),
     }
     for path in found.values():
@@ -71,9 +69,9 @@ def test_the_order_of_scopes_can_be_set(
         skill(places[scope], "deploy", description=f"Of {scope}.")
     library = opened()
     library.settings.trust()
-    set_up(tmp_path, places, 'precedence = ["org", "bundled", "user", "project", "external"]')
+    set_up(tmp_path, places, 'precedence = ["org", "user", "project", "external"]')
     assert descriptions(library) == [("deploy", "Of org.")]
-    assert [loser.scope for loser, _ in library.catalogue.shadowed] == ["bundled", "user", "project", "external"]
+    assert [loser.scope for loser, _ in library.catalogue.shadowed] == ["user", "project", "external"]
 
 
 def test_within_a_scope_the_first_root_and_within_a_root_the_first_path_wins(

@@ -8,9 +8,10 @@ import pytest
 from real_clients.edge_cases import MEASURED, build_market, build_world, foreseen, install_plugins, recorded
 
 from whet.errors import NotFoundError
-from whet.interfaces.clients.known import CLIENTS as CONNECTED
+from whet.interfaces.clients.known import CONNECTIONS
+from whet.interfaces.hooks.clients import CLIENTS as HOOKS
 from whet.library.client_formats import READERS
-from whet.library.clients import CLIENTS, DIRECTORIES, client_named
+from whet.library.clients import CLIENTS, DIRECTORIES, FORMER, client_named
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,28 +20,34 @@ if TYPE_CHECKING:
 
 
 def test_every_directory_is_named_once_and_the_shared_one_comes_first() -> None:
-    names = [directory.name for directory in DIRECTORIES]
-    assert len(set(names)) == len(names)
-    assert all(directory.user and directory.kind in ("skills", "commands") for directory in DIRECTORIES)
-    assert DIRECTORIES[0].name == "agents"
+    own = [one.client for one in DIRECTORIES if one.role == "own"]
+    assert len(set(own)) == len(own)
+    assert {one.client for one in DIRECTORIES} == {*own} <= {"agents", "agent", *(client.name for client in CLIENTS)}
+    assert all(one.user and one.kind in ("skills", "commands") for one in DIRECTORIES)
+    assert DIRECTORIES[0].client == "agents"
 
 
 def test_every_client_is_named_once_and_owns_a_directory_it_reads() -> None:
     names = [name for client in CLIENTS for name in (client.name, *client.aliases)]
     assert len(set(names)) == len(names)
-    owned = {directory.name: directory for directory in DIRECTORIES}
     for client in CLIENTS:
-        own = owned[client.directory]
-        assert own.user in client.user, client.name
+        assert client.directory.user in client.user, client.name
         assert client.format in READERS, client.name
         assert set(client.commands) <= {*client.project, *client.user}, client.name
         assert (client.version != "") == (client.format != "standard"), client.name
         assert client.depth >= 0, client.name
 
 
-def test_the_clients_whet_connects_have_the_same_names() -> None:
-    other = {client.name for client in CONNECTED} - {client.name for client in CLIENTS}
-    assert other == {"vscode"}  # it runs Copilot, and is connected by files of its own
+def test_whoever_has_a_row_elsewhere_is_one_of_these_clients() -> None:
+    names = {client.name for client in CLIENTS}
+    assert {row.name for row in CONNECTIONS} <= names
+    assert {*HOOKS} == {row.name for row in CONNECTIONS if row.hooks} <= names
+    assert {*FORMER}.isdisjoint(names) and {*FORMER.values()} <= names
+
+
+@pytest.mark.parametrize("client", [client for client in CLIENTS if client.shares], ids=lambda client: client.name)
+def test_a_client_without_a_directory_shares_one(client: Client) -> None:
+    assert client.directory.client == client.shares
 
 
 @pytest.mark.parametrize("name", ["claude-code", "claude", "Claude Code", "CLAUDE_CODE"])

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from whet.errors import NotFoundError, RefusedError, UsageError
-from whet.library.disclosure import MAX_TEXT, PAGE, Loaded
+from whet.library.disclosure import MAX_TEXT, PAGE
+from whet.library.loaded import Loaded
 from whet.library.visibility import MODEL
 from whet.prompt.views import view
 
@@ -176,7 +177,7 @@ def test_a_cursor_of_something_else_is_refused(cursor: str, root: str, opened: C
 def test_an_empty_library_is_an_answer(root: str, opened: Callable[..., Library]) -> None:
     answer = opened(root).skills().to_json()
     assert (answer["success"], answer["skills"], answer["total"]) == (True, [], 0)
-    assert answer["hint"] == "No skills yet. `whet new NAME` creates one."
+    assert answer["hint"] == "No skills yet. `whet new NAME` creates one; `whet gallery` shows what ships with Whet."
 
 
 @pytest.mark.parametrize("limit", [0, -1])

@@ -334,7 +334,7 @@ def test_a_damaged_state_database_is_set_aside_and_its_rows_saved(
     assert library.repair().to_json() == {"repaired": [], "lost": [], "failed": []}
 
 
-def test_nothing_is_mended_where_nothing_is_wrong(root: str, tmp_path: Path) -> None:
+def test_nothing_is_repaired_where_nothing_is_wrong(root: str, tmp_path: Path) -> None:
     assert repair_state(str(tmp_path / "state")) == Repaired()
     assert repair_roots([Root(root, "user", real=root), Root("/nowhere", "user", real="/nowhere")]) == Repaired()
 
@@ -361,7 +361,7 @@ journal.append([Note("user", "", "create", "a", "/skills/a", "", "", of, "", "")
 for blob in journal.blobs.digests():
     os.chmod(journal.blobs._path(blob), 0)
 said = [problem.code for problem in journal.verify()]
-mended = journal.mend()
+repaired = journal.repair()
 text = journal.content(of)["SKILL.md"].data.decode()
-answer = [said, len(mended.done), list(mended.lost), len(journal.verify()), text]
+answer = [said, len(repaired.done), list(repaired.lost), len(journal.verify()), text]
 """) == [["permission-denied"], 1, [], 0, "text"]

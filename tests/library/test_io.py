@@ -161,7 +161,7 @@ def test_a_cache_is_warm_wherever_one_stands(
     io: Counter[str],
 ) -> None:
     """Another project means other roots; those of the user are the same and are not read again."""
-    config()
+    config("depth = 6\n")
     fill(str(tmp_path / "home" / ".agents" / "skills"), skill, 20, 4)
     for name in ("one", "two"):
         skill(str(tmp_path / name / ".agents" / "skills"), f"of-{name}")

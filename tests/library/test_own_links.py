@@ -172,7 +172,7 @@ def test_a_main_file_that_leaves_a_linked_skill_is_refused(
     ]
 
 
-@pytest.mark.parametrize("scope", ["project", "external", "org", "plugin", "bundled"])
+@pytest.mark.parametrize("scope", ["project", "external", "org", "plugin"])
 def test_only_the_users_own_roots_have_links_of_their_own(scope: str, home: Path, skill: Callable[..., str]) -> None:
     skill(str(home / "dotfiles"), "one")
     (mine(home) / "one").symlink_to(home / "dotfiles" / "one")

@@ -76,10 +76,10 @@ def test_the_skills_of_a_plugin_have_its_name(world: World, opened: Callable[...
     world.skill(str(world.plugin("bare") / "skills"), "two")
     library = opened()
     assert [(card.full_name, card.scope, card.clients) for card in library.skills()] == [
-        ("alpha:go", "plugin", ("claude",)),
-        ("alpha:one", "plugin", ("claude",)),
-        ("bare:two", "plugin", ("claude",)),
-        ("real:one", "plugin", ("claude",)),
+        ("alpha:go", "plugin", ("claude-code",)),
+        ("alpha:one", "plugin", ("claude-code",)),
+        ("bare:two", "plugin", ("claude-code",)),
+        ("real:one", "plugin", ("claude-code",)),
     ]
     assert library.read("alpha:one").content == "Body.\n"
     assert notes(library) == []
@@ -179,7 +179,7 @@ def test_codex_and_claude_code_share_a_plugin_and_gemini_has_extensions(
     world.write(world.home / ".gemini" / "extensions" / "extension-enablement.json", rules)
     library = opened()
     assert [(card.full_name, card.clients) for card in library.skills()] == [
-        ("alpha:one", ("claude",)),
+        ("alpha:one", ("claude-code",)),
         ("beta:beta-codex", ("codex",)),
         ("gem:gem-one", ("gemini",)),
     ]

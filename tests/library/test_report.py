@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import whet.library
 from whet.guard.sandbox.levels import NONE, SEATBELT
+from whet.library.bundles import read_bundles
 from whet.library.client_lists import examine_clients
 from whet.library.doctor import examine_sandbox
 from whet.library.readiness import LocalProbe
@@ -56,6 +57,7 @@ def mess(tmp_path: Path, skill: Callable[..., str]) -> None:
     skill(str(user), "outer/references/inner")
     skill(str(user), "needing", more="requires: {skills: [nowhere, same ^9, '>']}\n")
     skill(str(user), "large", body="x" * (1 << 20))
+    write(user / "outer" / "references" / "aux.md", "No name on Windows.")
     write(tmp_path / "home" / ".claude" / "commands" / "command.md", "Do it.")
     write(user / "flat.md", "---\ndescription: Flat.\n---\n")
     write(user / "Stray.md", "Text.")
@@ -80,7 +82,7 @@ def mess(tmp_path: Path, skill: Callable[..., str]) -> None:
     (user / "d1" / "d2" / "d3").mkdir(parents=True)
     write(
         tmp_path / "state" / "config.toml",
-        f"bundled_skills = false\ndepth = 3\nclients = 7\ncolour = 'red'\nexternal = ['{tmp_path}/missing']\n",
+        f"depth = 3\nclients = 7\ncolour = 'red'\nexternal = ['{tmp_path}/missing']\nbundled_skills = true\n",
     )
 
 
@@ -115,6 +117,17 @@ def administered(tmp_path: Path, opened: Callable[..., Library], monkeypatch: py
     return said
 
 
+def bundles_say(tmp_path: Path, opened: Callable[..., Library]) -> set[str]:
+    """What is said of two bundles of one name, the first of which is used and names a skill that is not there."""
+    directory = tmp_path / "packed" / "bundles"
+    write(directory / "a.yaml", "name: same\nskills: [none-such]\ncolour: red\n")
+    write(directory / "b.yaml", "name: same\nskills: [none-such]\n")
+    library = opened(home=str(tmp_path / "packed"))
+    library.settings.use("same")
+    said = {note.code for note in library.workspace.report()}
+    return said | {note.code for note in read_bundles([str(directory)])[1]}
+
+
 def clients_say(home: Path) -> set[str]:
     """What is said of skills that Codex, Gemini CLI and Copilot CLI drop, cut, rename and show."""
     for client in (".codex", ".gemini", ".copilot"):
@@ -140,7 +153,7 @@ def test_everything_that_can_be_reported_is_reported(
     mess(tmp_path, skill)
     said = {entry.code for entry in opened().doctor()}
     # Some exclude each other, and get a place of their own.
-    write(tmp_path / "small" / "config.toml", "max_directories = 1")
+    write(tmp_path / "small" / "config.toml", "max_directories = 1\nclients = ['claude', 'agents', 'nobody']")
     skill(root, "group/one")
     said |= {entry.code for entry in opened(root, home=str(tmp_path / "small")).workspace.report()}
     write(tmp_path / "damaged" / "cache.db", "no database")
@@ -149,6 +162,7 @@ def test_everything_that_can_be_reported_is_reported(
     said |= {entry.code for entry in opened(root, home=str(tmp_path / "corrupt")).doctor()}
     said |= {entry.code for entry in guarded(tmp_path, opened).doctor()}
     said |= administered(tmp_path, opened, monkeypatch)
+    said |= bundles_say(tmp_path, opened)
     write(tmp_path / "locked" / "locks" / "skill-0.lock")
     (tmp_path / "locked" / "locks" / "skill-0.lock").chmod(0)
     said |= {entry.code for entry in opened(root, home=str(tmp_path / "locked")).doctor()}
@@ -192,10 +206,13 @@ def test_every_reason_to_hide_is_given(
         for caller in callers
         for item in library.skills(caller=caller, include_hidden=True).to_json()["skills"]
     }
-    skill(f"{tmp_path}/project/.agents/skills", "kept-back")
+    for name in ("kept-back", "left-out"):
+        skill(f"{tmp_path}/project/.agents/skills", name)
     project = opened()
     project.settings.trust()
     project.workspace.decisions.block(project.card("kept-back").resolved, "It steals keys.")
+    project.settings.save_bundle("other", skills=["none-such"])
+    project.settings.use("other")
     given |= {item.get("hidden") for item in project.skills(include_hidden=True).to_json()["skills"]}
     assert given - {None} == sayable("visibility.py")
 

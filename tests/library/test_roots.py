@@ -9,7 +9,6 @@ from whet.library.repository import find_repository
 from whet.library.roots import (
     Place,
     Root,
-    bundled_directory,
     configured_roots,
     explicit_roots,
     org_directories,
@@ -20,8 +19,6 @@ from whet.library.settings import SCOPES, Settings
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-QUIET = Settings(bundled_skills=False)
 
 
 @pytest.fixture
@@ -55,43 +52,42 @@ def test_scopes_come_in_order_and_the_nearest_project_directory_first(place: Pla
     settings = Settings(external=(str(tmp_path / "more"),), plugins=(("acme", str(tmp_path / "plugin")),))
     roots, repository, _ = configured_roots(place, settings, ())
     assert repository == find_repository(place.directory, home=place.home)
-    assert listed(roots[:-1], tmp_path) == [
-        ("repository/sub/.claude/skills", "project", "claude"),
+    assert listed(roots, tmp_path) == [
+        ("repository/sub/.claude/skills", "project", "claude-code"),
         ("repository/.agents/skills", "project", "agents"),
         ("home/.agents/skills", "user", "agents"),
-        ("home/.claude/skills", "user", "claude"),
-        ("home/.claude/commands", "user", "claude-commands"),
+        ("home/.claude/skills", "user", "claude-code"),
+        ("home/.claude/commands", "user", "claude-code"),
         ("org", "org", ""),
         ("more", "external", ""),
         ("plugin", "plugin", ""),
     ]
-    assert (roots[-1].path, roots[-1].scope) == (bundled_directory(), "bundled")
     assert {root.namespace for root in roots} == {"", "acme"}
-    assert [root.trusted for root in roots] == [False, False, True, True, True, True, True, True, True]
+    assert [root.trusted for root in roots] == [False, False, True, True, True, True, True, True]
 
 
 def test_trust_is_of_the_repository(place: Place, tmp_path: Path) -> None:
     made(tmp_path / "repository" / ".agents" / "skills", tmp_path / "repository" / "sub" / ".codex" / "skills")
     identity = find_repository(place.directory, home=place.home).identity
-    roots, _, _ = configured_roots(place, QUIET, [identity])
+    roots, _, _ = configured_roots(place, Settings(), [identity])
     assert [root.trusted for root in roots] == [True, True]
 
 
 def test_the_order_of_scopes_can_be_set(place: Place, tmp_path: Path) -> None:
     made(tmp_path / "repository" / ".agents" / "skills", tmp_path / "home" / ".agents" / "skills", tmp_path / "org")
     roots, _, _ = configured_roots(place, Settings(precedence=SCOPES[::-1]), ())
-    assert [root.scope for root in roots] == ["bundled", "org", "user", "project"]
+    assert [root.scope for root in roots] == ["org", "user", "project"]
 
 
 def test_settings_narrow_the_roots(place: Place, tmp_path: Path) -> None:
     made(tmp_path / "repository" / ".agents" / "skills", tmp_path / "home" / ".agents" / "skills")
     made(tmp_path / "home" / ".claude" / "skills")
-    roots, _, _ = configured_roots(place, QUIET._replace(project_skills=False, clients=("claude",)), ())
-    assert listed(roots, tmp_path) == [("home/.claude/skills", "user", "claude")]
+    roots, _, _ = configured_roots(place, Settings()._replace(project_skills=False, clients=("claude-code",)), ())
+    assert listed(roots, tmp_path) == [("home/.claude/skills", "user", "claude-code")]
 
 
 def test_a_named_directory_that_is_missing_is_kept_and_an_unnamed_one_is_not(place: Place, tmp_path: Path) -> None:
-    settings = QUIET._replace(external=(str(tmp_path / "gone"),), plugins=(("acme", str(tmp_path / "away")),))
+    settings = Settings()._replace(external=(str(tmp_path / "gone"),), plugins=(("acme", str(tmp_path / "away")),))
     roots, _, _ = configured_roots(place, settings, ())
     assert listed(roots, tmp_path) == [("gone", "external", ""), ("away", "plugin", "")]
 
@@ -101,21 +97,21 @@ def test_the_home_is_never_a_project(place: Place, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "home")
     expected = [("home/.agents/skills", "user", "agents"), ("home/.codex/skills", "user", "codex")]
     for directory in ("home", "link"):
-        roots, _, _ = configured_roots(place._replace(directory=str(tmp_path / directory)), QUIET, ())
+        roots, _, _ = configured_roots(place._replace(directory=str(tmp_path / directory)), Settings(), ())
         assert listed(roots, tmp_path) == expected
 
 
 def test_a_directory_of_both_project_and_user_is_the_users(place: Place, tmp_path: Path) -> None:
     made(tmp_path / "home" / ".agents" / "skills", tmp_path / "repository" / ".agents")
     (tmp_path / "repository" / ".agents" / "skills").symlink_to(tmp_path / "home" / ".agents" / "skills")
-    roots, _, _ = configured_roots(place, QUIET, ())
+    roots, _, _ = configured_roots(place, Settings(), ())
     assert [(root.scope, root.trusted) for root in roots] == [("user", True)]
 
 
 def test_a_directory_reached_twice_is_one_root(place: Place, tmp_path: Path) -> None:
     made(tmp_path / "home" / ".agents" / "skills", tmp_path / "home" / ".claude")
     (tmp_path / "home" / ".claude" / "skills").symlink_to(tmp_path / "home" / ".agents" / "skills")
-    roots, _, _ = configured_roots(place, QUIET._replace(external=(str(tmp_path / "home/.agents/skills"),)), ())
+    roots, _, _ = configured_roots(place, Settings()._replace(external=(str(tmp_path / "home/.agents/skills"),)), ())
     assert listed(roots, tmp_path) == [("home/.agents/skills", "user", "agents")]
 
 
@@ -133,10 +129,10 @@ def test_explicit_roots_are_exactly_these(place: Place, tmp_path: Path) -> None:
 
 
 def test_a_root_as_json(place: Place) -> None:
-    assert Root("/a", "user", "claude", real="/b").to_json() == {
+    assert Root("/a", "user", "claude-code", real="/b").to_json() == {
         "path": "/a",
         "scope": "user",
-        "client": "claude",
+        "client": "claude-code",
         "kind": "skills",
         "namespace": "",
         "trusted": True,

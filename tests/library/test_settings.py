@@ -14,13 +14,13 @@ from whet.library.settings import (
     read_project_settings,
     read_settings,
 )
+from whet.notes import Note
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
     from typing import Any
 
-    from whet.notes import Note
 
 HOME = "/home/someone"
 
@@ -48,13 +48,12 @@ def test_everything_can_be_set(tmp_path: Path) -> None:
     settings, notes = written(
         tmp_path,
         """
-        precedence = ["bundled", "external", "org", "user", "project"]
-        clients = ["claude"]
+        precedence = ["external", "org", "user", "project"]
+        clients = ["claude-code"]
         external = ["~/skills", "beside", "/else/where/"]
         links = ["~"]
         disabled = ["deploy"]
         project_skills = false
-        bundled_skills = false
         depth = 3
         max_directories = 10
         [plugins]
@@ -66,24 +65,34 @@ def test_everything_can_be_set(tmp_path: Path) -> None:
     assert notes == ()
     assert settings == Settings(
         precedence=SCOPES[::-1],
-        clients=("claude",),
+        clients=("claude-code",),
         external=("/home/someone/skills", str(tmp_path / "beside"), "/else/where"),
         plugins=(("acme", "/home/someone/acme"),),
         links=("/home/someone",),
         disabled=("deploy",),
         disabled_on=(("mcp", ("draw",)),),
         project_skills=False,
-        bundled_skills=False,
         depth=3,
         max_directories=10,
     )
 
 
+def test_what_an_earlier_version_could_set_is_read_and_said(tmp_path: Path) -> None:
+    lines = ["bundled_skills = false", 'inline_shell = ["builtin", "local"]']
+    settings, notes = written(
+        tmp_path, "\n".join([*lines, 'precedence = ["user", "bundled", "project", "org", "external"]'])
+    )
+    assert settings == Settings(inline_shell=("local",), precedence=("user", "project", "org", "external"))
+    hint = "Delete the line. `whet gallery` lists the skills that ship with Whet; add those you want."
+    message, path = "bundled_skills no longer has an effect.", str(tmp_path / "config.toml")
+    assert notes == (Note("retired-setting", "info", message, hint, path=path),)
+
+
 @pytest.mark.parametrize(
     ("line", "wanted"),
     [
-        ('precedence = ["user"]', "project user org external bundled"),
-        ('precedence = ["user", "user", "org", "external", "bundled"]', "project user org external bundled"),
+        ('precedence = ["user"]', "project user org external"),
+        ('precedence = ["user", "user", "org", "external"]', "project user org external"),
         ("clients = 3", "names"),
         ('clients = ["a", 3]', "names"),
         ("external = [1]", "directories"),
@@ -110,6 +119,26 @@ def test_what_is_meant_to_hide_skills_is_never_left_out(tmp_path: Path, line: st
     with pytest.raises(UsageError) as caught:
         written(tmp_path, line)
     assert (caught.value.code, caught.value.hint) == ("bad-config", "Write a list of quoted names.")
+
+
+def test_clients_are_known_by_the_names_they_had_and_by_others(tmp_path: Path) -> None:
+    settings, notes = written(tmp_path, 'clients = ["claude", "Gemini CLI", "agents", "codex-system", "gemni"]')
+    assert settings.clients == ("claude-code", "gemini", "agents", "codex", "gemni")
+    assert [(note.code, note.severity, note.message, note.hint) for note in notes] == [
+        (
+            "former-client",
+            "info",
+            "clients names 'claude', which is called 'claude-code' now; it counts as 'claude-code'.",
+            "Write 'claude-code' instead.",
+        ),
+        (
+            "former-client",
+            "info",
+            "clients names 'codex-system', which is called 'codex' now; it counts as 'codex'.",
+            "Write 'codex' instead.",
+        ),
+        ("unknown-client", "warning", "clients: There is no client 'gemni'.", "Did you mean gemini?"),
+    ]
 
 
 def test_one_name_is_a_list_of_one(tmp_path: Path) -> None:

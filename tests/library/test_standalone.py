@@ -1,4 +1,4 @@
-"""Checking and mending skills by path."""
+"""Checking and repairing skills by path."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from whet.errors import NotFoundError, UsageError
-from whet.library.standalone import check, mend, pack, skills_below
+from whet.library.standalone import check, pack, repair, skills_below
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -77,32 +77,32 @@ def test_a_main_file_that_is_a_link_elsewhere_is_not_read(tmp_path: Path) -> Non
     assert codes(check(str(path)).to_json()) == ["link-escape", "path-escape", "skill-md-missing"]
 
 
-def test_a_main_file_that_is_too_large_is_not_mended(tmp_path: Path) -> None:
+def test_a_main_file_that_is_too_large_is_not_repaired(tmp_path: Path) -> None:
     path = skill(tmp_path / "large", "---\nname: large\ndescription: Use: it\n---\n" + "x" * (1 << 20))
     before = (path / "SKILL.md").read_bytes()
-    result = mend(str(path), state=str(tmp_path / "state")).to_json()
+    result = repair(str(path), state=str(tmp_path / "state")).to_json()
     assert (codes(result)[0], result["valid"], result["fixed"]) == ("too-large", False, [])
     assert (path / "SKILL.md").read_bytes() == before
 
 
-def test_mending_changes_the_file_once(tmp_path: Path) -> None:
+def test_repairing_changes_the_file_once(tmp_path: Path) -> None:
     path = skill(tmp_path / "odd", "---\nname: Odd\ndescription: Use: it\n---\nText")
     (path / "SKILL.md").chmod(0o640)
-    result = mend(str(path), state=str(tmp_path / "state")).to_json()
+    result = repair(str(path), state=str(tmp_path / "state")).to_json()
     assert (result["valid"], result["findings"]) == (True, [])
     assert {finding["code"] for finding in result["fixed"]} >= {"yaml-repaired", "name-not-lowercase"}
     written = (path / "SKILL.md").read_text(encoding="utf-8")
     assert written == "---\nname: odd\ndescription: 'Use: it'\n---\nText\n"
     status = (path / "SKILL.md").stat()
-    assert mend(str(path), state=str(tmp_path / "state")).to_json()["fixed"] == []
+    assert repair(str(path), state=str(tmp_path / "state")).to_json()["fixed"] == []
     assert ((path / "SKILL.md").stat().st_ino, status.st_mode & 0o777) == (status.st_ino, 0o640)
 
 
-def test_what_cannot_be_mended_without_loss_is_left_alone(tmp_path: Path) -> None:
+def test_what_cannot_be_repaired_without_loss_is_left_alone(tmp_path: Path) -> None:
     path = skill(tmp_path / "latin")
     data = b"---\nname: latin\ndescription: caf\xe9: yes\n---\n"
     (path / "SKILL.md").write_bytes(data)
-    result = mend(str(path), state=str(tmp_path / "state")).to_json()
+    result = repair(str(path), state=str(tmp_path / "state")).to_json()
     assert (codes(result)[0], result["fixed"], (path / "SKILL.md").read_bytes()) == ("cannot-fix", [], data)
 
 
@@ -116,7 +116,7 @@ def test_an_archive_counts_as_published(tmp_path: Path) -> None:
     }
     assert severities == {"warning"}
     with pytest.raises(UsageError) as caught:
-        mend(archive, state=str(tmp_path / "state"))
+        repair(archive, state=str(tmp_path / "state"))
     assert caught.value.code == "cannot-fix-archive"
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whet.skill.body import WHEN, WHEN_NOT, first_prose, section
+from whet.skill.body import WHEN, WHEN_NOT, first_prose, first_sentence, section
 
 
 @pytest.mark.parametrize(
@@ -117,3 +119,35 @@ def test_what_a_section_is(body: str, text: str) -> None:
 def test_any_body_gives_pieces_of_itself(body: str) -> None:
     assert section(body, WHEN) in body
     assert first_prose(body) in body
+
+
+@pytest.mark.parametrize(
+    ("body", "sentence"),
+    [
+        ("", ""),
+        ("# Title\n", ""),
+        ("Sort it. Then wipe it.\n", "Sort it."),
+        ("# Title\n\nSort the\ndesk first.\tThen wipe it.\n", "Sort the desk first."),
+        ("No end\n\nAnother paragraph.\n", "No end"),
+        ("No end\n- a list\n", "No end"),
+        ("Read a.md or e.g. b.md! Stop.", "Read a.md or e.g. b.md!"),
+        ("Is it done? Ask.", "Is it done?"),
+        ("先整理桌子。再擦。", "先整理桌子。"),
+        ("- Sort it. Wipe it.\n- Go.\n", "Sort it."),
+        ("1. Sort it. Wipe it.\n", "1. Sort it."),
+    ],
+)
+def test_the_first_sentence(body: str, sentence: str) -> None:
+    assert first_sentence(body) == sentence
+
+
+@given(st.sampled_from(("", "# a\n", "- a\n\n", "```\na\n```\n")), st.text(st.sampled_from("ab.?。 \n\t"), max_size=60))
+@settings(max_examples=200, deadline=None)
+def test_the_first_sentence_begins_the_first_paragraph(above: str, text: str) -> None:
+    paragraph = " ".join(re.split(r"\n\s*\n", text.strip())[0].split())
+    sentence = first_sentence(above + text)
+    if paragraph:
+        assert sentence
+        assert paragraph.startswith(sentence)
+    else:
+        assert sentence == first_prose(above)

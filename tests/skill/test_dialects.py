@@ -414,6 +414,19 @@ def test_a_missing_name_and_description_have_no_line() -> None:
     ]
 
 
+def test_a_flat_file_without_frontmatter_has_defaults() -> None:
+    document = read_document("# Tidy\n\nSort the desk first,\nwith care. Then wipe it.\n")
+    skill = read_skill(document, fallback_name="tidy", flat=True)
+    assert (skill.name, skill.description, skill.version) == ("tidy", "Sort the desk first, with care.", "1")
+    assert read_heading(document, fallback_name="tidy", flat=True)[:2] == (skill.name, skill.description)
+    skill = read_skill(document, fallback_name="tidy")
+    assert (skill.name, skill.description, skill.version) == ("tidy", "Sort the desk first,", "")
+    skill = read_skill(read_document(f"{'word ' * 300}\n"), flat=True)
+    assert skill.description == ("word " * 300)[:1024].rstrip()
+    skill = read_skill(read_document("---\nname: tidy\n---\nOne. Two.\n"), flat=True)
+    assert (skill.description, skill.version) == ("One. Two.", "")
+
+
 def test_a_long_first_line_is_cut_at_eighty_characters() -> None:
     skill = read("name: here", body=f"{'word ' * 30}\n")
     assert skill.description == f"{'word ' * 15}word…"

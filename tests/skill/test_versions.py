@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from whet.skill.versions import is_semver, read_version, satisfies
+from whet.skill.versions import has_sign, is_range, is_semver, join_ranges, read_version, satisfies
 
 
 @pytest.mark.parametrize(
@@ -37,6 +37,14 @@ def test_what_is_no_range(range_: str) -> None:
     assert satisfies((1, 0, 0), range_) is None
 
 
+def test_what_is_a_range_and_what_may_be_the_name_of_a_branch() -> None:
+    signs = ["^1.2", "~1", ">=1,<2", "*", "1||2"]
+    plain = ["1", "1.2", "v1.2.0", "1.x"]
+    neither = ["", "main", "^", "^1 <2", "^1..2", "--x", "release-1.2"]
+    assert [is_range(text) for text in signs + plain + neither] == [True] * 9 + [False] * 7
+    assert [has_sign(text) for text in signs + plain + neither] == [True] * 5 + [False] * 11
+
+
 def test_semantic_versions() -> None:
     good = ["1.4.0", "0.0.1", "1.0.0-rc.1+build.5"]
     bad = ["1", "1.4", "v1.4.0", "01.4.0", "1.4.0 ", "", "1.4.0.1"]
@@ -48,3 +56,9 @@ def test_semantic_versions() -> None:
         None,
         None,
     ]
+
+
+def test_ranges_are_joined_into_one_word() -> None:
+    assert join_ranges([">= 1.2 <2", "", "^1.3", "^1.3"]) == ">=1.2,<2,^1.3"
+    assert join_ranges(["1.x || 3"]) == "1.x||3"
+    assert join_ranges([]) == ""

@@ -35,14 +35,14 @@ from whet.authoring.main_file import (
 )
 from whet.errors import ConflictError, InvalidError, NotFoundError, UsageError
 from whet.skill import names, paths
-from whet.skill.body import first_prose
 from whet.skill.coerce import one_line
+from whet.skill.dialects import read_skill
 from whet.skill.edit import line_end, set_value
 from whet.skill.finder import MAIN_FILE, SKIPPED, is_main_file
 from whet.skill.frontmatter import BOM, find_fences, read_changed, read_document
+from whet.skill.model import FIRST_VERSION, MAX_DESCRIPTION
 from whet.skill.tree import Item, ignored
 from whet.skill.validate import ValidationInput, validate
-from whet.skill.validate.spec import MAX_DESCRIPTION
 from whet.skill.yaml_edit import quote
 from whet.store.atomic import is_leftover
 
@@ -54,11 +54,8 @@ if TYPE_CHECKING:
     from whet.skill.tree import Tree
 
 _QUOTED = "Frontmatter values were quoted to make them valid YAML."
-FIRST = "1"
-"""The version of a new skill that does not say its own."""
 _TEXT_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _NOT_IN_TEXT = re.compile("[\x00\ud800-\udfff]")
-_SENTENCE = re.compile(r"(?<=[.!?])\s")
 _LISTED = 100
 """Files that an error lists."""
 _REMARKS = 8
@@ -135,12 +132,19 @@ def create(name: str, *, description: str, body: str) -> Draft:
         if own.strip():
             warnings.append("The description you passed replaces the one in the document.")
     if not version_of(read_document(text)):
-        text = set_value(text, "metadata.version", FIRST)
+        text = set_value(text, "metadata.version", FIRST_VERSION)
     tree = {MAIN_FILE: Item(text.encode())}
     new = main_of(tree)
     check_limits({}, tree, "", new.document.body)
     remarks = check_format({}, tree, None, new)
     return Draft(tree, version_of(new.document), 0, (*warnings, *remarks))
+
+
+def with_triggers(tree: Tree) -> Tree:
+    """A new skill's files with a generated trigger set."""
+    from whet.routing.evals.generated import FILE, generate
+
+    return {**tree, FILE: Item(generate(read_skill(main_of(tree).document)).text().encode())}
 
 
 def _called(name: str, slug: str) -> list[str]:
@@ -150,7 +154,8 @@ def _called(name: str, slug: str) -> list[str]:
 def _framed(body: str, slug: str) -> str:
     """A bare body below frontmatter of its own."""
     body = body.removeprefix(BOM).lstrip("\r\n")
-    text = "\n".join(("---", f"name: {quote(slug)}", "metadata:", f"  version: {quote(FIRST)}", "---", "", body))
+    version = quote(FIRST_VERSION)
+    text = "\n".join(("---", f"name: {quote(slug)}", "metadata:", f"  version: {version}", "---", "", body))
     return with_ends(text if text.endswith("\n") else f"{text}\n", line_end(body))
 
 
@@ -159,13 +164,9 @@ def frame(tree: Tree, name: str) -> Tree:
     main = main_of(tree)
     if main.document.step != "none" or not main.document.body.strip():
         return tree
-    text = set_value(_framed(main.text, names.slug(name)), "description", _first_sentence(main.document.body))
+    description = read_skill(main.document, flat=True).description or one_line(main.document.body)[:MAX_DESCRIPTION]
+    text = set_value(_framed(main.text, names.slug(name)), "description", description)
     return with_text(tree, main.path, text)
-
-
-def _first_sentence(body: str) -> str:
-    prose = one_line(first_prose(body)) or one_line(body)
-    return _SENTENCE.split(prose, maxsplit=1)[0][:MAX_DESCRIPTION]
 
 
 def _adopted(text: str, slug: str) -> tuple[str, list[str]]:

@@ -24,8 +24,10 @@ from whet.authoring.trees import digest
 from whet.authoring.writer import USER, TreeChange, Writer
 from whet.errors import ConflictError, NotFoundError, RefusedError, UsageError, WhetError
 from whet.library.package import is_flat_place, read_tree
+from whet.skill.dialects import read_skill
 from whet.skill.finder import FLAT, MAIN_FILES, SKIPPED
 from whet.skill.names import key, slug
+from whet.skill.tree import Item
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -37,12 +39,12 @@ if TYPE_CHECKING:
     from whet.authoring.writer import Provenance
     from whet.library.card import Card
     from whet.library.workspace import Workspace
+    from whet.routing.evals.generated import TriggerSet
     from whet.skill.tree import Tree
 
 _TRIES = 5
 INSTALLED = "It is installed."
 _PROTECTED = {
-    "bundled": "It ships with Whet.",
     "org": "An administrator installed it.",
     "plugin": "It belongs to a plugin, whose updates would overwrite a change.",
 }
@@ -66,13 +68,20 @@ class Target(NamedTuple):
     fixed: str = ""
     """Why its directory can be neither removed nor renamed."""
     version: str = ""
+    called: str = ""
+    """What the skill is asked for by, where its name alone does not find it."""
 
     def check_removal(self) -> None:
         """Raise RefusedError for what must not be removed."""
         if self.cause:
             message = f"{self.name} cannot be removed: {self.cause}"
-            raise RefusedError("protected", message, hint=f"Run `whet skill disable {self.name}` instead.")
+            raise RefusedError("protected", message, hint=self.instead)
         self.check_fixed("removed")
+
+    @property
+    def instead(self) -> str:
+        """What to do with a skill that cannot be removed."""
+        return f"Run `whet skill disable {self.called or self.name}` instead."
 
     def check_fixed(self, done: str) -> None:
         """Raise RefusedError for what must stay at its path."""
@@ -121,11 +130,16 @@ class SkillEditor:
         body: str = "",
         category: str = "",
         version: str = "",
+        triggers: bool = True,
         by: Provenance = USER,
     ) -> Change:
-        """Make a new skill, or improve the one of that name; `body` may be a whole document with frontmatter."""
+        """Make a new skill, or improve the one of that name; `body` may be a whole document with frontmatter.
+
+        A new one has generated trigger evals, unless `triggers` is False.
+        """
         return self._do(
             by,
+            triggers=triggers,
             action="create",
             name=name,
             description=description or None,
@@ -203,9 +217,10 @@ class SkillEditor:
         """Bring back the skill of that name that was deleted last."""
         return self._do(by, action="restore", name=name)
 
-    def _do(self, by: Provenance, **fields: str | bytes | bool | None) -> Change:
+    def _do(self, by: Provenance, *, triggers: bool = False, **fields: str | bytes | bool | None) -> Change:
         """One operation, with the fields that are given."""
-        return self.apply([{field: value for field, value in fields.items() if value is not None}], by).one()
+        given = {field: value for field, value in fields.items() if value is not None}
+        return self.apply([given], by, triggers=triggers).one()
 
     # several at once
 
@@ -217,19 +232,21 @@ class SkillEditor:
         viewed: Callable[[str, str], bool] | None = None,
         allowed: Callable[[Card], None] | None = None,
         stage: bool = False,
+        triggers: bool = False,
     ) -> Changes:
         """Apply all of these operations or none; `whet.authoring.operations` defines them.
 
         `viewed` says whether a path was seen with this digest, `allowed` raises for a skill that must not be changed.
-        With `stage`, the change waits as a proposal. Patches say what they expect to find, so after a concurrent change
-        they are applied to the new content, under a lock.
+        With `stage`, the change waits as a proposal. New skills have generated trigger evals if `triggers`. Patches say
+        what they expect to find, so after a concurrent change they are applied to the new content, under a lock.
         """
         patches = all(isinstance(item, dict) and item.get("action") == "patch" for item in operations)
         paths: Sequence[str] = ()
         for _ in range(_TRIES):
             try:
                 with self.writer.hold(paths):
-                    return self._apply(operations, by, viewed, allowed or _anyone, stage=stage)
+                    batch = _Batch(self, allowed or _anyone, several=len(operations) > 1, triggers=triggers)
+                    return self._apply(batch, operations, by, viewed, stage=stage)
             except ConflictError as error:
                 if error.code != "skill-changed" or not patches:
                     raise
@@ -238,10 +255,10 @@ class SkillEditor:
 
     def _apply(
         self,
+        batch: _Batch,
         operations: Sequence[Mapping[str, Any]],
         by: Provenance,
         viewed: Callable[[str, str], bool] | None,
-        allowed: Callable[[Card], None],
         *,
         stage: bool,
     ) -> Changes:
@@ -249,7 +266,6 @@ class SkillEditor:
             message = f"The call has {len(operations)} operations."
             raise UsageError("bad-operations", message, hint=f"Pass 1 to {MOST_OPERATIONS} operations.")
         self.writer.recover()
-        batch = _Batch(self, allowed, several=len(operations) > 1)
         results: list[Change] = []
         for number, operation in enumerate(operations):
             try:
@@ -348,7 +364,7 @@ class SkillEditor:
             if os.path.lexists(own):
                 message = f"{card.name} cannot be copied to be changed: {own} already exists."
                 raise ConflictError("skill-exists", message, hint="Change that one, by its path.", path=own)
-            return Target(card.name, own, None, tree, cause=cause, source=path, original=tree)
+            return Target(card.name, own, None, tree, cause=cause, source=path, original=tree, called=card.full_name)
         fixed = ""
         if os.path.islink(card.location):
             fixed = f"{card.location} is a link to {path}."
@@ -359,6 +375,35 @@ class SkillEditor:
                 raise UsageError("root-skill", f"{path} holds other skills.", hint=hint, path=path)
         framed = drafts.frame(tree, card.name) if card.kind == "flat" else tree
         return Target(card.name, path, tree, framed, fixed=fixed)
+
+    def write_triggers(self, card: Card, by: Provenance = USER) -> tuple[TriggerSet, str]:
+        """Put a generated trigger set into a skill, in place of an earlier one, and tell where. The version stays.
+
+        `skill_manage` has no such operation: a model does not write what it is measured by. Raises RefusedError,
+        UsageError, ConflictError for a file that a person made their own.
+        """
+        from whet.routing.evals.generated import FILE, generate, is_generated
+
+        target = self.target(card)
+        if is_flat_place(target.path):
+            hint = "Move it to NAME/SKILL.md first."
+            raise UsageError("single-file", f"{card.name} is a single file.", hint=hint, path=card.path)
+        if target.cause:
+            message = f"{card.name} cannot get another file: {target.cause}"
+            raise RefusedError("protected", message, hint="Use `--dry-run` to see the messages.", path=card.path)
+        tree, path = target.tree or {}, os.path.join(target.path, *FILE.split("/"))
+        drafts.check_free(tree, FILE)
+        if FILE in tree and not is_generated(tree[FILE].data):
+            message = f"{path} does not say that it was generated, so it is left as it is."
+            raise ConflictError("not-generated", message, hint="Rename or remove it first.", path=path)
+        made = generate(read_skill(main_of(tree).document, fallback_name=card.name))
+        change = TreeChange(
+            *("write-file", target.name, target.path, {**tree, FILE: Item(made.text().encode())}),
+            *(digest(target.before or {}), target.before, version_of(main_of(tree).document)),
+        )
+        if change.after != tree:
+            self.committer.commit([change], by)
+        return made, path
 
     def place(self, name: str, category: str) -> str:
         """Where a new skill goes. Raises if it would be inside another skill, where it would not be found."""
@@ -384,8 +429,8 @@ def _anyone(_: Card) -> None:
 class _Batch:
     """The skills that a batch of operations concerns, as they would become."""
 
-    def __init__(self, editor: SkillEditor, allowed: Callable[[Card], None], *, several: bool) -> None:
-        self._editor, self._allowed, self._several = editor, allowed, several
+    def __init__(self, editor: SkillEditor, allowed: Callable[[Card], None], *, several: bool, triggers: bool) -> None:
+        self._editor, self._allowed, self._several, self._triggers = editor, allowed, several, triggers
         self._targets: dict[str, Target] = {}
         self._names: dict[str, str] = {}
         self.warnings: list[str] = []
@@ -462,6 +507,8 @@ class _Batch:
         target = self._same(name, called)
         if target is None:
             draft = drafts.create(name, description=description, body=body)
+            if self._triggers:
+                draft = draft._replace(tree=drafts.with_triggers(draft.tree))
             if version:
                 self.warnings.append(f"A new skill starts at version {draft.version}.")
             path = self._editor.place(name, category)

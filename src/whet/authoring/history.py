@@ -24,7 +24,7 @@ from whet.authoring.results import (
 )
 from whet.authoring.trees import digest
 from whet.authoring.writer import USER, TreeChange
-from whet.errors import ConflictError, FailedError, NotFoundError, UsageError, WhetError
+from whet.errors import ConflictError, FailedError, NotFoundError, RefusedError, UsageError, WhetError
 from whet.library.package import read_tree
 from whet.notes import Note
 from whet.skill.names import closest, key
@@ -111,7 +111,9 @@ def difference(before: Mapping[str, Item] | None, after: Mapping[str, Item] | No
             parts.append(f"{path}: {'now' if other.executable else 'no longer'} executable\n")
         origin = f"{names[0]}/{path}" if one else "/dev/null"
         target = f"{names[1]}/{path}" if other else "/dev/null"
-        lines = unified_diff(left.splitlines(keepends=True), right.splitlines(keepends=True), origin, target)
+        lines = list(unified_diff(left.splitlines(keepends=True), right.splitlines(keepends=True), origin, target))
+        if not lines and (one is None or other is None):
+            parts.append(f"{path}: {_described(one)} -> {_described(other)}\n")
         parts.extend(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
     return "".join(parts)
 
@@ -312,9 +314,9 @@ class History:
         """Skills whose content is stored, while the entries that named it are lost; `restore` brings them back, too."""
         return LostContents(tuple(find_lost(self._journal)))
 
-    def mend(self) -> Repaired:
+    def repair(self) -> Repaired:
         """Restore what the log and the skills still have, and record what is lost."""
-        return self._journal.mend()
+        return self._journal.repair()
 
     def interrupted(self) -> tuple[Note, ...]:
         """The changes that a killed process left unfinished, for a report."""
@@ -337,10 +339,12 @@ class History:
         """Name and directory of a skill that is there, or was: the history also knows those that are gone."""
         try:
             card, _ = self._workspace.find(name)
-        except NotFoundError as error:
-            found = [entry for entry in self._journal.entries() if key(entry.skill) == key(name)]
+        except (NotFoundError, RefusedError) as error:
+            # a link that a client's directory still has to a removed skill hides no history
+            hides = isinstance(error, RefusedError) and error.code != "link-broken"
+            found = [] if hides else [entry for entry in self._journal.entries() if key(entry.skill) == key(name)]
             if not found:
-                raise error from None
+                raise
             return found[-1].skill, found[-1].path
         return card.name, card.place
 

@@ -129,16 +129,26 @@ class Journal:
     # contents
 
     def keep(self, tree: Mapping[str, Item] | None) -> str:
-        """Store a content; its digest, "" for none.
+        """Store a content; its digest, "" for none."""
+        (of,) = self.keep_all((tree,))
+        return of
 
-        The list of its files comes last. It is what the digest is the hash of, so it lies under the digest itself, and
-        every content can be found and proven without a database.
+    def keep_all(self, trees: Iterable[Mapping[str, Item] | None]) -> list[str]:
+        """Store several contents, made durable together; the digest of each.
+
+        The lists of their files come last. One is what the digest is the hash of, so it lies under the digest itself,
+        and every content can be found and proven without a database.
         """
-        if tree is None:
-            return ""
-        for item in tree.values():
-            self.blobs.put(_recoded(item.data, "surrogateescape", "surrogatepass") if item.link else item.data)
-        return f"sha256:{self.blobs.put(manifest(entries(tree)))}"
+        told = list(trees)
+        known = [tree for tree in told if tree is not None]
+        files = [
+            _recoded(item.data, "surrogateescape", "surrogatepass") if item.link else item.data
+            for tree in known
+            for item in tree.values()
+        ]
+        blobs = self.blobs.put_all([*files, *(manifest(entries(tree)) for tree in known)])
+        digests = iter(blobs[len(files) :])
+        return ["" if tree is None else f"sha256:{next(digests)}" for tree in told]
 
     def retain(self, path: str, tree: Mapping[str, Item] | None) -> None:
         """Keep a content for a skill's directory, whether it was ever there or not; None lets go of all of them."""
@@ -348,12 +358,12 @@ class Journal:
         files.update(of.removeprefix("sha256:") for of in kept)
         return len(self.blobs.remove_unreferenced(files, older_than_ns=_GRACE_NS, now_ns=now))
 
-    def mend(self) -> Repaired:
+    def repair(self) -> Repaired:
         """Restore what the log and the skills still have, and record what is lost."""
         from whet.store.repair import Repaired
 
         witness = self._witness()
-        done, numbers = self._chain.mend(witness[0])
+        done, numbers = self._chain.repair(witness[0])
         rows = self._chain.rows()
         if (number := self._contradicts(witness, rows)) and not any(low <= number <= high for low, high in numbers):
             numbers = (*numbers, (number, number))

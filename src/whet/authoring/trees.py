@@ -20,9 +20,10 @@ from whet.library.package import is_flat_place
 from whet.skill import tree as trees
 from whet.skill.finder import MAIN_FILE
 from whet.skill.tree import Item, entries
-from whet.store.atomic import Swap, is_leftover, sync_tree, write_bytes
+from whet.store.atomic import Swap, is_leftover, sync_places, sync_spares, write_unseen
 from whet.store.directories import make_directories
 from whet.store.failures import os_failures
+from whet.store.regular import is_link, make_junction
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -43,7 +44,9 @@ def write_tree(
 ) -> None:
     """Make the directory hold `after` where it held `before`; None is no directory."""
     with replacing(directory, before, after, modes) as swap:
+        sync_spares([swap])
         swap.apply()
+        sync_places([swap])
 
 
 @contextmanager
@@ -52,14 +55,15 @@ def replacing(
     before: Mapping[str, Item] | None,
     after: Mapping[str, Item] | None,
     modes: Mapping[str, int] = NONE,
-) -> Iterator[Swap | Nothing]:
+) -> Iterator[Swap]:
     """Have `after` ready beside the directory that holds `before`: applying it and taking it back need no room.
 
-    `modes` are permissions that `after` had before, see `whet.authoring.permissions`. Where they say nothing, files
-    keep theirs, and new ones get the usual ones.
+    It is not durable before `sync_spares`. `modes` are permissions that `after` had before, see
+    `whet.authoring.permissions`. Where they say nothing, files keep theirs, and new ones get the usual ones.
     """
     if before == after:
-        yield Nothing()
+        with Swap(directory, had=False, has=False) as swap:
+            yield swap
     elif is_flat_place(directory) and (after is None or [*after] == [MAIN_FILE]):
         if before is not None and not os.path.isfile(directory):
             raise _gone(directory)
@@ -78,7 +82,7 @@ def replacing(
         with Swap(directory, had=False, has=True) as swap:
             swap.make_directory()
             with _private(swap.spare, after, modes):
-                _fill(swap.spare, after, durable=True, modes=modes)
+                _fill(swap.spare, after, modes=modes)
             # Not even an empty directory that somebody made meanwhile is taken: it is theirs.
             if os.path.lexists(directory):
                 message = f"{directory} already exists."
@@ -97,16 +101,6 @@ def replacing(
         else:
             with _replacing_directory(directory, before, after, modes) as swap:
                 yield swap
-
-
-class Nothing:
-    """What stays as it is."""
-
-    def apply(self) -> None:
-        """Do nothing."""
-
-    def take_back(self) -> None:
-        """Do nothing."""
 
 
 @contextmanager
@@ -129,8 +123,6 @@ def _replacing_directory(
         with _private(swap.spare, after, modes):
             changed = {path: item for path, item in after.items() if before.get(path) != item}
             _fill(swap.spare, changed, like=directory, modes=modes)
-        with os_failures(directory):
-            sync_tree(swap.spare)
         yield swap
 
 
@@ -143,7 +135,7 @@ def _private(directory: str, tree: Mapping[str, Item], modes: Mapping[str, int])
     yield
     for folder, mode in wanted.items():
         place = os.path.join(directory, *folder.strip("/").split("/"))
-        if mode is not None and os.path.isdir(place) and not os.path.islink(place):
+        if mode is not None and os.path.isdir(place) and not is_link(place):
             os.chmod(place, mode)
 
 
@@ -152,7 +144,7 @@ def _carry(old: str, new: str, before: Mapping[str, Item], after: Mapping[str, I
     with os_failures(old, doing="copy"), os.scandir(old) as found:
         for entry in found:
             path, target = prefix + entry.name, os.path.join(new, entry.name)
-            if entry.is_dir(follow_symlinks=False):
+            if entry.is_dir(follow_symlinks=False) and not is_link(entry):
                 if not _emptied(entry.path, f"{path}/", before, after):
                     os.mkdir(target)
                     _carry(entry.path, target, before, after, f"{path}/")
@@ -173,8 +165,13 @@ def _repository_in(directory: str) -> str:
 
 
 def _link(entry: os.DirEntry[str], target: str) -> None:
-    if entry.is_symlink():
-        os.symlink(os.readlink(entry.path), target)
+    if is_link(entry):
+        text = os.readlink(entry.path)
+        try:
+            os.symlink(text, target, target_is_directory=os.path.isdir(entry.path))  # not for a loop
+        except OSError:
+            if not make_junction(text, target):
+                raise
         return
     try:
         os.link(entry.path, target)
@@ -184,32 +181,25 @@ def _link(entry: os.DirEntry[str], target: str) -> None:
         copy2(entry.path, target, follow_symlinks=False)
 
 
-def _fill(
-    directory: str,
-    tree: Mapping[str, Item],
-    like: str = "",
-    *,
-    durable: bool = False,
-    modes: Mapping[str, int] = NONE,
-) -> None:
+def _fill(directory: str, tree: Mapping[str, Item], like: str = "", *, modes: Mapping[str, int] = NONE) -> None:
     """Write these items. Permissions come from `modes`, else from the same file in `like`."""
     for path, item in tree.items():
         target = os.path.join(directory, *path.split("/"))
-        make_directories(os.path.dirname(target), durable=durable)
+        make_directories(os.path.dirname(target), durable=False)
         mode = permission_of(modes, path, item)
         if mode is None:
             mode = _mode(os.path.join(like, *path.split("/")) if like else target, item)
-        _put_item(target, item, mode, durable=durable)
+        _put_item(target, item, mode)
 
 
-def _put_item(path: str, item: Item, mode: int | None, *, durable: bool) -> None:
+def _put_item(path: str, item: Item, mode: int | None) -> None:
     if item.link:
         with os_failures(path):
             if os.path.lexists(path):
                 os.unlink(path)
             os.symlink(item.data.decode("utf-8", "surrogateescape"), path)
         return
-    write_bytes(path, item.data, mode=mode, durable=durable)
+    write_unseen(path, item.data, mode)
 
 
 def _mode(like: str, item: Item) -> int | None:

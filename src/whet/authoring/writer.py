@@ -28,7 +28,7 @@ from whet.authoring.permissions import parse_permissions, read_permissions
 from whet.authoring.trees import digest, replacing, write_tree
 from whet.errors import ConflictError, FailedError, WhetError
 from whet.library.package import read_tree
-from whet.store.atomic import clean_leftovers, leftovers, trade
+from whet.store.atomic import clean_leftovers, leftovers, sync_places, sync_spares, trade
 from whet.store.directories import sync_directory
 from whet.store.failures import os_failures
 from whet.store.intents import CLEAN, EDIT, Handler
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from whet.authoring.journal import Entry, Journal
-    from whet.authoring.trees import Nothing
     from whet.skill.tree import Item, Tree
     from whet.store.atomic import Swap
     from whet.store.intents import Intent
@@ -144,26 +143,27 @@ class Writer:
         modes = {path: read_permissions(path, tree) for path, tree in before.items()}
         id_ = f"r{os.urandom(8).hex()}"  # no run reads as the number of an entry
         by = by if by.run else by._replace(run=id_)
-        made = [self._note(change, now, by, modes[change.path]) for change in changes]
+        after = self.journal.keep_all([change.after for change in changes] + [*before.values()])
+        made = [self._note(change, now, by, modes[change.path], of) for change, of in zip(changes, after, strict=False)]
         notes = [*self._found(changes, now), *made]
         pairs = zip([None, *made], made, strict=False)  # where a skill is renamed to stands right behind where it was
         wanted = {note.path: parse_permissions(self._wanted_modes(note, earlier)) for earlier, note in pairs}
-        for tree in before.values():
-            self.journal.keep(tree)
         edit = Edit(id_, tuple(notes), lock)
         order = sorted(changes, key=lambda change: _turn(now[change.path], change.after is not None))
         aside = [change.path for change in order if now[change.path]]
         with reserve(self._state, _room(edit)) as free, self._cleaning(aside) as cleaning, ExitStack() as stack:
             self.journal.begin(edit)
-            swaps: list[Swap | Nothing] = []
+            swaps: list[Swap] = []
             try:
                 swaps += [
                     stack.enter_context(replacing(change.path, before[change.path], change.after, wanted[change.path]))
                     for change in order
                 ]
+                sync_spares(swaps)
                 for change, swap in zip(order, swaps, strict=True):
                     _check_same(change, now[change.path], digest(read_tree(change.path)))  # an editor knows no locks
                     swap.apply()
+                sync_places(swaps)
                 free()
                 return self._settle(edit, cleaning)
             except BaseException as error:
@@ -199,8 +199,7 @@ class Writer:
             with suppress(WhetError):
                 self.journal.intents.settle(id_, durable=False)
 
-    def _note(self, change: TreeChange, now: Mapping[str, str], by: Provenance, modes: str) -> Note:
-        after = self.journal.keep(change.after)
+    def _note(self, change: TreeChange, now: Mapping[str, str], by: Provenance, modes: str, after: str) -> Note:
         return Note(
             by.actor,
             by.origin,
@@ -249,7 +248,7 @@ class Writer:
         except WhetError:
             return False
 
-    def _take_back(self, edit: Edit, swaps: Sequence[Swap | Nothing]) -> bool:
+    def _take_back(self, edit: Edit, swaps: Sequence[Swap]) -> bool:
         """Put back what was there; where even that fails, the intent stays and the next one to come tries again."""
         back = 0
         with suppress(WhetError):
@@ -258,10 +257,15 @@ class Writer:
             with suppress(WhetError, OSError):
                 swap.take_back()
                 back += 1
+        if back < len(swaps):
+            return False
+        try:
+            sync_places(swaps)
+        except WhetError:
+            return False
         with suppress(WhetError):
-            if back == len(swaps):
-                self.journal.drop(edit)
-        return back == len(swaps)
+            self.journal.drop(edit)
+        return True
 
     def recover(self) -> tuple[str, ...]:
         """Settle the changes of writers that were killed; what was done or could not be done, a sentence each."""

@@ -20,13 +20,14 @@ import marshal
 import os
 import threading
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 from whet.library.card import Card
 from whet.library.discovery import Container, RootListing
 from whet.library.files import Signature
 from whet.notes import Note
+from whet.records import NamedTuple
 from whet.skill.gates import OPEN
 from whet.store.cache import DamagedError
 
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from whet.store.clock import Clock
     from whet.store.database import Database
 
-READER = "8"
+READER = "9"
 """Raised whenever the same file would be read into a different card."""
 _FORGET_AFTER = 90 * 24 * 3600 * 10**9
 _NOTHING_MORE = (OPEN, (), (), "", "")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from whet.library.skill_id import SkillId, skill_id
 from whet.notes import Note
+from whet.records import NamedTuple
 from whet.skill.finder import MAIN_FILE
 from whet.skill.gates import OPEN, Gates
 from whet.skill.names import key as name_key
@@ -69,7 +70,7 @@ class Card(NamedTuple):
 
     @property
     def scope(self) -> str:
-        """The scope of the root it was found in: project, user, org, external or bundled."""
+        """The scope of the root it was found in: project, user, org, external or plugin."""
         return self.root.scope
 
     @property

@@ -9,12 +9,13 @@ from __future__ import annotations
 import os
 import re
 import stat
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from whet.errors import NotFoundError, WhetError
 from whet.library.card import Card, Refused, old_form
 from whet.library.files import open_beneath, read_descriptor, read_file, seen_mtime, seen_stamp
 from whet.notes import Note
+from whet.records import NamedTuple
 from whet.skill.body import first_prose
 from whet.skill.coerce import one_line
 from whet.skill.dialects import NO_SIDECARS, Sidecars, read_heading
@@ -59,13 +60,13 @@ def read_card(descriptor: int, file: SkillFile, root: Root, now: int) -> Card | 
         document = _read_head(descriptor, data, status.st_size)
         if kind == "flat" and document.step == "none" and not (is_ascii_name(stem) and document.body.strip()):
             return None
-        heading = read_heading(document, fallback_name=stem, sidecars=beside.sidecars)
+        heading = read_heading(document, fallback_name=stem, sidecars=beside.sidecars, flat=kind == "flat")
     name, description, own_category, gates, notes, when, hint = heading
     if beside.notes or file.odd:
         notes = (*notes, *beside.notes, *old_form(file))
     if data.startswith(_MARK):
         message = "The file starts with a byte order mark, which some clients take for text before the frontmatter."
-        fix = "Run `whet skill validate --fix`."
+        fix = "Run `whet skill validate NAME --fix`."
         notes = (*notes, Note("byte-order-mark", "warning", message, fix, line=1))
     key = name_key(f"{root.namespace}:{name}" if root.namespace else name)
     return Card(

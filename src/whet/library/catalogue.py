@@ -12,12 +12,14 @@ from collections.abc import Mapping
 from functools import cached_property
 from itertools import permutations
 from operator import itemgetter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from whet.errors import AmbiguousError, NotFoundError, RefusedError
 from whet.library.card import Card
 from whet.library.files import inside
+from whet.library.roots import gallery_names
 from whet.notes import Note
+from whet.records import NamedTuple
 from whet.skill.names import closest, split_qualified
 from whet.skill.names import key as name_key
 
@@ -64,14 +66,18 @@ class CardsById(Mapping[str, "Card"]):
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
+        self._found: dict[str, Card] = {}
 
     @cached_property
     def _all(self) -> dict[str, Card]:
         return {str(card.id): card for card in self._catalogue.cards}
 
     def __getitem__(self, key: str) -> Card:
-        card = self._catalogue.by_key.get(name_key(key.rpartition("/")[2]))
-        return card if card is not None and str(card.id) == key else self._all[key]
+        card = self._found.get(key)
+        if card is None:
+            card = self._catalogue.by_key.get(name_key(key.rpartition("/")[2]))
+            card = self._found[key] = card if card is not None and str(card.id) == key else self._all[key]
+        return card
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._all)
@@ -233,6 +239,9 @@ def _not_found(catalogue: Catalogue, name: str) -> NotFoundError | RefusedError:
             hint=f"Read {waiting[0].path}, then run `whet guard trust`.",
             path=waiting[0].location,
         )
+    if wanted in gallery_names():
+        hint = f"It ships with Whet: `whet gallery add {wanted}` adds it."
+        return NotFoundError("skill-not-found", f"There is no skill {name!r}.", hint=hint, suggestions=[])
     suggestions = list(closest(name, [card.full_name for card in catalogue.cards]))
     hint = f"Did you mean {', '.join(suggestions)}?" if suggestions else "`whet list` shows every skill."
     message = f"There is no skill {name!r}." if name.strip() else "The name of the skill is empty."

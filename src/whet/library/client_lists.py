@@ -1,8 +1,8 @@
 """What a client lists: its own directories searched in its own way, read by its own reader, in its own order.
 
 Nothing here uses Whet's search: a client finds other files than Whet does, and loads what Whet refuses. The skills that
-come with a client itself are not in the list. Where a list is longer than the client's budget for it, which
-depends on its model's context window, the client shortens descriptions; that is not foreseen here.
+come with a client itself are not in the list. Some clients give their list a part of the model's context window and
+shorten what does not fit. Which window a model has is not known here, so a list says from which one on it is whole.
 """
 
 from __future__ import annotations
@@ -78,10 +78,18 @@ class ClientList(NamedTuple):
     """The version this was measured with; "" for a client that was not measured."""
     skills: tuple[ClientSkill, ...]
     left_out: tuple[ClientSkill, ...]
+    window: int = 0
+    """The context window, in tokens, that the whole list needs (approximate); 0 if unknown."""
+    over: str = ""
+    """What the client does with a list that does not fit."""
 
     def to_json(self) -> Json:
         """The list as JSON carries it."""
         return {"success": True, **fields_json(self), "count": len(self.skills)}
+
+
+_BYTES_A_TOKEN = 4
+"""As the clients that limit their lists estimate it."""
 
 
 class _Root(NamedTuple):
@@ -109,7 +117,9 @@ def list_for(client: Client, place: Place, only: str = "") -> ClientList:
         _add(client, skills, left_out, _sort(client, [skill for skill in read if skill.listed]))
     if client.order == "name":
         skills.sort(key=lambda skill: collation_key(skill.name))
-    return ClientList(client.name, client.title, client.version, tuple(skills), tuple(left_out))
+    size = sum(len(client.line.format(skill).encode("utf-8", "replace")) for skill in skills) if client.line else 0
+    window = -(-size // _BYTES_A_TOKEN) * client.share
+    return ClientList(client.name, client.title, client.version, tuple(skills), tuple(left_out), window, client.over)
 
 
 def _sort(client: Client, skills: list[ClientSkill]) -> list[ClientSkill]:
@@ -250,7 +260,7 @@ def _groups(client: Client, place: Place) -> Iterator[list[_Root]]:
 
 
 def _plugin_roots(client: Client, place: Place) -> Iterator[_Root]:
-    for folder in PluginReader(place, time.time_ns).read((client.directory,)).folders:
+    for folder in PluginReader(place, time.time_ns).read((client.name,)).folders:
         relative = client.commands[0] if folder.kind == "commands" else client.project[0]
         yield _Root(folder.path, "plugin", relative, folder)
 

@@ -9,33 +9,40 @@ known of the client, read by the Agent Skills standard, and Whet says "as far as
     dotted      the roots in which directories whose name begins with a dot are searched
     links       what is followed: directories, or files too
     same        which of several skills with one name is listed: all, first, last, or any (it differs from run to run)
-    order       what is sorted: each root, each root by folder in reverse, each scope, each source, or the whole list
+    order       what is sorted: each root, each root by folder in reverse, each scope, each source, or the whole list;
+                reverse is usual, but the client reads folders at once and may finish them in another order
 """
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 from whet.errors import NotFoundError
+from whet.records import NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from whet.library.roots import Place
 
 
 class Directory(NamedTuple):
-    """A directory of skills that belongs to a client, relative to a project and to the home."""
+    """A directory of skills, relative to a project and to the home."""
 
-    name: str
+    client: str
+    """Whose it is (`Client.name`); `agents` and `agent` belong to nobody."""
     project: str
     user: str
     kind: str = "skills"
     """`skills`: directories with a SKILL.md; `commands`: Markdown files that are commands."""
+    role: Literal["own", "second", "managed"] = "own"
+    """The client's own, another one of a client, or one that its client fills and Whet does not change."""
 
 
 DIRECTORIES = (
     Directory("agents", ".agents/skills", ".agents/skills"),
-    Directory("claude", ".claude/skills", ".claude/skills"),
+    Directory("claude-code", ".claude/skills", ".claude/skills"),
     Directory("codex", ".codex/skills", ".codex/skills"),
     Directory("hermes", ".hermes/skills", ".hermes/skills"),
     Directory("openclaw", ".openclaw/skills", ".openclaw/skills"),
@@ -51,10 +58,10 @@ DIRECTORIES = (
     Directory("qwen", ".qwen/skills", ".qwen/skills"),
     Directory("cline", ".cline/skills", ".cline/skills"),
     Directory("amp", "", ".config/agents/skills"),
-    Directory("opencode-home", "", ".opencode/skills"),
+    Directory("opencode", "", ".opencode/skills", role="second"),
     Directory("agent", ".agent/skills", ".agent/skills"),
-    Directory("codex-system", "", ".codex/skills/.system"),
-    Directory("claude-commands", ".claude/commands", ".claude/commands", "commands"),
+    Directory("codex", "", ".codex/skills/.system", role="managed"),
+    Directory("claude-code", ".claude/commands", ".claude/commands", "commands", "second"),
 )
 """In the order in which Whet looks into them."""
 
@@ -64,13 +71,14 @@ class Client(NamedTuple):
 
     name: str
     title: str
-    directory: str
-    """The directory that is its own (`Directory.name`); what `whet sync` writes to."""
     project: tuple[str, ...]
     user: tuple[str, ...]
     version: str = ""
     """The version that was measured; "" for a client that was not."""
     aliases: tuple[str, ...] = ()
+    """What else people and programs call it, besides name and title."""
+    shares: str = ""
+    """Whose directory of skills it uses as its own; "" for a client with one of its own."""
     format: str = "standard"
     """How it reads a SKILL.md (`client_formats.READERS`)."""
     plugins: str = ""
@@ -96,15 +104,26 @@ class Client(NamedTuple):
     """Of the directories above, those whose Markdown files it lists as skills too."""
     ignores_users_only: bool = True
     """It shows a skill with `disable-model-invocation` to its model."""
+    share: int = 0
+    """Its list of skills may fill one part in this many of the context window; 0: not known."""
+    line: str = ""
+    """A skill in that list."""
+    over: str = ""
+    """What it does when they do not fit."""
     sign: str = ""
     """A directory of the home that shows it is used; "" where the one around its own directory of skills does."""
+
+    @property
+    def directory(self) -> Directory:
+        """The directory that is its own; what `whet clients sync` writes to."""
+        owner = self.shares or self.name
+        return next(one for one in DIRECTORIES if one.client == owner and one.role == "own")
 
 
 CLIENTS = (
     Client(
         "claude-code",
         "Claude Code",
-        "claude",
         (".claude/skills", ".claude/commands"),
         (".claude/skills", ".claude/commands"),
         "2.1.197",
@@ -118,11 +137,13 @@ CLIENTS = (
         same="all",
         commands=(".claude/commands",),
         ignores_users_only=False,
+        share=100,
+        line="- {0.name}: {0.description}\n",
+        over="leaves out descriptions, those of the least used skills first",
     ),
     Client(
         "codex",
         "Codex",
-        "codex",
         (".agents/skills", ".codex/skills"),
         (".agents/skills", ".codex/skills"),
         "0.166.0",
@@ -136,11 +157,13 @@ CLIENTS = (
         links="directories",
         same="all",
         order="scope",
+        share=50,
+        line="- {0.name}: {0.description} (file: {0.path})\n",
+        over="shortens the longest descriptions, then leaves out skills, yours first",
     ),
     Client(
         "gemini",
         "Gemini CLI",
-        "gemini",
         (".gemini/skills", ".agents/skills"),
         (".gemini/skills", ".agents/skills"),
         "0.61.0",
@@ -159,7 +182,6 @@ CLIENTS = (
     Client(
         "opencode",
         "OpenCode",
-        "opencode",
         (".claude/skills", ".agents/skills", ".opencode/skills", ".opencode/skill"),
         (
             ".claude/skills",
@@ -181,11 +203,10 @@ CLIENTS = (
     Client(
         "copilot",
         "Copilot CLI",
-        "copilot",
         (".github/skills", ".agents/skills", ".claude/skills", ".claude/commands"),
         (".copilot/skills", ".agents/skills"),
         "1.0.102",
-        ("copilot-cli", "github-copilot"),
+        ("copilot-cli", "github-copilot", "github-copilot-cli"),
         format="copilot",
         home=("COPILOT_HOME", ".copilot"),
         order="source",
@@ -193,9 +214,20 @@ CLIENTS = (
         ignores_users_only=False,
     ),
     Client(
+        "vscode",
+        "VS Code",
+        (".github/skills", ".agents/skills", ".claude/skills"),
+        (".copilot/skills", ".agents/skills", ".claude/skills"),
+        aliases=("code", "visual-studio-code"),
+        shares="copilot",
+        home=("COPILOT_HOME", ".copilot"),
+        up=False,
+        ignores_users_only=False,
+        sign=".config/Code",
+    ),
+    Client(
         "cursor",
         "Cursor",
-        "cursor",
         (".agents/skills", ".cursor/skills", ".claude/skills", ".codex/skills"),
         (".agents/skills", ".cursor/skills", ".claude/skills", ".codex/skills"),
         aliases=("cursor-agent",),
@@ -205,7 +237,6 @@ CLIENTS = (
     Client(
         "hermes",
         "Hermes",
-        "hermes",
         (".hermes/skills", ".agents/skills"),
         (".hermes/skills",),
         aliases=("hermes-agent",),
@@ -215,7 +246,6 @@ CLIENTS = (
     Client(
         "openclaw",
         "OpenClaw",
-        "openclaw",
         (".agents/skills", "skills"),
         (".agents/skills", ".openclaw/skills"),
         up=False,
@@ -224,16 +254,15 @@ CLIENTS = (
     Client(
         "windsurf",
         "Windsurf",
-        "windsurf",
         (".windsurf/skills", ".agents/skills", ".claude/skills"),
         (".codeium/windsurf/skills", ".agents/skills", ".claude/skills"),
+        aliases=("codeium",),
         up=False,
     ),
-    Client("kiro", "Kiro", "kiro", (".kiro/skills",), (".kiro/skills",), aliases=("kiro-cli",), up=False),
+    Client("kiro", "Kiro", (".kiro/skills",), (".kiro/skills",), aliases=("kiro-cli",), up=False),
     Client(
         "goose",
         "Goose",
-        "goose",
         (".agents/skills", ".goose/skills", ".claude/skills"),
         (".agents/skills", ".config/goose/skills", ".claude/skills"),
         up=False,
@@ -241,15 +270,14 @@ CLIENTS = (
     Client(
         "amp",
         "Amp",
-        "amp",
         (".agents/skills", ".claude/skills"),
         (".config/agents/skills", ".config/amp/skills", ".claude/skills"),
+        aliases=("ampcode",),
         sign=".config/amp",
     ),
     Client(
         "qwen",
         "Qwen Code",
-        "qwen",
         (".qwen/skills", ".agents/skills"),
         (".qwen/skills", ".agents/skills"),
         aliases=("qwen-code",),
@@ -259,31 +287,44 @@ CLIENTS = (
     Client(
         "cline",
         "Cline",
-        "cline",
         (".cline/skills", ".agents/skills", ".claude/skills"),
         (".cline/skills", ".agents/skills"),
         up=False,
         depth=1,
     ),
-    Client("zed", "Zed", "agents", (".agents/skills",), (".agents/skills",), up=False, sign=".config/zed"),
+    Client("zed", "Zed", (".agents/skills",), (".agents/skills",), shares="agents", up=False, sign=".config/zed"),
     Client(
         "roo",
         "Roo Code",
-        "roo",
         (".roo/skills", ".agents/skills"),
         (".roo/skills", ".agents/skills"),
         aliases=("roo-code", "roocode"),
         up=False,
     ),
-    Client("junie", "Junie", "junie", (".junie/skills",), (".junie/skills",), up=False),
+    Client("junie", "Junie", (".junie/skills",), (".junie/skills",), up=False),
 )
+
+
+def is_managed(path: str) -> bool:
+    """Is this a directory that its client fills itself?"""
+    return any(path.replace(os.sep, "/").endswith(f"/{one.user}") for one in DIRECTORIES if one.role == "managed")
+
+
+FORMER = {
+    "claude": "claude-code",
+    "claude-commands": "claude-code",
+    "codex-system": "codex",
+    "opencode-home": "opencode",
+}
+"""What the `clients` setting and the records of earlier versions called a client."""
 
 
 def present_clients(place: Place) -> tuple[Client, ...]:
     """The clients that have been used here, told from the directories they keep in the home."""
-    own = {directory.name: os.path.dirname(directory.user) for directory in DIRECTORIES}
     return tuple(
-        client for client in CLIENTS if os.path.isdir(in_home(client, client.sign or own[client.directory], place))
+        client
+        for client in CLIENTS
+        if os.path.isdir(in_home(client, client.sign or os.path.dirname(client.directory.user), place))
     )
 
 
@@ -304,17 +345,18 @@ def in_home(client: Client, path: str, place: Place) -> str:
     return os.path.join(place.home, *path.split("/"))
 
 
-def client_named(name: str) -> Client:
-    """The row of this name, however it is spelled. Raises NotFoundError."""
-    rows = {_plain(word): client for client in CLIENTS for word in (client.name, client.title, *client.aliases)}
-    if client := rows.get(_plain(name)):
-        return client
+def client_named(name: str, among: Collection[str] = (), missing: str = "There is no client {!r}.") -> Client:
+    """The client of this name, however it is spelled; with `among`, one of these. Raises NotFoundError."""
+    table = [client for client in CLIENTS if not among or client.name in among]
+    rows = {_plain(word): client for client in table for word in (client.name, client.title, *client.aliases)}
+    if row := rows.get(_plain(name)):
+        return row
     from whet.skill.names import closest
 
-    names = [client.name for client in CLIENTS]
+    names = [client.name for client in table]
     near = closest(name, names, 3)
     hint = f"Did you mean {' or '.join(near)}?" if near else f"There are {', '.join(names)}."
-    raise NotFoundError("unknown-client", f"There is no client {name!r}.", hint=hint, suggestions=list(near))
+    raise NotFoundError("unknown-client", missing.format(name), hint=hint, suggestions=list(near))
 
 
 def _plain(name: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from whet.library.discovery import Bounds
 from whet.library.plugins import PluginReader
@@ -13,6 +13,7 @@ from whet.library.roots import Place, Root, configured_roots, explicit_roots
 from whet.library.settings import PROJECT_FILE, Settings, SettingsReader, lowered
 from whet.library.visibility import BY_COMMAND, LISTED_BY_COMMAND, Disabled
 from whet.notes import Note
+from whet.records import NamedTuple
 
 if TYPE_CHECKING:
     from whet.guard.policy import MachinePolicy, Table
@@ -42,6 +43,16 @@ class ResolvedConfig(NamedTuple):
     """What the (trusted) project wants to be stricter."""
     machine: MachinePolicy | None = None
     """What an administrator allows on this machine; None: there is no such policy."""
+    default_bundle: str = ""
+    """The bundle that the settings name for this project."""
+
+    @property
+    def bundle_directories(self) -> tuple[str, ...]:
+        """Where bundles lie: in the project, once it is trusted, then in the state directory."""
+        own = os.path.join(self.place.state, "bundles")
+        if self.repository is None or not self.trusted:
+            return (own,)
+        return (os.path.join(self.repository.root, ".agents", "bundles"), own)
 
     @property
     def policy(self) -> Table:
@@ -86,6 +97,7 @@ class Configuration:
         policy: tuple[tuple[str, str, str], ...] = ()
         blocked: dict[str, str] = {}
         lowered_listing: tuple[tuple[str, str, str], ...] = ()
+        default = settings.use
         links = (*(os.path.realpath(path) for path in settings.links), *sorted(identities))
         if self._roots is not None:
             roots = explicit_roots(self._roots, place)
@@ -102,6 +114,7 @@ class Configuration:
                 project, project_notes = self._settings.read_project(repository.root)
                 off.extend((name, "", PROJECT_FILE) for name in project.disabled)
                 policy, blocked = project.policy, self._decisions.blocked()
+                default = project.use or default
                 lowered_listing = _listing(project, PROJECT_FILE)
                 notes = (*notes, *project_notes, *_looser(settings, project, repository))
                 settings, raised = lowered(settings, project, repository.root)
@@ -113,9 +126,33 @@ class Configuration:
         by_command = sorted(recalled.listed, key=lambda row: row[1] == "")  # those of this project first
         listed = [(name, mode, LISTED_BY_COMMAND) for name, where, mode in by_command if where in ("", here)]
         disabled = Disabled(off, blocked, (*listed, *_listing(settings, "config.toml")), lowered_listing)
-        return ResolvedConfig(
-            place, roots, bounds, repository, trusted, disabled, settings, probe, notes, policy, machine
+        config = ResolvedConfig(
+            *(place, roots, bounds, repository, trusted, disabled, settings, probe, notes, policy, machine),
+            _command(default) if default else "",
         )
+        in_use = dict(recalled.in_use).get(here, config.default_bundle) if here else ""
+        return _use(config, in_use) if in_use else config
+
+
+def _command(bundle: str) -> str:
+    from whet.skill.names import command
+
+    return command(bundle)
+
+
+def _use(config: ResolvedConfig, slug: str) -> ResolvedConfig:
+    """Offer only the skills of the bundle that the project uses; one that is gone, or not trusted, hides nothing."""
+    from whet.library.bundles import read_bundles
+
+    bundle = next((found for found in read_bundles(config.bundle_directories)[0] if found.slug == slug), None)
+    if bundle is None:
+        message = f"This project uses the bundle {slug}, which does not exist; every skill is offered."
+        hint = "Create it, trust the repository that has it, or run `whet use --none`."
+        return config._replace(notes=(*config.notes, Note("bundle-in-use", "warning", message, hint)))
+    config.disabled.use(bundle)
+    message = f"This project uses the bundle {slug}; no other skills are offered."
+    note = Note("bundle-in-use", "info", message, "`whet use --none` offers every skill again.", path=bundle.path)
+    return config._replace(notes=(*config.notes, note))
 
 
 def _listing(settings: Settings, source: str) -> tuple[tuple[str, str, str], ...]:

@@ -24,7 +24,8 @@ _NAMED = 5
 def version_of(card: Card) -> str:
     """The version that a skill of the library declares; "" when it declares none."""
     try:
-        return read_skill(read_document(read_file(card.path, MAX_DOCUMENT))._replace(body="")).version
+        document = read_document(read_file(card.path, MAX_DOCUMENT))._replace(body="")
+        return read_skill(document, flat=card.kind == "flat").version
     except OSError:
         return ""
 

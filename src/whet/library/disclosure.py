@@ -1,14 +1,13 @@
 """Progressive disclosure: names first, then one body, then one file.
 
 Tier 1 is `listing`. Tier 2 gives the body and the tree of *all* supporting files. Tier 3 gives one file, in
-pages, a binary one described rather than decoded. `Loaded` remembers what a conversation has seen, so that the same
-content is not paid for twice; after a compaction the caller clears it.
+pages, a binary one described rather than decoded.
 """
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from whet.errors import NotFoundError, UsageError
 from whet.library.card import SkillFile, main_file, old_form
@@ -16,6 +15,7 @@ from whet.library.files import open_beneath, open_file, read_descriptor
 from whet.library.package import Listing, Main, file_stamp, list_package, opened_digest
 from whet.library.readiness import missing, wrong_platform
 from whet.notes import Note
+from whet.records import NamedTuple
 from whet.skill.finder import MAIN_FILE
 
 if TYPE_CHECKING:
@@ -36,30 +36,6 @@ MAX_TEXT = 16 * 1024 * 1024
 _LOOKED_AT = 8192
 """A zero among this many first bytes makes a file a binary one."""
 _BINARY = "binary file"
-
-
-class Loaded:
-    """What is in a conversation's context already, by content digest. `prompt.viewing` reads and writes it.
-
-    It is for callers that keep no `Session`. It changes; use one for each conversation.
-    """
-
-    __slots__ = ("_seen",)
-
-    def __init__(self) -> None:
-        self._seen: dict[tuple[str, str, int], str] = {}
-
-    def clear(self) -> None:
-        """Forget everything: the context was compacted."""
-        self._seen.clear()
-
-    def knows(self, path: str, file: str, page: int, digest: str) -> bool:
-        """Was exactly this content given before?"""
-        return self._seen.get((path, file, page)) == digest
-
-    def add(self, path: str, file: str, page: int, digest: str) -> None:
-        """Note that this content was given."""
-        self._seen[path, file, page] = digest
 
 
 class Opened(NamedTuple):
@@ -106,7 +82,8 @@ def _typed(card: Card, main: Main, now: int, bases: Sequence[str]) -> Skill:
     if card.kind == "skill":
         beside = read_beside(card.directory, has_folders=True, now=now, bases=bases)
     document = read_document(main.data)
-    skill = read_skill(document, fallback_name=file.stem, sidecars=beside.sidecars, category=card.category)
+    flat = card.kind == "flat"
+    skill = read_skill(document, fallback_name=file.stem, sidecars=beside.sidecars, category=card.category, flat=flat)
     return skill._replace(diagnostics=(*skill.diagnostics, *beside.notes, *old_form(file)))
 
 
@@ -316,7 +293,7 @@ def view_skill(opened: Opened, probe: Probe, *, page: int, body: str) -> SkillVi
 
 def trust(card: Card) -> str:
     """How far the origin is trusted; one of `whet.library.settings.TRUST`."""
-    return {"bundled": "builtin", "org": "org", "user": "local", "project": "project"}.get(card.scope, "external")
+    return {"org": "org", "user": "local", "project": "project"}.get(card.scope, "external")
 
 
 def view_file(card: Card, path: str, *, page: int, bases: Sequence[str]) -> FileView:

@@ -4,7 +4,7 @@ The unit is the *container*: a directory that is not itself a skill. Its modific
 or went, so an unchanged container is not listed again; each skill in it is checked with one `stat` of its main file
 and one of its folder (which notices metadata files appearing beside it). A skill's own directory is never listed, and
 a main file is read only as far as its frontmatter reaches. What is refused (a link that leaves the roots, a file that
-cannot be read) is reported and watched, so that mending it is noticed too.
+cannot be read) is reported and watched, so that repairing it is noticed too.
 
 Links are followed into declared directories, after everything that is reached without one, and each directory is
 searched once however many links lead to it: no cycle can be walked, and a link never takes a directory's own place.
@@ -21,13 +21,15 @@ import os
 from contextlib import suppress
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from whet.errors import WhetError
 from whet.library.card import Refused, SkillFile, unreadable
 from whet.library.files import READ_FLAGS, Signature, inside, is_private, raw_signature, signature, stamp
 from whet.notes import Note, Progress
+from whet.records import NamedTuple
 from whet.skill.finder import LIBRARY, MAIN_FILE, MAIN_FILES, SUPPORT, is_overview, main_file
+from whet.store.regular import is_link
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -188,7 +190,7 @@ def reread(card: Card, bases: Sequence[str], now: int) -> Card | None:
 
 
 def undisturbed(container: Container) -> bool:
-    """Has nothing come, gone or been mended in a container since it was listed? Edits of its skills do not count."""
+    """Has nothing come, gone or been repaired in a container since it was listed? Edits of its skills do not count."""
     if not unchanged((container.path, container.signature)):
         return False
     return not container.watched or all(_watch(path) == seen for path, seen in container.watched)
@@ -418,7 +420,7 @@ class _Listing:
         if not LIBRARY.enters(name):
             return
         try:
-            if entry.is_symlink():
+            if is_link(entry):
                 self.add_link(entry)
             elif entry.is_dir():
                 self.add_directory(entry.path, os.path.join(self.real, name) if self.real else "")
@@ -543,7 +545,7 @@ def _watch(path: str) -> Signature:
 
 
 def _status(path: str) -> os.stat_result | None:
-    """What a path leads to; a broken link is looked at itself, so that mending it shows."""
+    """What a path leads to; a broken link is looked at itself, so that repairing it shows."""
     for look in (os.stat, os.lstat):
         try:
             return look(path)

@@ -1,4 +1,4 @@
-"""Everything that is wrong or surprising about this machine's skills, and how to mend it.
+"""Everything that is wrong or surprising about this machine's skills, and how to repair it.
 
 The catalogue's report names what was skipped, shadowed, repaired or hidden. The doctor adds what only a closer look
 brings up: skills buried inside other skills, files that cannot be part of a package, missing setup, leftovers of
@@ -20,10 +20,10 @@ from whet.library.readiness import missing
 from whet.library.roots import user_root
 from whet.notes import Note, Progress
 from whet.skill.finder import LIBRARY, MAIN_FILES
+from whet.skill.model import MAX_DESCRIPTION
 from whet.skill.names import slug, spec_problems
-from whet.skill.paths import MAX_SEGMENTS
+from whet.skill.paths import MAX_SEGMENTS, shown, unportable
 from whet.skill.tree import IGNORED
-from whet.skill.validate.spec import MAX_DESCRIPTION
 from whet.store.atomic import Cleaned, clean_leftovers, is_leftover, leftovers, move_aside
 from whet.store.blobs import CONTENTS
 from whet.store.cache import FILE as CACHE_FILE
@@ -116,6 +116,11 @@ def _contents(card: Card) -> Iterator[Note]:
         yield from (_leftover(card.root.real + path[len(card.root.path) :]) for path in seen.leftovers)
     if card.directory == card.root.path:
         return
+    for path, what in unportable(sorted(seen.files)):
+        hint = "Rename the file, so that the skill can be used on every system."
+        where = os.path.join(card.directory, path)
+        message = f"The file {shown(path)} {what}."
+        yield Note("path-not-portable", "warning", message, hint, skill=card.full_name, path=where)
     for *above, name in (path.split("/") for path in seen.files):
         if above and name in MAIN_FILES and all(map(LIBRARY.enters, above)):
             hint = "Move it out of the skill to list it."
@@ -128,7 +133,7 @@ class _Glance(NamedTuple):
     """What listing a skill's directories shows."""
 
     files: list[str]
-    """Paths relative to the skill, with forward slashes; every main file is among them."""
+    """Paths relative to the skill, with forward slashes."""
     leftovers: list[str]
 
 
@@ -152,7 +157,7 @@ def _glance(directory: str) -> _Glance | None:
                         pending.append((entry.path, f"{prefix}{name}/", searched and LIBRARY.enters(name)))
                     elif not entry.is_file(follow_symlinks=False):
                         return None
-                    elif name in MAIN_FILES:
+                    else:
                         found.files.append(prefix + name)
         except OSError:
             return None

@@ -13,10 +13,11 @@ import errno
 import os
 import stat
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from whet.errors import FailedError, NotFoundError, RefusedError
-from whet.store.regular import open_regular
+from whet.records import NamedTuple
+from whet.store.regular import BINARY, long_path, open_regular
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,7 +28,7 @@ _NOFOLLOW_ANY = getattr(os, "O_NOFOLLOW_ANY", 0)
 _DIRECTORY = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
 _STEP = _DIRECTORY | _NOFOLLOW | getattr(os, "O_PATH", 0)
 """On the way to a directory: passing through it must be enough, it need not be readable."""
-READ_FLAGS = os.O_RDONLY | _NOFOLLOW | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+READ_FLAGS = os.O_RDONLY | BINARY | _NOFOLLOW | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 """Open for reading; a link, or a pipe nobody writes to, must not catch us."""
 
 _TICK = 50_000_000
@@ -146,7 +147,7 @@ def entered(place: str | int, name: str, *, bases: Sequence[str] | None = None) 
     """
     if isinstance(place, str) and not _NOFOLLOW:
         path = os.path.join(place, name)
-        yield path if bases is None else _allowed(path, bases)
+        yield long_path(path if bases is None else _allowed(path, bases))
         return
     if isinstance(place, str):
         descriptor = open_directory(os.path.join(place, name), bases)
@@ -226,7 +227,7 @@ def _allowed(path: str, bases: Sequence[str]) -> str:
 def _open_without_links(path: str, flags: int) -> int:
     """Open a resolved path; where one of its components has become a link since, that is an error."""
     if _NOFOLLOW_ANY or not _NOFOLLOW:
-        return os.open(path, flags & ~_NOFOLLOW | _NOFOLLOW_ANY)
+        return os.open(long_path(path), flags & ~_NOFOLLOW | _NOFOLLOW_ANY)
     *above, last = [part for part in path.split(os.sep) if part] or ["."]
     place = os.open(os.sep, _STEP)
     try:
@@ -255,7 +256,7 @@ def _open_resolved(base: str, relative: str, bases: Sequence[str] | None) -> int
     if bases is not None:
         _allowed(base, bases)
     try:
-        return _regular(os.open(path, READ_FLAGS), relative)
+        return _regular(os.open(long_path(path), READ_FLAGS), relative)
     except OSError as error:
         raise _open_failed(error, base, relative) from error
 

@@ -12,13 +12,14 @@ from __future__ import annotations
 import os
 from collections import Counter
 from operator import itemgetter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from whet.errors import UsageError
 from whet.library.card import Card
 from whet.library.catalogue import left_out, untrusted
 from whet.library.readiness import missing
-from whet.library.visibility import hidden
+from whet.library.visibility import hidden_cards
+from whet.records import NamedTuple
 from whet.skill.gates import OPEN
 from whet.values import Json, Rows, fields_json
 
@@ -122,13 +123,7 @@ def list_skills(
     if limit is not None and limit < 1:
         raise UsageError("bad-limit", f"The limit must be at least 1, not {limit}.", hint="Pass a limit of 1 or more.")
     catalogue, disabled, probe = snapshot.catalogue, snapshot.config.disabled, snapshot.config.probe
-    free = disabled.none
-    reasons = {
-        card.path: reason
-        for card in catalogue.cards
-        if not (free and card.gates is OPEN and card.description)  # nearly all: nothing can hide these
-        and (reason := hidden(card, caller, disabled, probe))
-    }
+    reasons = {card.path: reason for card, reason in hidden_cards(catalogue.cards, caller, disabled, probe)}
     cards = [*catalogue.cards]
     if include_hidden and catalogue.waiting:
         reasons |= {card.path: untrusted(card) for card in catalogue.waiting}
@@ -146,7 +141,7 @@ def list_skills(
         further = page[-1].key if len(page) < len(rest) else None
     listed = [
         card
-        if card.ready and free and not reasons
+        if card.ready and disabled.none and not reasons
         else card._replace(
             ready=card.gates is OPEN or not missing(card.gates, probe),
             hidden=reasons[card.path].code if card.path in reasons else "",
@@ -235,5 +230,5 @@ def _list_hint(total: int, shown: int, further: str | None, category: str | None
     if not total and (category or query):
         return "Nothing matches. Drop the query or the category to see everything."
     if not total:
-        return "No skills yet. `whet new NAME` creates one."
+        return "No skills yet. `whet new NAME` creates one; `whet gallery` shows what ships with Whet."
     return "Open a skill by name to read its instructions."

@@ -15,16 +15,18 @@ import errno
 import hashlib
 import os
 import stat
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from whet.errors import ConflictError, FailedError, InvalidError, NotFoundError, UsageError, WhetError
 from whet.library.files import entered, inside, open_beneath, read_descriptor, settled
+from whet.records import NamedTuple
 from whet.skill import finder
 from whet.skill.finder import FLAT, MAIN_FILE, MAIN_FILES, SOURCE, SUPPORT, Search, is_main_file, is_overview, main_file
 from whet.skill.paths import MAX_SEGMENTS
 from whet.skill.tree import DEFAULT_LIMITS, Item, Limits, Package, digest, escapes, file_entry, ignored, link_entry
 from whet.skill.tree import Entry as TreeEntry
 from whet.store.atomic import is_leftover
+from whet.store.regular import is_link, is_link_status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -109,7 +111,7 @@ class _Search:
 
     def enter(self, place: str | int, entry: os.DirEntry[str], path: str, depth: int) -> None:
         """Search what an entry leads to, if it is a directory; what vanishes meanwhile is not there."""
-        if entry.is_symlink():
+        if is_link(entry):
             self.add_link(path)
             return
         try:
@@ -119,7 +121,7 @@ class _Search:
                 message = (
                     f"{self.full(path)} is more than {self.search.depth} directories deep; Whet does not search it."
                 )
-                self.problems.append((path, InvalidError("too-deep", message, hint="Choose a directory further down.")))
+                self.problems.append((path, InvalidError("too-deep", message, hint="Choose a deeper directory.")))
                 return
             with entered(place, entry.name) as below:
                 self.list(below, f"{path}/", depth + 1)
@@ -252,7 +254,7 @@ class _Walk:
 
     def add(self, place: str | int, entry: os.DirEntry[str], path: str, *, part: bool) -> None:
         status = entry.stat(follow_symlinks=False)
-        if not stat.S_ISDIR(status.st_mode):
+        if not stat.S_ISDIR(status.st_mode) or is_link_status(status):
             self.add_file(place, entry.name, path, status, part=part)
         elif path.count("/") + 1 < MAX_SEGMENTS:
             with entered(place, entry.name) as below:
@@ -265,7 +267,7 @@ class _Walk:
 
     def add_file(self, place: str | int, name: str, path: str, status: os.stat_result, *, part: bool) -> None:
         link = ""
-        if stat.S_ISLNK(status.st_mode):
+        if is_link_status(status):
             if path == self.main:
                 self.files.append(PackageFile(path, 0, executable=False, link="", stamp="", settled=False))
                 return

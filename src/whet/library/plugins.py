@@ -16,10 +16,11 @@ here is ever written.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from whet.library.files import Signature, inside, raw_signature, read_file, signature
 from whet.notes import Note
+from whet.records import NamedTuple
 from whet.skill.finder import MAIN_FILES
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class PluginReader:
         found: dict[tuple[str, str], PluginFolder] = {}
         seen: set[str] = set()
         readers: tuple[tuple[str, Callable[[], Iterator[_Installed]]], ...] = (
-            ("claude", lambda: self._claude(project=project)),
+            ("claude-code", lambda: self._claude(project=project)),
             ("codex", self._codex),
             ("gemini", self._gemini),
         )
@@ -185,7 +186,7 @@ class PluginReader:
         for full in paths or ([plugin.directory] if plugin.alone and _is_skill(plugin.directory) else ()):
             yield PluginFolder(full, client, namespace, "skill" if _is_skill(full) else "skills")
         commands = os.path.join(plugin.directory, "commands")
-        if client == "claude" and os.path.isdir(commands) and inside(os.path.realpath(commands), real):
+        if client == "claude-code" and os.path.isdir(commands) and inside(os.path.realpath(commands), real):
             yield PluginFolder(commands, client, namespace, "commands")
 
     def _load(self, path: str) -> dict[str, object]:

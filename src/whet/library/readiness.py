@@ -7,9 +7,10 @@ container, not the host. Missing setup never hides a skill; it says what to set 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from whet.library.roots import platform_name
+from whet.records import NamedTuple
 from whet.skill.gates import OPEN, Gates
 
 if TYPE_CHECKING:

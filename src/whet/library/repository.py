@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from whet.library.files import read_file
+from whet.patterns import compile_late
+from whet.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,8 +23,8 @@ if TYPE_CHECKING:
 _MAX_LEVELS = 64
 _MAX_POINTER = 4096
 _MAX_CONFIG = 1_000_000
-_SECTION = re.compile(r'\s*\[\s*([A-Za-z0-9.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\]')
-_ENTRY = re.compile(r"\s*([A-Za-z][A-Za-z0-9-]*)\s*(?:=\s*(.*))?")
+_SECTION = compile_late(r'\s*\[\s*([A-Za-z0-9.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\]')
+_ENTRY = compile_late(r"\s*([A-Za-z][A-Za-z0-9-]*)\s*(?:=\s*(.*))?")
 _ESCAPES = {"n": "\n", "t": "\t", "b": "\b"}
 
 

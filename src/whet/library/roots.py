@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from whet.errors import UsageError
 from whet.library.clients import DIRECTORIES
@@ -18,6 +18,7 @@ from whet.library.repository import Repository, find_repository, is_same, projec
 from whet.library.settings import expand
 from whet.library.skill_id import portable
 from whet.notes import Note
+from whet.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -57,8 +58,6 @@ class Root(NamedTuple):
     @property
     def id(self) -> str:
         """What ids of skills begin with (`whet.library.skill_id`)."""
-        if self.scope == "bundled":
-            return "bundled"
         return f"plugin:{self.namespace}" if self.namespace else portable(self.real or self.path, self.home)
 
     def to_json(self) -> Json:
@@ -77,9 +76,14 @@ def org_directories(platform: str, env: Mapping[str, str]) -> tuple[str, ...]:
     return ("/etc/whet/skills", "/etc/codex/skills", "/etc/claude-code/.claude/skills")
 
 
-def bundled_directory() -> str:
-    """The skills that ship with Whet."""
+def gallery_directory() -> str:
+    """The skills that ship with Whet. It is no root: they count once they are installed from it."""
     return os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "bundled")
+
+
+def gallery_names() -> frozenset[str]:
+    """The names of the skills that ship with Whet."""
+    return frozenset(entry.name for entry in os.scandir(gallery_directory()) if entry.name != "__pycache__")
 
 
 def user_root(place: Place) -> str:
@@ -89,7 +93,7 @@ def user_root(place: Place) -> str:
 
 def own_roots(place: Place) -> tuple[str, ...]:
     """Every directory that can hold a person's own skills, whether it is there or not."""
-    return tuple(_join(place.home, client.user) for client in DIRECTORIES if client.kind == "skills")
+    return tuple(_join(place.home, one.user) for one in DIRECTORIES if one.kind == "skills")
 
 
 def new_root(place: Place, explicit: Collection[str] | None, *, project: bool = False) -> str:
@@ -140,26 +144,22 @@ def configured_roots(
     """
     repository = find_repository(place.directory, home=place.home)
     by_scope: dict[str, list[Root]] = {scope: [] for scope in settings.precedence}
-    clients = [client for client in DIRECTORIES if not settings.clients or client.name in settings.clients]
+    directories = [one for one in DIRECTORIES if not settings.clients or one.client in settings.clients]
     if settings.project_skills and not is_same(place.directory, place.home):
         known = repository.identity in trusted
         for directory in project_directories(place.directory, repository):
             by_scope["project"].extend(
-                Root(_join(directory, client.project), "project", client.name, client.kind, trusted=known)
-                for client in clients
-                if client.project
+                Root(_join(directory, one.project), "project", one.client, one.kind, trusted=known)
+                for one in directories
+                if one.project
             )
-    by_scope["user"].extend(
-        Root(_join(place.home, client.user), "user", client.name, client.kind) for client in clients
-    )
+    by_scope["user"].extend(Root(_join(place.home, one.user), "user", one.client, one.kind) for one in directories)
     by_scope["org"].extend(Root(path, "org") for path in org_directories(place.platform, place.env))
     by_scope["external"].extend(Root(path, "external") for path in settings.external)
     by_scope["external"].extend(Root(path, "plugin", namespace=namespace) for namespace, path in settings.plugins)
     by_scope["external"].extend(
         Root(folder.path, "plugin", folder.client, folder.kind, folder.namespace) for folder in plugins
     )
-    if settings.bundled_skills:
-        by_scope["bundled"].append(Root(bundled_directory(), "bundled"))
     named = ("external", "plugin")
     declared = [
         root

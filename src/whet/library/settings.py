@@ -12,11 +12,12 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from whet.errors import UsageError
+from whet.errors import NotFoundError, UsageError
 from whet.library.files import Signature, raw_signature, read_file, signature
 from whet.notes import Note
+from whet.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -27,9 +28,9 @@ if TYPE_CHECKING:
 
 _MAX_FILE = 1024 * 1024
 MOST_DAYS = 3650
-SCOPES = ("project", "user", "org", "external", "bundled")
-TRUST = ("builtin", "org", "local", "project", "external")
-"""How far skills are trusted: shipped with Whet, an administrator's, one's own, a trusted repository's, any other."""
+SCOPES = ("project", "user", "org", "external")
+TRUST = ("org", "local", "project", "external")
+"""How far skills are trusted: an administrator's, one's own, a trusted repository's, any other."""
 SANDBOX = ("required", "off")
 LEARN = ("off", "note", "propose", "write")
 """What becomes of hard sessions, from nothing at all to the most."""
@@ -41,6 +42,12 @@ budget allows, without its description, not at all."""
 CHOICES = {"sandbox": SANDBOX, "learn": LEARN, "auto_update": AUTO_UPDATE}
 """What there is to choose from."""
 PROJECT_FILE = ".whet.toml"
+_RETIRED = {
+    "bundled_skills": "Delete the line. `whet gallery` lists the skills that ship with Whet; add those you want."
+}
+"""Settings of earlier versions -> what to do instead."""
+_RETIRED_WORDS = {"precedence": "bundled", "inline_shell": "builtin"}
+"""Words in lists of earlier versions that mean nothing any more."""
 
 
 class Setting(NamedTuple):
@@ -49,8 +56,9 @@ class Setting(NamedTuple):
     name: str
     kind: str
     """`boolean`, `number`, `days` (0 or more), `text`; `choice`: one of its `CHOICES`; `names`, `directories`: lists
-    of strings; `levels`: a list of `TRUST`; `tables`: a list for each word; `map`: a directory for each; `values`:
-    anything for each word, nested tables being words with dots; `policy`: an action for each trust and verdict."""
+    of strings; `levels`: a list of `TRUST`; `tables`: a list for each word; `map`: a directory for each; `texts`: a
+    text for each; `values`: anything for each word, nested tables being words with dots; `policy`: an action for each
+    trust and verdict."""
     default: Any
     help: str
 
@@ -75,8 +83,8 @@ SETTINGS = (
         "How skills are listed for a model: those under `always` first and in full, those under `name` without "
         "their descriptions, those under `manual` not at all.",
     ),
+    Setting("use", "text", "", "The bundle that projects use, unless `whet use` says another (default: none)."),
     Setting("project_skills", "boolean", True, "Look for skills in the repository around the working directory."),
-    Setting("bundled_skills", "boolean", True, "Offer the skills that ship with Whet."),
     Setting(
         "inline_shell", "levels", (), f"Trust levels whose skills may run inline commands: any of {', '.join(TRUST)}."
     ),
@@ -93,6 +101,12 @@ SETTINGS = (
         "Install and update nothing from community sources that was published fewer days ago; 0 installs anything.",
     ),
     Setting(
+        "require_signature",
+        "boolean",
+        False,
+        "Install and update from other machines only what is signed with a key that you trust (`whet keys trust`).",
+    ),
+    Setting(
         "auto_update",
         "choice",
         "off",
@@ -102,8 +116,18 @@ SETTINGS = (
     Setting("network_timeout", "number", 30, "Seconds to wait for an answer before a fetch fails."),
     Setting("skill_settings", "values", {}, "Values for the settings that skills declare, such as `wiki.path`."),
     Setting("exact_tokens", "boolean", True, "Count tokens exactly when the extra `tokens` is installed."),
-    Setting("semantic", "boolean", True, "Also find skills by meaning when the extra `semantic` is installed."),
-    Setting("model", "text", "", "The language model to use, such as `openai:gpt-5` (default: none)."),
+    Setting(
+        "model",
+        "text",
+        "",
+        "The language model to use, such as `openai:gpt-5`; several between commas vote (default: none).",
+    ),
+    Setting(
+        "models",
+        "texts",
+        {},
+        "The models that `whet run` uses for the names in skills, such as `sonnet`.",
+    ),
     Setting(
         "learn",
         "choice",
@@ -117,7 +141,7 @@ SETTINGS = (
     Setting("depth", "number", 6, "How deep below a root to look for skills."),
     Setting("max_directories", "number", 200_000, "How many directories to search in one root."),
 )
-PROJECT_SETTINGS = frozenset(("disabled", "listing", "policy", "learn"))
+PROJECT_SETTINGS = frozenset(("disabled", "listing", "policy", "learn", "use"))
 _HIDING = {
     "disabled": "Write a list of quoted names.",
     "disabled_on": "Write a list of quoted names.",
@@ -139,8 +163,8 @@ class Settings(NamedTuple):
     disabled: tuple[str, ...] = ()
     disabled_on: tuple[tuple[str, tuple[str, ...]], ...] = ()
     listing: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    use: str = ""
     project_skills: bool = True
-    bundled_skills: bool = True
     inline_shell: tuple[str, ...] = ()
     sandbox: str = "required"
     policy: tuple[tuple[str, str, str], ...] = ()
@@ -148,12 +172,13 @@ class Settings(NamedTuple):
     trusted_sources: tuple[str, ...] = ()
     private_hosts: tuple[str, ...] = ()
     min_age: int = 3
+    require_signature: bool = False
     auto_update: str = "off"
     network_timeout: int = 30
     skill_settings: tuple[tuple[str, Any], ...] = ()
     exact_tokens: bool = True
-    semantic: bool = True
     model: str = ""
+    models: tuple[tuple[str, str], ...] = ()
     learn: str = "propose"
     stage_writes: bool = False
     stale_days: int = 30
@@ -166,6 +191,7 @@ MACHINE_SETTINGS = (
     Setting("allowed_sources", "names", None, "The only sources that skills may come from."),
     Setting("min_age", "days", 0, "Days that anything from another machine must be old, also what is named exactly."),
     Setting("forbidden_rules", "names", (), "Rules of the guard; a skill with such a finding is blocked."),
+    Setting("trusted_keys", "names", None, "The only signers that count; nothing unsigned comes from another machine."),
     Setting("overrides", "boolean", True, "Whether a person may allow what the policy asks about or blocks."),
     Setting("policy", "policy", {}, "The least that is done with a skill, by trust and verdict."),
 )
@@ -335,6 +361,11 @@ def _not_understood(policy: MachinePolicy) -> str:
     for source in policy.allowed_sources or ():
         if not address_of(source):
             return f"{source!r} in allowed_sources is not a source."
+    for key in policy.trusted_keys or ():
+        from whet.skill.signature import is_signer
+
+        if not is_signer(key):
+            return f"{key!r} in trusted_keys is not a key or an identity."
     if policy.forbidden_rules:
         from whet.guard.rules import every
 
@@ -400,13 +431,17 @@ def _check(found: Mapping[str, object], path: str, home: str, allowed: frozenset
     notes: list[Note] = []
     settings = {setting.name: setting for setting in SETTINGS if setting.name in allowed}
     for name, raw in found.items():
+        if name in _RETIRED and allowed > PROJECT_SETTINGS:
+            notes.append(Note("retired-setting", "info", f"{name} no longer has an effect.", _RETIRED[name], path=path))
+            continue
         if name not in settings:
             known = ", ".join(sorted(settings))
             notes.append(
                 Note("unknown-setting", "warning", f"{name} is not a setting.", f"Settings: {known}.", path=path)
             )
             continue
-        value = _value(settings[name].kind, raw, home, os.path.dirname(path))
+        kept = [word for word in raw if word != _RETIRED_WORDS.get(name)] if isinstance(raw, list) else raw
+        value = _value(settings[name].kind, kept, home, os.path.dirname(path))
         if name in CHOICES and raw not in CHOICES[name]:
             value = None
         if name == "listing" and value and not {mode for mode, _ in value} <= {*LISTING}:
@@ -428,8 +463,31 @@ def _check(found: Mapping[str, object], path: str, home: str, allowed: frozenset
                 Note("bad-setting", "warning", f"{name} is {raw!r}; {used}.", f"Expected: {wanted}.", path=path)
             )
             continue
+        if name == "clients":
+            value, said = _read_labels(value, path)
+            notes.extend(said)
         values[name] = value
     return Settings(**values), tuple(notes)
+
+
+def _read_labels(names: tuple[str, ...], path: str) -> tuple[tuple[str, ...], list[Note]]:
+    """Whose directories are read, and what is to be said of names that are not those of a client any more."""
+    from whet.library.clients import DIRECTORIES, FORMER, client_named
+
+    labels, notes = [], []
+    known = {one.client for one in DIRECTORIES}
+    for name in names:
+        label = FORMER.get(name, name)
+        if label != name:
+            message = f"clients names {name!r}, which is called {label!r} now; it counts as {label!r}."
+            notes.append(Note("former-client", "info", message, f"Write {label!r} instead.", path=path))
+        elif name not in known:
+            try:
+                label = client_named(name).directory.client
+            except NotFoundError as error:
+                notes.append(Note("unknown-client", "warning", f"clients: {error.message}", error.hint, path=path))
+        labels.append(label)
+    return tuple(labels), notes
 
 
 def _value(kind: str, raw: Any, home: str, base: str) -> Any:
@@ -458,10 +516,10 @@ def _value(kind: str, raw: Any, home: str, base: str) -> Any:
         return tuple(_flatten(raw))
     if kind == "policy":
         return _policy(raw)
-    if kind == "map":
+    if kind in ("map", "texts"):
         if not all(isinstance(item, str) for item in raw.values()):
             return None
-        return tuple((name, _directory(item, home, base)) for name, item in raw.items())
+        return tuple((name, item if kind == "texts" else _directory(item, home, base)) for name, item in raw.items())
     lists = {name: _value("names", item, home, base) for name, item in raw.items()}
     return None if None in lists.values() else tuple(lists.items())
 

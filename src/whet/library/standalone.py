@@ -1,4 +1,4 @@
-"""Skills by path, whether or not they are in the library: read, checked, mended, packed, unpacked, begun.
+"""Skills by path, whether or not they are in the library: read, checked, repaired, packed, unpacked, begun.
 
 A path may be a skill's directory, the main file in it, a single Markdown file or an archive. What is written is
 complete before it takes its place, and nothing that is there is overwritten unless the caller says so.
@@ -22,7 +22,7 @@ from whet.library.package import (
     package_directory,
     read_package,
 )
-from whet.library.roots import bundled_directory
+from whet.library.roots import gallery_directory
 from whet.notes import Note
 from whet.skill.finder import EVERYTHING, MAIN_FILE, MAIN_FILES, PLACE, main_file
 from whet.skill.frontmatter import MAX_DOCUMENT
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from whet.library.card import Card
+    from whet.skill.tree import Tree
     from whet.skill.validate.input import Profile
 
 _TEMPLATE = ("writing-skills", "templates", "SKILL.template.md")
@@ -60,7 +61,7 @@ class Checked(NamedTuple):
     valid: bool
     findings: tuple[Note, ...]
     fixed: tuple[Note, ...] | None = None
-    """What was mended; None where nothing was to be."""
+    """What was repaired; None where nothing was."""
 
     def to_json(self) -> Json:
         """The result as JSON carries it."""
@@ -234,7 +235,7 @@ def _packages_below(path: str) -> tuple[str, ...]:
     return tuple(os.path.join(top, *place.split("/")) if place else top for place in sorted(places))
 
 
-# --- checking and mending ---------------------------------------------------------------------------------------------
+# --- checking and repairing -------------------------------------------------------------------------------------------
 
 
 class Host(NamedTuple):
@@ -251,7 +252,7 @@ def check(path: str, profile: Profile = "spec", host: Host | None = None) -> Che
     return _result(path, _read(path, host), profile)
 
 
-def mend(path: str, profile: Profile = "spec", host: Host | None = None, *, state: str) -> Checked:
+def repair(path: str, profile: Profile = "spec", host: Host | None = None, *, state: str) -> Checked:
     """Apply every safe fix to the skill's main file, then check it; `fixed` tells what is gone by it."""
     if is_archive(path):
         hint = "Unpack it, fix the skill and pack it again."
@@ -475,15 +476,19 @@ def begin(
     description: str | None = None,
     *,
     state: str,
+    add: Callable[[Tree], Tree] = dict,
     write: Callable[[str, Mapping[str, Item]], object] | None = None,
 ) -> Begun:
-    """Make a skill from the template in a directory of skills; `write` writes it where its history is kept."""
+    """Make a skill from the template in a directory of skills; `write` writes it where its history is kept.
+
+    `add` adds files that are made of the others.
+    """
     from whet.skill.edit import set_value
 
     if not is_ascii_name(name):
         reason = next((problem.message for problem in spec_problems(name)), f"The name {name!r} is not ASCII.")
         raise UsageError("bad-name", reason, hint=f"Use lowercase letters, digits and hyphens: {slug(name)}.")
-    with open(os.path.join(bundled_directory(), *_TEMPLATE), encoding="utf-8") as file:
+    with open(os.path.join(gallery_directory(), *_TEMPLATE), encoding="utf-8") as file:
         text = file.read()
     text = text.replace("name-of-the-folder", name).replace("# Title", f"# {name.replace('-', ' ').capitalize()}")
     if description is not None:
@@ -493,7 +498,7 @@ def begin(
         hint = "Give a description of 1 to 1,024 characters."
         raise UsageError("bad-description", next(f.message for f in findings if f.severity == "error"), hint=hint)
     target = os.path.join(root, name)
-    tree = {MAIN_FILE: Item(text.encode())}
+    tree = add({MAIN_FILE: Item(text.encode())})
     if write is None or os.path.lexists(target):
         _put(target, tree, replace=False, state=state)
     else:

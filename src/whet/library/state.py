@@ -1,5 +1,5 @@
 """What was decided about skills: trusted repositories and directories, disabled and blocked skills, how skills are
-listed for a model.
+listed for a model, and which bundle a project uses.
 
 Reading never creates the state database; the first decision does. A damaged one is an error, not an empty one:
 forgetting that a skill was disabled would offer it again.
@@ -7,8 +7,9 @@ forgetting that a skill was disabled would offer it again.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from whet.records import NamedTuple
 from whet.store.clock import iso
 
 if TYPE_CHECKING:
@@ -42,6 +43,18 @@ class Recalled(NamedTuple):
     """The identities of all that is trusted."""
     listed: tuple[tuple[str, str, str], ...] = ()
     """The id of a skill, the identity of a project or "" for everywhere, and how the skill is listed there."""
+    in_use: tuple[tuple[str, str], ...] = ()
+    """The identity of a project and the bundle that it uses."""
+
+
+class TrustedKey(NamedTuple):
+    """A key of somebody else whose signatures count."""
+
+    key: str
+    """As `whet.skill.signature.PublicKey` writes it."""
+    name: str
+    """What the user calls its holder."""
+    since: int
 
 
 class Decisions:
@@ -72,17 +85,40 @@ class Decisions:
         with self.state.write() as connection:
             return bool(connection.execute("DELETE FROM trusted WHERE identity = ?", (identity,)).rowcount)
 
+    def trusted_keys(self) -> tuple[TrustedKey, ...]:
+        """The keys of others whose signatures count."""
+        rows = self.state.read("SELECT key, name, since FROM trusted_keys ORDER BY name, key")
+        return tuple(TrustedKey(text_of(key), text_of(name), since) for key, name, since in rows)
+
+    def trust_key(self, key: str, name: str) -> bool:
+        """Let a key count; False when it already did, by this name."""
+        row = (key, name, self._clock())
+        with self.state.write() as connection:
+            sql = (
+                "INSERT INTO trusted_keys VALUES (?, ?, ?) "
+                "ON CONFLICT (key) DO UPDATE SET name = excluded.name WHERE name != excluded.name"
+            )
+            return bool(connection.execute(sql, row).rowcount)
+
+    def untrust_key(self, key: str) -> bool:
+        """Let a key, or the one of a name, count no more; False when it did not."""
+        if self.state.existing() is None:
+            return False
+        with self.state.write() as connection:
+            return bool(connection.execute("DELETE FROM trusted_keys WHERE ? IN (key, name)", (key,)).rowcount)
+
     def recall(self) -> Recalled:
         """Everything that counts before any skill is looked at, in one query."""
         query = (
             "SELECT 0, name, surface, '' FROM disabled UNION ALL SELECT 1, identity, '', '' FROM trusted "
-            "UNION ALL SELECT 2, name, project, mode FROM listed"
+            "UNION ALL SELECT 2, name, project, mode FROM listed UNION ALL SELECT 3, project, bundle, '' FROM in_use"
         )
         rows = [(kind, *map(text_of, row)) for kind, *row in self.state.read(query)]
         return Recalled(
             frozenset((name, surface) for kind, name, surface, _ in rows if kind == 0),
             frozenset(identity for kind, identity, *_ in rows if kind == 1),
             tuple((name, project, mode) for kind, name, project, mode in rows if kind == 2),
+            tuple((project, bundle) for kind, project, bundle, _ in rows if kind == 3),
         )
 
     def disabled(self) -> frozenset[tuple[str, str]]:
@@ -90,9 +126,22 @@ class Decisions:
         return self.recall().disabled
 
     def list_as(self, name: str, mode: str, project: str = "") -> None:
-        """List a skill like this from now on, everywhere or in one project."""
+        """Set how a skill is listed, everywhere or in one project."""
         with self.state.write() as connection:
             connection.execute("REPLACE INTO listed VALUES (?, ?, ?, ?)", (name, project, mode, self._clock()))
+
+    def use(self, project: str, bundle: str | None) -> bool:
+        """Offer only the skills of a bundle in a project, with "" all of them, with None what the settings say.
+
+        Tells whether that was decided otherwise before.
+        """
+        if dict(self.recall().in_use).get(project) == bundle:
+            return False
+        with self.state.write() as connection:
+            connection.execute("DELETE FROM in_use WHERE project = ?", (project,))
+            if bundle is not None:
+                connection.execute("INSERT INTO in_use VALUES (?, ?, ?)", (project, bundle, self._clock()))
+        return True
 
     def disable(self, name: str, surface: str = "") -> bool:
         """Switch a skill off; False when it already was."""

@@ -5,18 +5,20 @@ Hidden skills are left out, not listed and then refused; the reason is always to
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from whet.errors import RefusedError
 from whet.library.readiness import wrong_platform
 from whet.library.settings import LISTING
 from whet.notes import Note
+from whet.records import NamedTuple
 from whet.skill.gates import OPEN
 from whet.skill.names import key as name_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
+    from whet.library.bundles import Bundle
     from whet.library.card import Card
     from whet.library.readiness import Probe
 
@@ -60,7 +62,7 @@ class Disabled:
     """The skills that are switched off, everywhere or on one surface, and who said so; those the guard keeps back; how
     the others are listed for a model."""
 
-    __slots__ = ("_blocked", "_by", "_listed", "_lowered")
+    __slots__ = ("_blocked", "_by", "_listed", "_lowered", "_members", "in_use")
 
     def __init__(
         self,
@@ -76,6 +78,9 @@ class Disabled:
         """
         self._listed = _by_name(listed)
         self._lowered = _by_name(lowered)
+        self.in_use: Bundle | None = None
+        """The bundle that the project uses: no other skills are offered."""
+        self._members: frozenset[str] = frozenset()
         self._by = {
             (name if source == BY_COMMAND else name_key(name), surface): source for name, surface, source in pairs
         }
@@ -85,10 +90,20 @@ class Disabled:
         """Also keep these skills back, by their ids."""
         self._blocked = {**self._blocked, **reasons}
 
+    def use(self, bundle: Bundle) -> None:
+        """Offer only the skills of this bundle."""
+        self.in_use, self._members = bundle, frozenset(map(name_key, bundle.skills))
+
+    def unused(self, card: Card) -> str:
+        """The bundle in use, where it does not have the skill; else ""."""
+        if self.in_use is None or not self._members.isdisjoint(card.known_as[1:]):
+            return ""
+        return self.in_use.slug
+
     @property
     def none(self) -> bool:
         """Is nothing switched off or kept back, and everything listed as usual?"""
-        return not (self._by or self._blocked or self._listed or self._lowered)
+        return not (self.in_use or self._by or self._blocked or self._listed or self._lowered)
 
     def listed(self, card: Card) -> Listed:
         """How a skill is listed for a model."""
@@ -149,6 +164,9 @@ def hidden(card: Card, caller: Caller, disabled: Disabled, probe: Probe) -> Note
         if source == BY_COMMAND:
             undo = f"Run `whet skill enable {card.full_name}`"
         return Note("disabled", "info", f"Disabled by {source}.", f"{undo} to enable it.")
+    if bundle := disabled.unused(card):
+        message = f"It is not in the bundle {bundle}, which this project uses."
+        return Note("not-in-bundle", "info", message, "`whet use --none` offers every skill again.")
     if not card.description:
         return Note("description-missing", "info", "It has no description and no text.", "Add a description.")
     gates = card.gates
@@ -170,6 +188,18 @@ def hidden(card: Card, caller: Caller, disabled: Disabled, probe: Probe) -> Note
     if not gates.user_invocable:
         return Note("model-only", "info", "Only a model may invoke it.", "Let the agent use it.")
     return None
+
+
+def hidden_cards(
+    cards: Iterable[Card], caller: Caller, disabled: Disabled, probe: Probe
+) -> Iterator[tuple[Card, Note]]:
+    """Those of many skills that are not shown to this caller, and why."""
+    free = disabled.none
+    for card in cards:
+        if free and card.gates is OPEN and card.description:
+            continue  # nearly all: nothing can hide these
+        if reason := hidden(card, caller, disabled, probe):
+            yield card, reason
 
 
 def _hidden_from_model(card: Card, caller: Caller, probe: Probe) -> Note | None:

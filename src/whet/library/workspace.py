@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from whet.errors import WhetError
 from whet.library.cache import Cache
@@ -20,6 +20,7 @@ from whet.library.roots import Place, Root, new_root, user_root
 from whet.library.skill_id import SkillId, portable, skill_id
 from whet.library.state import Decisions
 from whet.notes import Note
+from whet.records import NamedTuple
 from whet.skill.names import key as name_key
 from whet.store.cache import CacheDatabase
 from whet.store.intents import Intents
@@ -148,7 +149,15 @@ class Workspace:
 
         snapshot = snapshot or self.snapshot()
         entries, probe = [*snapshot.config.notes, *snapshot.catalogue.report()], snapshot.config.probe
+        if bundle := snapshot.config.disabled.in_use:
+            there = (*snapshot.catalogue.cards, *snapshot.catalogue.waiting)
+            known = {name for card in there for name in card.known_as[1:]}
+            for name in (name for name in bundle.skills if name_key(name) not in known):
+                message = f"The bundle {bundle.slug} names {name}, which does not exist."
+                entries.append(Note("bundle-unknown-skill", "warning", message, "Fix the name.", path=bundle.path))
         for card in snapshot.catalogue.cards:
+            if snapshot.config.disabled.unused(card):
+                continue  # said once, of the bundle
             if card.description and (reason := hidden(card, PERSON, snapshot.config.disabled, probe)):
                 severity: Severity = "warning" if reason.code == "guard-blocked" else "info"
                 entries.append(

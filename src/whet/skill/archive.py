@@ -73,10 +73,21 @@ def pack(name: str, tree: Mapping[str, Item]) -> bytes:
 
     Refuses what `unpack` would refuse with its default limits: whatever is packed can be unpacked.
     """
-    kept = {path: item for path, item in tree.items() if not ignored(path)}
     if "/" in name or _left_out(f"{name}/{MAIN_FILE}"):
         raise refused("archive-unsafe-path", f"The name {paths.shown(name)} cannot be the folder of an archive.")
-    for path in (name, *kept):
+    check_path(name)
+    return _write_zip({f"{name}/{path}": item for path, item in _check_tree(name, tree).items()})
+
+
+def pack_flat(name: str, tree: Mapping[str, Item]) -> bytes:
+    """The same files at the root of a zip, as other clients expect them."""
+    return _write_zip(_check_tree(name, tree))
+
+
+def _check_tree(name: str, tree: Mapping[str, Item]) -> Tree:
+    """The files to pack, sorted. Raises InvalidError."""
+    kept = {path: item for path, item in tree.items() if not ignored(path)}
+    for path in kept:
         check_path(path)
     check_collisions(kept)
     if not main_file(kept):
@@ -88,7 +99,7 @@ def pack(name: str, tree: Mapping[str, Item]) -> bytes:
             raise InvalidError("link-in-package", f"{path} is a link; an archive holds only files.", hint=hint)
         meter.start(path)
         meter.add(len(item.data), len(item.data))
-    return _write_zip({f"{name}/{path}": kept[path] for path in sorted(kept, key=str.encode)})
+    return {path: kept[path] for path in sorted(kept, key=str.encode)}
 
 
 def contents(data: bytes, *, limits: Limits = DEFAULT_LIMITS) -> tuple[Tree, tuple[str, ...]]:

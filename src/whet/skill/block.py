@@ -14,7 +14,9 @@ spelling in `texts`, because a version `1.10` is not the number 1.1.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from whet.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

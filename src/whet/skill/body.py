@@ -1,9 +1,13 @@
-"""What the Markdown body says: its first prose line and its sections."""
+"""What the Markdown body says: its first prose line, its first sentence and its sections."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from whet.patterns import compile_late
+from whet.records import NamedTuple
+from whet.skill.coerce import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -11,6 +15,7 @@ if TYPE_CHECKING:
 _HEADING = re.compile(r"[ ]{0,3}#{1,6}[ \t]+[\W\d_]*")
 """The beginning of a heading, up to its first letter."""
 _NOT_PROSE = re.compile(r"[#>|`~<!\[]|---|===|\*\*\*|[-*+][ ]|\d+[.)][ ]")
+_SENTENCE_END = compile_late(r"(?<=[.!?])(?<!\be\.g\.)(?<!\bi\.e\.)(?<!^\d\.)\s|(?<=[。！？])")
 WHEN = re.compile(r"when to use|when should (?:i|you) use|use this (?:skill )?when", re.IGNORECASE)
 WHEN_NOT = re.compile(r"(?:do\s+not|do\s?n['’]t|when\s+not\s+to|when\s+to\s+not)\s+use\b|not\s+for\b", re.IGNORECASE)
 
@@ -28,15 +33,26 @@ class Section(NamedTuple):
 
 def first_prose(body: str) -> str:
     """The first line of running text, or the first list or quote line when there is nothing else."""
+    return _first_paragraph(body)[0]
+
+
+def first_sentence(body: str) -> str:
+    """The first sentence of the paragraph that begins with `first_prose`, in one line."""
+    return _SENTENCE_END.split(one_line(" ".join(_first_paragraph(body))), maxsplit=1)[0]
+
+
+def _first_paragraph(body: str) -> list[str]:
+    found: list[str] = []
     second_best = ""
     for row in _visible(body.split("\n", 200)[:200]):
-        if not (line := row.strip()):
-            continue
-        if not _NOT_PROSE.match(line):
-            return line
-        if not second_best and line[0] in "-*+>0123456789[":
+        line = row.strip()
+        if line and not _NOT_PROSE.match(line):
+            found.append(line)
+        elif found:
+            break
+        elif line and not second_best and line[0] in "-*+>0123456789[":
             second_best = line.lstrip("-*+> ")
-    return second_best
+    return found or [second_best]
 
 
 def section(body: str, title: re.Pattern[str]) -> str:

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from whet.notes import Note
-from whet.skill.body import WHEN, WHEN_NOT, first_prose, section
+from whet.records import NamedTuple
+from whet.skill.body import WHEN, WHEN_NOT, first_prose, first_sentence, section
 from whet.skill.coerce import listing, mapping, one_line, split_globs, split_tools, text, truth, unique, words
 from whet.skill.gates import OPEN, EnvVar, Gates, Install, Setting, SkillNeed, Tool
-from whet.skill.model import Execution, Interface, Skill
+from whet.skill.model import FIRST_VERSION, MAX_DESCRIPTION, Execution, Interface, Skill
 from whet.skill.recipes import KINDS, is_sound, read_kind
 from whet.skill.versions import satisfies
 
@@ -70,10 +71,19 @@ NO_SIDECARS = Sidecars()
 
 
 def read_skill(
-    document: Document, *, fallback_name: str = "", sidecars: Sidecars = NO_SIDECARS, category: str = ""
+    document: Document,
+    *,
+    fallback_name: str = "",
+    sidecars: Sidecars = NO_SIDECARS,
+    category: str = "",
+    flat: bool = False,
 ) -> Skill:
-    """The skill a document describes. `fallback_name` is the directory's name (or the flat file's stem)."""
-    return _Reader(document, sidecars).skill(fallback_name, category)
+    """The skill a document describes. `fallback_name` is the directory's name (or the flat file's stem).
+
+    A flat file without frontmatter is read as its first change will write it: version 1, described by its first
+    sentence.
+    """
+    return _Reader(document, sidecars, flat=flat).skill(fallback_name, category)
 
 
 class Heading(NamedTuple):
@@ -89,9 +99,11 @@ class Heading(NamedTuple):
     hint: str = ""
 
 
-def read_heading(document: Document, *, fallback_name: str, sidecars: Sidecars = NO_SIDECARS) -> Heading:
+def read_heading(
+    document: Document, *, fallback_name: str, sidecars: Sidecars = NO_SIDECARS, flat: bool = False
+) -> Heading:
     """Only the heading of a skill, at a fraction of the cost of `read_skill`."""
-    reader, values = _Reader(document, sidecars), document.values
+    reader, values = _Reader(document, sidecars, flat=flat), document.values
     name, description = reader.name(fallback_name), reader.description()
     gates, category, when, hint = OPEN, "", "", ""
     if sidecars is not NO_SIDECARS or not PLAIN_KEYS.issuperset(values) or not _asks_nothing(values):
@@ -158,8 +170,9 @@ def _read_need(entry: Any) -> SkillNeed:
 
 
 class _Reader:
-    def __init__(self, document: Document, sidecars: Sidecars) -> None:
+    def __init__(self, document: Document, sidecars: Sidecars, *, flat: bool) -> None:
         self.document = document
+        self.bare = flat and document.step == "none"
         self.values = document.values
         self.notes: list[Note] = list(document.diagnostics)
         self.hermes: Values = {}
@@ -225,7 +238,8 @@ class _Reader:
 
     def lines(self) -> dict[str, str]:
         """What the skill says in one line each."""
-        return {key: self.said(*(path.replace("*", self.vendor) for path in paths)) for key, paths in _SAID.items()}
+        found = {key: self.said(*(path.replace("*", self.vendor) for path in paths)) for key, paths in _SAID.items()}
+        return {**found, "version": FIRST_VERSION} if self.bare else found
 
     def told(self, *paths: str, glue: str = "\n") -> str:
         """Like `said`, and a list there is text in several pieces."""
@@ -293,14 +307,15 @@ class _Reader:
             )
         if own or other:
             return own or other
-        prose = one_line(first_prose(self.document.body))
+        body, used = self.document.body, "sentence" if self.bare else "line"
+        prose = first_sentence(body)[:MAX_DESCRIPTION].rstrip() if self.bare else one_line(first_prose(body))
         if prose:
-            if len(prose) > DESCRIPTION_FALLBACK:
+            if not self.bare and len(prose) > DESCRIPTION_FALLBACK:
                 prose = prose[: DESCRIPTION_FALLBACK - 1].rstrip() + "…"
             self.note(
                 "description-from-body",
                 "warning",
-                "There is no description; the first line of the body is used instead.",
+                f"There is no description; the first {used} of the body is used instead.",
                 "description",
                 "Add a description that says what the skill does and when to use it.",
             )

@@ -231,7 +231,7 @@ def _checked(text: str, before: Document, values: Values, *, body: str, path: Ke
         and _others(after.texts, path) == _others(before.texts, path)
     )
     if not kept:
-        hint = "Run `whet skill validate --fix` first." if before.step == "repaired" else "Edit the file by hand."
+        hint = "Run `whet skill validate NAME --fix` first." if before.step == "repaired" else "Edit the file by hand."
         raise _refusal("the result would not read back as the same values", hint)
     return text, after
 

@@ -8,7 +8,9 @@ difference is one of the `Search` values below.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from whet.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable

@@ -9,9 +9,10 @@ with its line.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 from whet.notes import Note
+from whet.records import NamedTuple
 from whet.skill.block import Block, BlockError, read_block
 from whet.skill.repair import repair as repair  # noqa: PLC0414  part of what this module offers
 from whet.skill.repair import rescue
@@ -179,7 +180,7 @@ def _comments(text: str, block: Block) -> Iterator[Note]:
 def _recovered(error: BlockError, step: Step) -> Note:
     line = error.line + 1 if error.line else None
     if step == "repaired":
-        hint = "Quote the value, or run `whet skill validate --fix`."
+        hint = "Quote the value, or run `whet skill validate NAME --fix`."
         return Note(
             "yaml-repaired",
             "warning",

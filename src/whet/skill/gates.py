@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
+
+from whet.records import NamedTuple
 
 Platform = str
 """`macos`, `linux` or `windows`; an unknown word is kept as written and matches nothing."""

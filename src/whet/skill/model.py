@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
+from whet.records import NamedTuple
 from whet.skill.gates import OPEN, Gates
 
 if TYPE_CHECKING:
     from whet.notes import Note
     from whet.skill.block import Values
     from whet.skill.frontmatter import Step
+
+MAX_DESCRIPTION = 1024
+"""The longest description that the specification allows, in characters."""
+FIRST_VERSION = "1"
+"""The version of a new skill that does not say its own."""
 
 
 class Execution(NamedTuple):

@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from whet.patterns import compile_late
+from whet.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,14 +20,14 @@ if TYPE_CHECKING:
 MAX_LENGTH = 64
 """Characters in a name of the specification, in a slug and in a command."""
 
-_NOT_ASCII_WORD = re.compile(r"[^a-z0-9]+")
-_ASCII_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
-_QUALIFIED = re.compile(r"([A-Za-z0-9_-]+):([^\s/\\:].*)", re.DOTALL)
-_HYPHENS = re.compile("[_\u2010\u2012-\u2015\u2212]")
+_NOT_ASCII_WORD = compile_late(r"[^a-z0-9]+")
+_ASCII_NAME = compile_late(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+_QUALIFIED = compile_late(r"([A-Za-z0-9_-]+):([^\s/\\:].*)", re.DOTALL)
+_HYPHENS = compile_late("[_\u2010\u2012-\u2015\u2212]")
 _HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 _FILLERS = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
 _VARIATION_SELECTORS = "\u180b-\u180d\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef"
-_NOTHING_TO_SEE = re.compile(f"[{_FILLERS}{_VARIATION_SELECTORS}]")
+_NOTHING_TO_SEE = compile_late(f"[{_FILLERS}{_VARIATION_SELECTORS}]")
 
 _LOOKED_AT = 128
 """Characters of a name that `closest` looks at; a longer one is no typing mistake."""
@@ -150,6 +153,19 @@ def closest(name: str, candidates: Iterable[str], limit: int = 5) -> tuple[str, 
     if len(near) < limit:
         near.extend(_similar(wanted, others))
     return tuple(candidate for *_, candidate in sorted(near)[:limit])
+
+
+def is_slip(one: str, two: str) -> bool:
+    """Are two names one slip of the finger apart: a letter added, left out, replaced, or two exchanged?"""
+    if one == two:
+        return False
+    start = 0
+    while start < min(len(one), len(two)) and one[start] == two[start]:
+        start += 1
+    first, second = one[start:], two[start:]
+    if len(first) == len(second):
+        return first[1:] == second[1:] or (first[:2] == second[:2][::-1] and first[2:] == second[2:])
+    return first[1:] == second if len(first) > len(second) else first == second[1:]
 
 
 def _fold(text: str) -> str:

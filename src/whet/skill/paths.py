@@ -13,11 +13,12 @@ import unicodedata
 from typing import TYPE_CHECKING
 
 from whet.errors import UsageError
+from whet.patterns import compile_late
 from whet.skill.finder import MAIN_FILE
 from whet.skill.names import hidden
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 SUPPORT_DIRECTORIES = ("references", "templates", "scripts", "assets")
 """Where supporting files are written."""
@@ -25,8 +26,11 @@ SUPPORT_DIRECTORIES = ("references", "templates", "scripts", "assets")
 MAX_SEGMENT_BYTES = 255
 MAX_PATH_BYTES = 1024
 MAX_SEGMENTS = 16
+MAX_PORTABLE = 180
+"""Characters of a path that fits below a user's directory on Windows, where many programs stop at 260."""
 
-_DEVICE = re.compile(r"(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³]) *(?:\..*)?", re.IGNORECASE)
+_DEVICE = compile_late(r"(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³]) *(?:\..*)?", re.IGNORECASE)
+_FORBIDDEN = re.compile(r'[<>"|?*]')
 _SHOWN = 80
 
 _HINTS = {
@@ -99,6 +103,21 @@ def collides(paths: Iterable[str]) -> tuple[tuple[str, str], ...]:
             spellings[head] = path
             head = head.rpartition("/")[0]
     return tuple(dict.fromkeys(pairs))
+
+
+def unportable(paths: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Each path that cannot exist on every system, and what is said of it in a sentence."""
+    known = tuple(paths)
+    for path in known:
+        problem = _shape_problem(path) or _segments_problem(path, path.split("/"))
+        if problem is not None:
+            yield path, problem[1]
+        elif found := _FORBIDDEN.search(path):
+            yield path, f"contains {found[0]}, which no name on Windows may have"
+        elif len(path) > MAX_PORTABLE:
+            yield path, f"has {len(path)} characters; many programs on Windows fail above {MAX_PORTABLE}"
+    for first, second in collides(known):
+        yield second, f"differs from {shown(first)} only in its case or spelling"
 
 
 def _fold(path: str) -> str:

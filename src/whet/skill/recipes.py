@@ -30,7 +30,7 @@ KINDS = (*_FORMS, "download")
 
 
 def read_kind(kind: str) -> str:
-    """The kind of a recipe under the name it has here."""
+    """The kind of a recipe, by Whet's name for it."""
     return _ALIASES.get(kind.lower(), kind.lower())
 
 

@@ -56,7 +56,7 @@ def repair(text: str, *, deep: bool = False) -> str:
     out: list[str] = []
     patience = _Patience()
     for _, rows in _entries(text):
-        out.extend(rows if patience.read(rows) else _mend(rows, patience, deep=deep))
+        out.extend(rows if patience.read(rows) else _repair_rows(rows, patience, deep=deep))
     return "\n".join(out)
 
 
@@ -98,7 +98,7 @@ def _entries(text: str) -> Iterator[tuple[int, list[str]]]:
     yield start, rows[start:]
 
 
-def _mend(rows: list[str], patience: _Patience, *, deep: bool) -> list[str]:
+def _repair_rows(rows: list[str], patience: _Patience, *, deep: bool) -> list[str]:
     """The rows of one entry, as many as before, with what YAML stumbles over quoted."""
     if patience.spent:
         return rows
@@ -210,7 +210,7 @@ def _items(text: str) -> list[str]:
 def _read_entry(rows: list[str], patience: _Patience) -> Block:
     core = _core(rows)
     for candidate in (rows, core):
-        block = patience.read(candidate) or patience.read(_mend(candidate, patience, deep=True))
+        block = patience.read(candidate) or patience.read(_repair_rows(candidate, patience, deep=True))
         if block:
             return block
     return _read_plain(core)

@@ -6,10 +6,11 @@ however either side spells it. Scripts written without spaces give pairs of neig
 
 from __future__ import annotations
 
-import re
 from functools import cache, lru_cache
 from unicodedata import normalize
 from zlib import crc32
+
+from whet.patterns import compile_late
 
 FILLERS = frozenset(
     """
@@ -62,9 +63,13 @@ WIDE = "\u2e80"
 
 _APART = {code: " " for code in range(128) if not chr(code).isalnum()}
 """What stands between words, for texts of nothing but ASCII: several times as fast as looking for the words."""
-_ASCII_CHUNK = re.compile(r"[A-Za-z0-9]+(?:[-_.'][A-Za-z0-9]+)*")
-_JOINT = re.compile(r"[-_.]")
-_HUMPS = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
+_ASCII_CHUNK = compile_late(r"[A-Za-z0-9]+(?:[-_.'][A-Za-z0-9]+)*")
+_JOINT = compile_late(r"[-_.]")
+_HUMPS = compile_late(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
+_LETTERS = rf"[^\W_{WIDE}-\U0010ffff](?:[^\W_{WIDE}-\U0010ffff]|[{MARKS}])*"
+_ANY_CHUNK = compile_late(rf"(?:(?=[{WIDE}-\U0010ffff])[^\W_])+|{_LETTERS}(?:[-_.'’]{_LETTERS})*")
+"""What finds words of any script."""
+_ANY_WORD = compile_late(rf"[^\W_](?:[^\W_]|[{MARKS}])*")
 _LONGEST = 40
 """Characters of a term; what is longer is a digest or a key and matches nothing."""
 _SHORT = 3
@@ -88,14 +93,7 @@ def key_terms(text: str) -> frozenset[str]:
 
 def chunks(text: str) -> list[str]:
     """The words of a text as they are written, identifiers in one piece."""
-    return _ASCII_CHUNK.findall(text) if text.isascii() else _any_chunk().findall(normalize("NFKC", text))
-
-
-@cache
-def _any_chunk() -> re.Pattern[str]:
-    """What finds words of any script; such sets of letters take so long to compile that it is left until one comes."""
-    letters = rf"[^\W_{WIDE}-\U0010ffff](?:[^\W_{WIDE}-\U0010ffff]|[{MARKS}])*"
-    return re.compile(rf"(?:(?=[{WIDE}-\U0010ffff])[^\W_])+|{letters}(?:[-_.'’]{letters})*")
+    return _ASCII_CHUNK.findall(text) if text.isascii() else _ANY_CHUNK.findall(normalize("NFKC", text))
 
 
 def pieces(chunk: str) -> list[str]:
@@ -108,12 +106,7 @@ def spell(text: str) -> list[str]:
     """The plain words of a text without case, fillers among them and identifiers taken apart."""
     if text.isascii():
         return text.lower().translate(_APART).split()
-    return _any_word().findall(text.casefold())
-
-
-@cache
-def _any_word() -> re.Pattern[str]:
-    return re.compile(rf"[^\W_](?:[^\W_]|[{MARKS}])*")
+    return _ANY_WORD.findall(text.casefold())
 
 
 def plain_terms(text: str) -> list[str]:
@@ -178,13 +171,13 @@ def _stem(word: str) -> str:
         word = word[:-1]
     for ending in ("ing", "ed"):
         if word.endswith(ending) and len(word) - len(ending) >= _SHORT:
-            return _mend(word[: -len(ending)])
+            return _restore_root(word[: -len(ending)])
     if word.endswith("ment") and len(word) - 4 >= _ROOT:
         word = word[:-4]
     return word[:-1] if word.endswith("e") and len(word) > _SHORT + 1 else word
 
 
-def _mend(root: str) -> str:
+def _restore_root(root: str) -> str:
     """What is left of a word without `ing` or `ed`, as it is spelled alone."""
     if root[-1] == root[-2] and len(root) > _SHORT and root[-1] not in "lsz":
         return root[:-1]

@@ -11,9 +11,10 @@ import hashlib
 import re
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 from whet.errors import InvalidError, UsageError
+from whet.records import NamedTuple
 from whet.skill.finder import MAIN_FILE, main_file
 from whet.skill.paths import shown
 

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _SEMVER = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?")
 _SHORT = re.compile(r"v?(\d{1,9})(?:\.(\d{1,9}))?(?:\.(\d{1,9}))?(?:[-+.][0-9A-Za-z.+-]*)?")
 _PART = re.compile(
     r"(>=|<=|==|~=|!=|>|<|=|\^|~)?\s*v?(\d{1,9}(?:\.(?:\d{1,9}|[xX*])){0,2}(?:[-+][0-9A-Za-z.+-]+)?|[xX*])"
 )
+_NAMED = re.compile(r"[\w.+-]*")
 
 Version = tuple[int, int, int]
 
 
 def is_semver(text: str) -> bool:
-    """Is this a version of three numbers, as semver.org has it?"""
+    """Is this a semantic version, such as 1.4.0?"""
     return bool(_SEMVER.fullmatch(text))
 
 
@@ -28,6 +33,22 @@ def satisfies(version: Version, wanted: str) -> bool | None:
     """Does a version lie in a range? None for a range that cannot be read. `||` separates alternatives."""
     answers = [_meets_all(version, part) for part in wanted.split("||")]
     return None if None in answers else any(answers)
+
+
+def is_range(text: str) -> bool:
+    """Is this a version or a range of versions, in one word?"""
+    return not any(map(str.isspace, text)) and satisfies((0, 0, 0), text) is not None
+
+
+def has_sign(text: str) -> bool:
+    """Is this a range that can be nothing else, such as ^1.2? A branch can be named 1.x."""
+    return not _NAMED.fullmatch(text) and is_range(text)
+
+
+def join_ranges(ranges: Iterable[str]) -> str:
+    """One range, in one word, of the versions that are in all of these; alternatives can only stand alone."""
+    words = (re.sub(r"\s*(\|\|)\s*|(?<=[<>=~^!])\s+", r"\1", text.strip()) for text in ranges)
+    return ",".join(dict.fromkeys(re.sub(r"[\s,]+", ",", text) for text in words if text))
 
 
 def in_range(version: str, wanted: str) -> bool:

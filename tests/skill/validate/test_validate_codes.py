@@ -115,6 +115,7 @@ CASES: dict[str, tuple[ValidationInput, Profile]] = {
     "examples-few": quality(f"{GOOD}\n## Examples\n\nOne.\n"),
     "step-without-check": quality(f"{GOOD}\n## Steps\n\n1. Do it.\n"),
     "reference-dangling": quality(f"{GOOD}\nSee [more](references/more.md).\n"),
+    "path-not-portable": quality(GOOD, "references/aux.md"),
     "reference-nested": quality(GOOD, "references/a/b.md"),
     "broad-tool-grant": quality(f"{HEAD}allowed-tools: Read Bash\n{BODY}"),
     "incident-log-shape": quality(f"{GOOD}\nSee PR #11, issue #12, #1234 and pull request 14.\n"),

@@ -36,6 +36,6 @@ class ValidationInput(NamedTuple):
     beside: Mapping[str, bytes] = _NONE
     """The contents of the files that the profile `package` looks into, by path."""
     hosts: Mapping[str, str] = _NO_HOSTS
-    """The versions of the hosts that it is to run in, as far as they are known."""
+    """The known versions of the hosts that the skill runs in."""
     tools: frozenset[str] | None = None
     """The tools that the host has; None where nobody knows."""

@@ -1,6 +1,6 @@
 """The profile `quality`: a linter for skills that are chosen when they should be and work when they are.
 
-Nothing here makes a package invalid; the specification does that. A warning is worth mending, an info worth knowing.
+Nothing here makes a package invalid; the specification does that. A warning is worth fixing, an info worth knowing.
 What is asked of a published package in any case (sections, checks behind steps) is only an info for a private one.
 """
 

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 from whet.notes import Note
 from whet.skill.finder import MAIN_FILE, MAIN_FILES
 from whet.skill.frontmatter import BOM, Document
+from whet.skill.model import MAX_DESCRIPTION
 from whet.skill.names import is_ascii_name, spec_problems
+from whet.skill.paths import shown, unportable
 from whet.skill.validate.fixable import KEYS, joined_tools, movable, quotable, swallowed, written
 
 if TYPE_CHECKING:
@@ -26,7 +28,6 @@ if TYPE_CHECKING:
 _ACCEPTED = MAIN_FILES[:2]
 """The main files that the reference validator reads."""
 _REQUIRED = frozenset(("name", "description"))
-MAX_DESCRIPTION = 1024
 MAX_COMPATIBILITY = 500
 
 _QUOTES = "Puts it in quotes."
@@ -49,7 +50,7 @@ def missing(package: ValidationInput) -> Note:
 
 def check(package: ValidationInput, document: Document) -> list[Note]:
     """Every finding of the specification."""
-    found = list(_file(package, document))
+    found = [*_file(package, document), *_files(package)]
     if document.step in ("none", "rescued"):
         return found
     if not KEYS.issuperset(document.values):
@@ -72,6 +73,11 @@ def _file(package: ValidationInput, document: Document) -> Iterator[Note]:
         )
     for note in document.diagnostics:
         yield _from_reading(note, document)
+
+
+def _files(package: ValidationInput) -> Iterator[Note]:
+    for path, what in unportable(package.files):
+        yield Note("path-not-portable", "warning", f"The file {shown(path)} {what}.")
 
 
 def _from_reading(note: Note, document: Document) -> Note:
