@@ -14,7 +14,7 @@ from whet.skill.archive import pack
 from whet.skill.tree import Item
 from whet.sources.model import FetchContext, open_source
 from whet.sources.refs.parse import ref_trust
-from whet.sources.search import search
+from whet.sources.search import Finder, search
 from whet.store.cache import CacheDatabase
 
 if TYPE_CHECKING:
@@ -36,8 +36,8 @@ def reach(
 
 def find(ref: Ref, context: FetchContext, query: str, limit: int) -> tuple[Hit, ...]:
     """What a search of one source finds."""
-    cache = CacheDatabase(context.place.state)
-    return search([("", ref)], query, limit, context, open_source, trust=ref_trust, cache=cache).skills
+    finder = Finder(context, open_source, ref_trust, CacheDatabase(context.place.state))
+    return search(finder, [("", ref)], query, limit).skills
 
 
 def main(name: str, description: str = "Does one thing.") -> bytes:

@@ -194,11 +194,9 @@ def test_an_odd_spelling_is_refused(text: str) -> None:
 @pytest.mark.parametrize("text", PRIVATE)
 def test_what_is_not_public_is_refused(text: str) -> None:
     with pytest.raises(RefusedError) as caught:
-        Allowed(()).check(read_address(text))
-    assert (caught.value.code, caught.value.hint) == (
-        "private-address",
-        "If this is your own host, add it to the setting `private_hosts`.",
-    )
+        Allowed(()).check(address := read_address(text))
+    hint = f'If this is your own host, add `private_hosts = ["{address.host}"]` to config.toml (see docs/settings.md).'
+    assert (caught.value.code, caught.value.hint) == ("private-address", hint)
 
 
 @pytest.mark.parametrize("text", PUBLIC)

@@ -369,7 +369,7 @@ def test_a_lock_cannot_say_that_a_skill_is_trusted(world: World) -> None:
     library = world.library()
     library.sources.apply(library.sources.plan_adopt(here=True))
     (entry,) = world.locked(world.here).values()
-    forged = entry._replace(trust="builtin")
+    forged = entry._replace(trust="trusted")
     write(str(world.lock(world.here)), read(str(world.lock(world.here)))._replace(entries=(forged,)))
     shutil.rmtree(world.here / "deploy")
     assert told(library.sources.plan_restore(here=True)) == {"deploy": ("restore", "blocked", "policy-blocks")}

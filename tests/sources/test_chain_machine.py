@@ -37,7 +37,6 @@ class Chain(RuleBasedStateMachine):
         self.now = 1_800_000_000 * 10**9
         self.directory = Path(tempfile.mkdtemp(prefix="whet-test-")).resolve()
         self.world = World(self.directory)
-        self.world.settings("bundled_skills = false\n")
         self.library = self.world.library(clock=lambda: self.now)
         for name in ("deploy", "pdf"):
             self.world.offer(name, "".join(f"{line}: zero.\n\n" for line in LINES))

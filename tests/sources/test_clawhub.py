@@ -124,6 +124,26 @@ def test_a_version_or_a_tag_can_be_asked_for(ref: str, number: str) -> None:
         assert (offer.ref.ref, offer.revision, offer.version) == (ref, number, number)
 
 
+def test_a_range_takes_the_highest_version_in_it() -> None:
+    numbers = ["2.0.0", "1.2.3", "1.10.0", "1.11.0-beta", "0.9.0"]
+    pages = [
+        dumped({"items": [{"version": number} for number in some], "nextCursor": cursor})
+        for some, cursor in ((numbers[:2], "a b"), (numbers[2:], None))
+    ]
+    with serving(
+        {**HONEST, f"{SKILL}/versions": [*pages, *pages], f"{SKILL}/versions/1.10.0": version("1.10.0")}
+    ) as server:
+        (offer,) = source(server, ref="^1.2").inspect().offers
+        assert (offer.ref.ref, offer.revision, offer.version) == ("^1.2", "1.10.0", "1.10.0")
+        assert asked(server)[1:3] == [
+            "/skills/gifgrep/versions?limit=100&ownerHandle=petra",
+            "/skills/gifgrep/versions?limit=100&cursor=a%20b&ownerHandle=petra",
+        ]
+        with pytest.raises(NotFoundError) as caught:
+            source(server, ref="^3").inspect()
+        assert (caught.value.code, caught.value.hint) == ("no-such-version", "It has 2.0.0, 1.10.0, 1.2.3, 0.9.0.")
+
+
 def test_a_version_that_is_not_there_is_not_found() -> None:
     routes = {**HONEST, f"{SKILL}/versions/7.0.0": dumped({"version": None, "skill": None})}
     with serving(routes) as server:

@@ -17,20 +17,24 @@ from sources.reaching import codes, dumped, json_values, main, packed, reach, sh
 from whet.errors import (
     AmbiguousError,
     ConflictError,
+    FailedError,
     InvalidError,
     NotFoundError,
     RefusedError,
     UsageError,
     WhetError,
 )
+from whet.library.roots import Place
 from whet.skill.archive import unpack
 from whet.skill.tree import Item
+from whet.sources.credentials import Login, forget_login, get_home, get_token, keep_login, read_logins
 from whet.sources.model import Fetched, Listing, Offer, Ref
 from whet.sources.publish.hub import send_version
-from whet.sources.registries.hub import MOST_LISTED, HubSource, Version, get_token
+from whet.sources.registries.hub import MOST_LISTED, HubSource, Version
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from sources.hub_server import Server
 
@@ -338,16 +342,45 @@ def test_whatever_json_comes_is_an_answer_or_refused() -> None:
 # tokens
 
 
-def test_a_token_goes_to_the_hub_it_belongs_to_and_to_no_other() -> None:
-    env = {"WHET_HUB_TOKEN": "secret", "WHET_HUB": "https://Hub.Example/skills"}
-    assert get_token("https://hub.example:443/skills", env) == "secret"
+def place_with(directory: Path, **env: str) -> Place:
+    return Place(str(directory), str(directory), str(directory / "state"), "linux", env)
+
+
+def test_a_token_goes_to_the_hub_it_belongs_to_and_to_no_other(tmp_path: Path) -> None:
+    own = place_with(tmp_path, WHET_HUB_TOKEN="secret", WHET_HUB="https://Hub.Example/skills")
+    assert get_token("https://hub.example:443/skills", own) == "secret"
     for other in ("https://hub.example:8443", "http://hub.example", "https://hub.example.evil.example", "nonsense"):
-        assert get_token(other, env) == ""
-    assert get_token("https://hub.example", {"WHET_HUB_TOKEN": "secret"}) == ""
-    assert get_token("nonsense", {"WHET_HUB_TOKEN": "secret", "WHET_HUB": "nonsense"}) == ""
+        assert get_token(other, own) == ""
+    assert get_token("https://hub.example", place_with(tmp_path, WHET_HUB_TOKEN="secret")) == ""
+    assert get_token("nonsense", place_with(tmp_path, WHET_HUB_TOKEN="secret", WHET_HUB="nonsense")) == ""
     with pytest.raises(UsageError) as caught:
-        get_token("https://hub.example", {**env, "WHET_HUB_TOKEN": "two\nlines"})
+        get_token("https://hub.example", own._replace(env={**own.env, "WHET_HUB_TOKEN": "two\nlines"}))
     assert (caught.value.code, "two" in caught.value.message) == ("bad-token", False)
+
+
+def test_a_login_keeps_the_token_for_its_hub_in_a_file_of_ones_own(tmp_path: Path) -> None:
+    place = place_with(tmp_path)
+    file = tmp_path / "state" / "credentials.json"
+    assert (read_logins(place), get_home(place), forget_login("https://hub.example", place)) == ((), "", False)
+    keep_login(Login("https://hub.example", "ada", "one"), place)
+    keep_login(Login("https://hub.example:443", "ada", "two"), place)
+    assert read_logins(place) == (Login("https://hub.example:443", "ada", "two"),)
+    assert (file.stat().st_mode & 0o777, get_home(place)) == (0o600, "https://hub.example:443")
+    assert [get_token(at, place) for at in ("https://hub.example/x", "http://hub.example")] == ["two", ""]
+    keep_login(Login("https://other.example", "ada", "three"), place)
+    assert get_home(place) == ""
+    assert get_home(place._replace(env={"WHET_HUB": "https://third.example"})) == "https://third.example"
+    assert (forget_login("https://hub.example", place), len(read_logins(place))) == (True, 1)
+    for damage in (
+        b"{",
+        b"[]",
+        b'{"https://a.example": {}}',
+        b'{"https://a.example": {"account": "a", "token": "a b"}}',
+    ):
+        file.write_bytes(damage)
+        with pytest.raises(FailedError) as damaged:
+            read_logins(place)
+        assert damaged.value.code == "credentials-damaged"
 
 
 def test_a_private_hub_is_read_with_its_token_and_without_it_the_way_is_told() -> None:
@@ -363,7 +396,8 @@ def test_a_private_hub_is_read_with_its_token_and_without_it_the_way_is_told() -
             with pytest.raises(RefusedError) as caught:
                 source(server, "acme/review", env=wrong).inspect()
             assert caught.value.code == "source-denied"
-            assert caught.value.hint == f"Set WHET_HUB to {server.url} and WHET_HUB_TOKEN to your token for it."
+            ways = f"`whet hub login {server.url}`, or set WHET_HUB to it and WHET_HUB_TOKEN to your token."
+            assert caught.value.hint == f"Log in with {ways}"
             assert [request.headers.get("authorization") for request in hub.requests] == [None]
         with pytest.raises(RefusedError) as caught:
             source(server, "acme/review", env={**env, "WHET_HUB_TOKEN": "stale"}).inspect()

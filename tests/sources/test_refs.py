@@ -186,7 +186,7 @@ def test_a_directory_that_looks_like_a_repository_is_told_of(tmp_path: Path) -> 
     message = "'acme/skills' is read as a GitHub repository, but there is also a directory with that name here."
     path, hint = str(tmp_path / "acme/skills"), "Write ./acme/skills to use the directory."
     assert reading_notes("acme/skills", place) == (Note("local-directory-too", "info", message, hint, path=path),)
-    others = ("./acme/skills", "acme/other", "acme", "https://github.com/acme/skills", "", "a\0b/c", path)
+    others = ("./acme/skills", "acme/other", "https://github.com/acme/skills", "", "a\0b/c", path)
     assert [reading_notes(text, place) for text in others] == [()] * len(others)
 
 
@@ -224,6 +224,8 @@ LOCATIONS = {
     "well-known": WEB_PLACE,
     "clawhub": WEB_PLACE,
     "hub": WEB_PLACE,
+    "gallery": st.just("whet"),
+    "oci": st.sampled_from(("https://registry.acme.example/a/b-c", "http://127.0.0.1:5000/review")),
     "marketplace": WEB_PLACE.map(lambda place: f"{place}/marketplace.json"),
 }
 

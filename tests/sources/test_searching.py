@@ -15,12 +15,23 @@ from whet.library.roots import Place
 from whet.sources import search as kept
 from whet.sources.model import FetchContext, Listing, Offer, Ref, open_source
 from whet.sources.refs.parse import ref_text, ref_trust
-from whet.sources.search import Kept, Listings, SearchResult, _hits, _Look, search
+from whet.sources.search import (
+    Finder,
+    Kept,
+    Listings,
+    Resolved,
+    SearchResult,
+    _hits,
+    _Look,
+    resolve,
+    search,
+    split_name,
+)
 from whet.sources.web.client import Web
 from whet.store.cache import CacheDatabase
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from whet.sources.model import Fetched
@@ -54,17 +65,17 @@ class Shop:
         refs = {"vendor": VENDOR, "acme": ACME, "clawhub": CLAW}
         sources = [(name, refs[name]) for name in self.stock]
         names = {ref: name for name, ref in refs.items()}
-        return search(
-            sources,
-            query,
-            limit,
-            self.reach,
-            lambda ref, _: Stall(self, names[ref], ref),
-            trust=ref_trust,
-            cache=self.cache,
-            offline=offline,
-            clock=lambda: self.now,
-        )
+        return search(self.finder(names), sources, query, limit, offline=offline)
+
+    def resolve(self, text: str, *own: str) -> Resolved:
+        """What a bare name means in all of them."""
+        refs = {"vendor": VENDOR, "acme": ACME, "clawhub": CLAW}
+        names = {ref: name for name, ref in refs.items()}
+        return resolve(self.finder(names), text, [(name, refs[name]) for name in self.stock], own)
+
+    def finder(self, names: Mapping[Ref, str]) -> Finder:
+        """What a search takes."""
+        return Finder(self.reach, lambda ref, _: Stall(self, names[ref], ref), ref_trust, self.cache, lambda: self.now)
 
 
 class Stall:
@@ -82,6 +93,10 @@ class Stall:
         """Everything, as a registry that knows better than words."""
         assert query
         return self._offers()[:limit]
+
+    def find(self, name: str) -> tuple[Offer, ...]:
+        """Those of the name."""
+        return tuple(offer for offer in self._offers() if offer.name == name)
 
     def fetch(self, offers: Sequence[Offer]) -> tuple[Fetched, ...]:
         """Nothing is fetched by a search."""
@@ -348,7 +363,7 @@ def test_a_directory_is_always_looked_at(tmp_path: Path) -> None:
     here = [("here", Ref("path", str(tmp_path / "skills")))]
 
     def names() -> list[str]:
-        found = search(here, "reads", 9, shop.reach, open_source, trust=ref_trust, cache=shop.cache, offline=True)
+        found = search(Finder(shop.reach, open_source, ref_trust, shop.cache), here, "reads", 9, offline=True)
         return [hit.install for hit in found.skills]
 
     assert names() == ["here:pdf"]
@@ -429,3 +444,82 @@ def test_the_memory_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         listings.keep(f"large{number}", "r", [offer("a", "x" * 3500)])
     assert sum(sizes(tmp_path)) <= 8000
     assert listings.find("large5") is not None
+
+
+# Names
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("pdf", ("pdf", "")),
+        (" PDF_2 ", ("PDF_2", "")),
+        ("pdf@1.2", ("pdf", "1.2")),
+        ("pdf@^1.2||>=3,<4", ("pdf", "^1.2||>=3,<4")),
+        ("pdf@1.x", ("pdf", "1.x")),
+        ("pdf@main", None),
+        ("pdf@", None),
+        ("pdf@^1 <2", None),
+        ("a/b", None),
+        ("a:b", None),
+        ("-x", None),
+        ("x-", None),
+        ("pdf.zip", None),
+        ("p\u0434f", None),
+        ("x" * 65, None),
+        ("", None),
+    ],
+)
+def test_what_is_a_bare_name(text: str, meant: tuple[str, str] | None) -> None:
+    assert split_name(text) == meant
+
+
+def test_a_name_means_the_one_skill_of_it(tmp_path: Path) -> None:
+    shop = Shop(tmp_path, vendor=[offer("pdf", ref=VENDOR)], acme=[offer("docx")], clawhub=[offer("song", ref=CLAW)])
+    assert shop.resolve("pdf@^1") == Resolved(VENDOR._replace(ref="^1"), "skills/pdf", ())
+    assert shop.resolve("Docx") == Resolved(ACME, "skills/docx", ())
+    assert shop.resolve("song") == Resolved(CLAW._replace(path="acme/song"), "", ())
+    with pytest.raises(NotFoundError) as raised:
+        shop.resolve("docs")
+    assert (raised.value.code, raised.value.hint) == ("name-not-found", "Did you mean acme:docx?")
+
+
+def test_a_name_that_is_not_remembered_is_asked_for_again(tmp_path: Path) -> None:
+    shop = Shop(tmp_path, vendor=[offer("pdf", ref=VENDOR)])
+    assert shop.resolve("pdf").source == VENDOR
+    assert shop.resolve("pdf").source == VENDOR
+    assert shop.asked == ["vendor"]
+    shop.stock["vendor"] = [offer("new", ref=VENDOR)]
+    assert shop.resolve("new").path == "skills/new"
+    assert shop.asked == ["vendor"] * 2
+
+
+@pytest.mark.parametrize(
+    ("found", "own", "meant"),
+    [
+        ("vendor", (), VENDOR),  # trusted: who else may have it does not matter
+        ("vendor", ("acme",), None),  # but a source that the user added does
+        ("clawhub", (), None),  # a stranger's: anybody else may be meant
+        ("clawhub", ("acme",), None),
+        ("clawhub", ("clawhub",), CLAW._replace(path="acme/pdf")),
+    ],
+)
+def test_a_source_that_does_not_answer_may_be_meant(
+    tmp_path: Path, found: str, own: tuple[str, ...], meant: Ref | None
+) -> None:
+    refs = {"vendor": VENDOR, "clawhub": CLAW}
+    stock: dict[str, list[Offer] | WhetError] = {found: [offer("pdf", ref=refs[found])], "acme": DOWN}
+    shop = Shop(tmp_path, **stock)
+    if meant:
+        assert shop.resolve("pdf", *own).source == meant
+        return
+    with pytest.raises(FailedError) as raised:
+        shop.resolve("pdf", *own)
+    assert raised.value.code == "source-silent"
+
+
+def test_a_name_that_is_nearly_that_of_a_trusted_skill_is_said(tmp_path: Path) -> None:
+    vendor = [offer("review", ref=VENDOR), offer("pdf", ref=VENDOR)]
+    shop = Shop(tmp_path, vendor=vendor, clawhub=[offer("reviev", ref=CLAW), offer("song", ref=CLAW)])
+    assert [note.code for note in shop.resolve("reviev").notes] == ["lookalike-name"]
+    assert (shop.resolve("song").notes, shop.resolve("review").notes) == ((), ())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from pathlib import Path
+import re
 from shutil import rmtree
 from typing import Any, Literal
 
@@ -16,7 +16,12 @@ from whet.library.clients import DIRECTORIES
 from whet.library.roots import user_root
 from whet.sources.sync.apply import SyncReport, apply_sync, synced, undo_sync
 from whet.sources.sync.plan import known_clients, plan_sync, present_clients
+from whet.sources.sync.record import Record, begin, read_record, write_record
+from whet.store.clock import system_clock
+from whet.store.intents import SYNC, Intents
 from whet.store.locks import FileLock, lock_path
+from whet.store.schema import STATE_MIGRATIONS
+from whet.store.state import StateDatabase
 
 __all__ = ["world"]
 
@@ -25,7 +30,7 @@ __all__ = ["world"]
 
 def test_every_client_gets_a_relative_link_to_every_skill(world: World) -> None:
     before = shape(world.home)
-    report = world.sync("claude", "windsurf")
+    report = world.sync("claude-code", "windsurf")
     made = {key: value for key, value in shape(world.home).items() if key not in before}
     assert {key: value[1] for key, value in made.items() if value[0] == "link"} == {
         ".claude/skills/alpha": "../../.agents/skills/alpha",
@@ -44,21 +49,43 @@ def test_every_client_gets_a_relative_link_to_every_skill(world: World) -> None:
 
 
 def test_a_skill_for_users_only_goes_to_clients_that_hide_it_from_models(world: World) -> None:
-    world.sync("claude", "windsurf")
+    world.sync("claude-code", "windsurf")
     path = world.home / ".agents" / "skills" / "alpha" / "SKILL.md"
     path.write_text(path.read_text().replace("\n---", "\ndisable-model-invocation: true\n---", 1))
-    plan = states(world.plan("claude", "windsurf"))
-    assert plan["claude", "alpha"] == "fine"
+    plan = states(world.plan("claude-code", "windsurf"))
+    assert plan["claude-code", "alpha"] == "fine"
     steps = [step.state for step in world.plan("windsurf").steps if step.name == "alpha"]
     assert steps == ["users-only", "remove"]
     assert states(world.plan("windsurf", names=("alpha",))) == {("windsurf", "alpha"): "fine"}
+
+
+def test_a_manual_skill_goes_to_clients_only_by_name_unless_they_hide_it(world: World) -> None:
+    world.sync("claude-code", "windsurf")
+    manual = (str(world.mine / "alpha"), str(world.mine / "group" / "beta"))
+    beta = world.mine / "group" / "beta" / "SKILL.md"
+    beta.write_text(beta.read_text().replace("\n---", "\ndisable-model-invocation: true\n---", 1))
+    plan = world.plan("claude-code", "windsurf", manual=manual)
+    assert [(step.client, step.name, step.state) for step in plan.steps] == [
+        ("claude-code", "alpha", "manual"),
+        ("claude-code", "beta", "fine"),
+        ("claude-code", "alpha", "remove"),
+        ("windsurf", "alpha", "manual"),
+        ("windsurf", "beta", "users-only"),
+        ("windsurf", "alpha", "remove"),
+        ("windsurf", "beta", "remove"),
+    ]
+    named = world.plan("claude-code", manual=manual, names=("alpha",))
+    assert states(named) == {("claude-code", "alpha"): "fine"}
+    apply_sync(plan, world.place, world.database)
+    left = {key for key in shape(world.home) if "/skills/" in key and not key.startswith(".agents")}
+    assert left == {".claude/skills/beta"}
 
 
 @pytest.mark.parametrize("how", ["link", "copy"])
 def test_undo_leaves_everything_as_it_was(world: World, how: str) -> None:
     world.skill("own", where=world.home / ".claude" / "skills")
     before = shape(world.home)
-    world.sync("claude", "cursor", "windsurf", how=how)
+    world.sync("claude-code", "cursor", "windsurf", how=how)
     assert shape(world.home) != before
     report = world.undo()
     assert shape(world.home) == before
@@ -68,48 +95,48 @@ def test_undo_leaves_everything_as_it_was(world: World, how: str) -> None:
 
 
 def test_a_second_sync_finds_nothing_to_do(world: World) -> None:
-    world.sync("claude")
+    world.sync("claude-code")
     query = "SELECT * FROM synced"
     after, record = shape(world.home), world.database.read(query)
-    report = world.sync("claude")
+    report = world.sync("claude-code")
     assert set(outcomes(report).values()) == {("fine", "left")}
     assert (shape(world.home), world.database.read(query)) == (after, record)
 
 
 def test_skills_that_came_are_added_and_those_that_went_are_removed(world: World) -> None:
-    world.sync("claude", "cursor")
+    world.sync("claude-code", "cursor")
     rmtree(world.mine / "alpha")
     world.skill("gamma")
     assert world.states()[".claude/skills/alpha"] == "broken"
-    assert states(world.plan("claude")) == {
-        ("claude", "alpha"): "remove",
-        ("claude", "beta"): "fine",
-        ("claude", "gamma"): "make",
+    assert states(world.plan("claude-code")) == {
+        ("claude-code", "alpha"): "remove",
+        ("claude-code", "beta"): "fine",
+        ("claude-code", "gamma"): "make",
     }
-    world.sync("claude")
+    world.sync("claude-code")
     assert sorted(os.listdir(world.home / ".claude/skills")) == ["beta", "gamma"]
     assert sorted(os.listdir(world.home / ".cursor/skills")) == ["alpha", "beta"]
     assert world.states()[".cursor/skills/alpha"] == "broken"
 
 
 def test_only_the_named_skills_are_looked_at(world: World) -> None:
-    world.sync("claude", names=("beta",))
+    world.sync("claude-code", names=("beta",))
     assert os.listdir(world.home / ".claude/skills") == ["beta"]
     rmtree(world.mine / "group")
-    assert states(world.plan("claude", names=("beta",))) == {("claude", "beta"): "remove"}
-    error = refused(lambda: world.plan("claude", names=("alpa",)), NotFoundError, "skill-not-found")
+    assert states(world.plan("claude-code", names=("beta",))) == {("claude-code", "beta"): "remove"}
+    error = refused(lambda: world.plan("claude-code", names=("alpa",)), NotFoundError, "skill-not-found")
     assert error.details["suggestions"] == ["alpha"]
 
 
 def test_a_link_that_somebody_removed_is_made_again(world: World) -> None:
-    world.sync("claude")
+    world.sync("claude-code")
     os.unlink(world.home / ".claude/skills/alpha")
     assert world.states()[".claude/skills/alpha"] == "gone"
-    assert outcomes(world.sync("claude"))["claude", "alpha"] == ("make", "done")
+    assert outcomes(world.sync("claude-code"))["claude-code", "alpha"] == ("make", "done")
 
 
 def test_a_home_that_moves_keeps_its_links(world: World) -> None:
-    world.sync("claude")
+    world.sync("claude-code")
     os.rename(world.home, world.top / "moved")
     assert (world.top / "moved/.claude/skills/alpha/SKILL.md").is_file()
 
@@ -121,7 +148,7 @@ def test_links_are_right_when_the_clients_directory_or_the_home_is_behind_a_link
     os.symlink("home", world.top / "alias")
     place = world.place._replace(home=str(world.top / "alias"))
     before = shape(world.home)
-    plan = plan_sync(place, world.database, user_root(place), ("claude",), how="link")
+    plan = plan_sync(place, world.database, user_root(place), ("claude-code",), how="link")
     apply_sync(plan, place, world.database)
     assert os.readlink(world.home / "dotfiles/claude/skills/alpha") == "../../../.agents/skills/alpha"
     assert (world.home / ".claude/skills/alpha/SKILL.md").is_file()
@@ -144,18 +171,18 @@ def test_what_is_there_already_is_left_alone_and_named(world: World) -> None:
     (skills / "beta").write_text("a file")
     before = shape(world.home)
     expected = {"alpha": "in-the-way", "beta": "in-the-way", "gamma": "same", "delta": "broken", "epsilon": "same"}
-    assert states(world.plan("claude")) == {("claude", name): state for name, state in expected.items()}
-    assert {outcome for _, outcome in outcomes(world.sync("claude")).values()} == {"left"}
+    assert states(world.plan("claude-code")) == {("claude-code", name): state for name, state in expected.items()}
+    assert {outcome for _, outcome in outcomes(world.sync("claude-code")).values()} == {"left"}
     world.undo()
     assert shape(world.home) == before
 
 
 def test_a_directory_that_is_the_root_itself_is_said_to_be(world: World) -> None:
     os.symlink("../.agents/skills", world.home / ".claude" / "skills")
-    plan = world.plan("claude", "cursor")
-    assert states(plan)["claude", ""] == "same-place"
+    plan = world.plan("claude-code", "cursor")
+    assert states(plan)["claude-code", ""] == "same-place"
     before = shape(world.mine)
-    world.sync("claude", "cursor", how="copy")
+    world.sync("claude-code", "cursor", how="copy")
     world.undo()
     assert shape(world.mine) == before
 
@@ -180,12 +207,15 @@ def test_clients_that_read_the_root_themselves_get_nothing_unless_forced(world: 
 def test_a_client_whose_directory_is_a_file_or_a_broken_link_is_left_alone(world: World) -> None:
     (world.home / ".claude" / "skills").write_text("")
     os.symlink("nowhere", world.home / ".cursor" / "skills")
-    assert states(world.plan("claude", "cursor")) == {("claude", ""): "in-the-way", ("cursor", ""): "in-the-way"}
+    assert states(world.plan("claude-code", "cursor")) == {
+        ("claude-code", ""): "in-the-way",
+        ("cursor", ""): "in-the-way",
+    }
 
 
 def test_two_skills_of_one_name_are_not_mixed_up(world: World) -> None:
     world.skill("other/Alpha")
-    plan = world.plan("claude")
+    plan = world.plan("claude-code")
     assert [(step.source, step.state) for step in plan.steps] == [
         ("alpha", "make"),
         ("group/beta", "make"),
@@ -201,8 +231,8 @@ def test_hidden_directories_links_to_categories_and_files_of_skills_are_no_skill
     world.skill("deep/er", where=world.top / "category")
     os.symlink(world.top / "outside" / "linked", world.mine / "linked")
     os.symlink(world.top / "category", world.mine / "category")
-    assert [step.source for step in world.plan("claude").steps] == ["alpha", "group/beta", "linked"]
-    world.sync("claude", how="copy")
+    assert [step.source for step in world.plan("claude-code").steps] == ["alpha", "group/beta", "linked"]
+    world.sync("claude-code", how="copy")
     assert (world.home / ".claude/skills/linked/SKILL.md").read_text().startswith("---\nname: linked")
 
 
@@ -217,13 +247,13 @@ def test_a_skill_that_is_not_loaded_is_not_synced_and_what_was_made_of_it_goes(w
     os.symlink(world.top / "outside" / "main" / "SKILL.md", world.mine / "main" / "SKILL.md")
     sources = world.library().sources
     copy: Literal["link", "copy"] = "copy" if how == "copy" else "link"
-    plan = sources.plan_sync("claude", how=copy)
+    plan = sources.plan_sync("claude-code", how=copy)
     assert states(plan) == {
-        ("claude", "alpha"): "make",
-        ("claude", "beta"): "make",
-        ("claude", "own"): "make",
-        ("claude", "stray"): "refused",
-        ("claude", "main"): "refused",
+        ("claude-code", "alpha"): "make",
+        ("claude-code", "beta"): "make",
+        ("claude-code", "own"): "make",
+        ("claude-code", "stray"): "refused",
+        ("claude-code", "main"): "refused",
     }
     target = world.top / "outside" / "stray"
     assert next(step.message for step in plan.steps if step.name == "stray") == (
@@ -234,7 +264,7 @@ def test_a_skill_that_is_not_loaded_is_not_synced_and_what_was_made_of_it_goes(w
     assert sorted(os.listdir(world.home / ".claude" / "skills")) == ["alpha", "beta", "own"]
     os.unlink(world.mine / "own")
     os.symlink(target, world.mine / "own")
-    again = sources.sync(sources.plan_sync("claude", how=copy))
+    again = sources.sync(sources.plan_sync("claude-code", how=copy))
     assert sorted(os.listdir(world.home / ".claude" / "skills")) == ["alpha", "beta"]
     assert [(done.step.name, done.step.state, done.outcome) for done in again.steps if done.step.name == "own"] == [
         ("own", "refused", "left"),
@@ -246,7 +276,7 @@ def test_a_skill_that_is_not_loaded_is_not_synced_and_what_was_made_of_it_goes(w
 
 
 def test_copies_follow_the_skill_unless_they_were_edited(world: World) -> None:
-    world.sync("claude", "cursor", how="copy")
+    world.sync("claude-code", "cursor", how="copy")
     copy = world.home / ".claude/skills/beta"
     assert shape(copy) == shape(world.mine / "group/beta")
     world.skill("group/beta", "Better.\n")
@@ -258,19 +288,19 @@ def test_copies_follow_the_skill_unless_they_were_edited(world: World) -> None:
         ".cursor/skills/alpha": "fine",
         ".cursor/skills/beta": "edited",
     }
-    report = world.sync("claude", "cursor", how="copy")
+    report = world.sync("claude-code", "cursor", how="copy")
     assert outcomes(report) == {
-        ("claude", "alpha"): ("fine", "left"),
-        ("claude", "beta"): ("refresh", "done"),
+        ("claude-code", "alpha"): ("fine", "left"),
+        ("claude-code", "beta"): ("refresh", "done"),
         ("cursor", "alpha"): ("fine", "left"),
         ("cursor", "beta"): ("edited", "left"),
     }
     assert (copy / "SKILL.md").read_text() == (world.mine / "group/beta/SKILL.md").read_text()
     assert not (copy / "scripts").exists()
     rmtree(world.mine / "group")
-    assert outcomes(world.sync("claude", "cursor", how="copy")) == {
-        ("claude", "alpha"): ("fine", "left"),
-        ("claude", "beta"): ("remove", "done"),
+    assert outcomes(world.sync("claude-code", "cursor", how="copy")) == {
+        ("claude-code", "alpha"): ("fine", "left"),
+        ("claude-code", "beta"): ("remove", "done"),
         ("cursor", "alpha"): ("fine", "left"),
         ("cursor", "beta"): ("edited", "left"),
     }
@@ -286,21 +316,21 @@ def test_copies_follow_the_skill_unless_they_were_edited(world: World) -> None:
 
 
 def test_an_edited_copy_that_became_the_skill_is_the_same(world: World) -> None:
-    world.sync("claude", how="copy")
+    world.sync("claude-code", how="copy")
     for path in (world.home / ".claude/skills/alpha/SKILL.md", world.mine / "alpha/SKILL.md"):
         path.write_text("---\nname: alpha\ndescription: Both.\n---\n")
-    assert states(world.plan("claude", how="copy"))["claude", "alpha"] == "same"
+    assert states(world.plan("claude-code", how="copy"))["claude-code", "alpha"] == "same"
 
 
 def test_links_become_copies_and_copies_links_when_they_are_wanted(world: World) -> None:
     before = shape(world.home)
-    world.sync("claude")
-    assert set(outcomes(world.sync("claude", how="copy")).values()) == {("replace", "done")}
+    world.sync("claude-code")
+    assert set(outcomes(world.sync("claude-code", how="copy")).values()) == {("replace", "done")}
     assert not (world.home / ".claude/skills/alpha").is_symlink()
     (world.home / ".claude/skills/beta/SKILL.md").write_text("edited")
-    assert outcomes(world.sync("claude")) == {
-        ("claude", "alpha"): ("replace", "done"),
-        ("claude", "beta"): ("edited", "left"),
+    assert outcomes(world.sync("claude-code")) == {
+        ("claude-code", "alpha"): ("replace", "done"),
+        ("claude-code", "beta"): ("edited", "left"),
     }
     assert (world.home / ".claude/skills/alpha").is_symlink()
     rmtree(world.home / ".claude/skills/beta")
@@ -315,11 +345,11 @@ def test_where_links_cannot_be_made_there_are_copies(world: World, monkeypatch: 
     before = shape(world.home)
     with monkeypatch.context() as patched:
         patched.setattr(os, "symlink", no_links)
-        assert set(outcomes(world.sync("claude")).values()) == {("make", "done")}
+        assert set(outcomes(world.sync("claude-code")).values()) == {("make", "done")}
     assert not (world.home / ".claude/skills/alpha").is_symlink()
-    assert set(outcomes(world.sync("claude")).values()) == {("fine", "left")}
+    assert set(outcomes(world.sync("claude-code")).values()) == {("fine", "left")}
     world.skill("alpha", "Better.\n")
-    assert outcomes(world.sync("claude"))["claude", "alpha"] == ("refresh", "done")
+    assert outcomes(world.sync("claude-code"))["claude-code", "alpha"] == ("refresh", "done")
     world.skill("alpha")
     world.undo()
     assert shape(world.home) == before
@@ -327,13 +357,16 @@ def test_where_links_cannot_be_made_there_are_copies(world: World, monkeypatch: 
 
 def test_a_skill_that_cannot_be_copied_is_named_and_the_others_go_on(world: World) -> None:
     os.symlink("/etc/hostname", world.mine / "alpha" / "leaves")
-    report = world.sync("claude", how="copy")
-    assert outcomes(report) == {("claude", "alpha"): ("unreadable", "left"), ("claude", "beta"): ("make", "done")}
+    report = world.sync("claude-code", how="copy")
+    assert outcomes(report) == {
+        ("claude-code", "alpha"): ("unreadable", "left"),
+        ("claude-code", "beta"): ("make", "done"),
+    }
     assert "leaves the skill" in report.steps[0].step.message
 
 
 def test_a_copy_is_never_taken_for_the_skill_itself(world: World) -> None:
-    world.sync("claude", how="copy")
+    world.sync("claude-code", how="copy")
     rmtree(world.home / ".claude/skills")
     os.symlink("../.agents/skills", world.home / ".claude/skills")
     kept = shape(world.mine)
@@ -341,7 +374,7 @@ def test_a_copy_is_never_taken_for_the_skill_itself(world: World) -> None:
     world.undo()
     assert shape(world.mine) == kept
     os.unlink(world.home / ".claude/skills")
-    world.sync("claude", how="copy")
+    world.sync("claude-code", how="copy")
     rmtree(world.mine)
     os.symlink("../.claude/skills", world.mine)
     kept = shape(world.home / ".claude")
@@ -350,9 +383,12 @@ def test_a_copy_is_never_taken_for_the_skill_itself(world: World) -> None:
 
 
 def test_a_repository_in_a_copy_is_not_removed(world: World) -> None:
-    world.sync("claude", how="copy")
+    world.sync("claude-code", how="copy")
     (world.home / ".claude/skills/alpha/.git").mkdir()
-    assert outcomes(world.undo()) == {("claude", "alpha"): ("remove", "failed"), ("claude", "beta"): ("remove", "done")}
+    assert outcomes(world.undo()) == {
+        ("claude-code", "alpha"): ("remove", "failed"),
+        ("claude-code", "beta"): ("remove", "done"),
+    }
     assert (world.home / ".claude/skills/alpha/.git").is_dir()
     assert world.states() == {".claude/skills/alpha": "fine"}
 
@@ -360,29 +396,53 @@ def test_a_repository_in_a_copy_is_not_removed(world: World) -> None:
 # --- clients, projects ----------------------------------------------------------------------------------------------
 
 
+def test_what_an_earlier_version_synced_is_still_ours(world: World) -> None:
+    world.skill("claude")
+    before = shape(world.home)
+    world.sync("claude-code", how="copy")
+    made = read_record(world.database)
+    old = {path: one._replace(client="claude") for path, one in made.made.items()}
+    write_record(world.database, made._replace(made=old))
+    begin(world.database, Record({}), [*old.values()], work={"base": str(world.home), "undo": ["agent", "claude"]})
+    with world.database.write() as connection:
+        for table in re.findall(r"CREATE TABLE (\w+)", "".join(step.sql for step in STATE_MIGRATIONS[24:])):
+            connection.execute(f"DROP TABLE {table}")
+        connection.execute("PRAGMA user_version = 23")
+    world.database.close()
+    database = StateDatabase(world.place.state)
+    record = read_record(database)
+    assert {one.client for one in record.made.values()} == {"claude-code"}
+    assert {one.name for one in record.made.values()} == {"alpha", "beta", "claude"}
+    (intent,) = Intents(database, system_clock).open(SYNC)
+    assert intent.payload["work"] == {"base": str(world.home), "undo": ["agent", "claude-code"]}
+    database.close()
+    assert {client for client, _ in outcomes(world.undo(clients=("claude",)))} == {"claude-code"}
+    assert shape(world.home) == before
+
+
 def test_without_names_the_clients_are_those_this_person_has(world: World) -> None:
-    assert present_clients(world.place) == ("claude", "cursor")
-    assert {step.client for step in world.plan().steps} == {"claude", "cursor"}
-    assert set(known_clients()) < {client.name for client in DIRECTORIES}
-    assert not {"agents", "claude-commands", "codex-system"} & set(known_clients())
+    assert present_clients(world.place) == ("claude-code", "cursor")
+    assert {step.client for step in world.plan().steps} == {"claude-code", "cursor"}
+    assert set(known_clients()) < {one.client for one in DIRECTORIES}
+    assert not {"agents"} & set(known_clients())
     error = refused(lambda: world.plan("claud"), NotFoundError, "unknown-client")
-    assert "claude" in error.details["suggestions"]
+    assert "claude-code" in error.details["suggestions"]
 
 
-def test_the_names_that_connect_uses_are_known_too(world: World) -> None:
-    world.sync("claude-code")
-    assert {step.client for step in world.plan("claude-code", "vscode").steps} == {"claude", "copilot"}
+def test_a_client_is_known_however_it_is_spelled(world: World) -> None:
+    world.sync("claude")
+    assert {step.client for step in world.plan("Claude Code", "vscode").steps} == {"claude-code", "copilot"}
     assert world.states() == {".claude/skills/alpha": "fine", ".claude/skills/beta": "fine"}
     world.undo(clients=("claude-code",))
     assert world.states() == {}
 
 
 def test_undo_for_one_client_leaves_the_others(world: World) -> None:
-    world.sync("claude", "cursor", "windsurf")
+    world.sync("claude-code", "cursor", "windsurf")
     before = shape(world.home)
     world.undo(clients=("windsurf",))
     assert shape(world.home) == {key: value for key, value in before.items() if not key.startswith(".codeium")}
-    assert {one.client for one in synced(world.database)} == {"claude", "cursor"}
+    assert {one.client for one in synced(world.database)} == {"claude-code", "cursor"}
     assert {one.client for one in synced(world.database, ("cursor",))} == {"cursor"}
 
 
@@ -391,9 +451,9 @@ def test_a_projects_skills_stay_in_the_project(world: World) -> None:
     world.skill("local", where=root)
     before, home = shape(world.project), shape(world.home)
     deep = world.place._replace(directory=str(world.project / ".git"))
-    plan = plan_sync(deep, world.database, str(root), ("claude", "roo", "amp", "hermes"), how="link", project=True)
+    plan = plan_sync(deep, world.database, str(root), ("claude-code", "roo", "amp", "hermes"), how="link", project=True)
     assert states(plan) == {
-        ("claude", "local"): "make",
+        ("claude-code", "local"): "make",
         ("hermes", ""): "reads-itself",
         ("roo", "local"): "make",
         ("amp", ""): "no-directory",
@@ -402,7 +462,7 @@ def test_a_projects_skills_stay_in_the_project(world: World) -> None:
     assert os.readlink(world.project / ".claude/skills/local") == "../../.agents/skills/local"
     assert os.readlink(world.project / ".roo/skills/local") == "../../.agents/skills/local"
     assert shape(world.home) == home
-    world.sync("claude")
+    world.sync("claude-code")
     world.undo()
     assert shape(world.home) == home
     assert (world.project / ".claude/skills/local").is_symlink()
@@ -414,18 +474,18 @@ def test_a_project_cannot_lead_a_sync_out_of_itself(world: World) -> None:
     root = world.project / ".agents" / "skills"
     world.skill("local", where=root)
     os.symlink(world.home / ".claude", world.project / ".claude")
-    assert states(world.plan("claude", root=root, project=True)) == {("claude", ""): "outside"}
-    refused(lambda: world.plan("claude", project=True), UsageError, "sync-outside")
-    refused(lambda: world.plan("claude", root=world.top / "none"), NotFoundError, "path-not-found")
+    assert states(world.plan("claude-code", root=root, project=True)) == {("claude-code", ""): "outside"}
+    refused(lambda: world.plan("claude-code", project=True), UsageError, "sync-outside")
+    refused(lambda: world.plan("claude-code", root=world.top / "none"), NotFoundError, "path-not-found")
 
 
 def test_answers_are_json(world: World) -> None:
-    plan = world.plan("claude", "codex")
+    plan = world.plan("claude-code", "codex")
     report = apply_sync(plan, world.place, world.database)
     for value in (plan.to_json(), report.to_json(), [one.to_json() for one in synced(world.database)]):
         assert json.dumps(value)
     assert report.to_json()["steps"][0] == {
-        "client": "claude",
+        "client": "claude-code",
         "name": "alpha",
         "path": str(world.home / ".claude/skills/alpha"),
         "state": "make",
@@ -442,12 +502,10 @@ def test_answers_are_json(world: World) -> None:
 
 
 def test_a_linked_skill_is_one_skill_to_the_library(world: World) -> None:
-    (Path(world.place.state)).mkdir()
-    (Path(world.place.state) / "config.toml").write_text("bundled_skills = false\n")
     with world.library() as library:
         names = [item["name"] for item in library.skills().to_json()["skills"]]
         alone = (names, [item["path"] for item in library.skills().to_json()["skills"]], library.workspace.report())
-        world.sync("claude", "cursor", "windsurf", "codex", force=True)
+        world.sync("claude-code", "cursor", "windsurf", "codex", force=True)
         names = [item["name"] for item in library.skills().to_json()["skills"]]
         assert (
             names,
@@ -461,11 +519,14 @@ def test_a_linked_skill_is_one_skill_to_the_library(world: World) -> None:
 
 
 def test_what_changed_since_the_plan_is_not_touched(world: World) -> None:
-    plan = world.plan("claude")
+    plan = world.plan("claude-code")
     world.skill("alpha", "Somebody was faster.\n", where=world.home / ".claude/skills")
     rmtree(world.mine / "group")
     report = apply_sync(plan, world.place, world.database)
-    assert outcomes(report) == {("claude", "alpha"): ("make", "changed"), ("claude", "beta"): ("make", "changed")}
+    assert outcomes(report) == {
+        ("claude-code", "alpha"): ("make", "changed"),
+        ("claude-code", "beta"): ("make", "changed"),
+    }
     assert os.listdir(world.home / ".claude/skills") == ["alpha"]
     plan = world.plan("cursor", how="copy")
     world.skill("alpha", "Newer.\n")
@@ -482,15 +543,15 @@ def test_one_client_that_fails_does_not_stop_the_others(world: World, monkeypatc
         real(path, *rest, **more)
 
     monkeypatch.setattr(os, "mkdir", mkdir)
-    report = world.sync("claude", "cursor", names=("alpha",))
-    assert outcomes(report) == {("claude", "alpha"): ("make", "failed"), ("cursor", "alpha"): ("make", "done")}
+    report = world.sync("claude-code", "cursor", names=("alpha",))
+    assert outcomes(report) == {("claude-code", "alpha"): ("make", "failed"), ("cursor", "alpha"): ("make", "done")}
     assert "Permission denied" in report.steps[0].message
     assert world.states() == {".cursor/skills/alpha": "fine"}
 
 
 def test_two_syncs_wait_for_each_other(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("whet.sources.sync.record._PATIENCE", 0.05)
-    plan = world.plan("claude")
+    plan = world.plan("claude-code")
     lock = FileLock(lock_path(world.place.state, "sync", ""), timeout=1)
     with lock, pytest.raises(WhetError) as caught:
         apply_sync(plan, world.place, world.database)

@@ -43,12 +43,12 @@ __all__ = ["world"]
 )
 def test_a_damaged_record_is_an_error_and_can_be_repaired(world: World, kind: str, text: str) -> None:
     before = shape(world.home)
-    world.sync("claude", "cursor")
+    world.sync("claude-code", "cursor")
     rmtree(world.mine / "alpha")
     with world.database.write() as connection:
         connection.execute("UPDATE synced SET entry = ? WHERE kind = ?", (text, kind))
     damaged = shape(world.home)
-    for call in (lambda: world.plan("claude"), world.undo, lambda: synced(world.database)):
+    for call in (lambda: world.plan("claude-code"), world.undo, lambda: synced(world.database)):
         refused(call, InvalidError, "sync-damaged")
     assert shape(world.home) == damaged
     repaired = repair_sync(world.place, world.database, [user_root(world.place)])
@@ -59,7 +59,7 @@ def test_a_damaged_record_is_an_error_and_can_be_repaired(world: World, kind: st
     assert repaired.to_json() == {"kept": repaired.kept, "links": links}
     assert [kind, text] in json.loads(Path(repaired.kept).read_text())
     world.undo()
-    skills = {"." + client + "/skills" for client in ("claude", "cursor")}
+    skills = {".claude/skills", ".cursor/skills"}
     assert {key for key in shape(world.home) if key not in before} == skills, "directories are not known any more"
 
 
@@ -96,7 +96,7 @@ place = Place(top + "/project", top + "/home", top + "/state", "linux", {"HOME":
 def sync(state, how):
     if "--aside" in sys.argv:  # where directories cannot swap places
         atomic.exchange = lambda *_: False
-    plan = syncing.plan_sync(place, state, user_root(place), ("claude", "windsurf"), how=how)
+    plan = syncing.plan_sync(place, state, user_root(place), ("claude-code", "windsurf"), how=how)
     syncing.apply_sync(plan, place, state)
 
 def act(line):
@@ -137,7 +137,7 @@ def test_whatever_is_cut_off_the_next_sync_or_undo_completes(
     }
     wanted = {"link": "link", "to-links": "link", "undo-links": "link"}.get(act, "copy")
     done = "undo" if act.startswith("undo") else wanted
-    clients = ("claude", "windsurf")
+    clients = ("claude-code", "windsurf")
     if act in prepared:
         world.sync(*clients, how=prepared[act])
     if act.startswith("refresh"):

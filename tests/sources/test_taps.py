@@ -181,6 +181,12 @@ HUB = Ref("hub", "https://hub.acme.example")
         ("C:/anthropic", None),
         ("./anthropic", None),
         ("elsewhere", None),
+        ("antropic", None),
+        ("pdf@2", None),
+        ("pdf@^1.2", None),
+        ("team/pdf@^1.2", (HUB._replace(path="pdf", ref="^1.2"), ())),
+        ("team/acme/pdf", (HUB._replace(path="acme/pdf"), ())),
+        ("acme/pdf@1.2", (ACME._replace(ref="1.2"), ("pdf",))),
         ("elsewhere:pdf", None),
         ("pdf@elsewhere", None),
         ("@anthropic", None),
@@ -201,7 +207,6 @@ def test_a_tap_and_a_skill_of_it(text: str, meant: Any) -> None:
     [
         ("antropic:pdf", "Did you mean anthropic:pdf?"),
         ("pdf@antropic", "Did you mean anthropic:pdf?"),
-        ("antropic", "Did you mean anthropic?"),
     ],
 )
 def test_a_mistyped_tap_is_pointed_out(text: str, hint: str) -> None:

@@ -122,7 +122,9 @@ def test_tricks_are_no_source_at_all(text: str) -> None:
     ("kind", "location"),
     [
         ("git", "builtin"),
-        ("git", "bundled"),
+        ("git", "gallery:whet"),
+        ("gallery", "https://github.com/anthropics/skills"),
+        ("gallery", "elsewhere"),
         ("git", "agent-created"),
         ("git", ""),
         ("git", "anthropics/skills"),
@@ -199,8 +201,12 @@ def test_the_user_lists_exactly_one_place(listed: str, trusted: list[str], other
 
 @settings(max_examples=200, deadline=None)
 @given(
-    st.builds(Ref, st.sampled_from(KINDS), st.text(max_size=40) | st.sampled_from([f"https://{v}" for v in VENDORS]))
+    st.builds(
+        Ref,
+        st.sampled_from(KINDS),
+        st.text(max_size=40) | st.sampled_from(["whet", *(f"https://{v}" for v in VENDORS)]),
+    )
 )
-def test_only_vendors_are_trusted_where_nothing_is_listed(ref: Ref) -> None:
-    if ref_trust(ref) == "trusted":
+def test_only_vendors_and_the_gallery_are_trusted_where_nothing_is_listed(ref: Ref) -> None:
+    if ref_trust(ref) == "trusted" and ref[:2] != ("gallery", "whet"):
         assert (ref.kind, ref.location.removeprefix("https://").lower() in VENDORS) == ("git", True)

@@ -394,7 +394,7 @@ def test_headers_do_not_come_back_with_a_redirect_that_does() -> None:
 def test_a_body_is_sent() -> None:
     with serving({"/a": answer(b'{"ok": true}', 201)}) as server, server.web() as web:
         body = bytes(range(256)) * 4096
-        response = web.post(
+        response = web.send(
             f"{server.url}/a", body=body, content_type="application/zip", headers={"X-Key": "k"}, limit=99
         )
         assert (response.status, response.body) == (201, b'{"ok": true}')
@@ -415,20 +415,20 @@ def test_a_body_is_sent() -> None:
 )
 def test_what_may_have_been_taken_is_not_sent_again(route: Route, code: str) -> None:
     with serving({"/a": route, "/b": b""}) as server, server.web() as web:
-        assert failure(lambda: web.post(f"{server.url}/a", body=b"x", content_type="text/plain"))[1] == code
+        assert failure(lambda: web.send(f"{server.url}/a", body=b"x", content_type="text/plain"))[1] == code
         assert len(server.requests) == 1
 
 
 def test_what_was_not_taken_is_sent_again() -> None:
     with serving({"/a": [answer(b"", 503, Retry_After="1"), b"ok"]}) as server, server.web() as web:
-        assert web.post(f"{server.url}/a", body=b"x", content_type="text/plain").body == b"ok"
+        assert web.send(f"{server.url}/a", body=b"x", content_type="text/plain").body == b"ok"
 
 
 def test_a_server_that_takes_nothing_is_given_up() -> None:
     with socket.create_server(("127.0.0.1", 0)) as deaf:
         host = f"127.0.0.1:{deaf.getsockname()[1]}"
         with Web(env={}, private_hosts=[host], timeout=0.05) as web:
-            call = lambda: web.post(f"http://{host}/", body=bytes(50_000_000), content_type="x/y")  # noqa: E731  used once
+            call = lambda: web.send(f"http://{host}/", body=bytes(50_000_000), content_type="x/y")  # noqa: E731  used once
             assert failure(call) == (FailedError, "too-slow")
 
 

@@ -242,7 +242,7 @@ def test_a_certificate_that_nobody_trusts_is_refused() -> None:
 def test_a_large_body_comes_over_tls_in_both_directions(trusted: dict[str, str]) -> None:
     body = bytes(range(256)) * 8192
     with serving({"/a": lambda request: request.body}, tls=True) as server, server.web(env=trusted) as web:
-        assert web.post(f"{server.url}/a", body=body, content_type="x/y", limit=len(body)).body == body
+        assert web.send(f"{server.url}/a", body=body, content_type="x/y", limit=len(body)).body == body
 
 
 def test_a_server_that_does_not_speak_tls_is_unreachable(trusted: dict[str, str]) -> None:

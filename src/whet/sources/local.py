@@ -101,9 +101,12 @@ class PathSource:
         check_amount(where, (file.size for file in list_package(directory).files))
         return package_at(read_package(directory).tree, "")
 
+    def _top(self) -> str:
+        return package_directory(self.ref.location)
+
     def _directory(self, where: str) -> str:
         """A directory in this one, reached without leaving it."""
-        top = package_directory(self.ref.location)
+        top = self._top()
         if not where:
             return top
         directory = os.path.join(top, *paths.check(where).split("/"))

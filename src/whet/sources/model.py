@@ -24,17 +24,20 @@ if TYPE_CHECKING:
     from whet.notes import Note, Progress
     from whet.skill.tree import Tree
     from whet.sources.age import Cooldown
+    from whet.sources.hub_logs import HubLogs
     from whet.sources.web.client import Web
 
 _SOURCES = {
     "path": ("local", "PathSource"),
     "archive": ("local", "ArchiveSource"),
+    "gallery": ("gallery", "GallerySource"),
     "git": ("git.source", "GitSource"),
     "url": ("registries.url", "UrlSource"),
     "well-known": ("registries.wellknown", "WellKnownSource"),
     "clawhub": ("registries.clawhub", "ClawHubSource"),
     "marketplace": ("registries.marketplace", "MarketplaceSource"),
     "hub": ("registries.hub", "HubSource"),
+    "oci": ("registries.oci", "OciSource"),
 }
 """Kind -> module and class; a module is imported when a source of its kind is used."""
 KINDS = tuple(_SOURCES)
@@ -48,7 +51,7 @@ class Ref(NamedTuple):
     location: str
     """A directory, a file or an address, in its one normal spelling."""
     ref: str = ""
-    """A branch, tag, commit or version; "" for what the source considers current."""
+    """A branch, tag, commit, version or range of versions; "" for what the source considers current."""
     path: str = ""
     """One thing in it: a directory with forward slashes, or the name by which the source knows a skill."""
 
@@ -78,6 +81,20 @@ class Offer(NamedTuple):
     """What the source has that is too young; this is offered instead."""
     security: str = ""
     """What the hub says that this version fixes: then it need not be old."""
+    proof: LogProof | None = None
+    """That the hub's log has it; None for other sources."""
+
+
+class LogProof(NamedTuple):
+    """That a hub has written a version into its log (`whet.sources.transparency`)."""
+
+    log_key: str
+    log_entry: str
+    """One line of JSON: who published which content, and what the hub's guard found."""
+    log_proof: str
+    log_act: str = ""
+    """What the entry of a private skill hides."""
+    log_salt: str = ""
 
 
 class Newer(NamedTuple):
@@ -116,6 +133,8 @@ class FetchContext(NamedTuple):
     progress: Callable[[Progress], None]
     cooldown: Cooldown | None = None
     """What is too young; None where age does not matter."""
+    logs: HubLogs | None = None
+    """What was seen of the logs of hubs; None where nothing is installed."""
 
     def check_cancelled(self) -> None:
         """Raise FailedError `cancelled` if somebody wants this to end."""
@@ -143,6 +162,9 @@ class SearchableSource(Source, Protocol):
 
     def search(self, query: str, limit: int) -> tuple[Offer, ...]:
         """What fits a query, best first."""
+
+    def find(self, name: str) -> tuple[Offer, ...]:
+        """The skills of a name, whoever owns them; none is an answer, too."""
 
 
 def open_source(ref: Ref, context: FetchContext) -> Source:

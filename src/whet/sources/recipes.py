@@ -1,17 +1,26 @@
 """Installing the programs that skills need, by the recipes that the skills bring: planned, shown, then run on consent.
 
 A recipe is followed only if the policy allows its skill, its values are sound and its installer is on this machine. The
-command is an argument list; no shell reads it. Downloads are described, and left to the person.
+command is an argument list; no shell reads it. Of a download, the programs that are missing are put into ~/.local/bin,
+where nothing is overwritten: the file itself, or the files of that name in an archive, which is unpacked in memory.
 """
 
 from __future__ import annotations
 
+import os
+import re
 import subprocess
 from typing import TYPE_CHECKING, NamedTuple
 
+from whet.errors import ConflictError, RefusedError, WhetError
 from whet.library.readiness import missing
 from whet.library.roots import platform_name
+from whet.skill.archive import contents, refused
 from whet.skill.recipes import KINDS, describe, install_command
+from whet.skill.tree import Item, Limits
+from whet.sources.web.responses import bad_response
+from whet.store.atomic import write_bytes
+from whet.store.directories import make_directories
 from whet.values import Json, answer_json, fields_json
 
 if TYPE_CHECKING:
@@ -21,8 +30,17 @@ if TYPE_CHECKING:
     from whet.library.card import Card
     from whet.library.readiness import Probe
     from whet.skill.gates import Install
+    from whet.skill.tree import Tree
+    from whet.sources.web.client import Web
 
 _SECONDS = 600
+_MOST = 256 * 1024 * 1024
+"""Bytes of a download, and of what is in it."""
+_LIMITS = Limits(file_bytes=_MOST, total_bytes=_MOST)
+_PROGRAM = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
+_ARCHIVES = (b"PK", b"\x1f\x8b", b"BZh", b"\xfd7zXZ")
+_TAR = slice(257, 262)
+_PAGES = (b"<!doctype", b"<html")
 
 
 class RecipeStep(NamedTuple):
@@ -32,9 +50,14 @@ class RecipeStep(NamedTuple):
     skill: str
     """The skill whose recipe it is."""
     state: str
-    """`ready`, `manual` (a download), `blocked` (by the policy), `no-recipe`; then `installed` or `failed`."""
+    """`ready`, `manual` (for a person to do), `blocked` (by the policy), `no-recipe`; then `installed` or `failed`."""
     command: tuple[str, ...] = ()
     reason: str = ""
+    url: str = ""
+    """What is downloaded, where no command is run."""
+    sha256: str = ""
+    path: str = ""
+    """Where a program that is downloaded goes."""
 
     def to_json(self) -> Json:
         """The step as JSON carries it."""
@@ -57,29 +80,63 @@ class RecipePlan(NamedTuple):
         return answer_json(self)
 
 
-def plan_recipes(cards: Iterable[Card], probe: Probe, decide: Callable[[Card], Decision]) -> RecipePlan:
+class Rules(NamedTuple):
+    """What decides whether a recipe may be followed."""
+
+    decide: Callable[[Card], Decision]
+    """What the policy says of a skill."""
+    judge: Callable[[Tree, str], Decision]
+    """What it says of scripts from an address."""
+    check_address: Callable[[str], None]
+    """Raises RefusedError for an address that the policy of this machine does not allow."""
+
+
+def plan_recipes(cards: Iterable[Card], probe: Probe, rules: Rules, home: str) -> RecipePlan:
     """What to do about every program that these skills miss, each once; the first skill with a good recipe counts."""
     found: dict[str, RecipeStep] = {}
     for card in cards:
         for kind, name, text in missing(card.gates, probe):
             if kind == "command" and (name not in found or found[name].state != "ready"):
-                step = _step(card, name, text, probe, decide)
+                step = _step(card, name, text, probe, rules, home)
                 if name not in found or step.state == "ready":
                     found[name] = step
     return RecipePlan(tuple(found.values()))
 
 
-def _step(card: Card, name: str, text: str, probe: Probe, decide: Callable[[Card], Decision]) -> RecipeStep:
-    recipes = [one for one in card.gates.installs if _fits(one, name.split(" or "), probe)]
-    runnable = [one for one in recipes if (command := install_command(one)) and probe.has_command(command[0]) is True]
+def _step(card: Card, name: str, text: str, probe: Probe, rules: Rules, home: str) -> RecipeStep:
+    names = name.split(" or ")
+    recipes = [one for one in card.gates.installs if _fits(one, names, probe)]
+    runnable = [one for one in recipes if _can_follow(one, names, probe)]
     if not runnable:
         manual = next((describe(one) for one in recipes if describe(one)), "")
         return RecipeStep(name, card.full_name, "manual" if manual else "no-recipe", (), manual or text)
     best = min(runnable, key=lambda one: KINDS.index(one.kind))
-    decision = decide(card)
-    if decision.action != "allow":
-        return RecipeStep(name, card.full_name, "blocked", install_command(best), decision.reason)
-    return RecipeStep(name, card.full_name, "ready", install_command(best), best.label)
+    step = RecipeStep(name, card.full_name, "ready", install_command(best), best.label)
+    if best.kind == "download":
+        path = os.path.join(home, ".local", "bin", _program(best, names))
+        told = best.label if best.sha256 else "It has no SHA-256, so Whet cannot verify it."
+        step = step._replace(url=best.url, sha256=best.sha256, path=path, reason=told)
+        if os.path.lexists(path):
+            return step._replace(state="manual", reason=f"{path} is there. Add its directory to PATH.")
+        try:
+            rules.check_address(best.url)
+        except RefusedError as error:
+            return step._replace(state="blocked", reason=error.message)
+    decision = rules.decide(card)
+    return step if decision.action == "allow" else step._replace(state="blocked", reason=decision.reason)
+
+
+def _can_follow(install: Install, names: Sequence[str], probe: Probe) -> bool:
+    if install.kind == "download":
+        return bool(_program(install, names))
+    command = install_command(install)
+    return bool(command) and probe.has_command(command[0]) is True
+
+
+def _program(install: Install, names: Sequence[str]) -> str:
+    """The program that a download brings, if it has a plain name."""
+    wanted = next((name for name in names if not install.bins or name in install.bins), "")
+    return wanted if _PROGRAM.fullmatch(wanted) else ""
 
 
 def _fits(install: Install, names: Sequence[str], probe: Probe) -> bool:
@@ -89,9 +146,51 @@ def _fits(install: Install, names: Sequence[str], probe: Probe) -> bool:
     return here and (not install.bins or not set(install.bins).isdisjoint(names))
 
 
-def run_recipes(plan: RecipePlan, env: Mapping[str, str]) -> RecipePlan:
+def run_recipes(plan: RecipePlan, env: Mapping[str, str], web: Web, rules: Rules) -> RecipePlan:
     """Do the steps of a plan that are ready, one after the other; what fails does not stop the others."""
-    return RecipePlan(tuple(_run(step, env) if step.state == "ready" else step for step in plan.steps), dry_run=False)
+    steps = (_follow(step, env, web, rules) if step.state == "ready" else step for step in plan.steps)
+    return RecipePlan(tuple(steps), dry_run=False)
+
+
+def _follow(step: RecipeStep, env: Mapping[str, str], web: Web, rules: Rules) -> RecipeStep:
+    if not step.url:
+        return _run(step, env)
+    try:
+        _download(step, web, rules)
+    except WhetError as error:
+        return step._replace(state="failed", reason=error.message)
+    directory = os.path.dirname(step.path)
+    known = directory in env.get("PATH", "").split(os.pathsep)
+    return step._replace(state="installed", reason="" if known else f"Add {directory} to PATH.")
+
+
+def _download(step: RecipeStep, web: Web, rules: Rules) -> None:
+    """Put a program in its place. Raises WhetError."""
+    response = web.get(step.url, limit=_MOST, sha256=step.sha256)
+    rules.check_address(response.url)
+    if response.body[:100].lstrip().lower().startswith(_PAGES):
+        raise bad_response(step.url, "answers with a web page, not with a program")
+    program = os.path.basename(step.path)
+    item = _find_program(response.body, program)
+    if b"\0" not in item.data:
+        decision = rules.judge({program: item}, response.url)
+        if decision.action != "allow":
+            raise RefusedError("guard-blocked", decision.reason, hint="Read the script first.")
+    make_directories(os.path.dirname(step.path))
+    if os.path.lexists(step.path):
+        raise ConflictError("file-exists", f"{step.path} already exists.", hint="Move it away.", path=step.path)
+    write_bytes(step.path, item.data, mode=0o755)
+
+
+def _find_program(data: bytes, name: str) -> Item:
+    """The program: what was downloaded, or the file of that name in it. Raises InvalidError."""
+    if not data.startswith(_ARCHIVES) and data[_TAR] != b"ustar":
+        return Item(data, executable=True)
+    files, _ = contents(data, limits=_LIMITS)
+    fitting = [path for path in files if path.rsplit("/", 1)[-1] in (name, f"{name}.exe")]
+    if not fitting:
+        raise refused("archive-not-readable", f"The archive has no file {name}.")
+    return files[min(fitting, key=lambda path: (not files[path].executable, path.count("/"), path))]
 
 
 def _run(step: RecipeStep, env: Mapping[str, str]) -> RecipeStep:

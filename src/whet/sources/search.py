@@ -1,4 +1,4 @@
-"""Looking for skills: one query, all sources at once, one ranking.
+"""Looking for skills, by words or by a name: all sources at once, one ranking.
 
 How well a skill fits is told from its words (`whet.skill.rank`). Trust never makes a skill fit, it only decides
 between those that fit equally well, so that the vendor's `pdf` stands before a stranger's. A source that does not
@@ -7,29 +7,36 @@ answer is told of and fails nobody else's answer. What a source left out of its 
 What a source had when it was last asked is kept (`Listings`), so that a second search costs nothing and works without
 a net. They are rows of `cache.db`, and only save work: one that is damaged or about something else is as good as none
 and is replaced by the next answer.
+
+A bare name (`pdf`, `pdf@^1.2`) means the one skill of that name in all taps. Where several have it, somebody must say
+which; where a source that may be meant did not answer, the name means nothing: otherwise whoever publishes a skill
+under the name of a private one would only have to wait.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from hashlib import sha256
+from shlex import quote
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from whet.errors import FailedError, UsageError, WhetError
+from whet.errors import AmbiguousError, FailedError, NotFoundError, UsageError, WhetError
 from whet.notes import Note
 from whet.skill import rank as ranking
-from whet.skill.names import is_ascii_name, key
-from whet.sources.concurrency import map_concurrently
+from whet.skill.names import closest, is_ascii_name, is_slip, key
+from whet.skill.versions import is_range
 from whet.sources.model import Offer
 from whet.sources.refs.parse import read_ref, ref_text, shown
 from whet.sources.taps import REGISTRIES
 from whet.store.clock import iso, system_clock
+from whet.store.concurrency import together
 from whet.values import Json, answer_json
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from whet.library.roots import Place
     from whet.sources.model import FetchContext, Ref, SearchableSource, Source
@@ -43,7 +50,10 @@ MAX_TOTAL_BYTES = 32 * 1024 * 1024
 
 _FORMAT = 2
 _HOUR = 3600 * 1_000_000_000
-_TRUST = ("builtin", "org", "local", "trusted", "agent-created", "community")
+_TRUST = ("org", "local", "trusted", "agent-created", "community")
+_VOUCHED = ("org", "local", "trusted")
+_BARE = re.compile(r"([A-Za-z0-9](?:[A-Za-z0-9_-]{0,62}[A-Za-z0-9])?)(?:@(.+))?")
+_LISTED = 10
 ASKED = (*REGISTRIES, "marketplace")
 """Kinds of sources that are asked what fits a query; all others list what they have."""
 
@@ -182,19 +192,52 @@ class _Look(NamedTuple):
     offers: tuple[Offer, ...] = ()
     notes: tuple[Note, ...] = ()
     answered: bool = True
+    kept: bool = False
+    """It was not asked now."""
+
+
+class _Question(NamedTuple):
+    """What is asked of a source that has too much to list."""
+
+    text: str
+    """What tells it from other questions."""
+    ask: Callable[[SearchableSource], tuple[Offer, ...]]
+
+
+class Finder(NamedTuple):
+    """What looking for skills takes."""
+
+    reach: FetchContext
+    open_source: Callable[[Ref, FetchContext], Source]
+    trust: Callable[[Ref], str]
+    cache: CacheDatabase
+    clock: Clock = system_clock
+
+    def look(
+        self, sources: Iterable[tuple[str, Ref]], question: _Question, *, offline: bool = False, fresh: bool = False
+    ) -> list[_Look]:
+        """What each source has; `fresh` asks even those whose last answer is kept."""
+        listings = Listings(self.cache, self.reach.place, self.clock)
+        wanted = list(dict.fromkeys(sources))
+        looks = together(
+            lambda source: _look(*source, question, self, listings, offline=offline, fresh=fresh),
+            wanted,
+            end=self.reach.cancelled.set,
+        )
+        self.reach.check_cancelled()
+        if looks and not any(look.answered for look in looks):
+            notes = tuple(note for look in looks for note in look.notes)
+            raise FailedError(
+                "no-source-answered",
+                f"None of {len(looks)} sources answered. {notes[0].message}",
+                hint=notes[0].hint or "Check the network and try again.",
+                notes=[note.to_json() for note in notes],
+            )
+        return looks
 
 
 def search(
-    sources: Iterable[tuple[str, Ref]],
-    query: str,
-    limit: int,
-    reach: FetchContext,
-    open_source: Callable[[Ref, FetchContext], Source],
-    *,
-    trust: Callable[[Ref], str],
-    cache: CacheDatabase,
-    offline: bool = False,
-    clock: Clock = system_clock,
+    finder: Finder, sources: Iterable[tuple[str, Ref]], query: str, limit: int, *, offline: bool = False
 ) -> SearchResult:
     """What the named sources have that fits a query, best first.
 
@@ -202,52 +245,146 @@ def search(
     `no-source-answered` only when every single one failed.
     """
     _check_limit(limit)
-    listings = Listings(cache, reach.place, clock)
-    wanted = list(dict.fromkeys(sources))
-    looks = map_concurrently(
-        lambda source: _look(*source, query, limit, reach, open_source, listings, offline), wanted, reach
-    )
-    reach.check_cancelled()
+    question = _Question(f"{limit} {key(query)}", lambda source: source.search(query, limit))
+    looks = finder.look(sources, question, offline=offline)
     notes = tuple(note for look in looks for note in look.notes)
-    answered = sum(look.answered for look in looks)
-    if looks and not answered:
-        raise FailedError(
-            "no-source-answered",
-            f"None of {len(looks)} sources answered. {notes[0].message}",
-            hint=notes[0].hint or "Check the network and try again.",
-            notes=[note.to_json() for note in notes],
+    return SearchResult(query, _hits(looks, query, finder.trust)[:limit], notes, sum(look.answered for look in looks))
+
+
+class Resolved(NamedTuple):
+    """What a bare name means."""
+
+    source: Ref
+    """The source, in the version that was asked for."""
+    path: str
+    """What to choose from it; "" if the reference says it."""
+    notes: tuple[Note, ...]
+
+
+def split_name(text: str) -> tuple[str, str] | None:
+    """Name and range of versions of a bare name; None for a text that is written in another way."""
+    found = _BARE.fullmatch(text.strip())
+    return (found[1], found[2] or "") if found and (not found[2] or is_range(found[2])) else None
+
+
+def resolve(finder: Finder, text: str, sources: Sequence[tuple[str, Ref]], own: Collection[str]) -> Resolved:
+    """The one skill that a bare name means; `own` are the taps that the user added.
+
+    Raises AmbiguousError `several-sources`, NotFoundError `name-not-found`, and FailedError `source-silent` if a source
+    that may be meant did not answer.
+    """
+    name, version = split_name(text) or (text, "")
+    question = _Question(f"= {key(name)}", lambda source: source.find(name))
+    looks = finder.look(sources, question)
+    if not _same(looks, name) and any(look.kept for look in looks):
+        looks = finder.look(sources, question, fresh=True)
+    same = _same(looks, name)
+    hits = [Hit(offer, look.tap, finder.trust(offer.ref), _written(look, offer, version)) for look, offer in same]
+    silent = [look for look in looks if not look.answered]
+    if not hits:
+        raise _not_found(looks, silent, name)
+    if len(hits) > 1:
+        refs = [hit.install for hit in hits]
+        raise AmbiguousError(
+            "several-sources",
+            f"{len(hits)} sources have a skill named {name}: {', '.join(refs[:_LISTED])}.",
+            hint=f"Name the source: `whet install {quote(refs[0])}`.",
+            candidates=refs,
+            descriptions=[hit.offer.description for hit in hits],
+            name=text,
         )
-    return SearchResult(query, _hits(looks, query, trust)[:limit], notes, answered)
+    (hit,), ((look, offer),) = hits, same
+    vouched = look.tap in own or hit.trust in _VOUCHED
+    if missed := next((other for other in silent if other.tap in own or not vouched), None):
+        message = f"{missed.notes[0].message} It may have the {name} that you mean, and not only {hit.install}."
+        raise FailedError("source-silent", message, hint=f"To take this one, run `whet install {quote(hit.install)}`.")
+    notes = tuple(note for each in looks for note in each.notes)
+    if hit.trust not in _VOUCHED:
+        notes += _lookalikes(looks, hit, finder.trust)
+    if offer.ref._replace(path="", ref="") != look.ref._replace(path="", ref="") or look.ref.kind in ASKED:
+        return Resolved(offer.ref._replace(ref=version or offer.ref.ref), "", notes)
+    return Resolved(look.ref._replace(ref=version or look.ref.ref), offer.ref.path or name, notes)
+
+
+def _same(looks: Sequence[_Look], name: str) -> list[tuple[_Look, Offer]]:
+    """Who has a skill of this name; where nobody has, who has a directory of this name."""
+    called: dict[str, tuple[_Look, Offer]] = {}
+    placed: dict[str, tuple[_Look, Offer]] = {}
+    for look in looks:
+        for offer in look.offers:
+            if key(offer.name) == key(name):
+                called.setdefault(ref_text(offer.ref), (look, offer))
+            elif key(offer.ref.path.rpartition("/")[2]) == key(name):
+                placed.setdefault(ref_text(offer.ref), (look, offer))
+    return list((called or placed).values())
+
+
+def _written(look: _Look, offer: Offer, version: str) -> str:
+    """The shortest text that gets this skill in this range of versions."""
+    once = sum(key(other.name) == key(offer.name) for other in look.offers) == 1
+    text = _install(look, offer, once)
+    return (
+        text
+        if not version
+        else f"{text}@{version}"
+        if ":" in text and "/" not in text
+        else shown(offer.ref._replace(ref=version))
+    )
+
+
+def _not_found(looks: Sequence[_Look], silent: Sequence[_Look], name: str) -> NotFoundError:
+    taps = {look.tap: look.tap for look in looks if look.tap}
+    known = {offer.name: _written(look, offer, "") for look in looks for offer in look.offers} | taps
+    near = [known[found] for found in closest(name, known, 3)]
+    message = f"None of {len(looks)} sources has a skill named {name}."
+    message += "".join(f" {note.message}" for look in silent[:1] for note in look.notes)
+    hint = (
+        f"Did you mean {', '.join(near)}?"
+        if near
+        else "`whet sources search` looks for words; `whet sources add` adds a source."
+    )
+    return NotFoundError("name-not-found", message, hint=hint, suggestions=near)
+
+
+def _lookalikes(looks: Sequence[_Look], hit: Hit, trust: Callable[[Ref], str]) -> tuple[Note, ...]:
+    """What to say of a stranger's skill whose name is nearly that of a skill in a trusted source."""
+    for look in looks:
+        for offer in look.offers:
+            if is_slip(key(hit.offer.name), key(offer.name)) and trust(offer.ref) in _VOUCHED:
+                meant = _written(look, offer, "")
+                message = f"{hit.install} comes from a stranger, and its name is nearly that of {meant}."
+                return (Note("lookalike-name", "warning", message, f"If you mean that one, install {meant}."),)
+    return ()
 
 
 def _look(
     tap: str,
     ref: Ref,
-    query: str,
-    limit: int,
-    reach: FetchContext,
-    open_source: Callable[[Ref, FetchContext], Source],
+    question: _Question,
+    finder: Finder,
     listings: Listings,
+    *,
     offline: bool,
+    fresh: bool,
 ) -> _Look:
     """What one source has, from memory or from itself."""
     asks = ref.kind in ASKED and not ref.path
-    local = ref.kind in ("path", "archive") or ref.location.startswith(("file:", "/", "\\"))
-    key_ = f"{ref_text(ref)}\n{limit} {key(query)}" if asks else ref_text(ref)
+    local = ref.kind in ("path", "archive", "gallery") or ref.location.startswith(("file:", "/", "\\"))
+    key_ = f"{ref_text(ref)}\n{question.text}" if asks else ref_text(ref)
     kept = None if local else listings.find(key_)
-    if kept and (kept.fresh or offline):
-        return _Look(tap, ref, kept.offers)
+    if kept and ((kept.fresh and not fresh) or offline):
+        return _Look(tap, ref, kept.offers, kept=True)
     if offline and not local:
         message = f"{tap or shown(ref)} is not cached, and `--offline` asks no server."
         return _Look(
             tap, ref, notes=(_note("listing-not-kept", ref, message, "Search without --offline."),), answered=False
         )
-    reach.check_cancelled()
+    finder.reach.check_cancelled()
     try:
-        source = open_source(ref, reach)
+        source = finder.open_source(ref, finder.reach)
         try:
             if asks:
-                revision, offers = "", cast("SearchableSource", source).search(query, limit)
+                revision, offers = "", question.ask(cast("SearchableSource", source))
             else:
                 _, revision, offers, _ = source.inspect()
         finally:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import ConflictError, NotFoundError, UsageError
 from whet.skill.names import closest, is_ascii_name, key
+from whet.skill.versions import is_range
 from whet.sources.refs.parse import read_ref, ref_text
 from whet.sources.refs.parts import PREFIXES, OddError, bad_source, check_inner, check_ref, quoted
 from whet.store.clock import iso, system_clock
@@ -43,7 +44,6 @@ _RESERVED = frozenset(
         "user",
         "org",
         "external",
-        "bundled",
         "plugin",
         "https",
         "http",
@@ -123,18 +123,21 @@ def expand(text: str, taps: Sequence[Tap], place: Place) -> tuple[Ref, tuple[str
     """What `tap:skill` means: the tap's source, and the names to choose from it. None when the text names no tap.
 
     `tap:skill@ref` asks for a revision or version, `tap:path/to/skill` or `tap:owner/skill` for what lies there, and
-    `tap` alone is all of it. `skill@tap` is the same as `tap:skill`; `tap/skill` is not: that is somebody's repository
-    on GitHub.
+    `tap` alone is all of it. `skill@tap` is the same as `tap:skill`, and so is `tap/skill` for the taps that the user
+    added; with the name of a tap from the start it is somebody's repository on GitHub.
     """
     plain = text.strip()
+    above, slash, rest = plain.partition("/")
+    if slash and any(key(tap.name) == key(above) for tap in taps if not tap.default):
+        plain = f"{above}:{rest}"
     name, skill, ref = _split(plain)
     tap = next((tap for tap in taps if key(tap.name) == key(name)), None) if name else None
     if tap is None:
-        near = closest(name, (tap.name for tap in taps), 3) if name and name not in _RESERVED else ()
-        if near and not skill:
-            raise _unlike(plain, near[0], near)
-        if near:
-            raise _unlike(plain, f"{near[0]}:{skill}", near)
+        near = closest(name, (tap.name for tap in taps), 3) if skill and name not in _RESERVED else ()
+        if near and not is_range(name):
+            message = f"{quoted(plain)} is neither a tap nor another source."
+            hint = f"Did you mean {near[0]}:{skill}?"
+            raise UsageError("unknown-source", message, hint=hint, suggestions=list(near))
         return None
     found = read_ref(tap.source, place)
     try:
@@ -158,11 +161,6 @@ def _split(text: str) -> tuple[str, str, str]:
     if not at:
         skill, name = "", text
     return (name, skill, "") if is_ascii_name(name.lower()) and "/" not in skill and (skill or not at) else ("", "", "")
-
-
-def _unlike(text: str, meant: str, near: Sequence[str]) -> UsageError:
-    message = f"{quoted(text)} is neither a tap nor another source."
-    return UsageError("unknown-source", message, hint=f"Did you mean {meant}?", suggestions=list(near))
 
 
 def check_name(name: str) -> None:

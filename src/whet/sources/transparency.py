@@ -11,12 +11,13 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
+import json
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import InvalidError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
@@ -40,6 +41,11 @@ def hash_node(left: bytes, right: bytes) -> bytes:
     return hashlib.sha256(b"\x01" + left + right).digest()
 
 
+def write_entry(act: Mapping[str, object]) -> str:
+    """An act as the line that a hub's log has of it; its hash is that of exactly this text."""
+    return json.dumps(act, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
 # the tree, for whoever has its nodes
 
 
@@ -49,6 +55,16 @@ class Tree:
     def __init__(self, size: int, node: Callable[[int, int], bytes]) -> None:
         self.size = size
         self._node = node
+
+    def at(self, size: int) -> Tree:
+        """The same tree when it had fewer leaves."""
+        if not 0 <= size <= self.size:
+            raise ValueError(f"a tree of {self.size} leaves never had {size}")
+        return Tree(size, self._node)
+
+    def leaf(self, number: int) -> bytes:
+        """The hash of an entry."""
+        return self._node(0, number)
 
     def root(self) -> bytes:
         """The hash of the whole tree."""

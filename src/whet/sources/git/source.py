@@ -21,6 +21,7 @@ from whet.notes import Note
 from whet.skill.names import closest, hidden, key
 from whet.skill.paths import shown
 from whet.skill.tree import ignored
+from whet.skill.versions import has_sign, in_range, is_range, semver_key
 from whet.sources.age import choose_commit
 from whet.sources.git.failures import NOT_ADVERTISED, shown_location
 from whet.sources.git.look import EVERYTHING, LISTING, Contents, Look
@@ -49,6 +50,10 @@ _MOST = 1024
 _HISTORY = ("+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*")
 _COMMITS = 20_000
 """Commits of a branch that are looked at for one that is old enough."""
+_TAG = re.compile(r"refs/tags/(?:(.+)[@/_-])?v?(\d{1,9}(?:\.\d{1,9}){0,2}(?:\+[0-9A-Za-z.-]*)?)")
+"""Tags of versions, of the repository or of one skill (review@1.2.0); those before a release are none of them."""
+_TAGS = 8
+"""Tags that are looked at for a version within a range."""
 _UNTOLD = frozenset(("source-too-large", "too-slow", "git-failed"))
 
 
@@ -62,7 +67,7 @@ class GitSource:
             raise UsageError(
                 "bad-address", f"{shown_location(ref.location)!r} is not the address of a repository.", hint=hint
             )
-        check_words(ref.ref, ref.path)
+        check_words("" if has_sign(ref.ref) else ref.ref, ref.path)
         self.ref = ref
         self.known: Mapping[str, str] = {}
         """Markers, by path, of what somebody has already: of a skill that still has its own, nothing is brought."""
@@ -112,6 +117,7 @@ class GitSource:
 
     def read_file(self, path: str, limit: int) -> bytes | None:
         """One file, fetched without the rest if the server allows it; None if there is none. Raises WhetError."""
+        check_words(self.ref.ref, path)
         remote = Remote(self.ref.location, self._reach)
         try:
             parts = remote.takes_parts
@@ -132,8 +138,15 @@ class GitSource:
         self._reach.check_cancelled()
         self._held = {}
         remote = self._open(0)
+        if has_sign(self.ref.ref):
+            return self._inspect_range(remote, names)
         parts = bool(self.ref.path or names) and remote.takes_parts
-        found = self._fetched(remote, LISTING if parts else EVERYTHING)
+        try:
+            found = self._fetched(remote, LISTING if parts else EVERYTHING)
+        except NotFoundError as error:
+            if error.code != "no-such-ref" or not is_range(self.ref.ref):
+                raise
+            return self._inspect_range(remote, names)
         look = self._look(remote, found, names, parts=parts)
         offers = tuple(look.offers)
         if cooldown := self._reach.cooldown:
@@ -145,6 +158,47 @@ class GitSource:
         if len(self._remotes) == number:
             self._remotes.append(Remote(self.ref.location, self._reach))
         return self._remotes[number]
+
+    def _inspect_range(self, first: Remote, names: set[str]) -> Listing:
+        """Each skill in its highest version within the range that is old enough: of the tags, else of the branch.
+
+        What a skill says of its own version counts for more than the name of a tag.
+        """
+        tags, cooldown, one = self._tags(first, names), self._reach.cooldown, bool(self.ref.path or names)
+        chosen: dict[str, Offer] = {}
+        notes: dict[Note, None] = {}
+        for number, tag in enumerate((*tags, "")):
+            remote, parts, time = self._open(number), one and first.takes_parts, 0
+            try:
+                found = fetch_commit(remote, tag, LISTING if parts else EVERYTHING)
+                look = self._look(remote, found, names, parts=parts)
+            except (NotFoundError, InvalidError):
+                continue
+            if cooldown:
+                place = self.ref._replace(path="", ref=tag)
+                time = cooldown.looks.published(place, remote.fetched_time(), found.commit)
+            for offer in look.offers:
+                path = offer.ref.path
+                if in_range(offer.version, self.ref.ref) or (tag and not (offer.version and one)):
+                    chosen[path] = _prefer(chosen.get(path), offer._replace(published=time), cooldown, tags)
+            notes |= dict.fromkeys(look.notes)
+            known = {name for offer in chosen.values() for name in (key(offer.name), *_spell(offer.ref.path))}
+            if chosen and names <= known and not any(_is_young(offer, cooldown) for offer in chosen.values()):
+                break
+        if not chosen:
+            raise _no_version(first, self.ref.ref)
+        revision = next(iter(chosen.values())).revision
+        return Listing(self.ref, revision, tuple(chosen.values()), (*self._held[revision].doubts, *notes))
+
+    def _tags(self, remote: Remote, names: set[str]) -> dict[str, str]:
+        """The tags of versions within the range and the commits they mean, the highest version first."""
+        own = {"", *(spelled for path in (self.ref.path, *names) for spelled in _spell(path))}
+        found = []
+        for name, commit in remote.references().items():
+            tag = _TAG.fullmatch(name)
+            if tag and key(tag[1] or "") in own and in_range(tag[2], self.ref.ref):
+                found.append((semver_key(tag[2]), bool(tag[1]), name, commit))
+        return {name: commit for *_, name, commit in sorted(found, reverse=True)[:_TAGS]}
 
     def _look(self, remote: Remote, found: FetchedCommit, names: set[str], *, parts: bool) -> Look:
         contents = Contents(remote, found.commit, self._snapshot(remote, found.commit), parts=parts)
@@ -272,6 +326,27 @@ class FetchedCommit(NamedTuple):
     notes: tuple[Note, ...] = ()
 
 
+def _spell(path: str) -> tuple[str, ...]:
+    """What a skill at a path may be called."""
+    return (key(path), key(path.rpartition("/")[2])) if path else ()
+
+
+def _is_young(offer: Offer, cooldown: Cooldown | None) -> bool:
+    return cooldown is not None and offer.published > cooldown.before
+
+
+def _prefer(higher: Offer | None, lower: Offer, cooldown: Cooldown | None, tags: Mapping[str, str]) -> Offer:
+    """The higher version of a skill; if that is too young, a lower one that is not, and is above what is installed."""
+    if higher is None:
+        return lower
+    if cooldown is None or not _is_young(higher, cooldown) or _is_young(lower, cooldown):
+        return higher
+    installed, order = cooldown.installed.get(lower.ref.path), [*tags.values()]
+    if installed and not (lower.revision in order and installed in order[order.index(lower.revision) + 1 :]):
+        return higher
+    return lower._replace(newer=Newer(higher.version or higher.revision[:10], higher.published))
+
+
 def check_words(ref: str, path: str) -> None:
     """Refuse a revision or a path that git could read as something else. Raises UsageError `bad-ref`."""
     for what, text, wrong in (("revision", ref, _BAD_REF), ("path", path, _BAD_PATH)):
@@ -367,6 +442,12 @@ def _doubts(remote: Remote, commit: str) -> tuple[Note, ...]:
 def _no_commit(remote: Remote, ref: str) -> NotFoundError:
     message = f"{shown(ref)} in {shown_location(remote.location)} is not a commit."
     return NotFoundError("no-such-ref", message, hint="Use a branch, a tag or a commit.", suggestions=[])
+
+
+def _no_version(remote: Remote, wanted: str) -> NotFoundError:
+    where = shown_location(remote.location)
+    message = f"{where} has no version in the range {wanted}, neither as a tag nor on its default branch."
+    return NotFoundError("no-such-version", message, hint="Leave out the version to take what is there now.")
 
 
 def _no_such_ref(remote: Remote, ref: str, names: dict[str, str]) -> NotFoundError:

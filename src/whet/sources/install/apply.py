@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from whet.sources.model import Offer
 
 
-NEEDED_HINT = "Remove what needs it, too; `--force` removes it all the same."
+NEEDED_HINT = "Remove the skills that need it as well, or use `--force` to remove only this one."
 
 
 def plan_install(installer: Installer, wanted: Sequence[Wanted], *, prefer: Prefer = "") -> Plan:
@@ -127,11 +127,14 @@ def plan_restore(installer: Installer, names: Sequence[str] = (), *, force: bool
     for entry in installer.named(names):
         with planner.alone(entry):
             now = digest(installer.content(entry.path))
-            if installer.is_intact(entry.path, entry):
+            if installer.is_intact(entry.path, entry) or (frozen and now and now == entry.merged):
                 planner.keep(entry, "Already restored.")
             elif now and frozen:
-                hint = f"Undo the edits with `whet undo {entry.name}`, or install the skill again."
+                hint = f"`whet sources verify {entry.name}` shows the files; `whet install --force` discards the edits."
                 planner.keep(entry, "It differs from the lock.", "conflict", "frozen-edited", hint)
+            elif frozen and entry.merged:
+                reason = "It is missing, and its source does not have the edits that the lock names."
+                planner.keep(entry, reason, "conflict", "frozen-edited", "Commit the skill together with the lock.")
             elif now and not force:
                 planner.keep(entry, "It was edited; your edits are kept. `--force` discards them.")
             elif (kept := planner.base(entry)) is not None:

@@ -18,7 +18,7 @@ from whet.library.dependencies import name_range, version_of
 from whet.skill.dialects import read_skill
 from whet.skill.finder import MAIN_FILES
 from whet.skill.names import key, slug
-from whet.skill.versions import in_range
+from whet.skill.versions import has_sign, in_range, is_range, join_ranges
 from whet.sources.age import is_local
 from whet.sources.install.installer import Wanted
 from whet.sources.refs.parse import read_ref, shown
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from whet.notes import Note
     from whet.skill.gates import SkillNeed
     from whet.skill.tree import Tree
-    from whet.sources.install.installer import Installer
+    from whet.sources.install.installer import Got, Installer
     from whet.sources.install.plan import Planner, Step
     from whet.sources.model import Fetched, Ref
 
@@ -38,6 +38,8 @@ MAX_NEEDED = 100
 """Skills that one plan fetches because others need them."""
 MAX_DEPTH = 16
 """How far one need may lead to the next."""
+_WITH_VERSIONS = ("git", "hub", "clawhub", "oci")
+"""Kinds of sources that can be asked for a version within a range."""
 _REGISTRIES = ("hub", "clawhub")
 """Kinds of sources whose path is `owner/name`."""
 
@@ -77,9 +79,11 @@ def fetch_needed(installer: Installer, packages: Iterable[Fetched]) -> Needed:
     known = {*here, *(key(package.offer.name) for package in level)}
     for depth in range(MAX_DEPTH + 1):
         wanted: dict[str, Wanted] = {}
+        ranges: dict[str, list[str]] = {}
         for package in level:
             for need in needs_of(package.tree):
                 name = key(need.name)
+                ranges.setdefault(name, []).append(need.range)
                 if name in known or name in wanted or name in found.problems:
                     continue
                 found.dependants[name] = package.offer.name
@@ -93,7 +97,7 @@ def fetch_needed(installer: Installer, packages: Iterable[Fetched]) -> Needed:
             found.problems.update(dict.fromkeys(wanted, _too_many()))
             break
         level = []
-        for name, got in zip(wanted, installer.fetch_each([*wanted.values()]), strict=True):
+        for name, got in _fetch_in_range(installer, wanted, ranges).items():
             if isinstance(got, WhetError):
                 found.problems[name] = got
             elif other := next((package for package in got.packages if key(package.offer.name) != name), None):
@@ -106,9 +110,28 @@ def fetch_needed(installer: Installer, packages: Iterable[Fetched]) -> Needed:
     return found
 
 
+def _fetch_in_range(
+    installer: Installer, wanted: Mapping[str, Wanted], ranges: Mapping[str, Sequence[str]]
+) -> dict[str, Got | WhetError]:
+    """What is wanted as its source has it now; where that is out of range, an older version that is not, if any."""
+    found = dict(zip(wanted, installer.fetch_each([*wanted.values()]), strict=True))
+    older: dict[str, Wanted] = {}
+    for name, got in found.items():
+        ref, range_ = wanted[name].ref, join_ranges(ranges[name])
+        if isinstance(got, WhetError):
+            fits = got.code != "no-such-version"  # the version is that of the skill which needs it
+        else:
+            fits = all(in_range(package.offer.version, range_) for package in got.packages)
+        if not fits and ref.kind in _WITH_VERSIONS and (not range_ or is_range(range_)):
+            older[name] = wanted[name]._replace(ref=ref._replace(ref=range_))
+    for name, got in zip(older, installer.fetch_each([*older.values()]), strict=True):
+        found[name] = found[name] if isinstance(got, WhetError) else got
+    return found
+
+
 def _other_name(package: Fetched) -> NotFoundError:
     message = f"The skill at {shown(package.offer.ref)} is named {package.offer.name}."
-    return NotFoundError("dependency-missing", message, hint="Whoever publishes it must use the same name.")
+    return NotFoundError("dependency-missing", message, hint="Its publisher must use the same name.")
 
 
 def add_needed(planner: Planner, packages: Sequence[Fetched]) -> None:
@@ -144,7 +167,9 @@ def _beside(ref: Ref, name: str) -> Wanted:
     if ref.kind in _REGISTRIES:
         owner, slash, _ = ref.path.rpartition("/")
         return Wanted(ref._replace(ref="", path=f"{owner}{slash}{slug(name)}"))
-    return Wanted(ref._replace(path=""), (name,))
+    if ref.kind == "oci" and not ref.path:
+        return Wanted(ref._replace(ref="", location=f"{ref.location.rpartition('/')[0]}/{slug(name)}"))
+    return Wanted(ref._replace(ref="" if has_sign(ref.ref) else ref.ref, path=""), (name,))
 
 
 class _Graph:
@@ -180,7 +205,7 @@ class _Graph:
                 circle: list[str] = error.args[1][::-1]  # each needs the next
                 names = [self.steps[name].name if name in self.steps else name for name in circle]
                 reason = f"The skills need each other: {' -> '.join(names)}."
-                hint = "Whoever publishes them must remove one of these needs."
+                hint = "Their publisher must remove one of these dependencies."
                 for name in set(circle):
                     edges.pop(name, None)
                     if name in self.steps and _comes(self.steps[name]):
@@ -248,10 +273,12 @@ def _with_needs(graph: _Graph, step: Step, needs: Sequence[SkillNeed], needed: N
             if other is not None:
                 reason = f"It needs {need}, which is not installed: {other.reason}"
                 return step._replace(state=other.state, code=other.code, reason=reason, hint=other.hint)
-            code = problem.code if problem and problem.code == "too-many-dependencies" else "dependency-missing"
+            forbidden = problem is not None and problem.code == "source-not-allowed"
+            own = forbidden or (problem is not None and problem.code == "too-many-dependencies")
+            code = problem.code if problem and own else "dependency-missing"
             reason = f"It needs {need}, which is missing." if not problem else f"It needs {need}. {problem.message}"
             hint = problem.hint if problem else ""
-            return step._replace(state="conflict", code=code, reason=reason, hint=hint)
+            return step._replace(state="blocked" if forbidden else "conflict", code=code, reason=reason, hint=hint)
         if problem_ := name_range(need, version):
             hint = f"`whet update {need.name}` may bring one that is." if name in graph.here else ""
             return step._replace(state="conflict", code="dependency-range", reason=problem_, hint=hint)

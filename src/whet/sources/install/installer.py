@@ -17,20 +17,23 @@ from whet.authoring.trees import digest
 from whet.errors import AmbiguousError, ConflictError, InvalidError, NotFoundError, RefusedError, UsageError, WhetError
 from whet.guard.hosts import host_of
 from whet.guard.policy import NO_MACHINE_POLICY
-from whet.guard.trust import origin_trust, source_of
+from whet.guard.trust import GALLERY, origin_trust, source_of
 from whet.library.files import inside
 from whet.library.package import read_tree
 from whet.library.repository import find_remotes, find_repository
 from whet.skill.names import closest, key
+from whet.skill.signature import check_signature, is_same_signer, matches_signer
+from whet.skill.versions import in_range
 from whet.sources.age import DAY, Cooldown, Looks, describe_age, is_exact, is_local
-from whet.sources.concurrency import map_concurrently
 from whet.sources.git.source import GitSource
+from whet.sources.hub_logs import HubLogs, StateMemory
 from whet.sources.lock.file import lock_file, opened_source
 from whet.sources.lock.foreign import without_record
 from whet.sources.lock.installs import directory_of, relative_path
 from whet.sources.model import open_source
 from whet.sources.packages import choose
 from whet.sources.refs.parse import file_path, read_ref, ref_text, ref_trust, shown
+from whet.store.concurrency import together
 from whet.values import Json, answer_json, as_json, fields_json
 
 if TYPE_CHECKING:
@@ -57,6 +60,8 @@ class Wanted(NamedTuple):
     ref: Ref
     names: tuple[str, ...] = ()
     every: bool = False
+    notes: tuple[Note, ...] = ()
+    """What is to be said about how it was found."""
 
 
 class Got(NamedTuple):
@@ -98,7 +103,8 @@ class Installer:
         self.installs = installs
         self.reach = reach
         self.root = os.path.realpath(root)
-        self.base = os.path.dirname(lock_file(self.root))
+        self._lock_file = lock_file(self.root)
+        self.base = os.path.dirname(self._lock_file)
         """The directory of the lock; its paths are relative to it."""
         self.project = os.path.realpath(project) if project else ""
         """The repository whose lock this is: whoever wrote it need not be the user. "" for the user's own."""
@@ -107,11 +113,11 @@ class Installer:
 
     def relative(self, directory: str) -> str:
         """A directory as the lock names it."""
-        return relative_path(lock_file(self.root), directory)
+        return relative_path(self._lock_file, directory)
 
     def directory(self, relative: str) -> str:
         """A directory that the lock names."""
-        return directory_of(lock_file(self.root), relative)
+        return directory_of(self._lock_file, relative)
 
     def content(self, relative: str) -> Tree | None:
         """What lies in a skill's directory now."""
@@ -178,7 +184,7 @@ class Installer:
             own = self.called(name, entries, here)
             if not own:
                 near = closest(name, [entry.name for entry in entries], 3)
-                hint = f"Did you mean {near[0]}?" if near else "`whet sources verify` lists what is installed."
+                hint = f"Did you mean {near[0]}?" if near else "`whet list` shows what is installed."
                 message = f"{name!r} is not installed in {self.root}."
                 raise NotFoundError("not-installed", message, hint=hint, suggestions=list(near))
             if len(own) > 1:
@@ -196,7 +202,7 @@ class Installer:
 
     def check_own(self, ref: Ref) -> None:
         """Raise RefusedError for a place on this machine that a repository's lock names and that is not part of it."""
-        if not self.project:
+        if not self.project or ref.kind == "gallery":
             return
         self.reach.web.check_told(ref.location)
         remote = "://" in ref.location and not ref.location.startswith("file:")
@@ -216,6 +222,11 @@ class Installer:
         """What the guard says of a content that comes from so far a trusted place, and from this source of a lock."""
         gate = self.workspace.gate
         return gate.decide(gate.scan(tree, place_of_source(source)), trust, self._config.policy)
+
+    def scan_ahead(self, packages: Iterable[Fetched]) -> None:
+        """Let the guard look at several packages at once."""
+        origins = ((package.tree, place_of_source(ref_text(package.offer.ref))) for package in packages)
+        self.workspace.gate.scan_ahead(origins)
 
     def judged_package(self, package: Fetched, tree: Tree | None = None) -> Judgement:
         """The same for what a source handed out, or for what becomes of it here."""
@@ -280,6 +291,8 @@ class Installer:
 
     def _address(self, ref: Ref) -> str:
         """Where a source really is, as the policy names it; of a registry, the skill's owner and name follow."""
+        if ref.kind == "gallery":
+            return GALLERY
         if not is_local(ref):
             return f"{ref.location}/{ref.path}" if ref.kind in ("hub", "clawhub") and ref.path else ref.location
         plain = file_path(ref.location, self.reach.place) if "://" in ref.location else ref.location
@@ -296,6 +309,32 @@ class Installer:
             message = f"The policy of this machine does not allow what may come from elsewhere. {doubt.message}"
             raise RefusedError("source-not-allowed", message, hint=doubt.hint)
         return package
+
+    # signatures
+
+    @cached_property
+    def trusted_keys(self) -> tuple[str, ...]:
+        """The keys whose signatures count."""
+        own = (key.key for key in self.workspace.decisions.trusted_keys())
+        return self.machine.trusted_keys if self.machine.trusted_keys is not None else tuple(own)
+
+    def signer(self, tree: Tree) -> str:
+        """Who signed a content: a key or an identity; "" where nobody did, or nobody who is known."""
+        return str(check_signature(tree, self.trusted_keys) or "")
+
+    def check_signer(self, signer: str, before: str, trust: str) -> tuple[str, str]:
+        """Why something may not be installed because of who signed it, and the code of that; both "" if it may.
+
+        `before` is who signed what is installed.
+        """
+        if trust == "local" or any(matches_signer(signer, key) for key in self.trusted_keys):
+            return "", ""
+        if self.machine.trusted_keys is not None or self._config.settings.require_signature:
+            who = "a key that is not trusted" if signer else "no key that is known here"
+            return f"It is signed with {who}.", "signature-needed"
+        if before and not is_same_signer(signer, before):
+            return f"The installed version was signed with {before}; this is not.", "signer-changed"
+        return "", ""
 
     # age
 
@@ -316,11 +355,16 @@ class Installer:
         days = self.min_age(ref, self.trust(ref))
         before = self._looks.now - days * DAY
         cooldown = Cooldown(before, self._looks, installed or {}) if days else None
-        return open_source(ref, self.reach._replace(cooldown=cooldown))
+        return open_source(ref, self.reach._replace(cooldown=cooldown, logs=self._logs if ref.kind == "hub" else None))
+
+    @cached_property
+    def _logs(self) -> HubLogs:
+        return HubLogs(StateMemory(self.workspace.state), self.installed())
 
     def keep_looks(self) -> None:
-        """Remember what sources had."""
+        """Remember what sources had, and what hubs said about their logs."""
         self._looks.keep()
+        self._logs.keep()
 
     def too_young(self, offer: Offer, trust: str, *, fixes: bool = True, chosen: bool = True) -> str:
         """Why something from a source that is trusted so far must wait; "" if it need not.
@@ -349,7 +393,7 @@ class Installer:
 
     def fetch(self, wanted: Iterable[Wanted]) -> tuple[list[Fetched], list[Note]]:
         """Everything that is wanted, several sources at a time, and what is to be said; the first failure ends all."""
-        got = map_concurrently(self._fetched, tuple(wanted), self.reach)
+        got = together(self._fetched, tuple(wanted), end=self.reach.cancelled.set)
         self.keep_looks()
         return [package for packages, _ in got for package in packages], [note for _, notes in got for note in notes]
 
@@ -359,7 +403,9 @@ class Installer:
         for at, one in enumerate(wanted):
             groups.setdefault(one.ref, []).append(at)
         got: dict[int, Got | WhetError] = {}
-        for found in map_concurrently(lambda places: self._fetch_group(wanted, places), [*groups.values()], self.reach):
+        for found in together(
+            lambda places: self._fetch_group(wanted, places), [*groups.values()], end=self.reach.cancelled.set
+        ):
             got |= found
         self.keep_looks()
         return [got[at] for at in range(len(wanted))]
@@ -384,11 +430,14 @@ class Installer:
         source = self.open(wanted.ref)
         try:
             listing = source.inspect(wanted.names)
-            chosen = choose(listing, wanted.names, all=wanted.every)
+            chosen = check_range(wanted.ref, choose(listing, wanted.names, all=wanted.every))
             packages = [self.check_package(checked(package)) for package in source.fetch(chosen)]
         finally:
             source.close()
-        return packages, list(listing.notes) if wanted.every else remarks(listing, chosen)
+        return packages, [*wanted.notes, *(listing.notes if wanted.every else remarks(listing, chosen))]
+
+
+_TAMPERED = "Do not install it: it is not what its author signed. Tell them."
 
 
 def place_of_source(source: str) -> str:
@@ -410,8 +459,19 @@ def remarks(listing: Listing, chosen: Iterable[Offer]) -> list[Note]:
     return [note for note in listing.notes if not note.skill or key(note.skill) in names]
 
 
+def check_range(ref: Ref, offers: tuple[Offer, ...]) -> tuple[Offer, ...]:
+    """The offers, if a source that has one version of each has the one that was asked for. Raises NotFoundError."""
+    if ref.kind in _WITH_ONE_VERSION and ref.ref:
+        for offer in offers:
+            if not in_range(offer.version, ref.ref):
+                found = f"has the version {offer.version}" if offer.version else "has no version"
+                message = f"{offer.name} in {ref.location} {found}, which is not in the range {ref.ref}."
+                raise NotFoundError("no-such-version", message, hint="Leave out the version to take what is there.")
+    return offers
+
+
 def checked(package: Fetched) -> Fetched:
-    """The package, if it is a skill and what its source promised. Raises InvalidError."""
+    """The package, if it is a skill and what its source promised, and its author signed. Raises InvalidError."""
     offer, tree = package.offer, package.tree
     if offer.digest and offer.digest != digest(tree):
         message = f"{offer.name} does not match its source: the content has a different digest."
@@ -423,12 +483,18 @@ def checked(package: Fetched) -> Fetched:
     if document.step == "none":
         message = f"The SKILL.md of {offer.name} has no readable frontmatter."
         raise InvalidError("not-a-skill", message, hint="Run `whet skill validate` to see what is wrong.")
+    try:
+        check_signature(tree)
+    except InvalidError as error:
+        raise InvalidError("bad-signature", f"{offer.name}: {error.message}", hint=_TAMPERED) from None
     return package
 
 
-_WITH_SEVERAL = ("git", "well-known", "path", "archive", "url")
+_WITH_SEVERAL = ("git", "well-known", "path", "archive", "gallery", "url")
 """Kinds of sources where one look tells of all skills they have."""
-_WITH_REVISIONS = ("git", "hub", "clawhub", "url")
+_WITH_ONE_VERSION = ("path", "archive", "well-known", "gallery")
+"""Kinds of sources that cannot be asked for another version than the one they have."""
+_WITH_REVISIONS = ("git", "hub", "clawhub", "url", "oci")
 """Kinds of sources that can be asked for an earlier revision, or at least for that one and no other."""
 
 
@@ -485,7 +551,7 @@ def ask(
                 raise
             return [Answer(entry, error=error) for entry, _ in members]
 
-    for group in map_concurrently(told, tuple(groups.items()), installer.reach):
+    for group in together(told, tuple(groups.items()), end=installer.reach.cancelled.set):
         answers.extend(group)
     installer.keep_looks()
     return answers
@@ -531,11 +597,14 @@ def _answer(listing: Listing, asked: _Asked) -> Answer:
         return Answer(entry, listing.offers[0])
     same = [offer for offer in listing.offers if offer.ref.path == ref.path]
     try:
-        return Answer(entry, *(same or choose(listing, (entry.name,), all=False)))
-    except NotFoundError:
+        offer, *_ = check_range(ref, tuple(same) or choose(listing, (entry.name,), all=False))
+        return Answer(entry, offer)
+    except NotFoundError as error:
+        if error.code == "no-such-version":
+            return Answer(entry, error=error)
         hint = f"`whet show` shows what is there now; `whet skill pin {entry.name}` keeps your copy."
-        error = NotFoundError("gone-from-source", f"{shown(ref)} no longer has this skill.", hint=hint)
-        return Answer(entry, error=error)
+        gone = NotFoundError("gone-from-source", f"{shown(ref)} no longer has this skill.", hint=hint)
+        return Answer(entry, error=gone)
     except WhetError as error:  # several of that name, or one that cannot be taken
         return Answer(entry, error=error)
 
@@ -645,6 +714,7 @@ def inspect(installer: Installer, wanted: Wanted) -> Inspection:
         listing = source.inspect(wanted.names)
         meant = [offer for offer in listing.offers if not offer.hidden]
         chosen = choose(listing, wanted.names, all=False) if wanted.names or len(meant) == 1 else ()
+        check_range(wanted.ref, chosen)
         packages = tuple(map(checked, source.fetch(chosen))) if chosen else ()
     finally:
         source.close()
@@ -655,7 +725,7 @@ def inspect(installer: Installer, wanted: Wanted) -> Inspection:
         installer.trust(listing.ref),
         tuple(map(_offered, listing.offers)),
         tuple(_inspect_skill(installer, package) for package in packages),
-        listing.notes,
+        (*wanted.notes, *listing.notes),
     )
 
 

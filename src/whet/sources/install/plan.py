@@ -26,6 +26,7 @@ from whet.notes import Note
 from whet.skill.names import key, slug
 from whet.skill.paths import check, collides
 from whet.skill.tree import entries
+from whet.sources.hub_logs import read_publication
 from whet.sources.install.installer import name_offer
 from whet.sources.lock.file import Installed, lock_file, stored_source
 from whet.sources.lock.installs import directory_of
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from whet.guard.finding import Finding
     from whet.guard.gate import Judgement
     from whet.skill.tree import Tree
+    from whet.sources.hub_logs import Publication
     from whet.sources.install.installer import Installer
     from whet.sources.merge import Clash, Prefer
     from whet.sources.model import Fetched, Ref
@@ -55,7 +57,7 @@ DECIDED: tuple[State, ...] = ("ask", "blocked")
 TOO_YOUNG = "too-young"
 MACHINE = "machine-policy"
 MACHINE_HINT = "`whet guard policy explain` shows the policy of this machine, which no override changes."
-_OPEN = ("policy-asks", "policy-blocks")
+_OPEN = ("policy-asks", "policy-blocks", "signature-needed", "signer-changed")
 """Codes of what a person may allow with a reason."""
 
 
@@ -138,7 +140,14 @@ class Step(NamedTuple):
             decision = self.judgement.decision
             told = {key: value for key, value in decision.to_json().items() if key in ("trust", "verdict", "decision")}
             answer |= {**told, "why": decision.reason, "findings": as_json(self.findings)}
+        if published := self.published:
+            answer["published"] = published.to_json()
         return {**answer, "needed_by": list(self.needed_by)} if self.needed_by else answer
+
+    @property
+    def published(self) -> Publication | None:
+        """What the log of a hub says about what will be there."""
+        return read_publication(self.entry) if self.entry and self.after else None
 
     def refusal(self) -> dict[str, str]:
         """What the policy says of a step that it stands in the way of."""
@@ -294,13 +303,27 @@ class Planner:
             step = step._replace(state=state, reason=judgement.decision.reason, code=code)
             if judgement.decision.final:
                 step = step._replace(state="blocked", code=MACHINE, hint=MACHINE_HINT)
+        elif step.entry:
+            step = self._check_signer(step, step.entry.signer, judgement.decision.trust)
         self.trees[digest(new)] = new
         self.steps.append(step)
+
+    def _check_signer(self, step: Step, signer: str, trust: str) -> Step:
+        before = step.previous.signer if step.previous else ""
+        reason, code = self.installer.check_signer(signer, before, trust)
+        if not code:
+            return step
+        if self.installer.machine.trusted_keys is not None:
+            return step._replace(state="blocked", reason=reason, code=MACHINE, hint=MACHINE_HINT)
+        hint = "Ask its author for the key. `whet keys trust KEY NAME` lets it count from now on."
+        return step._replace(state="ask", reason=reason, code=code, hint=hint)
 
     # install
 
     def install(self, packages: Iterable[Fetched]) -> None:
         """Take packages in: new ones are placed, those that are there already follow their source."""
+        packages = list(packages)
+        self.installer.scan_ahead(packages)
         for package in packages:
             entry = self._sources.get(self._stored(package.offer.ref._replace(ref="")))
             path = entry.path if entry else self.path_of(slug(package.offer.name))
@@ -447,6 +470,7 @@ class Planner:
         """The source has what it had. Where only its revision moved on, the lock may as well."""
         reason = "Up to date." if step.before == entry.digest else "Up to date; your edits are kept."
         kept = new._replace(trust=entry.trust, verdict=entry.verdict, ruleset=entry.ruleset, updated=entry.updated)
+        kept = kept._replace(merged=entry.merged)
         state: State = "nothing" if kept == entry else "ready"
         self.steps.append(step._replace(action="keep", state=state, reason=reason, entry=kept))
 
@@ -471,7 +495,9 @@ class Planner:
             step = step._replace(state="conflict", reason=reason, code="update-conflict", clashes=merged.clashes)
             self.steps.append(step)
             return
-        step = step._replace(after=digest(merged.tree), reason=_MERGED[self.prefer])
+        after = digest(merged.tree)
+        new = step.entry and step.entry._replace(merged=after)
+        step = step._replace(after=after, entry=new, reason=_MERGED[self.prefer])
         self.add(step, local, merged.tree, self.installer.judged_package(package, merged.tree))
         self.trees[digest(remote)] = remote  # what the next merge starts from
 
@@ -530,6 +556,8 @@ class Planner:
             pinned=old.pinned if old else "",
             dependency="" if name in self.chosen else old.dependency if old else self.needed.get(name, ""),
             extra=old.extra if old else "",
+            signer=self.installer.signer(package.tree),
+            **(offer.proof._asdict() if offer.proof else {}),
         )
 
 

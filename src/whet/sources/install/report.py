@@ -13,6 +13,7 @@ from whet.library.clients import client_named
 from whet.library.dependencies import dependants
 from whet.library.package import read_tree
 from whet.skill.tree import entries
+from whet.sources.hub_logs import check_installed, read_publication
 from whet.sources.install.installer import ask
 from whet.sources.install.plan import FileChange, file_changes
 from whet.sources.lock.foreign import without_record
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from whet.authoring.journal import Entry
     from whet.guard.audit import Record
     from whet.library.card import Card
+    from whet.sources.hub_logs import Publication
     from whet.sources.install.installer import Answer, Installer
     from whet.sources.lock.file import Installed
 
@@ -36,7 +38,7 @@ class VerifiedSkill(NamedTuple):
     path: str
     digest: str
     """Of what was installed."""
-    status: Literal["ok", "edited", "missing", "unreadable"]
+    status: Literal["ok", "edited", "missing", "unreadable", "unproved"]
     now: str
     """The digest of what is there; "" when nothing can be read."""
     files: tuple[FileChange, ...]
@@ -110,6 +112,11 @@ class Installation(NamedTuple):
     shown: str
     """Its source, as people write it."""
 
+    @property
+    def published(self) -> Publication | None:
+        """What the log of a hub says about it."""
+        return read_publication(self.entry)
+
     def to_json(self) -> Json:
         """The fields of the entry and what became of it."""
         return {
@@ -117,6 +124,7 @@ class Installation(NamedTuple):
             "files": len(self.entry.files),
             "edited": self.edited,
             "shown": self.shown,
+            **({"published": published.to_json()} if (published := self.published) else {}),
         }
 
 
@@ -167,7 +175,8 @@ def _verify_skill(installer: Installer, entry: Installed) -> VerifiedSkill:
     skill = skill._replace(now=digest(tree))
     tree = without_record(tree, dict(entry.files))
     if digest(tree) == entry.digest:
-        return skill
+        wrong = check_installed(entry)
+        return skill._replace(status="unproved", reason=wrong) if wrong else skill
     files = file_changes(dict(entry.files), {item.path: item.sha256 for item in entries(tree)})
     # The same bytes under the same names: then it is who may execute them.
     return skill._replace(status="edited", files=files, reason="" if files else "Only execute permissions differ.")

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
 
@@ -20,8 +21,8 @@ from whet.skill.paths import check, collides, shown
 from whet.sources.model import Ref
 from whet.sources.refs.parse import ref_text
 from whet.store.atomic import write_bytes
-from whet.store.directories import make_directories
-from whet.store.failures import os_failure
+from whet.store.directories import make_directories, sync_directory
+from whet.store.failures import os_failure, os_failures
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -69,6 +70,19 @@ class Installed(NamedTuple):
     """The fields of a later Whet, as JSON text."""
     dependency: str = ""
     """The skill that it was installed for; "" for one that somebody wanted."""
+    signer: str = ""
+    """The key that signed it (`whet.skill.signature`); "" where nobody did, or nobody whose key is known."""
+    log_key: str = ""
+    """The key of the log of the hub that it came from (`whet.sources.transparency`); "" for other sources."""
+    log_entry: str = ""
+    """What the hub wrote into its log when it published exactly this."""
+    log_proof: str = ""
+    """That the entry is in the log: whoever has the key can check it without asking the hub."""
+    log_act: str = ""
+    """Of a private skill: what the entry hides; and with it, what shows that it does."""
+    log_salt: str = ""
+    merged: str = ""
+    """The digest of the content that the last update merged with local edits; "" where it had none to merge."""
 
 
 class Lock(NamedTuple):
@@ -79,9 +93,21 @@ class Lock(NamedTuple):
 
 
 _TEXTS = ("name", "source", "revision", "marker", "version", "digest", "trust", "verdict", "ruleset")
-_TIMES = ("installed", "updated", "pinned", "dependency")
+_OPTIONAL = (
+    "installed",
+    "updated",
+    "pinned",
+    "dependency",
+    "merged",
+    "signer",
+    "log_key",
+    "log_entry",
+    "log_proof",
+    "log_act",
+    "log_salt",
+)
 _NEEDED = ("name", "digest", "files")
-_KNOWN = frozenset((*_TEXTS, *_TIMES, "files"))
+_KNOWN = frozenset((*_TEXTS, *_OPTIONAL, "files"))
 
 
 def lock_file(root: str) -> str:
@@ -136,7 +162,7 @@ def entry_of(path: str, values: object) -> Installed:
         raise _wrong(path, error.message) from None
     if not isinstance(values, dict):
         raise _wrong(path, f"{path} is not an object.")
-    for name in (*_TEXTS, *_TIMES):
+    for name in (*_TEXTS, *_OPTIONAL):
         if not isinstance(values.get(name, ""), str):
             raise _wrong(f"{path}.{name}", f"`{name}` of {path} is not text.")
     for name in _NEEDED:
@@ -152,14 +178,14 @@ def entry_of(path: str, values: object) -> Installed:
             raise _wrong(f"{path}.files", f"`files` of {path} names {shown(file)}, which is not a path inside a skill.")
         if not isinstance(hash_, str) or not _HASH.fullmatch(hash_):
             raise _wrong(f"{path}.files", f"`files` of {path} has no SHA-256 for {shown(file)}.")
-    texts = {name: values.get(name, "") for name in (*_TEXTS, *_TIMES)}
+    texts = {name: values.get(name, "") for name in (*_TEXTS, *_OPTIONAL)}
     rest = {name: value for name, value in values.items() if name not in _KNOWN}
     return Installed(path=path, files=tuple(sorted(files.items())), extra=_extra(path, rest), **texts)
 
 
 def entry_json(entry: Installed) -> Json:
     """An entry as JSON carries it, without what it does not say."""
-    known = {**{name: getattr(entry, name) for name in (*_TEXTS, *_TIMES)}, "files": dict(entry.files)}
+    known = {**{name: getattr(entry, name) for name in (*_TEXTS, *_OPTIONAL)}, "files": dict(entry.files)}
     said = {name: value for name, value in known.items() if value or name in _NEEDED}
     return {**_fields(entry.extra), **said}
 
@@ -196,6 +222,13 @@ def write(path: str, lock: Lock) -> None:
     """Make the file say this lock, in one step."""
     make_directories(os.path.dirname(path))
     write_bytes(path, dump(lock).encode())
+
+
+def remove(path: str) -> None:
+    """Remove the file, if it is there."""
+    with os_failures(path, doing="remove"), suppress(FileNotFoundError):
+        os.unlink(path)
+        sync_directory(os.path.dirname(path))
 
 
 def changed(lock: Lock, path: str, entry: Installed | None) -> Lock:

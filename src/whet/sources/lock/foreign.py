@@ -85,9 +85,7 @@ def look(place: Place, root: str, directory: str) -> Found:
     reader.read_clawhub(directory)
     for top in dict.fromkeys((directory, *_projects(reader.root))):
         reader.read_lock(os.path.join(top, "skills-lock.json"), "skills-lock", 1, top)
-    if any(
-        reader.root == os.path.realpath(os.path.join(place.home, *client.user.split("/"))) for client in DIRECTORIES
-    ):
+    if any(reader.root == os.path.realpath(os.path.join(place.home, *one.user.split("/"))) for one in DIRECTORIES):
         for path in _global_locks(place):
             reader.read_lock(path, "skill-lock", 3, place.home)
     return Found(tuple(sorted(reader.skills.values())), tuple(reader.notes))
@@ -129,9 +127,9 @@ def without_record(tree: Mapping[str, Item], known: Collection[str] = ()) -> Tre
 
 def _projects(root: str) -> Iterator[str]:
     """The project directories to which a root may belong, told from its place."""
-    for client in DIRECTORIES:
-        tail = os.path.join(os.sep, *client.project.split("/"))
-        if client.project and root.endswith(tail):
+    for one in DIRECTORIES:
+        tail = os.path.join(os.sep, *one.project.split("/"))
+        if one.project and root.endswith(tail):
             yield root[: -len(tail)] or os.sep
 
 

@@ -47,6 +47,8 @@ if TYPE_CHECKING:
 
 _SECONDS = 60.0
 _ATTEMPTS = 20
+_MADE = ""
+"""The path of a row that says that Whet made the lock, which goes again when it is empty."""
 GONE = "Restore it from git, or rebuild it with `whet doctor --repair`."
 
 
@@ -125,14 +127,18 @@ class Installs:
             change = LockChange(file, new, self._found(file, lock.entries, new), os.urandom(8).hex())
             rows: Sequence[int] = ()
             made = False
-            with _ready(file, before, after if after != lock else None) as ready:
+            empties = self._is_over(file, after)
+            with _ready(file, before, None if empties or after == lock else after) as ready:
                 try:
                     if write is not None:
                         write(change.to_json())
                         made = True
                     else:
                         rows = self._enter_alone(change)
-                    _replace(file, before, ready, new)
+                    if empties:
+                        self.settle_alone(file)
+                    else:
+                        _replace(file, before, ready, new)
                 except BaseException as error:
                     with suppress(WhetError):  # what cannot be settled now is settled by whoever comes next
                         if write is None and locks.content(file) == before:
@@ -187,6 +193,8 @@ class Installs:
             said.append((path, number or now, entry))
         rows: list[int] = []
         query = "INSERT INTO installs (time, lock, path, journal, entry, digest) VALUES (?, ?, ?, ?, ?, ?)"
+        if not os.path.lexists(change.file):
+            said.append((_MADE, now, None))
         with self._database.write() as connection:
             for path, number, entry in said:
                 text = json.dumps(locks.entry_json(entry), sort_keys=True) if entry else None
@@ -209,14 +217,31 @@ class Installs:
     # following
 
     def follow(self, commits: Sequence[Committed], roots: Iterable[str]) -> None:
-        """Let the locks of these roots follow a change of skills; to be called in its transaction.
+        """Let the locks follow a change of skills (`locks_of`); to be called in its transaction.
 
         Skills that are gone leave it, renamed ones stay in it under their new name, and what went back to an earlier
         content has the entry of that time again.
         """
+        for file, own in self.locks_of(commits, roots).items():
+            self._follow(file, own)
+
+    def locks_of(self, commits: Sequence[Committed], roots: Iterable[str]) -> dict[str, list[Committed]]:
+        """The locks that a change of skills concerns, with their part of it.
+
+        They are those of these roots, and of others, such as another project's, that are known to name a skill in it.
+        """
+        found: dict[str, list[Committed]] = {}
+        rest = list(commits)
         for root in roots:
-            if own := [commit for commit in commits if inside(commit.entry.path, root)]:
-                self._follow(lock_file(root), own)
+            if own := [commit for commit in rest if inside(commit.entry.path, root)]:
+                found[lock_file(root)] = own
+                rest = [commit for commit in rest if commit not in own]
+        for (file,) in self._database.read("SELECT DISTINCT lock FROM installs") if rest else ():
+            named = {row.path for row in self._rows(file)}
+            places = [(commit, {commit.entry.path, _old_directory(commit)}) for commit in rest]
+            if own := [commit for commit, ways in places if named & {relative_path(file, way) for way in ways}]:
+                found[file] = own
+        return found
 
     def _follow(self, file: str, commits: Sequence[Committed]) -> None:
         now = self._now(file)
@@ -255,7 +280,7 @@ class Installs:
         return {path: entry for path, entry in entries.items() if entry}
 
     def _adoption(self, made: Entry) -> Entry | None:
-        """The entry that an undo takes back if it changes only the lock: an adoption, or the undo of one."""
+        """The entry that an undo reverses, if it changes only the lock: an adoption, or the undo of one."""
         if made.before != made.after:
             return None
         past = (entry for entry in reversed(self._journal.entries(path=made.path)) if entry.id < made.id)
@@ -279,7 +304,10 @@ class Installs:
 
     def settle(self, root: str) -> tuple[str, ...]:
         """Finish what killed processes left; what was done, a sentence each."""
-        file = lock_file(root)
+        return self.settle_lock(lock_file(root))
+
+    def settle_lock(self, file: str) -> tuple[str, ...]:
+        """`settle` for a lock."""
         if not self._pending(file) and not self._journal.edits():
             return ()
         with self.alone(file):
@@ -296,13 +324,21 @@ class Installs:
         new = lock
         for change in pending:
             new = _applied(new, change.new)
-        if new != lock:
+        if self._is_over(file, new):
+            locks.remove(file)
+            with self._database.write() as connection:
+                connection.execute("DELETE FROM installs WHERE lock = ? AND path = ?", (plain(file), _MADE))
+        elif new != lock:
             locks.write(file, new)
         self._strike([change.id for change in pending])
         kinds = {
             path: "removal" if entry is None else "installation" for one in pending for path, entry in one.new.items()
         }
         return (*told, *(f"The {kind} of {path} was complete; it is now in {file}." for path, kind in kinds.items()))
+
+    def _is_over(self, file: str, lock: Lock) -> bool:
+        """Does a lock that Whet made say nothing any more? Then it goes."""
+        return lock == Lock() and not os.path.islink(file) and any(row.path == _MADE for row in self._rows(file))
 
     def handler(self) -> Handler:
         """How a lock that does not say yet what is installed is settled."""
@@ -344,7 +380,8 @@ class Installs:
         lock = self._read(file)
         for change in self._pending(file):
             lock = _applied(lock, change.new)
-        return tuple(entry for entry in lock.entries if entry.path.startswith(_prefix(root)))
+        prefix = _prefix(root)
+        return tuple(entry for entry in lock.entries if entry.path.startswith(prefix))
 
     def pending(self, file: str) -> dict[str, Installed | None]:
         """What a lock does not say yet, by path."""

@@ -112,15 +112,15 @@ def repair(installs: Installs, root: str) -> Repaired:
 def _repaired(installs: Installs, file: str) -> Repaired:
     if os.path.isdir(file):
         aside = move_aside(file)
-        mended = _repaired(installs, file)
-        return mended._replace(done=(f"{file} was a directory. It is kept as {aside}.", *mended.done))
+        repaired = _repaired(installs, file)
+        return repaired._replace(done=(f"{file} was a directory. It is kept as {aside}.", *repaired.done))
     try:
         locks.read(file)
     except InvalidError as error:
-        mended = _rebuilt(installs, file, error.message)
+        repaired = _rebuilt(installs, file, error.message)
     else:
-        mended = Repaired() if os.path.lexists(file) else _rebuilt(installs, file, "")
-    return Repaired((*mended.done, *installs.settle_alone(file)), mended.lost)
+        repaired = Repaired() if os.path.lexists(file) else _rebuilt(installs, file, "")
+    return Repaired((*repaired.done, *installs.settle_alone(file)), repaired.lost)
 
 
 def _rebuilt(installs: Installs, file: str, problem: str) -> Repaired:

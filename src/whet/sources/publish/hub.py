@@ -2,39 +2,89 @@
 
 from __future__ import annotations
 
+import base64
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from whet.errors import UsageError, WhetError
+from whet.errors import FailedError, InvalidError, NotFoundError, UsageError, WhetError
+from whet.notes import Note
+from whet.skill.evals_proof import make_proof
+from whet.sources.credentials import check_token, get_token
+from whet.sources.keys import DEFAULT, read_key
 from whet.sources.publish.prepare import Published, Release
-from whet.sources.registries.hub import authorize, check_token, explain, get_token, read_version
+from whet.sources.registries.hub import authorize, explain, read_version
+from whet.sources.registries.login import exchange_identity
 from whet.sources.registries.registry import ANSWER_BYTES, Answer, check_segment, mismatch, parse_json, quote_segment
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    from whet.library.roots import Place
+    from whet.skill.evals_proof import CollectedEvals
     from whet.sources.model import Ref
     from whet.sources.publish.prepare import Prepared
     from whet.sources.registries.hub import Version
     from whet.sources.web.client import Web
 
+_TRIES = 6
+"""How often a hub is asked for what it has just taken, at growing distances."""
 
-def publish_hub(prepared: Sequence[Prepared], ref: Ref, owner: str, web: Web, env: Mapping[str, str]) -> Published:
-    """Publish skills on the hub of a reference, under this owner or the one that the reference names."""
-    token = get_token(ref.location, env)
-    releases = []
+
+def publish_hub(
+    prepared: Sequence[Prepared],
+    ref: Ref,
+    owner: str,
+    web: Web,
+    place: Place,
+    evals: Mapping[str, CollectedEvals] = MappingProxyType({}),
+) -> Published:
+    """Publish skills on the hub of a reference, under this owner or the one that the reference names.
+
+    `evals` are the results of the skills' evals, by name; your key signs them, if you have one.
+    """
+    token = get_token(ref.location, place) or exchange_identity(ref.location.rstrip("/"), web, place.env)
+    releases, notes = [], []
     for skill in prepared:
         if not skill.version:
             hint = "Add it to the frontmatter: `metadata: {version: ...}`."
             raise UsageError("no-version", f"{skill.name} has no version.", hint=hint)
         known = (owner or ref.path, skill.name, skill.version)
-        version, created = send_version(web, ref.location, token, *known, skill.archive, skill.digest)
+        proof = b""
+        if found := evals.get(skill.name):
+            if found.digest != skill.digest:
+                message = f"{skill.name} was changed after its evals were run."
+                raise InvalidError("evals-outdated", message, hint="Publish again with `--evals`.")
+            proof = make_proof(skill.name, skill.digest, found.results, _own_key(place))
+        version, created = send_version(web, ref.location, token, *known, skill.archive, skill.digest, proof)
+        if version.quarantined is not None:
+            message = f"{skill.name} {skill.version} is in quarantine: {version.quarantined}".strip()
+            hint = "Nobody can install it until a moderator of the hub releases it."
+            notes.append(Note("version-quarantined", "warning", message, hint, skill=skill.name))
+        _wait_until_served(web, version, ref.location, token)
         releases.append(Release(version.name, version.version, version.digest, "added" if created else "unchanged"))
     changed = any(release.change == "added" for release in releases)
-    return Published("hub", ref.location, changed, tuple(releases))
+    return Published("hub", ref.location, changed, tuple(releases), notes=tuple(notes))
+
+
+def _own_key(place: Place) -> Ed25519PrivateKey | None:
+    try:
+        return read_key(DEFAULT, place)
+    except NotFoundError:
+        return None
 
 
 def send_version(
-    web: Web, location: str, token: str, owner: str, name: str, version: str, archive: bytes, digest: str
+    web: Web,
+    location: str,
+    token: str,
+    owner: str,
+    name: str,
+    version: str,
+    archive: bytes,
+    digest: str,
+    evals: bytes = b"",
 ) -> tuple[Version, bool]:
     """Publish one version. Raises ConflictError `version-exists` and other WhetError.
 
@@ -44,10 +94,11 @@ def send_version(
         raise UsageError("usage", "The owner is missing.", hint="Pass the owner: `--owner O`, or hub:ADDRESS/O.")
     for segment, what in ((owner, "an owner"), (name, "the name of a skill"), (version, "a version")):
         check_segment(segment, what)
-    url = f"{location.rstrip('/')}/api/v1/skills/{owner}/{name}/versions/{quote_segment(version)}"
+    url = _version_url(location, owner, name, version)
     headers = {**authorize(check_token(token)), "Whet-Digest": digest}
+    headers |= {"Whet-Evals": base64.b64encode(evals).decode()} if evals else {}
     try:
-        response = web.post(url, body=archive, content_type="application/zip", headers=headers, limit=ANSWER_BYTES)
+        response = web.send(url, body=archive, content_type="application/zip", headers=headers, limit=ANSWER_BYTES)
     except WhetError as error:
         raise explain(error, location, token) from error
     answer = Answer(parse_json(response.body, response.url), "the answer", response.url)
@@ -55,3 +106,25 @@ def send_version(
     if found.digest != digest:
         raise mismatch(f"the hub has {found.digest}, but Whet sent {digest}")
     return found, response.status == 201
+
+
+def _wait_until_served(web: Web, version: Version, location: str, token: str) -> None:
+    """Ask for a version until the hub hands it out: another of its servers may answer, which learns of it later."""
+    url = _version_url(location, version.owner, version.name, version.version)
+    for attempt in range(_TRIES):
+        try:
+            response = web.get(url, limit=ANSWER_BYTES, headers=authorize(token))
+        except NotFoundError:
+            web.wait(0.2 * 2**attempt)
+            continue
+        answer = Answer(parse_json(response.body, response.url), "the answer", response.url)
+        served = read_version(answer, version.owner, version.name, version.version)
+        if served.digest != version.digest:
+            raise mismatch(f"the hub serves {served.digest}, but took {version.digest}")
+        return
+    message = f"The hub took {version.name} {version.version} and does not serve it yet."
+    raise FailedError("not-served", message, hint="Publish it again in a minute; that changes nothing if it is there.")
+
+
+def _version_url(location: str, owner: str, name: str, version: str) -> str:
+    return f"{location.rstrip('/')}/api/v1/skills/{owner}/{name}/versions/{quote_segment(version)}"

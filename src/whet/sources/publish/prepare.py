@@ -21,6 +21,7 @@ from whet.skill.dialects import Sidecars, read_skill
 from whet.skill.finder import MAIN_FILE, main_file
 from whet.skill.frontmatter import MAX_DOCUMENT, read_document
 from whet.skill.paths import shown
+from whet.skill.signature import check_signature
 from whet.skill.validate import ValidationInput, validate
 from whet.skill.validate.package import MANIFEST, read_manifest
 from whet.store.atomic import clean_leftovers
@@ -87,14 +88,14 @@ class Release(NamedTuple):
 class Published(NamedTuple):
     """What publishing did."""
 
-    kind: Literal["index", "git", "hub"]
+    kind: Literal["index", "git", "hub", "oci"]
     target: str
-    """The directory, the repository or the hub."""
+    """The directory, the repository, the hub or the registry's repository."""
     changed: bool
     """False: everything was there already, and nothing was written."""
     releases: tuple[Release, ...]
     revision: str = ""
-    """The commit that holds it, for a repository."""
+    """The commit that holds it, or the digest of its manifest in a registry."""
     branch: str = ""
     pushed: bool = False
     notes: tuple[Note, ...] = ()
@@ -178,6 +179,10 @@ def check_format(directory: str, tree: Tree, profile: Literal["upload", "spec"])
     """What the strict check of a package for others finds; `directory` is named in it."""
     yield from _broken(directory, tree, profile)
     yield from _links(directory, tree)
+    try:
+        check_signature(tree)
+    except InvalidError as error:
+        yield _entry(directory, error)
 
 
 def _broken(directory: str, tree: Tree, profile: Literal["upload", "spec"]) -> Iterable[Note]:

@@ -49,6 +49,8 @@ FORGES = {
 """By the prefix that stands for them."""
 GITHUB = FORGES["github"]
 CLAWHUB = "https://clawhub.ai"
+ON_HUB = "clawhub"
+"""Where a hub of Whet has the same API."""
 GIST = "https://gist.github.com"
 MARKETPLACE_FILE = "marketplace.json"
 
@@ -138,7 +140,8 @@ def registered(segments: Sequence[str]) -> str:
 def clawhub_page(address: Address) -> Ref:
     """A registry, or the page of one skill in it."""
     segments = [segment for segment in address.segments if segment != "skills"]
-    base = address._replace(path="").place
+    within = segments.pop(0) if segments[:1] == [ON_HUB] and len(segments) > 2 else ""
+    base = address._replace(path=f"/{within}" if within else "").place
     last, _, ref = segments[-1].partition("@") if segments else ("", "", "")
     if len(segments) > 2 or (len(segments) == 1 and address.path.count("/") == 1):
         raise OddError("is not the page of a skill", "Write clawhub:owner/slug.")

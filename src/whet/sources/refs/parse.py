@@ -30,6 +30,7 @@ from whet.library.settings import expand
 from whet.notes import Note
 from whet.skill.finder import is_main_file
 from whet.skill.names import hidden
+from whet.skill.versions import has_sign
 from whet.sources.model import Ref
 from whet.sources.refs.pages import (
     CLAWHUB,
@@ -80,7 +81,11 @@ _NO_PLACES = re.compile(r"about|blob|data|ext|fd|file|ftps?|git|javascript|mailt
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 _NO_ROOT = re.compile(r"[\\/]{2}|[A-Za-z]:(?![\\/])")
 _KEPT = "/!$&'()*+,;=:@-._~"
+_REPOSITORY = re.compile(r"(?:/[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*)+")
+"""The path of a repository of an OCI registry."""
 _SITES = ("well-known", "hub")
+GALLERY = "whet"
+"""The location of the skills that ship with Whet, wherever Whet is installed."""
 
 
 def read_ref(text: str, place: Place) -> Ref:
@@ -142,9 +147,10 @@ def reading_notes(text: str, place: Place) -> tuple[Note, ...]:
     """What somebody who wrote this text may have meant instead."""
     plain = text.strip(_BLANKS)
     here = path_of(plain, place) if plain and not unseen(plain) else ""
-    if not here or ":" in plain or is_local(plain, place) or "/" not in plain or not os.path.isdir(here):
+    if not here or ":" in plain or is_local(plain, place) or not os.path.isdir(here):
         return ()
-    message = f"{quoted(plain)} is read as a GitHub repository, but there is also a directory with that name here."
+    what = "a GitHub repository" if "/" in plain else "the name of a skill"
+    message = f"{quoted(plain)} is read as {what}, but there is also a directory with that name here."
     return (Note("local-directory-too", "info", message, f"Write ./{plain} to use the directory.", path=here),)
 
 
@@ -164,7 +170,7 @@ def _plain(text: str) -> str:
 
 def _checked(ref: Ref) -> Ref:
     """The reference, if every part of it can be what it says."""
-    if ref.ref and not (ref.kind == "url" and _HASH.fullmatch(ref.ref)):
+    if ref.ref and not (ref.kind in ("url", "oci") and _HASH.fullmatch(ref.ref)):
         check_ref(ref.ref)
     if ref.path:
         check_inner(ref.path)
@@ -227,6 +233,10 @@ def _archive(body: str, place: Place | None, exact: bool) -> Ref:
     return _path(body, place, exact)._replace(kind="archive")
 
 
+def _gallery(body: str, _place: Place | None, _exact: bool) -> Ref:
+    return Ref("gallery", GALLERY, path="" if body == GALLERY else registered([body]))
+
+
 def _git(body: str, place: Place | None, _exact: bool) -> Ref:
     if place is not None and is_local(body, place):
         return Ref("git", file_address(absolute(words(body), place), place))
@@ -269,6 +279,17 @@ def _hub(body: str, _place: Place | None, exact: bool) -> Ref:
     return Ref("hub", address._replace(path=kept).place, ref, path)
 
 
+def _oci(body: str, _place: Place | None, _exact: bool) -> Ref:
+    """A repository of a registry; a tag follows after a colon, a digest or a range after an @."""
+    above, _, last = body.rpartition("/")
+    name, _, at = last.partition("@")
+    name, _, tag = name.partition(":")
+    address = read_address(f"{'' if '://' in body else 'https://'}{above}/{name}")
+    if address.scheme not in WEB or address.query or not _REPOSITORY.fullmatch(address.path):
+        raise OddError("does not name a repository of a registry", "Write oci:HOST/REPOSITORY:TAG.")
+    return Ref("oci", address.place, at or tag)
+
+
 def _marketplace(body: str, place: Place | None, exact: bool) -> Ref:
     """A list of plugins: in a repository, at an address that ends in its name, or in a directory."""
     if place is not None and is_local(body, place):
@@ -285,12 +306,14 @@ def _marketplace(body: str, place: Place | None, exact: bool) -> Ref:
 _EXPLICIT: dict[str, Callable[[str, Place | None, bool], Ref]] = {
     "path": _path,
     "archive": _archive,
+    "gallery": _gallery,
     "git": _git,
     "url": _url,
     "well-known": _well_known,
     "clawhub": _clawhub,
     "marketplace": _marketplace,
     "hub": _hub,
+    "oci": _oci,
 }
 # Everything else
 
@@ -394,8 +417,13 @@ def _short(ref: Ref) -> str:
         return f"marketplace:{location}{at}{f'#{ref.path}' if ref.path else ''}"
     if ref.kind == "clawhub" and ref.location == CLAWHUB:
         return f"clawhub:{ref.path}{at}" if ref.path else CLAWHUB
+    if ref.kind == "gallery":
+        return f"gallery:{ref.path or GALLERY}"
     if ref.kind == "hub":
         return f"hub:{ref.location}{inner}{at}"
+    if ref.kind == "oci":
+        mark = "@" if _HASH.fullmatch(ref.ref) or has_sign(ref.ref) else ":"
+        return f"oci:{ref.location.removeprefix('https://')}{mark if ref.ref else ''}{ref.ref}"
     return f"{ref.location}#{ref.ref.replace(':', '=')}" if ref.kind == "url" and ref.ref else ref.location
 
 
@@ -489,6 +517,8 @@ def ref_trust(ref: Ref, trusted_sources: Iterable[str] = ()) -> str:
     """The row of the policy for a source: `local`, `trusted` or `community`."""
     if ref.kind == "path":
         return "local"
+    if ref.kind == "gallery":
+        return "trusted" if ref.location == GALLERY else "community"
     if ref.kind == "git":
         trusted = _is_repository(ref.location) and origin_trust(ref.location, trusted_sources) == "trusted"
     else:
@@ -514,4 +544,4 @@ def _lists(entry: str, ref: Ref) -> bool:
         return listed.kind in ("well-known", ref.kind) and listed.path in ("", ref.path)
     if ref.kind == "clawhub":
         return listed.kind == "clawhub" and listed.path == ref.path and "/" in ref.path
-    return ref.kind == listed.kind == "url"
+    return ref.kind == listed.kind and ref.kind in ("url", "oci")

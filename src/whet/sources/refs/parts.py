@@ -13,6 +13,7 @@ from urllib.parse import quote, unquote_to_bytes
 
 from whet.errors import UsageError
 from whet.skill.names import hidden
+from whet.skill.versions import has_sign
 from whet.sources.model import KINDS
 
 MAX_TEXT = 2048
@@ -146,7 +147,9 @@ def encoded(text: str) -> str:
 
 
 def check_ref(name: str) -> str:
-    """The name of a branch, tag, commit or version, by the rules git has for names."""
+    """The name of a branch, tag, commit or version, by the rules git has for names; or a range of versions."""
+    if has_sign(name):
+        return name
     wrong = not _REF.fullmatch(name) or any(part in name for part in _NOT_IN_REF)
     if wrong or name[0] in "-./" or name.endswith((".", "/", ".lock")) or name == "@" or unseen(name):
         raise OddError("has an impossible revision", "Use a branch, a tag, a commit or a version.")

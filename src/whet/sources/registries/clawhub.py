@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import NotFoundError, RefusedError, UsageError
 from whet.notes import Note
-from whet.sources.concurrency import together
+from whet.skill.versions import in_range, is_range, is_semver, semver_key
 from whet.sources.model import Fetched, Offer, Ref
 from whet.sources.registries.registry import (
     Registry,
@@ -24,6 +24,7 @@ from whet.sources.registries.registry import (
     split_path,
 )
 from whet.store.clock import iso
+from whet.store.concurrency import together
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -36,6 +37,7 @@ GITHUB = "https://github.com/"
 META_FILE = "_meta.json"
 """What the registry adds to an archive about itself."""
 MOST_RESULTS = 100
+_MOST_PAGES = 10
 
 _LATEST = 253_402_300_800_000
 """Milliseconds that are still a date."""
@@ -80,6 +82,13 @@ class ClawHubSource(Registry):
                 offers.setdefault(offer.ref.path, offer)
         return tuple(offers.values())[:limit]
 
+    def find(self, name: str) -> tuple[Offer, ...]:
+        """The skill of this name."""
+        try:
+            return (self._find(name.lower()).offer,)
+        except NotFoundError:
+            return ()
+
     def fetch_one(self, offer: Offer) -> Fetched:
         """One version: its archive, or what the repository has at its commit."""
         found = self._found.get(offer.ref)
@@ -118,7 +127,7 @@ class ClawHubSource(Registry):
         notes = _check_moderation(answer.optional_child("moderation"), full)
         if name.lower() != slug.lower():
             notes = [Note("skill-renamed", "info", f"{slug} is now named {name}.", skill=name), *notes]
-        version = self._read_version(answer, skill)
+        version = self._read_version(answer, skill, full)
         if not version or _COMMIT.fullmatch(version):
             return self._find_repository(skill, full, version, notes)
         said, time = self._check_version(full, version)
@@ -136,14 +145,34 @@ class ClawHubSource(Registry):
             raise self.missing(path, f"The skill with that name belongs to {known}.")
         return known or asked
 
-    def _read_version(self, answer: Answer, skill: Answer) -> str:
-        """The version that was asked for, by its number or a tag, or the latest; "" if there are no versions."""
+    def _read_version(self, answer: Answer, skill: Answer, path: str) -> str:
+        """The version that was asked for, by its number, a range or a tag, or the latest; "" if there are none."""
         wanted = self.ref.ref
         if wanted:
             tags = skill.optional_child("tags")
-            return tags.segment(wanted) if tags and wanted in tags else check_segment(wanted, "a version")
+            if tags and wanted in tags:
+                return tags.segment(wanted)
+            if is_range(wanted) and not is_semver(wanted):
+                return self._find_highest(path, wanted)
+            return check_segment(wanted, "a version")
         latest = answer.optional_child("latestVersion")
         return latest.segment("version") if latest else ""
+
+    def _find_highest(self, path: str, wanted: str) -> str:
+        """The highest version within a range. Raises NotFoundError `no-such-version`."""
+        cursor, known = "", list[str]()
+        for _ in range(_MOST_PAGES):
+            answer = self._get_skill(path, "/versions", f"limit={MOST_RESULTS}{cursor and f'&cursor={cursor}'}")
+            known += [entry.segment("version") for entry in answer.children("items")]
+            cursor = quote_segment(answer.optional_text("nextCursor") or "")
+            if not cursor:
+                break
+        releases = sorted((one for one in known if is_semver(one) and "-" not in one), key=semver_key, reverse=True)
+        if found := next((one for one in releases if in_range(one, wanted)), ""):
+            return found
+        message = f"{self.ref.location} has no version of {path} in the range {wanted}."
+        hint = f"It has {', '.join(releases[:10])}." if releases else "Ask whoever publishes it."
+        raise NotFoundError("no-such-version", message, hint=hint, suggestions=releases[:10])
 
     def _check_version(self, path: str, version: str) -> tuple[list[Note], str]:
         """The verdict on exactly this version, and its time. Raises NotFoundError if it does not exist."""
@@ -188,9 +217,10 @@ class ClawHubSource(Registry):
         path = f"{handle}/{slug}" if handle else slug
         return self.offer(path, slug, result.prose("summary", "displayName"), version)
 
-    def _get_skill(self, path: str, rest: str = "") -> Answer:
+    def _get_skill(self, path: str, rest: str = "", query: str = "") -> Answer:
         owner, slug = split_path(path)
-        return self.get_json(f"skills/{slug}{rest}{f'?ownerHandle={quote_segment(owner)}' if owner else ''}")
+        given = "&".join(filter(None, [query, f"ownerHandle={quote_segment(owner)}" if owner else ""]))
+        return self.get_json(f"skills/{slug}{rest}{f'?{given}' if given else ''}")
 
 
 def _check_moderation(moderation: Answer | None, path: str) -> list[Note]:

@@ -1,21 +1,24 @@
 """Skills of a Whet hub. `docs/hub-api.md` says what a hub does; `whet.sources.publish.hub` publishes there.
 
 No hub is trusted on its word alone: the archive must have the size and the hash that the version names, what comes out
-of it the content digest, and a version that was seen once must not name another content later. A token goes to the hub
-it belongs to and nowhere else: not to the host of an archive, not to another hub that a reference or a lock of a
-stranger names. That is why `WHET_HUB_TOKEN` alone is sent to nobody; `WHET_HUB` says whose it is.
+of it the content digest, and its log must prove that everybody gets the same (`whet.sources.hub_logs`). A token goes to
+the hub it belongs to and nowhere else: not to the host of an archive, not to another hub that a reference or a lock of
+a stranger names. That is why `WHET_HUB_TOKEN` alone is sent to nobody; `WHET_HUB` says whose it is.
 """
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from whet.errors import AmbiguousError, ConflictError, InvalidError, NotFoundError, RefusedError, UsageError, WhetError
+from whet.errors import AmbiguousError, ConflictError, InvalidError, NotFoundError, RefusedError, WhetError
 from whet.notes import Note
 from whet.skill.tree import digest, entries
+from whet.skill.versions import in_range, is_range, is_semver
 from whet.sources.age import read_time
-from whet.sources.concurrency import together
-from whet.sources.model import Fetched, Listing, Newer, Offer, Ref
+from whet.sources.credentials import HOME, TOKEN, get_token
+from whet.sources.hub_logs import check_entry
+from whet.sources.model import Fetched, Listing, LogProof, Newer, Offer, Ref
 from whet.sources.registries.registry import (
     Answer,
     Registry,
@@ -27,17 +30,20 @@ from whet.sources.registries.registry import (
     parse_json,
     quote_segment,
     quote_text,
+    read_archive,
     split_path,
 )
+from whet.sources.transparency import LogKey, Proof, diverged, read_checkpoint, write_entry
+from whet.store.concurrency import together
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from whet.sources.age import Cooldown
+    from whet.sources.hub_logs import HubLogs
     from whet.sources.model import FetchContext
+    from whet.sources.transparency import Checkpoint
 
-TOKEN = "WHET_HUB_TOKEN"  # noqa: S105  the name of a variable, not a token
-HOME = "WHET_HUB"
 PAGE = 100
 MOST_LISTED = 1_000
 """Skills of a hub that are listed when no skill is named."""
@@ -60,13 +66,32 @@ class Version(NamedTuple):
     published: str = ""
     security: str = ""
     """What it fixes, if the hub says that it is a security fix."""
+    quarantined: str | None = None
+    """Why the hub does not hand it out; None if it does."""
+    proof: LogProof | None = None
+    evals: str = ""
+    """What its publisher says of its evals, as it was sent to the hub; nothing of it is checked."""
+
+
+class LogAct(NamedTuple):
+    """An entry of a hub's log, as its list of changes tells it."""
+
+    number: int
+    said: Answer
+
+    @property
+    def line(self) -> str:
+        """The line that the log has of it."""
+        return write_entry({name: value for name, value in self.said.fields() if name != "index"})
 
 
 class HubSource(Registry):
     """A hub."""
 
-    def __init__(self, ref: Ref, context: FetchContext) -> None:
+    def __init__(self, ref: Ref, context: FetchContext, token: str | None = None) -> None:
+        """`token` is sent in place of the one that the user is logged in with."""
         super().__init__(ref._replace(location=ref.location.rstrip("/")), context)
+        self._given = token
         self._versions: dict[tuple[str, str], Version] = {}
         """Path and version -> what the hub says of it."""
 
@@ -80,69 +105,106 @@ class HubSource(Registry):
         words = clean_text(query, 200)
         return self._get_pages(f"search?q={quote_segment(words)}", limit)[0] if words else ()
 
+    def find(self, name: str) -> tuple[Offer, ...]:
+        """The skills of this name that have a version to install, whoever owns them."""
+        skills, _ = self._get_pages(f"skills?name={quote_segment(name.lower())}", PAGE)
+        return tuple(skill for skill in skills if skill.name == name.lower() and skill.version)
+
     def fetch_one(self, offer: Offer) -> Fetched:
         """The archive of one version, checked twice."""
         owner, name = split_path(offer.ref.path)
         version = self._versions.get((offer.ref.path, offer.revision))
         if version is None:
-            version = self._get_version(owner, name, offer.revision, pinned=offer.ref.ref == offer.revision)
+            version = self.get_version(owner, name, offer.revision, pinned=offer.ref.ref == offer.revision)
         if offer.digest and offer.digest != version.digest:
             raise mismatch(f"the hub now has different content for version {offer.revision}")
-        headers = self._headers if get_origin(version.url) == get_origin(self.ref.location) else {}
-        tree, notes = self.fetch_archive(version.url, name, sha256=version.sha256, size=version.size, headers=headers)
+        tree, notes = read_archive(self.get_archive(version), name)
         if digest(entries(tree)) != version.digest:
             raise mismatch("the content has a different digest")
         return Fetched(offer, tree, (*_note_yank(version), *notes))
 
+    def get_archive(self, version: Version) -> bytes:
+        """The archive of a version, as it is sent, with the size and the hash that the version names."""
+        headers = self._headers if get_origin(version.url) == get_origin(self.ref.location) else {}
+        return self.get_sized(version.url, version.name, sha256=version.sha256, size=version.size, headers=headers)
+
     def _find(self, path: str) -> tuple[Offer, tuple[Note, ...]]:
         """The version that was asked for of one skill, or its latest."""
         owner, name = split_path(path)
-        wanted = self.ref.ref
-        if not owner or not wanted:
-            skill = self._read_skill(self._get(f"skills/{owner}/{name}")) if owner else self._find_by_name(name)
-            path, wanted = skill.ref.path, wanted or skill.version
-            owner, name = split_path(path)
+        wanted: str = self.ref.ref
+        notes: tuple[Note, ...] = ()
+        if not owner or not wanted or self._range:
+            if not owner:
+                owner, name = split_path(self._find_by_name(name).ref.path)
+            answer = self.get_skill(f"{owner}/{name}")
+            skill, notes = self._read_skill(answer), _note_status(answer)
+            path = skill.ref.path
+            wanted = self._find_highest(path) if self._range else wanted or skill.version
             if not wanted:
                 raise _refuse_yanked(f"Every version of {path} was yanked.", "a version")
-        version = self._get_version(owner, name, wanted, pinned=self.ref.ref == wanted)
-        return self._offer_version(version), _note_yank(version)
+        version = self.get_version(owner, name, wanted, pinned=self.ref.ref == wanted)
+        return self._offer_version(version), (*notes, *_note_yank(version))
 
     def _offer_version(self, version: Version) -> Offer:
         """The offer of a version; if that is too young, of one that is old enough, where there is one."""
         path = f"{version.owner}/{version.name}"
         offer = self.offer(path, version.name, version.description, version.version, version.digest, ref=self.ref.ref)
         time = self.published(offer.ref, version.published, version.version)
-        offer = offer._replace(published=time, security=version.security)
+        offer = offer._replace(published=time, security=version.security, proof=version.proof)
         cooldown = self.context.cooldown
-        if cooldown is None or time <= cooldown.before or version.security or self.ref.ref:
+        if cooldown is None or time <= cooldown.before or version.security or (self.ref.ref and not self._range):
             return offer
         older = self._find_older(version, cooldown)
         if older is None:
             return offer
-        old = self.offer(path, older.name, older.description, older.version, older.digest)
+        old = self.offer(path, older.name, older.description, older.version, older.digest, ref=self.ref.ref)
         newer = Newer(version.version, time)
-        return old._replace(published=read_time(older.published), newer=newer, security=older.security)
+        return old._replace(
+            published=read_time(older.published), newer=newer, security=older.security, proof=older.proof
+        )
 
     def _find_older(self, version: Version, cooldown: Cooldown) -> Version | None:
         """The highest version below one that is too young which is old enough and above what is installed."""
         path = f"{version.owner}/{version.name}"
         below = False
-        for entry in self._get(f"skills/{path}/versions?limit={PAGE}").children("versions"):
-            number = entry.segment("version")
+        for number, entry in self.list_versions(path):
             if number == cooldown.installed.get(path):
                 return None
             time = read_time(entry.prose("published"))
             fit = 0 < time <= cooldown.before or "security" in entry
-            if below and fit and "yanked" not in entry and "-" not in number.partition("+")[0]:
-                return self._get_version(version.owner, version.name, number, pinned=False)
+            if below and fit and _is_release(number, entry) and in_range(number, self._range):
+                return self.get_version(version.owner, version.name, number, pinned=False)
             below = below or number == version.version
         return None
+
+    @property
+    def _range(self) -> str:
+        """The range that was asked for; "" where it is one version, or none."""
+        return "" if is_semver(self.ref.ref) or not is_range(self.ref.ref) else self.ref.ref
+
+    def _find_highest(self, path: str) -> str:
+        """The highest version within the range. Raises NotFoundError `no-such-version`."""
+        numbers = []
+        for number, entry in self.list_versions(path):
+            if _is_release(number, entry):
+                if in_range(number, self._range):
+                    return number
+                numbers.append(number)
+        message = f"{self.ref.location} has no version of {path} in the range {self._range}."
+        hint = f"It has {', '.join(numbers[:10])}." if numbers else "Ask its publisher."
+        raise NotFoundError("no-such-version", message, hint=hint, suggestions=numbers[:10])
+
+    def list_versions(self, path: str) -> Iterator[tuple[str, Answer]]:
+        """The versions of a skill, the highest first."""
+        for entry in self._get(f"skills/{path}/versions?limit={PAGE}").children("versions"):
+            yield entry.segment("version"), entry
 
     def _find_by_name(self, name: str) -> Offer:
         """The one skill of a name, whoever owns it."""
         skills, _ = self._get_pages(f"skills?name={quote_segment(name)}", PAGE)
         same = [skill for skill in skills if skill.name == name]
         if not same:
+            self._check_lost()
             raise self.missing(name)
         if len(same) > 1:
             candidates = [skill.ref.path for skill in same]
@@ -150,14 +212,97 @@ class HubSource(Registry):
             raise AmbiguousError("ambiguous-skill", message, hint="Add the owner to the name.", candidates=candidates)
         return same[0]
 
-    def _get_version(self, owner: str, name: str, version: str, *, pinned: bool) -> Version:
+    def get_version(self, owner: str, name: str, version: str, *, pinned: bool) -> Version:
+        """A version with its proof; a yanked one only if exactly this one is wanted. Raises WhetError."""
         check_segment(version, "a version")
         answer = self._get(f"skills/{owner}/{name}/versions/{quote_segment(version)}")
         found = read_version(answer, owner, name, version)
+        if found.quarantined is not None:
+            message = f"{owner}/{name} {version} is in quarantine: {found.quarantined}".strip()
+            raise RefusedError("version-quarantined", message, hint="Use another version, or ask the hub's moderators.")
         if found.yanked is not None and not pinned:
             raise _refuse_yanked(_describe_yank(found), "the version")
+        found = found._replace(proof=self._prove(answer, found))
         self._versions[f"{owner}/{name}", version] = found
         return found
+
+    def _prove(self, answer: Answer, version: Version) -> LogProof | None:
+        """The proof that the hub's log has a version. Raises WhetError where it does not hold.
+
+        A hub that never had a log need not have one; one that had must prove everything from then on.
+        """
+        logs, shown = self.context.logs, answer.optional_child("log")
+        if logs is None:
+            return None
+        known = logs.known(self.ref.location)
+        if shown is None:
+            if known is not None:
+                raise diverged("it had a log, and sends a version without a proof")
+            return None
+        key = known.key if known and known.chosen else self.log_key
+        opened = (shown.optional_text("act") or "", shown.optional_text("salt") or "")
+        proof = LogProof(str(key), shown.text("entry"), shown.text("proof"), *opened)
+        expected = {"owner": version.owner, "name": version.name, "version": version.version, "digest": version.digest}
+        check_entry(proof, **expected)
+        logs.see(self.ref.location, key, Proof.parse(proof.log_proof).checkpoint, self.read_consistency)
+        return proof
+
+    def see_log(self, logs: HubLogs) -> Checkpoint:
+        """The log's newest checkpoint, which must continue what was seen before. Raises InvalidError `log-diverged`.
+
+        A log never gets shorter: an empty one is the beginning of every other, so that no proof shows what was lost.
+        """
+        known, before = logs.known(self.ref.location), logs.size(self.ref.location)
+        key = known.key if known and known.chosen else self.log_key
+        address = f"{self.ref.location}/log/checkpoint"
+        note = self.get(address, headers=self._headers).body.decode("utf-8", "replace")
+        logs.see(self.ref.location, key, note, self.read_consistency)
+        found = read_checkpoint(note, key)
+        if found.size < before:
+            raise diverged(f"it had {before} entries and has {found.size} now")
+        return found
+
+    def list_acts(self, after: int) -> tuple[LogAct, ...]:
+        """The next entries of the hub's log from a number on, as the hub tells them: `prove_act` proves one."""
+        page = self._get(f"changes?after={after}&limit={PAGE}")
+        acts = tuple(LogAct(entry.number("index"), entry) for entry in page.children("changes"))
+        if [act.number for act in acts] != list(range(after, after + len(acts))):
+            raise bad_response("The hub leaves out entries of its log.")
+        return acts
+
+    def prove_act(self, act: LogAct, logs: HubLogs) -> LogProof:
+        """The proof that an act is in the hub's log. Raises WhetError."""
+        known = logs.known(self.ref.location)
+        key = known.key if known else self.log_key
+        address = f"{self.ref.location}/api/v1/log/proof/{act.number}"
+        text = self.get(address, headers=self._headers).body.decode("utf-8", "replace")
+        proof = Proof.parse(text)
+        if proof.number != act.number:
+            raise diverged(f"it proves entry {proof.number} in place of {act.number}")
+        proof.check(act.line.encode(), key)
+        logs.see(self.ref.location, key, proof.checkpoint, self.read_consistency)
+        return LogProof(str(key), act.line, text)
+
+    def get_skill(self, path: str) -> Answer:
+        """What the hub says of one skill."""
+        return self._get(f"skills/{path}")
+
+    @cached_property
+    def log_key(self) -> LogKey:
+        """The key that the hub gives for its log now."""
+        return LogKey.parse(self.describe().child("log").text("key"))
+
+    def describe(self) -> Answer:
+        """What the hub says of itself."""
+        return self._get("")
+
+    def read_consistency(self, old: int, new: int) -> list[bytes]:
+        """The proof that the log of `old` entries is the beginning of that of `new`."""
+        path = self._get(f"log/consistency/{old}?size={new}").items("path")
+        try:
+            return [bytes.fromhex(value) for value in path]
+        except (TypeError, ValueError):
+            raise bad_response("The proof of consistency is not a list of hashes.") from None
 
     def _list_all(self) -> Listing:
         skills, more = self._get_pages("skills", MOST_LISTED)
@@ -192,20 +337,30 @@ class HubSource(Registry):
 
     @property
     def _headers(self) -> Mapping[str, str]:
-        return authorize(get_token(self.ref.location, self.context.place.env))
+        return authorize(self._token)
+
+    @property
+    def _token(self) -> str:
+        return get_token(self.ref.location, self.context.place) if self._given is None else self._given
 
     def _get(self, path: str) -> Answer:
         try:
             return self.get_json(path, self._headers)
         except (NotFoundError, RefusedError) as error:
-            token = get_token(self.ref.location, self.context.place.env)
-            raise explain(error, self.ref.location, token) from error
+            if isinstance(error, NotFoundError) and path.startswith("skills/"):
+                self._check_lost()
+            raise explain(error, self.ref.location, self._token) from error
+
+    def _check_lost(self) -> None:
+        """Raise InvalidError `log-diverged` if a hub that does not have a skill has lost entries of its log."""
+        logs = self.context.logs
+        if logs is not None and logs.size(self.ref.location):
+            self.see_log(logs)
 
 
-def get_token(location: str, env: Mapping[str, str]) -> str:
-    """The token for a hub, if it is the one that the token belongs to. Raises UsageError `bad-token`."""
-    token, home = env.get(TOKEN, ""), get_origin(env.get(HOME, ""))
-    return check_token(token) if token and home[1] and home == get_origin(location) else ""
+def _is_release(number: str, entry: Answer) -> bool:
+    """Whether a version of a list is one to install: not yanked, and not one before a release."""
+    return "yanked" not in entry and "-" not in number.partition("+")[0]
 
 
 def read_version(answer: Answer, owner: str, name: str, version: str) -> Version:
@@ -214,7 +369,7 @@ def read_version(answer: Answer, owner: str, name: str, version: str) -> Version
     if found != (owner, name, version):
         asked = f"{owner}/{name} {version}"
         raise bad_response(f"The hub was asked for {asked} and answered {quote_text('{}/{} {}'.format(*found))}.")
-    archive, yanked = answer.child("archive"), answer.optional_child("yanked")
+    archive, yanked, evals = answer.child("archive"), answer.optional_child("yanked"), answer.optional_child("evals")
     return Version(
         owner,
         name,
@@ -227,6 +382,8 @@ def read_version(answer: Answer, owner: str, name: str, version: str) -> Version
         None if yanked is None else yanked.prose("reason"),
         answer.prose("published"),
         _read_security(answer),
+        None if (quarantined := answer.optional_child("quarantined")) is None else quarantined.prose("reason"),
+        evals=(evals.optional_text("statement") or "") if evals else "",
     )
 
 
@@ -236,13 +393,6 @@ def _read_security(answer: Answer) -> str:
     return "" if security is None else security.prose("fixes") or "a security problem"
 
 
-def check_token(token: str) -> str:
-    """A token that can stand in a header. Raises UsageError `bad-token`, which does not repeat it."""
-    if not (token.isascii() and token.isprintable()) or " " in token:
-        raise UsageError("bad-token", "The hub token is not valid.", hint="Remove spaces and line breaks from it.")
-    return token
-
-
 def authorize(token: str) -> dict[str, str]:
     """The header that carries a token, if there is one."""
     return {"Authorization": f"Bearer {token}"} if token else {}
@@ -250,24 +400,36 @@ def authorize(token: str) -> dict[str, str]:
 
 def explain(error: WhetError, location: str, token: str) -> WhetError:
     """The error in the words of the hub, if it gave any; one for want of a token says how to give one."""
-    status, message, hint = error.details.get("status"), error.message, error.hint
+    status, message, hint, code = error.details.get("status"), error.message, error.hint, ""
     try:
         answer = Answer(parse_json(error.details.get("answer", "").encode(), "the answer"), "the answer")
         message, hint = answer.prose("error") or message, answer.prose("hint") or hint
+        code = answer.prose("code")
     except InvalidError:
         pass
-    if status == 409:
+    if status == 409 and code in ("", "version-exists"):
         return ConflictError("version-exists", message, hint=hint, status=status)
-    if status in (400, 411, 413, 415, 422):
+    if status in (400, 409, 411, 413, 415, 422):
         return InvalidError("hub-refused", message, hint=hint, status=status)
     if error.code == "source-denied" and not token:
-        hint = f"Set {HOME} to {location} and {TOKEN} to your token for it."
+        hint = f"Log in with `whet hub login {location}`, or set {HOME} to it and {TOKEN} to your token."
     return type(error)(error.code, message, hint=hint, **error.details)
 
 
 def _refuse_yanked(message: str, what: str) -> RefusedError:
     hint = f"To install it anyway, name {what} exactly: OWNER/NAME@VERSION."
     return RefusedError("version-yanked", message, hint=hint)
+
+
+def _note_status(skill: Answer) -> tuple[Note, ...]:
+    """That a skill is deprecated or archived, and what to use instead."""
+    status = skill.prose("status")
+    if status not in ("deprecated", "archived"):
+        return ()
+    successor, name = skill.prose("successor"), skill.prose("name")
+    message = f"{skill.prose('owner')}/{name} is {status}. {skill.prose('reason')}".strip()
+    hint = f"Use {successor} instead." if successor else "Look for another skill: `whet sources search`."
+    return (Note("skill-deprecated", "warning", message, hint, skill=name),)
 
 
 def _note_yank(version: Version) -> tuple[Note, ...]:

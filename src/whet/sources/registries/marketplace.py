@@ -23,7 +23,6 @@ from whet.notes import Note
 from whet.skill import paths
 from whet.skill.finder import parents
 from whet.skill.names import key
-from whet.sources.concurrency import together
 from whet.sources.model import Fetched, Listing, Offer, Ref, open_source
 from whet.sources.packages import choose, refusal
 from whet.sources.refs.pages import document, repository, shorthand
@@ -41,6 +40,7 @@ from whet.sources.registries.registry import (
     quote_text,
     read_entries,
 )
+from whet.store.concurrency import together
 from whet.store.failures import os_failure
 
 if TYPE_CHECKING:
@@ -141,6 +141,10 @@ class MarketplaceSource(Registry):
             if each.place is not None and each.name not in known
         )
         return (*listing.offers, *plugins)
+
+    def find(self, name: str) -> tuple[Offer, ...]:
+        """The skills that answer to a name, also those of plugins elsewhere."""
+        return tuple(offer for offer in self.inspect((name,)).offers if key(name) in _list_names(offer))
 
     def fetch(self, offers: Sequence[Offer]) -> tuple[Fetched, ...]:
         """The contents, from the places where they are."""

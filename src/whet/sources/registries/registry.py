@@ -21,10 +21,10 @@ from whet.skill.frontmatter import MAX_DOCUMENT
 from whet.skill.names import closest, hidden, key
 from whet.skill.tree import DEFAULT_LIMITS, Item, Tree
 from whet.sources.age import read_time
-from whet.sources.concurrency import together
 from whet.sources.model import Listing, Offer, Ref
 from whet.sources.packages import left_out, package_at, weigh
 from whet.sources.web.addresses import PORTS, read_address
+from whet.store.concurrency import together
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -70,6 +70,10 @@ class Answer:
     def value(self, field: str) -> Any:
         """The value of a field, of any type; None if there is none."""
         return self._values.get(field)
+
+    def fields(self) -> Iterable[tuple[str, Any]]:
+        """All names and values, as they came."""
+        return self._values.items()
 
     def text(self, field: str) -> str:
         """A required text that is not empty."""
@@ -336,7 +340,8 @@ class Registry:
 
     def get_json(self, path: str, headers: Mapping[str, str] | None = None) -> Answer:
         """The answer of the registry's API to a path. Raises WhetError."""
-        response = self.get(f"{self.ref.location}/api/v1/{path}", accept=JSON, headers=headers)
+        url = f"{self.ref.location}/api/v1/{path}".rstrip("/")
+        response = self.get(url, accept=JSON, headers=headers)
         return Answer(parse_json(response.body, response.url), "the answer", response.url)
 
     def fetch_archive(
@@ -354,14 +359,17 @@ class Registry:
         The archive must have this hash and, if one is given, this size. `without` names files at the root that the
         registry adds and that are no part of the skill.
         """
+        return read_archive(self.get_sized(url, name, sha256=sha256, size=size, headers=headers), name, without)
+
+    def get_sized(
+        self, url: str, name: str, *, sha256: str = "", size: int = -1, headers: Mapping[str, str] | None = None
+    ) -> bytes:
+        """An archive as it is sent, with this hash and, if one is given, this size. Raises WhetError."""
         limit = ARCHIVE_BYTES if size < 0 else min(size, ARCHIVE_BYTES)
         data = self.get(url, limit=limit, sha256=sha256, headers=headers, name=name).body
         if size >= 0 and len(data) != size:
             raise mismatch(f"the archive has {len(data)} bytes, not {size}")
-        package = unpack(data)
-        extra = package.tree.keys() & {*without}
-        files = {path: item for path, item in package.tree.items() if path not in extra}
-        return package_at(files, ""), left_out((*package.skipped, *extra), name)
+        return data
 
     def offer(self, path: str, name: str, description: str, version: str, digest: str = "", *, ref: str = "") -> Offer:
         """One skill at a version that cannot change. `ref` is the version or tag that its reference follows."""
@@ -409,6 +417,14 @@ class FetchSize:
         """Count one skill. Raises InvalidError if all of them together are too large."""
         with self._lock:
             self._total = weigh(tree, self._total)
+
+
+def read_archive(data: bytes, name: str, without: Collection[str] = ()) -> tuple[Tree, tuple[Note, ...]]:
+    """The one skill in an archive, at its root or in its one directory, and what was left out. Raises WhetError."""
+    package = unpack(data)
+    extra = package.tree.keys() & {*without}
+    files = {path: item for path, item in package.tree.items() if path not in extra}
+    return package_at(files, ""), left_out((*package.skipped, *extra), name)
 
 
 def make_package(main: bytes) -> Tree:

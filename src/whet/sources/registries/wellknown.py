@@ -18,11 +18,10 @@ from urllib.parse import urlsplit
 from whet.errors import InvalidError, NotFoundError, RefusedError, WhetError
 from whet.notes import Note
 from whet.skill import paths
-from whet.skill.archive import refused
+from whet.skill.archive import pack, refused
 from whet.skill.finder import MAIN_FILE
 from whet.skill.names import key, spec_problems
 from whet.skill.tree import DEFAULT_LIMITS, Item
-from whet.sources.concurrency import together
 from whet.sources.model import Fetched, Listing, Offer
 from whet.sources.packages import check_amount, package_at
 from whet.sources.registries.registry import (
@@ -42,6 +41,7 @@ from whet.sources.registries.registry import (
     read_entries,
     resolve_address,
 )
+from whet.store.concurrency import together
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -132,6 +132,14 @@ class WellKnownSource(Registry):
             main = self.get(entry.url, limit=MAIN_BYTES, sha256=promised, name=entry.name).body
             return Fetched(offer, make_package(main))
         return self._fetch_files(offer, entry)
+
+    def get_bytes(self, offer: Offer) -> tuple[bytes, str]:
+        """One skill as an archive that was not opened, and its revision; single files are packed into one."""
+        entry = self._find(offer)
+        if entry.type == "archive":
+            return self.get_sized(entry.url, entry.name, sha256=entry.sha256), entry.revision
+        fetched = self.fetch_one(offer)
+        return pack(entry.name, fetched.tree), fetched.offer.revision
 
     def _fetch_files(self, offer: Offer, entry: Entry) -> Fetched:
         """A skill of the older form: all its files, several at a time, or none."""

@@ -4,7 +4,7 @@ A plan says what would be done and what is left alone, and why; applying it look
 still as the plan saw it. What is made is on record (`whet.sources.sync.record`) before it is there, so that the next
 sync or undo completes whatever was cut off halfway, and undo takes back exactly what was made.
 
-    plan = plan_sync(place, state, user_root(place), ("claude", "cursor"), how="link")
+    plan = plan_sync(place, state, user_root(place), ("claude-code", "cursor"), how="link")
     report = apply_sync(plan, place, state)
     undo_sync(place, state)
 """
@@ -51,6 +51,7 @@ from whet.store.clock import system_clock
 from whet.store.directories import make_directories, sync_directory
 from whet.store.failures import os_failure, os_failures
 from whet.store.intents import SYNC, Handler, Intents
+from whet.store.regular import make_junction
 from whet.values import Json, answer_json, fields_json
 
 if TYPE_CHECKING:
@@ -133,6 +134,7 @@ def apply_sync(plan: SyncPlan, place: Place, state: StateDatabase) -> SyncReport
             names=plan.names,
             force=plan.force,
             refused=plan.refused,
+            manual=plan.manual,
         )
         fresh = {(step.client, step.path): step for step in again.steps}
         steps = [_still(step, fresh.get((step.client, step.path))) for step in plan.steps]
@@ -278,7 +280,7 @@ class Work:
         return Made(step.path, folder, self.base, self.root, step.source, step.client, step.how, step.target)
 
     def link(self, step: Step) -> None:
-        """Make a link; a copy where links cannot be made."""
+        """Make a link; a junction or a copy where links cannot be made."""
         folder = os.path.dirname(step.path)
         make_directories(folder)
         try:
@@ -286,8 +288,12 @@ class Work:
         except FileExistsError as error:
             raise os_failure(error, step.path, doing="link") from error
         except (OSError, NotImplementedError):  # no such thing on this disk, or not for this user
-            self.put(self.made(step)._replace(how="copy", target="", instead=True))
-            return
+            made = self.made(step)._replace(target=target_of(self.root, step.source, "", self.base), instead=True)
+            self.forget(made.path)
+            self.record = begin(self.state, self.record, [made])
+            if not make_junction(made.target, made.path):
+                self.put(made._replace(how="copy", target=""))
+                return
         with os_failures(step.path):
             sync_directory(folder)
 
@@ -445,5 +451,6 @@ def _links_in(folder: str, client: str, root: str, base: str) -> Iterator[Made]:
         if not text or full == start or not inside(full, start) or os.path.basename(full) != name:
             continue
         source = os.path.relpath(full, start).replace(os.sep, "/")
-        if text == target_of(root, source, folder, base):
-            yield Made(path, real, base, root, source, client, "link", text)
+        junction = not os.path.islink(path)
+        if text == target_of(root, source, "" if junction else folder, base):
+            yield Made(path, real, base, root, source, client, "link", text, instead=junction)

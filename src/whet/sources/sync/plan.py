@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from whet.authoring.trees import digest
 from whet.errors import NotFoundError, UsageError, WhetError
-from whet.library.clients import CLIENTS, DIRECTORIES, Directory
+from whet.library.clients import CLIENTS, DIRECTORIES, Directory, client_named
 from whet.library.files import inside, read_file
 from whet.library.package import find_skills, read_tree
 from whet.library.repository import find_repository, is_same
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from whet.library.roots import Place
     from whet.store.state import StateDatabase
 
-_NOT_SYNCED = ("agents", "codex-system", "opencode-home")
-"""The root itself, a directory that a program fills on its own, and the second one of a client."""
-
 _BOTH = ("user", "project")
 READERS = {
     "codex": _BOTH,
@@ -40,10 +37,8 @@ READERS = {
     "opencode": _BOTH,
 }
 """Clients that read `.agents/skills` themselves, and of whom. Others may; a link too many does no harm."""
-_IGNORING = frozenset(client.directory for client in CLIENTS if client.ignores_users_only)
+_IGNORING = frozenset(client.name for client in CLIENTS if client.ignores_users_only)
 """Clients that show their model a skill which is for users only."""
-_CONNECTED_AS = {"claude-code": "claude", "vscode": "copilot"}
-"""What `whet connect` calls a client -> what sync calls it."""
 
 State = Literal[
     "make",
@@ -63,6 +58,7 @@ State = Literal[
     "outside",
     "refused",
     "users-only",
+    "manual",
 ]
 MAKING = ("make", "refresh", "replace")
 ACTIONS = (*MAKING, "remove")
@@ -85,6 +81,7 @@ MESSAGES: dict[State, str] = {
     "outside": "It is outside the project.",
     "refused": "Whet does not load this skill, so no client gets it.",
     "users-only": "It is for users only, and this client shows it to its model. Name it with `--skill` to sync it.",
+    "manual": "You list it as `manual`, and this client would show it to its model. Name it with `--skill` to sync it.",
 }
 
 
@@ -122,6 +119,8 @@ class SyncPlan(NamedTuple):
     steps: tuple[Step, ...]
     refused: tuple[tuple[str, str], ...] = ()
     """The directories of skills that Whet itself does not load, and why."""
+    manual: tuple[str, ...] = ()
+    """The directories of skills that are listed as `manual`."""
 
     def to_json(self) -> Json:
         """The plan as JSON carries it."""
@@ -139,36 +138,46 @@ def plan_sync(
     names: Collection[str] = (),
     force: bool = False,
     refused: Collection[tuple[str, str]] = (),
+    manual: Collection[str] = (),
 ) -> SyncPlan:
     """What it takes to give these clients the skills of the root; without clients, all that this person has.
 
     Clients that read the root themselves get nothing unless `force` says so. With `names`, only those skills. No client
-    gets a skill whose directory is `refused`, and what was made of one is removed.
+    gets a skill whose directory is `refused`, or `manual` unless `names` has it: what was made of one is removed.
     """
     root, base = os.path.abspath(root), base_of(place, project=project)
     check_root(root, base, project=project)
     chosen = named(clients) or present_clients(place)
     record = read_record(state)
-    looking = _Looking(root, base, how, record, frozenset(names), dict(refused))
+    looking = _Looking(root, base, how, record, frozenset(names), dict(refused), frozenset(manual))
     looking.check_names()
     steps: list[Step] = []
     for folder in folders(place, root, chosen, project=project):
         forced = force or any(made.client == folder.client and made.root == root for made in looking.mine.values())
         steps.extend(looking.client(folder, project=project, force=forced))
-    return SyncPlan(root, base, how, project, chosen, tuple(names), force, tuple(steps), tuple(refused))
+    kept = (tuple(refused), tuple(manual))
+    return SyncPlan(root, base, how, project, chosen, tuple(names), force, tuple(steps), *kept)
 
 
 class _Looking:
     """Finds out what is to be done, for one root and one way."""
 
     def __init__(
-        self, root: str, base: str, how: How, record: Record, names: Collection[str], refused: Mapping[str, str]
+        self,
+        root: str,
+        base: str,
+        how: How,
+        record: Record,
+        names: Collection[str],
+        refused: Mapping[str, str],
+        manual: Collection[str],
     ) -> None:
         self.root = root
         self.base = base
         self.how = how
         self.names = names
         self.refused = refused
+        self.manual = manual
         self.skills = skills_below(root)
         self.mine = {path: made for path, made in record.made.items() if made.base == base}
         self.digests: dict[str, str] = {}
@@ -207,8 +216,8 @@ class _Looking:
                     message = f"{MESSAGES['refused']} {reason}"
                     yield Step(folder.client, name, path, "refused", self.how, source, message=message)
                 continue
-            if folder.client in _IGNORING and not self.names and self.is_for_users(source):
-                yield Step(folder.client, name, path, "users-only", self.how, source, message=MESSAGES["users-only"])
+            if not self.names and (shown := self.shown_to_models(folder.client, source)):
+                yield Step(folder.client, name, path, shown, self.how, source, message=MESSAGES[shown])
                 continue
             first = taken.setdefault(name.casefold(), source)
             if self.names and name not in self.names:
@@ -223,8 +232,8 @@ class _Looking:
     def skill(self, folder: Folder, source: str, path: str) -> Step:
         """The step for one skill of one client."""
         made = self.mine.get(path)
-        # A copy that stands for a link which could not be made stays a copy.
-        how: How = "copy" if made and made.instead else self.how
+        # A junction or a copy that stands for a link which could not be made stays what it is.
+        how: How = made.how if made and made.instead and self.how == "link" else self.how
         step = Step(folder.client, os.path.basename(path), path, "make", how, source)
         if how == "copy":
             try:
@@ -232,7 +241,9 @@ class _Looking:
             except WhetError as error:
                 return step._replace(state="unreadable", message=error.message)
         else:
-            step = step._replace(target=target_of(self.root, source, folder.path, self.base))
+            junction = made is not None and made.instead and made.how == "link"
+            target = target_of(self.root, source, "" if junction else folder.path, self.base)
+            step = step._replace(target=target)
         state = self.own(made, step) if made else ""
         if not state:
             state = self.foreign(step) if os.path.lexists(path) else "make"
@@ -273,6 +284,13 @@ class _Looking:
                 state: State = "remove" if found == "ours" else "edited"
                 yield Step(made.client, made.name, made.path, state, made.how, made.source, message=MESSAGES[state])
 
+    def shown_to_models(self, client: str, source: str) -> Literal["users-only", "manual", ""]:
+        """Why this client's model should not see the skill, but would."""
+        manual = _join(self.root, source) in self.manual
+        if client in _IGNORING:
+            return "users-only" if self.is_for_users(source) else "manual" if manual else ""
+        return "manual" if manual and not self.is_for_users(source) else ""
+
     def is_for_users(self, source: str) -> bool:
         """Does the skill say that models should not see it?"""
         try:
@@ -305,8 +323,10 @@ class Folder(NamedTuple):
 
 
 def named(clients: Collection[str]) -> tuple[str, ...]:
-    """The clients by the names they have here."""
-    return tuple(_CONNECTED_AS.get(name, name) for name in clients)
+    """The names of these clients' directories, however the clients are spelled. Raises NotFoundError."""
+    known = known_clients()
+    owners = {client.name: client.directory.client for client in CLIENTS if client.directory.client in known}
+    return tuple(name if name in known else owners[client_named(name, owners).name] for name in clients)
 
 
 def base_of(place: Place, *, project: bool) -> str:
@@ -316,33 +336,27 @@ def base_of(place: Place, *, project: bool) -> str:
 
 def known_clients() -> tuple[str, ...]:
     """Every client that skills can be synced to."""
-    return tuple(client.name for client in _clients())
+    return tuple(one.client for one in _directories())
 
 
 def present_clients(place: Place) -> tuple[str, ...]:
     """The clients this person has: those with a directory of their own in the home."""
-    return tuple(client.name for client in _clients() if os.path.isdir(os.path.dirname(_join(place.home, client.user))))
+    return tuple(one.client for one in _directories() if os.path.isdir(os.path.dirname(_join(place.home, one.user))))
 
 
 def folders(place: Place, root: str, names: Collection[str], *, project: bool) -> tuple[Folder, ...]:
-    """The directories of these clients. Raises NotFoundError for one that nobody knows."""
-    known = {client.name: client for client in _clients()}
-    for name in names:
-        if name not in known:
-            near = list(closest(name, known))
-            hint = f"Did you mean {', '.join(near)}?" if near else f"Known clients: {', '.join(known)}."
-            raise NotFoundError("unknown-client", f"There is no client {name!r}.", hint=hint, suggestions=near)
+    """The directories of these clients."""
     base = base_of(place, project=project)
     shared = is_same(root, os.path.join(base, ".agents", "skills"))
     scope = "project" if project else "user"
     return tuple(
         Folder(
-            name,
-            _join(base, relative) if (relative := client.project if project else client.user) else "",
-            shared and scope in READERS.get(name, ()),
+            one.client,
+            _join(base, relative) if (relative := one.project if project else one.user) else "",
+            shared and scope in READERS.get(one.client, ()),
         )
-        for name, client in known.items()
-        if name in names
+        for one in _directories()
+        if one.client in names
     )
 
 
@@ -369,8 +383,13 @@ def skills_below(root: str) -> dict[str, str]:
 
 
 def target_of(root: str, source: str, folder: str, base: str) -> str:
-    """The text of a link in `folder` to a skill of the root: relative, so that both can move together."""
+    """The text of a link in `folder` to a skill of the root: relative, so that both can move together.
+
+    A junction (no `folder`) has the whole path.
+    """
     full = _join(start_of(root, base), source)
+    if not folder:
+        return full
     try:
         return os.path.relpath(full, os.path.realpath(folder))
     except ValueError:  # on another drive
@@ -385,8 +404,9 @@ def start_of(root: str, base: str) -> str:
     return os.path.realpath(root)
 
 
-def _clients() -> tuple[Directory, ...]:
-    return tuple(client for client in DIRECTORIES if client.kind == "skills" and client.name not in _NOT_SYNCED)
+def _directories() -> tuple[Directory, ...]:
+    """What can be synced to: all but the root itself, and what a client has besides or fills itself."""
+    return tuple(one for one in DIRECTORIES if one.role == "own" and one.client != "agents")
 
 
 def _join(base: str, relative: str) -> str:

@@ -22,6 +22,7 @@ from whet.store.clock import system_clock
 from whet.store.directories import PRIVATE
 from whet.store.intents import SYNC, Intents
 from whet.store.locks import FileLock, lock_path
+from whet.store.regular import is_link
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -56,7 +57,7 @@ class Made(NamedTuple):
     coming: str = ""
     """Of a copy: the content it is being given; it may have either."""
     instead: bool = False
-    """It is a copy because a link could not be made."""
+    """It is a junction or a copy because a link could not be made."""
 
     @property
     def name(self) -> str:
@@ -188,7 +189,7 @@ def standing(made: Made) -> Standing:
         return "other"
     if made.how == "link":
         return "ours" if link_text(made.path) == made.target else "other"
-    if os.path.islink(made.path) or not os.path.isdir(made.path) or inside(made.folder, os.path.realpath(made.root)):
+    if is_link(made.path) or not os.path.isdir(made.path) or inside(made.folder, os.path.realpath(made.root)):
         return "other"
     return "ours" if content_digest(made.path) in {made.digest, made.coming} - {""} else "edited"
 

@@ -33,7 +33,11 @@ _SAFE = "!#$%&'()*+,/:;=?@[]~"
 _UNWRITTEN = re.compile(r"[\x00-\x20\x7f\\\ud800-\udfff]")
 
 _HINT = "Write it like https://example.com/path, the host as a plain name."
-_PRIVATE_HINT = "If this is your own host, add it to the setting `private_hosts`."
+
+
+def _private_hint(address: Address) -> str:
+    return f'If this is your own host, add `private_hosts = ["{address.host}"]` to config.toml (see docs/settings.md).'
+
 
 _PRIVATE_NAMES = ("localhost", "localdomain", "local", "internal", "intranet", "lan", "home", "corp", "home.arpa")
 """Ends of names that no public server has."""
@@ -161,7 +165,7 @@ class Allowed:
     def check(self, address: Address) -> None:
         """Refuse what can be refused without looking up a name: RefusedError `not-https`, `private-address`."""
         if address.scheme not in PORTS or (address.scheme == "http" and address not in self):
-            hint = f"Use an https address. {_PRIVATE_HINT}"
+            hint = f"Use an https address. {_private_hint(address)}"
             raise RefusedError("not-https", f"The address {address.shown} does not start with https.", hint=hint)
         if address in self:
             return
@@ -169,14 +173,14 @@ class Allowed:
             self.check_found(address, (address.literal,))
         elif "." not in address.host or f".{address.host}".endswith(tuple(f".{name}" for name in _PRIVATE_NAMES)):
             message = f"The host of {address.shown} has a name that only private networks use."
-            raise RefusedError("private-address", message, hint=_PRIVATE_HINT)
+            raise RefusedError("private-address", message, hint=_private_hint(address))
 
     def check_found(self, address: Address, found: Collection[str]) -> None:
         """Refuse a name if one of the IP addresses that were found for it is not public."""
         private = next((ip for ip in found if not is_public(ip)), None)
         if private is not None and address not in self:
             message = f"The host of {address.shown} is at {private}, which is not on the public internet."
-            raise RefusedError("private-address", message, hint=_PRIVATE_HINT)
+            raise RefusedError("private-address", message, hint=_private_hint(address))
 
 
 def is_public(ip: str) -> bool:

@@ -45,10 +45,12 @@ class Web:
         total: float = 300.0,
         resolve: Callable[[str, int], Sequence[str]] | None = None,
         pause: Callable[[float], None] = time.sleep,
+        check: Callable[[Address], None] = lambda _address: None,
     ) -> None:
         """`timeout` ends a call when nothing comes for so long, `total` when all of it took so long (seconds).
 
         `resolve` finds the IP addresses of a host and a port instead of the system; `pause` waits between tries.
+        `check` raises for an address that must not be visited, given or reached by a redirect.
         """
         self._env = env
         self._allowed = Allowed(private_hosts)
@@ -56,6 +58,7 @@ class Web:
         self.total = total
         self._resolve = resolve
         self._pause = pause
+        self._check = check
         self._lock = threading.Lock()
         self._pool: Pool | None = None
 
@@ -84,19 +87,28 @@ class Web:
             raise InvalidError("digest-mismatch", message, hint="Do not use it. Ask the publisher.", promised=sha256)
         return response
 
-    def post(
+    def send(
         self,
         url: str,
         *,
         body: bytes,
         content_type: str,
+        method: str = "POST",
         headers: Mapping[str, str] = {},
         limit: int = _MIB,
         cancelled: threading.Event | None = None,
     ) -> Response:
         """Send something once; again only if the server said that it did not take it. Raises WhetError."""
-        request = Request(headers, limit, method="POST", body=body, content_type=content_type)
+        request = Request(headers, limit, method=method, body=body, content_type=content_type)
         return _unpacked(self._travel(url, request, cancelled), limit)
+
+    def head(self, url: str, *, headers: Mapping[str, str] = {}) -> Response:
+        """What the server says of an address without sending what is there. Raises WhetError."""
+        return self._travel(url, Request(headers, 0, reading=False, method="HEAD"), None)
+
+    def wait(self, seconds: float) -> None:
+        """Let some time pass before the next request."""
+        self._pause(seconds)
 
     def follow(self, url: str, *, headers: Mapping[str, str] = {}, cancelled: threading.Event | None = None) -> str:
         """Where an address leads in the end. What is there is not read. Raises WhetError."""
@@ -153,6 +165,7 @@ class Web:
             watch.check()
             watch.shown = address.shown
             self._allowed.check(address)
+            self._check(address)
             response = self._open().request(address, request, watch)
             if not response.is_redirect:
                 return response
@@ -167,7 +180,7 @@ class Web:
     def _target(self, address: Address, request: Request, response: Response) -> Address:
         """Where a redirect leads, if one may go there."""
         location = response.headers.get("location", "")
-        if request.method != "GET" or not location:
+        if request.method not in ("GET", "HEAD") or not location:
             raise bad_response(address.shown, f"answers {response.status}, a redirect that cannot be followed")
         try:
             target = joined(address, location)

@@ -36,6 +36,7 @@ def refusal(status: int, headers: Mapping[str, str], remark: bytes, shown: str) 
     details: dict[str, str | int] = {"status": status}
     details |= {"answer": text[:_SHOWN_REMARK]} if text else {}
     details |= {"retry_after": round(after)} if after is not None else {}
+    details |= {"challenge": headers["www-authenticate"]} if status == 401 and "www-authenticate" in headers else {}
     if status in (404, 410):
         message = f"{shown} does not exist: the server answers {status}."
         return NotFoundError("source-not-found", message, hint="Check the address.", **details)
