@@ -9,8 +9,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from hub.world import open_hub
+from whet.hub.checker import Checker
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
+
+    from whet.hub.registry import Hub
 
 
 @pytest.fixture(scope="session")
@@ -43,3 +49,74 @@ def address(request: pytest.FixtureRequest, tmp_path: str) -> str:
         connection.execute(f"CREATE DATABASE {name}")
     front, _, query = base.partition("?")
     return f"{front.rpartition('/')[0]}/{name}{f'?{query}' if query else ''}"
+
+
+class _SharedChecker(Checker):
+    """A checker that outlives the hubs of single tests: its child takes a while to start."""
+
+    def close(self) -> None:
+        """Wait for the end of all tests."""
+
+    def end(self) -> None:
+        super().close()
+
+
+@pytest.fixture(scope="session")
+def checker() -> Iterator[Checker]:
+    """What looks at the archives of all hubs in this process."""
+    made = _SharedChecker(1)
+    yield made
+    made.end()
+
+
+@pytest.fixture(scope="session")
+def object_store() -> Iterator[int]:
+    """The port of an S3-compatible object store that was started for these tests."""
+    for name in ("obstore", "moto", "flask_cors"):
+        pytest.importorskip(name, reason=f"{name} is not installed")
+    from hub.object_store import object_store_running
+
+    try:
+        running = object_store_running()
+        port = running.__enter__()
+    except OSError as error:
+        pytest.skip(f"moto's server does not start: {error}")
+    try:
+        yield port
+    finally:
+        running.__exit__(None, None, None)
+
+
+@pytest.fixture
+def s3(object_store: int, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A place for archives in the object store, which this process knows how to reach."""
+    from hub.object_store import BUCKET, store_settings
+
+    for name, value in store_settings(object_store).items():
+        monkeypatch.setenv(name, value)
+    return f"s3://{BUCKET}/{uuid.uuid4().hex}"
+
+
+@pytest.fixture(params=["files", "database", pytest.param("s3", marks=pytest.mark.deep)])
+def blob_address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Every kind of place for archives."""
+    if request.param == "s3":
+        place: str = request.getfixturevalue("s3")
+        return place
+    return str(tmp_path / "blobs") if request.param == "files" else "database"
+
+
+@pytest.fixture
+def hub(address: str, blob_address: str, checker: Checker) -> Iterator[Hub]:
+    """A hub on every database, with its archives in every place."""
+    made = open_hub(address, blob_address, checker=checker)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def store(address: str, checker: Checker) -> Iterator[Hub]:
+    """A hub on every database, for what has nothing to do with archives."""
+    made = open_hub(address, "database", checker=checker)
+    yield made
+    made.close()

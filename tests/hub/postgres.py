@@ -52,7 +52,7 @@ def postgres_running() -> Iterator[str]:
             "--no-sync",
         ]
         subprocess.run(made, check=True, capture_output=True, **run)
-        port = _free_port()
+        port = free_port()
         options = f"-p {port} -h 127.0.0.1 -k '' -c max_connections=60 -c fsync=off"
         control: list[str | Path] = [programs / "pg_ctl", "-D", data, "-w", "-t", "30"]
         quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "check": True}
@@ -66,7 +66,8 @@ def postgres_running() -> Iterator[str]:
         shutil.rmtree(top, ignore_errors=True)
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port of this machine that nobody listens on."""
     with socket.create_server(("127.0.0.1", 0)) as found:
         port: int = found.getsockname()[1]
         return port

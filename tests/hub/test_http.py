@@ -2,89 +2,17 @@
 
 from __future__ import annotations
 
-import http.client
-import json
-import os
 import socket
-import subprocess
-import sys
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 import pytest
 
+from hub.server import SKILL, VERSION, Served, serving
 from hub.world import make_archive
-from whet.hub.instance import HubConfig, create_hub, open_hub
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
     from pathlib import Path
-
-VERSION = "/api/v1/skills/acme/review/versions/1.0.0"
-
-
-class Answer(NamedTuple):
-    """What came back."""
-
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.body)
-
-    @property
-    def code(self) -> tuple[int, str]:
-        return self.status, self.json["code"]
-
-
-class Served:
-    """A hub in a process of its own."""
-
-    def __init__(self, port: int, tokens: Mapping[str, str]) -> None:
-        self.port, self.tokens = port, tokens
-
-    def ask(self, method: str, path: str, who: str = "", body: bytes = b"", **headers: str) -> Answer:
-        named = {name.replace("_", "-"): value for name, value in headers.items()}
-        if who:
-            named["Authorization"] = f"Bearer {self.tokens.get(who, who)}"
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
-        try:
-            connection.request(method, path, body or None, named)
-            response = connection.getresponse()
-            return Answer(response.status, {k.lower(): v for k, v in response.getheaders()}, response.read())
-        finally:
-            connection.close()
-
-    def publish(self, who: str = "ada", path: str = VERSION, **made: Any) -> Answer:
-        archive = make_archive(**made)
-        return self.ask("PUT", path, who, archive.data, Content_Type="application/zip", Whet_Digest=archive.digest)
-
-
-@contextmanager
-def serving(top: Path, address: str, *, private: bool = False) -> Iterator[Served]:
-    directory = str(top / "hub")
-    database = address if "://" in address else ""
-    made = create_hub(directory, HubConfig("hub.example", "Acme", private, database))
-    hub = open_hub(directory)
-    tokens = {
-        "admin": made.admin_token,
-        "ada": hub.create_token("ada", ("publish:acme", "yank:acme")),
-        "bob": hub.create_token("bob", ("publish:acme/other", "read")),
-        "mo": hub.create_token("mo", ("moderate",)),
-    }
-    hub.close()
-    words = [sys.executable, "-m", "whet", "hub", "serve", directory, "--port", "0"]
-    env = {**os.environ, "WHET_HOME": str(top / "state"), "HOME": str(top)}
-    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, env=env) as server:
-        try:
-            assert server.stdout is not None
-            line = server.stdout.readline()
-            assert line.startswith("listening on http://127.0.0.1:"), line
-            yield Served(int(line.rpartition(":")[2]), tokens)
-        finally:
-            server.terminate()
 
 
 @pytest.fixture
@@ -111,12 +39,15 @@ def test_a_version_is_published_read_and_yanked(hub: Served) -> None:
     assert hub.ask("HEAD", f"{VERSION}/archive").headers["content-length"] == str(len(archive.body))
     digest = made.json["digest"]
     assert hub.ask("GET", f"/api/v1/digests/{digest}").json["versions"][0]["name"] == "review"
+    diff = hub.ask("GET", f"{SKILL}/diff?from=1.0.0&to=1.0.0")
+    assert (diff.json["diff"], diff.json["from"]) == ("", "1.0.0")
+    assert hub.ask("GET", f"{SKILL}/diff?from=1.0.0&to=1.0.0", If_None_Match=diff.headers["etag"]).status == 304
     yanked = hub.ask("PUT", f"{VERSION}/yank", "ada", b'{"reason": "Broken."}')
     assert (yanked.status, yanked.json["yanked"]) == (200, {"reason": "Broken."})
     assert hub.ask("GET", "/api/v1/skills/acme/review").json["latest"] is None
     assert hub.ask("GET", f"{VERSION}/archive").status == 200  # a lock that names it can be restored
     assert hub.ask("DELETE", f"{VERSION}/yank", "ada").json["yanked"] is None
-    acts = [change["act"] for change in hub.ask("GET", "/api/v1/changes").json["changes"]]
+    acts = [change["act"] for change in hub.changes()]
     assert acts[-3:] == ["publish", "yank", "unyank"]
     assert hub.ask("GET", "/log/checkpoint").body.startswith(b"hub.example\n")
     size = len(acts)
@@ -128,6 +59,7 @@ def test_every_method_has_its_own_permission(hub: Served) -> None:
     assert hub.publish().status == 201
     reason = b'{"reason": "Because."}'
     status = b'{"status": "archived", "reason": "Done."}'
+    version, fixes, private = b'{"version": "1.0.0"}', b'{"fixes": "A leak."}', b'{"visibility": "private"}'
     yank, quarantine = f"{VERSION}/yank", f"{VERSION}/quarantine"
     table: list[tuple[str, str, bytes, dict[str, int]]] = [
         ("GET", VERSION, b"", {"": 200, "bob": 200, "ada": 200, "mo": 200, "admin": 200}),
@@ -135,7 +67,16 @@ def test_every_method_has_its_own_permission(hub: Served) -> None:
         ("DELETE", yank, b"", {"": 401, "bob": 403, "mo": 403, "ada": 200, "admin": 200}),
         ("PUT", quarantine, reason, {"": 401, "bob": 403, "ada": 403, "mo": 200, "admin": 200}),
         ("DELETE", quarantine, b"", {"": 401, "bob": 403, "ada": 403, "mo": 200, "admin": 200}),
-        ("PUT", "/api/v1/skills/acme/review/status", status, {"": 401, "bob": 403, "mo": 403, "ada": 200}),
+        ("PUT", f"{SKILL}/status", status, {"": 401, "bob": 403, "mo": 403, "ada": 200}),
+        ("PUT", f"{SKILL}/tags/beta", version, {"": 401, "bob": 403, "mo": 403, "ada": 200, "admin": 200}),
+        ("DELETE", f"{SKILL}/tags/beta", b"", {"": 401, "bob": 403, "mo": 403, "ada": 200, "admin": 200}),
+        ("PUT", f"{VERSION}/security", fixes, {"": 401, "bob": 403, "ada": 403, "mo": 200, "admin": 200}),
+        ("DELETE", f"{VERSION}/security", b"", {"": 401, "bob": 403, "ada": 403, "mo": 200, "admin": 200}),
+        ("PUT", f"{SKILL}/visibility", private, {"": 401, "bob": 403, "mo": 403, "ada": 200, "admin": 200}),
+        ("GET", SKILL, b"", {"": 404, "bob": 404, "mo": 200, "ada": 200, "admin": 200}),
+        ("GET", VERSION, b"", {"": 404, "bob": 404, "mo": 200, "ada": 200, "admin": 200}),
+        ("GET", f"{VERSION}/archive", b"", {"": 404, "bob": 404, "mo": 200, "ada": 200, "admin": 200}),
+        ("DELETE", f"{SKILL}/visibility", b"", {"": 405, "admin": 405}),
         ("DELETE", VERSION, b"", {"": 405, "admin": 405}),
         ("POST", yank, reason, {"": 405, "admin": 405}),
         ("POST", "/api/v1/skills", b"{}", {"": 405, "admin": 405}),
@@ -143,6 +84,8 @@ def test_every_method_has_its_own_permission(hub: Served) -> None:
     for method, path, body, expected in table:
         found = {who: hub.ask(method, path, who, body).status for who in expected}
         assert (method, path, found) == (method, path, expected)
+    seen, unseen = ([change.get("name", "") for change in hub.changes(who)] for who in ("ada", ""))
+    assert (seen[-1], unseen[-1]) == ("review", "")
     assert hub.publish("").code == (401, "token-needed")
     assert hub.publish("bob").code == (403, "not-allowed")
     assert hub.publish("bob", "/api/v1/skills/acme/other/versions/1.0.0", name="other").status == 201
@@ -156,6 +99,8 @@ def test_bad_requests_get_a_code_and_a_hint(hub: Served) -> None:
         ("GET", "/api/v1/skills/acme/none/versions/1.0.0", "", b"", {}, (404, "version-not-found")),
         ("GET", "/api/v1/skills/acme/none/versions/latest", "", b"", {}, (400, "bad-request")),
         ("GET", "/api/v1/skills/..%2f..%2fetc/passwd/versions/1.0.0", "", b"", {}, (404, "not-found")),
+        ("GET", f"{SKILL}/diff?from=1.0.0&to=x", "", b"", {}, (400, "bad-request")),
+        ("GET", f"{SKILL}/diff?from=1.0.0&to=2.0.0", "", b"", {}, (404, "version-not-found")),
         ("GET", "/api/v1/skills?limit=1000", "", b"", {}, (400, "bad-request")),
         ("GET", "/api/v1/skills?cursor=%ff%00", "", b"", {}, (400, "bad-request")),
         ("GET", "/api/v1/digests/sha256:zz", "", b"", {}, (400, "bad-request")),
@@ -177,6 +122,26 @@ def test_bad_requests_get_a_code_and_a_hint(hub: Served) -> None:
         assert (method, path, answer.code) == (method, path, expected)
         assert {*answer.json} == {"error", "code", "hint"}
     assert hub.ask("GET", "/api/v1/skills").json == {"skills": [], "next": None}
+
+
+def test_skills_are_found_and_put_into_collections(hub: Served) -> None:
+    assert hub.publish().status == 201
+    found = hub.ask("GET", "/api/v1/search?q=review+of+a+diff")
+    assert [skill["name"] for skill in found.json["skills"]] == ["review"]
+    assert {*found.json} == {"skills", "facets", "next"}
+    assert hub.ask("GET", "/api/v1/search?q=review&tier=official").json["skills"] == []
+    assert hub.ask("GET", "/api/v1/search").code == (400, "bad-request")
+    assert hub.ask("GET", f"{SKILL}/similar").json == {"skills": []}
+    shelf = "/api/v1/collections/acme/starters"
+    for who, status in (("", 401), ("bob", 403), ("mo", 403), ("ada", 200)):
+        assert hub.ask("PUT", shelf, who, b'{"title": "For a start"}').status == status
+        assert hub.ask("PUT", f"{shelf}/skills/acme/review", who, b"{}").status == status
+    assert [skill["name"] for skill in hub.ask("GET", shelf).json["skills"]] == ["review"]
+    assert [each["name"] for each in hub.ask("GET", "/api/v1/collections").json["collections"]] == ["starters"]
+    assert hub.ask("DELETE", f"{shelf}/skills/acme/review", "bob").status == 403
+    assert hub.ask("DELETE", f"{shelf}/skills/acme/review", "ada").json["skills"] == []
+    assert [hub.ask("DELETE", shelf, who).status for who in ("", "bob", "ada")] == [401, 403, 204]
+    assert hub.ask("GET", shelf).code == (404, "collection-not-found")
 
 
 def raw(port: int, request: bytes) -> bytes:

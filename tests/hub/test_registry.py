@@ -3,44 +3,20 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import pytest
-
-from hub.world import ACME, KEY, MODERATOR, make_archive, open_hub
+from hub.world import ACME, KEY, MODERATOR, make_archive, publish, refused
 from whet.errors import ConflictError, InvalidError, NotFoundError, RefusedError, UsageError, WhetError
+from whet.hub.lifecycle import set_status
+from whet.hub.powers import Powers
 from whet.hub.tokens import ANYBODY, Identity
 from whet.sources.transparency import LogKey, Proof, check_consistency, read_checkpoint
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
     from whet.hub.registry import Hub
 
 PUBLIC = LogKey("hub.example", KEY.public_key().public_bytes_raw())
 TIME = "2027-01-15T08:00:00Z"
-
-
-@pytest.fixture(params=["files", "database"])
-def hub(request: pytest.FixtureRequest, address: str, tmp_path: Path) -> Iterator[Hub]:
-    made = open_hub(address, str(tmp_path / "blobs") if request.param == "files" else "database")
-    yield made
-    made.close()
-
-
-def refused(call: Callable[[], object]) -> tuple[type[WhetError], str]:
-    with pytest.raises(WhetError) as caught:
-        call()
-    return type(caught.value), caught.value.code
-
-
-def publish(hub: Hub, version: str = "1.0.0", name: str = "review", **more: Any) -> dict[str, Any]:
-    archive = make_archive(name, **more)
-    done = hub.publish(ACME, "acme", name, version, archive.data, archive.digest)
-    assert done.created
-    document: dict[str, Any] = json.loads(done.document)
-    return document
 
 
 def test_a_published_version_says_everything_and_proves_it(hub: Hub) -> None:
@@ -59,6 +35,7 @@ def test_a_published_version_says_everything_and_proves_it(hub: Hub) -> None:
         "verdict": "safe",
         "ruleset": version["verdict"]["ruleset"],
         "publisher": {"kind": "token", "account": "ada", "detail": "laptop"},
+        "tier": "community",
         "time": TIME,
     }
     assert json.loads(entry) == acted
@@ -77,6 +54,9 @@ def test_a_published_version_says_everything_and_proves_it(hub: Hub) -> None:
         },
         "files": [{"path": "SKILL.md", "size": 174, "executable": False}],
         "tools": [],
+        "topics": [],
+        "powers": {name: [] for name in Powers._fields},
+        "resembles": [],
         "published": TIME,
         "publisher": {"kind": "token", "account": "ada", "detail": "laptop"},
         "status": "active",
@@ -85,6 +65,7 @@ def test_a_published_version_says_everything_and_proves_it(hub: Hub) -> None:
         "security": None,
         "verdict": {"verdict": "safe", "ruleset": acted["ruleset"], "scanned": TIME, "findings": []},
         "signatures": [],
+        "evals": None,
     }
     assert hub.version(ANYBODY, "acme", "review", "1.0.0") == done.document
     assert hub.archive(ANYBODY, "acme", "review", "1.0.0") == (sha256, archive.data)
@@ -167,7 +148,7 @@ def test_every_act_is_in_the_log_in_order(hub: Hub) -> None:
     hub.yank(ACME, "acme", "review", "1.0.0", "Broken.")  # says nothing new
     hub.yank(ACME, "acme", "review", "1.0.0", None)
     hub.quarantine(MODERATOR, "acme", "review", "1.0.0", "A report.")
-    hub.set_status(ACME, "acme", "review", "deprecated", successor="acme/reviews", reason="Renamed.")
+    set_status(hub, ACME, "acme", "review", "deprecated", reason="Renamed.")
     hub.create_token("eve", ("publish:eve",))
     hub.revoke_tokens("eve")
     entries = [json.loads(entry) for _, entry in hub.log.entries(0, 100)]
@@ -215,7 +196,8 @@ def test_a_changed_log_is_noticed(hub: Hub) -> None:
 
 def test_tokens_are_kept_as_hashes_expire_and_are_revoked(hub: Hub) -> None:
     token = hub.create_token("ada", ("publish:acme",), "laptop")
-    assert hub.identify(token) == Identity("ada", ("publish:acme",), "token", "laptop")
+    expires = hub.now() + 90 * 86_400
+    assert hub.identify(token) == Identity("ada", ("publish:acme",), "token", "laptop", 1, expires)
     kept = hub.database.read(lambda ask: ask.all("SELECT * FROM tokens"))
     assert token not in str(kept)
     old = hub.create_token("ada", ("read",), days=0)

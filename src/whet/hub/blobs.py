@@ -8,14 +8,25 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
+import secrets
+from datetime import timedelta
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any, Protocol
 
 from whet.errors import FailedError, UsageError
 from whet.extras import missing_extra
 from whet.store.atomic import write_bytes
+from whet.store.failures import os_failure, os_failures
 
 if TYPE_CHECKING:
     from whet.hub.database import Database
+
+
+_CAUSE = re.compile(r'<Message>([^<]{1,200})</Message>|message: "([^"]{1,200})"')
+"""What a store, or the system, says in the long text of an error."""
+_TRIES = re.compile(r" in [0-9.]+[mµn]?s(?:, after .*)?$")
+_PROBE = b"whet hub serve --check\n"
 
 
 class Blobs(Protocol):
@@ -27,6 +38,14 @@ class Blobs(Protocol):
 
     def get(self, sha256: str) -> bytes:
         """The bytes with this hash. Raises FailedError `archive-lost` where they are gone or not the same."""
+        ...
+
+    def drop(self, sha256: str) -> None:
+        """Forget these bytes, which nothing refers to any more; nothing where they are gone."""
+        ...
+
+    def check(self) -> None:
+        """Write something, read it and remove it. Raises FailedError that says what is wrong."""
         ...
 
 
@@ -61,6 +80,20 @@ class _FileBlobs:
         except OSError as error:
             raise _missing(sha256) from error
 
+    def check(self) -> None:
+        with os_failures(self._directory):
+            os.makedirs(self._directory, mode=0o700, exist_ok=True)
+            with TemporaryFile(dir=self._directory) as file:
+                file.write(_PROBE)
+
+    def drop(self, sha256: str) -> None:
+        try:
+            os.unlink(self._path(sha256))
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            raise os_failure(error, self._path(sha256), doing="delete") from error
+
     def _path(self, sha256: str) -> str:
         return os.path.join(self._directory, sha256[:2], sha256)
 
@@ -81,6 +114,12 @@ class _DatabaseBlobs:
             raise _missing(sha256)
         return check_blob(sha256, bytes(row[0]))
 
+    def drop(self, sha256: str) -> None:
+        self._database.write(lambda change: change.run("DELETE FROM blobs WHERE sha256 = ?", sha256))
+
+    def check(self) -> None:
+        """Whoever has opened the database has written to it."""
+
 
 class _ObjectBlobs:
     """An object store. No condition is asked of it: many ignore them, and the same name always means the same bytes."""
@@ -88,15 +127,21 @@ class _ObjectBlobs:
     def __init__(self, address: str) -> None:
         try:
             import obstore
+            from obstore.exceptions import BaseError
             from obstore.store import from_url
         except ImportError as error:
             raise missing_extra("An object store needs the extra `hub-s3`.", "hub-s3", "obstore") from error
         self._obstore: Any = obstore
-        self._store = from_url(address, client_options={"allow_http": True})
+        self._failures = (BaseError, OSError)
+        retries: Any = {"max_retries": 4, "retry_timeout": timedelta(seconds=20)}
+        self._store = from_url(address, client_options={"allow_http": True}, retry_config=retries)
 
     def put(self, data: bytes) -> str:
         sha256 = hashlib.sha256(data).hexdigest()
-        self._obstore.put(self._store, _key(sha256), data)
+        try:
+            self._obstore.put(self._store, _key(sha256), data)
+        except self._failures as error:
+            raise _failed(error) from error
         return sha256
 
     def get(self, sha256: str) -> bytes:
@@ -104,6 +149,27 @@ class _ObjectBlobs:
             return check_blob(sha256, bytes(self._obstore.get(self._store, _key(sha256)).bytes()))
         except FileNotFoundError as error:
             raise _missing(sha256) from error
+        except self._failures as error:
+            raise _failed(error) from error
+
+    def drop(self, sha256: str) -> None:
+        try:
+            self._obstore.delete(self._store, _key(sha256))
+        except FileNotFoundError:
+            pass
+        except self._failures as error:
+            raise _failed(error) from error
+
+    def check(self) -> None:
+        path = f"check/{secrets.token_hex(8)}"
+        try:
+            self._obstore.put(self._store, path, _PROBE)
+            found = bytes(self._obstore.get(self._store, path).bytes())
+            self._obstore.delete(self._store, path)
+        except self._failures as error:
+            raise _failed(error) from error
+        if found != _PROBE:
+            raise _failed(ValueError("it does not hand out what was put into it"))
 
 
 def _key(sha256: str) -> str:
@@ -115,6 +181,15 @@ def check_blob(sha256: str, data: bytes) -> bytes:
     if hashlib.sha256(data).hexdigest() != sha256:
         raise _missing(sha256)
     return data
+
+
+def _failed(error: Exception) -> FailedError:
+    hint = "Check the address, the bucket and the AWS_ variables of the hub's environment."
+    text = str(error)
+    cause = _CAUSE.search(text)
+    what = _TRIES.sub("", text.partition(" - ")[0].partition("\n")[0])
+    told = f"{what} ({cause[1] or cause[2]})" if cause else what
+    return FailedError("hub-blobs", f"The object store failed: {told}.", hint=hint)
 
 
 def _missing(sha256: str) -> FailedError:

@@ -7,6 +7,8 @@ archive it had is *held*: kept out until a person has looked at it.
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import queue
 import subprocess
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 _SECONDS = 60.0
 _MEMORY = 2 << 30
 _HEADER = 8
+_TASKS = ("describe", "compare", "flatten")
 
 
 class Checked(NamedTuple):
@@ -41,6 +44,14 @@ class Checked(NamedTuple):
     verdict: str
     findings: tuple[Json, ...]
     ruleset: str
+    powers: Json
+    """What it can do: the fields of `whet.hub.powers.Powers`."""
+    texts: Json
+    """What search reads of it: the fields of `whet.routing.texts.Texts`."""
+    signatures: tuple[Json, ...]
+    """Who signed it."""
+    flat: str
+    """The SHA-256 of its files at the root of a zip, as other clients get them."""
 
 
 class Held(NamedTuple):
@@ -58,27 +69,43 @@ class Checker:
         for _ in range(processes):
             self._idle.put(None)
 
-    def check(self, archive: bytes) -> Checked | Held:
-        """Look at an archive. Raises WhetError as the child did: the archive is not one, or holds no skill."""
-        child = self._idle.get()
+    def check(self, archive: bytes, *, patience: int = 1) -> Checked | Held:
+        """Look at an archive, so many times as long as usual. Raises WhetError as the child did: it holds no skill."""
+        answer = self._ask("describe", archive, patience=patience)
+        if isinstance(answer, Held):
+            return answer
+        fields: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in answer.items()
+        }
+        return Checked(**fields)
+
+    def compare(self, old: bytes, new: bytes) -> str | Held:
+        """What changed between two archives, as a unified diff."""
+        answer = self._ask("compare", old, new)
+        return answer if isinstance(answer, Held) else str(answer["diff"])
+
+    def flatten(self, archive: bytes) -> bytes | Held:
+        """The files of an archive at the root of a zip."""
+        answer = self._ask("flatten", archive)
+        return answer if isinstance(answer, Held) else base64.b64decode(answer["zip"])
+
+    def _ask(self, task: str, *archives: bytes, patience: int = 1) -> Json | Held:
+        child, seconds = self._idle.get(), self._seconds * patience
         try:
             child = child or _Child()
-            answer = child.ask(archive, self._seconds)
+            answer = child.ask(task, archives, seconds)
         except (OSError, EOFError, ValueError) as error:  # a timeout is an OSError
             if child is not None:
                 child.end()
             child = None
             late = isinstance(error, TimeoutError)
-            why = f"took more than {self._seconds:.0f} seconds" if late else "broke off; the archive asks for too much"
+            why = f"took more than {seconds:.0f} seconds" if late else "broke off; the archive asks for too much"
             return Held(f"The scan {why}.")
         finally:
             self._idle.put(child)
         if wrong := answer.get("error"):
             raise InvalidError("bad-archive", wrong["message"], hint=wrong["hint"])
-        fields: dict[str, Any] = {
-            name: tuple(value) if isinstance(value, list) else value for name, value in answer.items()
-        }
-        return Checked(**fields)
+        return answer
 
     def close(self) -> None:
         """End the processes that are idle."""
@@ -93,12 +120,14 @@ class _Child:
             [sys.executable, "-m", "whet.hub.checker"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
 
-    def ask(self, archive: bytes, seconds: float) -> Json:
+    def ask(self, task: str, archives: tuple[bytes, ...], seconds: float) -> Json:
         sender, reader = cast("BinaryIO", self._process.stdin), cast("BinaryIO", self._process.stdout)
         late = threading.Timer(seconds, self._process.kill)
         late.start()
         try:
-            _write(sender, archive)
+            sender.write(bytes([_TASKS.index(task), len(archives)]))
+            for archive in archives:
+                _write(sender, archive)
             answer = json.loads(_read(reader))
         except (OSError, EOFError) as error:
             if not late.is_alive():
@@ -136,20 +165,22 @@ def _read(stream: BinaryIO) -> bytes:
 def describe(archive: bytes) -> Checked:
     """Look at an archive, in this process."""
     from whet.guard.ruleset import ruleset
-    from whet.guard.scan import scan
-    from whet.skill.archive import unpack
+    from whet.guard.scan import examine
+    from whet.hub.powers import powers_of
+    from whet.routing.similarity import BODY
+    from whet.routing.texts import texts_of
+    from whet.skill.archive import pack_flat
     from whet.skill.dialects import read_skill
     from whet.skill.finder import MAIN_FILE
     from whet.skill.frontmatter import read_document
     from whet.skill.tree import digest, entries
-    from whet.sources.packages import package_at
     from whet.sources.publish.prepare import check_format
 
-    tree = package_at(unpack(archive).tree, "")
+    tree = _unpack(archive)
     if MAIN_FILE not in tree:
         raise InvalidError("bad-archive", f"The archive has no {MAIN_FILE}.", hint="Make it with `whet skill pack`.")
     skill = read_skill(read_document(tree[MAIN_FILE].data), fallback_name="")
-    seen = scan(tree)
+    seen, facts = examine(tree)
     return Checked(
         skill.name,
         skill.version,
@@ -161,12 +192,46 @@ def describe(archive: bytes) -> Checked:
         seen.verdict,
         tuple(as_json(finding) for finding in seen.findings),
         ruleset(),
+        powers_of(tree, skill.allowed_tools, facts)._asdict(),
+        texts_of(skill)._replace(body=skill.body[:BODY])._asdict(),
+        tuple(_signatures(tree)),
+        hashlib.sha256(pack_flat(skill.name, tree)).hexdigest(),
     )
 
 
-def _files(tree: Tree) -> list[Json]:
-    import hashlib
+def compare(old: bytes, new: bytes) -> str:
+    """What changed between two archives, as a unified diff, in this process."""
+    from whet.authoring.history import difference
 
+    return difference(_unpack(old), _unpack(new), ("a", "b"))
+
+
+def flatten(archive: bytes) -> bytes:
+    """The files of an archive at the root of a zip, in this process."""
+    from whet.skill.archive import pack_flat
+
+    return pack_flat("", _unpack(archive))
+
+
+def _unpack(archive: bytes) -> Tree:
+    from whet.skill.archive import unpack
+    from whet.sources.packages import package_at
+
+    return package_at(unpack(archive).tree, "")
+
+
+def _signatures(tree: Tree) -> list[Json]:
+    """Who signed a skill; a signature that is wrong is among its problems."""
+    from whet.skill.signature import NAME, check_signature
+
+    try:
+        found = check_signature(tree)
+    except InvalidError:
+        return []
+    return [{"file": NAME, "key": str(found.key) if found.key else None, "identity": found.identity}] if found else []
+
+
+def _files(tree: Tree) -> list[Json]:
     return [
         {
             "path": path,
@@ -189,17 +254,20 @@ def _limit() -> None:
 
 
 def main() -> None:
-    """Answer for one archive after the other, until there are no more."""
+    """Describe, compare and flatten archives until there are no more."""
     _limit()
     source, target = sys.stdin.buffer, sys.stdout.buffer
-    while True:
-        try:
-            archive = _read(source)
-        except EOFError:
-            return
+    while asked := source.read(2):
+        archives = [_read(source) for _ in range(asked[1])]
         answer: dict[str, Any]
         try:
-            answer = describe(archive)._asdict()
+            match _TASKS[asked[0]]:
+                case "compare":
+                    answer = {"diff": compare(*archives)}
+                case "flatten":
+                    answer = {"zip": base64.b64encode(flatten(*archives)).decode()}
+                case _:
+                    answer = describe(*archives)._asdict()
         except WhetError as error:
             answer = {"error": {"message": error.message, "hint": error.hint}}
         _write(target, json.dumps(answer).encode())

@@ -3,6 +3,7 @@
 DIR/hub.toml     what the operator decides
 DIR/log.key      the private key of the log; losing it means a new log
 DIR/hub.db       the database, unless the configuration names a PostgreSQL
+DIR/search.db    the index of search; it is made again where it is missing
 DIR/blobs/       the archives, unless they are in the database or in an object store
 """
 
@@ -11,11 +12,14 @@ from __future__ import annotations
 import json
 import os
 import tomllib
-from typing import TYPE_CHECKING, NamedTuple
+from contextlib import closing, suppress
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args, get_origin, get_type_hints
 
 from whet.errors import ConflictError, InvalidError, NotFoundError, UsageError
 from whet.extras import missing_extra
+from whet.hub.settings import RESOLVER, Login, Mirror, OwnProvider
 from whet.sources.transparency import is_origin
+from whet.sources.web.client import Web
 from whet.store.atomic import write_bytes, write_text
 from whet.store.clock import system_clock
 from whet.values import Json, answer_json
@@ -27,7 +31,8 @@ if TYPE_CHECKING:
 CONFIG = "hub.toml"
 KEY = "log.key"
 _PRIVATE = 0o600
-_TEXTS = ("title", "origin", "database", "blobs")
+_WRITTEN = ("title", "origin", "database", "blobs", "private")
+"""What `init` writes down; the rest of the configuration is for the operator to add."""
 
 
 class HubConfig(NamedTuple):
@@ -41,6 +46,20 @@ class HubConfig(NamedTuple):
     """A `postgresql://` address; "" for a file in the directory."""
     blobs: str = ""
     """`database`, a directory or `s3://BUCKET/PREFIX`; "" for what fits the database."""
+    url: str = ""
+    """The address that people reach the hub by; "" for https:// and `origin`."""
+    open_owners: bool = False
+    """Whether everybody with an account may create owners."""
+    login: Login = Login()
+    providers: tuple[OwnProvider, ...] = ()
+    resolver: str = RESOLVER
+    """Where TXT records are asked for, over HTTPS, in JSON."""
+    private_hosts: tuple[str, ...] = ()
+    """Hosts of a private network that the hub may ask: providers of identities, repositories, mirrored hubs."""
+    quarantine_on_rescan: bool = True
+    """Whether a version that new rules call dangerous is quarantined at once, and not only a case."""
+    mirrors: tuple[Mirror, ...] = ()
+    """Other hubs and sites whose skills this one fetches when somebody asks for them."""
 
 
 class HubCreated(NamedTuple):
@@ -72,10 +91,8 @@ def create_hub(directory: str, config: HubConfig, clock: Clock = system_clock) -
     os.makedirs(directory, mode=0o700, exist_ok=True)
     key = Ed25519PrivateKey.generate().private_bytes_raw()
     write_bytes(os.path.join(directory, KEY), key.hex().encode() + b"\n", mode=_PRIVATE)
-    lines = (f"{name} = {json.dumps(getattr(config, name))}\n" for name in _TEXTS if getattr(config, name))
-    text = (
-        f"# A hub of Whet. docs/hub.md explains every line.\n{''.join(lines)}private = {json.dumps(config.private)}\n"
-    )
+    lines = (f"{name} = {json.dumps(value)}\n" for name in _WRITTEN if (value := getattr(config, name)) != "")
+    text = f"# A hub of Whet. docs/hub.md explains every line.\n{''.join(lines)}"
     write_text(os.path.join(directory, CONFIG), text, mode=_PRIVATE)
     try:
         hub = open_hub(directory, clock=clock)
@@ -101,15 +118,58 @@ def read_config(directory: str) -> HubConfig:
         raise NotFoundError("no-hub", f"{directory} is not a hub.", hint=hint, path=path) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InvalidError("bad-hub-config", f"{path} cannot be read: {error}.", hint="Correct the file.") from error
-    unknown = values.keys() - {*HubConfig._fields}
-    wrong = [name for name in _TEXTS if not isinstance(values.get(name, ""), str)]
-    if unknown or wrong or not isinstance(values.get("private", False), bool) or not values.get("origin"):
-        hint = (
-            f"It has {', '.join(HubConfig._fields)}; texts in quotes, `private` true or false, and `origin` is needed."
-        )
-        name = next(iter((*sorted(unknown), *wrong, "origin" if not values.get("origin") else "private")))
-        raise InvalidError("bad-hub-config", f"{path}: `{name}` is unknown, missing or of the wrong type.", hint=hint)
-    return HubConfig(**values)
+    try:
+        config: HubConfig = _read_table(HubConfig, values)
+        for mirror in config.mirrors:
+            mirror.check()
+    except ValueError as error:
+        hint = "docs/hub.md explains every line."
+        raise InvalidError("bad-hub-config", f"{path}: {error}.", hint=hint) from error
+    return config
+
+
+def _read_table(kind: Any, values: Json) -> Any:
+    """A named tuple of texts, truth values, lists of texts and further tables. Raises ValueError."""
+    kinds = get_type_hints(kind)
+    if unknown := sorted(values.keys() - kinds.keys()):
+        raise ValueError(f"`{unknown[0]}` is unknown")
+    if missing := sorted(name for name in kinds.keys() - kind._field_defaults.keys() if not values.get(name)):
+        raise ValueError(f"`{missing[0]}` is missing")
+    return kind(**{name: _read_value(kinds[name], value, name) for name, value in values.items()})
+
+
+def _read_value(kind: Any, value: Any, name: str) -> Any:
+    if get_origin(kind) is tuple and isinstance(value, list):
+        return tuple(_read_value(get_args(kind)[0], item, name) for item in value)
+    if hasattr(kind, "_fields") and isinstance(value, dict):
+        return _read_table(kind, value)
+    if type(value) is not kind:
+        raise ValueError(f"`{name}` has the wrong type")
+    return value
+
+
+def add_mirror(directory: str, hub: Hub, mirror: Mirror) -> None:
+    """Ask what is to be mirrored, and write it into the configuration of an open hub. Raises WhetError."""
+    from whet.hub.mirrors import Mirrors
+
+    known = hub.settings.mirrors
+    if any(each.location == mirror.location for each in known):
+        hint = f"Edit {CONFIG} to change it."
+        raise ConflictError("mirror-exists", f"{mirror.location} is mirrored already.", hint=hint)
+    try:
+        mirror.check()
+    except ValueError as error:
+        hint = "See `whet hub mirror --help`."
+        raise UsageError("bad-mirror", f"This cannot be mirrored: {error}.", hint=hint) from error
+    hub.settings = hub.settings._replace(mirrors=(*known, mirror))
+    with closing(Mirrors(hub)) as mirrors:
+        mirrors.meet(mirror)
+    path = os.path.join(directory, CONFIG)
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    fields = mirror._asdict().items()
+    lines = [f"{name} = {json.dumps(value)}\n" for name, value in fields if value and (name, value) != ("kind", "hub")]
+    write_text(path, f"{text.rstrip()}\n\n[[mirrors]]\n{''.join(lines)}", mode=_PRIVATE)
 
 
 def open_hub(directory: str, *, database: str = "", blobs: str = "", clock: Clock = system_clock) -> Hub:
@@ -138,10 +198,24 @@ def open_hub(directory: str, *, database: str = "", blobs: str = "", clock: Cloc
     except BaseException:
         store.close()
         raise
-    return Hub(store, kept, log, Checker(), HubSettings(config.title, config.private), clock, threads="://" in address)
+    settings = HubSettings(
+        config.title,
+        config.private,
+        url=(config.url or f"https://{config.origin}").rstrip("/"),
+        open_owners=config.open_owners,
+        login=config.login,
+        providers=config.providers,
+        resolver=config.resolver,
+        private_hosts=config.private_hosts,
+        quarantine_on_rescan=config.quarantine_on_rescan,
+        mirrors=config.mirrors,
+    )
+    web = Web(env=os.environ, private_hosts=config.private_hosts, timeout=10, total=10)
+    index = os.path.join(directory, "search.db")
+    return Hub(store, kept, log, Checker(), settings, clock, threads="://" in address, index=index, web=web)
 
 
-def serve(hub: Hub, host: str, port: int, announce: bool = True) -> None:
+def serve(hub: Hub, host: str, port: int) -> None:
     """Serve a hub until it is stopped; print `listening on http://HOST:PORT` once it answers."""
     try:
         import uvicorn
@@ -153,12 +227,13 @@ def serve(hub: Hub, host: str, port: int, announce: bool = True) -> None:
     class Server(uvicorn.Server):
         async def startup(self, sockets: object = None) -> None:
             await super().startup(sockets)  # type: ignore[arg-type]  # only passed on
-            if announce and self.started:
+            if self.started:
                 address = self.servers[0].sockets[0].getsockname()
                 print(f"listening on http://{address[0]}:{address[1]}", flush=True)
 
     config = uvicorn.Config(create_app(hub), host, port, log_level="warning", access_log=False, server_header=False)
     try:
-        Server(config).run()
+        with suppress(KeyboardInterrupt):  # how uvicorn ends when it was told to stop
+            Server(config).run()
     finally:
         hub.close()

@@ -1,13 +1,19 @@
 """The hub's log of everything it did, in its database: appended in the transaction of the act, never changed.
 
-An entry is one line of JSON. The row of the log's head is taken first by every change, so that changes of any number of
+An entry is one line of JSON. What is done to a private skill is hidden: the entry says only what kind of act it was,
+when, and the SHA-256 of a random salt followed by the full act. Whoever may see the skill gets salt and act, too, and
+can check that they are what was logged.
+
+The row of the log's head is taken first by every change, so that changes of any number of
 hubs on one database come one after the other, and the log holds them in that order.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
-from typing import TYPE_CHECKING, Any, NamedTuple
+import os
+from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import FailedError, NotFoundError
 from whet.sources.transparency import (
@@ -17,9 +23,11 @@ from whet.sources.transparency import (
     Proof,
     Tree,
     completed_nodes,
+    diverged,
     hash_leaf,
     is_origin,
     sign_checkpoint,
+    write_entry,
 )
 
 if TYPE_CHECKING:
@@ -28,6 +36,7 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     from whet.hub.database import Database, Transaction
+    from whet.values import Json
 
 TILE = 256
 """Hashes or entries of one tile."""
@@ -42,6 +51,38 @@ class Logged(NamedTuple):
     entry: str
     proof: str
     """As `whet.sources.transparency.Proof` reads it."""
+    hidden: Hidden | None = None
+
+    def to_json(self) -> Json:
+        """What a version says of its entry."""
+        opened = {} if self.hidden is None else self.hidden.to_json()
+        return {"index": self.number, "entry": self.entry, "proof": self.proof, **opened}
+
+
+class Hidden(NamedTuple):
+    """An act that its entry does not show."""
+
+    salt: bytes
+    act: str
+
+    @property
+    def hash(self) -> str:
+        """What the entry says in place of the act."""
+        return hashlib.sha256(self.salt + self.act.encode()).hexdigest()
+
+    def to_json(self) -> Json:
+        """What opens the entry."""
+        return {"act": self.act, "salt": self.salt.hex()}
+
+
+class Change(NamedTuple):
+    """An entry, and whose skill it is about; both "" where it is about none."""
+
+    number: int
+    owner: str
+    name: str
+    entry: str
+    hidden: Hidden | None
 
 
 class HubLog:
@@ -66,9 +107,12 @@ class HubLog:
         size: int = transaction.get(sql)[0]
         return size
 
-    def append(self, transaction: Transaction, owner: str, name: str, act: dict[str, Any]) -> Logged:
-        """Write an act down, in the transaction that does it."""
-        entry = json.dumps(act, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    def append(self, transaction: Transaction, owner: str, name: str, act: Json, *, hidden: bool = False) -> Logged:
+        """Write an act down, in the transaction that does it; hidden where the skill is private at this moment."""
+        entry, full = write_entry(act), None
+        if hidden or (name and _is_private(transaction, owner, name)):
+            full = Hidden(os.urandom(16), entry)
+            entry = write_entry({"act": act["act"], "hidden": full.hash, "time": act["time"]})
         data = entry.encode()
         if len(data) > MOST_ENTRY:
             raise FailedError("entry-too-large", "The act is too large for the log.", hint="Shorten its reason.")
@@ -79,8 +123,10 @@ class HubLog:
         tree = Tree(number + 1, node)
         checkpoint = sign_checkpoint(Checkpoint(self.origin, number + 1, tree.root()), self._key)
         transaction.run("INSERT INTO log_entries VALUES (?, ?, ?, ?)", number, owner, name, entry)
+        if full:
+            transaction.run("INSERT INTO log_hidden VALUES (?, ?, ?)", number, full.salt, full.act)
         transaction.run("UPDATE log_head SET size = ?, checkpoint = ? WHERE id = 1", number + 1, checkpoint)
-        return Logged(number, entry, str(Proof(number, tuple(tree.prove_inclusion(number)), checkpoint)))
+        return Logged(number, entry, str(Proof(number, tuple(tree.prove_inclusion(number)), checkpoint)), full)
 
     # what others read
 
@@ -88,6 +134,10 @@ class HubLog:
         """The newest signed checkpoint."""
         text: str = self._database.read(lambda found: found.get("SELECT checkpoint FROM log_head WHERE id = 1"))[0]
         return text
+
+    def size(self) -> int:
+        """How many entries the log has."""
+        return self._database.read(_head)[0]
 
     def prove(self, number: int) -> str:
         """The proof that an entry is in the log, under the newest checkpoint."""
@@ -100,14 +150,19 @@ class HubLog:
 
         return self._database.read(ask)
 
-    def prove_consistency(self, old: int) -> tuple[str, list[bytes]]:
-        """The newest checkpoint, and what shows that the log of `old` entries is its beginning."""
+    def prove_consistency(self, old: int, new: int | None = None) -> tuple[str, list[bytes]]:
+        """The newest checkpoint, and what shows that the log of `old` entries is the beginning of that of `new`.
+
+        Without `new`, of that of the newest checkpoint.
+        """
 
         def ask(transaction: Transaction) -> tuple[str, list[bytes]]:
             size, checkpoint = _head(transaction)
-            if not 0 <= old <= size:
-                raise NotFoundError("entry-not-found", f"The log never had {old} entries.", hint=f"It has {size}.")
-            return checkpoint, Tree(size, _reader(transaction)).prove_consistency(old)
+            end = size if new is None else new
+            if not 0 <= old <= end <= size:
+                wrong = old if old > size else end
+                raise NotFoundError("entry-not-found", f"The log never had {wrong} entries.", hint=f"It has {size}.")
+            return checkpoint, Tree(end, _reader(transaction)).prove_consistency(old)
 
         return self._database.read(ask)
 
@@ -116,8 +171,19 @@ class HubLog:
         sql = "SELECT number, entry FROM log_entries WHERE number >= ? ORDER BY number LIMIT ?"
         return [(row[0], row[1]) for row in self._database.read(lambda found: found.all(sql, after, limit))]
 
+    def changes(self, after: int, limit: int) -> list[Change]:
+        """The same, with what the hub itself knows of them."""
+        sql = """SELECT e.number, e.owner, e.name, e.entry, h.salt, h.act
+            FROM log_entries e LEFT JOIN log_hidden h ON h.number = e.number
+            WHERE e.number >= ? ORDER BY e.number LIMIT ?"""
+        rows = self._database.read(lambda found: found.all(sql, after, limit))
+        return [
+            Change(number, owner, name, entry, Hidden(bytes(salt), act) if act else None)
+            for number, owner, name, entry, salt, act in rows
+        ]
+
     def tile(self, level: int, number: int, width: int = TILE) -> bytes:
-        """The hashes of one tile: of `TILE` nodes, or of the first `width` of one that is not full."""
+        """The hashes of one tile: `TILE` of them, or the first `width` of a tile that is not full."""
         sql = "SELECT hash FROM log_nodes WHERE level = ? AND number >= ? AND number < ? ORDER BY number"
         first = number * TILE
         rows = self._database.read(lambda found: found.all(sql, 8 * level, first, first + width))
@@ -132,6 +198,16 @@ class HubLog:
             raise NotFoundError("tile-not-found", "The log has no such tile.", hint="The checkpoint gives its size.")
         data = (entry.encode() for _, entry in found)
         return b"".join(len(each).to_bytes(2, "big") + each for each in data)
+
+    def check_past(self, checkpoint: Checkpoint) -> None:
+        """Raise InvalidError `log-diverged` unless the log had this root when it had so many entries."""
+
+        def ask(transaction: Transaction) -> bytes:
+            size = checkpoint.size
+            return Tree(size, _reader(transaction)).root() if size <= _head(transaction)[0] else b""
+
+        if self._database.read(ask) != checkpoint.root:
+            raise diverged(f"it never had this checkpoint of {checkpoint.size} entries")
 
     def verify(self) -> int:
         """Read the whole log again; how many entries it has. Raises FailedError `log-damaged`."""
@@ -153,11 +229,21 @@ class HubLog:
             kept = {(row[0], row[1]): bytes(row[2]) for row in transaction.all("SELECT * FROM log_nodes")}
             if kept != nodes:
                 raise _damaged("its entries do not have the hashes that were written down")
+            sql = "SELECT e.entry, h.salt, h.act FROM log_hidden h JOIN log_entries e ON e.number = h.number"
+            for entry, salt, act in transaction.all(sql):
+                if json.loads(entry)["hidden"] != Hidden(bytes(salt), act).hash:
+                    raise _damaged("a hidden act is not the one that was logged")
             if checkpoint.size != size or Tree(size, lambda *node: nodes[node]).root() != checkpoint.root:
                 raise _damaged("its checkpoint is about another log")
             return size
 
         return self._database.read(ask)
+
+
+def _is_private(transaction: Transaction, owner: str, name: str) -> bool:
+    sql = "SELECT s.private FROM skills s JOIN owners o ON s.owner = o.id WHERE o.name = ? AND s.name = ?"
+    row = transaction.one(sql, owner, name)
+    return row is not None and bool(row[0])
 
 
 def _head(transaction: Transaction) -> tuple[int, str]:

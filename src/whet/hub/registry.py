@@ -6,40 +6,74 @@ them. Nothing here knows HTTP; `whet.hub.app` does.
 
 from __future__ import annotations
 
-import base64
-import binascii
 import json
+import zlib
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import ConflictError, InvalidError, NotFoundError, RefusedError, UsageError
+from whet.hub.cases import close_cases, open_case
 from whet.hub.checker import Held
-from whet.hub.tokens import DAYS, Identity, check_scopes, hash_token, is_owner, is_token, make_token
+from whet.hub.cursors import make_cursor, read_cursor
+from whet.hub.discovery import Discovery
+from whet.hub.downloads import Downloads
+from whet.hub.metrics import Metrics
+from whet.hub.resemblance import judge, keep_sketch
+from whet.hub.search import SearchIndex, show_skill
+from whet.hub.settings import RESOLVER, Login, Mirror, OwnProvider
+from whet.hub.tokens import (
+    DAYS,
+    OPERATOR,
+    Identity,
+    allowed_scopes,
+    check_scopes,
+    hash_token,
+    is_owner,
+    is_token,
+    make_token,
+    sees,
+)
+from whet.skill.evals_proof import check_proof
 from whet.skill.names import is_ascii_name
 from whet.skill.tree import DEFAULT_LIMITS
 from whet.skill.versions import is_semver, semver_key
+from whet.sources.web.client import Web
 from whet.store.clock import iso
+from whet.store.database import MEMORY
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from whet.hub.blobs import Blobs
+    from whet.hub.cases import Place
     from whet.hub.checker import Checked, Checker
     from whet.hub.database import Database, Row, Transaction
     from whet.hub.log import HubLog, Logged
+    from whet.hub.origin import Origin
+    from whet.hub.resemblance import Judged
+    from whet.skill.evals_proof import EvalsProof
     from whet.store.clock import Clock
     from whet.values import Json
 
 PAGE = 100
-_MOST_REASON = 500
+LATEST = "latest"
+"""The tag that the hub itself sets."""
+MOST_REASON = 500
+_MOST_HELD = 20
+"""Archives of one owner that are kept for the moderators."""
 _SECOND = 1_000_000_000
-_DAY = 86_400
+DAY = 86_400
+_PATIENCE = 10.0
+"""Seconds that the hub waits for another server."""
 _SEEN_AGAIN = 60
 """Seconds after which the last use of a token is written down again."""
 _VERSION_SQL = """SELECT v.id, v.version, v.digest, v.sha256, v.yanked, v.quarantined, v.document, s.private, s.id
     FROM versions v JOIN skills s ON v.skill = s.id JOIN owners o ON s.owner = o.id
     WHERE o.name = ? AND s.name = ? AND v.version = ?"""
-_SKILL_SQL = """SELECT s.id, s.private, s.status, s.document FROM skills s JOIN owners o ON s.owner = o.id
+_SKILL_SQL = """SELECT s.id, s.private, s.status, s.document, s.downloads FROM skills s JOIN owners o ON s.owner = o.id
     WHERE o.name = ? AND s.name = ?"""
+
+_COUNTED_AGAIN = 60
+"""Seconds after which search looks again how popular skills are."""
 
 
 class HubSettings(NamedTuple):
@@ -49,6 +83,17 @@ class HubSettings(NamedTuple):
     private: bool = False
     """Everything needs a token, except the description of the hub."""
     archive_bytes: int = DEFAULT_LIMITS.total_bytes
+    url: str = "http://localhost"
+    """The address under which people reach the hub, without a slash at its end."""
+    open_owners: bool = False
+    """Whether every account may create owners; else only the hub's admins may."""
+    login: Login = Login()
+    providers: tuple[OwnProvider, ...] = ()
+    resolver: str = RESOLVER
+    private_hosts: tuple[str, ...] = ()
+    quarantine_on_rescan: bool = True
+    """Whether a version that new rules call dangerous is quarantined at once, and not only a case."""
+    mirrors: tuple[Mirror, ...] = ()
 
 
 class Published(NamedTuple):
@@ -56,6 +101,43 @@ class Published(NamedTuple):
 
     document: str
     created: bool
+
+
+class Kept(NamedTuple):
+    """An archive that was looked at and is kept: what a version is made of."""
+
+    checked: Checked
+    sha256: str
+    size: int
+    judged: Judged
+    evals: EvalsProof | None = None
+    """What its publisher says of its evals."""
+    statement: bytes = b""
+    """That, as it was sent."""
+
+
+class SkillRow(NamedTuple):
+    """A skill, as the database has it."""
+
+    id: int
+    private: int
+    status: str
+    document: str
+    downloads: int
+
+
+class VersionRow(NamedTuple):
+    """A version, as the database has it."""
+
+    id: int
+    version: str
+    digest: str
+    sha256: str
+    yanked: str | None
+    quarantined: str | None
+    document: str
+    private: int
+    skill: int
 
 
 class Hub:
@@ -71,17 +153,37 @@ class Hub:
         clock: Clock,
         *,
         threads: bool = False,
+        index: str = MEMORY,
+        web: Web | None = None,
     ) -> None:
+        """`index` is a file that keeps the index of search while the hub is down; `web` asks other servers."""
+        self.web = web or Web(env={}, timeout=_PATIENCE, total=_PATIENCE)
         self.database, self.blobs, self.log, self.checker = database, blobs, log, checker
         self.settings = settings
         self.threads = threads
         """Whether its database is far away, so that reads are better waited for in threads."""
         self._clock = clock
+        self.downloads = Downloads(database)
+        self.metrics = Metrics()
+        self.index = SearchIndex(database, index)
+        self.discovery = Discovery(database, log.origin, settings.title, settings.url)
+        self._counted = 0
 
     def close(self) -> None:
         """Let processes and connections go."""
+        self.downloads.flush()
         self.checker.close()
+        self.index.close()
+        self.web.close()
         self.database.close()
+
+    def tick(self) -> None:
+        """Do what is to be done every few seconds while the hub serves."""
+        self.downloads.flush()
+        self.index.catch_up()
+        if self.now() >= self._counted + _COUNTED_AGAIN:
+            self._counted = self.now()
+            self.index.count_downloads()
 
     def now(self) -> int:
         """Seconds since 1970."""
@@ -99,35 +201,43 @@ class Hub:
 
     def identify(self, token: str) -> Identity:
         """Whose token this is. Raises RefusedError `token-needed` for one that is unknown, expired or revoked."""
-        row = None
-        if is_token(token):
-            sql = """SELECT a.name, t.scopes, t.label, t.expires, t.revoked, t.used, t.id
-                FROM tokens t JOIN accounts a ON t.account = a.id WHERE t.hash = ?"""
-            row = self.database.read(lambda found: found.one(sql, hash_token(token)))
         now = self.now()
-        if row is None or row[3] <= now or row[4]:
+
+        def ask(transaction: Transaction) -> tuple[Identity, int] | None:
+            sql = """SELECT a.name, t.scopes, t.label, t.expires, t.revoked, t.used, t.id, t.personal, t.claims, a.role,
+                a.id FROM tokens t JOIN accounts a ON t.account = a.id WHERE t.hash = ?"""
+            row = transaction.one(sql, hash_token(token))
+            if row is None or row[3] <= now or row[4]:
+                return None
+            scopes = tuple(json.loads(row[1]))
+            if row[7]:
+                sql = "SELECT o.name, m.role FROM members m JOIN owners o ON m.owner = o.id WHERE m.account = ?"
+                held = [(owner, role) for owner, role in transaction.all(f"{sql} ORDER BY o.name", row[10])]
+                scopes = allowed_scopes(scopes, row[9], held)
+            kind = "oidc" if row[8] else "token"
+            return Identity(row[0], scopes, kind, row[2], row[6], row[3], row[8]), row[5]
+
+        found = self.database.read(ask) if is_token(token) else None
+        if found is None:
             raise RefusedError("token-needed", "The token is unknown, expired or revoked.", hint="Ask for a new one.")
-        if now - row[5] >= _SEEN_AGAIN:
-            self.database.write(lambda change: change.run("UPDATE tokens SET used = ? WHERE id = ?", now, row[6]))
-        return Identity(row[0], tuple(json.loads(row[1])), "token", row[2])
+        who, used = found
+        if now - used >= _SEEN_AGAIN:
+            self.database.write(lambda change: change.run("UPDATE tokens SET used = ? WHERE id = ?", now, who.token))
+        return who
 
     def create_token(self, account: str, scopes: tuple[str, ...], label: str = "", days: int = DAYS) -> str:
-        """A new token for an account. Owners that its scopes name are made where they do not exist."""
-        if not is_owner(account):
-            raise UsageError("bad-account", f"{account!r} cannot be an account.", hint="Use a-z, 0-9 and hyphens.")
-        token, secret = make_token()
+        """A new token for an account, from the operator. Accounts and owners that do not exist are made."""
+        check_account(account)
         scopes, now = check_scopes(scopes), self.now()
 
-        def change(transaction: Transaction) -> None:
+        def change(transaction: Transaction) -> str:
             self.log.lock(transaction)
-            holder = _account(transaction, account, now)
+            holder = ensure_account(transaction, account, now)
             for owner in sorted({scope.partition(":")[2].partition("/")[0] for scope in scopes} - {""}):
-                self._owner(transaction, owner, now)
-            sql = "INSERT INTO tokens (hash, account, label, scopes, created, expires) VALUES (?, ?, ?, ?, ?, ?)"
-            transaction.run(sql, secret, holder, label[:100], json.dumps(scopes), now, now + days * _DAY)
+                self.ensure_owner(transaction, owner, now)
+            return keep_token(transaction, holder, scopes, label, now, now + days * DAY)
 
-        self.database.write(change)
-        return token
+        return self.database.write(change)
 
     def revoke_tokens(self, account: str) -> int:
         """Take all tokens of an account out of use; how many there were."""
@@ -139,7 +249,7 @@ class Hub:
             count = transaction.run(sql, now, account)
             if count:
                 self.log.append(
-                    transaction, "", "", {"act": "revoke", "account": account, "tokens": count, "time": _time(now)}
+                    transaction, "", "", {"act": "revoke", "account": account, "tokens": count, "time": time_text(now)}
                 )
             return count
 
@@ -156,6 +266,11 @@ class Hub:
             "title": self.settings.title,
             "private": self.settings.private,
             "log": {"origin": self.log.origin, "key": str(self.log.public_key)},
+            "login": {"oidc": bool(self.settings.login.issuer), "invitation": True},
+            "publishing": {
+                "audience": self.log.origin,
+                "providers": ["github", "gitlab", *(provider.name for provider in self.settings.providers)],
+            },
             "limits": {
                 "archive_bytes": self.settings.archive_bytes,
                 "file_bytes": limits.file_bytes,
@@ -166,63 +281,68 @@ class Hub:
 
     def skills(self, who: Identity, *, name: str = "", limit: int = 20, cursor: str = "") -> Json:
         """A page of the skills that somebody may see, by owner and name."""
-        owner, after = _read_cursor(cursor, 2) if cursor else ("", "")
-        sql = """SELECT o.name, s.name, s.private, s.document FROM skills s JOIN owners o ON s.owner = o.id
+        owner, after = read_cursor(cursor, 2) if cursor else ("", "")
+        sql = """SELECT o.name, s.name, s.private, s.document, s.downloads FROM skills s JOIN owners o ON s.owner = o.id
             WHERE (o.name > ? OR (o.name = ? AND s.name > ?)) AND (? = '' OR s.name = ?)
             ORDER BY o.name, s.name LIMIT ?"""
         found: list[Json] = []
         while len(found) <= limit:
             rows = self.database.read(_all(sql, owner, owner, after, name, name, limit + 1))
-            found += [json.loads(row[3]) for row in rows if not row[2] or sees(who, row[0], row[1])]
+            found += [show_skill(row[3], row[4]) for row in rows if not row[2] or sees(who, row[0], row[1])]
             if len(rows) <= limit:
                 break
             owner, after = rows[-1][0], rows[-1][1]
         more = found[limit:]
         last = found[limit - 1] if more else None
-        return {"skills": found[:limit], "next": _cursor(last["owner"], last["name"]) if last else None}
+        return {"skills": found[:limit], "next": make_cursor(last["owner"], last["name"]) if last else None}
 
     def skill(self, who: Identity, owner: str, name: str) -> Json:
         """One skill, with the number of its versions."""
+        return self.database.read(lambda ask: self.show(ask, who, owner, name))
 
-        def ask(transaction: Transaction) -> Json:
-            row = self._visible(transaction.one(_SKILL_SQL, owner, name), who, owner, name)
-            count = transaction.get("SELECT COUNT(*) FROM versions WHERE skill = ?", row[0])
-            return {**json.loads(row[3]), "versions": count[0]}
-
-        return self.database.read(ask)
+    def show(self, transaction: Transaction, who: Identity, owner: str, name: str) -> Json:
+        """The same, as this transaction sees it."""
+        found = self.find_skill(transaction, who, owner, name)
+        count = transaction.get("SELECT COUNT(*) FROM versions WHERE skill = ?", found.id)
+        return {**show_skill(found.document, found.downloads), "versions": count[0]}
 
     def versions(self, who: Identity, owner: str, name: str, *, limit: int = 20, cursor: str = "") -> Json:
         """A page of its versions, the highest first."""
-        after = _read_cursor(cursor, 1)[0] if cursor else ""
+        after = read_cursor(cursor, 1)[0] if cursor else ""
 
-        def ask(transaction: Transaction) -> list[Row]:
-            row = self._visible(transaction.one(_SKILL_SQL, owner, name), who, owner, name)
-            return transaction.all("SELECT version, document FROM versions WHERE skill = ?", row[0])
+        def ask(transaction: Transaction) -> tuple[list[str], list[Json]]:
+            skill = self.find_skill(transaction, who, owner, name).id
+            rows = transaction.all("SELECT version, id FROM versions WHERE skill = ?", skill)
+            ids = {row[0]: row[1] for row in rows if not after or semver_key(row[0]) < semver_key(after)}
+            numbers = sorted(ids, key=semver_key, reverse=True)
+            tags = transaction.all("SELECT version, tag FROM tags WHERE skill = ? ORDER BY tag", skill)
+            shown = []
+            for number in numbers[:limit]:
+                row = transaction.get("SELECT document, downloads FROM versions WHERE id = ?", ids[number])
+                marks = [tag for version, tag in tags if version == ids[number]]
+                shown.append(_listed(json.loads(row[0])) | {"downloads": row[1], "tags": marks})
+            return numbers, shown
 
-        rows = sorted(self.database.read(ask), key=lambda row: semver_key(row[0]), reverse=True)
-        if after:
-            rows = [row for row in rows if semver_key(row[0]) < semver_key(after)]
-        kept = ("version", "digest", "published", "status", "yanked", "verdict")
-        shown = [{key: json.loads(row[1])[key] for key in kept} for row in rows[:limit]]
-        for version in shown:
-            version["verdict"] = version["verdict"]["verdict"]
-        return {"versions": shown, "next": _cursor(rows[limit - 1][0]) if len(rows) > limit else None}
+        numbers, shown = self.database.read(ask)
+        return {"versions": shown, "next": make_cursor(numbers[limit - 1]) if len(numbers) > limit else None}
 
     def version(self, who: Identity, owner: str, name: str, version: str) -> str:
         """One version, as the text that is sent."""
-        row = self.database.read(lambda ask: ask.one(_VERSION_SQL, owner, name, version))
-        document: str = self._visible_version(row, who, owner, name, version)[6]
-        return document
+        return self.database.read(lambda ask: self.find_version(ask, who, owner, name, version)).document
 
-    def archive(self, who: Identity, owner: str, name: str, version: str) -> tuple[str, bytes]:
-        """The SHA-256 of a version's archive, and the archive. Raises RefusedError `quarantined`."""
-        row = self.database.read(lambda ask: ask.one(_VERSION_SQL, owner, name, version))
-        row = self._visible_version(row, who, owner, name, version)
-        if row[5] is not None and not who.may("moderate"):
-            raise RefusedError(
-                "quarantined", f"{owner}/{name} {version} is quarantined: {row[5]}", hint="Use another version."
-            )
-        return row[3], self.blobs.get(row[3])
+    def archive(self, who: Identity, owner: str, name: str, version: str, *, caller: str = "") -> tuple[str, bytes]:
+        """The SHA-256 of a version's archive, and the archive, which counts as a download of whoever calls.
+
+        Raises RefusedError `quarantined`.
+        """
+        found = self.database.read(lambda ask: self.find_version(ask, who, owner, name, version))
+        if found.quarantined is not None and not who.may("moderate"):
+            message = f"{owner}/{name} {version} is quarantined: {found.quarantined}"
+            raise RefusedError("quarantined", message, hint="Use another version.")
+        data = self.blobs.get(found.sha256)
+        if caller:
+            self.downloads.count(caller, found.id, self.now())
+        return found.sha256, data
 
     def find_digest(self, who: Identity, digest: str) -> Json:
         """The versions with this content."""
@@ -231,7 +351,7 @@ class Hub:
             WHERE v.digest = ? ORDER BY o.name, s.name"""
         rows = self.database.read(lambda ask: ask.all(sql, digest))
         found = [
-            {"owner": row[0], "name": row[1], "version": row[2], "yanked": _reason(row[3])}
+            {"owner": row[0], "name": row[1], "version": row[2], "yanked": reason_of(row[3])}
             for row in rows
             if not row[4] or sees(who, row[0], row[1])
         ]
@@ -241,161 +361,253 @@ class Hub:
 
     # changing
 
-    def publish(self, who: Identity, owner: str, name: str, version: str, archive: bytes, digest: str) -> Published:
-        """Publish a version, or find that it is there already with exactly this content."""
+    def publish(
+        self, who: Identity, owner: str, name: str, version: str, archive: bytes, digest: str, evals: bytes = b""
+    ) -> Published:
+        """Publish a version, or find that it is there already with exactly this content.
+
+        `evals` is what the publisher says of its evals (`whet.skill.evals_proof`).
+        """
         self.allow(who, "publish", owner, name)
-        _check_address(owner, name, version)
+        place = (owner, name, version)
+        checked = self.examine(place, archive)
+        if isinstance(checked, Held):
+            raise self.hold(place, checked, archive, digest, who)
+        compare(checked, name, version, digest)
+        kept = self.keep(place, archive, checked, evals)
+        return self.database.write(lambda change: self.add_version(change, who, place, kept))
+
+    def examine(self, place: Place, archive: bytes) -> Checked | Held:
+        """What an archive is, or why it cannot be looked at. Raises InvalidError."""
+        check_address(*place)
         if len(archive) > self.settings.archive_bytes:
             raise InvalidError("too-large", "The archive is too large.", hint="Leave out what the skill does not need.")
-        checked = self.checker.check(archive)
-        if isinstance(checked, Held):
-            raise InvalidError("held", checked.reason, hint="Ask the hub's operator, who can look at the archive.")
-        _compare(checked, name, version, digest)
-        sha256 = self.blobs.put(archive)
+        return self.checker.check(archive)
+
+    def hold(self, place: Place, held: Held, archive: bytes, digest: str, who: Identity) -> InvalidError:
+        """Keep an archive that could not be looked at, for the moderators; the error that says so.
+
+        While the case is open, other bytes for the same version do not take its place: what moderators release is what
+        they have seen.
+        """
+        publisher = dump(who._replace(scopes=(), token=0, expires=0)._asdict())
         now = self.now()
 
-        def change(transaction: Transaction) -> Published:
-            self.log.lock(transaction)
-            row = transaction.one(_VERSION_SQL, owner, name, version)
-            if row is not None:
-                if row[2] != digest or row[4] is not None:
-                    hint = "Choose a higher version; a version never changes, and a yanked number is not used again."
-                    raise ConflictError("version-exists", f"{owner}/{name} {version} already exists.", hint=hint)
-                return Published(row[6], created=False)
-            skill = self._skill(transaction, owner, name, now)
-            act = {
-                "act": "publish",
-                "owner": owner,
-                "name": name,
-                "version": version,
-                "digest": digest,
-                "sha256": sha256,
-                "verdict": checked.verdict,
-                "ruleset": checked.ruleset,
-                "publisher": _publisher(who),
-                "time": _time(now),
-            }
-            logged = self.log.append(transaction, owner, name, act)
-            quarantined = "The guard calls it dangerous." if checked.verdict == "dangerous" else None
-            document = _dump(_version_document(checked, act, len(archive), quarantined, logged))
-            sql = """INSERT INTO versions (skill, version, digest, sha256, size, published, quarantined, document)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING id"""
-            row = transaction.get(sql, skill, version, digest, sha256, len(archive), now, quarantined, document)
-            sql = "INSERT INTO verdicts (version, ruleset, verdict, findings, scanned) VALUES (?, ?, ?, ?, ?)"
-            transaction.run(sql, row[0], checked.ruleset, checked.verdict, _dump(checked.findings), now)
-            self._refresh(transaction, owner, name, now)
-            return Published(document, created=True)
+        def has_room(transaction: Transaction) -> bool:
+            sql = "SELECT c.name, c.version FROM held h JOIN cases c ON h.queued = c.id WHERE c.owner = ?"
+            others = transaction.all(sql, place[0])
+            return len(others) < _MOST_HELD and place[1:] not in {(name, version) for name, version in others}
 
-        return self.database.write(change)
+        def change(transaction: Transaction) -> None:
+            number = open_case(transaction, place, "held", held.reason, now)
+            if kept:
+                sql = "INSERT INTO held VALUES (?, ?, ?, ?, ?) ON CONFLICT (queued) DO NOTHING"
+                transaction.run(sql, number, sha256, len(archive), digest, publisher)
+
+        kept = self.database.read(has_room)
+        sha256 = self.blobs.put(archive) if kept else ""
+        self.database.write(change)
+        return InvalidError("held", held.reason, hint="Make the skill smaller, or ask the hub's moderators.")
+
+    def keep(self, place: Place, archive: bytes, checked: Checked, evals: bytes = b"") -> Kept:
+        """Keep an archive that is about to be published, and compare it with the skills of others.
+
+        Raises InvalidError `bad-evals` where what its publisher says of its evals does not fit.
+        """
+        files = {file["path"]: file["sha256"] for file in checked.files}
+        proof = check_proof(evals, checked.digest, files) if evals else None
+        judged = judge(self.database, self.index, *place[:2], checked.texts["body"])
+        return Kept(checked, self.blobs.put(archive), len(archive), judged, proof, evals)
+
+    def add_version(
+        self, transaction: Transaction, who: Identity, place: Place, kept: Kept, origin: Origin | None = None
+    ) -> Published:
+        """Write down a version whose archive is kept already; `origin` is where a mirrored one comes from."""
+        (owner, name, version), (checked, sha256, size, judged, evals, _) = place, kept
+        digest, now = checked.digest, self.now()
+        self.log.lock(transaction)
+        if origin is not None:
+            self.ensure_owner(transaction, owner, now, mirror=origin.url)
+        self.check_source(transaction, owner, "" if origin is None else origin.url)
+        row = transaction.one(_VERSION_SQL, owner, name, version)
+        if row is not None:
+            if row[2] != digest and origin is not None:
+                raise origin.changed(place)
+            if row[2] != digest or (row[4] is not None and origin is None):
+                hint = "Choose a higher version; a version never changes, and a yanked number is not used again."
+                raise ConflictError("version-exists", f"{owner}/{name} {version} already exists.", hint=hint)
+            return Published(row[6], created=False)
+        skill = self.ensure_skill(transaction, owner, name, now)
+        if skill.status == "archived":
+            hint = f"Make it active again first: PUT /api/v1/skills/{owner}/{name}/status"
+            raise ConflictError("archived", f"{owner}/{name} is archived.", hint=hint)
+        act: Json = {
+            "act": "publish" if origin is None else "mirror",
+            "owner": owner,
+            "name": name,
+            "version": version,
+            "digest": digest,
+            "sha256": sha256,
+            "verdict": checked.verdict,
+            "ruleset": checked.ruleset,
+            "publisher": publisher_of(who) if origin is None else origin.publisher_json(),
+            "tier": transaction.get("SELECT tier FROM owners WHERE name = ?", owner)[0],
+            "time": time_text(now),
+        }
+        if evals is not None:
+            act["evals"] = evals.to_json()
+        if origin is not None:
+            act["upstream"] = origin.act_json()
+        logged = self.log.append(transaction, owner, name, act)
+        held = "" if skill.private else judged.held  # nobody mistakes what they do not see
+        quarantined = "The guard calls it dangerous." if checked.verdict == "dangerous" else held or None
+        text = _version_document(kept, act, quarantined, logged)
+        document = dump(text if origin is None else {**text, "upstream": origin.to_json()})
+        sql = """INSERT INTO versions (skill, version, digest, sha256, size, flat, published, quarantined, document)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id"""
+        row = transaction.get(sql, skill.id, version, digest, sha256, size, checked.flat, now, quarantined, document)
+        sql = "INSERT INTO verdicts (version, ruleset, verdict, findings, scanned) VALUES (?, ?, ?, ?, ?)"
+        transaction.run(sql, row[0], checked.ruleset, checked.verdict, dump(checked.findings), now)
+        sql = "INSERT INTO texts (version, data) VALUES (?, ?)"
+        transaction.run(sql, row[0], zlib.compress(dump(checked.texts).encode()))
+        keep_sketch(transaction, skill.id, checked.texts["body"])
+        if quarantined is not None:
+            cause = "guard" if checked.verdict == "dangerous" else "duplicate"
+            open_case(transaction, (owner, name, version), cause, quarantined, now)
+        self.refresh(transaction, owner, name, now)
+        return Published(document, created=True)
 
     def yank(self, who: Identity, owner: str, name: str, version: str, reason: str | None) -> str:
         """Yank a version for a reason, or with None reverse that; the version, as it is sent."""
         self.allow(who, "yank", owner, name)
-        return self._mark(who, owner, name, version, "yank" if reason is not None else "unyank", "yanked", reason)
+        return self._mark(who, (owner, name, version), "yank" if reason is not None else "unyank", "yanked", reason)
 
     def quarantine(self, who: Identity, owner: str, name: str, version: str, reason: str | None) -> str:
         """Keep a version from being installed, for a reason, or with None release it; the version, as it is sent."""
         self.allow(who, "moderate", owner, name)
         act = "quarantine" if reason is not None else "release"
-        return self._mark(who, owner, name, version, act, "quarantined", reason)
+        return self._mark(who, (owner, name, version), act, "quarantined", reason)
 
-    def set_status(
-        self, who: Identity, owner: str, name: str, status: str, *, successor: str = "", reason: str = ""
-    ) -> Json:
-        """Say whether a skill is active, deprecated (and for which other one), or archived."""
-        self.allow(who, "publish", owner, name)
-        if status not in ("active", "deprecated", "archived"):
-            raise UsageError("bad-request", f"{status!r} is not a status.", hint="Use active, deprecated or archived.")
-        now = self.now()
-
-        def change(transaction: Transaction) -> Json:
-            self.log.lock(transaction)
-            row = self._visible(transaction.one(_SKILL_SQL, owner, name), who, owner, name)
-            sql = "UPDATE skills SET status = ?, successor = ?, reason = ? WHERE id = ?"
-            transaction.run(sql, status, successor, _check_reason(reason or status), row[0])
-            act = {"act": "status", "owner": owner, "name": name, "status": status, "successor": successor}
-            self.log.append(transaction, owner, name, {**act, "reason": reason, **self._signed(who, now)})
-            return self._refresh(transaction, owner, name, now)
-
-        return self.database.write(change)
-
-    def _mark(
-        self, who: Identity, owner: str, name: str, version: str, act: str, column: str, reason: str | None
-    ) -> str:
-        reason = None if reason is None else _check_reason(reason)
-        now = self.now()
+    def _mark(self, who: Identity, place: Place, act: str, column: str, reason: str | None) -> str:
+        reason, now = None if reason is None else check_reason(reason), self.now()
 
         def change(transaction: Transaction) -> str:
             self.log.lock(transaction)
-            row = transaction.one(_VERSION_SQL, owner, name, version)
-            row = self._visible_version(row, who, owner, name, version)
-            yanked, quarantined = row[4], row[5]
-            if (yanked if column == "yanked" else quarantined) == reason:
-                document: str = row[6]
-                return document
-            entry = {"act": act, "owner": owner, "name": name, "version": version, "reason": reason or ""}
-            self.log.append(transaction, owner, name, {**entry, **self._signed(who, now)})
-            values = {"yanked": yanked, "quarantined": quarantined, column: reason}
-            text = {**json.loads(row[6]), "yanked": _reason(values["yanked"])}
-            text["status"] = "active" if values["quarantined"] is None else "quarantined"
-            text["quarantined"] = _reason(values["quarantined"])
-            document = _dump(text)
-            sql = "UPDATE versions SET yanked = ?, quarantined = ?, document = ? WHERE id = ?"
-            transaction.run(sql, values["yanked"], values["quarantined"], document, row[0])
-            self._refresh(transaction, owner, name, now)
-            return document
+            if column == "yanked":
+                self.check_source(transaction, place[0])
+            return self.mark(transaction, who, place, act, column, reason, now)
 
         return self.database.write(change)
 
     # inside a transaction
 
-    def _signed(self, who: Identity, now: int) -> Json:
-        return {"by": _publisher(who), "time": _time(now)}
+    def mark(
+        self,
+        transaction: Transaction,
+        who: Identity,
+        place: Place,
+        act: str,
+        column: str,
+        reason: str | None,
+        now: int,
+        *,
+        why: str = "",
+    ) -> str:
+        """Yank or quarantine a version for a reason, or with None reverse that; the version, as it is sent.
 
-    def _owner(self, transaction: Transaction, owner: str, now: int) -> int:
+        `why` is the reason that the log gives instead. A decision about quarantine closes the version's cases.
+        """
+        owner, name, version = place
+        found = self.find_version(transaction, who, owner, name, version)
+        if column == "quarantined":
+            close_cases(transaction, place, act, why or reason or "", who.account, now)
+        values = {"yanked": found.yanked, "quarantined": found.quarantined}
+        if values[column] == reason:
+            return found.document
+        entry = {"act": act, "owner": owner, "name": name, "version": version, "reason": why or reason or ""}
+        self.log.append(transaction, owner, name, {**entry, **self.sign(who, now)})
+        values[column] = reason
+        text = {**json.loads(found.document), "yanked": reason_of(values["yanked"])}
+        text["status"] = "active" if values["quarantined"] is None else "quarantined"
+        text["quarantined"] = reason_of(values["quarantined"])
+        document = dump(text)
+        sql = "UPDATE versions SET yanked = ?, quarantined = ?, document = ? WHERE id = ?"
+        transaction.run(sql, values["yanked"], values["quarantined"], document, found.id)
+        self.refresh(transaction, owner, name, now)
+        return document
+
+    def sign(self, who: Identity, now: int) -> Json:
+        """Who did something and when, for the log."""
+        return {"by": publisher_of(who), "time": time_text(now)}
+
+    def check_source(self, transaction: Transaction, owner: str, mirror: str = "") -> None:
+        """Raise ConflictError unless versions of an owner come from here, or from this mirror: never from both."""
+        row = transaction.one("SELECT mirror FROM owners WHERE name = ?", owner)
+        if row is not None and row[0] != mirror:
+            whose = f"is mirrored from {row[0]}" if row[0] else "is an owner of this hub, and not mirrored"
+            raise ConflictError("mirrored", f"{owner} {whose}.", hint="Use another owner, or the mirrored hub itself.")
+
+    def ensure_owner(self, transaction: Transaction, owner: str, now: int, *, mirror: str = "") -> int:
+        """The number of an owner, who is made where there is none; `mirror` is where its skills come from."""
         row = transaction.one("SELECT id FROM owners WHERE name = ?", owner)
         if row is None:
             if not is_owner(owner):
                 raise UsageError("bad-request", f"{owner!r} cannot be an owner.", hint="Use a-z, 0-9 and hyphens.")
-            sql = "INSERT INTO owners (name, tier, won, created) VALUES (?, 'community', '', ?) RETURNING id"
-            row = transaction.get(sql, owner, now)
-            self.log.append(transaction, owner, "", {"act": "owner", "owner": owner, "time": _time(now)})
+            sql = """INSERT INTO owners (name, tier, won, created, mirror) VALUES (?, 'community', '', ?, ?)
+                RETURNING id"""
+            row = transaction.get(sql, owner, now, mirror)
+            act = {"act": "owner", "owner": owner, "time": time_text(now)}
+            self.log.append(transaction, owner, "", {**act, "mirror": mirror} if mirror else act)
         number: int = row[0]
         return number
 
-    def _skill(self, transaction: Transaction, owner: str, name: str, now: int) -> int:
+    def ensure_skill(
+        self, transaction: Transaction, owner: str, name: str, now: int, *, private: bool = False
+    ) -> SkillRow:
+        """A skill, which is made where there is none."""
         row = transaction.one(_SKILL_SQL, owner, name)
         if row is None:
             sql = """INSERT INTO skills (owner, name, private, status, latest, created, updated, document)
-                VALUES (?, ?, 0, 'active', '', ?, ?, '') RETURNING id"""
-            row = transaction.get(sql, self._owner(transaction, owner, now), name, now, now)
-        number: int = row[0]
-        return number
+                VALUES (?, ?, ?, 'active', '', ?, ?, '')"""
+            transaction.run(sql, self.ensure_owner(transaction, owner, now), name, int(private), now, now)
+            row = transaction.get(_SKILL_SQL, owner, name)
+        return SkillRow(*row)
 
-    def _refresh(self, transaction: Transaction, owner: str, name: str, now: int) -> Json:
+    def refresh(self, transaction: Transaction, owner: str, name: str, now: int) -> Json:
         """Work out which version is the latest, and write down what lists say of the skill."""
-        sql = """SELECT s.id, s.status, s.successor, s.reason, o.tier FROM skills s JOIN owners o ON s.owner = o.id
-            WHERE o.name = ? AND s.name = ?"""
-        skill, status, successor, reason, tier = transaction.get(sql, owner, name)
-        sql = "SELECT version, document FROM versions WHERE skill = ? AND yanked IS NULL AND quarantined IS NULL"
-        open_versions = sorted(transaction.all(sql, skill), key=lambda found: semver_key(found[0]))
-        stable = [found for found in open_versions if "-" not in found[0].partition("+")[0]]
-        latest = json.loads((stable or open_versions)[-1][1]) if open_versions else None
+        sql = """SELECT s.id, s.status, s.successor, s.reason, o.tier, s.private, o.won
+            FROM skills s JOIN owners o ON s.owner = o.id WHERE o.name = ? AND s.name = ?"""
+        skill, status, successor, reason, tier, private, won = transaction.get(sql, owner, name)
+        sql = "SELECT version, id FROM versions WHERE skill = ? AND yanked IS NULL AND quarantined IS NULL"
+        ids: dict[str, int] = dict(transaction.all(sql, skill))
+        numbers = sorted(ids, key=semver_key)
+        stable = [number for number in numbers if "-" not in number.partition("+")[0]]
+        newest = (stable or numbers)[-1] if numbers else None
+        latest = None
+        if newest is not None:
+            latest = json.loads(transaction.get("SELECT document FROM versions WHERE id = ?", ids[newest])[0])
+        named = {number: version for version, number in ids.items()}
+        tags = transaction.all("SELECT tag, version FROM tags WHERE skill = ? ORDER BY tag", skill)
+        own = {tag: named[number] for tag, number in tags if number in named}
         document = {
             "owner": owner,
             "name": name,
             "description": latest["description"] if latest else "",
             "latest": latest["version"] if latest else None,
             "digest": latest["digest"] if latest else None,
-            "updated": _time(now),
+            "updated": time_text(now),
             "status": status,
             "tier": tier,
+            "won": won,
             "verdict": latest["verdict"]["verdict"] if latest else None,
+            "topics": latest["topics"] if latest else [],
+            "tags": own if newest is None else {LATEST: newest, **own},
+            "private": bool(private),
         }
         if status != "active":
             document |= {"successor": successor, "reason": reason}
         sql = "UPDATE skills SET latest = ?, updated = ?, document = ? WHERE id = ?"
-        transaction.run(sql, document["latest"] or "", now, _dump(document), skill)
+        transaction.run(sql, document["latest"] or "", now, dump(document), skill)
         return document
 
     # what somebody may see and do
@@ -410,36 +622,62 @@ class Hub:
             "not-allowed", f"{who.account} may not {verb} for {owner}.", hint=f"Ask an owner of {owner}."
         )
 
-    def _visible(self, row: Row | None, who: Identity, owner: str, name: str) -> Row:
+    def find_skill(self, transaction: Transaction, who: Identity, owner: str, name: str) -> SkillRow:
+        """A skill that somebody may see. Raises NotFoundError."""
+        row = transaction.one(_SKILL_SQL, owner, name)
         if row is None or (row[1] and not sees(who, owner, name)):
             hint = f"Search for it: /api/v1/search?q={name}"
             raise NotFoundError("skill-not-found", f"There is no skill {owner}/{name}.", hint=hint)
-        return row
+        return SkillRow(*row)
 
-    def _visible_version(self, row: Row | None, who: Identity, owner: str, name: str, version: str) -> Row:
+    def find_version(self, transaction: Transaction, who: Identity, owner: str, name: str, version: str) -> VersionRow:
+        """A version that somebody may see. Raises NotFoundError."""
+        row = transaction.one(_VERSION_SQL, owner, name, version)
         if row is None or (row[7] and not sees(who, owner, name)):
             hint = f"List them: /api/v1/skills/{owner}/{name}/versions"
             raise NotFoundError("version-not-found", f"There is no version {version} of {owner}/{name}.", hint=hint)
-        return row
+        return VersionRow(*row)
 
 
 def _all(sql: str, *values: object) -> Callable[[Transaction], list[Row]]:
     return lambda ask: ask.all(sql, *values)
 
 
-def sees(who: Identity, owner: str, name: str) -> bool:
-    """May this private skill be seen?"""
-    return who.may("publish", owner, name) or who.may("moderate")
+def check_account(name: str) -> str:
+    """The name, if an account can have it. Raises UsageError."""
+    if not is_owner(name) or name == OPERATOR.account:
+        raise UsageError("bad-account", f"{name!r} cannot be an account.", hint="Use a-z, 0-9 and hyphens.")
+    return name
 
 
-def _account(transaction: Transaction, name: str, now: int) -> int:
+def keep_token(
+    transaction: Transaction,
+    account: int,
+    scopes: tuple[str, ...],
+    label: str,
+    now: int,
+    expires: int,
+    *,
+    personal: bool = False,
+    claims: str = "",
+) -> str:
+    """A new token for an account; only its hash is kept."""
+    token, secret = make_token()
+    sql = """INSERT INTO tokens (hash, account, label, scopes, created, expires, personal, claims)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?)"""
+    transaction.run(sql, secret, account, label[:100], json.dumps(scopes), now, expires, int(personal), claims)
+    return token
+
+
+def ensure_account(transaction: Transaction, name: str, now: int) -> int:
+    """The number of an account, which is made where there is none."""
     sql = "INSERT INTO accounts (name, created) VALUES (?, ?) ON CONFLICT (name) DO NOTHING"
     transaction.run(sql, name, now)
     number: int = transaction.get("SELECT id FROM accounts WHERE name = ?", name)[0]
     return number
 
 
-def _compare(checked: Checked, name: str, version: str, digest: str) -> None:
+def compare(checked: Checked, name: str, version: str, digest: str) -> None:
     """Raise InvalidError where the archive is not what the request says."""
     if checked.digest != digest:
         message = f"The content has the digest {checked.digest}, not {digest}."
@@ -456,7 +694,8 @@ def _compare(checked: Checked, name: str, version: str, digest: str) -> None:
         raise InvalidError("not-publishable", f"The skill breaks the format: {errors[0]['message']}", hint=hint)
 
 
-def _version_document(checked: Checked, act: Json, size: int, quarantined: str | None, logged: Logged) -> Json:
+def _version_document(kept: Kept, act: Json, quarantined: str | None, logged: Logged) -> Json:
+    checked, sha256, size, judged, evals, statement = kept
     owner, name, version = act["owner"], act["name"], act["version"]
     return {
         "owner": owner,
@@ -466,15 +705,18 @@ def _version_document(checked: Checked, act: Json, size: int, quarantined: str |
         "digest": checked.digest,
         "archive": {
             "url": f"/api/v1/skills/{owner}/{name}/versions/{version}/archive",
-            "sha256": act["sha256"],
+            "sha256": sha256,
             "size": size,
         },
         "files": list(checked.files),
         "tools": list(checked.tools),
+        "topics": list(checked.texts["tags"]),
+        "powers": checked.powers,
+        "resembles": judged.to_json(),
         "published": act["time"],
         "publisher": act["publisher"],
         "status": "active" if quarantined is None else "quarantined",
-        "quarantined": _reason(quarantined),
+        "quarantined": reason_of(quarantined),
         "yanked": None,
         "security": None,
         "verdict": {
@@ -483,48 +725,47 @@ def _version_document(checked: Checked, act: Json, size: int, quarantined: str |
             "scanned": act["time"],
             "findings": list(checked.findings),
         },
-        "log": {"index": logged.number, "entry": logged.entry, "proof": logged.proof},
-        "signatures": [],
+        "log": logged.to_json(),
+        "signatures": list(checked.signatures),
+        "evals": {**evals.to_json(), "statement": statement.decode()} if evals else None,
     }
 
 
-def _check_address(owner: str, name: str, version: str) -> None:
+def _listed(version: Json) -> Json:
+    """What the list of versions says of one."""
+    kept = ("version", "digest", "published", "status", "yanked", "security")
+    return {**{key: version[key] for key in kept}, "verdict": version["verdict"]["verdict"]}
+
+
+def check_address(owner: str, name: str, version: str = "0.0.0") -> None:
+    """Raise UsageError where no skill, or no version of it, can have this address."""
     if not is_owner(owner) or not is_ascii_name(name) or not is_semver(version) or len(version) > 64:
         message = f"{owner}/{name} {version} cannot be published."
         raise UsageError("bad-request", message, hint="Use OWNER/NAME and a semantic version, such as 1.4.0.")
 
 
-def _check_reason(reason: str) -> str:
-    if not 1 <= len(reason) <= _MOST_REASON:
+def check_reason(reason: str) -> str:
+    """The reason, if it has a length that is allowed. Raises UsageError."""
+    if not 1 <= len(reason) <= MOST_REASON:
         raise UsageError("bad-request", "The reason must have 1 to 500 characters.", hint="Say why in a sentence.")
     return reason
 
 
-def _publisher(who: Identity) -> Json:
-    return {"kind": who.kind, "account": who.account, "detail": who.detail}
+def publisher_of(who: Identity) -> Json:
+    """Who publishes or acts, as answers and the log say it; of a workflow also what it proved."""
+    return {"kind": who.kind, "account": who.account, "detail": who.detail, **json.loads(who.claims or "{}")}
 
 
-def _reason(text: str | None) -> Json | None:
+def reason_of(text: str | None) -> Json | None:
+    """A reason, as answers say it."""
     return None if text is None else {"reason": text}
 
 
-def _dump(value: object) -> str:
+def dump(value: object) -> str:
+    """A value as the text that is kept and sent."""
     return json.dumps(value, ensure_ascii=False)
 
 
-def _time(seconds: int) -> str:
+def time_text(seconds: int) -> str:
+    """A time as answers say it."""
     return iso(seconds * _SECOND)
-
-
-def _cursor(*parts: str) -> str:
-    return base64.urlsafe_b64encode(json.dumps(parts).encode()).decode().rstrip("=")
-
-
-def _read_cursor(cursor: str, count: int) -> list[str]:
-    try:
-        parts = json.loads(base64.urlsafe_b64decode(cursor[:512] + "=" * (-len(cursor) % 4)))
-    except (ValueError, binascii.Error):
-        parts = None
-    if not isinstance(parts, list) or len(parts) != count or not all(isinstance(part, str) for part in parts):
-        raise UsageError("bad-request", "The cursor is not valid.", hint="Start again without a cursor.")
-    return parts

@@ -1,0 +1,220 @@
+"""One request to the hub and its answer, whatever is asked: who asks, the fields of the body, how failures are said."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import anyio
+from starlette.responses import Response
+
+from whet.errors import NotFoundError
+from whet.hub.registry import PAGE
+from whet.skill.versions import is_semver
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from starlette.requests import Request
+
+    from whet.hub.mirrors import Mirrors
+    from whet.hub.registry import Hub
+    from whet.hub.tokens import Identity
+    from whet.values import Json
+
+T = TypeVar("T")
+FOREVER = "public, max-age=31536000, immutable"
+"""`Cache-Control` of what never changes."""
+SKILL = "/api/v1/skills/{owner}/{name}"
+VERSION = f"{SKILL}/versions/{{version}}"
+_STATUS = {
+    "bad-request": 400,
+    "bad-archive": 400,
+    "token-needed": 401,
+    "not-allowed": 403,
+    "quarantined": 403,
+    "not-found": 404,
+    "bad-method": 405,
+    "too-slow": 408,
+    "version-exists": 409,
+    "length-needed": 411,
+    "too-large": 413,
+    "digest-mismatch": 422,
+    "name-mismatch": 422,
+    "version-mismatch": 422,
+    "not-publishable": 422,
+    "held": 422,
+    "bad-evals": 422,
+    "too-many-reports": 429,
+    "too-many-requests": 429,
+}
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+_UPLOAD_SECONDS = 120
+_MOST_JSON = 64 * 1024
+
+
+class Route(NamedTuple):
+    """One method of one address."""
+
+    method: str
+    """`GET` answers `HEAD`, too."""
+    path: str
+    answer: Callable[[Asked], Awaitable[Response]]
+    needs: str = ""
+    """The verb that the caller must be allowed, for the owner and the skill in the address; `token` for any token, ""
+    for what everybody may ask. It is checked before the body is read."""
+
+
+class RequestError(Exception):
+    """A request that cannot be answered: its code, a sentence, what to do next."""
+
+    def __init__(self, code: str, message: str, hint: str = "", **headers: str) -> None:
+        super().__init__(message)
+        self.code, self.message, self.hint, self.headers = code, message, hint, headers
+
+
+class Asked(NamedTuple):
+    """A request with what is known of whoever makes it."""
+
+    hub: Hub
+    request: Request
+    who: Identity
+    mirrors: Mirrors
+    pulls: anyio.CapacityLimiter
+    """How many requests ask mirrors at the same time."""
+
+    @property
+    def caller(self) -> str:
+        """The account, or the address of whoever has none."""
+        return self.who.account or (self.request.client.host if self.request.client else "")
+
+    @property
+    def downloader(self) -> str:
+        """Whose download this is; "" where nothing new is handed out."""
+        return self.caller if self.request.method == "GET" and "if-none-match" not in self.request.headers else ""
+
+    @property
+    def skill(self) -> tuple[str, str]:
+        """The owner and the name in the address."""
+        return self.request.path_params["owner"], self.request.path_params["name"]
+
+    @property
+    def version(self) -> tuple[str, str, str]:
+        """The owner, the name and the version in the address."""
+        return (*self.skill, self.check_version(self.request.path_params["version"]))
+
+    def check_version(self, text: str) -> str:
+        """The text, if it is a version."""
+        if not is_semver(text) or len(text) > 64:
+            raise RequestError("bad-request", "This is not a semantic version.", "It looks like 1.4.0.")
+        return text
+
+    @property
+    def limit(self) -> int:
+        """How many entries a page has."""
+        text = self.query("limit") or "20"
+        if not text.isdecimal() or not 1 <= int(text[:6]) <= PAGE:
+            raise RequestError("bad-request", f"The limit must be 1 to {PAGE}.")
+        return int(text)
+
+    @property
+    def cursor(self) -> str:
+        """Where the page starts; "" for the first one."""
+        return self.query("cursor", 512)
+
+    def query(self, name: str, most: int = 200) -> str:
+        """A value of the query, at most so long; "" where it is missing."""
+        return self.request.query_params.get(name, "")[:most]
+
+    def number(self, name: str) -> int:
+        """A whole number of the address or of the query; 0 where it is missing."""
+        text = str(self.request.path_params.get(name) or self.request.query_params.get(name, "0"))
+        if not text.isdecimal() or len(text) > 18:
+            raise RequestError("bad-request", f"`{name}` must be a whole number.")
+        return int(text)
+
+    def digest(self, text: str) -> str:
+        """The text, if it is a digest."""
+        if not _DIGEST.fullmatch(text):
+            raise RequestError("bad-request", "This is not a digest.", "It is sha256: and 64 hexadecimal digits.")
+        return text
+
+    async def read(self, ask: Callable[..., T], *arguments: Any, **named: Any) -> T:
+        """Read from the database: here where that is quick, else in a thread."""
+        if not self.hub.threads:
+            return ask(*arguments, **named)
+        return await anyio.to_thread.run_sync(lambda: ask(*arguments, **named))
+
+    async def find(self, ask: Callable[..., T], *place: str, **named: Any) -> T:
+        """Read a skill or a version; what is not here is fetched from a mirror first, if one may have it."""
+        try:
+            return await self.read(ask, self.who, *place, **named)
+        except NotFoundError:
+            if not self.mirrors.covers(place[0]) or not await self.pull(self.mirrors.pull, *place):
+                raise
+        return await self.read(ask, self.who, *place, **named)
+
+    async def pull(self, do: Callable[..., T], *place: str) -> T:
+        """Ask a mirror: a few readers at a time, so that the others are served while one does not answer."""
+        return await anyio.to_thread.run_sync(lambda: do(*place), limiter=self.pulls)
+
+    async def work(self, do: Callable[..., T], *arguments: Any, **named: Any) -> T:
+        """Do something that takes a while, in a thread."""
+        return await anyio.to_thread.run_sync(lambda: do(*arguments, **named))
+
+    async def body(self, most: int) -> bytes:
+        """The body, no longer than it says and than is allowed, within two minutes."""
+        length = self.request.headers.get("content-length", "")
+        if not length.isdecimal():
+            raise RequestError("length-needed", "The header Content-Length is missing.")
+        if len(length) > 12 or int(length) > most:
+            raise RequestError(
+                "too-large", f"The hub accepts {most:,} bytes.", "Leave out what the skill does not need."
+            )
+        data = bytearray()
+        with anyio.move_on_after(_UPLOAD_SECONDS) as scope:
+            async for chunk in self.request.stream():
+                data += chunk
+                if len(data) > most:
+                    raise RequestError("too-large", f"The hub accepts {most:,} bytes.")
+        if scope.cancelled_caught:
+            raise RequestError("too-slow", "The upload took too long.", "Try again on a better connection.")
+        return bytes(data)
+
+    async def fields(self, *names: str) -> dict[str, str]:
+        """The texts with these names in the JSON of the body."""
+        try:
+            fields = json.loads(await self.body(_MOST_JSON))
+        except (ValueError, RecursionError):
+            fields = None
+        if not isinstance(fields, dict) or not all(isinstance(fields.get(name, ""), str) for name in names):
+            raise RequestError("bad-request", f"The body must be a JSON object with {', '.join(names)}.")
+        return {name: fields[name] for name in names if name in fields}
+
+    async def reason(self, name: str = "reason") -> str | None:
+        """The reason in the body of a PUT; None for a DELETE."""
+        return None if self.request.method == "DELETE" else (await self.fields(name)).get(name, "")
+
+
+def read_count(fields: Mapping[str, str], name: str, usual: int) -> int:
+    """The whole number that a text of the body is."""
+    text = fields.get(name, str(usual))
+    if not text.isdecimal() or len(text) > 9:
+        raise RequestError("bad-request", f"`{name}` must be a whole number, as a text.")
+    return int(text)
+
+
+def send_json(value: Json, status: int = 200) -> Response:
+    """An answer in JSON."""
+    return send_text(json.dumps(value, ensure_ascii=False, separators=(",", ":")), status)
+
+
+def send_text(text: str, status: int = 200) -> Response:
+    """An answer that is JSON already."""
+    return Response(text, status, media_type="application/json")
+
+
+def send_failure(code: str, message: str, hint: str, status: int = 500) -> Response:
+    """A failure, as every one is said."""
+    return send_json({"error": message, "code": code, "hint": hint}, _STATUS.get(code, status))

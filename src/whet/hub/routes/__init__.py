@@ -1,0 +1,1 @@
+"""What each address of the hub answers, a module for each subject."""
