@@ -1,0 +1,142 @@
+"""What a run did, as the harness saw it. The model's own words stand beside it and are marked as such."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from whet.learning.transcripts.events import Usage
+from whet.runtime.journal import Applied, Contact, Decided, Done, End, Said, Use
+from whet.values import fields_json
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from whet.runtime.journal import Journal, Record
+    from whet.runtime.workspace import Change
+    from whet.values import Json
+
+
+class CommandRun(NamedTuple):
+    """A program that ran."""
+
+    command: str
+    code: int | None
+    """Its exit code; None where it did not end by itself."""
+    problem: str
+    seconds: float
+
+
+class DeniedCall(NamedTuple):
+    """A call that was not made."""
+
+    tool: str
+    given: Mapping[str, Any]
+    reason: str
+
+
+class Approval(NamedTuple):
+    """A call that a person has to decide about, or did."""
+
+    number: int
+    tool: str
+    given: Mapping[str, Any]
+    reason: str
+    answer: Literal["waiting", "approved", "rejected"]
+
+
+class Sandbox(NamedTuple):
+    """What was around the programs."""
+
+    level: str
+    gaps: tuple[str, ...]
+
+
+class RunReport(NamedTuple):
+    """The facts of a run."""
+
+    files: tuple[Change, ...]
+    """What is different in the copy of the project."""
+    applied: bool
+    """Whether that was brought into the project."""
+    commands: tuple[CommandRun, ...]
+    calls: tuple[tuple[str, int], ...]
+    """How often each tool was used."""
+    denied: tuple[DeniedCall, ...]
+    approvals: tuple[Approval, ...]
+    network: tuple[Contact, ...]
+    """The hosts that programs wanted to reach."""
+    model: str
+    """The model that answered, as its provider calls it; empty where none was asked."""
+    requests: int
+    tokens: Usage
+    cost: float | None
+    """In dollars; None where the price is not known."""
+    seconds: float
+    sandbox: Sandbox
+    children: tuple[str, ...]
+    """Runs that this one started; what they cost is in here, too."""
+    summary: str
+    """What the model says it did. Nobody checked it."""
+
+    def to_json(self) -> Json:
+        """The report as JSON carries it."""
+        return {**fields_json(self), "calls": dict(self.calls), "seconds": round(self.seconds, 3)}
+
+    def failures(self) -> tuple[CommandRun, ...]:
+        """The commands that did not succeed."""
+        return tuple(command for command in self.commands if command.code != 0)
+
+
+def make_report(journal: Journal, files: Sequence[Change], children: Sequence[RunReport] = ()) -> RunReport:
+    """The report of what a journal has."""
+    records, start = journal.records, journal.start
+    uses = _of(records, Use)
+    decisions, answers = journal.decisions(), journal.answers()
+    asked = [decided for decided in decisions.values() if decided.decision == "ask"]
+    calls: dict[str, int] = {}
+    for done in _of(records, Done):
+        tool = decisions[done.call].tool if done.call in decisions else "script"
+        calls[tool] = calls.get(tool, 0) + 1
+    said = [record for record in _of(records, Said) if record.role == "assistant"]
+    costs = [use.cost for use in uses] + [child.cost for child in children if child.requests]
+    ends = _of(records, End)
+    return RunReport(
+        tuple(files),
+        bool(_of(records, Applied)),
+        tuple(
+            CommandRun(done.command, done.code, done.problem, round(done.seconds, 3))
+            for done in _of(records, Done)
+            if done.command
+        ),
+        tuple(sorted(calls.items())),
+        tuple(
+            DeniedCall(decided.tool, decided.given, decided.reason)
+            for decided in decisions.values()
+            if decided.decision == "deny"
+        ),
+        tuple(_approval(number, decided, answers) for number, decided in enumerate(asked, 1)),
+        tuple(dict.fromkeys(_of(records, Contact))),
+        ", ".join(dict.fromkeys(use.model for use in uses)),
+        len(uses) + sum(child.requests for child in children),
+        Usage(
+            sum(use.tokens_in for use in uses) + sum(child.tokens.input for child in children),
+            sum(use.tokens_out for use in uses) + sum(child.tokens.output for child in children),
+        ),
+        None if None in costs else sum(cost for cost in costs if cost is not None),
+        sum(end.seconds for end in ends),
+        Sandbox(start.level, start.gaps),
+        tuple(done.child for done in _of(records, Done) if done.child),
+        said[-1].text if said and not said[-1].calls else "",
+    )
+
+
+def _approval(number: int, decided: Decided, answers: Mapping[str, str]) -> Approval:
+    answer = answers.get(decided.call)
+    told: Literal["waiting", "approved", "rejected"] = (
+        "approved" if answer == "approved" else "rejected" if answer == "rejected" else "waiting"
+    )
+    return Approval(number, decided.tool, decided.given, decided.reason, told)
+
+
+def _of(records: Sequence[Record], kind: type[Any]) -> list[Any]:
+    return [record for record in records if isinstance(record, kind)]

@@ -1,0 +1,588 @@
+"""Runs of skills: start one, go on with it, look at it, bring its changes into the project.
+
+    library.run("reviewing-changes", "the last commit")
+    library.runs.resume("3f2a91c0", approve=[2])
+
+Each run has a directory in Whet's state: its journal, its transcript, and the copy of the project. A run never starts
+with less than it asks for: a model, a tool or a sandbox that is missing is an error, not another way of running.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import threading
+import time
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+from whet.errors import ConflictError, FailedError, InvalidError, NotFoundError, RefusedError, UsageError
+from whet.learning.models.model import Budget, Model, Spent
+from whet.library.settings import config_path
+from whet.library.visibility import MODEL, PERSON
+from whet.notes import Note
+from whet.prompt.shell import allowed_environment
+from whet.runtime.agent import Agent, close_interrupted, done_of
+from whet.runtime.approvals import Judge
+from whet.runtime.backends import LocalSandbox
+from whet.runtime.journal import JOURNAL, TRANSCRIPT, Applied, Approved, Done, End, Journal, Resume, Said, Start, Use
+from whet.runtime.proxy import Proxy, declared_hosts
+from whet.runtime.report import make_report
+from whet.runtime.tools import DEFINITIONS, MOST_SECONDS, NEEDLESS, Result, Toolbox
+from whet.runtime.workspace import Workspace
+from whet.store.clock import iso
+from whet.store.directories import make_directories
+from whet.store.locks import FileLock
+from whet.values import failure_json, fields_json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Sequence
+
+    from whet.library.config import ResolvedConfig
+    from whet.library.disclosure import Opened
+    from whet.library.visibility import Caller
+    from whet.library.workspace import Workspace as SkillWorkspace
+    from whet.prompt.invocation import Invocation
+    from whet.runtime.agent import Confirm
+    from whet.runtime.backends import Backend
+    from whet.runtime.journal import Record, Status
+    from whet.runtime.report import RunReport
+    from whet.values import Json
+
+RUNS = "runs"
+_DEEPEST = 3
+"""Runs within runs, the first included."""
+_INHERIT = ("", "inherit", "default")
+_PROMPT = (
+    "You carry out one skill for a user, alone: nobody can be asked back. You work in a copy of the user's project at "
+    "{cwd}; the user decides afterwards whether your changes are kept. You have the tools that the skill was granted, "
+    "and no others. A call that is denied comes back with the reason. When you are done, answer with a short summary "
+    "of what you found and did, and of what you could not do. The files you changed and the commands you ran, with "
+    "their exit codes, are reported separately."
+)
+_SCRIPTS = {".py": ("python3", "-B"), ".sh": ("sh",), ".bash": ("bash",), ".js": ("node",), ".rb": ("ruby",)}
+
+
+_PROBLEMS = {
+    "waiting": Note(
+        "run-waiting", "error", "It waits for approval.", "Go on with `whet run --resume {run} --approve {number}`."
+    ),
+    "stopped": Note("run-stopped", "error", "", "Go on with `whet run --resume {run}` and a higher limit."),
+    "interrupted": Note("run-interrupted", "error", "", "Go on with `whet run --resume {run}`."),
+    "failed": Note("run-failed", "error", "", "Try again with `whet run --resume {run}`."),
+    "script": Note("run-failed", "error", "", "`whet run --show {run}` has what it printed."),
+    "running": Note("run-running", "error", "The run is at work.", "Wait until it is done."),
+}
+
+
+class RunLimits(NamedTuple):
+    """The most that a run may take, with all runs that it starts. None is no limit."""
+
+    requests: int | None = 100
+    calls: int | None = 300
+    """Of tools."""
+    tokens: int | None = 1_000_000
+    cost: float | None = None
+    """In dollars."""
+    seconds: float | None = 1800
+
+    def budget(self, spent: Spent) -> Budget:
+        """These limits, and what was used of them."""
+        return Budget(self.tokens, self.requests, self.seconds, cost=self.cost, steps=self.calls, spent=spent)
+
+
+class RunView(NamedTuple):
+    """One run: what it is and how it stands."""
+
+    id: str
+    skill: str
+    status: Status
+    reason: str
+    """Why it stopped, where it did not simply end."""
+    started: str
+    project: str
+    model: str
+    """The model as it was named; empty for a script."""
+    script: str
+    transcript: str
+    """The path of its transcript."""
+
+
+class RunResult(NamedTuple):
+    """A run and what it did."""
+
+    run: RunView
+    report: RunReport
+    diff: str
+    """What it changed, as a unified diff; empty once that is applied."""
+
+    @property
+    def problem(self) -> Note | None:
+        """Why it is not done; None for a run that is."""
+        if self.run.status == "done":
+            return None
+        note = _PROBLEMS["script" if self.run.script and self.run.status == "failed" else self.run.status]
+        waiting = next((one.number for one in self.report.approvals if one.answer == "waiting"), 1)
+        hint = note.hint.format(run=self.run.id, number=waiting)
+        return note._replace(message=self.run.reason or note.message, hint=hint)
+
+    def to_json(self) -> Json:
+        """The result as JSON carries it."""
+        return failure_json({"success": True, **fields_json(self)}, self.problem)
+
+
+class RunList(NamedTuple):
+    """The runs, newest first."""
+
+    runs: tuple[RunView, ...]
+
+
+class _Setup(NamedTuple):
+    """Everything around one run."""
+
+    opened: Opened
+    config: ResolvedConfig
+    workspace: Workspace
+    backend: Backend
+    judge: Judge
+    toolbox: Toolbox
+    proxy: Proxy | None
+    budget: Budget
+
+
+class Runs:
+    """Starts, resumes, lists and shows runs."""
+
+    def __init__(
+        self, workspace: SkillWorkspace, render: Callable[..., Invocation], backend: Backend | None = None
+    ) -> None:
+        self._skills, self._render = workspace, render
+        self._top = os.path.join(workspace.place.state, RUNS)
+        self._backend = backend
+        self._stop = threading.Event()
+        self.observe: Callable[[Record], None] = lambda _: None
+        """Set it to receive everything that happens in a run, as it happens."""
+
+    @property
+    def backend(self) -> Backend:
+        """Where programs run."""
+        if self._backend is None:
+            self._backend = LocalSandbox(self._skills.place.home)
+        return self._backend
+
+    # starting and going on
+
+    def start(
+        self,
+        name: str,
+        arguments: str = "",
+        *,
+        model: str | Model | None = None,
+        limits: RunLimits = RunLimits(),  # noqa: B008 (an immutable value)
+        apply: bool = False,
+        confirm: Confirm | None = None,
+        without: Collection[str] = (),
+        caller: Caller = PERSON,
+    ) -> RunResult:
+        """Run a skill in an agent of its own, on a copy of the project.
+
+        `confirm` asks a person about calls; without it the run stops at the first that needs approval. `apply` brings
+        the changes into the project when the run is done. `without` names granted tools to go without. Raises
+        UsageError `run-model-missing`, RefusedError `run-tool-missing`, `no-sandbox`, and what finding a skill raises.
+        """
+        opened, config = self._open(name)
+        asked = opened.skill.execution.model
+        chosen = model if isinstance(model, Model) else self._choose_model(asked, model, config)
+        self._check_tools(opened, without)
+        self.backend.check()
+        message = self._message(name, arguments, caller)
+        top = self._make_directory()
+        with _hold(top):
+            workspace = self._copy(top, config)
+            journal = self._journal(top)
+            setup = self._setup(opened, config, workspace, limits.budget(Spent()), without, top, chosen, confirm)
+            self._begin(journal, setup, arguments, "", chosen.name, asked)
+            journal.add(Said("system", _PROMPT.format(cwd=setup.judge.cwd)))
+            journal.add(Said("user", message))
+            Agent(journal, setup.toolbox, chosen, setup.budget, confirm=confirm, proxy=setup.proxy).run()
+            return self._finish(journal, workspace, apply=apply)
+
+    def run_script(
+        self,
+        name: str,
+        script: str,
+        arguments: Sequence[str] = (),
+        *,
+        seconds: float = MOST_SECONDS,
+        apply: bool = False,
+    ) -> RunResult:
+        """Run a script of a skill the same way, without a model.
+
+        Raises NotFoundError `no-such-script`, RefusedError `no-sandbox`.
+        """
+        opened, config = self._open(name)
+        path = os.path.normpath(os.path.join(opened.card.directory, script))
+        files = {file.path for file in opened.files}
+        if os.path.relpath(path, opened.card.directory).replace(os.sep, "/") not in files:
+            known = ", ".join(sorted(file for file in files if file.startswith("scripts/"))) or "none"
+            raise NotFoundError("no-such-script", f"{name} has no script {script}.", hint=f"Scripts: {known}.")
+        self.backend.check()
+        top = self._make_directory()
+        with _hold(top):
+            workspace = self._copy(top, config)
+            journal = self._journal(top)
+            budget = RunLimits(seconds=seconds).budget(Spent())
+            setup = self._setup(opened, config, workspace, budget, (), top, None, None)
+            self._begin(journal, setup, " ".join(arguments), script, "", "")
+            words = [*_interpreter(path), path, *arguments]
+            begun = time.monotonic()
+            result, ran = setup.toolbox.run(words, " ".join((script, *arguments)), seconds)
+            took = time.monotonic() - begun
+            for contact in setup.proxy.take_contacts() if setup.proxy else ():
+                journal.add(contact)
+            journal.add(done_of("script", result, took))
+            journal.add(Said("tool", result.text, call="script"))
+            status: Status = "done" if ran.code == 0 else "failed"
+            journal.add(End(status, "" if ran.code == 0 else "The script failed.", took))
+            return self._finish(journal, workspace, apply=apply)
+
+    def resume(
+        self,
+        run: str,
+        *,
+        approve: Collection[int] = (),
+        reject: Collection[int] = (),
+        model: str | Model | None = None,
+        limits: RunLimits = RunLimits(),  # noqa: B008 (an immutable value)
+        apply: bool = False,
+        confirm: Confirm | None = None,
+        without: Collection[str] = (),
+    ) -> RunResult:
+        """Go on with a run that waits, was stopped or killed. A run that is done is only applied, with `apply`.
+
+        `approve` has the numbers of calls that may be made; those that are not named are rejected once any is decided.
+        Raises NotFoundError `no-such-run`, ConflictError `run-busy`, UsageError `no-such-approval`, `approval-needed`.
+        """
+        top = self._find(run)
+        with _hold(top):
+            journal = self._journal(top)
+            start, end = journal.start, journal.end
+            workspace = Workspace(top, start.project, start.inside)
+            if (end is not None and end.status == "done") or start.script:
+                return self._finish(journal, workspace, apply=apply)
+            self._check_copy(workspace)
+            opened, config = self._open(start.directory)
+            if opened.digest != start.digest:
+                message = f"{start.skill} changed since the run began."
+                raise ConflictError("skill-changed", message, hint="Start a new run.")
+            chosen = model if isinstance(model, Model) else self._open_model(model or start.model)
+            self._check_tools(opened, without)
+            self.backend.check()
+            answers = self._answers(journal, approve, reject, can_ask=confirm is not None)
+            journal.add(Resume())
+            close_interrupted(journal)
+            for answer in answers:
+                journal.add(answer)
+            budget = limits.budget(_spent(journal))
+            setup = self._setup(opened, config, workspace, budget, without, top, chosen, confirm)
+            Agent(journal, setup.toolbox, chosen, setup.budget, confirm=confirm, proxy=setup.proxy).run()
+            return self._finish(journal, workspace, apply=apply)
+
+    def _answers(
+        self, journal: Journal, approve: Collection[int], reject: Collection[int], *, can_ask: bool
+    ) -> list[Approved]:
+        """What a person says about the calls that wait."""
+        report = make_report(journal, ())
+        waiting = {one.number: one for one in report.approvals if one.answer == "waiting"}
+        if strange := sorted({*approve, *reject} - set(waiting)):
+            hint = (
+                f"Waiting: {', '.join(map(str, waiting)) or 'none'}. `whet run --show {journal.start.run}` shows them."
+            )
+            raise UsageError("no-such-approval", f"No call with the number {strange[0]} waits.", hint=hint)
+        if not waiting or (not approve and not reject):
+            if waiting and not can_ask:
+                hint = f"Approve with `whet run --resume {journal.start.run} --approve {min(waiting)}`."
+                raise UsageError("approval-needed", f"{len(waiting)} calls wait for approval.", hint=hint)
+            return []
+        asked = [decided.call for decided in journal.decisions().values() if decided.decision == "ask"]
+        return [Approved(asked[number - 1], "approved" if number in approve else "rejected") for number in waiting]
+
+    # looking
+
+    def list(self) -> RunList:
+        """Every run, newest first."""
+        found = []
+        for name in os.listdir(self._top) if os.path.isdir(self._top) else ():
+            if os.path.exists(os.path.join(self._top, name, JOURNAL)):
+                journal = self._journal(os.path.join(self._top, name))
+                found.append((journal.start.time, self._view(journal)))
+        return RunList(tuple(view for _, view in sorted(found, reverse=True)))
+
+    def show(self, run: str) -> RunResult:
+        """One run, whatever became of it. Raises NotFoundError `no-such-run`."""
+        journal = self._journal(self._find(run))
+        return self._result(
+            journal, Workspace(os.path.dirname(journal.path), journal.start.project, journal.start.inside)
+        )
+
+    def discard(self, run: str) -> RunView:
+        """Delete a run with its copy of the project, its journal and its transcript."""
+        top = self._find(run)
+        with _hold(top):
+            view = self._view(self._journal(top))
+            shutil.rmtree(top)
+        return view
+
+    # what a run is made of
+
+    def _open(self, name: str) -> tuple[Opened, ResolvedConfig]:
+        card, config = self._skills.find(name)
+        if card.kind != "skill":
+            hint = "Move it to NAME/SKILL.md."
+            raise UsageError("not-a-package", f"{card.full_name} is a single file, which cannot be run.", hint=hint)
+        opened = self._skills.open(card)
+        self._skills.admit(opened, config)
+        return opened, config
+
+    def _message(self, name: str, arguments: str, caller: Caller) -> str:
+        """What the agent is told. Raises RefusedError for a skill that is hidden from the caller."""
+        found = self._render(name, arguments=arguments, caller=caller)
+        if found.missing:
+            hint = "Ask the user to run it." if caller.model else "`whet list --all` shows why."
+            raise RefusedError("run-hidden", found.missing[0].message, hint=hint)
+        return found.message
+
+    def _choose_model(self, asked: str, named: str | None, config: ResolvedConfig) -> Model:
+        """The model: the one that the caller names, else what the settings have for the skill's, else their own."""
+        table, place = dict(config.settings.models), self._skills.place
+        file = config_path(place.state, place.env)
+        if named:
+            return self._open_model(table.get(named, named))
+        if asked not in _INHERIT:
+            if asked not in table:
+                hint = f'Add `{asked} = "PROVIDER:NAME"` under [models] in {file}, or pass `--model`.'
+                raise UsageError("run-model-missing", f"The skill asks for the model {asked!r}.", hint=hint)
+            return self._open_model(table[asked])
+        if not config.settings.model:
+            hint = f'Pass `--model`, or set model = "openai:gpt-5" in {file}.'
+            raise UsageError("run-model-missing", "Running a skill needs a model, and none is named.", hint=hint)
+        return self._open_model(config.settings.model)
+
+    def _open_model(self, spec: str) -> Model:
+        from whet.learning.models.providers import open_model
+
+        return open_model(spec, self._skills.place.env)
+
+    def _check_tools(self, opened: Opened, without: Collection[str]) -> None:
+        """Raise RefusedError where the skill is granted a tool that a run does not have."""
+        from whet.guard.permissions.decision import declared_tools
+
+        granted = {grant.tool for grant in declared_tools(opened.skill) or () if not grant.problem}
+        if missing := sorted(granted - {*DEFINITIONS, *NEEDLESS, *without}):
+            names = ", ".join(missing)
+            hint = f"Run it without: {' '.join(f'--without {name}' for name in missing)}."
+            message = f"{opened.card.full_name} needs {names}, which a run does not have."
+            raise RefusedError("run-tool-missing", message, hint=hint, tools=missing)
+
+    def _copy(self, top: str, config: ResolvedConfig) -> Workspace:
+        place = self._skills.place
+        project = config.repository.root if config.repository else place.directory
+        try:
+            return Workspace.make(top, project, home=place.home, env=place.env, remaps=self.backend.remaps)
+        except BaseException:
+            shutil.rmtree(top, ignore_errors=True)
+            raise
+
+    def _setup(
+        self,
+        opened: Opened,
+        config: ResolvedConfig,
+        workspace: Workspace,
+        budget: Budget,
+        without: Collection[str],
+        top: str,
+        model: Model | None,
+        confirm: Confirm | None,
+        depth: int = 1,
+    ) -> _Setup:
+        place = self._skills.place
+        below = os.path.relpath(os.path.realpath(place.directory), workspace.project)
+        cwd = os.path.normpath(os.path.join(workspace.inside, below)) if not below.startswith(os.pardir) else ""
+        judge = Judge(opened.skill, opened.card.directory, workspace, cwd or workspace.inside, place.home)
+        hosts = declared_hosts(judge.grants or ())
+        proxy = Proxy(hosts) if hosts and self.backend.networks else None
+
+        def fork(name: str, arguments: str) -> Result:
+            assert model is not None  # noqa: S101  only a model calls it
+            return self._fork(name, arguments, top, workspace, budget, model, confirm, depth)
+
+        toolbox = Toolbox(
+            judge,
+            self.backend,
+            env=allowed_environment(place.env),
+            stop=self._stop,
+            left=lambda: (budget.seconds or float("inf")) - budget.spent().seconds,
+            proxy=proxy,
+            fork=fork if model is not None and depth < _DEEPEST else None,
+            without=frozenset(without),
+        )
+        return _Setup(opened, config, workspace, self.backend, judge, toolbox, proxy, budget)
+
+    def _begin(
+        self, journal: Journal, setup: _Setup, arguments: str, script: str, model: str, asked: str, parent: str = ""
+    ) -> None:
+        hosts = declared_hosts(setup.judge.grants or ())
+        gaps = setup.backend.level.gaps
+        if hosts and setup.proxy is None:
+            gaps = (*gaps, f"Programs have no network: this sandbox cannot hold them to {', '.join(hosts)}.")
+        card = setup.opened.card
+        journal.add(
+            Start(
+                os.path.basename(os.path.dirname(journal.path)),
+                card.full_name,
+                card.directory,
+                setup.opened.digest,
+                arguments,
+                script,
+                setup.workspace.project,
+                setup.workspace.inside,
+                model,
+                asked,
+                setup.backend.level.name,
+                gaps,
+                hosts if setup.proxy else (),
+                parent,
+            )
+        )
+
+    def _fork(
+        self,
+        name: str,
+        arguments: str,
+        top: str,
+        workspace: Workspace,
+        budget: Budget,
+        model: Model,
+        confirm: Confirm | None,
+        depth: int,
+    ) -> Result:
+        """Run another skill in the same copy; it shares the limits, and nobody but a person at hand can approve."""
+        message = self._message(name, arguments, MODEL)
+        opened, config = self._open(name)
+        self._check_tools(opened, ())
+        asked = opened.skill.execution.model
+        chosen = model if asked in _INHERIT else self._choose_model(asked, None, config)
+        place = self._make_directory()
+        journal = self._journal(place)
+        agree = confirm or (lambda _call: False)
+        setup = self._setup(opened, config, workspace, budget, (), place, chosen, agree, depth + 1)
+        self._begin(journal, setup, arguments, "", chosen.name, asked, os.path.basename(top))
+        journal.add(Said("system", _PROMPT.format(cwd=setup.judge.cwd)))
+        journal.add(Said("user", message))
+        end = Agent(journal, setup.toolbox, chosen, budget, confirm=agree, proxy=setup.proxy).run()
+        report = make_report(journal, ())
+        facts = [f"The skill {name} ran: {end.status}. {end.reason}".strip()]
+        facts += [f"{one.command}: exit code {one.code}" for one in report.commands]
+        facts += [f"Denied: {one.tool}: {one.reason}" for one in report.denied]
+        words = f"Its own summary:\n{report.summary}" if report.summary else "It gave no summary."
+        return Result("\n".join((*facts, words)), end.status != "done", child=os.path.basename(place))
+
+    # state
+
+    def _make_directory(self) -> str:
+        top = os.path.join(self._top, secrets.token_hex(4))
+        make_directories(top, private=True)
+        return top
+
+    def _journal(self, top: str) -> Journal:
+        from whet.learning.models.providers import keys_of
+
+        return Journal(top, self._skills.clock, keys_of(self._skills.place.env), self.observe)
+
+    def _find(self, run: str) -> str:
+        top = os.path.join(self._top, run)
+        if not run.isalnum() or not os.path.exists(os.path.join(top, JOURNAL)):
+            raise NotFoundError("no-such-run", f"There is no run {run}.", hint="`whet run --list` shows the runs.")
+        return top
+
+    def _check_copy(self, workspace: Workspace) -> None:
+        if not os.path.isdir(workspace.copy):
+            hint = "Start a new run."
+            raise InvalidError("run-broken", "The copy of the project no longer exists.", hint=hint)
+
+    def _view(self, journal: Journal) -> RunView:
+        start, end = journal.start, journal.end
+        directory = os.path.dirname(journal.path)
+        status: Status = "running" if end is None else end.status
+        reason = end.reason if end else ""
+        if end is None and not start.parent and not _is_held(directory):
+            status, reason = "interrupted", "It was killed."
+        transcript = os.path.join(directory, TRANSCRIPT)
+        started = iso(start.time)
+        return RunView(
+            start.run, start.skill, status, reason, started, start.project, start.model, start.script, transcript
+        )
+
+    def _finish(self, journal: Journal, workspace: Workspace, *, apply: bool) -> RunResult:
+        end = journal.end
+        if apply and end is not None and end.status == "done" and os.path.isdir(workspace.copy):
+            made = workspace.apply(self._skills.place.env)
+            journal.add(Applied(tuple(change.path for change in made)))
+        return self._result(journal, workspace)
+
+    def _result(self, journal: Journal, workspace: Workspace) -> RunResult:
+        env = self._skills.place.env
+        files = workspace.changes(env) if os.path.isdir(workspace.copy) else ()
+        report = make_report(journal, files, [*self._children(journal)])
+        diff = "" if report.applied else workspace.diff(env)
+        return RunResult(self._view(journal), report, diff)
+
+    def _children(self, journal: Journal) -> Iterator[RunReport]:
+        for done in journal.records:
+            if isinstance(done, Done) and done.child:
+                child = self._journal(os.path.join(self._top, done.child))
+                yield make_report(child, (), [*self._children(child)])
+
+
+@contextmanager
+def _hold(top: str) -> Iterator[None]:
+    """Be the only one at work on a run. Raises ConflictError `run-busy`."""
+    with ExitStack() as held:
+        try:
+            held.enter_context(FileLock(os.path.join(top, "lock"), timeout=0))
+        except FailedError as error:
+            if error.code != "lock-timeout":
+                raise
+            hint = "Wait until it is done, or stop it."
+            raise ConflictError("run-busy", f"The run {os.path.basename(top)} is at work.", hint=hint) from error
+        yield
+
+
+def _is_held(top: str) -> bool:
+    try:
+        with _hold(top):
+            return False
+    except ConflictError:
+        return True
+
+
+def _spent(journal: Journal) -> Spent:
+    """What a run used so far."""
+    uses = [record for record in journal.records if isinstance(record, Use)]
+    return Spent(
+        sum(use.tokens_in + use.tokens_out for use in uses),
+        len(uses),
+        sum(record.seconds for record in journal.records if isinstance(record, End)),
+        sum(use.cost or 0.0 for use in uses),
+        sum(isinstance(record, Done) for record in journal.records),
+    )
+
+
+def _interpreter(path: str) -> tuple[str, ...]:
+    """What runs a script: its first line, or else its suffix."""
+    with open(path, "rb") as file:
+        first = file.readline(200).decode("utf-8", "replace")
+    if first.startswith("#!") and (words := first[2:].split()):
+        return tuple(words[1:] if os.path.basename(words[0]) == "env" else words)
+    return _SCRIPTS.get(os.path.splitext(path)[1], ("sh",))

@@ -1,0 +1,102 @@
+"""What every backend promises: the copy and nothing else can be written, and nothing of a program is left."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+from runtime.worlds import PATH, World, play, replies
+from whet.guard.sandbox.levels import levels
+from whet.runtime.backends import Backend, LocalSandbox, Program
+from whet.runtime.runs import Runs
+from whet.runtime.workspace import Workspace
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from whet.guard.sandbox.process import Ran
+
+BACKENDS = [LocalSandbox("/nonexistent", at=level) for level in levels()]
+
+
+class Bench:
+    """Runs scripts of a shell in a copy, by one backend."""
+
+    def __init__(self, backend: Backend, top: Path) -> None:
+        self.world = World(top)
+        (top / "run").mkdir()
+        (self.world.home / "secret").write_text("inert\n")
+        home, env = str(self.world.home), self.world.env
+        remaps = backend.remaps
+        self.copy = Workspace.make(str(top / "run"), str(self.world.project), home=home, env=env, remaps=remaps)
+        self.backend, self.skill = backend, top / "skill"
+        self.skill.mkdir()
+        (self.skill / "note.txt").write_text("a note\n")
+
+    def run(self, script: str, *, seconds: float = 30, stop: threading.Event | None = None) -> Ran:
+        program = Program(
+            ["sh", "-c", script], self.copy.inside, {"PATH": PATH, "GIVEN": "given"}, (str(self.skill),), seconds
+        )
+        return self.backend.run(program, self.copy, stop or threading.Event())
+
+
+@pytest.mark.skipif(not BACKENDS, reason="this machine offers no sandbox")
+@pytest.mark.parametrize("backend", BACKENDS, ids=lambda backend: backend.level.name)
+def test_a_backend_keeps_what_it_promises(backend: LocalSandbox, tmp_path: Path) -> None:
+    bench = Bench(backend, tmp_path)
+    backend.check()
+    ran = bench.run("echo out; echo err >&2; exit 3")
+    assert (ran.output, ran.errors, ran.code, ran.problem) == ("out", "err", 3, "failed")
+    assert bench.run('echo "$PWD $GIVEN"').output == f"{bench.copy.inside} given"
+    assert bench.run(f"cat a.txt {bench.skill}/note.txt").output == "one\ntwo\na note"
+    assert bench.run("env | grep -c WHET_HOME").output == "0"
+    before = bench.world.contents()
+    assert bench.run("echo made > made.txt && mkdir d && mv a.txt d/").code == 0
+    assert [(one.path, one.change) for one in bench.copy.changes(bench.world.env)] == [
+        *(("a.txt", "deleted"), ("d/a.txt", "added"), ("made.txt", "added"))
+    ]
+    assert bench.world.contents() == before
+    for script in (
+        f"cat {bench.world.home}/secret",
+        f"echo x > {bench.skill}/note.txt",
+        f"echo x > {bench.world.home}/x",
+        f"echo x > {bench.world.state}/x",
+    ):
+        assert bench.run(script).code
+    assert bench.run("git log --oneline | wc -l").output == "1"
+    late = bench.run("echo begun; sleep 60", seconds=1)
+    assert (late.output, late.code, late.problem) == ("begun", None, "timeout")
+    stop = threading.Event()
+    threading.Timer(0.5, stop.set).start()
+    stopped = bench.run("sleep 60", stop=stop)
+    assert (stopped.code, stopped.problem) == (None, "stopped")
+
+
+@pytest.mark.skipif(len(BACKENDS) < 2, reason="this machine offers one sandbox at most")
+def test_a_run_at_the_second_level_sees_the_copy_where_it_lies(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.skill("Bash Read Write WebFetch(domain:api.example.com)")
+    model = play(
+        [
+            ("Bash", {"command": "pwd"}),
+            ("Write", {"file_path": f"{world.project}/b.txt", "content": "b\n"}),
+            ("Bash", {"command": "cat b.txt"}),
+            ("Bash", {"command": "mkfifo pipe"}),
+            ("Read", {"file_path": "pipe"}),
+            ("Read", {"file_path": "src"}),
+        ],
+        "Done.",
+    )
+    with world.library() as library:
+        runs = Runs(library.workspace, library.render, BACKENDS[1])
+        result = runs.start("worker", model=model)
+        said = replies(model)
+        assert said[0].endswith(f"/runs/{result.run.id}/project")
+        assert said[1:3] == ["Wrote 2 bytes.", "b"]
+        assert [text.rpartition(" is ")[2] for text in said[4:]] == ["not a file", "a directory"]
+        assert [one.path for one in result.report.files] == ["b.txt"]
+        assert result.report.sandbox.gaps[-1].startswith("Programs have no network")
+        runs.resume(result.run.id, apply=True)
+    assert world.contents()["b.txt"] == "b\n"
