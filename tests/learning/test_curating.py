@@ -26,7 +26,6 @@ class World:
         self.now = BEGINNING
         self.top = top
         (top / "state").mkdir()
-        (top / "state" / "config.toml").write_text("bundled_skills = false\n")
         (top / "project").mkdir()
         env = {"HOME": str(top / "home"), "PATH": ""}
         self.library = Library.open(home=top / "state", project=top / "project", env=env, clock=self.clock)
@@ -161,10 +160,12 @@ def test_archiving_by_hand_respects_pins_and_what_is_not_ones_own(world: World) 
     assert world.names() == ["alpha"]
 
 
-def test_what_ships_with_whet_cannot_be_archived(world: World) -> None:
-    (world.top / "state" / "config.toml").write_text("")
+def test_what_belongs_to_a_plugin_cannot_be_archived(world: World) -> None:
+    (world.top / "plugin" / "alpha").mkdir(parents=True)
+    (world.top / "plugin" / "alpha" / "SKILL.md").write_text("---\nname: alpha\ndescription: Does alpha.\n---\n")
+    (world.top / "state" / "config.toml").write_text(f"[plugins]\nteam = '{world.top / 'plugin'}'\n")
     with pytest.raises(RefusedError) as caught:
-        world.library.learning.curating.archive("commit-messages")
+        world.library.learning.curating.archive("team:alpha")
     assert caught.value.code == "protected"
 
 

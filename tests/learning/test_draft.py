@@ -184,6 +184,8 @@ def test_a_variable_that_tells_of_a_secret_is_not_set_and_an_address_keeps_its_s
 
 def test_what_the_session_did_not_reach_is_said() -> None:
     assert "did not reach its goal" in made_from(lost_cause).body
+    unknown = draft(facts(release_notes())._replace(succeeded="unknown")).body
+    assert "\nThese steps were taken in this order, with `npx`, `git`. Values" in unknown and " worked " not in unknown
 
 
 def test_personal_details_stay_out_of_the_text() -> None:

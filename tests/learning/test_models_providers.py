@@ -39,6 +39,7 @@ def test_a_missing_key_is_told_by_its_variable(spec: str, variable: str, monkeyp
     for env in ({}, {variable: ""}):
         error = refused(spec, env)
         assert (error.code, error.message) == ("model-key-missing", f"{kind}: needs a key in {variable}.")
+        assert error.hint == f"Set {variable}, or choose another model."
     assert open_model(f" {spec} ", {variable: SECRET}).name == spec
 
 

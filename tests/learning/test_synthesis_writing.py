@@ -9,6 +9,7 @@ import pytest
 from learning.episodes import bash, says, session, user, write
 from learning.test_synthesis_learning import Clock, migration
 from whet.api import Library
+from whet.routing.evals.generated import FILE
 from whet.skill.dialects import read_skill
 from whet.skill.frontmatter import read_document
 
@@ -46,8 +47,10 @@ def scripted(rows: int, name: str) -> Transcript:
 
 def test_a_skill_with_files_is_one_change_without_remarks(library: Library) -> None:
     answer = library.learning.distill(scripted(400, "first")).to_json()
-    (file,) = (item["path"] for item in library.read(answer["skill"]).to_json()["files"] if item["path"] != "SKILL.md")
+    paths = {item["path"] for item in library.read(answer["skill"]).to_json()["files"]}
+    (file,) = paths - {"SKILL.md", FILE}
     assert file.startswith("templates/")
+    assert FILE in paths
     assert (answer["warnings"], answer["version"], answer["entry"]) == ([], "1", answer["entries"][-1])
     again = library.learning.distill(scripted(401, "second")).to_json()
     assert (again["skill"], again["version"], again["warnings"]) == (answer["skill"], "2", [])

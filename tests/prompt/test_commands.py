@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from whet.library.bundles import Bundle
 from whet.library.card import Card
 from whet.library.roots import Root
 from whet.notes import Note
-from whet.prompt.bundles import Bundle
 from whet.prompt.commands import (
     MAX_STACK,
     RESERVED,

@@ -46,7 +46,6 @@ def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable
     monkeypatch.setattr("whet.library.roots.org_directories", lambda *_: ())
     for name in ("state", "home", "project/.git"):
         (tmp_path / name).mkdir(parents=True)
-    (tmp_path / "state" / "config.toml").write_text("bundled_skills = false\n")
     made: list[Library] = []
 
     def open_library(*roots: Path) -> Library:
@@ -107,7 +106,7 @@ def test_skills_a_model_may_not_see_cost_nothing(opened: Callable[..., Library],
         write(skills, f"off-{number}")
         write(skills, f"for-rust-{number}", more='paths: "**/*.rs"\n')
     off = json.dumps([f"off-{number}" for number in range(50)])
-    (tmp_path / "state" / "config.toml").write_text(f"bundled_skills = false\ndisabled = {off}\n")
+    (tmp_path / "state" / "config.toml").write_text(f"disabled = {off}\n")
     library = opened(skills)
     caller = Caller(model=True, files=("main.py",))
     answer = library.index(24, rules=False, caller=caller).to_json()
@@ -135,9 +134,7 @@ def test_when_to_use_is_part_of_the_description_and_the_body_is_not(
 
 def test_a_plugins_skill_goes_by_its_full_name(opened: Callable[..., Library], skills: Path, tmp_path: Path) -> None:
     write(skills, "search", "Finds mail.")
-    (tmp_path / "state" / "config.toml").write_text(
-        f"bundled_skills = false\n[plugins]\nmail = {json.dumps(str(skills))}\n"
-    )
+    (tmp_path / "state" / "config.toml").write_text(f"[plugins]\nmail = {json.dumps(str(skills))}\n")
     library = opened()
     assert rows(library) == ["▸ mail:search: Finds mail."]
 
@@ -279,8 +276,8 @@ def test_scope_decides_last_in_the_order_of_the_settings(opened: Callable[..., L
     assert first() == ["ours"] * 9
     library.learning.record("use", library.card("mine-3"), "sha256:0")
     assert first() == ["mine"] + ["ours"] * 8
-    precedence = json.dumps(["user", "project", "org", "external", "bundled"])
-    (tmp_path / "state" / "config.toml").write_text(f"bundled_skills = false\nprecedence = {precedence}\n")
+    precedence = json.dumps(["user", "project", "org", "external"])
+    (tmp_path / "state" / "config.toml").write_text(f"precedence = {precedence}\n")
     assert first() == ["mine"] * 9
 
 

@@ -390,7 +390,8 @@ def test_bundles_are_saved_shown_and_removed(world: World) -> None:
     assert saved.pop("report") == []
     assert library.settings.bundle("release_day").to_json() == saved
     plain = {key: value for key, value in saved.items() if key not in ("success", "missing")}
-    assert library.settings.bundles().to_json() == {"success": True, "bundles": [plain], "report": []}
+    listed = {"success": True, "bundles": [plain], "in_use": "", "default": "", "report": []}
+    assert library.settings.bundles().to_json() == listed
     with pytest.raises(ConflictError) as caught:
         library.settings.save_bundle("release-day", ["notes"])
     assert caught.value.code == "bundle-exists"
@@ -532,14 +533,14 @@ def test_inline_commands_run_where_the_level_of_trust_is_named(world: World) -> 
 @pytest.mark.parametrize(
     ("allowed", "where", "ran"),
     [
-        ("builtin", "", False),
+        ("external", "", False),
         ("org", "", False),
         ("org", "org", True),
         ("local", "org", False),
         ("local", "project/.agents/skills", False),
         ("project", "project/.agents/skills", True),
         ("local", "", True),
-        ("builtin", "project/.agents/skills", False),
+        ("external", "project/.agents/skills", False),
     ],
 )
 def test_each_level_of_trust_is_allowed_by_itself(world: World, allowed: str, where: str, ran: bool) -> None:

@@ -14,16 +14,16 @@ if TYPE_CHECKING:
 
     from whet.library.card import Card
 
-SCOPES = ["project", "user", "org", "project", "bundled"]
+SCOPES = ["project", "user", "org", "project", "external"]
 
 
 def test_relevance_beats_use_beats_recency_beats_scope(card: Callable[..., Card]) -> None:
     cards = [
-        card("a-nothing", scope="bundled"),
+        card("a-nothing", scope="external"),
         card("b-scope", scope="project"),
-        card("c-recent", scope="bundled"),
-        card("d-used", scope="bundled"),
-        card("e-relevant", scope="bundled"),
+        card("c-recent", scope="external"),
+        card("d-used", scope="external"),
+        card("e-relevant", scope="external"),
     ]
     used = {"b-scope": Use(1, 1), "c-recent": Use(1, 2), "d-used": Use(2, 1), "a-nothing": Use(1, 1)}
 
@@ -36,9 +36,9 @@ def test_relevance_beats_use_beats_recency_beats_scope(card: Callable[..., Card]
 
 
 def test_scopes_come_in_the_order_of_the_roots_and_unknown_ones_last(card: Callable[..., Card]) -> None:
-    cards = [card(scope, scope=scope) for scope in ("bundled", "elsewhere", "org", "project", "user")]
+    cards = [card(scope, scope=scope) for scope in ("external", "elsewhere", "org", "project", "user")]
     got = ranked(cards, 5, scopes=SCOPES)
-    assert [cards[at].name for at in got] == ["project", "user", "org", "bundled", "elsewhere"]
+    assert [cards[at].name for at in got] == ["project", "user", "org", "external", "elsewhere"]
 
 
 def test_the_use_of_a_plugins_skill_goes_by_its_full_name(card: Callable[..., Card]) -> None:

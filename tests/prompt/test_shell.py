@@ -46,10 +46,10 @@ def run(
     ("script", "ran"),
     [
         ("echo hello", Ran("hello", 0, "", False)),
-        ("echo out; echo err >&2", Ran("out", 0, "", False)),
-        ("echo err >&2", Ran("err", 0, "", False)),
+        ("echo out; echo err >&2", Ran("out", 0, "", False, errors="err")),
+        ("echo err >&2", Ran("err", 0, "", False, errors="err")),
         ("true", Ran("", 0, "", False)),
-        ("echo why >&2; exit 3", Ran("why", 3, "failed", False)),
+        ("echo why >&2; exit 3", Ran("why", 3, "failed", False, errors="why")),
         ("kill -9 $$", Ran("", 137, "failed", False)),
         ("cat", Ran("", 0, "", False)),
         ("for i in 1 2\ndo\n  echo $i\ndone", Ran("1\n2", 0, "", False)),
@@ -156,7 +156,7 @@ def test_output_without_end_is_cut_and_the_command_is_ended(tmp_path: Path) -> N
 
 @posix
 def test_errors_without_end_are_cut_and_the_command_is_ended(tmp_path: Path) -> None:
-    assert run("yes >&2", tmp_path) == Ran("y\n" * 2000, None, "", truncated=True)
+    assert run("yes >&2", tmp_path) == Ran("y\n" * 2000, None, "", truncated=True, errors="y\n" * 2000)
 
 
 @posix
@@ -180,7 +180,7 @@ def test_output_at_the_limit_is_whole(tmp_path: Path) -> None:
     ("script", "ran"),
     [
         ("echo hello", Ran("hello", 0, "", False)),
-        ("echo err >&2; exit 3", Ran("err", 3, "failed", False)),
+        ("echo err >&2; exit 3", Ran("err", 3, "failed", False, errors="err")),
         ("cat", Ran("", 0, "", False)),
         ("cat here", Ran("here", 0, "", False)),
         ('test "$PWD" != "$TMPDIR" && echo "$GIVEN $PATH"', Ran("given /usr/bin:/bin", 0, "", False)),

@@ -10,7 +10,7 @@ import pytest
 from prompt.world import Recorder, World, world_in
 from whet import MODEL, PERSON, Caller
 from whet.errors import NotFoundError, RefusedError, UsageError
-from whet.library.disclosure import Loaded
+from whet.library.loaded import Loaded
 from whet.library.readiness import LocalProbe
 from whet.prompt.views import view, view_card
 

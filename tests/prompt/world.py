@@ -41,7 +41,7 @@ class World:
         self.config()
 
     def config(self, text: str = "") -> None:
-        (self.state / "config.toml").write_text(f"bundled_skills = false\n{text}")
+        (self.state / "config.toml").write_text(text)
 
     def skill(self, name: str, body: str = "Body.\n", more: str = "", description: str = "", where: str = "") -> str:
         """Write a skill, the user's own unless `where` names another root; gives the path of its SKILL.md."""

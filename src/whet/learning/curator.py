@@ -408,8 +408,8 @@ class Curating:
             hint = f"Run `whet skill unpin {target.name}` first."
             raise ConflictError("pinned", f"{target.name} is pinned.", hint=hint)
         if target.cause:
-            hint = f"Run `whet skill disable {target.name}` instead."
-            raise RefusedError("protected", f"{target.name} cannot be archived: {target.cause}", hint=hint)
+            message = f"{target.name} cannot be archived: {target.cause}"
+            raise RefusedError("protected", message, hint=target.instead)
         change = TreeChange("archive", target.name, target.path, None, digest(target.before or {}))
         made, notes = self._editor.committer.commit([change], Provenance("user", reason=reason, run=run))
         return Archived(target.name, target.path, made[-1].id, tuple(notes))
@@ -455,8 +455,7 @@ class Curating:
 
     def _known(self, snapshot: Snapshot) -> tuple[list[Standing], dict[str, Texts]]:
         """Everything the plan is made from."""
-        from whet.prompt.bundles import read_bundles
-        from whet.prompt.requests import bundle_directories
+        from whet.library.bundles import read_bundles
 
         workspace = self._editor.workspace
         entries: dict[str, list[Entry]] = {}
@@ -465,7 +464,7 @@ class Curating:
         names = {str(card.id): card.qualified for card in snapshot.catalogue.cards}
         totals = {total.skill: total for total in self._usage.named(names)}
         pins, states = self._lifecycle.pins(), self._lifecycle.states()
-        bundles, _ = read_bundles(bundle_directories(snapshot.config))
+        bundles, _ = read_bundles(snapshot.config.bundle_directories)
         named: dict[str, list[str]] = {}
         for bundle in bundles:
             for member in bundle.skills:

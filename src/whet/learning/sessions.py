@@ -16,10 +16,11 @@ database cannot be written, that goes to `hooks.log` (`whet.learning.hook_log`).
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from whet.learning.hook_log import LONGEST, append, clear, read
 from whet.learning.signals import NOTHING, Counts, is_hard
+from whet.records import NamedTuple
 from whet.store.clock import iso
 from whet.values import Json, fields_json
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 import os
 import re
 from contextlib import suppress
-from typing import NamedTuple
+
+from whet.patterns import compile_late
+from whet.records import NamedTuple
 
 HARD_TOOLS = 5
 """Tool calls from which on a task took steps that somebody might want to repeat; below that there is little to keep."""
@@ -19,11 +21,11 @@ HARD_CORRECTIONS = 1
 """Messages with which the user put the agent right. One is enough: nobody wants to say it twice."""
 GLANCE = 8 * 1024 * 1024
 """Bytes at the end of a transcript that are glanced at."""
-_CALLS = re.compile(
+_CALLS = compile_late(
     rb'"type"\s?:\s?"(?:tool_use|function_call|custom_tool_call|local_shell_call|tool\.execution_start)"'
     rb'|"toolCalls"\s?:\s?\[\{|"functionCall"\s?:\s?\{'
 )
-_FAILED = re.compile(
+_FAILED = compile_late(
     rb'"is_error"\s?:\s?true|"isError"\s?:\s?true|"exit_code"\s?:\s?[1-9]|"exitCode"\s?:\s?[1-9]'
     rb'|"error"\s?:\s?\{"message"|"status"\s?:\s?"error"|\\nExit Code: [1-9]'
 )
@@ -34,16 +36,23 @@ Gemini CLI tells of a call twice; nobody needs the exact number.
 _LOOKED_AT = 200
 """Characters at the beginning of a message in which a correction shows."""
 
-_CORRECTIONS = re.compile(
-    r"(?:no|nope|nah|nein|non|nee)\b(?!\s+(?:problem|worries|need|rush|hurry|questions?|idea|wonder|doubt)\b)\s*[,.;:!…—–-]"
+_OPENINGS = (
+    *("no", "nah", "nein", "nee", "nicht", "that", "this", "it", "still", "immer", "wrong", "incorrect", "falsch"),
+    *("stimmt", "you", "i", "undo", "revert", "roll", "take", "try", "do", "stop", "das", "不", "错", "違", "ち", "아"),
+)
+"""How a correction can begin. The expression takes so long to compile that it is left until one of these comes."""
+_CORRECTIONS = compile_late(
+    r"(?:no|nope|nah|nein|non|nee)\b(?!\s+(?:problem|worries|need|rush|hurry|questions?|idea|wonder|doubt)\b)"
+    r"\s*[,.;:!…—–-]"
     r"|(?:no|nein)\s+(?:that|this|it|you|not|don't|das|nicht|so)\b"
     r"|(?:not|nicht)\s+(?:like that|what i|that one|right|quite|correct|so\b|das)"
     r"|(?:that|this|it)(?:'s| is| was)\s+(?:not|wrong|incorrect|still)\b"
-    r"|(?:that|this|it)\s+(?:did|does|still|do)\s*(?:n't|n’t|not)?\s*(?:work|help|fail|break|crash|look right|compile)"
+    r"|(?:that|this|it)\s+(?:did|does|still|do)\s*(?:n't|n’t|not)?"
+    r"\s*(?:work|help|fail|break|crash|look right|compile)"
     r"|(?:still|immer noch)\s+(?:not|fail|failing|broken|wrong|the same|nicht|falsch|kaputt)"
     r"|(?:wrong|incorrect|falsch|stimmt nicht)\b"
     r"|you\s+(?:forgot|missed|ignored|broke|misunderstood|should(?:n't| not| have)|were supposed)\b"
-    r"|i\s+(?:said|meant|asked (?:you )?(?:for|to|not)|told you|didn't (?:ask|mean|want)|did not (?:ask|mean|want))\b"
+    r"|i\s+(?:said|meant|asked (?:you )?(?:for|to|not)|told you|did(?:n't| not) (?:ask|mean|want))\b"
     r"|(?:undo|revert|roll back|take back)\s+(?:that|this|it|your|the last)\b"
     r"|(?:try|do it)\s+again\b"
     r"|(?:stop|don't|do not)\s+(?:doing|do|use|using|touch|change|changing)\b"
@@ -91,4 +100,5 @@ def glance(path: str) -> Counts:
 
 def corrects(message: str) -> bool:
     """Does the user put right what was done before? Only the beginning of the message is looked at."""
-    return _CORRECTIONS.match(message.strip()[:_LOOKED_AT].replace("’", "'")) is not None
+    text = message.strip()[:_LOOKED_AT].replace("’", "'")
+    return text.lower().startswith(_OPENINGS) and _CORRECTIONS.match(text) is not None

@@ -20,11 +20,12 @@ import itertools
 import os
 import threading
 from contextlib import ExitStack, contextmanager, suppress
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from whet.errors import FailedError, WhetError
 from whet.learning.usage_log import LAST, Event, Kind, Log
 from whet.notes import Note
+from whet.records import NamedTuple
 from whet.store.clock import iso
 from whet.store.failures import os_failures
 from whet.store.locks import FileLock, is_file_at

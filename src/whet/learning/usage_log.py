@@ -23,9 +23,10 @@ import errno
 import os
 import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, get_args
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 from zlib import crc32
 
+from whet.records import NamedTuple
 from whet.store.directories import make_missing, sync_directory
 from whet.store.locks import is_file_at
 from whet.store.regular import open_regular

@@ -11,9 +11,10 @@ that makes code of a value.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from whet.notes import Note
+from whet.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,18 +9,20 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from whet.notes import Note
+from whet.patterns import compile_late
 from whet.prompt.mentions import RUN, command_form, spelled
+from whet.records import NamedTuple
 from whet.skill import names
 from whet.skill.coerce import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
+    from whet.library.bundles import Bundle
     from whet.library.card import Card
-    from whet.prompt.bundles import Bundle
     from whet.values import Json
 
 RESERVED = frozenset(
@@ -42,9 +44,9 @@ MAX_STACK = 6
 """Commands at the beginning of one line that are taken as such."""
 MAX_MENU = 32
 
-_ASCII = re.compile("[a-z0-9]")
-_TOKEN = re.compile(rf"\s*+/({RUN})(?:@[A-Za-z0-9_]++)?+(?!\S)")
-_SKILL = re.compile(
+_ASCII = compile_late("[a-z0-9]")
+_TOKEN = compile_late(rf"\s*+/({RUN})(?:@[A-Za-z0-9_]++)?+(?!\S)")
+_SKILL = compile_late(
     r"""\s*+/skill(?:@[A-Za-z0-9_]++)?+(?::|\s++)(?:"([^"\n]+)"|'([^'\n]+)'|(\S++))(?!\S)""", re.IGNORECASE
 )
 

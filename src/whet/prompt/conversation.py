@@ -7,11 +7,12 @@ as JSON.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from whet.errors import UsageError
 from whet.prompt.formats import neutral
 from whet.prompt.message import remarks, spoken, tagged
+from whet.records import NamedTuple
 from whet.skill.schema import find_problems
 
 if TYPE_CHECKING:

@@ -9,8 +9,10 @@ for one, is its name alone.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from whet.patterns import compile_late
+from whet.records import NamedTuple
 from whet.skill.names import hidden
 
 if TYPE_CHECKING:
@@ -26,8 +28,8 @@ _BLANKS = r"\u115f\u1160\u3164\uffa0"
 _GAP = rf"(?:[^\w<>]|[{_BLANKS}])*+"
 """What a reader may overlook between the beginning of a tag and its name: spaces, slashes, what cannot be seen."""
 _END = rf"(?![^\W{_BLANKS}])"
-_TAGS = re.compile(rf"<(?={_GAP}(?:{_MESSAGE_TAGS}){_END})", re.IGNORECASE)
-_LISTED_TAGS = re.compile(rf"<(?={_GAP}(?:{_MESSAGE_TAGS}|skill){_END})", re.IGNORECASE)
+_TAGS = compile_late(rf"<(?={_GAP}(?:{_MESSAGE_TAGS}){_END})", re.IGNORECASE)
+_LISTED_TAGS = compile_late(rf"<(?={_GAP}(?:{_MESSAGE_TAGS}|skill){_END})", re.IGNORECASE)
 
 _BY_NAME = (
     "Skills are instructions for particular tasks. When one of these fits the request, or the user names it, load it "

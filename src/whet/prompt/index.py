@@ -20,12 +20,13 @@ from __future__ import annotations
 import os
 from collections import Counter
 from heapq import nsmallest
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 from zlib import crc32
 
 from whet.errors import UsageError
 from whet.prompt.formats import FORMATS, Line, assemble, clean, rules
 from whet.prompt.shorten import ELLIPSIS, cut, shorten
+from whet.records import NamedTuple
 from whet.skill.names import MAX_LENGTH
 from whet.values import Json, fields_json
 

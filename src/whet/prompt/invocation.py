@@ -138,7 +138,8 @@ def prepare(card: Card, arguments: str, context: InvocationContext) -> Part:
     lacking = [f"{item.kind} {item.name}. {item.help}".strip() for item in missing(skill.gates, context.probe)]
     if lacking and skill.setup_help:
         lacking.append(skill.setup_help)
-    files = [(file.path, file.size) for file in opened.files if file.path != main_file(card)]
+    parts = (file for file in opened.files if file.path != main_file(card))
+    files = [(file.path, file.size) for file in parts if not file.path.startswith("evals/")]  # they measure the model
     settings = setting_lines(skill, context.settings)
     below = remarks(files, card.directory if card.kind == "skill" else "", lacking, settings)
     notes = tuple(f"[Note: {note.message}]" for note in rendered.notes if _tells_more(note))

@@ -9,14 +9,15 @@ from this caller is told of in a note, and so is why.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from whet.errors import FailedError, UsageError, WhetError
-from whet.library.visibility import hidden
+from whet.library.visibility import hidden_cards
 from whet.notes import Note
 from whet.prompt.commands import RESERVED
 from whet.prompt.mentions import command_form, find_mentions
 from whet.prompt.requests import Asked, asked_for
+from whet.records import NamedTuple
 from whet.routing.router import OFFERED, decide
 from whet.routing.scoring import MAY, MUST
 from whet.routing.texts import checked
@@ -77,12 +78,10 @@ class Match(NamedTuple):
 class Matches(Rows[Match]):
     """The skills that fit a message, the best first."""
 
-    __slots__ = ("notes", "semantic")
+    __slots__ = ("notes",)
 
-    def __init__(self, rows: Sequence[Match], *, semantic: bool, notes: tuple[Note, ...]) -> None:
+    def __init__(self, rows: Sequence[Match], *, notes: tuple[Note, ...]) -> None:
         super().__init__(rows)
-        self.semantic = semantic
-        """Whether meaning counted beside words."""
         self.notes = notes
         """What else is worth knowing, such as a skill that fits and is hidden from this caller."""
 
@@ -90,7 +89,7 @@ class Matches(Rows[Match]):
         """The search as JSON carries it."""
         rows = [match.to_json() for match in self]
         notes = [note.to_json() for note in self.notes]
-        return {"success": True, "results": rows, "semantic": self.semantic, "notes": notes}
+        return {"success": True, "results": rows, "semantic": False, "notes": notes}
 
 
 class Assessment(NamedTuple):
@@ -143,8 +142,6 @@ class Detection(NamedTuple):
     """Skills that may come up, too."""
     about: Assessment | None = None
     """How the skill does that was asked about."""
-    semantic: bool = False
-    """Whether meaning counted beside words."""
     notes: tuple[Note, ...] = ()
     """What else is worth knowing."""
 
@@ -174,7 +171,7 @@ class Detection(NamedTuple):
                 for other in self.others
             ],
             **({"about": self.about.to_json()} if self.about else {}),
-            "semantic": self.semantic,
+            "semantic": False,
             "notes": [note.to_json() for note in self.notes],
         }
 
@@ -200,7 +197,7 @@ class SkillMatcher:
         if not asked.cards:
             question.tell_hidden()
             question.is_unwanted()
-        return Matches(rows, semantic=bool(question.semantic), notes=question.notes())
+        return Matches(rows, notes=question.notes())
 
     def detect(self, message: str, caller: Caller, skill: str | None = None) -> Detection:
         """Whether a skill must, may or should not be brought up for a message, without being asked for.
@@ -210,10 +207,10 @@ class SkillMatcher:
         question = Question(self, message, caller._replace(model=True))
         card = None if skill is None else self.index_manager.workspace.find(skill)[0]
         detection = question.detect()
-        if question.semantic is not None:
+        if question.searched:
             question.tell_hidden()
         about = None if card is None else question.assess(card, detection.skill)
-        return detection._replace(about=about, semantic=bool(question.semantic), notes=question.notes())
+        return detection._replace(about=about, notes=question.notes())
 
     def offer(self, message: str, caller: Caller, snapshot: Snapshot) -> Detection:
         """What `detect` finds in one look at the disk, without what else is worth knowing."""
@@ -246,14 +243,12 @@ class Question:
         self._matcher, self._index = matcher, matcher.index_manager
         self.snapshot = snapshot or self._index.workspace.snapshot()
         config = self.snapshot.config
-        reasons = (
-            (card, hidden(card, caller, config.disabled, config.probe)) for card in self.snapshot.catalogue.cards
-        )
-        self._hidden = {str(card.id): reason for card, reason in reasons if reason}
+        reasons = hidden_cards(self.snapshot.catalogue.cards, caller, config.disabled, config.probe)
+        self._hidden = {str(card.id): reason for card, reason in reasons}
         self.shut = {*self._hidden}
         """Keys of skills that are not to be found."""
-        self.semantic: bool | None = None
-        """Whether meaning counted beside words; None as long as the index was not asked."""
+        self.searched = False
+        """Whether the index was asked."""
         self.cards: Mapping[str, Card] = {}
         self._notes: list[Note] = []
         self.asked = self._named()
@@ -324,7 +319,7 @@ class Question:
         while True:
             closed = self.shut if shut is None else shut
             answer = self._index.find(text or self.message, k, self.snapshot, shut=closed, recent=recent)
-            self.semantic, self.cards = answer.semantic, answer.cards
+            self.searched, self.cards = True, answer.cards
             if shut is not None:
                 return answer.found
             likely = (item.key for item in answer.found if item.score >= least)
@@ -422,11 +417,7 @@ class Question:
 
     def notes(self) -> tuple[Note, ...]:
         """What else is worth knowing."""
-        about_index = self._index.notes if self.semantic is not None else ()
-        lexical = (
-            self._index.lexical_only() if self.semantic is False and self.snapshot.config.settings.semantic else None
-        )
-        return (*self._notes, *about_index, *([lexical] if lexical else []))
+        return (*self._notes, *(self._index.notes if self.searched else ()))
 
 
 class Relevance:

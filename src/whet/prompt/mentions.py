@@ -7,10 +7,10 @@ the length of the message, whatever it holds.
 
 from __future__ import annotations
 
-import re
 import unicodedata
-from typing import NamedTuple
 
+from whet.patterns import compile_late
+from whet.records import NamedTuple
 from whet.skill import names
 
 MAX_MENTIONS = 8
@@ -21,16 +21,16 @@ MOST_FOUND = 1_000
 RUN = r"(?:[\w:-]|[^\x00-\x7f\s])++"
 """What may be a name, as a pattern; `spelled` says how much of it is one, because `\\w` knows no combining marks."""
 _JOINERS = "\u200c\u200d"
-_MENTION = re.compile(rf"\$(?![:-])({RUN})")
+_MENTION = compile_late(rf"\$(?![:-])({RUN})")
 _BLANK = "\0"
 _TARGET = rf"[^()\n{_BLANK}]*+"
-_LINK = re.compile(rf"\][ \t]*+\(({_TARGET}(?:\({_TARGET}\){_TARGET})*+)\)")
+_LINK = compile_late(rf"\][ \t]*+\(({_TARGET}(?:\({_TARGET}\){_TARGET})*+)\)")
 """Behind the name of a linked mention; the target may hold pairs of parentheses, as paths do."""
-_VARIABLE = re.compile(r"[0-9_]*[A-Z][0-9_]*[A-Z][A-Z0-9_]*")
+_VARIABLE = compile_late(r"[0-9_]*[A-Z][0-9_]*[A-Z][A-Z0-9_]*")
 """How environment variables are written: PATH, HOME, TMP, XDG_CONFIG_HOME, FOO_BAR."""
-_ROW = re.compile(r"[^\n]*\n|[^\n]+")
-_FENCE = re.compile(r"[ \t]*+(`{3,}+|~{3,}+)([^\n]*)")
-_TICKS = re.compile(r"`+")
+_ROW = compile_late(r"[^\n]*\n|[^\n]+")
+_FENCE = compile_late(r"[ \t]*+(`{3,}+|~{3,}+)([^\n]*)")
+_TICKS = compile_late(r"`+")
 
 
 class Mention(NamedTuple):

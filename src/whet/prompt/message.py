@@ -20,9 +20,11 @@ stands for it.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from whet.patterns import compile_late
 from whet.prompt.formats import clean, neutral
+from whet.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -38,11 +40,11 @@ _MOST_FILES = 50
 _MOST_REMARKS = 4_000
 _LONGEST_NAME = 64
 _LONGEST_VALUE = 200
-_PLAIN_NAME = re.compile(r"[\w:.-]{1,64}", re.ASCII)
+_PLAIN_NAME = compile_late(r"[\w:.-]{1,64}", re.ASCII)
 
 ASKED = "The user asked for the "
 """How every message begins that puts skills into a conversation."""
-_BEGINNING = re.compile(rf'^(?:{ASKED}(?:skills?|bundles?) |<skill_content name="|<skill_reference>)', re.MULTILINE)
+_BEGINNING = compile_late(rf'^(?:{ASKED}(?:skills?|bundles?) |<skill_content name="|<skill_reference>)', re.MULTILINE)
 _OPEN, _CLOSE = "<user_request>\n", "\n</user_request>"
 
 
@@ -194,10 +196,10 @@ def remarks(
 STRATEGIES = ("full", "overview+usage", "overview", "description")
 """From the most to the least."""
 
-_OVERVIEW = re.compile(
+_OVERVIEW = compile_late(
     r"[\W\d_]*(?:overview|introduction|about|purpose|summary|what\b.*\b(?:is|does)\b)", re.IGNORECASE
 )
-_USAGE = re.compile(
+_USAGE = compile_late(
     r"[\W\d_]*(?:usage|how\s+to\b|when\s+(?:to|not)\b|do\s+not\b|instructions?|steps?\b|workflow|procedure|process|"
     r"quick\s?start|getting\s+started|method|checklist|rules)",
     re.IGNORECASE,

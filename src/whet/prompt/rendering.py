@@ -15,11 +15,12 @@ from __future__ import annotations
 import re
 import time
 from bisect import bisect
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from whet.notes import Note
 from whet.prompt.arguments import PLACE, Answer, Given, has_heredoc, literal, makes_code, placeholder, quoting, word_at
 from whet.prompt.shell import Left, shown
+from whet.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

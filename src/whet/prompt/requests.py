@@ -6,28 +6,27 @@ things; but one that names a path which leads nowhere is reported, and does not 
 
 from __future__ import annotations
 
-import os
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from whet.errors import NotFoundError, WhetError
+from whet.library.bundles import find_bundle, read_bundles
 from whet.library.catalogue import find
-from whet.library.visibility import hidden, refusal
-from whet.prompt.bundles import find_bundle, read_bundles
+from whet.library.visibility import hidden, hidden_cards, refusal
 from whet.prompt.commands import RESERVED, command_map, complete, lookup, parse_line, without_command
 from whet.prompt.mentions import MAX_MENTIONS, command_form, find_mentions
+from whet.records import NamedTuple
 from whet.skill.names import closest
 from whet.values import Json, Rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
+    from whet.library.bundles import Bundle
     from whet.library.card import Card
-    from whet.library.config import ResolvedConfig
     from whet.library.visibility import Caller
     from whet.library.workspace import Snapshot
     from whet.notes import Note
-    from whet.prompt.bundles import Bundle
     from whet.prompt.commands import Command, CommandMap
 
 
@@ -86,28 +85,21 @@ class Commands(Rows["Command"]):
 
 def visible(snapshot: Snapshot, caller: Caller) -> list[Card]:
     """The skills that are not hidden from this caller."""
-    disabled, probe = snapshot.config.disabled, snapshot.config.probe
-    return [card for card in snapshot.catalogue.cards if hidden(card, caller, disabled, probe) is None]
-
-
-def bundle_directories(config: ResolvedConfig) -> tuple[str, ...]:
-    """Where bundles lie: in the project, once it is trusted, then in the state directory."""
-    own = os.path.join(config.place.state, "bundles")
-    if config.repository is None or not config.trusted:
-        return (own,)
-    return (os.path.join(config.repository.root, ".agents", "bundles"), own)
+    cards, config = snapshot.catalogue.cards, snapshot.config
+    without = {card.path for card, _ in hidden_cards(cards, caller, config.disabled, config.probe)}
+    return [card for card in cards if card.path not in without]
 
 
 def menu_of(snapshot: Snapshot, caller: Caller, reserved: Collection[str] | None = None) -> Menu:
     """The commands this caller has; `reserved` are those of the client itself, if they are not the usual ones."""
-    bundles, report = read_bundles(bundle_directories(snapshot.config))
+    bundles, report = read_bundles(snapshot.config.bundle_directories)
     commands = command_map(visible(snapshot, caller), bundles, RESERVED if reserved is None else reserved)
     return Menu(commands, bundles, (*report, *commands.report))
 
 
 def menu_report(snapshot: Snapshot, caller: Caller) -> tuple[Note, ...]:
     """What is wrong with bundles, and who gets no command; no menu is made for it."""
-    bundles, report = read_bundles(bundle_directories(snapshot.config))
+    bundles, report = read_bundles(snapshot.config.bundle_directories)
     return *report, *without_command(visible(snapshot, caller), bundles)
 
 
@@ -131,7 +123,7 @@ def asked_for(text: str, snapshot: Snapshot, caller: Caller, reserved: Collectio
 
 def asked_by_name(names: Iterable[str], request: str, snapshot: Snapshot, caller: Caller) -> Asked:
     """Skills by name and bundles by theirs, a bundle before a skill as with commands. Raises what finding raises."""
-    bundles, _ = read_bundles(bundle_directories(snapshot.config))
+    bundles, _ = read_bundles(snapshot.config.bundle_directories)
     slugs = {bundle.slug for bundle in bundles}
     gathering = _Gathering(bundles, snapshot, caller)
     for name in names:

@@ -10,11 +10,12 @@ from __future__ import annotations
 import os
 import re
 import sys
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from whet.guard.sandbox.box import NO_SANDBOX_HINT
 from whet.guard.sandbox.process import Command, Keeper, Ran, run
 from whet.notes import Note
+from whet.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -23,64 +23,65 @@ from collections import Counter
 from functools import lru_cache
 from heapq import heapify, heappop, heapreplace
 from math import exp, log
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from whet.patterns import compile_late
+from whet.records import NamedTuple
 from whet.skill.terms import FILLERS, MARKS, WIDE, filler_terms, plain_terms
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 ELLIPSIS = "…"
 """Ends every description that is not shown in full."""
 
-_WORD = re.compile(rf"_*[^\W_](?:[^\W_]|[{MARKS}]|['’.+#/_-](?=_*[^\W_]))*[+#_]*")
+_WORD = compile_late(rf"_*[^\W_](?:[^\W_]|[{MARKS}]|['’.+#/_-](?=_*[^\W_]))*[+#_]*")
 
 _VERB = r"(?:is|are|was|were|be|has|have|had|will|would|should|can|could|must|may|might|need|do|does|did)"
 _STILL = (
     r"""\.(?=\s+(?-i:[a-z]))|(?<=\b(?:e\.g|i\.e))\.|(?<=\bvs)\.|(?<=\s\d)\.|(?<=\s\d\d)\.|[.,;!?](?![\s"'”’)\]}]|$)"""
 )
 """A sign that ends nothing: in an abbreviation, the number of an item, a number or the name of a file."""
-_SENTENCE = rf"(?:[^.!?。！？]|{_STILL})*"
-_CLAUSE = rf"(?:[^.,;!?。，；！？—–]|{_STILL})*"
-_NEGATION = re.compile(
+_N_T = r"n['’ʼ`´]?t"
+_NEGATION = compile_late(
     rf"""(?<![^\W_])(?<![^\W_]_)(?<!-)(?:
-        (?:(?P<verb>
-              {_VERB}\s+(?:(?:\w+ly|also|still|yet|be)\s+)?["“(*_]*(?:not|never|no)|(?:{_VERB}|ca|wo|sha|ai)n['’ʼ`´]?t|cannot
-              |never|no\s+longer|nothing|none|unable|instead(?!\s+of)
-            )
-          |(?P<state>
-              not\s+(?:(?:\w+ly|yet)\s+)?(?:\w+ed|meant|available|possible|suitable|part\s+of|in\s+scope)|not\s+yet
-              |unsupported|deprecated|superseded|replaced\s+by|discontinued|obsolete|excluded|avoided|forbidden
-              |(?:out\s+of|outside|beyond)\s+(?:\w+\s+)?scope|(?<=\()(?:no|not|never)(?=\))
-            )
-          |(?:(?:every|any|no)(?:thing|one|body)|all|any|every|each|none)\s+(?:[\w-]+\s+){{0,3}}?(?:but|other\s+than|except)
-          |not|neither|nor|no|without|instead\s+of|rather\s+than
-          |other\s+than|(?:apart|aside)\s+from|except|unless|exclud(?:e|es|ing)|(?:exception|exclusion|limitation)s?:
-          |avoid(?:s|ing)?|ignor(?:e|es|ing)|lack(?:s|ing)?|refus(?:e|es|ing)|skip(?:\s+(?:for|if|when)|:)
-        )(?!_*[^\W_]|-){_SENTENCE}
-        |even\s+(?:if|when|though|without)\s{_CLAUSE}
-    )|(?:(?P<wide>不支持|不[能可]|无法|不再)|不[要用适得]|[请切]勿|禁止|除非){_SENTENCE}""",
+    (?:(?P<verb>
+          {_VERB}(?:\s+(?:(?:\w+ly|also|still|yet|be)\s+)?["“(*_]*(?:not|never|no)|{_N_T})|(?:ca|wo|sha|ai){_N_T}|cannot
+          |never|no\s+longer|nothing|none|unable|instead(?!\s+of)
+        )
+      |(?P<state>
+          not\s+(?:(?:\w+ly|yet)\s+)?(?:\w+ed|meant|available|possible|suitable|part\s+of|in\s+scope)|not\s+yet
+          |unsupported|deprecated|superseded|replaced\s+by|discontinued|obsolete|excluded|avoided|forbidden
+          |(?:out\s+of|outside|beyond)\s+(?:\w+\s+)?scope|(?<=\()(?:no|not|never)(?=\))
+        )
+      |(?:(?:every|any|no)(?:thing|one|body)|all|any|every|each|none)\s+(?:[\w-]+\s+){{0,3}}?(?:but|other\s+than|except)
+      |not|neither|nor|no|without|instead\s+of|rather\s+than
+      |other\s+than|(?:apart|aside)\s+from|except|unless|exclud(?:e|es|ing)|(?:exception|exclusion|limitation)s?:
+      |avoid(?:s|ing)?|ignor(?:e|es|ing)|lack(?:s|ing)?|refus(?:e|es|ing)|skip(?:\s+(?:for|if|when)|:)
+    )(?!_*[^\W_]|-)
+    |(?P<even>even)\s+(?:if|when|though|without)\s
+)|(?:(?P<wide>不支持|不[能可]|无法|不再)|不[要用适得]|[请切]勿|禁止|除非)""",
     re.IGNORECASE | re.VERBOSE,
 )
-"""From a negation to the end of the sentence: where a list of what it negates ends, only its writer knows.
-
-With `verb`, `state` or `wide`, what stands before it is negated too.
-"""
-_REST = re.compile(_SENTENCE, re.IGNORECASE)
-_SUBJECT = re.compile(
+"""How a negation begins. With `verb`, `state` or `wide`, what stands before it is negated too."""
+_SENTENCE = compile_late(rf"(?:[^.!?。！？]|{_STILL})*", re.IGNORECASE)
+_CLAUSE = compile_late(rf"(?:[^.,;!?。，；！？—–]|{_STILL})*", re.IGNORECASE)
+"""It goes on to the end of the sentence, for only its writer knows where a list of what it negates ends; with `even`,
+to the end of the clause."""
+_SUBJECT = compile_late(
     r"""\((?![^()]*\))|(?:[.;:!?—–]["'”’]*|\b(?:when|whenever|where|if|while|because|but))\s+|[。！？；：（]\s*""",
     re.IGNORECASE,
 )
 """What ends before the subject of a negation begins; a comma does not, as in "Excel, Word are not read"."""
-_BESIDE = re.compile(r"(?:\s*:|\s*[(\[](?:which|that|who|it|this|they|these)?)\s*$", re.IGNORECASE)
-_BESIDE_REMARK = re.compile(r"\s*[:(\[—–-]\s*$")
+_BESIDE = compile_late(r"(?:\s*:|\s*[(\[](?:which|that|who|it|this|they|these)?)\s*$", re.IGNORECASE)
+_BESIDE_REMARK = compile_late(r"\s*[:(\[—–-]\s*$")
 """What may stand between a thing and a negation of it: a verb, or a remark such as "unsupported"."""
 _QUOTES = '"“'
-_QUOTED = re.compile(r"""(?<![^\s(\[{,:])(?:"[^"]*"(?!\w)|“[^”]*”|\([^()]*\)|\[[^][]*\]|\{[^{}]*\})""")
-_CONNECTION = re.compile(r"[\w ,/&-]{1,4}|[.:;] ")
-_SENTENCE_LIKE = re.compile(r"[\w ,/&-]{1,24}|[.:;] ")
+_QUOTED = compile_late(r"""(?<![^\s(\[{,:])(?:"[^"]*"(?!\w)|“[^”]*”|\([^()]*\)|\[[^][]*\]|\{[^{}]*\})""")
+_CONNECTION = compile_late(r"[\w ,/&-]{1,4}|[.:;] ")
+_SENTENCE_LIKE = compile_late(r"[\w ,/&-]{1,24}|[.:;] ")
 """What may stay between two phrases that are both shown and were neighbours; more where there is room to spare."""
-_CLAUSE_END = re.compile(r"[.;:!?,)](?=\s)|\s(?=[—–-]\s)|[。；！？，]")
+_CLAUSE_END = compile_late(r"[.;:!?,)](?=\s)|\s(?=[—–-]\s)|[。；！？，]")
 
 _EARLY_WORDS = 30.0
 _LATE_WORTH = 0.4
@@ -124,8 +125,8 @@ def cut(text: str, limit: int) -> str:
     end = ends[-1] if ends and ends[-1] > limit // 2 else text.rfind(" ", 0, most + 1)
     if end <= 0 or (end < limit // 2 and text[most] >= WIDE):
         end = most  # one word longer than the limit, or a script without spaces
-    for start, stop, negated in phrases(text[: 2 * limit]):
-        if negated and start < end < stop and (start or not any(phrase[2] for phrase in phrases(text[:end]))):
+    for start, stop in _negations(text[: 2 * limit]):
+        if start < end < stop and (start or not any(_negations(text[:end]))):
             end = start
     return text[:end].rstrip(" ,;:.-—–") + ELLIPSIS
 
@@ -148,26 +149,34 @@ def _taken_apart(text: str) -> tuple[tuple[int, int, bool, tuple[str, ...]], ...
 def phrases(text: str) -> list[tuple[int, int, bool]]:
     """Where the phrases of a text begin and end, and whether each is a negation."""
     found: list[tuple[int, int, bool]] = []
-    quotes = [quoted.span() for quoted in _QUOTED.finditer(text)]
     at = 0
-    while negation := _NEGATION.search(text, at):
-        start, end = _reach(text, at, negation, quotes)
+    for start, end in _negations(text):
         found.extend(_plain_phrases(text, at, start))
-        found.append((start, len(text[:end].rstrip()), True))
+        found.append((start, end, True))
         at = end
     found.extend(_plain_phrases(text, at, len(text)))
     return found
 
 
+def _negations(text: str) -> Iterator[tuple[int, int]]:
+    """Where the negations of a text begin and end, each with all that it negates."""
+    quotes = [quoted.span() for quoted in _QUOTED.finditer(text)]
+    at = 0
+    while negation := _NEGATION.search(text, at):
+        start, at = _reach(text, at, negation, quotes)
+        yield start, len(text[:at].rstrip())
+
+
 def _reach(text: str, at: int, negation: re.Match[str], quotes: Sequence[tuple[int, int]]) -> tuple[int, int]:
     """Where what is negated begins and ends: behind `at`, and not beyond the quotes or brackets that it stands in."""
-    start, end = negation.span()
+    start, rest = negation.span()
+    end = next((_CLAUSE if negation["even"] else _SENTENCE).finditer(text, rest)).end()
     first = at
     for opening, closing in quotes:
         if opening < start < closing and _is_apart(text[opening:closing], negation):
             first, end = max(at, opening + 1), min(end, closing - 1)
         elif start < opening < end < closing - 2:  # a sentence that ends in quotes goes on behind them
-            end = next(_REST.finditer(text, closing)).end()
+            end = next(_SENTENCE.finditer(text, closing)).end()
     if negation["verb"] or negation["state"] or negation["wide"]:
         beside = (_BESIDE_REMARK if negation["state"] else _BESIDE).search(text, at, start)
         before = beside.start() if beside else start

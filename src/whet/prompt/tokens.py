@@ -16,11 +16,12 @@ a fifth more than estimated. `benchmarks/tokens.py` measures the error.
 
 from __future__ import annotations
 
-import importlib
 import os
 from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+
+from whet.records import NamedTuple
 
 if TYPE_CHECKING:
     from whet.library.settings import Settings
@@ -154,6 +155,8 @@ def installed() -> Tokenizer:
 
 
 def _splintr() -> Counter:
+    import importlib
+
     encode: Any = importlib.import_module("splintr").Tokenizer.from_pretrained(_VOCABULARY).encode_ordinary
 
     def count(text: str) -> int:
@@ -168,6 +171,8 @@ def _splintr() -> Counter:
 def _tiktoken() -> Counter | None:
     if not _tiktoken_is_cached():
         return None
+    import importlib
+
     encode: Any = importlib.import_module("tiktoken").get_encoding(_VOCABULARY).encode_ordinary
 
     def count(text: str) -> int:

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     from whet.library.card import Card
     from whet.library.config import ResolvedConfig
-    from whet.library.disclosure import Loaded, Opened, View
+    from whet.library.disclosure import Opened, View
+    from whet.library.loaded import Loaded
     from whet.library.readiness import Probe
     from whet.library.workspace import Workspace
     from whet.notes import Note

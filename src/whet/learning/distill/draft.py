@@ -183,7 +183,8 @@ def _body(
 def _overview(facts: Facts, goal: str, steps: Sequence[Step], *, blank: bool) -> list[str]:
     title = goal.rstrip(".") or "Repeat a procedure"
     named = [f"`{name}`" for name in programs_of(steps)[:4]]
-    how = f"The steps below worked in this order{', with ' if named else ''}{', '.join(named)}."
+    began = "The steps below worked" if facts.succeeded == "yes" else "These steps were taken"
+    how = f"{began} in this order{', with ' if named else ''}{', '.join(named)}."
     if facts.succeeded == "no":
         how = "The session this comes from did not reach its goal; treat the steps as a start."
     inputs = " Values that differ from case to case stand in braces; put your own there." if blank else ""

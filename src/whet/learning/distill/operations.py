@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from whet.authoring.drafts import FIRST
 from whet.authoring.main_file import Main, bump_version, main_of, said, version_of
 from whet.authoring.trees import digest
 from whet.errors import NotFoundError, RefusedError, WhetError
@@ -22,6 +21,7 @@ from whet.skill.dialects import read_skill
 from whet.skill.edit import remove_key, replace_body, set_value
 from whet.skill.finder import MAIN_FILE
 from whet.skill.frontmatter import read_document
+from whet.skill.model import FIRST_VERSION
 from whet.skill.tree import Item
 from whet.values import as_json
 
@@ -99,7 +99,7 @@ def writing_of(
         made = distillation.draft()
         text = _chosen(set_value(main_file(made), f"metadata.{COUNT}", "1"), answered(distillation.edits))
         create = {"action": "create", "name": made.name, "body": text}
-        return Writing(made, "", text, FIRST, (create, *_files(made, {})))
+        return Writing(made, "", text, FIRST_VERSION, (create, *_files(made, {})))
     if not sessions_in(tree) or gains:
         known = decided(journal, _directory(card), tree).bodies if sessions_in(tree) else ()
         made, old = distillation.draft(), main_of(tree)

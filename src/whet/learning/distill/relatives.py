@@ -42,7 +42,7 @@ _WORDS = 0.6
 """The part of their words that such names share."""
 _BEARING = 3
 """What a session must have to do with a skill to change it: a rare word and a common one, or two commands."""
-_THEIRS = frozenset(("bundled", "org", "plugin"))
+_THEIRS = frozenset(("org", "plugin"))
 """Scopes of skills that are not the user's own."""
 
 

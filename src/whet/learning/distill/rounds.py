@@ -225,7 +225,7 @@ class Distillation(NamedTuple):
     @classmethod
     def from_json(cls, value: Any) -> Distillation:
         """What `to_json` gave. Raises UsageError `bad-distillation` for anything else."""
-        hint = "Start again with `whet distill FILE`."
+        hint = "Start again with `whet distill SESSION`."
         if not isinstance(value, dict) or MARK not in value:
             raise UsageError("bad-distillation", "This is not a distillation.", hint=hint)
         if type(value[MARK]) is not int or value[MARK] != VERSION:

@@ -130,7 +130,16 @@ class Client(Model):
             error.tokens_in, error.tokens_out = tokens_in, tokens_out
             raise error
         cut = response.finish_reason == "length"
-        return Completion(text, None, tuple(calls), tokens_in, tokens_out, response.model_name or self.name, cut)
+        answered = response.model_name or self.name
+        return Completion(text, None, tuple(calls), tokens_in, tokens_out, answered, cut, _cost(response))
+
+
+def _cost(response: ModelResponse) -> float | None:
+    """The cost of an answer, from the price list that ships with the library."""
+    try:
+        return float(response.cost().total_price)
+    except (AssertionError, LookupError, ValueError):
+        return None
 
 
 def missing(name: str, packages: Sequence[str]) -> UsageError:

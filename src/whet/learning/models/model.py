@@ -103,6 +103,8 @@ class Completion(NamedTuple):
     """The model that answered, as the provider calls it."""
     cut: bool = False
     """The answer ended because it reached `max_tokens`."""
+    cost: float | None = None
+    """In dollars; None where the price of the model is not known."""
 
 
 class Tool(NamedTuple):
@@ -197,15 +199,22 @@ _PER_MESSAGE = 4
 class Spent(NamedTuple):
     """What has been used up."""
 
-    tokens: int
-    calls: int
-    seconds: float
+    tokens: int = 0
+    calls: int = 0
+    seconds: float = 0.0
+    cost: float = 0.0
+    """In dollars, as far as it is known."""
+    steps: int = 0
+    """Tools that were called."""
 
 
 class Budget:
-    """Limits, and what is left of them. None is no limit; seconds run from the moment it is made."""
+    """Limits, and what is left of them. None is no limit; seconds run from the moment it is made.
 
-    __slots__ = ("_begun", "_calls", "_clock", "_lock", "_tokens", "calls", "seconds", "tokens")
+    `cost` is in dollars, `steps` counts the tools that are called. `spent` is what was used up before.
+    """
+
+    __slots__ = ("_begun", "_clock", "_lock", "_spent", "calls", "cost", "seconds", "steps", "tokens")
 
     def __init__(
         self,
@@ -213,41 +222,59 @@ class Budget:
         calls: int | None = None,
         seconds: float | None = None,
         *,
+        cost: float | None = None,
+        steps: int | None = None,
+        spent: Spent = Spent(),  # noqa: B008 (an immutable value)
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        for limit, what in ((tokens, "tokens"), (calls, "calls"), (seconds, "seconds")):
+        limits = (tokens, "tokens"), (calls, "calls"), (seconds, "seconds"), (cost, "dollars"), (steps, "tool calls")
+        for limit, what in limits:
             if limit is not None and limit <= 0:
                 hint = "Use a number above zero, or leave it out."
                 raise UsageError("bad-budget", f"The budget must be above zero, not {limit} {what}.", hint=hint)
-        self.tokens, self.calls, self.seconds = tokens, calls, seconds
-        self._tokens = self._calls = 0
-        self._clock, self._begun = clock, clock()
+        self.tokens, self.calls, self.seconds, self.cost, self.steps = tokens, calls, seconds, cost, steps
+        self._spent = spent
+        self._clock, self._begun = clock, clock() - spent.seconds
         self._lock = threading.Lock()
 
     def spent(self) -> Spent:
         """What has been used up so far."""
         with self._lock:
-            return Spent(self._tokens, self._calls, self._clock() - self._begun)
+            return self._spent._replace(seconds=self._clock() - self._begun)
 
     def begin(self, tokens_in: int, max_tokens: int) -> int:
         """Take one call of about `tokens_in` tokens; how long its answer may be. Raises `model-budget`."""
         with self._lock:
-            if self.calls is not None and self._calls >= self.calls:
+            if self.calls is not None and self._spent.calls >= self.calls:
                 raise _over("calls", self.calls)
-            if self.seconds is not None and self._clock() - self._begun >= self.seconds:
-                raise _over("seconds", self.seconds)
+            self._check()
             if self.tokens is not None:
-                left = self.tokens - self._tokens - tokens_in
+                left = self.tokens - self._spent.tokens - tokens_in
                 if left < 1:
                     raise _over("tokens", self.tokens)
                 max_tokens = min(max_tokens, left)
-            self._calls += 1
+            self._spent = self._spent._replace(calls=self._spent.calls + 1)
             return max_tokens
 
-    def end(self, tokens: int) -> None:
+    def end(self, tokens: int, cost: float | None = None) -> None:
         """What the call really took."""
         with self._lock:
-            self._tokens += tokens
+            spent = self._spent
+            self._spent = spent._replace(tokens=spent.tokens + tokens, cost=spent.cost + (cost or 0.0))
+
+    def step(self) -> None:
+        """Take one call of a tool. Raises `model-budget`."""
+        with self._lock:
+            self._check()
+            if self.steps is not None and self._spent.steps >= self.steps:
+                raise _over("tool calls", self.steps)
+            self._spent = self._spent._replace(steps=self._spent.steps + 1)
+
+    def _check(self) -> None:
+        if self.seconds is not None and self._clock() - self._begun >= self.seconds:
+            raise _over("seconds", self.seconds)
+        if self.cost is not None and self._spent.cost >= self.cost:
+            raise _over("dollars", self.cost)
 
 
 def _over(what: str, limit: float) -> ModelError:
@@ -276,7 +303,7 @@ class Budgeted(Model):
         except ModelError as error:
             self._budget.end(error.tokens_in + error.tokens_out)
             raise
-        self._budget.end(answer.tokens_in + answer.tokens_out)
+        self._budget.end(answer.tokens_in + answer.tokens_out, answer.cost)
         return answer
 
 

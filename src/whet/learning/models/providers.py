@@ -9,6 +9,7 @@ environment.
 from __future__ import annotations
 
 import random
+import re
 import time
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -44,6 +45,9 @@ class Provider(NamedTuple):
     """From the model's name, the key and the environment."""
 
 
+_SEVERAL = re.compile(r"\s*,\s*(?=[a-z-]+:)")
+
+
 def open_model(
     spec: str,
     env: Mapping[str, str],
@@ -54,7 +58,15 @@ def open_model(
     sleep: Callable[[float], None] = time.sleep,
     jitter: Callable[[], float] = random.random,
 ) -> Model:
-    """The model of this name. Nothing is sent and no library of a provider is imported before it is asked."""
+    """The model of this name, or with several names between commas, a panel of them that votes.
+
+    Nothing is sent and no library of a provider is imported before it is asked.
+    """
+    if len(names := _SEVERAL.split(spec.strip())) > 1:
+        from whet.learning.models.panel import Panel
+
+        how: dict[str, Any] = {"timeout": timeout, "attempts": attempts, "clock": clock, "sleep": sleep}
+        return Panel([open_model(name, env, jitter=jitter, **how) for name in names])
     kind, _, rest = spec.strip().partition(":")
     if kind in ("recorded", "recording") and rest:
         from whet.learning.models.recorded import Recorded
@@ -64,7 +76,7 @@ def open_model(
             return Recorded(path)
         if marked and path and not inner.startswith(("recorded:", "recording:")):
             real = open_model(inner, env, timeout=timeout, attempts=attempts, clock=clock, sleep=sleep, jitter=jitter)
-            return Recorded(path, real, secrets=_keys(env))
+            return Recorded(path, real, secrets=keys_of(env))
     if kind not in PROVIDERS or not rest:
         known = ", ".join(f"{name}:" for name in (*PROVIDERS, "recorded"))
         hint = f"Write it as openai:gpt-5; the provider before the colon is one of {known}"
@@ -74,10 +86,10 @@ def open_model(
         raise missing(f"{kind}:", provider.packages)
     key = next((env[variable] for variable in provider.keys if env.get(variable)), "")
     if not key and kind != "openai-compatible":
-        hint = f"Set {provider.keys[0]}, or choose another model. Whet also works without a model."
+        hint = f"Set {provider.keys[0]}, or choose another model."
         raise UsageError("model-key-missing", f"{kind}: needs a key in {provider.keys[0]}.", hint=hint)
     opener = provider.open(rest, key, env)
-    client = Client(f"{kind}:{rest}", opener, packages=provider.packages, secrets=_keys(env), timeout=timeout)
+    client = Client(f"{kind}:{rest}", opener, packages=provider.packages, secrets=keys_of(env), timeout=timeout)
     return Structured(Retrying(client, attempts=attempts, clock=clock, sleep=sleep, jitter=jitter))
 
 
@@ -163,7 +175,7 @@ PROVIDERS = {
 }
 
 
-def _keys(env: Mapping[str, str]) -> tuple[str, ...]:
+def keys_of(env: Mapping[str, str]) -> tuple[str, ...]:
     """Every key in the environment, so that none of them is ever shown, recorded or sent as text."""
     named = {variable for provider in PROVIDERS.values() for variable in provider.keys}
     return tuple(sorted({env[name] for name in named if len(env.get(name, "")) >= _SHORT}))

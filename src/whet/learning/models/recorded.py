@@ -119,6 +119,8 @@ def digest_of(value: Any) -> str:
 def line(request: Mapping[str, Any], answer: Completion, secrets: Collection[str]) -> str:
     """A recording as it stands in the file."""
     told = {**answer._asdict(), "calls": [call._asdict() for call in answer.calls]}
+    if answer.cost is None:
+        del told["cost"]
     record = {"digest": digest_of(request), "request": request, "answer": clean_value(told, secrets)}
     return _written({**record, "seal": digest_of(record)}) + "\n"
 

@@ -62,6 +62,13 @@ def find_session(client: str, id_: str, home: str, env: Mapping[str, str]) -> Ke
     return Kept(path, id_ if many and id_ != LAST else "")
 
 
+def recent_sessions(home: str, env: Mapping[str, str], most: int) -> list[tuple[str, str, float]]:
+    """The newest sessions that clients keep in files of their own: client, path and time of the last change."""
+    found = {path: place.client for place in places() if not place.many for path in _files(place, LAST, home, env)}
+    rows = [(client, path, _changed(path)) for path, client in found.items()]
+    return sorted(rows, key=lambda row: row[2], reverse=True)[:most]
+
+
 def _files(place: Place, id_: str, home: str, env: Mapping[str, str]) -> Iterator[str]:
     """The files that may hold a session."""
     base = next(filter(None, (_filled(base, home, env) for base in place.base)), "")
