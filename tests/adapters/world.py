@@ -60,7 +60,7 @@ class World:
         (self.skill / "SKILL.md").write_text(MAIN, encoding="utf-8", newline="\n")
         (self.skill / "references" / "checklist.md").write_text(CHECKLIST, encoding="utf-8", newline="\n")
         (top / "state").mkdir()
-        config = "bundled_skills = false\nexact_tokens = false\nsemantic = false\n"
+        config = "exact_tokens = false\n"
         self.config = top / "state" / "config.toml"
         self.config.write_text(config)
         env = {"HOME": str(top / "home"), "PATH": ""}

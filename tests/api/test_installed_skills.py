@@ -1,4 +1,4 @@
-"""What was installed or ships with Whet is never changed at once by a model, whatever it comes through."""
+"""What was installed is never changed at once by a model, whatever it comes through."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 TEXT = "---\nname: deploy\ndescription: Deploys the shop. Use when asked to ship it.\n---\n# Deploy\n\nShip it.\n"
 INSTALLED = "It is installed."
-SHIPS = "It ships with Whet."
-BUNDLED = "commit-messages"
+ORG = "An administrator installed it."
+GALLERY = "commit-messages"
 PATCH = {"action": "patch", "name": "deploy", "find": "Ship it.", "replace": "Send it."}
 ACTIONS: dict[str, dict[str, Any]] = {
     "create": {"name": "deploy", "description": "Other.", "body": "# Other\n"},
@@ -35,7 +35,9 @@ ACTIONS: dict[str, dict[str, Any]] = {
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A home with an installed skill `deploy` and one of the user's own, `mine`."""
-    monkeypatch.setattr("whet.library.roots.org_directories", lambda *_: ())
+    monkeypatch.setattr("whet.library.roots.org_directories", lambda *_: (str(tmp_path / "org"),))
+    (tmp_path / "org" / "policy").mkdir(parents=True)
+    (tmp_path / "org" / "policy" / "SKILL.md").write_text(TEXT.replace("deploy", "policy"), encoding="utf-8")
     source = tmp_path / "source" / "deploy"
     (source / "references").mkdir(parents=True)
     (source / "SKILL.md").write_text(TEXT, encoding="utf-8")
@@ -85,18 +87,24 @@ AROUND: dict[str, tuple[list[dict[str, Any]], str]] = {
         INSTALLED,
     ),
     "taking a name": (
-        [{"action": "rename", "name": "mine", "new_name": BUNDLED}],
-        f"It takes the name of {BUNDLED}. {SHIPS}",
+        [{"action": "rename", "name": "mine", "new_name": "policy"}],
+        f"It takes the name of policy. {ORG}",
     ),
-    "bundled patch": (
-        [{"action": "patch", "name": BUNDLED, "find": "# ", "replace": "## ", "all": True}],
-        SHIPS,
+    "org patch": ([{"action": "patch", "name": "policy", "find": "Ship", "replace": "Send"}], ORG),
+    "org create": ([{"action": "create", "name": "policy", "description": "Other.", "body": "# Other\n"}], ORG),
+    "gallery patch": (
+        [{"action": "patch", "name": GALLERY, "find": "# ", "replace": "## ", "all": True}],
+        INSTALLED,
     ),
-    "bundled create": ([{"action": "create", "name": BUNDLED, "description": "Other.", "body": "# Other\n"}], SHIPS),
+    "gallery create": (
+        [{"action": "create", "name": GALLERY, "description": "Other.", "body": "# Other\n"}],
+        INSTALLED,
+    ),
 }
 
 
 def test_no_way_around_it(library: Library, home: Path) -> None:
+    library.sources.install(f"gallery:{GALLERY}")
     before, tools = content(home), library.tools()
     for operations, reason in AROUND.values():
         answer = tools.call("skill_manage", {"operations": operations})

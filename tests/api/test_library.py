@@ -15,7 +15,7 @@ from whet import MODEL, Caller, Library
 from whet.api import Reload
 from whet.errors import NotFoundError, RefusedError, UsageError, WhetError
 from whet.guard.permissions.decision import Policy, read_grants
-from whet.library.disclosure import Loaded
+from whet.library.loaded import Loaded
 from whet.library.workspace import Workspace
 from whet.prompt.views import view
 
@@ -40,7 +40,7 @@ class World:
         self.config()
 
     def config(self, text: str = "") -> None:
-        (self.state / "config.toml").write_text(f"bundled_skills = false\n{text}")
+        (self.state / "config.toml").write_text(text)
 
     def skill(self, place: str, *, description: str = "", body: str = "Body.\n", more: str = "") -> str:
         path = self.top / place / "SKILL.md"
@@ -201,7 +201,7 @@ def test_roots_are_told_in_order_with_what_they_hold(world: World) -> None:
     roots = world.library().settings.roots().to_json()["roots"]
     assert [(root["client"], root["scope"], root["exists"], root["skills"]) for root in roots] == [
         ("agents", "user", True, 1),
-        ("claude", "user", True, 1),
+        ("claude-code", "user", True, 1),
         ("", "external", False, 0),
     ]
 
@@ -423,9 +423,8 @@ def test_every_answer_is_json(world: World) -> None:
 
 
 def test_the_example_in_the_module_works(world: World, capsys: pytest.CaptureFixture[str]) -> None:
-    world.config("")
-    (world.state / "config.toml").unlink()
     library = world.library()
+    library.sources.install("gallery:writing-skills")
     for skill in library.skills().to_json()["skills"]:
         print(skill["name"], "-", skill["description"])
     print(library.read("writing-skills").content)

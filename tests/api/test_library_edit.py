@@ -35,7 +35,7 @@ DEPLOY = {
 def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Library]:
     monkeypatch.setattr("whet.library.roots.org_directories", lambda *_: ())
     (tmp_path / "state").mkdir()
-    (tmp_path / "state" / "config.toml").write_text("bundled_skills = false\nexact_tokens = false\n")
+    (tmp_path / "state" / "config.toml").write_text("exact_tokens = false\n")
     (tmp_path / "project").mkdir()
     env = {"HOME": str(tmp_path / "home"), "PATH": ""}
     with Library.open(home=tmp_path / "state", project=tmp_path / "project", env=env) as made:

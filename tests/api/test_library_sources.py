@@ -36,7 +36,6 @@ class Machine:
         self.shelf = top / "shelf"
         for name in ("state", "project/.git", "home", "shelf"):
             (top / name).mkdir(parents=True)
-        (top / "state" / "config.toml").write_text("bundled_skills = false\n")
 
     def open(self) -> Library:
         env = {"HOME": str(self.top / "home"), "PATH": ""}

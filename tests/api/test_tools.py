@@ -39,7 +39,7 @@ NAME = "The skill's name, as skills_list or skills_search gave it."
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr("whet.library.roots.org_directories", lambda *_: ())
     (tmp_path / "state").mkdir()
-    (tmp_path / "state" / "config.toml").write_text("bundled_skills = false\nexact_tokens = false\nsemantic = false\n")
+    (tmp_path / "state" / "config.toml").write_text("exact_tokens = false\n")
     skill(tmp_path, "deploy", BODY, "Deploys the shop to staging. Use when asked to ship it.")
     (tmp_path / "home/.agents/skills/deploy/references").mkdir()
     (tmp_path / "home/.agents/skills/deploy/references/checklist.md").write_text("- tests are green\n")

@@ -73,7 +73,7 @@ class World:
         self.skills = top / "home" / ".agents" / "skills"
         for path in (self.project, self.state, self.skills):
             path.mkdir(parents=True)
-        (self.state / "config.toml").write_text("bundled_skills = false\nexact_tokens = false\nsemantic = false\n")
+        (self.state / "config.toml").write_text("exact_tokens = false\n")
         self._env = {"HOME": str(top / "home"), "PATH": ""}
         self.library = self.open()
 

@@ -11,9 +11,10 @@ library.learning.finish_distillation(distillation)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from whet.errors import FailedError, UsageError, WhetError
+from whet.records import NamedTuple
 from whet.values import Json, answer_json, as_json
 
 if TYPE_CHECKING:
@@ -44,8 +45,10 @@ if TYPE_CHECKING:
     from whet.prompt.index import Use
     from whet.prompt.matcher import SkillMatcher
     from whet.routing.duplicates import Duplicates
+    from whet.routing.evals.generated import TriggerSet
     from whet.routing.evals.report import TriggerEvals
     from whet.routing.feedback import Forgotten, Noted, Remarks
+    from whet.skill.evals_proof import CollectedEvals
 
     Session = str | os.PathLike[str] | Transcript | Recorder | Sequence[Any]
 
@@ -79,6 +82,18 @@ class SessionRead(NamedTuple):
         """The session as every surface answers it."""
         answer = answer_json(self.transcript)
         return answer if self.facts is None else {**answer, "facts": as_json(self.facts)}
+
+
+class GeneratedTriggers(NamedTuple):
+    """Trigger evals that were made of a skill's own text."""
+
+    messages: TriggerSet
+    path: str
+    """The file that was written; "" for a dry run."""
+
+    def to_json(self) -> Json:
+        """The answer of every surface."""
+        return answer_json(self)
 
 
 class Distilled(NamedTuple):
@@ -267,6 +282,36 @@ class SkillLearning:
                 try_phrase=trial.with_phrase,
             )
 
+    def collect_evals(self, path: str, *, results: str = "") -> CollectedEvals:
+        """How the skill in a directory of the library does on its evals, to be published with it.
+
+        Its trigger evals are run. `results` is where `eval_skill` kept what a model achieves; it must be about exactly
+        this content. Raises NotFoundError for a skill that is not in the library or has no evals, InvalidError
+        `evals-outdated` for results of another version.
+        """
+        from whet.learning.evals.collection import collect_evals
+
+        return collect_evals(self._workspace, path, results, lambda name: self.eval_triggers([name]))
+
+    def generate_triggers(self, name: str, *, dry_run: bool = False) -> GeneratedTriggers:
+        """Fifty messages for the trigger evals of a skill, made of its own text and marked as generated.
+
+        They are written into the skill, in place of those that were generated before; the version stays, and `undo`
+        takes it back. Raises RefusedError for a plugin's or an administrator's skill, UsageError for one that is a
+        single file, ConflictError for a file that no longer says that it was generated.
+        """
+        from whet.authoring.main_file import main_of
+        from whet.authoring.writer import USER
+        from whet.library.package import read_tree
+        from whet.routing.evals.generated import generate
+        from whet.skill.dialects import read_skill
+
+        card, _ = self._workspace.find(name)
+        if dry_run:
+            document = main_of(read_tree(card.place) or {}).document
+            return GeneratedTriggers(generate(read_skill(document, fallback_name=card.name)), "")
+        return GeneratedTriggers(*self._editor().write_triggers(card, USER._replace(reason="Generated trigger evals.")))
+
     def feedback(self, name: str | None, message: str, *, fits: bool, origin: str = "person") -> Noted:
         """Record that a message is, or is not, for a skill; later answers take it into account.
 
@@ -421,7 +466,10 @@ class SkillLearning:
         """The model of that name or of the settings. Raises UsageError where there is none."""
         model = self.model(spec)
         if model is None:
-            hint = "Pass `--model`, such as openai:gpt-5 or recorded:FILE, or set `model` in config.toml."
+            from whet.library.settings import config_path
+
+            file = config_path(self._place.state, self._place.env)
+            hint = f"Pass `--model`, such as openai:gpt-5 or recorded:FILE, or set `model` in {file}."
             raise UsageError("model-not-named", why, hint=hint)
         return model
 
@@ -519,7 +567,7 @@ class SkillLearning:
         changes = None
         if not dry_run:
             by = Provenance(actor, reason=reason_of(distillation))
-            changes = editor.apply(list(writing.operations), by, stage=stage, allowed=allowed)
+            changes = editor.apply(list(writing.operations), by, stage=stage, allowed=allowed, triggers=not stage)
             warnings += changes.notes
             if stage or changes.proposal is None:
                 warnings += self._note_learned(distillation)

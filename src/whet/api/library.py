@@ -21,7 +21,7 @@ import sys
 import threading
 from contextlib import suppress
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, overload
+from typing import TYPE_CHECKING, Any, Self, overload
 
 from whet.api.stores import Stores
 from whet.errors import UsageError, WhetError
@@ -29,6 +29,7 @@ from whet.library.card import main_file
 from whet.library.roots import Place
 from whet.library.visibility import MODEL, PERSON, Caller
 from whet.library.workspace import Workspace
+from whet.records import NamedTuple
 from whet.store.clock import system_clock
 from whet.store.home import user_home, whet_home
 from whet.values import Json, fields_json
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from whet.authoring.history import History
     from whet.authoring.proposals import Check, Proposals
     from whet.guard.trust import Provenance
+    from whet.learning.models.model import Model
     from whet.library.card import Card
     from whet.library.catalogue import Catalogue
     from whet.library.client_lists import ClientList
@@ -62,6 +64,8 @@ if TYPE_CHECKING:
     from whet.prompt.requests import Commands
     from whet.prompt.shell import Runner
     from whet.prompt.tokens import Tokenizer
+    from whet.runtime.agent import Confirm
+    from whet.runtime.runs import RunLimits, RunResult, Runs
     from whet.store.clock import Clock
     from whet.store.intents import Handler
     from whet.store.repair import Repaired
@@ -197,11 +201,11 @@ class Library:
     def _follow_bundles(self, commits: Sequence[Committed]) -> Iterable[str]:
         if not any(commit.moved for commit in commits):
             return ()
-        from whet.prompt.bundles import follow_bundles
-        from whet.prompt.requests import bundle_directories
+        from whet.library.bundles import follow_bundles
 
-        directories = bundle_directories(self.workspace.config())
-        return tuple(follow_bundles(directories, directories[-1], commits))
+        directories = self.workspace.config().bundle_directories
+        renamed = ((commit.old_name, commit.entry.skill) for commit in commits if commit.moved)
+        return tuple(follow_bundles(directories, directories[-1], renamed))
 
     def _follow_locks(self, commits: Sequence[Committed], planned: Any) -> None:
         if planned is not None or any(commit.moved or commit.back or not commit.after for commit in commits):
@@ -353,7 +357,7 @@ class Library:
             from whet.library.client_lists import judge_skills
 
             judge = judge_skills(lists)
-            found.verdicts = {card.path: judge(card.path) for card in found if card.scope != "bundled"}
+            found.verdicts = {card.path: judge(card.path) for card in found}
         return found
 
     def clients(self, *names: str, only: Card | None = None) -> tuple[ClientList, ...]:
@@ -367,7 +371,7 @@ class Library:
         from whet.library.clients import client_named, present_clients
 
         place = self.workspace.place
-        own = self.workspace.explicit is not None or (only is not None and only.scope == "bundled")  # no client's
+        own = self.workspace.explicit is not None  # no client's
         chosen = tuple(map(client_named, names)) if names else () if own else present_clients(place)
         if not chosen:
             return ()
@@ -409,8 +413,7 @@ class Library:
         """The skills that fit a message best, the best first, each with its `card`, its `fit` and `why`.
 
         Skills that the message names come first. `fit` is how probable it is that the skill is the right one. `notes`
-        are what else is worth knowing, such as a skill that fits and is hidden from this caller; `semantic` says
-        whether meaning counted as well as words.
+        are what else is worth knowing, such as a skill that fits and is hidden from this caller.
         """
         return self.matcher.find(message, k, caller)
 
@@ -536,6 +539,47 @@ class Library:
         cards = [self.card(name) for name in names] or visible(snapshot, caller)
         return Needs(collect_needs(cards, snapshot.config.probe))
 
+    # running one
+
+    @cached_property
+    def runs(self) -> Runs:
+        """Runs of skills: resume one, list and show them, bring their changes into the project."""
+        from whet.runtime.runs import Runs
+
+        return Runs(self.workspace, self.render)
+
+    def run(
+        self,
+        name: str,
+        arguments: str = "",
+        *,
+        model: str | Model | None = None,
+        limits: RunLimits | None = None,
+        apply: bool = False,
+        confirm: Confirm | None = None,
+        without: Collection[str] = (),
+        caller: Caller = PERSON,
+    ) -> RunResult:
+        """Run a skill in an agent of its own, with exactly its tools, on a copy of the project.
+
+        The `report` is what the harness saw: files, commands with exit codes, denied calls, tokens. `diff` is what
+        changed; with `apply` it is brought into the project. `confirm` asks a person about a call; without it the run
+        stops where approval is needed, and `runs.resume` goes on. `without` names granted tools to go without. Raises
+        UsageError `run-model-missing`, RefusedError `run-tool-missing` and `no-sandbox`.
+        """
+        from whet.runtime.runs import RunLimits
+
+        return self.runs.start(
+            name,
+            arguments,
+            model=model,
+            limits=limits or RunLimits(),
+            apply=apply,
+            confirm=confirm,
+            without=without,
+            caller=caller,
+        )
+
     # for one conversation
 
     def session(
@@ -569,19 +613,28 @@ class Library:
         )
 
     def tools(
-        self, session: Session | None = None, *, writes: Writes = "allow", only: Collection[str] | None = None
+        self,
+        session: Session | None = None,
+        *,
+        writes: Writes = "allow",
+        only: Collection[str] | None = None,
+        runs: bool = False,
     ) -> Tools:
         """The tools for one conversation with a model: definitions for its API, and what answers its calls.
 
         `writes="propose"` turns changes into proposals, `"none"` leaves out the tools that make them; `only` names the
-        tools to offer. Without a `session` it starts a new one, which repeats what the model has already seen. Raises
-        UsageError for an unknown tool or value of `writes`.
+        tools to offer; `runs` adds one that runs skills. Without a `session` it starts a new one, which repeats what
+        the model has already seen. Raises UsageError for an unknown tool or value of `writes`.
         """
         from whet.api.tools import Tools
 
-        return Tools(self.session(stubs=False) if session is None else session, writes=writes, only=only)
+        own = self.session(stubs=False) if session is None else session
+        return Tools(own, writes=writes, only=only, run=self._run_for_model if runs else None)
 
-    # mending
+    def _run_for_model(self, name: str, arguments: str) -> RunResult:
+        return self.run(name, arguments, caller=MODEL)
+
+    # repairing
 
     def settle(self) -> tuple[str, ...]:
         """Finish or undo what killed processes left; returns a sentence for each thing done or not done.
@@ -628,7 +681,6 @@ class Library:
         from whet.library.doctor import examine, examine_place, examine_state, worst_first
         from whet.notes import Note
         from whet.prompt.requests import menu_report
-        from whet.routing.meaning import examine as examine_routing
 
         workspace, stores = self.workspace, self._stores
         place = workspace.place
@@ -644,7 +696,7 @@ class Library:
             entries.extend(menu_report(snapshot, PERSON))
             entries.extend((*self.history.interrupted(), *stores.usage.problems))
             entries.extend((*self.history.examine(), *workspace.gate.audit.examine()))
-            entries.extend((*self.sources.examine(), *examine_routing(workspace.config().settings)))
+            entries.extend(self.sources.examine())
         except WhetError as error:
             if error.code not in {entry.code for entry in entries}:
                 entries.append(Note.from_error(error, "error"))
@@ -667,8 +719,8 @@ class Library:
         steps: tuple[Callable[[], Repaired], ...] = (
             lambda: move_obstructions(workspace.place.state, self.sources.lock_files()),
             lambda: repair_databases(workspace.place.state),
-            workspace.gate.audit.mend,  # it names the newest entry of the history
-            self.history.mend,
+            workspace.gate.audit.repair,  # it names the newest entry of the history
+            self.history.repair,
             lambda: Repaired(self.settle()),
             lambda: repair_roots(root for root in workspace.config().roots if root.trusted),
             self.sources.repair,

@@ -18,20 +18,19 @@ and `Library.session(saved=...)` carry a session from one process to the next.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from whet.errors import NotFoundError, UsageError, WhetError
 from whet.library.card import main_file
-from whet.library.disclosure import AlreadyLoaded, Loaded, SkillView
-from whet.library.listing import list_skills
+from whet.library.loaded import Loaded
 from whet.library.visibility import PERSON, Caller, hidden
 from whet.prompt.conversation import VERSION, Active, add_ids, beginning, check_session, message, reference
 from whet.prompt.index import Options, Use, budget_for, build, index_skills
 from whet.prompt.message import MAX_BODY, excerpt
-from whet.prompt.needs import Given, Need, collect_needs
 from whet.prompt.requests import asked_for
 from whet.prompt.shorten import cut
 from whet.prompt.tokens import tokenizer_for
+from whet.records import NamedTuple
 from whet.skill.names import key as name_key
 from whet.values import answer_json
 
@@ -53,6 +52,7 @@ if TYPE_CHECKING:
     from whet.prompt.invocation import Invocation
     from whet.prompt.matcher import Matches, SkillMatcher
     from whet.prompt.message import Part
+    from whet.prompt.needs import Given, Need
     from whet.prompt.shell import Runner
     from whet.prompt.tokens import Tokenizer
     from whet.values import Json
@@ -164,6 +164,8 @@ class Session:
 
     def _probe(self, config: ResolvedConfig) -> Given:
         """What is ready: as the library says, and what this session was given."""
+        from whet.prompt.needs import Given
+
         return Given(config.probe, self._given, self._settings)
 
     # what the model sees
@@ -229,6 +231,8 @@ class Session:
         cursor: str | None = None,
     ) -> Skills:
         """The skills that the model may see, as `Library.skills` lists them."""
+        from whet.library.listing import list_skills
+
         scores = lambda words, cards: self._matcher().scores(words, cards)  # noqa: E731  loaded for a query only
         return list_skills(
             self.workspace.snapshot(),
@@ -250,6 +254,7 @@ class Session:
         It answers like `Library.read`. Raises RefusedError for a skill that the model may not have, unless the user
         asked for it in this session.
         """
+        from whet.library.disclosure import AlreadyLoaded, SkillView
         from whet.prompt.views import view_card
 
         workspace = self.workspace
@@ -435,6 +440,8 @@ class Session:
 
     def needs(self, *names: str) -> tuple[Need, ...]:
         """What the named skills, or the active ones, still need and were not asked for yet."""
+        from whet.prompt.needs import collect_needs
+
         workspace = self.workspace
         snapshot = workspace.snapshot()
         active = {item.id for item in self.active}

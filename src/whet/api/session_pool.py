@@ -8,10 +8,11 @@ whichever process.
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from whet.errors import WhetError
 from whet.library.visibility import PERSON, Caller
+from whet.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -86,6 +87,7 @@ class SessionPool:
         *,
         writes: Writes = "allow",
         only: Collection[str] | None = None,
+        runs: bool = False,
         tokenizer: Tokenizer | None = None,
         stubs: bool = False,
         saved: Sessions | None = None,
@@ -98,6 +100,7 @@ class SessionPool:
         """
         self._open = open_library
         self._writes: Writes = writes
+        self._runs = runs
         self._only = None if only is None else frozenset(only)
         self._tokenizer, self._stubs = tokenizer, stubs
         self._saved = saved
@@ -135,4 +138,5 @@ class SessionPool:
         if self._shared is not None:
             return self._shared, set()
         library = self._open(key.project)
-        return library.tools(self.session(key, library), writes=self._writes, only=self._only), set()
+        session = self.session(key, library)
+        return library.tools(session, writes=self._writes, only=self._only, runs=self._runs), set()

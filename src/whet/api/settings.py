@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
     from whet.api.sources import SkillSources
     from whet.learning.lifecycle import Lifecycle
+    from whet.library.bundles import Bundle
     from whet.library.repository import Repository
     from whet.library.roots import Root
     from whet.library.trust import SkillDecision
     from whet.library.workspace import Workspace
     from whet.notes import Note
-    from whet.prompt.bundles import Bundle
     from whet.prompt.requests import Unavailable
     from whet.store.locks import FileLock
 
@@ -111,17 +111,21 @@ class ListingChange(NamedTuple):
 class Bundles(Rows["Bundle"]):
     """The bundles that count."""
 
-    __slots__ = ("notes",)
+    __slots__ = ("default", "in_use", "notes")
 
-    def __init__(self, bundles: Sequence[Bundle], notes: tuple[Note, ...]) -> None:
+    def __init__(self, bundles: Sequence[Bundle], notes: tuple[Note, ...], in_use: str = "", default: str = "") -> None:
         super().__init__(bundles)
+        self.in_use = in_use
+        self.default = default
+        """The command of the bundle that this project uses; "" if it uses none."""
         self.notes = notes
         """What is wrong with their files."""
 
     def to_json(self) -> Json:
         """The bundles as JSON carries them."""
         report = [note.to_json() for note in self.notes]
-        return {"success": True, "bundles": [bundle.to_json() for bundle in self], "report": report}
+        bundles = [bundle.to_json() for bundle in self]
+        return {"success": True, "bundles": bundles, "in_use": self.in_use, "default": self.default, "report": report}
 
 
 class BundleView(NamedTuple):
@@ -137,6 +141,23 @@ class BundleView(NamedTuple):
         """The bundle as JSON carries it."""
         answer = {"success": True, **self.bundle.to_json(), "missing": [item._asdict() for item in self.missing]}
         return answer if self.notes is None else answer | {"report": [note.to_json() for note in self.notes]}
+
+
+class BundleUse(NamedTuple):
+    """Which bundle a project uses from now on."""
+
+    project: str
+    bundle: str
+    """Its command; "" where every skill is offered."""
+    changed: bool
+    """False when it was so before."""
+    skills: tuple[str, ...] = ()
+    missing: tuple[Unavailable, ...] = ()
+    """Which of its skills cannot be had, and why."""
+
+    def to_json(self) -> Json:
+        """The decision as JSON carries it."""
+        return {**answer_json(self), "missing": [item._asdict() for item in self.missing]}
 
 
 class RemovedBundle(NamedTuple):
@@ -349,14 +370,31 @@ class SkillSettings:
 
     def bundles(self) -> Bundles:
         """The bundles: named sets of skills with an instruction, asked for as `/name`."""
-        from whet.prompt.bundles import read_bundles
-        from whet.prompt.requests import bundle_directories
+        from whet.library.bundles import read_bundles
 
-        return Bundles(*read_bundles(bundle_directories(self._workspace.config())))
+        config = self._workspace.config()
+        in_use = config.disabled.in_use
+        return Bundles(*read_bundles(config.bundle_directories), in_use.slug if in_use else "", config.default_bundle)
+
+    def use(self, name: str | None) -> BundleUse:
+        """Offer only the skills of this bundle in this project; with None, offer every skill again.
+
+        Raises NotFoundError for an unknown bundle, and UsageError `no-project` with explicit roots.
+        """
+        config = self._workspace.config()
+        project, default = config.repository, config.default_bundle
+        if project is None:
+            raise UsageError("no-project", "Explicit roots have no project.", hint="Leave out --root.")
+        view = None if name is None else self.bundle(name)
+        chosen = view.bundle.slug if view else ""
+        changed = self._decisions.use(project.identity, None if chosen == default else chosen)
+        if view is None:
+            return BundleUse(project.root, "", changed)
+        return BundleUse(project.root, view.bundle.slug, changed, view.bundle.skills, self.bundle(name or "").missing)
 
     def bundle(self, name: str) -> BundleView:
         """One bundle, and which of its skills are not available (`missing`). Raises NotFoundError."""
-        from whet.prompt.bundles import find_bundle
+        from whet.library.bundles import find_bundle
 
         return self._view_bundle(find_bundle(self.bundles(), name))
 
@@ -375,7 +413,7 @@ class SkillSettings:
         Raises ConflictError if the name is taken, unless `overwrite` is set, and UsageError `no-project` without a
         trusted project. `notes` name commands that now mean something else.
         """
-        from whet.prompt.bundles import save_bundle
+        from whet.library.bundles import save_bundle
         from whet.prompt.requests import menu_report
 
         directory = self._bundle_directory(project=project)
@@ -398,7 +436,7 @@ class SkillSettings:
 
     def remove_bundle(self, name: str, *, project: bool = False) -> RemovedBundle:
         """Remove a bundle of the user or of the project; its file is kept under another name."""
-        from whet.prompt.bundles import find_bundle, read_bundles, remove_bundle
+        from whet.library.bundles import find_bundle, read_bundles, remove_bundle
 
         with self._one_writer():
             bundle = find_bundle(read_bundles((self._bundle_directory(project=project),))[0], name)
@@ -410,13 +448,11 @@ class SkillSettings:
         return BundleView(bundle, lacking(bundle, self._workspace.snapshot(), PERSON))
 
     def _bundle_directory(self, *, project: bool) -> str:
-        from whet.prompt.requests import bundle_directories
-
         config = self._workspace.config()
         if project and (config.repository is None or not config.trusted):
             hint = "Run `whet guard trust` in the project first."
             raise UsageError("no-project", "A project bundle needs a trusted project.", hint=hint)
-        return bundle_directories(config)[0 if project else -1]
+        return config.bundle_directories[0 if project else -1]
 
     def _one_writer(self) -> FileLock:
         """One writer of bundles at a time."""

@@ -12,14 +12,15 @@ import os
 import threading
 from contextlib import contextmanager, suppress
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from whet.errors import NotFoundError, RefusedError, UsageError, WhetError
-from whet.library.files import inside
+from whet.library.clients import is_managed
 from whet.values import fields_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from weakref import ref
 
     from whet.authoring.backup import Backup, Restored
@@ -28,21 +29,27 @@ if TYPE_CHECKING:
     from whet.guard.finding import Scan
     from whet.guard.trust import Provenance
     from whet.library.card import Card
+    from whet.library.state import TrustedKey
     from whet.library.workspace import Workspace
     from whet.notes import Note, Progress
+    from whet.skill.evals_proof import CollectedEvals
     from whet.skill.tree import Tree
+    from whet.sources.gallery import GalleryPage, GallerySkill
+    from whet.sources.hub_logs import HubLogs
     from whet.sources.install.automatic import AutoUpdate
     from whet.sources.install.installer import Inspection, Installer, Wanted
     from whet.sources.install.plan import Applied, Plan
     from whet.sources.install.report import Origin, Outdated, Verification
+    from whet.sources.keys import OwnKey, SignedSkill
     from whet.sources.lock.file import Installed
     from whet.sources.lock.installs import Installs
     from whet.sources.merge import Prefer
     from whet.sources.model import FetchContext, Ref
     from whet.sources.publish.prepare import Published
     from whet.sources.publish.snapshots import SnapshotExport
-    from whet.sources.recipes import RecipePlan
-    from whet.sources.search import SearchResult
+    from whet.sources.recipes import RecipePlan, Rules
+    from whet.sources.registries.hub_client import Account, HubClient, LogCheck, LoggedOut
+    from whet.sources.search import Finder, SearchResult
     from whet.sources.sync.apply import Synced, SyncReport
     from whet.sources.sync.plan import SyncPlan
     from whet.sources.taps import Tap, Taps
@@ -143,9 +150,7 @@ class SkillSources:
         except WhetError:  # which the doctor tells; the first is known all the same
             known = ()
         others = (
-            root.real
-            for root in known
-            if root.scope == scope and root.kind == "skills" and root.client != "codex-system"
+            root.real for root in known if root.scope == scope and root.kind == "skills" and not is_managed(root.path)
         )
         return list(dict.fromkeys((os.path.realpath(workspace.new_root(project=here)), *others)))
 
@@ -184,33 +189,30 @@ class SkillSources:
         FailedError `no-source-answered` is raised when none can. With `offline`, only what lies on this disk is
         searched.
         """
-        from whet.sources.model import open_source
         from whet.sources.search import search
 
-        return search(
-            self._searched(source),
-            query,
-            limit,
-            self.reach,
-            open_source,
-            trust=self._trust,
-            cache=self._workspace.cache_database,
-            offline=offline,
-            clock=self._workspace.clock,
-        )
+        return search(self._finder(), self._searched(source), query, limit, offline=offline)
+
+    def _finder(self) -> Finder:
+        from whet.sources.model import open_source
+        from whet.sources.search import Finder
+
+        workspace = self._workspace
+        return Finder(self.reach, open_source, self._trust, workspace.cache_database, workspace.clock)
 
     def _searched(self, source: str) -> list[tuple[str, Ref]]:
         """Name and reference of every source to search; one that is no tap has no name."""
         from whet.skill.names import key
         from whet.sources.refs.parse import read_ref
+        from whet.sources.taps import expand
 
         taps = self.taps.all()
         if not source:
             return [(tap.name, ref) for tap in taps if self._allows(ref := read_ref(tap.source, self._place))]
         name = next((tap.name for tap in taps if key(tap.name) == key(source)), "")
-        (wanted,) = self._wanted([source], (), every=False)
-        self.installer().check_allowed(wanted.ref)
-        return [(name, wanted.ref)]
+        ref, _ = expand(source, taps, self._place) or (read_ref(source, self._place), ())
+        self.installer().check_allowed(ref)
+        return [(name, ref)]
 
     def _allows(self, ref: Ref) -> bool:
         """Whether the policy of this machine allows a source."""
@@ -228,21 +230,36 @@ class SkillSources:
         return ref_trust(ref, self._workspace.config().settings.trusted_sources)
 
     def _wanted(self, sources: Sequence[str], skills: Sequence[str], *, every: bool) -> list[Wanted]:
-        """What is wanted of which source; `tap:skill` names a tap and a skill of it."""
+        """What is wanted of which source.
+
+        `tap:skill` names a tap and a skill of it, a bare name a skill of any tap or of the gallery.
+        """
+        from whet.sources.gallery import EVERYTHING
         from whet.sources.install.installer import Wanted
         from whet.sources.refs.parse import read_ref
+        from whet.sources.search import resolve, split_name
         from whet.sources.taps import expand
 
         if not sources:
-            hint = (
-                "Name a repository, path, address or tap:skill. `whet install` alone brings back what the lock names."
-            )
+            hint = "Name a skill, repository, path or address. `whet install` alone brings back what the lock names."
             raise UsageError("usage", "No source was given.", hint=hint)
-        taps, wanted = self.taps.all(), []
+        taps = self.taps.all()
+        wanted: dict[tuple[Ref, bool], Wanted] = {}
+        own = {tap.name for tap in taps if not tap.default}
         for text in sources:
-            ref, names = expand(text, taps, self._place) or (read_ref(text, self._place), ())
-            wanted.append(Wanted(ref, (*names, *skills), every and not skills))
-        return wanted
+            found = expand(text, taps, self._place)
+            if found or split_name(text) is None:
+                ref, names = found or (read_ref(text, self._place), ())
+                one = Wanted(ref, (*names, *skills), every and not skills)
+            else:
+                gallery = [("", EVERYTHING)] if self._allows(EVERYTHING) else []
+                ref, path, notes = resolve(self._finder(), text, [*gallery, *self._searched("")], own)
+                one = Wanted(ref, (*filter(None, [path]), *skills), notes=notes)
+            before = wanted.setdefault((ref, bool(one.names)), one)
+            if before is not one:  # several skills of one source come together
+                names, notes = (*before.names, *one.names), (*before.notes, *one.notes)
+                wanted[ref, bool(names)] = one._replace(names=tuple(dict.fromkeys(names)), notes=notes)
+        return list(wanted.values())
 
     @contextmanager
     def _reading(self, sources: Sequence[str]) -> Iterator[None]:
@@ -253,6 +270,8 @@ class SkillSources:
             yield
         except WhetError as error:
             meant = [note.hint for text in sources for note in reading_notes(text, self._place)]
+            own = [f"{tap.name}/" for tap in self.taps.all() if not tap.default]
+            meant += [f"Write github:{text} for the repository." for text in sources if text.startswith(tuple(own))]
             error.hint = " ".join((error.hint, *meant)).strip()
             raise
 
@@ -266,6 +285,21 @@ class SkillSources:
         with self._reading([source]):
             (wanted,) = self._wanted([source], skills, every=False)
             return inspect(self.installer(), wanted)
+
+    # the gallery
+
+    def gallery(self) -> tuple[GallerySkill, ...]:
+        """The skills that ship with Whet, and which of them are added: `install("gallery:NAME")` adds one."""
+        from whet.sources.gallery import list_gallery
+
+        cards = {card.key: card.place for card in self._workspace.snapshot().catalogue.cards}
+        return list_gallery(self.reach, self._installers(), cards)
+
+    def show_gallery(self, name: str) -> GalleryPage:
+        """A skill that ships with Whet, with its files, what the guard found, and its instructions."""
+        from whet.sources.gallery import show
+
+        return show(self.installer(), self.gallery(), name)
 
     # taps
 
@@ -314,7 +348,8 @@ class SkillSources:
     ) -> Plan:
         """Plan an install: fetch, check and scan skills and apply the policy; nothing changes until `apply`.
 
-        A source is a repository (`owner/repo`, `owner/repo/path@ref`), a path, an archive, an address or `tap:skill`.
+        A source is a repository (`owner/repo`, `owner/repo/path@ref`), a path, an archive, an address, `tap:skill`, or
+        the name of a skill, with or without a range of versions (`pdf@^1.2`), which all taps are asked for.
         `skills` names those to take of it, `every` takes all; a source with one skill needs neither. `prefer` (ours or
         theirs) decides what clashes with edits here. `min_age` is used instead of the setting: how many days ago
         something from a community source must have been published. A step that cannot be done is in the plan and says
@@ -527,13 +562,14 @@ class SkillSources:
         """Does the lock name this skill?"""
         return any(installer.called(name, installer.installed()) for installer, _ in self._holding(here=here))
 
-    def is_installed(self, card: Card) -> bool:
-        """Does the lock of its root name this skill?"""
-        return any(
-            installer.called(card.name, installer.installed())
-            for installer in self._installers()
-            if installer.root == card.root.real
-        )
+    def installed_among(self, cards: Iterable[Card]) -> frozenset[str]:
+        """The places of those of these skills that the lock of their root names."""
+        cards, found = tuple(cards), set[str]()
+        for installer in self._installers():
+            own = [card for card in cards if card.root.real == installer.root]
+            entries, here = (installer.installed(), installer.present()) if own else ((), {})
+            found.update(card.place for card in own if installer.called(card.name, entries, here))
+        return frozenset(found)
 
     def installed_directories(self) -> frozenset[str]:
         """The real directories of all installed skills, and of the copies of them that other clients were given."""
@@ -555,20 +591,30 @@ class SkillSources:
 
     def plan_needs(self, cards: Iterable[Card]) -> RecipePlan:
         """What to do about the programs that these skills miss: the recipes they bring, as far as the policy allows."""
-        from whet.library.trust import decide_skill
         from whet.sources.recipes import plan_recipes
 
-        workspace = self._workspace
-        config, origins = workspace.config(), self.origins()
-        return plan_recipes(
-            cards, config.probe, lambda card: decide_skill(workspace.gate, card, config, origins=origins).decision
-        )
+        return plan_recipes(cards, self._workspace.config().probe, self._rules(), self._place.home)
 
     def install_needs(self, plan: RecipePlan) -> RecipePlan:
-        """Run the commands of a plan that a person agreed to; the states say what came of each."""
+        """Follow the recipes of a plan that a person agreed to; the states say what came of each."""
         from whet.sources.recipes import run_recipes
 
-        return run_recipes(plan, self._place.env)
+        return run_recipes(plan, self._place.env, self.web, self._rules())
+
+    def _rules(self) -> Rules:
+        from whet.guard.policy import NO_MACHINE_POLICY
+        from whet.library.trust import decide_skill
+        from whet.sources.install.installer import check_source
+        from whet.sources.recipes import Rules
+
+        gate, config, origins = self._workspace.gate, self._workspace.config(), self.origins()
+        machine = config.machine or NO_MACHINE_POLICY
+        machine.check()
+        return Rules(
+            lambda card: decide_skill(gate, card, config, origins=origins).decision,
+            lambda tree, url: gate.decide(gate.scan(tree, url), "community", config.policy).decision,
+            lambda url: check_source(machine, url, url),
+        )
 
     # other clients
 
@@ -583,7 +629,8 @@ class SkillSources:
         """A plan to give these clients, or all installed ones, the skills of the user or of the project.
 
         A client gets links, or copies, in the directory it reads. Clients that read the root themselves get nothing,
-        unless `force` says so. Nothing is changed yet; `sync` does what the plan says.
+        unless `force` says so, and no client gets a skill that its model would see though it is listed as `manual` or
+        has `disable-model-invocation`, unless `names` has it. Nothing is changed yet; `sync` does what the plan says.
         """
         from whet.sources.sync.plan import plan_sync
 
@@ -599,6 +646,7 @@ class SkillSources:
             names=names,
             force=force,
             refused=self._refused(),
+            manual=self._manual(here=here),
         )
 
     def _refused(self) -> tuple[tuple[str, str], ...]:
@@ -611,6 +659,19 @@ class SkillSources:
             *((path, f"{note.message} {note.hint}") for path, note in found.items()),
             *((path, reason) for path, reason in kept.items() if reason),
         )
+
+    def _manual(self, *, here: bool) -> tuple[str, ...]:
+        """The directories of skills that are listed as `manual`: in this project, or everywhere."""
+        workspace, place = self._workspace, self._place
+        config = workspace.configuration
+        if not here:  # what one project decides is no reason to change what all projects see
+            from whet.library.config import Configuration
+
+            home = place._replace(directory=place.home)
+            config = Configuration(home, workspace.explicit, workspace.decisions, workspace.clock, None)
+        disabled = config.resolve().disabled
+        cards = workspace.snapshot().catalogue.cards
+        return tuple(card.directory for card in cards if disabled.listed(card).mode == "manual")
 
     def sync(self, plan: SyncPlan) -> SyncReport:
         """Apply a plan of `plan_sync`, as far as nothing has changed since it was made.
@@ -641,22 +702,25 @@ class SkillSources:
         git: str = "",
         index: str = "",
         hub: str = "",
+        oci: str = "",
         owner: str = "",
         branch: str = "",
         into: str = "skills",
         message: str = "",
         push: bool | None = None,
         prune: bool = False,
+        evals: Mapping[str, CollectedEvals] = MappingProxyType({}),
     ) -> Published:
-        """Put skills, given by their directories, into a git repository, a web directory or a hub.
+        """Put skills, given by their directories, into a git repository, a web directory, a hub or an OCI registry.
 
-        Exactly one of `git`, `index` (a directory) and `hub` says where. `branch`, `into`, `message` and `push` are for
-        git, `owner` is for a hub; `prune` removes from a web directory what no index names. `releases` say what was
-        added, `prepared` what was checked. Raises InvalidError or RefusedError for a skill that is not fit to be
-        published, UsageError `no-version` for one without a version that a hub needs.
+        Exactly one of `git`, `index` (a directory), `hub` and `oci` (`HOST/REPOSITORY`, `:TAG` for several) says where.
+        `branch`, `into`, `message` and `push` are for git, `owner` and `evals` for a hub; `evals` is what
+        `library.learning.collect_evals` collected, by path. `prune` removes from a web directory what no index names.
+        `releases` say what was added, `prepared` what was checked. Raises InvalidError or RefusedError for a skill that
+        is not fit to be published, UsageError `no-version` for one without a version that a hub or a registry needs.
         """
-        if sum(map(bool, (git, index, hub))) != 1:
-            hint = "Pass exactly one of `--git`, `--index` and `--hub`."
+        if sum(map(bool, (git, index, hub, oci))) != 1:
+            hint = "Pass exactly one of `--git`, `--index`, `--hub` and `--oci`."
             raise UsageError("usage", "Whet needs to know where to publish.", hint=hint)
         from whet.sources.publish.prepare import prepare
 
@@ -678,13 +742,122 @@ class SkillSources:
             from whet.sources.publish.index import publish_index
 
             published = publish_index(prepared, index, prune=prune)
+        elif oci:
+            from datetime import UTC, datetime
+
+            from whet.sources.publish.oci import publish_oci
+            from whet.sources.refs.parse import read_ref
+
+            ref = read_ref(oci if oci.startswith("oci:") else f"oci:{oci}", self._place)
+            now = datetime.fromtimestamp(self._workspace.clock() // 1_000_000_000, UTC)
+            published = publish_oci(prepared, ref, self.reach, now.strftime("%Y-%m-%dT%H:%M:%SZ"))
         else:
             from whet.sources.publish.hub import publish_hub
             from whet.sources.refs.parse import read_ref
 
             ref = read_ref(hub if hub.startswith("hub:") else f"hub:{hub}", self._place)
-            published = publish_hub(prepared, ref, owner, self.web, self._place.env)
+            by_name = {skill.name: evals[path] for path, skill in zip(paths, prepared, strict=True) if path in evals}
+            published = publish_hub(prepared, ref, owner, self.web, self._place, by_name)
         return published._replace(prepared=prepared)
+
+    def hub(self, address: str = "", *, token: str | None = None) -> HubClient:
+        """A hub as you use it: account, yank, status, reports, its log; without an address, the one you logged in to.
+
+        `token` stands for the one that the environment or your login has.
+        """
+        from whet.sources.registries.hub_client import HubClient
+
+        return HubClient(self.hub_ref(address).location, self.reach, token)
+
+    def hub_ref(self, text: str) -> Ref:
+        """What a text names on a hub: `hub:ADDRESS/OWNER/NAME@VERSION`, or OWNER/NAME@VERSION on your own."""
+        from whet.sources.registries.hub_client import read_hub_ref
+
+        return read_hub_ref(text, self._place)
+
+    def create_key(self, name: str = "default") -> OwnKey:
+        """Create a key that signs your skills. Raises ConflictError `key-exists`."""
+        from whet.sources.keys import create_key
+
+        return create_key(name, self._place)
+
+    def keys(self) -> tuple[tuple[OwnKey, ...], tuple[TrustedKey, ...]]:
+        """Your own keys, and those of others whose signatures count."""
+        from whet.sources.keys import list_keys
+
+        return list_keys(self._place), self._workspace.decisions.trusted_keys()
+
+    def trust_key(self, key: str, name: str) -> bool:
+        """Trust the signatures of a key or of an identity; False when they already did."""
+        from whet.skill.signature import parse_signer
+
+        return self._workspace.decisions.trust_key(parse_signer(key), name)
+
+    def untrust_key(self, key: str) -> bool:
+        """Let signatures of a key, or of the key of a name, count no more; False when they did not."""
+        return self._workspace.decisions.untrust_key(key)
+
+    def sign(self, path: str, key: str = "default") -> SignedSkill:
+        """Sign the skill in a directory: write `skill.oms.sig` into it, which covers all its other files."""
+        from whet.sources.keys import sign_directory
+
+        return sign_directory(path, key, self._place)
+
+    def login(self, address: str, token: str) -> Account:
+        """Keep a token for a hub, if the hub knows it."""
+        from whet.sources.credentials import Login, check_token, keep_login
+
+        account = self.hub(address, token=check_token(token)).account()
+        keep_login(Login(account.hub, account.account, token), self._place)
+        return account
+
+    def login_with_browser(self, address: str, show: Callable[[str], None]) -> Account:
+        """Log in at a hub's identity provider, and keep the token; `show` is given the address for the browser."""
+        from whet.sources.registries.login import log_in_with_browser
+
+        location = self.hub_ref(address).location
+        return self.login(location, log_in_with_browser(location, _machine(), self.web, show).token)
+
+    def accept_invitation(self, link: str, account: str) -> Account:
+        """Create an account on a hub with an invitation, which works once, and keep its token."""
+        from whet.sources.registries.login import accept_invitation
+
+        location, made = accept_invitation(link, account, _machine(), self.web)
+        return self.login(location, made.token)
+
+    def logout(self, address: str = "") -> LoggedOut:
+        """Forget the token for a hub and revoke it there."""
+        from whet.sources.credentials import forget_login
+        from whet.sources.registries.hub_client import LoggedOut
+
+        location = self.hub_ref(address).location
+        hub = self.hub(location)
+        if not forget_login(location, self._place):
+            return LoggedOut(location, logged_out=False)
+        try:
+            hub.revoke_token()
+        except WhetError as error:
+            return LoggedOut(location, logged_out=True, problem=error.message)
+        return LoggedOut(location, logged_out=True)
+
+    def pin_hub(self, address: str, key: str) -> None:
+        """Take this key for that of a hub's log from now on, whatever was seen before."""
+        from whet.sources.transparency import LogKey
+
+        logs = self._hub_logs
+        logs.choose(self.hub_ref(address).location, LogKey.parse(key))
+        logs.keep()
+
+    def check_hub(self, address: str = "") -> LogCheck:
+        """Check that the log of a hub continues what was seen of it. Raises InvalidError `log-diverged`."""
+        return self.hub(address).check_log(self._hub_logs)
+
+    @property
+    def _hub_logs(self) -> HubLogs:
+        from whet.sources.hub_logs import HubLogs, StateMemory
+
+        entries = (entry for installer in self._installers() for entry in self._last_known(installer))
+        return HubLogs(StateMemory(self._workspace.state), entries)
 
     def _scan_for_others(self, tree: Tree) -> Scan:
         """What a scan finds; RefusedError for what the policy of this machine forbids."""
@@ -818,10 +991,9 @@ class SkillSources:
     def render_locks(self, commits: Sequence[Committed]) -> Iterable[str]:
         """Let the locks say what became of their skills."""
         told: list[str] = []
-        for root in self._own_roots():
+        for file in self.installs.locks_of(commits, self._own_roots()):
             try:
-                if any(inside(commit.entry.path, root) for commit in commits):
-                    self.installs.settle(root)
+                self.installs.settle_lock(file)
             except WhetError as error:
                 told.append(f"The lock was not changed: {error.message}")
         return told
@@ -846,7 +1018,7 @@ class SkillSources:
                     origins[os.path.realpath(installer.directory(installed.path))] = origin
         return origins
 
-    # mending
+    # repairing
 
     def examine(self) -> tuple[Note, ...]:
         """What `doctor` reports about the locks, the record of what was installed, and what syncing made."""
@@ -878,10 +1050,17 @@ class SkillSources:
 
             repository = self._workspace.config().repository
             projects = (repository.root,) if repository else ()
-            mended = repair_sync(self._place, self._workspace.state, self._own_roots(), projects=projects)
-            links = len(mended.links)
-            done = f"Moved the damaged sync record to {mended.kept} and recovered {links} links."
+            repaired = repair_sync(self._place, self._workspace.state, self._own_roots(), projects=projects)
+            links = len(repaired.links)
+            done = f"Moved the damaged sync record to {repaired.kept} and recovered {links} links."
             parts.append(Repaired((done,)))
         return Repaired(
             tuple(item for part in parts for item in part.done), tuple(item for part in parts for item in part.lost)
         )
+
+
+def _machine() -> str:
+    """What a token made here is called on the hub: the name of this machine."""
+    import platform
+
+    return platform.node()[:60] or "whet"

@@ -21,6 +21,7 @@ Writes: TypeAlias = Literal["allow", "propose", "none"]
 LISTED, MOST_LISTED = 50, 200
 FOUND, MOST_FOUND = 5, 20
 DISTILL = "skill_distill"
+RUN = "skill_run"
 _SEARCH = "Before you start a task, search for a skill that fits it."
 _USAGE = {
     "skills_search": "skills_search finds skills that are not listed here.",
@@ -43,8 +44,8 @@ class Tool(NamedTuple):
     destructive: bool = False
 
 
-def definitions(writes: Writes = "allow") -> Iterator[Tool]:
-    """The tools, as a model is told of them: six, or without those that change skills."""
+def definitions(writes: Writes = "allow", *, runs: bool = False) -> Iterator[Tool]:
+    """The tools, as a model is told of them: six, fewer without `writes`, one more with `runs`."""
     name = {"type": "string", "description": "The skill's name, as skills_list or skills_search gave it."}
     yield Tool(
         "skills_list",
@@ -101,6 +102,15 @@ def definitions(writes: Writes = "allow") -> Iterator[Tool]:
         ),
         read_only=False,
     )
+    if runs:
+        yield Tool(
+            RUN,
+            "Run a skill",
+            "Run a skill in an agent of its own, with exactly its tools, on a copy of the project. The report is made "
+            "by the harness; its summary is the other model's words. A person approves calls and applies the changes.",
+            _object_schema("name", name=name, arguments={"type": "string", "description": "What the skill is to do."}),
+            read_only=False,
+        )
     if writes == "none":
         return
     yield Tool(

@@ -19,7 +19,7 @@ from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from whet.api.tool_definitions import FOUND, LISTED, definitions, search_hint, usage
+from whet.api.tool_definitions import FOUND, LISTED, RUN, definitions, search_hint, usage
 from whet.errors import FailedError, UsageError, WhetError
 from whet.skill.schema import find_problems
 from whet.values import as_json
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from whet.api.tool_definitions import Tool, Writes
     from whet.authoring.results import Changes
     from whet.routing.feedback import Noted
+    from whet.runtime.runs import RunResult
 
 LIST_ROOM = 50_000
 """Characters that a page of the list may take; the others come with its cursor."""
@@ -60,11 +61,20 @@ _KINDS = {
 class Tools:
     """The tools of one conversation. They may be called from several threads."""
 
-    def __init__(self, session: Session, *, writes: Writes = "allow", only: Collection[str] | None = None) -> None:
+    def __init__(
+        self,
+        session: Session,
+        *,
+        writes: Writes = "allow",
+        only: Collection[str] | None = None,
+        run: Callable[[str, str], RunResult] | None = None,
+    ) -> None:
+        """`run` runs a skill, by its name and what it is to do; without it there is no tool for that."""
         if writes not in ("allow", "propose", "none"):
             raise UsageError("bad-writes", f"writes is {writes!r}.", hint="Use allow, propose or none.")
         self.session = session
         self.writes = writes
+        self.runs = run is not None
         self._one_at_a_time = threading.Lock()
         answers: dict[str, Callable[[dict[str, Any]], Any]] = {
             "skills_list": self._list,
@@ -74,6 +84,8 @@ class Tools:
             "skill_feedback": self._feedback,
             "skill_distill": self._distill,
         }
+        if run is not None:
+            answers[RUN] = lambda given: run(given["name"], given.get("arguments", ""))
         if writes == "none":
             del answers["skill_manage"], answers["skill_distill"]
         if only is not None:
@@ -82,7 +94,7 @@ class Tools:
                 raise UsageError("no-such-tool", f"There is no tool {', '.join(strange)}.", hint=hint)
             answers = {name: answer for name, answer in answers.items() if name in only}
         self._answers = answers
-        self._defined = {tool.name: tool for tool in definitions(writes) if tool.name in answers}
+        self._defined = {tool.name: tool for tool in definitions(writes, runs=self.runs) if tool.name in answers}
 
     # definitions
 

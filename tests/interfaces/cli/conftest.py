@@ -51,6 +51,20 @@ def whet(env: dict[str, str], capsys: pytest.CaptureFixture[str]) -> Callable[..
 
 
 @pytest.fixture
+def plugin(env: dict[str, str], tmp_path: Path, skill: Callable[..., Path]) -> Callable[..., None]:
+    """Make skills of a plugin `team`, which Whet never changes where they are."""
+
+    def make(*names: str) -> None:
+        for name in names:
+            skill(name, root=tmp_path / "plugin")
+        os.makedirs(env["WHET_HOME"], exist_ok=True)
+        with open(os.path.join(env["WHET_HOME"], "config.toml"), "a", encoding="utf-8") as file:
+            file.write(f"[plugins]\nteam = '{tmp_path / 'plugin'}'\n")
+
+    return make
+
+
+@pytest.fixture
 def shown(env: dict[str, str]) -> Callable[..., Screen]:
     """What a terminal shows of one command line: `shown("list", columns=60).text()`."""
 

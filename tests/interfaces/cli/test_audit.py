@@ -32,7 +32,7 @@ def test_an_audit_tells_what_is_different(skill: Callable[..., Path], whet: Whet
     (mine / "run.sh").write_text(EVIL)
     run = whet("scan", "--all")
     assert run.returncode == 1 and run.stdout.splitlines()[0].split("\t")[:4] == ["dangerous", "ask", "local", "mine"]
-    assert run.stderr.endswith(" 1 for you to decide, 4 allowed. Since the last audit: 1 changed.\n")
+    assert run.stderr.endswith(" 1 for you to decide. Since the last scan: 1 changed.\n")
     assert answer(whet("scan", "--all", "--json"))["summary"]["changed"] == 0
 
 

@@ -61,7 +61,13 @@ def test_the_document_of_a_bundle(file: Path, whet: Callable[..., CompletedProce
     created = answer(whet(*WORDS, *SAYS, "--json"))
     assert created == {**answer(whet("prompt", "bundle", "show", "release_DAY", "--json")), "report": []}
     assert created == {"success": True, **bundle, "missing": missing, "report": []}
-    assert answer(whet("prompt", "bundle", "list", "--json")) == {"success": True, "bundles": [bundle], "report": []}
+    assert answer(whet("prompt", "bundle", "list", "--json")) == {
+        "success": True,
+        "bundles": [bundle],
+        "in_use": "",
+        "default": "",
+        "report": [],
+    }
     deleted = answer(whet("prompt", "bundle", "delete", "Release day", "--json"))
     assert deleted == {"success": True, **bundle, "kept": f"{file}.removed"}
 

@@ -146,14 +146,20 @@ def test_no_editor(
     assert (run.returncode, answer(run)["code"], left(tmp_path)) == (2, "no-editor", [])
 
 
-def test_a_bundled_skill_becomes_a_proposal(
-    home: Path, tmp_path: Path, editor: Callable[..., None], whet: Callable[..., CompletedProcess[str]]
+def test_a_change_to_a_plugins_skill_becomes_a_proposal(
+    home: Path,
+    tmp_path: Path,
+    plugin: Callable[..., None],
+    editor: Callable[..., None],
+    whet: Callable[..., CompletedProcess[str]],
 ) -> None:
+    plugin("theirs")
     editor("path.write_text(text + 'More.\\n', encoding='utf-8')")
-    run = whet("edit", "commit-messages")
+    run = whet("edit", "team:theirs")
     assert (run.returncode, run.stdout, left(tmp_path)) == (0, "", [])
-    assert run.stderr.startswith("Proposal 1 is waiting: It ships with Whet. `whet proposals approve 1` applies it.\n")
-    assert not (home / ".agents" / "skills" / "commit-messages").exists()
+    reason = "It belongs to a plugin, whose updates would overwrite a change."
+    assert run.stderr.startswith(f"Proposal 1 is waiting: {reason} `whet proposals approve 1` applies it.\n")
+    assert not (home / ".agents" / "skills" / "theirs").exists()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")

@@ -60,7 +60,7 @@ def test_history_is_a_line_for_each_entry(deploy: Path, whet: Callable[..., Comp
     run = whet("history", "deploy")
     assert (run.returncode, run.stderr) == (0, "")
     assert run.stdout == (
-        f"1\t{times[0]}\tuser\tcreate\t1\tFirst.\n2\t{times[1]}\tuser\tedit\t2\t\n3\t{times[2]}\tuser\tedit\t3\t\n"
+        f"3\t{times[2]}\tuser\tedit\t3\t\n2\t{times[1]}\tuser\tedit\t2\t\n1\t{times[0]}\tuser\tcreate\t1\tFirst.\n"
     )
     assert whet("history", "--last", "1").stdout == f"3\t{times[2]}\tuser\tedit\tdeploy\t\n"
     assert {entry["path"] for entry in everything["entries"]} == {str(deploy)}

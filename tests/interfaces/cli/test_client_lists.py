@@ -38,7 +38,7 @@ def test_the_list_of_a_client_is_what_it_shows(whet: Whet) -> None:
     run = whet("list", "--client", "codex")
     shown = f"colon\tUse when: there is a colon\nlong\t{'x' * 1021}...\nsecret\tFor people.\n"
     assert (run.returncode, run.stdout) == (0, shown)
-    assert run.stderr == "Codex 0.166.0 lists 3 skills here.\n"
+    assert run.stderr == "Codex lists 3 skills here, as measured with version 0.166.0.\n"
     found = json.loads(whet("list", "--client", "Copilot CLI", "--json").stdout)
     assert (found["client"], found["count"], found["skills"]) == ("copilot", 0, [])
     assert {skill["name"]: skill["reason"] for skill in found["left_out"]} == {
@@ -48,9 +48,27 @@ def test_the_list_of_a_client_is_what_it_shows(whet: Whet) -> None:
     }
 
 
+def test_a_list_says_which_context_window_it_needs(whet: Whet, skills: Path) -> None:
+    for number in range(8):
+        path = skills / f"more-{number}" / "SKILL.md"
+        path.parent.mkdir()
+        path.write_text(f"---\nname: more-{number}\ndescription: {'x' * 1000}\n---\n\nDo it.\n", encoding="utf-8")
+    found = json.loads(whet("list", "--client", "codex", "--json").stdout)
+    lines = [f"- {skill['name']}: {skill['description']} (file: {skill['path']})\n" for skill in found["skills"]]
+    assert found["window"] == -(-sum(map(len, lines)) // 4) * 50  # 2 % of it is the list, at four bytes a token
+    assert whet("list", "--client", "codex").stderr.splitlines() == [
+        "Codex lists 11 skills here, as measured with version 0.166.0.",
+        f"With a context window below about {found['window']:,} tokens, it {found['over']}.",
+    ]
+
+
 @pytest.mark.usefixtures("skills")
 def test_what_was_not_measured_is_not_claimed(whet: Whet) -> None:
-    assert whet("list", "--client", "zed").stderr.startswith("Zed lists 1 skill here, as far as known.\n")
+    told = whet("list", "--client", "zed").stderr.splitlines()
+    assert (told[0], told[-1]) == (
+        "Zed lists 1 skill here, as far as known.",
+        "hint: Zed does not seem to be installed here.",
+    )
 
 
 def test_a_client_nobody_knows_is_refused(whet: Whet) -> None:
@@ -59,20 +77,27 @@ def test_a_client_nobody_knows_is_refused(whet: Whet) -> None:
 
 
 @pytest.mark.usefixtures("skills")
-def test_the_list_says_which_clients_load_each_skill(whet: Whet, shown: Callable[..., Screen]) -> None:
+def test_the_list_says_which_clients_load_each_skill(
+    whet: Whet, plugin: Callable[..., None], shown: Callable[..., Screen]
+) -> None:
+    plugin("theirs")
     found = json.loads(whet("list", "--all", "--json").stdout)["skills"]
     assert next(skill["clients"] for skill in found if skill["name"] == "colon") == {
         "claude-code": "no, not in its directories",
         "codex": "yes",
         "copilot": "no, invalid YAML",
     }
-    assert all("clients" not in skill for skill in found if skill["scope"] == "bundled")
     assert (
         next(skill["clients"]["codex"] for skill in found if skill["name"] == "long") == "yes, cut at 1,024 characters"
     )
-    rows = [line.split()[:3] for line in shown("list", "--all").text().splitlines()]
-    assert [row for row in rows if row[1] == "user"] == [
-        [name, "user", "codex"] for name in ("colon", "long", "secret")
+    own, theirs = shown("list", "--all").text().split("\n\n")
+    assert [line.split()[:2] for line in own.splitlines()[1:]] == [
+        [name, "codex"] for name in ("colon", "long", "secret")
+    ]
+    assert (own.splitlines()[0].split()[:2], theirs.splitlines()[0]) == (["Your", "skills"], "Plugin team")
+    lines = [line.split("\t") for line in whet("list", "--all").stdout.splitlines()]
+    assert [(line[0], *line[2:]) for line in lines if line[2] == "user"] == [
+        (name, "user", "codex", "") for name in ("colon", "long", "secret")
     ]
 
 

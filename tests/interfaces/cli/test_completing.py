@@ -23,7 +23,7 @@ def complete(
     skill("digest-mail", extra="platforms: [nowhere]\n")
     skill("lint", root=tmp_path / "tools")
     (tmp_path / "state").mkdir()
-    config = f"bundled_skills = false\n[plugins]\ntools = '{tmp_path / 'tools'}'\n"
+    config = f"[plugins]\ntools = '{tmp_path / 'tools'}'\n"
     (tmp_path / "state" / "config.toml").write_text(config, encoding="utf-8")
 
     def ask(*words: str) -> list[str]:

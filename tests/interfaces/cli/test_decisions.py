@@ -28,7 +28,7 @@ def repo(skill: Callable[..., Path], tmp_path: Path) -> Path:
 
 
 def test_trust_is_given_listed_and_taken_back(repo: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
-    assert whet("list").stderr == "1 project skill waiting for trust (`whet guard trust`).\n"
+    assert whet("list").stderr.splitlines() == ["1 project skill waiting for trust (`whet guard trust`)."]
     assert whet("guard", "trust").stderr == f"{repo} is now trusted: 1 skill (theirs).\n"
     assert whet("guard", "trust").stderr == f"{repo} was already trusted: 1 skill (theirs).\n"
     listed = answer(whet("guard", "trust", "--list", "--json"))["trusted"]
@@ -66,7 +66,7 @@ def test_a_skill_is_switched_off_and_on(skill: Callable[..., Path], whet: Callab
     assert whet("skill", "disable", "mine").stderr == f"mine is disabled.\n{undo}"
     assert whet("skill", "disable", "mine").stderr == f"mine was already disabled.\n{undo}"
     assert "mine" not in whet("list").stdout
-    assert "mine\tDoes one thing.\thidden: disabled\n" in whet("list", "--all").stdout
+    assert "mine\tDoes one thing.\tuser\t\tdisabled\n" in whet("list", "--all").stdout
     assert whet("skill", "enable", "mine").stderr == "mine is enabled.\n"
     assert whet("skill", "enable", "mine").stderr == "mine was not disabled.\n"
     assert "mine\t" in whet("list").stdout

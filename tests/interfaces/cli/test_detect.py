@@ -45,7 +45,6 @@ ABOUT = Assessment(
 @pytest.fixture(autouse=True)
 def library(skill: Callable[..., Path], tmp_path: Path) -> None:
     (tmp_path / "state").mkdir()
-    (tmp_path / "state" / "config.toml").write_text("bundled_skills = false\nsemantic = false\n")
     skill("backport", "Backports a fix to a release branch. Use when asked to backport.")
     skill("ship-it", "Ships the shop to production.", extra="disable-model-invocation: true\n")
 
@@ -104,14 +103,14 @@ HIDDEN = Note("explicit-only", "info", "Only a person may.", "Type /git.")
 @pytest.mark.parametrize(
     ("change", "place"),
     [
-        ({}, ["rank 2", "backport triggers instead", "it needs 22% to be offered and 85% to trigger automatically"]),
+        ({}, ["rank 2", "backport triggers instead", "it needs 28% to be offered and 75% to trigger automatically"]),
         (
             {"level": "may"},
-            ["rank 2", "backport ranks first", "it needs 22% to be offered and 85% to trigger automatically"],
+            ["rank 2", "backport ranks first", "it needs 28% to be offered and 75% to trigger automatically"],
         ),
         (
             {"instead": None},
-            ["rank 2", "backport (97%) ranks before it", "it needs 22% to be offered and 85% to trigger automatically"],
+            ["rank 2", "backport (97%) ranks before it", "it needs 28% to be offered and 75% to trigger automatically"],
         ),
         (
             {"instead": None, "ahead": None, "rank": None, "hidden": HIDDEN},

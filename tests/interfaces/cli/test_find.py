@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 @pytest.fixture(autouse=True)
 def library(skill: Callable[..., Path], tmp_path: Path) -> None:
     (tmp_path / "state").mkdir()
-    (tmp_path / "state" / "config.toml").write_text("bundled_skills = false\nsemantic = false\n")
     skill("pdf-forms", "Fills in PDF forms. Use when a PDF form has to be filled in.")
     skill("charts", "Draws charts from a CSV file.", body="Label the axes.\n")
     skill("rust-forms", "Fills in PDF forms with Rust.", extra="paths: ['*.rs']\n")
@@ -74,7 +73,7 @@ def test_a_terminal_gets_a_table_that_fits(columns: int) -> None:
     why = ("matched trigger 'backport'", "words: fix, branch, \x1b[31mred, and many more than fit in one line here")
     results = [match("backport", 0.934, *why), match("x", 0.05, explicit=True), match("y", 0.049)]
     screen = Screen(tty=True, colour=False, columns=columns)
-    render(Matches(results, semantic=False, notes=notes), screen, Namespace())
+    render(Matches(results, notes=notes), screen, Namespace())
     assert max(map(width, screen.text().splitlines())) <= columns
     assert (
         screen.text()
@@ -102,25 +101,27 @@ def match(name: str, fit: float, *why: str, explicit: bool = False) -> Match:
 def test_below_a_long_name_the_reasons_have_lines_of_their_own() -> None:
     screen = Screen(tty=True, colour=False, columns=40)
     results = [match("a-name-that-is-very-long-indeed", 0.9, "described by 'name', 'long'"), match("x", 1.0)]
-    render(Matches(results, semantic=False, notes=()), screen, Namespace())
+    render(Matches(results, notes=()), screen, Namespace())
     assert screen.text() == (
         "SKILL  FIT\na-name-that-is-very-long-indeed  90%\n      described by 'name', 'long'\nx  100%\n"
     )
 
 
 def test_where_nothing_fits_well_that_is_said() -> None:
-    screen = Screen(tty=False, colour=False, columns=80)
-    render(Matches([match("x", 0.03, "one"), match("y", 0.01)], semantic=False, notes=()), screen, Namespace())
-    assert screen.text() == "x\t0.0300\tone\ny\t0.0100\t\n"
-    assert (screen.messages, screen.hints) == (
-        ["No skill fits well."],
-        [
-            (
-                "`whet list` shows every skill, `whet find --everywhere` looks for others, "
-                "`whet learn feedback` improves matching."
-            )
-        ],
+    hint = (
+        "`whet list` shows every skill, `whet find --everywhere` looks for others, `whet learn feedback` improves "
+        "matching."
     )
+    faint, poor = [match("x", 0.03, "one"), match("y", 0.01)], [match("x", 0.2, "one"), match("y", 0.01)]
+    table = "No skill fits well. These come closest:\nSKILL  FIT  WHY\nx      20%  one\n"
+    for tty, matches, text, said in (
+        (False, faint, "x\t0.0300\tone\ny\t0.0100\t\n", ["No skill fits."]),
+        (True, faint, "", ["No skill fits."]),
+        (True, poor, table, []),
+    ):
+        screen = Screen(tty=tty, colour=False, columns=80)
+        render(Matches(matches, notes=()), screen, Namespace())
+        assert (screen.text(), screen.messages, screen.hints) == (text, said, [hint])
 
 
 def test_a_list_with_a_query_is_in_order_of_relevance(whet: Callable[..., CompletedProcess[str]]) -> None:

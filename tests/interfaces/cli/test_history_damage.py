@@ -163,7 +163,7 @@ def test_damage_is_said_and_mended(
     } | {value for value in stored.values() if value.startswith(b"X")}
     proof = whet("history", "verify", "--json")
     assert (proof.returncode, told(proof)["problems"], whet("doctor", "--check").returncode) == (0, [], 0)
-    assert whet("audit", "--verify").returncode == 0
+    assert whet("guard", "log", "--verify").returncode == 0
     entries = told(whet("history", "--json"))["entries"]
     if case.entries:
         assert entries[: len(before)] == before

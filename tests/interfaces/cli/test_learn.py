@@ -7,6 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from whet.learning.sessions import Sessions
+from whet.store.clock import system_clock
+from whet.store.state import StateDatabase
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
@@ -81,3 +85,26 @@ def test_a_model_that_is_named_must_be_one(whet: Callable[..., CompletedProcess[
     told = whet("learn", "sessions", transcript, "--model", "nobody:none", "--json")
     assert (told.returncode, json.loads(told.stdout)["success"]) == (2, False)
     assert whet("learn", "sessions", transcript, "--no-model").returncode == 0
+
+
+def test_distill_takes_a_session_by_its_id_too(
+    whet: Callable[..., CompletedProcess[str]], transcript: str, tmp_path: Path
+) -> None:
+    database = StateDatabase(str(tmp_path / "state"))
+    Sessions(database, system_clock).note("claude-code", "s-7", learning=True, transcript=transcript, ended=True)
+    database.close()
+    by_id = whet("distill", "claude-code:s-7", "--dry-run", "--json")
+    assert (by_id.returncode, json.loads(by_id.stdout)["skill"]) == (
+        0,
+        json.loads(whet("distill", transcript, "--dry-run", "--json").stdout)["skill"],
+    )
+    unknown = whet("distill", "codex:last", "--json")
+    assert (unknown.returncode, json.loads(unknown.stdout)) == (
+        1,
+        {
+            "success": False,
+            "code": "no-such-session",
+            "error": "There is no session 'codex:last'.",
+            "hint": "Pass the file of a session: `whet distill FILE`.",
+        },
+    )

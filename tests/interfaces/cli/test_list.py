@@ -84,7 +84,7 @@ def test_on_a_pipe_each_skill_is_a_line(root: Path, whet: Callable[..., Complete
 
 def test_all_names_the_reason(root: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
     run = whet("--root", str(root), "list", "--all", "--query", "mac")
-    assert (run.stdout, run.stderr) == ("mac\tFor a Mac.\thidden: wrong-platform\n", "")
+    assert (run.stdout, run.stderr) == ("mac\tFor a Mac.\texternal\t\twrong-platform\n", "")
 
 
 def test_pages_lead_to_each_other(root: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
@@ -99,10 +99,13 @@ def test_pages_lead_to_each_other(root: Path, whet: Callable[..., CompletedProce
     assert seen == ["alpha", "hostile", "ship", "tag"]
 
 
+NOTHING = "No skills yet. `whet new NAME` creates one; `whet gallery` shows what ships with Whet.\n"
+
+
 def test_nothing_to_list_says_what_to_do(tmp_path: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
     (tmp_path / "empty").mkdir()
     run = whet("--root", str(tmp_path / "empty"), "list")
-    assert (run.returncode, run.stdout, run.stderr) == (0, "", "No skills yet. `whet new NAME` creates one.\n")
+    assert (run.returncode, run.stdout, run.stderr) == (0, "", NOTHING)
     missing = whet("--root", str(tmp_path / "typo"), "list")
     assert missing.stderr.endswith(f"The root {tmp_path / 'typo'} does not exist.\n")
 

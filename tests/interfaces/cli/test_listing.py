@@ -24,11 +24,10 @@ NAMES = ("alpha", "beta", "gamma", "omega")
 
 @pytest.fixture
 def run(skill: Callable[..., Path], whet: Run, tmp_path: Path) -> Run:
-    """The command line with four skills of the user, and none that ship with Whet."""
+    """The command line with four skills of the user."""
+    (tmp_path / "state").mkdir()
     for name in NAMES:
         skill(name, f"Handles {name}. Use when asked about {name}.")
-    (tmp_path / "state").mkdir(exist_ok=True)
-    (tmp_path / "state" / "config.toml").write_text("bundled_skills = false\n")
     return whet
 
 

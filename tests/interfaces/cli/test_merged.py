@@ -46,15 +46,18 @@ def names(root: Path) -> list[str]:
     return sorted(path.name for path in root.iterdir() if path.is_dir())
 
 
-def test_a_dry_run_refuses_what_the_run_refuses(ask: Callable[..., dict[str, Any]]) -> None:
+def test_a_dry_run_refuses_what_the_run_refuses(
+    plugin: Callable[..., None], ask: Callable[..., dict[str, Any]]
+) -> None:
+    plugin("theirs")
     refused = {
         "success": False,
-        "error": "writing-skills cannot be removed: It ships with Whet.",
+        "error": "theirs cannot be removed: It belongs to a plugin, whose updates would overwrite a change.",
         "code": "protected",
-        "hint": "Run `whet skill disable writing-skills` instead.",
+        "hint": "Run `whet skill disable team:theirs` instead.",
     }
     for words in (["--dry-run"], ["-y"]):
-        assert ask("remove", "writing-skills", *words, code=3) == refused
+        assert ask("remove", "team:theirs", *words, code=3) == refused
 
 
 @pytest.mark.usefixtures("brought")
@@ -75,7 +78,7 @@ def test_remove_does_what_fits_the_origin_and_says_which(
     changes = [(entry["action"], entry["skill"]) for entry in ask("history", "--last", "2")["entries"]]
     assert changes == [("delete", "mine"), ("uninstall", "alpha")]
     shown = [line.split("\t")[3:5] for line in whet("history", "--last", "2").stdout.splitlines()]
-    assert shown == [["remove", "mine"], ["remove", "alpha"]]
+    assert shown == [["remove", "alpha"], ["remove", "mine"]]
     undone = whet("undo")
     assert (undone.returncode, [line.split(": ")[0].split(" ", 3)[3] for line in undone.stderr.splitlines()[:2]]) == (
         0,
@@ -107,8 +110,11 @@ def test_nothing_is_removed_where_one_of_the_names_is_wrong(own: Path, ask: Call
 
 
 @pytest.mark.usefixtures("brought")
-def test_nothing_is_removed_where_one_cannot_be(own: Path, ask: Callable[..., dict[str, Any]]) -> None:
-    assert ask("remove", "alpha", "mine", "commit-messages", code=3)["code"] == "protected"
+def test_nothing_is_removed_where_one_cannot_be(
+    own: Path, plugin: Callable[..., None], ask: Callable[..., dict[str, Any]]
+) -> None:
+    plugin("theirs")
+    assert ask("remove", "alpha", "mine", "team:theirs", code=3)["code"] == "protected"
     assert names(own) == ["alpha", "beta", "mine"]
     (own / "group").mkdir()
     (own / "alpha").rename(own / "group" / "alpha")
@@ -315,5 +321,19 @@ def test_a_frozen_install_takes_the_lock_of_the_project(
     main = Path(".agents/skills/alpha/SKILL.md")
     main.write_text(main.read_text() + "More.\n")
     differs = ask("ci", code=1)
-    hint = "Undo the edits with `whet undo alpha`, or install the skill again."
+    hint = "`whet sources verify alpha` shows the files; `whet install --force` discards the edits."
     assert (differs["code"], differs["hint"]) == ("frozen-edited", hint)
+
+
+def test_a_link_that_a_client_has_to_a_removed_skill_hides_no_history(
+    home: Path, ask: Callable[..., dict[str, Any]]
+) -> None:
+    (home / ".claude").mkdir()
+    ask("new", "first", "--description", "Does it. Use for it.", "--body", "Do it.")
+    ask("clients", "sync")
+    link = home / ".claude" / "skills" / "first"
+    ask("remove", "first")
+    assert (link.is_symlink(), link.exists(), ask("show", "first", code=3)["code"]) == (True, False, "link-broken")
+    assert [entry["action"] for entry in ask("history", "first")["entries"]] == ["create", "delete"]
+    ask("undo", "first")
+    assert (link.exists(), ask("show", "first")["name"]) == (True, "first")

@@ -24,7 +24,8 @@ def test_a_new_skill_goes_to_the_persons_own(home: Path, whet: Callable[..., Com
     file = home / ".agents" / "skills" / "my-skill" / "SKILL.md"
     assert (run.returncode, run.stdout) == (0, f"{file}\n")
     assert run.stderr.startswith(
-        "Fill in the parts marked TODO.\nhint: Then run `whet skill validate --profile quality "
+        "Fill in the parts marked TODO. `whet edit my-skill` opens the file.\n"
+        "hint: Then run `whet skill validate --profile quality "
     )
     assert "name: my-skill\n" in file.read_text(encoding="utf-8") and "\n# My skill\n" in file.read_text(
         encoding="utf-8"
@@ -36,7 +37,7 @@ def test_a_new_skill_only_waits_to_be_filled_in(whet: Callable[..., CompletedPro
     findings = answer(whet("skill", "validate", "my-skill", "--profile", "quality", "--json"))["results"][0]["findings"]
     assert {finding["code"] for finding in findings} == {"leftover-marker"}
     whet("new", "other", "--description", "Cuts films. Use when a film is too long.")
-    for query, names in (("my-skill", ["my-skill", "writing-skills"]), ("cut a film", ["other"]), ("zebra", [])):
+    for query, names in (("my-skill", ["my-skill"]), ("cut a film", ["other"]), ("zebra", [])):
         found = answer(whet("list", "--query", query, "--json"))["skills"]
         assert [card["name"] for card in found] == names
 

@@ -29,7 +29,7 @@ def config(tmp_path: Path, text: str) -> None:
 def test_the_table_says_where_each_cell_comes_from(whet: Whet, tmp_path: Path) -> None:
     run = whet("guard", "policy", "show")
     assert run.stdout == (
-        "builtin\tallow\tallow\tallow\ntrusted\tallow\tallow\tblock\ncommunity\tallow\tblock\tblock\n"
+        "trusted\tallow\tallow\tblock\ncommunity\tallow\tblock\tblock\n"
         "agent-created\tallow\tallow\task\norg\tallow\tallow\tblock\nlocal\tallow\tallow\task\n"
     )
     assert run.stderr == "The policy is the default.\n"
@@ -75,7 +75,7 @@ def test_a_skill_is_explained_and_let_in_until_it_changes(
     run = whet("guard", "policy", "override", "theirs", *where, "--reason", "Read it all.")
     assert run.stdout.startswith("allow: user allowed exactly this content on ") and "Read it all." in run.stdout
     assert answer(whet("guard", "policy", "explain", "theirs", *where, "--json"))["source"] == "override"
-    (record,) = answer(whet("audit", "--log", "--json"))["records"]
+    (record,) = answer(whet("guard", "log", "--json"))["records"]
     assert (record["action"], record["decision"], record["reason"], record["digest"]) == (
         *("override", "allow", "Read it all."),
         told["digest"],

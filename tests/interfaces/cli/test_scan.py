@@ -66,7 +66,7 @@ def test_a_pipe_gets_lines_that_editors_can_jump_to(bad: Path, good: Path, whet:
     lines = run.stdout.splitlines()
     assert run.returncode == 1 and lines[0].startswith("skills/bad/scripts/setup.sh:2: critical: ")
     assert lines[-2:] == ["skills/bad: dangerous", "skills/good: safe"]
-    assert run.stderr.splitlines()[0] == "2 packages: 1 dangerous, 1 safe."
+    assert run.stderr.splitlines()[0] == "2 skills: 1 dangerous, 1 safe."
     assert (bad.exists(), good.exists()) == (True, True)
 
 
@@ -213,4 +213,4 @@ def test_the_files_of_a_commit_mean_the_skills_they_lie_in(bad: Path, good: Path
     assert (result["path"], result["verdict"], bad.name) == ("skills/bad", "dangerous", "bad")
     assert whet("scan", "--enclosing", "skills/good/SKILL.md", "--quiet").returncode == 0 and good.exists()
     run = whet("scan", "--enclosing", "README.md")
-    assert (run.returncode, run.stdout, run.stderr) == (0, "", "0 packages: nothing.\n")
+    assert (run.returncode, run.stdout, run.stderr) == (0, "", "0 skills: nothing.\n")

@@ -14,9 +14,9 @@ from whet.notes import Progress
         (Progress("Indexing", 1, 0, "skills"), 0.5, "Indexing: 1 skill"),
         (Progress("Indexing", 12_000, 0, "skills"), 3.0, "Indexing: 12,000 skills, 4,000/s"),
         (
-            Progress("Scanning", 5, 20, "packages"),
+            Progress("Scanning", 5, 20, "skills"),
             2.0,
-            "[#####               ]  25 %  Scanning: 5 of 20 packages, 2/s",
+            "[#####               ]  25 %  Scanning: 5 of 20 skills, 2/s",
         ),
         (
             Progress("a.zip\x1b", 2_500_000, 2_500_000),

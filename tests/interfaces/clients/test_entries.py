@@ -20,12 +20,12 @@ from whet.interfaces.clients.entries import (
     remove_entries,
     server_entry,
 )
-from whet.interfaces.clients.known import CLIENTS, client_named
+from whet.interfaces.clients.known import CONNECTIONS, connection_named
 from whet.interfaces.clients.locations import Program
 from whet.skill.text_edit import value_at
 
 PROGRAM = Program(("/opt/whet/bin/whet",))
-NAMES = [client.name for client in CLIENTS]
+NAMES = [client.name for client in CONNECTIONS]
 WORDS = st.sampled_from(["mcpServers", "mcp_servers", "servers", "mcp", "hooks", "Stop", "whet", "version", "other"])
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=5),
@@ -36,7 +36,7 @@ VALUES = st.recursive(
 
 def wishes(name: str, document: Any = None, program: Program = PROGRAM) -> list[Entry]:
     """Everything that is wanted of a client, as if it were all in one file."""
-    client = client_named(name)
+    client = connection_named(name)
     server = server_entry(client, program, writes=None, document=document or {})
     return [server, *(hook_entries(client, client.hooks, program, "linux", enforce=True) if client.hooks else [])]
 

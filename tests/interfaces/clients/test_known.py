@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, get_args
 import pytest
 
 from whet.errors import NotFoundError
-from whet.interfaces.clients.known import CLIENTS, Event, client_named
+from whet.interfaces.clients.known import CONNECTIONS, Event, connection_named
 from whet.interfaces.clients.locations import Program, file_path, project_path, running_program
 from whet.interfaces.clients.records import is_installed
+from whet.interfaces.hooks.clients import native
 from whet.library.roots import Place
 
 if TYPE_CHECKING:
@@ -26,19 +27,19 @@ def place(home: str, env: Mapping[str, str] = {}, platform: str = "linux") -> Pl
 
 
 def test_names_are_those_of_the_documentation() -> None:
-    names = [client.name for client in CLIENTS]
+    names = [client.name for client in CONNECTIONS]
     assert names == [
         *("claude-code", "codex", "cursor", "vscode", "copilot", "gemini", "opencode", "hermes"),
         *("qwen", "cline", "windsurf", "zed", "amp", "goose", "kiro"),
     ]
-    assert all(client.docs.startswith("https://") for client in CLIENTS)
+    assert all(client.docs.startswith("https://") for client in CONNECTIONS)
 
 
 def test_no_event_is_wired_twice_and_all_are_ours() -> None:
-    for client in CLIENTS:
+    for client in CONNECTIONS:
         hooks = client.hooks.each if client.hooks else ()
         events = [hook.event for hook in hooks]
-        assert len(set(events)) == len(events) == len({hook.name for hook in hooks})
+        assert len(set(events)) == len(events) == len({native(client.name, hook.event) for hook in hooks})
         assert set(events) <= set(get_args(Event))
 
 
@@ -55,13 +56,13 @@ def test_values_hold_no_placeholder_that_nothing_stands_for() -> None:
         elif isinstance(value, str) and value.startswith("{"):
             yield value
 
-    for client in CLIENTS:
+    for client in CONNECTIONS:
         assert set(strings([client.server.value, client.hooks.value if client.hooks else None])) <= known
 
 
 def test_a_client_nobody_knows_is_answered_with_close_ones() -> None:
     with pytest.raises(NotFoundError) as caught:
-        client_named("claud")
+        connection_named("claud")
     assert (caught.value.code, caught.value.hint) == ("unknown-client", "Did you mean claude-code?")
 
 
@@ -79,14 +80,7 @@ def test_a_client_nobody_knows_is_answered_with_close_ones() -> None:
     ],
 )
 def test_a_client_has_several_spellings(name: str, spellings: list[str]) -> None:
-    assert [client_named(spelling).name for spelling in spellings] == [name] * len(spellings)
-
-
-def test_no_two_clients_share_a_spelling() -> None:
-    aliases = [alias for client in CLIENTS for alias in client.aliases]
-    assert [client_named(alias).name for alias in aliases] == [
-        client.name for client in CLIENTS for _ in client.aliases
-    ]
+    assert [connection_named(spelling).name for spelling in spellings] == [name] * len(spellings)
 
 
 @posix
@@ -134,13 +128,13 @@ def test_no_two_clients_share_a_spelling() -> None:
     ],
 )
 def test_files_are_where_the_client_looks(client: str, platform: str, env: dict[str, str], files: list[str]) -> None:
-    row = client_named(client)
+    row = connection_named(client)
     found = [row.file, *([row.hooks.file] if row.hooks else [])]
     assert [file_path(file, place("/h", env, platform)) for file in found] == files
 
 
 def test_an_existing_file_of_another_name_is_used(tmp_path: Path) -> None:
-    row, here = client_named("opencode"), place(str(tmp_path))
+    row, here = connection_named("opencode"), place(str(tmp_path))
     directory = tmp_path / ".config" / "opencode"
     directory.mkdir(parents=True)
     assert file_path(row.file, here) == str(directory / "opencode.json")
@@ -154,16 +148,16 @@ def test_the_project_is_the_repository(tmp_path: Path) -> None:
     (tmp_path / "shop" / ".git").mkdir(parents=True)
     (tmp_path / "shop" / "src").mkdir()
     here = Place(str(tmp_path / "shop" / "src"), str(tmp_path), "/state", "linux", {})
-    assert project_path(client_named("cursor"), here) == str(tmp_path / "shop" / ".cursor" / "mcp.json")
-    assert project_path(client_named("hermes"), here) == ""
+    assert project_path(connection_named("cursor"), here) == str(tmp_path / "shop" / ".cursor" / "mcp.json")
+    assert project_path(connection_named("hermes"), here) == ""
 
 
 def test_signs_of_a_client(tmp_path: Path) -> None:
     here = place(str(tmp_path))
-    assert [client.name for client in CLIENTS if is_installed(client, here, None)] == []
+    assert [client.name for client in CONNECTIONS if is_installed(client, here, None)] == []
     (tmp_path / ".claude.json").write_text("{}")
     (tmp_path / ".codex").mkdir()
-    assert [client.name for client in CLIENTS if is_installed(client, here, None)] == ["claude-code", "codex"]
+    assert [client.name for client in CONNECTIONS if is_installed(client, here, None)] == ["claude-code", "codex"]
 
 
 @posix

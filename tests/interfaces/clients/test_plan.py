@@ -15,9 +15,9 @@ from clients.world import HOOKED, MOVED, NAMES, PROGRAM, World
 from whet.errors import ConflictError, FailedError, InvalidError, UsageError, WhetError
 from whet.extras import how_to_install
 from whet.interfaces.clients import plan as applying
-from whet.interfaces.clients.known import CLIENTS, client_named
+from whet.interfaces.clients.known import CONNECTIONS, connection_named
 from whet.interfaces.clients.locations import Program
-from whet.interfaces.clients.plan import Connecting, apply, plan_undo
+from whet.interfaces.clients.plan import Connecting, LeftOut, apply, plan_undo
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,7 +50,7 @@ def test_files_that_were_not_there_are_made_and_go_again(world: World, name: str
     before = contents(world.home), sorted(world.home.rglob("*"))
     assert world.connect(name) == ()
     made = contents(world.home)
-    row = client_named(name)
+    row = connection_named(name)
     assert len(made) == (1 if row.hooks is None or row.hooks.file == row.file else 2)
     assert all(data.endswith(b"\n") for data in made.values())
     world.undo(name)
@@ -190,16 +190,35 @@ def test_hooks_can_be_taken_out_and_put_in_again(world: World, name: str) -> Non
     world.connect(name, hooks=False)
     assert [data for data in contents(world.home).values() if b"--client" in data] == []
     assert world.plan(name, hooks=False).is_empty and world.plan(name).is_empty
-    assert "It stays without hooks; `--hooks` adds them." in world.plan(name).notes
+    left = LeftOut("hooks", "They were not wanted; `--hooks` adds them.")
+    assert left in world.plan(name).left_out
     world.connect(name, MOVED)
     assert [data for data in contents(world.home).values() if b"--client" in data] == []
     world.connect(name, hooks=True)
-    row = client_named(name)
+    row = connection_named(name)
     assert row.hooks is not None
     wanted = len(row.hooks.each) - len(row.enforced_by)
     assert sum(data.count(b"--client") for data in contents(world.home).values()) == wanted
     world.undo(name)
     assert contents(world.home) == before
+
+
+def test_what_is_left_out_is_told_with_the_reason(world: World) -> None:
+    def left(name: str, **options: Any) -> list[tuple[str, str]]:
+        return [(one.what, one.why) for one in world.plan(name, **options).left_out]
+
+    assert left("claude-code") == []
+    only = "A project's configuration gets only the MCP server; `whet connect claude-code` adds hooks for you."
+    assert left("claude-code", here=True) == [("hooks", only)]
+    none = "Zed has no hooks that Whet can use; skills are offered through the MCP server only."
+    assert left("zed") == [("hooks", none)]
+    late = "Cursor accepts no context from a prompt hook; skills that fit are offered with the next tool call."
+    enforcement = ("enforcement", "Cursor has no hook with which Whet can refuse a tool call.")
+    assert left("cursor") == [("skills with your message", late), enforcement]
+    world.connect("codex")
+    (world.home / ".codex" / "hooks.json").unlink()
+    config = str(world.home / ".codex" / "config.toml")
+    assert left("codex", hooks=True) == [(config, "It already has what Whet would add.")]
 
 
 def test_hooks_that_were_not_wanted_stay_away_when_the_entry_is_renewed(world: World) -> None:
@@ -240,11 +259,11 @@ def test_a_file_that_the_client_may_not_read_is_told(world: World) -> None:
     assert world.plan("claude-code").notes == ()
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if client_named(name).project])
+@pytest.mark.parametrize("name", [name for name in NAMES if connection_named(name).project])
 def test_the_project_gets_the_server_by_name(world: World, name: str) -> None:
     world.connect(name, here=True)
     (path,) = contents(world.home)
-    assert path == str(Path("shop", *client_named(name).project.split("/")))
+    assert path == str(Path("shop", *connection_named(name).project.split("/")))
     text = (world.home / path).read_text()
     assert '"whet"' in text and "/opt" not in text and "hook" not in text
     assert world.plan(name, here=True).is_empty
@@ -264,7 +283,7 @@ def test_broken_files_are_refused_and_untouched(world: World, name: str) -> None
     before = write(world.home, {path: text})
     plans: tuple[Callable[[], Plan], ...] = (
         lambda: world.plan(name),
-        lambda: plan_undo(client_named(name), world.place, world.connections),
+        lambda: plan_undo(connection_named(name), world.place, world.connections),
     )
     for plan in plans:
         with pytest.raises(InvalidError) as caught:
@@ -359,7 +378,8 @@ def test_notes_say_what_stands_in_the_way(world: World) -> None:
     )
     assert world.plan("codex", hooks=False).notes == ()
     write(world.home, {".cursor/mcp.json": ""})
-    assert world.plan("cursor").notes == client_named("cursor").limits
+    left = [one.why for one in world.plan("cursor").left_out]
+    assert (world.plan("cursor").notes, left[0]) == ((), *connection_named("cursor").limits)
     passing = Program(("/c/uv/archive-v0/x/bin/whet",))
     assert "may be removed" in world.plan("cursor", passing, hooks=False).notes[0]
     bare = PROGRAM._replace(serves=False)
@@ -379,7 +399,7 @@ def test_the_answer_is_as_it_is_now_until_it_is_applied(world: World) -> None:
     world.connect("codex", hooks=False)
     assert state(world.plan("codex", hooks=True), applied=False) == (True, False)
     assert state(world.plan("codex"), applied=False) == (True, False)
-    assert state(plan_undo(client_named("codex"), world.place, world.connections), applied=True) == (False, False)
+    assert state(plan_undo(connection_named("codex"), world.place, world.connections), applied=True) == (False, False)
 
 
 def test_every_failure_has_a_sentence_and_a_hint(world: World) -> None:
@@ -391,7 +411,7 @@ def test_every_failure_has_a_sentence_and_a_hint(world: World) -> None:
         assert caught.value.message.endswith(".") and caught.value.hint.endswith(".")
 
 
-@pytest.mark.parametrize("name", [client.name for client in CLIENTS if client.enforced_by])
+@pytest.mark.parametrize("name", [client.name for client in CONNECTIONS if client.enforced_by])
 def test_enforcement_is_one_hook_more_and_stays_until_it_is_switched_off(world: World, name: str) -> None:
     before = write(world.home, LIVED_IN[name])
     world.connect(name)

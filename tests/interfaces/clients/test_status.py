@@ -10,7 +10,7 @@ import pytest
 from clients.configurations import BROKEN, write
 from clients.world import MOVED, NAMES, World
 from whet.errors import FailedError
-from whet.interfaces.clients.known import CLIENTS, client_named
+from whet.interfaces.clients.known import CONNECTIONS, connection_named
 from whet.interfaces.clients.locations import Program, file_path, running_program
 from whet.interfaces.clients.status import examine_connections, overview
 
@@ -42,7 +42,7 @@ def test_the_overview_of_a_project(world: World) -> None:
     found = overview(world.place, world.connections, here=True)
     assert [(one.client, one.connected, one.writes, one.hooks) for one in found] == [
         (name, name == "cursor", "propose" if name == "cursor" else None, None)
-        for name in (client.name for client in CLIENTS if client.project)
+        for name in (client.name for client in CONNECTIONS if client.project)
     ]
     assert found[2].path == str(world.home / "shop" / ".cursor" / "mcp.json")
 
@@ -54,8 +54,8 @@ def test_what_whet_made_is_no_sign_of_a_client(world: World, name: str) -> None:
 
     world.connect(name)
     assert not installed()
-    assert world.plan(name).notes[0] == f"{client_named(name).title} does not seem to be installed here."
-    main = Path(file_path(client_named(name).file, world.place))
+    assert world.plan(name).notes[0] == f"{connection_named(name).title} does not seem to be installed here."
+    main = Path(file_path(connection_named(name).file, world.place))
     text = main.read_text()
     main.write_text(f"{text}\n")  # as the client would
     assert installed()

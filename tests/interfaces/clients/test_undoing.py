@@ -16,8 +16,9 @@ from clients.world import HOOKED, MOVED, NAMES, World
 from whet.errors import NotFoundError
 from whet.interfaces.clients import plan as applying
 from whet.interfaces.clients import records
-from whet.interfaces.clients.known import client_named
+from whet.interfaces.clients.known import connection_named
 from whet.interfaces.clients.plan import State, apply, handlers, plan_undo
+from whet.interfaces.hooks.clients import native
 from whet.store.clock import system_clock
 from whet.store.intents import CONNECT, Intents
 from whet.store.state import StateDatabase
@@ -52,7 +53,7 @@ def test_undo_after_edits_by_others_takes_out_only_what_is_ours(world: World, na
 def test_entries_that_somebody_changed_stay_and_are_told(world: World, name: str) -> None:
     write(world.home, LIVED_IN[name])
     world.connect(name)
-    row = client_named(name)
+    row = connection_named(name)
     assert row.hooks is not None
     path = Path(os.path.relpath(world.plan(name).changes[-1].path, world.home))
     text = (world.home / path).read_text(encoding="utf-8")
@@ -62,7 +63,7 @@ def test_entries_that_somebody_changed_stay_and_are_told(world: World, name: str
     (world.home / path).write_text(f"{text[:at]}77{text[at + len(str(long)) :]}", encoding="utf-8")
     plan = world.undo(name)
     hook = next(hook for hook in row.hooks.each if hook.event == "prompt")
-    assert plan.notes == (stays(world.home / path, f"hooks.{hook.name}"),)
+    assert plan.notes == (stays(world.home / path, f"hooks.{native(row.name, hook.event)}"),)
     assert plan.after == State(connected=False, hooks=True)
     after = (world.home / path).read_text(encoding="utf-8")
     assert after.count(f"--client {name}") == 1 and "77" in after
@@ -86,7 +87,7 @@ def test_a_server_that_somebody_changed_stays_and_is_told(world: World) -> None:
     assert json.loads(path.read_text()) == value and world.kept == []
     path.write_text("{}")
     with pytest.raises(NotFoundError):
-        plan_undo(client_named("cursor"), world.place, world.connections)
+        plan_undo(connection_named("cursor"), world.place, world.connections)
 
 
 def test_an_entry_of_their_own_comes_back_and_is_told(world: World) -> None:
@@ -220,7 +221,7 @@ def test_killed_at_any_step_it_can_be_completed_or_taken_back(
     if first in plans:
         plan = world.plan("codex", **plans[first])
     else:
-        plan = plan_undo(client_named("codex"), world.place, world.connections)
+        plan = plan_undo(connection_named("codex"), world.place, world.connections)
     with monkeypatch.context() as patched:
         die_after(steps, patched)
         with suppress(Killed):
@@ -254,7 +255,7 @@ def test_undo_without_a_record_takes_out_what_is_plainly_ours(world: World, name
 def test_what_is_not_connected_cannot_be_undone(world: World, here: bool) -> None:
     write(world.home, LIVED_IN["gemini"])
     with pytest.raises(NotFoundError) as caught:
-        plan_undo(client_named("gemini"), world.place, world.connections, here=here)
+        plan_undo(connection_named("gemini"), world.place, world.connections, here=here)
     assert caught.value.code == "not-connected"
 
 
@@ -271,7 +272,7 @@ def test_killed_at_any_step_it_is_finished_or_taken_back_by_whoever_settles(
         world.undo("codex")
         plan = world.plan("codex")
     else:
-        plan = plan_undo(client_named("codex"), world.place, world.connections)
+        plan = plan_undo(connection_named("codex"), world.place, world.connections)
     with monkeypatch.context() as patched:
         die_after(steps, patched)
         with suppress(Killed):

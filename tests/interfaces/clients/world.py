@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import yaml
 
 from whet.interfaces.clients.editor import editor
-from whet.interfaces.clients.known import CLIENTS, client_named
+from whet.interfaces.clients.known import CONNECTIONS, connection_named
 from whet.interfaces.clients.locations import Program
 from whet.interfaces.clients.plan import apply, plan_connection, plan_undo
 from whet.interfaces.clients.records import Connections
@@ -20,8 +20,8 @@ from whet.store.state import StateDatabase
 if TYPE_CHECKING:
     from whet.interfaces.clients.plan import Plan
 
-NAMES = [client.name for client in CLIENTS]
-HOOKED = [client.name for client in CLIENTS if client.hooks]
+NAMES = [client.name for client in CONNECTIONS]
+HOOKED = [client.name for client in CONNECTIONS if client.hooks]
 PROGRAM = Program(("/opt/whet/bin/whet",))
 MOVED = Program(("/usr/local/bin/whet",))
 
@@ -38,10 +38,10 @@ class World(NamedTuple):
         return apply(self.plan(name, program, **how), self.connections)
 
     def plan(self, name: str, program: Program = PROGRAM, **how: Any) -> Plan:
-        return plan_connection(client_named(name), self.place, self.connections, program, **how)
+        return plan_connection(connection_named(name), self.place, self.connections, program, **how)
 
     def undo(self, name: str, **how: Any) -> Plan:
-        plan = plan_undo(client_named(name), self.place, self.connections, **how)
+        plan = plan_undo(connection_named(name), self.place, self.connections, **how)
         apply(plan, self.connections)
         return plan
 

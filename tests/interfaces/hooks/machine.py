@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import time
 from typing import TYPE_CHECKING, Any
 
 from journeys.payloads import as_bytes, context, payload
 
 from whet.api import Library
 from whet.interfaces.hooks.handler import Hooks
+from whet.library.files import settled
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,7 +31,6 @@ class Machine:
         self.home, self.state, self.work = (top / name for name in ("home", "state", "work"))
         for path in (self.home, self.state, self.work):
             path.mkdir(parents=True)
-        (self.state / "config.toml").write_text("semantic = false\nbundled_skills = false\n", encoding="utf-8")
         self.env = {"HOME": str(self.home), "WHET_HOME": str(self.state), "PATH": os.environ["PATH"]}
         self.now = 1_800_000_000 * 10**9
         for name, description in SKILLS.items():
@@ -54,6 +55,12 @@ class Machine:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"---\nname: {name}\ndescription: {description}\n{more}---\n{body}", encoding="utf-8")
         return str(path)
+
+    def settle(self) -> None:
+        """Wait until no skill was written so recently that another change to it might not show."""
+        files = [*self.home.glob(".agents/skills/*/SKILL.md")]
+        while not all(settled(path.stat(), time.time_ns()) for path in files):
+            time.sleep(0.01)
 
     def file(self, name: str) -> str:
         """The main file of a skill."""

@@ -12,6 +12,7 @@ import pytest
 from journeys.payloads import SESSION, TRANSCRIPT, as_bytes, payload
 
 from hooks.machine import BACKPORT, FORM, SKILLS, Machine
+from whet.api import Library
 from whet.interfaces.hooks.clients import CLIENTS, KINDS
 from whet.interfaces.hooks.handler import describe_failure
 from whet.learning.sessions import Seen
@@ -22,8 +23,6 @@ from whet.routing.router import Router
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
-
-    from whet.api import Library
 
 SPEAKING = [client for client, known in CLIENTS.items() if "prompt" in known.speaks]
 WAITING = [client for client, known in CLIENTS.items() if "prompt" not in known.speaks]
@@ -241,12 +240,28 @@ def test_context_is_bounded(machine: Machine) -> None:
     assert text.count("▸") <= 3
 
 
-def test_who_is_not_patient_waits_for_no_large_index(tmp_path: Path) -> None:
+def test_who_is_not_patient_waits_for_no_large_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("whet.routing.index_manager._LARGE", 5)
     machine = Machine(tmp_path, patient=False)
-    for number in range(510):
-        machine.write(f"skill-{number}", f"Does the thing number {number}.")
-    assert machine.tell("codex", "prompt", prompt=BACKPORT) == ""
-    assert [failure[2] for failure in machine.failures()] == ["not-indexed"]
+    for number in range(10):
+        machine.write(f"skill-{number}", f"Export the invoices of customer {number} as PDF files.")
+    machine.settle()  # a file that is still unsettled when it is indexed is read again later
+
+    def answered() -> bool:
+        machine.library.close()
+        machine.library = Library.open(project=machine.work, env=machine.env)  # as in a process of its own
+        return bool(
+            machine.tell(
+                "codex", "prompt", prompt="export the invoices of our customer 3 as PDF", session=os.urandom(4).hex()
+            )
+        )
+
+    assert not answered()
+    machine.library.find("export invoices")
+    assert answered()
+    monkeypatch.setattr(Router, "mark", "another version ")  # every skill would be read again
+    assert not answered()
+    assert [failure[2] for failure in machine.failures()] == ["not-indexed", "not-indexed"]
     machine.close()
 
 

@@ -32,7 +32,7 @@ class World:
         self.config()
 
     def config(self, text: str = "") -> None:
-        (self.state / "config.toml").write_text(f"bundled_skills = false\n{text}")
+        (self.state / "config.toml").write_text(text)
 
     def skill(
         self, place: str, *, name: str = "", description: str = "", more: str = "", body: str = "Body.\n"

@@ -182,17 +182,18 @@ async def test_answers_of_the_extension_say_how_long_they_hold(world: World, era
     async with connected(world.server(), era) as client:
         listed = await ask(client, "skills/list")
         assert {key: listed[key] for key in KEPT} == KEPT
-        assert plain(await ask(client, "resources/directory/read", uri="skill://pdf/references")) == {
-            **KEPT,
-            "resources": [
-                {
-                    "uri": "skill://pdf/references/guide.md",
-                    "name": "guide.md",
-                    "mimeType": "text/markdown",
-                    "size": 8,
-                }
-            ],
-        }
+        for uri in ("skill://pdf/references", "skill://pdf/references/"):
+            assert plain(await ask(client, "resources/directory/read", uri=uri)) == {
+                **KEPT,
+                "resources": [
+                    {
+                        "uri": "skill://pdf/references/guide.md",
+                        "name": "guide.md",
+                        "mimeType": "text/markdown",
+                        "size": 8,
+                    }
+                ],
+            }
 
 
 async def test_resources_are_listed_and_read(world: World, era: str) -> None:

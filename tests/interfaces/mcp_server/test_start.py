@@ -41,6 +41,8 @@ FIRST = {
         "library",
         "library.state",
         "notes",
+        "patterns",
+        "records",
     ),
     *("skill", "skill.schema", "store", "store.cache", "store.clock", "store.home", "store.state"),
     *(f"store.{name}" for name in ("atomic", "database", "directories", "failures", "locks", "regular", "schema")),

@@ -62,7 +62,7 @@ class World:
 
     def config(self, text: str = "") -> None:
         """Write the settings."""
-        self.put(self.state / "config.toml", f"bundled_skills = false\n{text}")
+        self.put(self.state / "config.toml", text)
 
     def skill(
         self, name: str, description: str = "", *, more: str = "", body: str = "Do it.\n", root: Path | None = None

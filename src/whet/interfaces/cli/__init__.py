@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 
 _TERMINATED = 143
 """What a shell reports of a program that was asked to end."""
 _COLLECT_AFTER = (1_000_000, 50, 10)
-"""Objects made before Python looks for cycles: the usual 700 would go through all skills again and again while a list
-of them grows."""
+"""Objects made before Python looks for cycles: the usual 700 would go through all modules and skills again and again
+while they are loaded."""
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ def main(argv: Sequence[str] | None = None, env: Mapping[str, str] | None = None
             pass
         else:
             return 0
+    if argv is None:
+        gc.set_threshold(*_COLLECT_AFTER)
     if argv is None and arguments[:1] == ["hook"]:
         from whet.interfaces.hooks.main import answer_client, is_client_call
 
@@ -53,10 +56,8 @@ def main(argv: Sequence[str] | None = None, env: Mapping[str, str] | None = None
 
     if argv is not None:
         return run(arguments, env)
-    import gc
     from signal import SIGTERM, signal
 
-    gc.set_threshold(*_COLLECT_AFTER)
     asked: list[int] = []
 
     def end(number: int, _frame: object) -> None:

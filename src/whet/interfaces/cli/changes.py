@@ -50,6 +50,7 @@ def change(
     action: str,
     *,
     viewed: Callable[[str, str], bool] | None = None,
+    triggers: bool = False,
     **fields: Any,
 ) -> Changes:
     """Do one operation on the skill that the options name; fields that are None are not given."""
@@ -57,9 +58,8 @@ def change(
     if version := getattr(options, "set_version", ""):
         operation["version"] = version
     given = {name: value for name, value in operation.items() if value is not None}
-    return context.library.edit.apply(
-        [given], by=Provenance("user", reason=options.reason), stage=options.stage, viewed=viewed
-    )
+    by = Provenance("user", reason=options.reason)
+    return context.library.edit.apply([given], by=by, stage=options.stage, viewed=viewed, triggers=triggers)
 
 
 def render_change(changes: Changes, screen: Screen, done: str, *, path: bool = True) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from whet.errors import NotFoundError
+from whet.records import NamedTuple
 from whet.values import as_json
 
 if TYPE_CHECKING:

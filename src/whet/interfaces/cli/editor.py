@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from whet.errors import ConflictError, FailedError, InvalidError, NotFoundError, RefusedError, UsageError, WhetError
 from whet.interfaces.cli.changes import change
-from whet.interfaces.cli.terminal import agree, end_progress
+from whet.interfaces.cli.terminal import agree, can_ask, end_progress
 from whet.store.failures import os_failures
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 DIRECTORY = "edits"
 """Below Whet's state directory."""
+_EDITORS = ("notepad",) if os.name == "nt" else ("editor", "nano", "vim", "vi")
 _MENDABLE = (InvalidError, UsageError, RefusedError)
 """Errors that another look at the text can help with."""
 
@@ -44,8 +45,8 @@ class _Original(NamedTuple):
 
 def edit_skill(context: Context, options: Namespace) -> Changes:
     """Open the editor, and make what it leaves behind the skill's text."""
-    command = _editor_command(context.env)
     original = _read_original(context, options.name)
+    command = _editor_command(context.env, asking=can_ask(options))
     copy = _copy(context, original.name, original.main.path, original.data)
     while True:
         try:
@@ -68,7 +69,7 @@ def edit_skill(context: Context, options: Namespace) -> Changes:
 
 def edit_text(context: Context, text: str, *, json: bool) -> str:
     """A few lines as the person's editor leaves them. Raises what opening the editor does."""
-    command = _editor_command(context.env)
+    command = _editor_command(context.env, asking=True)
     path = _copy(context, "text", "text.txt", text.encode())
     try:
         _run_editor(command, path, context, json=json)
@@ -77,8 +78,10 @@ def edit_text(context: Context, text: str, *, json: bool) -> str:
         _remove(path)
 
 
-def _editor_command(env: Mapping[str, str]) -> list[str]:
+def _editor_command(env: Mapping[str, str], *, asking: bool) -> list[str]:
+    """The editor of the person, or at a terminal one that this machine has. Raises UsageError `no-editor`."""
     import shlex
+    import shutil
 
     hint = "Set VISUAL or EDITOR to an editor that waits until you are done, or use `--body` or `--body-file`."
     for name in ("VISUAL", "EDITOR"):
@@ -87,6 +90,9 @@ def _editor_command(env: Mapping[str, str]) -> list[str]:
                 return [word.strip('"') for word in shlex.split(env[name], posix=os.name != "nt")]
             except ValueError as error:
                 raise UsageError("no-editor", f"{name} cannot be read: {error}.", hint=hint) from error
+    for name in _EDITORS if asking else ():
+        if found := shutil.which(name, path=env.get("PATH")):
+            return [found]
     raise UsageError("no-editor", "There is no editor: VISUAL and EDITOR are not set.", hint=hint)
 
 

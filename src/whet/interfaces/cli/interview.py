@@ -13,15 +13,16 @@ from typing import TYPE_CHECKING
 from whet.errors import FailedError, InvalidError, NotFoundError, RefusedError, UsageError, WhetError
 from whet.interfaces.cli.output import screen_for
 from whet.interfaces.cli.terminal import end_progress
-from whet.interfaces.cli.text import clean, clean_block, plural, wrap
+from whet.interfaces.cli.text import clean, clean_block, wrap
 from whet.learning.distill.operations import session_label
 
 if TYPE_CHECKING:
     from argparse import Namespace
+    from collections.abc import Callable
 
     from whet.interfaces.cli.context import Context
     from whet.learning.distill.rounds import Distillation, Field, Kept
-    from whet.learning.sessions import Seen
+    from whet.learning.transcripts.events import Transcript
 
 
 _WIDTH = 92
@@ -29,13 +30,15 @@ _WIDTH = 92
 _LEAST = 20
 _HEAD = 256 * 1024
 """Bytes of a transcript that are read to tell what it was about."""
-_SHORT = 84
+_MOST_SESSIONS = 20
+"""Sessions that are offered."""
 _HELP = (
     "Enter accepts the proposal; typing replaces it. e opens your editor, b goes back, Ctrl-C stops and keeps your "
     "answers."
 )
 _LIST = "Separate list items with commas; +WORD adds one and -WORD removes one."
 KEPT = "Your answers are kept; `whet distill --resume` continues."
+NO_SESSION = "Pass the file of a session: `whet distill FILE`."
 
 
 class StoppedError(FailedError):
@@ -64,7 +67,7 @@ def resume(context: Context, begun: Distillation | None = None) -> Distillation:
             raise NotFoundError("nothing-to-resume", message, hint=hint) from error
     newest = kept.newest()
     if not newest:
-        hint = "Start one with `whet distill FILE`."
+        hint = "Start one with `whet distill SESSION`."
         raise NotFoundError("nothing-to-resume", "No distillation was interrupted.", hint=hint)
     return kept.read(newest)
 
@@ -107,7 +110,8 @@ def interview(context: Context, options: Namespace, distillation: Distillation) 
                 if distillation.done:
                     _ask_agreement(context, distillation)
                     return distillation
-                distillation, back = _ask_round(context, options, distillation, back=back), False
+                asked = _ask_round(context, options, distillation, lambda one: kept.keep(one, key), back=back)
+                distillation, back = asked, False
             except _BackError:
                 back = distillation.at > 0
                 distillation = distillation.back()
@@ -117,48 +121,61 @@ def interview(context: Context, options: Namespace, distillation: Distillation) 
         raise StoppedError("interrupted", "Interrupted.") from None
 
 
-def choose_session(context: Context) -> Seen:
-    """The session to learn from, of those that wait. Raises NotFoundError `no-session-waits`."""
+def choose_session(context: Context) -> Transcript:
+    """The session to learn from: of those that wait, and of those that clients keep. Raises NotFoundError."""
+    from whet.interfaces.cli.picker import Choice, pick_one
+    from whet.learning.distill.rounds import session_of
     from whet.learning.selection.consent import offered
+    from whet.learning.transcripts.places import recent_sessions
     from whet.store.clock import iso
 
-    waiting = [seen for seen in reversed(offered(context.library.learning.context)) if os.path.isfile(seen.transcript)]
-    if not waiting:
-        hint = "Pass the file of a session: `whet distill FILE`."
-        raise NotFoundError("no-session-waits", "No session is waiting.", hint=hint)
-    _say("Sessions to learn from:")
-    for number, seen in enumerate(waiting[:20], 1):
-        counts = f"{plural(seen.counts.tools, 'call')}, {plural(seen.counts.errors, 'error')}"
-        _say(
-            f"  {number}  {iso(seen.last)}  {seen.client}  {seen.project}  {counts}",
-            f"     {_describe_session(context, seen)}",
-        )
-    while True:
-        said = _read("Which one? [1] ") or "1"
-        if said.isascii() and said.isdecimal() and 1 <= int(said[:9]) <= min(len(waiting), 20):
-            return waiting[int(said) - 1]
-        _say(f"Enter a number from 1 to {min(len(waiting), 20)}.")
+    library = context.library
+    place = library.workspace.place
+    waiting = [seen for seen in offered(library.learning.context) if os.path.isfile(seen.transcript)]
+    known = {seen.transcript for seen in library.learning.sessions.all()}
+    rows = [(seen.last, seen.client, seen.id, seen.transcript) for seen in waiting]
+    rows += [
+        (int(changed * 1e9), client, "", path)
+        for client, path, changed in recent_sessions(place.home, place.env, _MOST_SESSIONS)
+        if path not in known
+    ]
+    rows = sorted(rows, reverse=True)[:_MOST_SESSIONS]
+    if not rows:
+        raise NotFoundError("no-session-waits", "There is no session to learn from.", hint=NO_SESSION)
+    choices = [
+        Choice((f"{iso(when)[:10]} {iso(when)[11:16]}", client, _describe_session(context, path)))
+        for when, client, _, path in rows
+    ]
+    _, client, id_, path = rows[pick_one("Learn from which session?", choices, context.env)]
+    read = session_of(path)
+    return read._replace(client=client, session=id_ or read.session)
 
 
-def _describe_session(context: Context, seen: Seen) -> str:
+def _describe_session(context: Context, transcript: str) -> str:
     """The beginning of what a session was about, secrets hidden; empty where that cannot be told."""
     from whet.learning.transcripts.reader import read_piped
 
     try:
-        with open(seen.transcript, "rb") as file:
+        with open(transcript, "rb") as file:
             data = file.read(_HEAD)
         read = read_piped(context.library.workspace.place.state, [data.rpartition(b"\n")[0] or data], "It")
     except (OSError, WhetError):
         return ""
-    said = next((event.text for event in read.events if event.kind == "user" and event.text.strip()), "")
-    text = " ".join(said.split())
-    return text if len(text) <= _SHORT else f"{text[:_SHORT].rstrip()}…"
+    asked = (event.text for event in read.events if event.kind == "user" and event.text.strip())
+    return " ".join(next(asked, "").split())
 
 
-def _ask_round(context: Context, options: Namespace, distillation: Distillation, *, back: bool = False) -> Distillation:
+def _ask_round(
+    context: Context,
+    options: Namespace,
+    distillation: Distillation,
+    keep: Callable[[Distillation], object],
+    *,
+    back: bool = False,
+) -> Distillation:
     """One round, field by field; what is proposed for a field follows what was said of the one before.
 
-    Whoever comes `back` sees the last question.
+    Every answer is kept at once. Whoever comes `back` sees the last question.
     """
     question = distillation.question()
     _say("", f"{question.round}/{question.of}  {question.title}")
@@ -174,6 +191,7 @@ def _ask_round(context: Context, options: Namespace, distillation: Distillation,
             said = _read_answer(context, options, field)
             if said is not None:
                 distillation = distillation.answer({field.name: said}).back()
+                keep(distillation)
                 if field.name == "triggers" and "description" in distillation.edits:
                     _say("  You wrote the description; it stays unchanged.")
         except _BackError:

@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import argparse
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from whet.errors import UsageError
+from whet.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 _COLUMN = 26
-_WIDTH = 100
+WIDTH = 100
+"""Columns of a help page, unless the terminal has fewer."""
 _MOST_DIGITS = 18
 _CHOICE = r"argument (.+?): invalid choice: (.+) \(choose from (.+)\)"
 _ARGUMENT = r"argument (.+?): (.+)"
@@ -68,7 +70,7 @@ class _Formatter(argparse.HelpFormatter):
     """Never used, but argparse makes one for each option; without a width it would import shutil to find one."""
 
     def __init__(self, prog: str) -> None:
-        super().__init__(prog, width=_WIDTH)
+        super().__init__(prog, width=WIDTH)
 
 
 class Parser(argparse.ArgumentParser):
@@ -193,24 +195,25 @@ class Parser(argparse.ArgumentParser):
         behind = [f"[-- {self.behind.metavar}...]"] if self.behind else []
         return " ".join((f"Usage: {self.command}", *words, "[OPTIONS]", *behind))
 
-    def format_help(self) -> str:
-        """The whole help of the command."""
+    def format_help(self, columns: int = WIDTH) -> str:
+        """The whole help of the command, in lines of at most so many columns."""
         parts = [self.usage_line(), "", f"{self.summary}."]
         if self.details:
-            parts += ["", *_wrapped(self.details, 0)]
+            parts += ["", *_wrapped(self.details, 0, columns)]
         if arguments := [*self.positionals, *filter(None, [self.behind])]:
-            parts += ["", "Arguments:", *_rows([(item.metavar, _choices(item)) for item in arguments])]
+            parts += ["", "Arguments:", *_rows([(item.metavar, _choices(item)) for item in arguments], columns)]
         if self.options:
-            parts += ["", "Options:", *option_rows(self.options)]
+            parts += ["", "Options:", *option_rows(self.options, columns)]
         if self.commands:
             parts += ["", "Commands:", *self.commands]
-        parts += ["", "Everywhere:", *option_rows(GLOBAL_OPTIONS)]
+        parts += ["", "Everywhere:", *option_rows(GLOBAL_OPTIONS, columns)]
         return "\n".join(parts) + "\n"
 
 
-def option_rows(options: Sequence[Option]) -> list[str]:
+def option_rows(options: Sequence[Option], columns: int = WIDTH) -> list[str]:
     """The lines that explain options."""
-    return _rows([(f"{', '.join(option.flags)} {option.metavar}".rstrip(), _choices(option)) for option in options])
+    rows = [(f"{', '.join(option.flags)} {option.metavar}".rstrip(), _choices(option)) for option in options]
+    return _rows(rows, columns)
 
 
 def number(text: str) -> int:
@@ -233,10 +236,10 @@ def _choices(item: Positional | Option) -> str:
     return f"{item.help} One of {', '.join(item.choices)}." if item.choices else item.help
 
 
-def _rows(rows: list[tuple[str, str]]) -> list[str]:
+def _rows(rows: list[tuple[str, str]], columns: int) -> list[str]:
     lines = []
     for left, right in rows:
-        first, *others = _wrapped(right, _COLUMN)
+        first, *others = _wrapped(right, _COLUMN, columns)
         if len(left) + 4 > _COLUMN:
             lines += [f"  {left}", first, *others]
         else:
@@ -244,10 +247,10 @@ def _rows(rows: list[tuple[str, str]]) -> list[str]:
     return lines
 
 
-def _wrapped(text: str, indent: int) -> list[str]:
+def _wrapped(text: str, indent: int, columns: int) -> list[str]:
     from whet.interfaces.cli.text import wrap
 
     lines = []
     for paragraph in text.split("\n\n"):
-        lines += ["", *(" " * indent + line for line in wrap(paragraph, _WIDTH - indent))]
+        lines += ["", *(" " * indent + line for line in wrap(paragraph, max(columns - indent, _COLUMN)))]
     return lines[1:]

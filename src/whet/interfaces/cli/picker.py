@@ -48,7 +48,9 @@ _PLAIN = {
     "\x04": "escape",
 }
 """Ctrl-A marks all, Ctrl-D leaves."""
-_WINDOWS = {"H": "up", "P": "down", "G": "home", "O": "end", "I": "page-up", "Q": "page-down"}
+_WINDOWS = {0x21: "page-up", 0x22: "page-down", 0x23: "end", 0x24: "home", 0x26: "up", 0x28: "down"}
+"""Keys without a letter, by their virtual code."""
+_ALT = 0x12
 
 
 class Choice(NamedTuple):
@@ -164,7 +166,7 @@ def _draw(title: str, state: _List, env: Mapping[str, str]) -> str:
         screen.line("  no match")
     elif len(shown) > room:
         screen.line(screen.paint(f"  {first + 1} to {min(first + room, len(shown))} of {len(shown)}", "dim"))
-    keys = ["arrows move", "type to filter" if not state.details else "/ filters"]
+    keys = ["arrows move", "type to filter"]
     keys += ["space marks"] if state.many else []
     keys += ["d shows the change"] if state.details else []
     screen.line(screen.paint(screen.fit(", ".join([*keys, "Enter chooses", "Esc leaves"]), 1), "dim"))
@@ -204,7 +206,7 @@ def settle(error: AmbiguousError, options: Namespace, env: Mapping[str, str]) ->
     if not candidates or not can_ask(options):
         return False
     if error.code == "several-skills" and len(given.get("sources", ())) == 1:
-        about: list[str] = error.details["descriptions"]
+        about = error.details["descriptions"]
         choices = [Choice(cells) for cells in zip(candidates, about, strict=True)]
         chosen = _pick_some("Which skills?", choices, env, many=True)
         options.skill = [candidates[number] for number in chosen]
@@ -213,7 +215,9 @@ def settle(error: AmbiguousError, options: Namespace, env: Mapping[str, str]) ->
     field = next((field for field, value in given.items() if name and (value == name or name in _words(value))), "")
     if not field:
         return False
-    meant = candidates[pick_one(f"Which {name}?", [Choice((one,)) for one in candidates], env)]
+    about = error.details.get("descriptions", [""] * len(candidates))
+    choices = [Choice(cells) for cells in zip(candidates, about, strict=True)]
+    meant = candidates[pick_one(f"Which {name}?", choices, env)]
     value = given[field]
     setattr(options, field, [meant if word == name else word for word in value] if isinstance(value, list) else meant)
     return True
@@ -241,16 +245,23 @@ if sys.platform == "win32":
     def _keys() -> Iterator[Callable[[], str]]:
         """Reads keys one by one, by the name of what they mean."""
         import ctypes
-        import msvcrt
+        import struct
 
         kernel = ctypes.windll.kernel32
         kernel.SetConsoleMode(kernel.GetStdHandle(-12), 7)  # standard error understands escape sequences
+        source = ctypes.c_void_p(kernel.GetStdHandle(-10))
+        event, count = ctypes.create_string_buffer(20), ctypes.c_ulong()
 
         def read() -> str:
-            key = msvcrt.getwch()
-            if key == "\x03":
+            # Not `msvcrt.getwch`: it says "à" for the letter, and for the first half of an arrow key.
+            if not kernel.ReadConsoleInputW(source, event, 1, ctypes.byref(count)):
+                return "escape"  # nobody is there any more
+            kind, down, _, code, _, letter = struct.unpack("<H2xiHHHH4x", event.raw)
+            if kind != 1 or not (down or (code == _ALT and letter)):
+                return ""
+            if letter == 3:
                 raise KeyboardInterrupt
-            return _WINDOWS.get(msvcrt.getwch(), "") if key in "\x00\xe0" else _PLAIN.get(key, key)
+            return _PLAIN.get(chr(letter), chr(letter)) if letter else _WINDOWS.get(code, "")
 
         yield read
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
@@ -42,6 +43,18 @@ _CODES = {"blocked": 3, "ask": 3, "conflict": 1}
 """State of a step -> the exit code of a command that could not do it."""
 _DECIDED = ("ask", "blocked")
 """States of steps that the policy stands in the way of."""
+_REASON = "Reason (leave empty to skip): "
+_LOOKALIKE = "lookalike-name"
+"""A note that a person must see before they agree."""
+_CLASHES = {
+    "both-changed": "changed here and in the source",
+    "both-added": "was added here and in the source",
+    "changed-and-removed": "changed here and was removed in the source",
+    "removed-and-changed": "was removed here and changed in the source",
+    "binary": "is not text and changed here and in the source",
+    "type": "is a different kind of file here and in the source",
+    "unreadable": "cannot be merged",
+}
 _SHOWN_FILES = 8
 _SHOWN_SCRIPTS = 3
 
@@ -139,13 +152,6 @@ def apply_plan(
     return Answer(result, partial(render_plan, empty=empty), code)
 
 
-def planned(
-    verb: str, make: Callable[[SkillSources, Namespace], Plan], empty: str = ""
-) -> Callable[[Context, Namespace], Answer]:
-    """How a command that plans and applies is run."""
-    return lambda context, options: run_plan(context, options, lambda s: make(s, options), verb, empty)
-
-
 def _exit_code(step: Step) -> int:
     return step.exit_code if step.state == "failed" else _CODES.get(step.state, 0)
 
@@ -158,12 +164,16 @@ def _ask_agreement(plan: Plan, verb: str, override: str, env: Mapping[str, str])
     doing = [step for step in plan.steps if step.state == "ready" or (override and step.overridable)]
     waiting = [step for step in plan.steps if step.state == "ask"] if not override else []
     screen = screen_for(sys.stderr, env)
+    for note in plan.notes:
+        if note.code == _LOOKALIKE:
+            screen.paragraph(note.message)
     for step in (*doing, *waiting):
         render_review(plan, step, screen)
     review = screen.text() if doing or waiting else ""
     if waiting:
         names = ", ".join(clean(step.name) for step in waiting)
-        override = _ask_reason(f"{review}The policy needs your approval for {names}. Reason (leave empty to skip): ")
+        screen.paragraph(f"The policy needs your approval for {names}.")
+        override = _ask_reason(f"{screen.text()}{_REASON}")
         doing, review = doing + (waiting if override else []), ""
     changed = [step for step in doing if step.before and step.after]
 
@@ -182,7 +192,7 @@ def _ask_agreement(plan: Plan, verb: str, override: str, env: Mapping[str, str])
 def _ask_reason(question: str) -> str:
     """Why something may come in; "" for a no. A bare yes is no reason."""
     while (said := ask(question)).lower() in ("y", "yes"):
-        question = "Reason (leave empty to skip): "
+        question = _REASON
     return "" if said.lower() in ("n", "no") else said
 
 
@@ -203,6 +213,14 @@ def render_review(plan: Plan, step: Step, screen: Screen) -> None:
     screen.paragraph(f"{'in' if step.before else 'into'} {screen.place(plan.directory(step))}", 2)
     for power in step.powers if step.before else _describe_powers(plan, step):
         screen.paragraph(f"{'new: ' if step.before else ''}{power}", 2)
+    if step.entry and step.after and step.entry.signer:
+        screen.paragraph(f"signed with {step.entry.signer}", 2)
+    if published := step.published:
+        tier = f" ({published.tier})" if published.tier else ""
+        screen.paragraph(f"published on {published.published[:10]} by {clean(published.by)}{tier}", 2)
+        screen.paragraph(f"the hub's scan: {published.verdict}; entry {published.entry} of its log, proved", 2)
+        if published.evals:
+            screen.paragraph(f"the publisher's evals: {clean(published.evals)}", 2)
     if step.needed_by:
         screen.paragraph(f"needed by {', '.join(step.needed_by)}", 2)
     if step.reason and not (step.state in _DECIDED and step.findings):  # the findings say the same
@@ -254,7 +272,7 @@ def render_plan(result: PlanResult, screen: Screen, options: Namespace, *, empty
                 screen.hint(*filter(None, [step.hint]))
             _render_clashes(step, screen)
             render_findings(step.findings, step.name, screen)
-    screen.say(*(note.message for note in result.plan.notes))
+    screen.say(*(note.message for note in result.plan.notes if not (result.asked and note.code == _LOOKALIKE)))
     _render_hints(result, screen, " --here" if options.here else "")
 
 
@@ -267,7 +285,8 @@ def _render_ready(step: Step, screen: Screen, result: PlanResult) -> None:
     if decision and decision.action != "allow" and result.override:
         screen.line(f"  Allowed by override: {clean(result.override)}")
     elif step.reason:
-        screen.line(f"  {clean(step.reason)}")
+        merges = result.dry_run and step.action == "merge"
+        screen.line(f"  {clean(step.reason.replace('Merged', 'Would be merged', 1) if merges else step.reason)}")
     if step.root:
         screen.line(f"  It is in {screen.place(step.root)}.")
     if not result.asked:  # otherwise the review had it
@@ -289,7 +308,7 @@ def _render_files(step: Step, screen: Screen) -> None:
 
 def _render_clashes(step: Step, screen: Screen) -> None:
     for clash in step.clashes:
-        screen.line(screen.paint(f"{clean(step.name)}: {clean(clash.path)} ({clash.kind})", "bold"))
+        screen.line(screen.paint(f"{clean(step.name)}: {clean(clash.path)} {_CLASHES[clash.kind]}.", "bold"))
         for line in clash.text.splitlines():
             screen.line(f"  {clean(line)}")
 
@@ -303,8 +322,11 @@ def _render_hints(result: PlanResult, screen: Screen, here: str) -> None:
             "they conflict, `--prefer theirs` takes the source's; `whet undo` reverses either."
         )
     if kept := next((step for step in steps if step.overridable), None):
+        from whet.sources.lock.file import lock_file, opened_source
+
         entry = kept.entry or kept.previous
-        look = f"`whet show '{entry.source}'` shows it in full. " if entry and entry.source else ""
+        source = opened_source(entry.source, os.path.dirname(lock_file(result.plan.root))) if entry else ""
+        look = f"`whet show '{source}'` shows it in full. " if source else ""
         screen.hint(f"{look}`--override REASON` installs it anyway.")
     if result.waiting:
         waiting = f"{plural(result.waiting, 'project skill')} waiting for trust"

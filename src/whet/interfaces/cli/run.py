@@ -71,13 +71,13 @@ def _command(arguments: list[str], console: Console, env: Mapping[str, str], str
         return 0
     name, words, old = read_command(arguments)
     if name not in VERBS:
-        return _screen(name, words, console)
+        return _screen(name, words, console, env)
     parser, command = parser_of(name)
     options = parser.read(words)
     if options.version:
         return _version(console)
     if options.help:
-        return _help(parser.format_help(), console)
+        return _help(parser.format_help(_help_columns(env)), console)
     if old and not console.json:
         console.say(note_old(old))
     context = Context(options, env, streams)
@@ -112,13 +112,15 @@ def _ask(command: Command, context: Context, options: Namespace) -> Answer:
                 raise
 
 
-def _screen(name: str, words: list[str], console: Console) -> int:
+def _screen(name: str, words: list[str], console: Console, env: Mapping[str, str]) -> int:
     """Without a command: the version, or the commands there are."""
     from whet.interfaces.cli.parser import Parser
 
     if Parser(name, "").read(words).version:
         return _version(console)
-    return _help(all_commands() if name == ALL else group_screen(name) if name else front_screen(), console)
+    if name == ALL:
+        return _help(all_commands(_help_columns(env)), console)
+    return _help(group_screen(name) if name else front_screen(), console)
 
 
 def _version(console: Console) -> int:
@@ -129,6 +131,14 @@ def _version(console: Console) -> int:
     else:
         console.data(f"whet {__version__}\n")
     return 0
+
+
+def _help_columns(env: Mapping[str, str]) -> int:
+    """The columns of a help page: those of the terminal, where it has fewer than a page."""
+    from whet.interfaces.cli.parser import WIDTH
+
+    screen = screen_for(sys.stdout, env)
+    return min(screen.columns, WIDTH) if screen.tty else WIDTH
 
 
 def _help(text: str, console: Console) -> int:

@@ -120,7 +120,8 @@ def plural(count: int, noun: str) -> str:
 
 def name_action(action: str) -> str:
     """What people call the action of a change: everything that takes a skill out is `remove`."""
-    return "remove" if action in ("delete", "uninstall") else action.replace("_", " ")
+    known = {"delete": "remove", "uninstall": "remove", "audit": "scan"}
+    return known.get(action, action.replace("_", " "))
 
 
 def join_unique(words: Iterable[str]) -> str:

@@ -44,7 +44,7 @@ class Verb:
         """Of a command that another one replaces: what to say instead. It works until the next release."""
 
 
-FRONT = ("Look", "Write", "Install", "Go back", "Set up")
+FRONT = ("Look", "Write", "Install", "Run", "Go back", "Set up")
 """The headings of the front screen."""
 GROUPS = {
     "skill": "Change, check, disable and pack single skills",
@@ -53,9 +53,11 @@ GROUPS = {
     "guard": "Decide what is trusted and allowed",
     "learn": "Learn from sessions and measure skills",
     "sources": "Manage sources and share your skills",
+    "gallery": "Choose from the skills that ship with Whet",
     "prompt": "See what a model receives",
     "clients": "Make your skills available to other programs",
-    "hub": "Run a registry of skills for a team",
+    "keys": "Sign your skills, and decide whose signatures count",
+    "hub": "Run a registry of skills for a team, or use one",
 }
 """The first word of commands of two words."""
 VERBS: dict[str, Verb] = {
@@ -64,6 +66,7 @@ VERBS: dict[str, Verb] = {
         "skills",
         "Show a skill, or what a source offers",
         "Look",
+        old=("inspect",),
         also=("info", "view", "cat"),
         like=("read", "describe", "open", "get", "print", "details"),
     ),
@@ -89,7 +92,7 @@ VERBS: dict[str, Verb] = {
         "install",
         "Install skills from a repository, a path or an address",
         "Install",
-        also=("add", "i", "ci --frozen"),
+        also=("add", "i"),
         like=("download", "fetch", "clone", "pull", "get"),
     ),
     "update": Verb(
@@ -104,10 +107,18 @@ VERBS: dict[str, Verb] = {
         "write",
         "Remove skills; `whet undo` brings them back",
         "Install",
+        old=("uninstall", "archive --archive"),
         also=("rm",),
         like=("erase", "destroy", "drop", "purge", "discard", "clean", "forget"),
     ),
-    "scan": Verb("guard", "Scan skills for anything dangerous", "Install", like=("safety", "security", "vet", "lint")),
+    "scan": Verb(
+        "guard",
+        "Scan skills for anything dangerous",
+        "Install",
+        old=("audit --all",),
+        like=("safety", "security", "vet", "lint"),
+    ),
+    "run": Verb("run", "Run a skill with exactly its tools, and see what it did", "Run", like=("exec", "execute")),
     "undo": Verb(
         "history",
         "Undo the last change, or another one",
@@ -166,6 +177,7 @@ VERBS: dict[str, Verb] = {
     "learn eval": Verb(
         "evals", "Measure how much a skill helps, or when skills trigger", old=("eval",), like=("measure", "bench")
     ),
+    "learn triggers": Verb("evals", "Make trigger evals for a skill from its own text", like=("generate-evals",)),
     "learn improve": Verb("evals", "Improve a skill that fails its evals", old=("improve",), like=("optimize",)),
     "learn feedback": Verb(
         "match", "Teach Whet which messages a skill is for", old=("feedback",), like=("rate", "teach", "train")
@@ -189,13 +201,20 @@ VERBS: dict[str, Verb] = {
     "sources publish": Verb(
         "share",
         "Publish skills to git, a web directory or a hub",
-        old=("publish",),
+        also=("publish",),
         like=("push", "share", "upload", "release"),
     ),
     "sources snapshot": Verb(
         "share", "Export the library to a file, or import it", old=("snapshot",), like=("export",)
     ),
     "sources digest": Verb("share", "Print the digest of a skill", old=("digest",), like=("hash", "checksum")),
+    "gallery": Verb(
+        "gallery", "List the skills that ship with Whet", "gallery", also=("gallery list",), like=("bundled", "builtin")
+    ),
+    "gallery show": Verb("gallery", "Show a skill of the gallery in full"),
+    "gallery add": Verb("gallery", "Add skills of the gallery to yours"),
+    "gallery remove": Verb("gallery", "Remove skills that were added from the gallery"),
+    "ci": Verb("install", "Install exactly what the lock says, or fail", "sources", like=("frozen", "pipeline")),
     "prompt index": Verb("prompt", "Print the list of skills for a model's prompt", old=("index",)),
     "prompt list-as": Verb(
         "decisions",
@@ -203,20 +222,42 @@ VERBS: dict[str, Verb] = {
         also=("list-as",),
         like=("listing", "always", "manual", "name-only"),
     ),
-    "prompt render": Verb(
-        "prompt", "Print a skill as the message that a model receives", old=("render",), like=("use",)
-    ),
+    "prompt render": Verb("prompt", "Print a skill as the message that a model receives", old=("render",)),
     "prompt commands": Verb("prompt", "List the slash commands", old=("commands",), like=("slash",)),
     "prompt bundle": Verb(
         "prompt", "Group skills that are used together under one name", old=("bundle",), like=("group", "collection")
     ),
+    "use": Verb("prompt", "Offer only a bundle's skills in this project", "prompt", like=("profile", "profiles")),
     "clients sync": Verb("share", "Link your skills to where other clients look", old=("sync",), like=("mirror",)),
     "clients roots": Verb("skills", "Show where Whet looks for skills", old=("roots",), like=("paths", "where")),
+    "keys create": Verb("keys", "Create a key that signs your skills", like=("keygen",)),
+    "keys list": Verb("keys", "List your keys, and those of others that you trust"),
+    "keys trust": Verb("keys", "Trust the signatures of a key"),
+    "keys untrust": Verb("keys", "Stop trusting the signatures of a key"),
+    "keys sign": Verb("keys", "Sign a skill with your key", also=("sign", "skill sign")),
     "hub init": Verb("hub", "Create a hub: its keys, its store and a token for you"),
     "hub serve": Verb("hub", "Serve a hub", like=("registry", "server")),
     "hub token": Verb("hub", "Create a token for an account"),
     "hub revoke": Verb("hub", "Revoke all tokens of an account"),
-    "hub verify": Verb("hub", "Prove that the log and the archives are whole"),
+    "hub member": Verb("hub", "Give an account a role, or remove it"),
+    "hub invite": Verb("hub", "Create a link that invites a person"),
+    "hub queue": Verb("hub", "List the open cases of a hub, or decide one"),
+    "hub rescan": Verb("hub", "Scan every version again with the current rules"),
+    "hub mirror": Verb("hub", "Fetch from another hub or site what is not here"),
+    "hub export": Verb("hub", "Write versions and their proofs into one file"),
+    "hub import": Verb("hub", "Check the export of another hub and store what is new"),
+    "hub verify": Verb("hub", "Prove that the log and the archives are intact"),
+    "hub login": Verb("hub_client", "Log in to a hub", also=("login",), like=("signin", "auth", "token")),
+    "hub logout": Verb("hub_client", "Log out of a hub", also=("logout",)),
+    "hub yank": Verb("hub_client", "Withdraw a version that you published", also=("yank",), like=("unpublish",)),
+    "hub deprecate": Verb("hub_client", "Name the successor of a skill", also=("deprecate",)),
+    "hub owner": Verb("hub_client", "Show an owner, prove its domain, or set its tier", like=("tier", "prove")),
+    "hub publisher": Verb("hub_client", "Let the workflows of a repository publish", like=("trusted",)),
+    "hub report": Verb(
+        "hub_client", "Report a skill to the moderators of a hub", also=("report",), like=("abuse", "flag")
+    ),
+    "hub check": Verb("hub_client", "Check that a hub's log still contains what you saw"),
+    "hub pin": Verb("hub_client", "Pin the key that signs a hub's log"),
     "mcp": Verb("connect", "Serve the library to MCP clients", "clients", like=("serve", "server")),
     "hook": Verb("connect", "Answer a connected client's hooks", "clients", like=("hooks",)),
     "completion": Verb("shell", "Print the completion script for your shell", "clients", like=("shell",)),
@@ -227,11 +268,7 @@ VERBS: dict[str, Verb] = {
         "Restore a removed skill, or everything in the lock",
         now="undo NAME`, `whet install` or `whet history restore FILE",
     ),
-    "archive": Verb("write", "Archive a skill; it can be restored", now="remove --archive"),
     "rollback": Verb("history", "Go back to an earlier version of a skill", now="undo NAME --to VERSION"),
-    "inspect": Verb("skills", "Show what a source has before you install it", now="show"),
-    "uninstall": Verb("install", "Remove installed skills; they can be restored", now="remove"),
-    "audit": Verb("guard", "Scan every skill of the library again", now="scan --all`, and its record `whet guard log"),
 }
 COMMANDS = {name: verb for name, verb in VERBS.items() if not verb.now}
 """Every command that is not replaced by another."""
@@ -326,7 +363,7 @@ def _nearest(word: str, names: Iterable[str]) -> list[str]:
     for name in GROUPS if names is VERBS else ():
         meant.setdefault(name, []).append(name)
     found = closest(word, meant, 12)
-    retired = {one for one in found[1:] if one in VERBS and VERBS[one].now}  # only the nearest word may be an old one
+    retired = {one for one in found[1:] if _is_retired(one)}  # only the nearest word may be an old one
     near = meant.get(word) or [
         name
         for one in found
@@ -334,6 +371,12 @@ def _nearest(word: str, names: Iterable[str]) -> list[str]:
         for name in meant[one][: 1 if one in meant[one] else None]
     ]
     return list(dict.fromkeys(near))[:3]
+
+
+def _is_retired(word: str) -> bool:
+    """Is this an old word for a command that has another one now?"""
+    name, _, old = _SPELLINGS.get(word, ("", [], False))
+    return old and (name == word or name.rpartition(" ")[2] != word)
 
 
 def parser_of(name: str) -> tuple[Parser, Command]:
@@ -367,7 +410,7 @@ def front_screen() -> str:
     return "\n".join(lines) + "\n"
 
 
-def all_commands() -> str:
+def all_commands(columns: int = 100) -> str:
     """`whet help all`: every command, by group, and what works with all of them."""
     from whet.interfaces.cli.parser import GLOBAL_OPTIONS, option_rows
 
@@ -376,7 +419,7 @@ def all_commands() -> str:
         lines += ["", heading, *_rows(name for name, verb in VERBS.items() if verb.group == heading)]
     for group, summary in GROUPS.items():
         lines += ["", f"{group}: {summary}", *_rows(_members(group))]
-    lines += ["", "Everywhere", *option_rows(GLOBAL_OPTIONS), "", "`whet COMMAND --help` explains a command."]
+    lines += ["", "Everywhere", *option_rows(GLOBAL_OPTIONS, columns), "", "`whet COMMAND --help` explains a command."]
     return "\n".join(lines) + "\n"
 
 

@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from whet.errors import ConflictError, InvalidError, WhetError
 from whet.interfaces.clients.editor import editor, missing_from
 from whet.interfaces.clients.known import NAME
+from whet.interfaces.hooks.clients import native
 from whet.skill.text_edit import Path, value_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from whet.interfaces.clients.known import Client, Format, Hooks
+    from whet.interfaces.clients.known import Connection, Format, Hooks
     from whet.interfaces.clients.locations import Program
     from whet.values import Json
 
@@ -150,7 +151,7 @@ class AddedEntries(NamedTuple):
     added: tuple[Entry, ...]
 
 
-def server_entry(client: Client, program: Program, *, writes: bool | None, document: Any) -> Entry:
+def server_entry(client: Connection, program: Program, *, writes: bool | None, document: Any) -> Entry:
     """The MCP server, declared the way this file does it; arguments that somebody gave Whet's server stay.
 
     `writes=None` leaves it as it is whether models may write; where nothing is, they propose.
@@ -173,7 +174,7 @@ def server_entry(client: Client, program: Program, *, writes: bool | None, docum
     return Entry("server", (*server.path, NAME), _fill(server.value, words))
 
 
-def hook_entries(client: Client, hooks: Hooks, program: Program, platform: str, *, enforce: bool) -> list[Entry]:
+def hook_entries(client: Connection, hooks: Hooks, program: Program, platform: str, *, enforce: bool) -> list[Entry]:
     """The hooks of the client, and the keys its file must have; those that refuse tool calls only for `enforce`."""
     entries = [Entry("key", (name,), value) for name, value in hooks.always]
     for hook in (hook for hook in hooks.each if enforce or not hook.enforces):
@@ -185,7 +186,7 @@ def hook_entries(client: Client, hooks: Hooks, program: Program, platform: str, 
         value = _fill(hooks.value, words)
         if hook.background and hooks.background:
             _hook_item(value)[hooks.background] = True
-        entries.append(Entry("hook", ("hooks", hook.name), value, (hook.event, client.name)))
+        entries.append(Entry("hook", ("hooks", native(client.name, hook.event)), value, (hook.event, client.name)))
     return entries
 
 

@@ -15,7 +15,8 @@ from __future__ import annotations
 
 from typing import Any, Literal, NamedTuple
 
-from whet.errors import NotFoundError
+from whet.interfaces.hooks.clients import native
+from whet.library.clients import client_named
 
 NAME = "whet"
 """What the MCP server is called in every client."""
@@ -51,10 +52,9 @@ class Server(NamedTuple):
 
 
 class Hook(NamedTuple):
-    """One event of ours under the client's name."""
+    """One event of ours; `hooks.clients` has the client's name for it."""
 
     event: Event
-    name: str
     matcher: str = ""
     seconds: int = 10
     background: bool = False
@@ -87,11 +87,11 @@ class Obstacle(NamedTuple):
     note: str
 
 
-class Client(NamedTuple):
-    """One row."""
+class Connection(NamedTuple):
+    """How one client is connected."""
 
     name: str
-    title: str
+    """The client (`whet.library.clients.Client.name`)."""
     signs: tuple[Spot, ...]
     """Any of these is there: the client is installed, or was."""
     file: File
@@ -112,13 +112,18 @@ class Client(NamedTuple):
     hook_trust: tuple[str, ...] = ()
     """Where its file says which hooks the user trusts, by `FILE:event:0:0`; () for a client that runs them unasked."""
     limits: tuple[str, ...] = ()
-    aliases: tuple[str, ...] = ()
-    """What else people and programs call it, besides name and title."""
+    """What its hooks cannot do."""
+
+    @property
+    def title(self) -> str:
+        """What people call the client."""
+        return client_named(self.name).title
 
     @property
     def enforced_by(self) -> tuple[str, ...]:
         """What the client calls the hooks that can refuse a tool call; none where it has none."""
-        return tuple(hook.name for hook in self.hooks.each if hook.enforces) if self.hooks else ()
+        hooks = self.hooks.each if self.hooks else ()
+        return tuple(native(self.name, hook.event) for hook in hooks if hook.enforces)
 
 
 _STDIO = {"type": "stdio", "command": "{command}", "args": "{arguments}"}
@@ -128,7 +133,6 @@ _GROUP = {"matcher": "{matcher}", "hooks": [_COMMAND]}
 """Hooks in groups, with a matcher for each: Claude Code's way, which others took over."""
 _OFF = "Its hooks are off: {}. They run once you change that."
 _NO_CONTEXT = "{} accepts no context from a prompt hook; skills that fit are offered with the next tool call."
-_NO_HOOKS = "{} has no hooks that Whet can use; skills are offered through the MCP server only."
 
 _CLAUDE_SETTINGS = File(
     "jsonc", (Spot("settings.json", "CLAUDE_CONFIG_DIR"), Spot(".claude/settings.json")), strict=True
@@ -146,10 +150,9 @@ _HERMES_CONFIG = File(
     ),
 )
 
-CLIENTS: tuple[Client, ...] = (
-    Client(
+CONNECTIONS: tuple[Connection, ...] = (
+    Connection(
         name="claude-code",
-        title="Claude Code",
         signs=(Spot("", "CLAUDE_CONFIG_DIR"), Spot(".claude"), Spot(".claude.json")),
         file=File("jsonc", (Spot(".claude.json", "CLAUDE_CONFIG_DIR"), Spot(".claude.json")), strict=True),
         server=Server(("mcpServers",), _STDIO),
@@ -161,22 +164,20 @@ CLIENTS: tuple[Client, ...] = (
             _CLAUDE_SETTINGS,
             _GROUP,
             (
-                Hook("start", "SessionStart"),
-                Hook("prompt", "UserPromptSubmit"),
-                Hook("before", "PreToolUse", enforces=True),
-                Hook("tool", "PostToolUse", "Skill|Read|mcp__whet__.*", background=True),
-                Hook("compact", "PreCompact"),
-                Hook("stop", "Stop"),
-                Hook("end", "SessionEnd", seconds=5),
+                Hook("start"),
+                Hook("prompt"),
+                Hook("before", enforces=True),
+                Hook("tool", "Skill|Read|mcp__whet__.*", background=True),
+                Hook("compact"),
+                Hook("stop"),
+                Hook("end", seconds=5),
             ),
             background="async",
         ),
         obstacles=(Obstacle(_CLAUDE_SETTINGS, ("disableAllHooks",), True, _OFF.format("disableAllHooks is true")),),
-        aliases=("claude",),
     ),
-    Client(
+    Connection(
         name="codex",
-        title="Codex",
         signs=(Spot("", "CODEX_HOME"), Spot(".codex")),
         file=_CODEX_CONFIG,
         server=Server(("mcp_servers",), _PLAIN),
@@ -188,13 +189,13 @@ CLIENTS: tuple[Client, ...] = (
             File("jsonc", (Spot("hooks.json", "CODEX_HOME"), Spot(".codex/hooks.json"))),
             _GROUP,
             (
-                Hook("start", "SessionStart"),
-                Hook("prompt", "UserPromptSubmit"),
-                Hook("before", "PreToolUse", enforces=True),
-                Hook("tool", "PostToolUse", "Bash|mcp__whet__.*"),
-                Hook("compact", "PreCompact"),
-                Hook("stop", "Stop"),
-                Hook("end", "SessionEnd", seconds=3),
+                Hook("start"),
+                Hook("prompt"),
+                Hook("before", enforces=True),
+                Hook("tool", "Bash|mcp__whet__.*"),
+                Hook("compact"),
+                Hook("stop"),
+                Hook("end", seconds=3),
             ),
         ),
         obstacles=(
@@ -209,11 +210,9 @@ CLIENTS: tuple[Client, ...] = (
         ),
         after_hooks="Codex runs the hooks once you trust them with `/hooks`.",
         hook_trust=("hooks", "state"),
-        aliases=("codex-cli", "openai-codex"),
     ),
-    Client(
+    Connection(
         name="cursor",
-        title="Cursor",
         signs=(Spot(".cursor"),),
         file=File("jsonc", (Spot(".cursor/mcp.json"),)),
         server=Server(("mcpServers",), _STDIO),
@@ -225,21 +224,19 @@ CLIENTS: tuple[Client, ...] = (
             File("jsonc", (Spot(".cursor/hooks.json"),)),
             {"command": "{call}", "timeout": "{timeout}", "matcher": "{matcher}"},
             (
-                Hook("start", "sessionStart"),
-                Hook("prompt", "beforeSubmitPrompt"),
-                Hook("tool", "postToolUse"),
-                Hook("compact", "preCompact"),
-                Hook("stop", "stop"),
-                Hook("end", "sessionEnd"),
+                Hook("start"),
+                Hook("prompt"),
+                Hook("tool"),
+                Hook("compact"),
+                Hook("stop"),
+                Hook("end"),
             ),
             always=(("version", 1),),
         ),
         limits=(_NO_CONTEXT.format("Cursor"),),
-        aliases=("cursor-agent",),
     ),
-    Client(
+    Connection(
         name="vscode",
-        title="VS Code",
         signs=(
             Spot("Code", "APPDATA", "win32"),
             Spot("Library/Application Support/Code", platform="darwin"),
@@ -266,20 +263,18 @@ CLIENTS: tuple[Client, ...] = (
             File("jsonc", (Spot("hooks/whet.json", "COPILOT_HOME"), Spot(".copilot/hooks/whet.json"))),
             _COMMAND,
             (
-                Hook("start", "SessionStart"),
-                Hook("prompt", "UserPromptSubmit"),
-                Hook("tool", "PostToolUse"),
-                Hook("compact", "PreCompact"),
-                Hook("stop", "Stop"),
+                Hook("start"),
+                Hook("prompt"),
+                Hook("tool"),
+                Hook("compact"),
+                Hook("stop"),
             ),
             always=(("version", 1),),
         ),
         limits=(_NO_CONTEXT.format("VS Code"),),
-        aliases=("code", "visual-studio-code"),
     ),
-    Client(
+    Connection(
         name="copilot",
-        title="Copilot CLI",
         signs=(
             Spot("config.json", "COPILOT_HOME"),
             Spot(".copilot/config.json"),
@@ -296,21 +291,19 @@ CLIENTS: tuple[Client, ...] = (
             _COPILOT_SETTINGS,
             _COMMAND,
             (
-                Hook("start", "SessionStart"),
-                Hook("prompt", "UserPromptSubmit"),
-                Hook("before", "PreToolUse", enforces=True),
-                Hook("tool", "PostToolUse"),
-                Hook("compact", "PreCompact"),
-                Hook("stop", "Stop"),
-                Hook("end", "SessionEnd"),
+                Hook("start"),
+                Hook("prompt"),
+                Hook("before", enforces=True),
+                Hook("tool"),
+                Hook("compact"),
+                Hook("stop"),
+                Hook("end"),
             ),
         ),
         obstacles=(Obstacle(_COPILOT_SETTINGS, ("disableAllHooks",), True, _OFF.format("disableAllHooks is true")),),
-        aliases=("github-copilot", "github-copilot-cli"),
     ),
-    Client(
+    Connection(
         name="gemini",
-        title="Gemini CLI",
         signs=(Spot(".gemini", "GEMINI_CLI_HOME"), Spot(".gemini")),
         file=_GEMINI_SETTINGS,
         server=Server(("mcpServers",), _PLAIN),
@@ -322,13 +315,13 @@ CLIENTS: tuple[Client, ...] = (
             _GEMINI_SETTINGS,
             {"matcher": "{matcher}", "hooks": [{"name": NAME, **_COMMAND}]},
             (
-                Hook("start", "SessionStart"),
-                Hook("prompt", "BeforeAgent"),
-                Hook("before", "BeforeTool", enforces=True),
-                Hook("tool", "AfterTool", "activate_skill|read_file|read_many_files|mcp_.*whet.*"),
-                Hook("compact", "PreCompress"),
-                Hook("stop", "AfterAgent"),
-                Hook("end", "SessionEnd"),
+                Hook("start"),
+                Hook("prompt"),
+                Hook("before", enforces=True),
+                Hook("tool", "activate_skill|read_file|read_many_files|mcp_.*whet.*"),
+                Hook("compact"),
+                Hook("stop"),
+                Hook("end"),
             ),
             per_second=1000,
         ),
@@ -336,9 +329,8 @@ CLIENTS: tuple[Client, ...] = (
             Obstacle(_GEMINI_SETTINGS, ("hooksConfig", "enabled"), False, _OFF.format("hooksConfig.enabled is false")),
         ),
     ),
-    Client(
+    Connection(
         name="opencode",
-        title="OpenCode",
         signs=(Spot("opencode", "XDG_CONFIG_HOME"), Spot(".config/opencode")),
         file=File(
             "jsonc",
@@ -351,11 +343,9 @@ CLIENTS: tuple[Client, ...] = (
         seen="`opencode mcp list` shows whet",
         docs="https://opencode.ai/docs/mcp-servers",
         native=(("mcp", "servers"), Server(("mcp", "servers"), {"type": "local", "command": "{words}"})),
-        limits=(_NO_HOOKS.format("OpenCode"),),
     ),
-    Client(
+    Connection(
         name="hermes",
-        title="Hermes",
         signs=(Spot("", "HERMES_HOME"), Spot("hermes", "LOCALAPPDATA", "win32"), Spot(".hermes")),
         file=_HERMES_CONFIG,
         server=Server(("mcp_servers",), _PLAIN),
@@ -367,19 +357,17 @@ CLIENTS: tuple[Client, ...] = (
             _HERMES_CONFIG,
             {"matcher": "{matcher}", "command": "{call}", "timeout": "{timeout}"},
             (
-                Hook("start", "on_session_start"),
-                Hook("prompt", "pre_llm_call"),
-                Hook("tool", "post_tool_call", "skill_view|skill_manage|read_file|mcp_.*whet.*"),
-                Hook("stop", "on_session_end"),
-                Hook("end", "on_session_finalize"),
+                Hook("start"),
+                Hook("prompt"),
+                Hook("tool", "skill_view|skill_manage|read_file|mcp_.*whet.*"),
+                Hook("stop"),
+                Hook("end"),
             ),
         ),
         after_hooks="Hermes asks once for each hook, on the terminal.",
-        aliases=("hermes-agent",),
     ),
-    Client(
+    Connection(
         name="qwen",
-        title="Qwen Code",
         signs=(Spot("", "QWEN_HOME"), Spot(".qwen")),
         file=_QWEN_SETTINGS,
         server=Server(("mcpServers",), _PLAIN),
@@ -391,21 +379,20 @@ CLIENTS: tuple[Client, ...] = (
             _QWEN_SETTINGS,
             _GROUP,
             (
-                Hook("start", "SessionStart"),
-                Hook("prompt", "UserPromptSubmit"),
-                Hook("before", "PreToolUse", enforces=True),
-                Hook("tool", "PostToolUse", "skill|read_file|read_many_files|mcp__whet__.*"),
-                Hook("compact", "PreCompact"),
-                Hook("stop", "Stop"),
-                Hook("end", "SessionEnd"),
+                Hook("start"),
+                Hook("prompt"),
+                Hook("before", enforces=True),
+                Hook("tool", "skill|read_file|read_many_files|mcp__whet__.*"),
+                Hook("compact"),
+                Hook("stop"),
+                Hook("end"),
             ),
             per_second=1000,
         ),
         obstacles=(Obstacle(_QWEN_SETTINGS, ("disableAllHooks",), True, _OFF.format("disableAllHooks is true")),),
     ),
-    Client(
+    Connection(
         name="cline",
-        title="Cline",
         signs=(Spot("", "CLINE_DIR"), Spot(".cline")),
         file=File(
             "jsonc",
@@ -421,11 +408,9 @@ CLIENTS: tuple[Client, ...] = (
         restart="",
         seen="its MCP servers include whet",
         docs="https://docs.cline.bot/mcp/configuring-mcp-servers",
-        limits=(_NO_HOOKS.format("Cline"),),
     ),
-    Client(
+    Connection(
         name="windsurf",
-        title="Windsurf",
         signs=(Spot(".codeium/windsurf"),),
         file=File("jsonc", (Spot(".codeium/windsurf/mcp_config.json"),)),
         server=Server(("mcpServers",), _PLAIN),
@@ -433,12 +418,9 @@ CLIENTS: tuple[Client, ...] = (
         restart="Refresh the MCP servers in Windsurf's Cascade panel",
         seen="they include whet",
         docs="https://docs.windsurf.com/windsurf/cascade/mcp",
-        limits=(_NO_HOOKS.format("Windsurf"),),
-        aliases=("codeium",),
     ),
-    Client(
+    Connection(
         name="zed",
-        title="Zed",
         signs=(
             Spot("Zed", "APPDATA", "win32"),
             Spot("zed", "XDG_CONFIG_HOME"),
@@ -458,11 +440,9 @@ CLIENTS: tuple[Client, ...] = (
         restart="",
         seen="the settings of the agent show whet with a green dot",
         docs="https://zed.dev/docs/ai/mcp",
-        limits=(_NO_HOOKS.format("Zed"),),
     ),
-    Client(
+    Connection(
         name="amp",
-        title="Amp",
         signs=(Spot(".config/amp"),),
         file=File("jsonc", (Spot(".config/amp/settings.json"),), ("settings.jsonc",)),
         server=Server(("amp.mcpServers",), _PLAIN),
@@ -470,12 +450,9 @@ CLIENTS: tuple[Client, ...] = (
         restart="Start Amp again",
         seen="`amp mcp list` shows whet",
         docs="https://ampcode.com/manual",
-        limits=(_NO_HOOKS.format("Amp"),),
-        aliases=("ampcode",),
     ),
-    Client(
+    Connection(
         name="goose",
-        title="Goose",
         signs=(
             Spot("Block/goose/config", "APPDATA", "win32"),
             Spot("goose", "XDG_CONFIG_HOME"),
@@ -506,11 +483,9 @@ CLIENTS: tuple[Client, ...] = (
         restart="Start Goose again",
         seen="its extensions include whet",
         docs="https://block.github.io/goose/docs/guides/config-files",
-        limits=(_NO_HOOKS.format("Goose"),),
     ),
-    Client(
+    Connection(
         name="kiro",
-        title="Kiro",
         signs=(Spot(".kiro"),),
         file=File("jsonc", (Spot(".kiro/settings/mcp.json"),)),
         server=Server(("mcpServers",), _PLAIN),
@@ -518,24 +493,11 @@ CLIENTS: tuple[Client, ...] = (
         restart="",
         seen="its MCP servers include whet",
         docs="https://kiro.dev/docs/mcp/configuration/",
-        limits=(_NO_HOOKS.format("Kiro"),),
-        aliases=("kiro-cli",),
     ),
 )
 
 
-def client_named(name: str) -> Client:
-    """The row of this name, however it is spelled. Raises NotFoundError."""
-    rows = {_plain(word): client for client in CLIENTS for word in (client.name, client.title, *client.aliases)}
-    if client := rows.get(_plain(name)):
-        return client
-    names = [client.name for client in CLIENTS]
-    from whet.skill.names import closest
-
-    near = closest(name, names, 3)
-    hint = f"Did you mean {' or '.join(near)}?" if near else f"There are {', '.join(names)}."
-    raise NotFoundError("unknown-client", f"There is no client {name!r} to connect.", hint=hint, suggestions=list(near))
-
-
-def _plain(name: str) -> str:
-    return name.lower().translate(str.maketrans("", "", " -_"))
+def connection_named(name: str) -> Connection:
+    """How the client of this name, however it is spelled, is connected. Raises NotFoundError."""
+    rows = {row.name: row for row in CONNECTIONS}
+    return rows[client_named(name, rows, "There is no client {!r} to connect.").name]

@@ -11,7 +11,7 @@ from whet.errors import ConflictError, InvalidError
 from whet.store.failures import os_failures
 
 if TYPE_CHECKING:
-    from whet.interfaces.clients.known import Client, File, Spot
+    from whet.interfaces.clients.known import Connection, File, Spot
     from whet.library.roots import Place
 
 _PASSING = ("archive-v0", "builds-v0", "pipx/.cache", "pipx/cache", "_npx")
@@ -77,7 +77,7 @@ def file_path(file: File, place: Place) -> str:
     return _existing(path, file.other_names)
 
 
-def project_path(client: Client, place: Place) -> str:
+def project_path(client: Connection, place: Place) -> str:
     """The client's configuration in the project of this place; "" where the client has none."""
     from whet.library.repository import find_repository
 

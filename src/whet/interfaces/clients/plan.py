@@ -28,7 +28,7 @@ from whet.interfaces.clients.entries import (
     remove_entries,
     server_entry,
 )
-from whet.interfaces.clients.known import CLIENTS
+from whet.interfaces.clients.known import CONNECTIONS
 from whet.interfaces.clients.locations import BY_NAME, digest, file_path, project_path, read_file, text_of
 from whet.interfaces.clients.records import Connections, FileRecord, Record, Write, connection_id, is_installed
 from whet.skill.text_edit import value_at
@@ -37,16 +37,16 @@ from whet.store.directories import make_directories, sync_directory
 from whet.store.failures import os_failures
 from whet.store.intents import CONNECT, Handler
 from whet.store.locks import FileLock, lock_path
+from whet.values import Json, fields_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from whet.interfaces.clients.known import Client, File, Format
+    from whet.interfaces.clients.known import Connection, File, Format
     from whet.interfaces.clients.locations import Program
     from whet.library.roots import Place
     from whet.store.intents import Intent
     from whet.store.state import StateDatabase
-    from whet.values import Json
 
 Action = Literal["create", "change", "delete", "none"]
 
@@ -92,10 +92,21 @@ class State(NamedTuple):
     """Tool calls are held to the `allowed-tools` of loaded skills."""
 
 
+class LeftOut(NamedTuple):
+    """Something that Whet does for other clients, or a file, that this connection leaves as it is."""
+
+    what: str
+    why: str
+
+    def to_json(self) -> Json:
+        """What it is, and why, as JSON carries it."""
+        return fields_json(self)
+
+
 class Plan(NamedTuple):
     """All of it, for one client."""
 
-    client: Client
+    client: Connection
     here: bool
     undo: bool
     before: State
@@ -106,6 +117,7 @@ class Plan(NamedTuple):
     connection: str
     """What the connection is known by."""
     previous: Record | None
+    left_out: tuple[LeftOut, ...] = ()
 
     @property
     def is_empty(self) -> bool:
@@ -137,6 +149,7 @@ class Connecting(NamedTuple):
             "enforced": self.state.enforced,
             "backups": list(self.backups),
             "notes": list(self.plan.notes),
+            "left_out": [one.to_json() for one in self.plan.left_out],
             "next": self.plan.next,
         }
 
@@ -150,7 +163,7 @@ class ExistingEntry(NamedTuple):
 
 
 def plan_connection(
-    client: Client,
+    client: Connection,
     place: Place,
     connections: Connections,
     program: Program,
@@ -169,13 +182,12 @@ def plan_connection(
     """
     if enforce and not client.enforced_by:
         message = f"{client.title} has no hook with which Whet can refuse a tool call."
-        hint = f"These have one: {', '.join(row.name for row in CLIENTS if row.enforced_by)}."
+        hint = f"These have one: {', '.join(row.name for row in CONNECTIONS if row.enforced_by)}."
         raise UsageError("no-enforcement", message, hint=hint)
     main = _main_path(client, place, here=here)
     connection = connection_id(client.name, main)
     previous = connections.read(connection)
     before = _state(client, existing_entries(client, place, here=here))
-    as_it_is = hooks is None
     enforce = before.enforced if enforce is None else enforce
     hooks = True if enforce and hooks is None else hooks
     if hooks is None:
@@ -192,8 +204,6 @@ def plan_connection(
         wanted.setdefault(path, (client.hooks.file, []))[1].extend(entries)
     known = {file.path: file for file in _known_files(client, place, previous, here=here)}
     changes, notes = [], _notes(client, place, program, previous, here=here, hooks=hooks)
-    if as_it_is and not hooks and client.hooks is not None and not here:
-        notes.append("It stays without hooks; `--hooks` adds them.")
     for path, (file, entries) in wanted.items():
         data = read_file(path)
         if entries:
@@ -217,10 +227,11 @@ def plan_connection(
         next=_next(client, hooks=hooks),
         connection=connection,
         previous=previous,
+        left_out=tuple(_left_out(client, changes, here=here, hooks=hooks)),
     )
 
 
-def plan_undo(client: Client, place: Place, connections: Connections, *, here: bool = False) -> Plan:
+def plan_undo(client: Connection, place: Place, connections: Connections, *, here: bool = False) -> Plan:
     """What would be changed to take the connection back. Raises NotFoundError where there is none.
 
     Of one whose record cannot be read, what is plainly Whet's goes, and the record.
@@ -258,7 +269,7 @@ def plan_undo(client: Client, place: Place, connections: Connections, *, here: b
 
 
 def existing_entries(
-    client: Client,
+    client: Connection,
     place: Place,
     *,
     here: bool = False,
@@ -283,7 +294,7 @@ def existing_entries(
     return found
 
 
-def _state(client: Client, found: list[ExistingEntry]) -> State:
+def _state(client: Connection, found: list[ExistingEntry]) -> State:
     kinds = {one.entry.kind for one in found}
     events = {one.entry.path[-1] for one in found if one.entry.kind == "hook"}
     return State("server" in kinds, "hook" in kinds, not events.isdisjoint(client.enforced_by))
@@ -295,7 +306,7 @@ def _describe_remaining(found: Iterable[ExistingEntry]) -> list[str]:
     return [f"{it} stays: it has changed since, or was there before. Remove it by hand." for it in entries]
 
 
-def _known_files(client: Client, place: Place, previous: Record | None, *, here: bool) -> tuple[FileRecord, ...]:
+def _known_files(client: Connection, place: Place, previous: Record | None, *, here: bool) -> tuple[FileRecord, ...]:
     """The files that were changed; where no record tells, those with what is plainly Whet's."""
     if previous is not None:
         return previous.files
@@ -306,7 +317,7 @@ def _known_files(client: Client, place: Place, previous: Record | None, *, here:
     return tuple(files.values())
 
 
-def _main_path(client: Client, place: Place, *, here: bool) -> str:
+def _main_path(client: Connection, place: Place, *, here: bool) -> str:
     if not here:
         return file_path(client.file, place)
     if path := project_path(client, place):
@@ -342,7 +353,7 @@ def _plan_removal(file: FileRecord, notes: list[str]) -> Change:
 
 
 def _notes(
-    client: Client, place: Place, program: Program, previous: Record | None, *, here: bool, hooks: bool
+    client: Connection, place: Place, program: Program, previous: Record | None, *, here: bool, hooks: bool
 ) -> list[str]:
     notes = []
     if not here and not is_installed(client, place, previous):
@@ -355,24 +366,43 @@ def _notes(
         notes.append(f"{program.words[0]} is temporary and may be removed; install Whet permanently.")
     if not here and place.env.get("WHET_HOME"):
         notes.append(f"WHET_HOME is set here; start {client.title} with the same value.")
-    if hooks or client.hooks is None:
-        notes.extend(client.limits)
     if hooks:
         notes.extend(_obstacles(client, place))
     return notes
 
 
-def _next(client: Client, *, hooks: bool) -> str:
+def _left_out(client: Connection, changes: Iterable[Change], *, here: bool, hooks: bool) -> Iterator[LeftOut]:
+    """What the client does not have, what was not asked for, and the files that stay as they are."""
+    if client.hooks is None:
+        why = f"{client.title} has no hooks that Whet can use; skills are offered through the MCP server only."
+        yield LeftOut("hooks", why)
+    elif here:
+        why = f"A project's configuration gets only the MCP server; `whet connect {client.name}` adds hooks for you."
+        yield LeftOut("hooks", why)
+    elif not hooks:
+        yield LeftOut("hooks", "They were not wanted; `--hooks` adds them.")
+    else:
+        for why in client.limits:
+            yield LeftOut("skills with your message", why)
+        if not client.enforced_by:
+            why = f"{client.title} has no hook with which Whet can refuse a tool call."
+            yield LeftOut("enforcement", why)
+    for change in changes:
+        if change.action == "none" and change.added:
+            yield LeftOut(change.path, "It already has what Whet would add.")
+
+
+def _next(client: Connection, *, hooks: bool) -> str:
     """What the person does in the client now."""
     after = f" {client.after_hooks}" if hooks and client.after_hooks else ""
     return f"{_reloading(client)}; {client.seen}.{after}"
 
 
-def _reloading(client: Client) -> str:
+def _reloading(client: Connection) -> str:
     return client.restart or f"{client.title} reads it automatically"
 
 
-def _obstacles(client: Client, place: Place) -> list[str]:
+def _obstacles(client: Connection, place: Place) -> list[str]:
     notes = []
     for obstacle in client.obstacles:
         path = file_path(obstacle.file, place)

@@ -29,7 +29,7 @@ from whet.store.intents import CONNECT, Intents
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from whet.interfaces.clients.known import Client, Format
+    from whet.interfaces.clients.known import Connection, Format
     from whet.library.roots import Place
     from whet.store.state import StateDatabase
     from whet.values import Json
@@ -175,7 +175,7 @@ class Connections:
         write_bytes(path, data, mode=PRIVATE)
 
 
-def is_installed(client: Client, place: Place, record: Record | None) -> bool:
+def is_installed(client: Connection, place: Place, record: Record | None) -> bool:
     """Is there a sign of the client on this machine, besides what Whet made when it connected it?"""
     made: dict[str, tuple[str, ...]] = {}
     for file in record.files if record else ():

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import FailedError, WhetError
 from whet.interfaces.clients.entries import read, server_words, server_writes
-from whet.interfaces.clients.known import CLIENTS, client_named
+from whet.interfaces.clients.known import CONNECTIONS, connection_named
 from whet.interfaces.clients.locations import file_path, project_path, read_file, running_program, text_of
 from whet.interfaces.clients.plan import existing_entries
 from whet.interfaces.clients.records import connection_id, is_installed
@@ -16,7 +16,7 @@ from whet.notes import Note
 from whet.skill.text_edit import value_at
 
 if TYPE_CHECKING:
-    from whet.interfaces.clients.known import Client
+    from whet.interfaces.clients.known import Connection
     from whet.interfaces.clients.records import Connections, Record
     from whet.library.roots import Place
 
@@ -39,7 +39,7 @@ class ClientStatus(NamedTuple):
 
 def overview(place: Place, connections: Connections, *, here: bool = False) -> list[ClientStatus]:
     """Every client Whet knows, and how it stands to it; `here`: every one that a project can configure."""
-    return [_describe(client, place, connections, here=here) for client in CLIENTS if client.project or not here]
+    return [_describe(client, place, connections, here=here) for client in CONNECTIONS if client.project or not here]
 
 
 def examine_connections(place: Place, connections: Connections) -> tuple[Note, ...]:
@@ -60,7 +60,7 @@ def examine_connections(place: Place, connections: Connections) -> tuple[Note, .
     return tuple(entries)
 
 
-def _describe(client: Client, place: Place, connections: Connections, *, here: bool) -> ClientStatus:
+def _describe(client: Connection, place: Place, connections: Connections, *, here: bool) -> ClientStatus:
     main, note = file_path(client.file, place), ""
     installed, connected, writes = is_installed(client, place, None), False, None
     hooks = False if client.hooks and not here else None
@@ -89,8 +89,8 @@ def _examined(record: Record, place: Place) -> Note | None:
         try:
             documents.append(read(text_of(read_file(file.path), file.path), file.format, file.path))
         except WhetError as error:
-            mend = "Fix the file; the client cannot read it either."
-            hint = mend if error.code == "client-config-broken" else error.hint
+            fix = "Fix the file; the client cannot read it either."
+            hint = fix if error.code == "client-config-broken" else error.hint
             return Note(error.code, "warning", error.message, hint, path=file.path)
     server = next((entry.path for entry in main.added if entry.kind == "server"), ())
     words = server_words(value_at(documents[0], server))
@@ -113,7 +113,7 @@ def _examined(record: Record, place: Place) -> Note | None:
 
 def _untrusted(record: Record, settings: object) -> list[str]:
     """The hooks that a client does not run before the user trusts them. One that has changed since is not noticed."""
-    trust = client_named(record.client).hook_trust
+    trust = connection_named(record.client).hook_trust
     if not trust:
         return []
     known = value_at(settings, trust)

@@ -6,7 +6,7 @@ said waits for the next tool call.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from whet.records import NamedTuple
 
 KINDS = ("start", "prompt", "before", "tool", "compact", "stop", "end")
 """What happens in a session, as `whet hook` calls it."""

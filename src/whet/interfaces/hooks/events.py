@@ -13,12 +13,14 @@ from __future__ import annotations
 import json
 import os.path
 import re
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 from zlib import crc32
 
 from whet.errors import InvalidError, NotFoundError, UsageError
 from whet.interfaces.hooks import MOST
 from whet.interfaces.hooks.clients import CLIENTS, EVERY_NAME, KINDS, native
+from whet.patterns import compile_late
+from whet.records import NamedTuple
 from whet.skill.finder import MAIN_FILES, is_main_file
 from whet.values import Json
 
@@ -237,12 +239,12 @@ _COMMANDS = ("command", "cmd", "script")
 _READERS = frozenset(
     {"cat", "head", "tail", "less", "more", "bat", "batcat", "nl", "sed", "awk", "type", "gc", "get-content"}
 )
-_WRITERS = re.compile(r"(?:write|edit|create|delete|patch|replace|move|rename|notebook)", re.IGNORECASE)
+_WRITERS = compile_late(r"(?:write|edit|create|delete|patch|replace|move|rename|notebook)", re.IGNORECASE)
 """In the names of tools that change files."""
 _LONGEST = 20_000
 """Characters of a command or of a result that are looked at."""
-_WORD = re.compile(r"\"([^\"]*)\"|'([^']*)'|((?:[^\s\"'|;&<>()]|\\.)+)")
-_FAILED_TEXT = re.compile(
+_WORD = compile_late(r"\"([^\"]*)\"|'([^']*)'|((?:[^\s\"'|;&<>()]|\\.)+)")
+_FAILED_TEXT = compile_late(
     r"\s*(?:<tool_use_error>|Traceback \(most recent call last\)"
     r"|(?:Error|ERROR|error|Failed|failed)\s*:"
     r"|(?:Process exited with code|Exit code:?|exit code:?|exited with)\s*[1-9]\d*)"

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import time
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from whet.errors import FailedError, UsageError, WhetError
 from whet.interfaces.clients import settle_connections
@@ -21,6 +21,7 @@ from whet.interfaces.hooks.events import TouchedSkill, format_answer, format_ref
 from whet.learning.sessions import BUSY_MS, Sessions
 from whet.learning.signals import NOTHING, corrects, glance
 from whet.library.settings import config_path, read_settings
+from whet.records import NamedTuple
 from whet.store.clock import system_clock
 from whet.store.state import StateDatabase
 

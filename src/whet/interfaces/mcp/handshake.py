@@ -53,12 +53,12 @@ def initialize_result(wanted: str, instructions: str) -> Json:
     }
 
 
-def list_tools(writes: Writes) -> Json:
+def list_tools(writes: Writes, *, runs: bool = False) -> Json:
     """The answer to `tools/list`."""
     from whet.api.tool_definitions import answer_schemas, definitions
 
     answers = answer_schemas()
-    return {"tools": [_describe(tool, answers[tool.name]) for tool in definitions(writes)]}
+    return {"tools": [_describe(tool, answers[tool.name]) for tool in definitions(writes, runs=runs)]}
 
 
 def _describe(tool: Tool, answers: Json) -> Json:

@@ -74,15 +74,17 @@ def _decisions(state: StateDatabase) -> str:
     decisions = Decisions(state, system_clock)
     recalled = decisions.recall()
     found = (decisions.trusted(), sorted(recalled.disabled), sorted(decisions.blocked().items()))
-    return json.dumps((*found, recalled.listed))
+    return json.dumps((*found, recalled.listed, recalled.in_use))
 
 
 def _settings(workspace: Workspace) -> list[str]:
     """The settings files that count in a place."""
     from whet.library.settings import PROJECT_FILE, config_path
 
-    repository, place = workspace.config().repository, workspace.place
-    own = [] if repository is None else [os.path.join(repository.root, PROJECT_FILE)]
+    config, place = workspace.config(), workspace.place
+    own = [] if config.repository is None else [os.path.join(config.repository.root, PROJECT_FILE)]
+    if bundle := config.disabled.in_use:
+        own += [bundle.path, *config.bundle_directories]
     return [config_path(place.state, place.env), *own]
 
 

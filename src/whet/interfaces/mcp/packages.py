@@ -25,10 +25,10 @@ from whet.library.files import entered, open_beneath, open_file, read_descriptor
 from whet.library.package import list_package
 from whet.skill.finder import MAIN_FILE
 from whet.skill.frontmatter import read_document
+from whet.skill.model import MAX_DESCRIPTION
 from whet.skill.names import is_ascii_name
 from whet.skill.paths import check, shown
 from whet.skill.tree import ignored
-from whet.skill.validate.spec import MAX_DESCRIPTION
 from whet.store.atomic import is_leftover
 
 if TYPE_CHECKING:

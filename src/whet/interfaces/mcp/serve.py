@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     """Opens the library of a project; None is where the server was started."""
 
 
-def serve_stdio(streams: Streams, open_library: Open, *, writes: Writes, hooks: bool) -> None:
+def serve_stdio(streams: Streams, open_library: Open, *, writes: Writes, hooks: bool, runs: bool = False) -> None:
     """Serve one client until it goes. The SDK is loaded when it is needed."""
     libraries = LibraryPool(open_library)
-    sessions = SessionPool(libraries.get, writes=writes, tokenizer=ESTIMATE)  # an exact one loads slowly
+    sessions = SessionPool(libraries.get, writes=writes, runs=runs, tokenizer=ESTIMATE)  # an exact one loads slowly
     client = ClientSession(sessions, streams.client)
 
     told: list[Known] = []
@@ -71,7 +71,14 @@ def serve_stdio(streams: Streams, open_library: Open, *, writes: Writes, hooks: 
 
 
 def serve_http(
-    open_library: Open, address: Address, token: str, *, writes: Writes, hooks: bool, ready: Callable[[str], None]
+    open_library: Open,
+    address: Address,
+    token: str,
+    *,
+    writes: Writes,
+    hooks: bool,
+    ready: Callable[[str], None],
+    runs: bool = False,
 ) -> None:
     """Serve many clients until the process is told to stop; `ready` is told the address."""
 
@@ -81,7 +88,8 @@ def serve_http(
     from whet.interfaces.mcp.server import SkillServer
 
     async def run() -> None:
-        server = SkillServer(SessionPool(libraries.get, writes=writes, tokenizer=ESTIMATE), alone=False)
+        sessions = SessionPool(libraries.get, writes=writes, runs=runs, tokenizer=ESTIMATE)
+        server = SkillServer(sessions, alone=False)
         app = http.application(server, address, token)
         with http.bind(address) as listening:
             host, port = listening.getsockname()[:2]

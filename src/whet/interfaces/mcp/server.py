@@ -260,7 +260,8 @@ class SkillServer(Server[Any]):
     # tools
 
     async def _list_tools(self, ctx: Context, _: Any) -> types.ListToolsResult:
-        told = list_tools((await self._context(ctx)).tools.writes)
+        tools = (await self._context(ctx)).tools
+        told = list_tools(tools.writes, runs=tools.runs)
         return types.ListToolsResult.model_validate({**told, "ttlMs": STANDING})
 
     async def _call_tool(

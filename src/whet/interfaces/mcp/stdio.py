@@ -60,10 +60,11 @@ def is_installed() -> bool:
 class Streams:
     """The client on the standard streams. For the SDK, this is the file that it reads lines from and writes to."""
 
-    def __init__(self, writes: Writes, env: Mapping[str, str]) -> None:
+    def __init__(self, writes: Writes, env: Mapping[str, str], *, runs: bool = False) -> None:
         self.client = ""
         """What it calls itself; "" unless it was greeted here."""
         self._writes: Writes = writes
+        self._runs = runs
         self._env = env
         self._lines: SimpleQueue[str] = SimpleQueue()
         """What is left to the SDK."""
@@ -114,7 +115,7 @@ class Streams:
         from whet.api.tool_definitions import definitions, search_hint
         from whet.interfaces.mcp.introduction import Introduction
 
-        name, tools = known["clientInfo"]["name"], [tool.name for tool in definitions(self._writes)]
+        name, tools = known["clientInfo"]["name"], [tool.name for tool in definitions(self._writes, runs=self._runs)]
         told = Introduction(self._env, name, self._writes).recall() or search_hint(tools)
         self._greeted, self.client, self._answered = True, name, number
         self.answer(number, initialize_result(known["protocolVersion"], told))
@@ -127,7 +128,7 @@ class Streams:
         if method == "ping":
             self.answer(number, {})
         elif method == "tools/list":
-            self.answer(number, list_tools(self._writes))
+            self.answer(number, list_tools(self._writes, runs=self._runs))
         elif method == "resources/templates/list":
             self.answer(number, TEMPLATES)
         else:

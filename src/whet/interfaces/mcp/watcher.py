@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import WhetError
 from whet.interfaces.mcp.packages import unfit
-from whet.prompt.bundles import read_bundles
-from whet.prompt.requests import bundle_directories, visible
+from whet.library.bundles import read_bundles
+from whet.prompt.requests import visible
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
@@ -38,7 +38,7 @@ class Known:
     def __init__(self, context: ClientContext) -> None:
         workspace = context.tools.session.workspace
         self._snapshot = workspace.snapshot()
-        self._bundles, _ = read_bundles(bundle_directories(self._snapshot.config))
+        self._bundles, _ = read_bundles(self._snapshot.config.bundle_directories)
         self._person, self._model = context.caller, context.tools.session.as_model
 
     @cached_property

@@ -46,7 +46,7 @@ _CONTRARY = (
 
 
 def configure_connect(parser: Parser) -> None:
-    from whet.interfaces.clients.known import CLIENTS, client_named
+    from whet.interfaces.clients.known import CONNECTIONS, connection_named
 
     parser.details = (
         "Adds Whet's MCP server to the client's configuration and, where the client has hooks, hooks that offer "
@@ -56,8 +56,8 @@ def configure_connect(parser: Parser) -> None:
         "shows the clients of the project.\n\n"
         "Without a terminal, Whet only shows the change; --yes makes it."
     )
-    names = tuple(client.name for client in CLIENTS)
-    parser.positional("client", "CLIENT", "The client to connect.", optional=True, choices=names, read=client_named)
+    names = tuple(client.name for client in CONNECTIONS)
+    parser.positional("client", "CLIENT", "The client to connect.", optional=True, choices=names, read=connection_named)
     parser.option("--here", text="Change the project's configuration instead of yours; adds only the MCP server.")
     parser.option("--hooks", text="Add hooks (default for a new connection).")
     parser.option("--no-hooks", text="Add only the MCP server; removes existing hooks.")
@@ -105,7 +105,7 @@ def render_connect(done: Connecting, screen: Screen, options: Namespace) -> None
     asked = not plan.is_empty and can_ask(options) and not options.dry_run
     if not asked:  # otherwise it was shown with the question
         _render_changes(plan, screen, whole=options.verbose)
-        screen.say(*plan.notes)
+        screen.say(*_remarks(plan))
     if plan.is_empty and done.state.connected:
         screen.say(f"{title} is {'still' if options.undo else 'already'} connected.")
         return
@@ -117,7 +117,8 @@ def render_connect(done: Connecting, screen: Screen, options: Namespace) -> None
     how = ("still " if done.state.connected else "no longer ") if options.undo else ""
     screen.say(f"{title} is {how}connected.")
     screen.say(*(f"Backup: {path}" for path in done.backups))
-    screen.hint(plan.next)
+    undo = f"`whet connect {options.client.name}{' --here' if options.here else ''} --undo` undoes it."
+    screen.hint(plan.next, "" if options.undo else undo)
 
 
 def _plan_connection(place: Place, connections: Connections, options: Namespace) -> Plan:
@@ -165,14 +166,14 @@ def _choose_client(clients: Sequence[ClientStatus], options: Namespace, context:
     """Let a person choose a client, those that are installed first; False when they leave."""
     from whet.interfaces.cli.output import screen_for
     from whet.interfaces.cli.picker import Choice, pick
-    from whet.interfaces.clients.known import client_named
+    from whet.interfaces.clients.known import connection_named
 
     screen = screen_for(sys.stderr, context.env)
     clients = sorted(clients, key=lambda one: (not one.installed, one.connected))
-    words = ("connected" if one.connected else "installed" if one.installed else "not found here" for one in clients)
+    words = ("connected" if one.connected else "found here" if one.installed else "not found here" for one in clients)
     choices = [Choice((one.title, word, screen.place(one.path))) for one, word in zip(clients, words, strict=True)]
     for number in pick("Connect which client?", choices, context.env):
-        options.client = client_named(clients[number].client)
+        options.client = connection_named(clients[number].client)
     return options.client is not None
 
 
@@ -186,7 +187,7 @@ def _ask_agreement(plan: Plan, context: Context, options: Namespace) -> bool:
 
     screen = screen_for(sys.stderr, context.env)
     _render_changes(plan, screen, whole=options.verbose)
-    for note in plan.notes:
+    for note in _remarks(plan):
         screen.paragraph(note)
     what = f"Disconnect {plan.client.title}" if plan.undo else f"Connect {plan.client.title}"
 
@@ -196,6 +197,13 @@ def _ask_agreement(plan: Plan, context: Context, options: Namespace) -> bool:
         return unfolded.text()
 
     return agree(f"{screen.text()}{what}?", show=None if options.verbose else show)
+
+
+def _remarks(plan: Plan) -> list[str]:
+    """What a person should know of the change, and what it leaves out."""
+    done = plan.is_empty  # then every file has what it needs, which is said once
+    left = [one for one in plan.left_out if not (done and any(one.what == change.path for change in plan.changes))]
+    return [*plan.notes, *(f"Left out: {one.what}. {one.why}" for one in left)]
 
 
 def _render_changes(plan: Plan, screen: Screen, *, whole: bool) -> None:
@@ -230,7 +238,7 @@ def render_clients(clients: Sequence[ClientStatus], screen: Screen, options: Nam
         )
         for one in clients
     ]
-    screen.table(("CLIENT", "INSTALLED", "CONNECTED", "WRITES", "HOOKS", "CONFIGURATION"), rows)
+    screen.table(("CLIENT", "FOUND HERE", "CONNECTED", "WRITES", "HOOKS", "CONFIGURATION"), rows)
     screen.say(*(one.note for one in clients if one.note))
     waiting = [one.client for one in clients if one.installed and not one.connected and not one.note]
     if waiting:
@@ -259,6 +267,7 @@ def configure_mcp(parser: Parser) -> None:
     parser.option("--allow-origin", metavar="O", action="append", default=[], text=text)
     parser.option("--allow-writes", text="Let models change skills without approval; every change can be undone.")
     parser.option("--read-only", text="Do not offer the tools that change skills.")
+    parser.option("--allow-runs", text="Offer a tool that runs skills, as `whet run` does.")
     parser.option("--print-token", text="Print the HTTP token and exit.")
 
 
@@ -287,8 +296,9 @@ def _serve(context: Context, options: Namespace, writes: Writes) -> None:
     if not is_installed():
         raise missing_extra("The server needs the extra `mcp`.", "mcp")
     if not options.http:
-        streams = context.streams or Streams(writes, context.env)
-        serve_stdio(streams, context.open_library, writes=writes, hooks=not options.root)
+        streams = context.streams or Streams(writes, context.env, runs=options.allow_runs)
+        hooks, runs = not options.root, options.allow_runs
+        serve_stdio(streams, context.open_library, writes=writes, hooks=hooks, runs=runs)
         return
     from whet.interfaces.mcp.http import Address
 
@@ -299,7 +309,8 @@ def _serve(context: Context, options: Namespace, writes: Writes) -> None:
     def ready(where: str) -> None:
         print(f"Serving {where}\nThe token: whet mcp --print-token", file=sys.stderr, flush=True)
 
-    serve_http(context.open_library, address, token, writes=writes, hooks=not options.root, ready=ready)
+    hooks, runs = not options.root, options.allow_runs
+    serve_http(context.open_library, address, token, writes=writes, hooks=hooks, ready=ready, runs=runs)
 
 
 def _read_token(library: Library) -> str:

@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from whet.library.standalone import Checked, Host, Validation
     from whet.prompt.needs import Needs
     from whet.sources.install.report import Verification
-    from whet.sources.recipes import RecipePlan
+    from whet.sources.recipes import RecipePlan, RecipeStep
     from whet.store.repair import Repaired
     from whet.values import Json
 
 
 class Diagnosis(NamedTuple):
-    """What is wrong, and what was mended before."""
+    """What is wrong, and what was repaired before."""
 
     report: tuple[Note, ...]
     repaired: Repaired | None = None
@@ -71,7 +71,7 @@ def configure_doctor(parser: Parser) -> None:
 
 
 def run_doctor(context: Context, options: Namespace) -> Answer:
-    """Mend if asked to, then ask for the report."""
+    """Repair if asked to, then ask for the report."""
     from whet.guard.sandbox.levels import level
     from whet.interfaces.clients.records import Connections
     from whet.interfaces.clients.status import examine_connections
@@ -155,7 +155,7 @@ def configure_needs(parser: Parser) -> None:
     )
     parser.positional("names", "NAME", "Only these skills.", many=True, optional=True)
     parser.option("--check", text="Exit with 1 if something is missing.")
-    text = "Show how the skills say that missing programs are installed, and do it once you agree."
+    text = "Show how to install missing programs, as the skills say, and install them after you confirm."
     parser.option("--install", text=text)
     parser.option("-y", "--yes", text="With --install: do not ask for confirmation.")
 
@@ -186,8 +186,8 @@ def _install_needs(context: Context, options: Namespace) -> Answer:
     cards = [library.card(name) for name in options.names] or list(library.skills(caller=context.caller))
     plan = library.sources.plan_needs(cards)
     if plan.ready and can_ask(options):
-        listed = "\n".join(f"  {' '.join(step.command)}" for step in plan.ready)
-        if agree(f"{listed}\nRun {plural(len(plan.ready), 'command')}?", default=False):
+        listed = "\n".join(f"  {_how(step)}" for step in plan.ready)
+        if agree(f"{listed}\nInstall {plural(len(plan.ready), 'program')}?", default=False):
             plan = library.sources.install_needs(plan)
     elif plan.ready and options.yes:
         plan = library.sources.install_needs(plan)
@@ -195,11 +195,16 @@ def _install_needs(context: Context, options: Namespace) -> Answer:
 
 
 def render_recipes(plan: RecipePlan, screen: Screen, _options: Namespace) -> None:
-    rows = [(step.state, step.program, step.skill, " ".join(step.command) or step.reason) for step in plan.steps]
+    rows = [(step.state, step.program, step.skill, _how(step) or step.reason) for step in plan.steps]
     screen.grid(("STATE", "PROGRAM", "SKILL", "HOW"), rows, "No program is missing.")
-    screen.say(*(f"{step.program}: {step.reason}" for step in plan.steps if step.state in ("blocked", "failed")))
+    told = [step for step in plan.steps if step.reason and (step.url or step.state in ("blocked", "failed"))]
+    screen.say(*(f"{step.program}: {step.reason}" for step in told))
     if plan.dry_run and plan.ready:
-        screen.hint("Nothing was run. `--yes` runs the commands of the lines that are ready.")
+        screen.hint("Nothing was installed. `--yes` runs the lines marked ready.")
+
+
+def _how(step: RecipeStep) -> str:
+    return f"download {step.url} to {step.path}" if step.url else " ".join(step.command)
 
 
 def configure_validate(parser: Parser) -> None:
@@ -220,7 +225,7 @@ def configure_validate(parser: Parser) -> None:
 
 def run_validate(context: Context, options: Namespace) -> Answer:
     """Check every skill; all paths are looked up before any file is changed."""
-    from whet.library.standalone import Validation, check, mend, skills_below
+    from whet.library.standalone import Validation, check, repair, skills_below
 
     host = _read_host(options)
     paths = [context.locate(path) for path in options.paths]
@@ -229,7 +234,7 @@ def run_validate(context: Context, options: Namespace) -> Answer:
     paths = list(dict.fromkeys(paths))
     if options.fix:
         state = context.library.workspace.place.state
-        found = Validation(tuple(mend(path, options.profile, host, state=state) for path in paths))
+        found = Validation(tuple(repair(path, options.profile, host, state=state) for path in paths))
     else:
         found = Validation(tuple(check(path, options.profile, host) for path in paths))
     if options.client:

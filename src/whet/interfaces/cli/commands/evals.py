@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Iterator, Sequence
 
+    from whet.api.learning import GeneratedTriggers
     from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Parser
@@ -484,8 +485,36 @@ def render_test(found: OwnTests, screen: Screen, _options: Namespace) -> None:
         screen.hint("`--json` has their full output.")
 
 
+def configure_triggers(parser: Parser) -> None:
+    parser.details = (
+        "Writes 50 messages into evals/triggers.generated.json of the skill: 25 that it is for, from its description, "
+        "its triggers and its instructions, and 25 that it is not for: its exceptions, other kinds of work, everyday "
+        "talk. `whet learn eval triggers` uses them. They show whether a skill keeps what its own words promise; "
+        "replace them with messages of real users when you have some."
+    )
+    skill_argument(parser)
+    parser.option("--dry-run", text="Only show the messages.")
+
+
+def run_triggers(context: Context, options: Namespace) -> Answer:
+    return Answer(context.library.learning.generate_triggers(options.name, dry_run=options.dry_run), render_generated)
+
+
+def render_generated(made: GeneratedTriggers, screen: Screen, _options: Namespace) -> None:
+    if not made.path:
+        for label, messages in (("for", made.messages.should_trigger), ("not for", made.messages.should_not_trigger)):
+            for message in messages:
+                screen.line(f"{label}\t{clean(message)}")
+        return
+    screen.line(screen.place(made.path))
+    count = len(made.messages.should_trigger) + len(made.messages.should_not_trigger)
+    screen.say(f"Wrote {count} messages, generated from its own text.")
+    screen.hint(f"`whet learn eval triggers {made.messages.skill}` tries them.")
+
+
 COMMANDS = {
     "learn eval": Command(configure_eval, run_eval),
+    "learn triggers": Command(configure_triggers, run_triggers),
     "learn improve": Command(configure_improve, run_improve),
     "skill test": Command(configure_test, run_test),
 }

@@ -107,7 +107,7 @@ def run_scan(context: Context, options: Namespace) -> Answer:
             recursive=options.recursive,
             around=options.enclosing,
             known=known,
-            progress=lambda done, total: bar(Progress("Scanning", done, total, "packages")),
+            progress=lambda done, total: bar(Progress("Scanning", done, total, "skills")),
         )
     scanned = Scanned(
         report,
@@ -230,7 +230,7 @@ def _render_summary(scanned: Scanned, screen: Screen, options: Namespace) -> Non
     counts = ", ".join(f"{count} {label}" for label in _VERDICT_ORDER if (count := report.count(label)))
     number = sum(len(result.accepted) for result in report.results)
     accepted = f", {number} accepted" if number else ""
-    screen.say(f"{plural(len(report.results), 'package')}: {counts or 'nothing'}{accepted}.")
+    screen.say(f"{plural(len(report.results), 'skill')}: {counts or 'nothing'}{accepted}.")
     if baseline:
         for entries, sentence in ((baseline.unused, "is no longer found"), (baseline.expired, "has expired")):
             screen.say(*(f"Baseline: {entry.rule} in {entry.skill}/{entry.file} {sentence}." for entry in entries))
@@ -257,23 +257,13 @@ _DECISION_ORDER = {"block": 0, "ask": 1, "allow": 2}
 
 
 def configure_log(parser: Parser) -> None:
-    parser.details = "Every decision is recorded, and hashes chain each record to the previous one."
+    parser.details = (
+        "Every decision is recorded, and hashes chain each record to the previous one. Newest first, with --json "
+        "oldest first."
+    )
     parser.positional("name", "NAME", "Only this skill.", optional=True)
     parser.option("--last", metavar="N", type=amount, text="Show only the last N records.")
     parser.option("--verify", text="Verify that the log is intact; exit with 1 if it is not.")
-
-
-def configure_audit(parser: Parser) -> None:
-    configure_log(parser)
-    parser.option("--log", text="Show the log of decisions instead.")
-    parser.exclude(("--log", "--verify"))
-
-
-def run_audit(context: Context, options: Namespace) -> Answer:
-    if not options.log and (options.name is not None or options.last):
-        given = "NAME" if options.name is not None else "--last"
-        raise misuse("audit", f"{given} needs `--log`.")
-    return run_log(context, options) if options.log or options.verify else _audit(context)
 
 
 def run_log(context: Context, options: Namespace) -> Answer:
@@ -317,7 +307,7 @@ def render_audit(report: AuditReport, screen: Screen, _options: Namespace) -> No
     told = ", ".join(f"{count} {word}" for name, word in _DECISION_WORDS if (count := report.count_decisions(name)))
     changes = {"new": report.new, "changed": report.changed}
     news = ", ".join(f"{count} {name}" for name, count in changes.items() if count)
-    since = f" Since the last audit: {news}." if news else ""
+    since = f" Since the last scan: {news}." if news else ""
     screen.say(f"{plural(len(results), 'skill')}: {told or 'nothing to decide'}.{since}")
     if report.count_decisions("block"):
         screen.hint("`whet guard policy override NAME --reason R` allows one in its current state.")
@@ -338,7 +328,7 @@ def render_log(log: AuditLog, screen: Screen, _options: Namespace) -> None:
             record.decision,
             record.reason,
         )
-        for record in log.records
+        for record in reversed(log.records)
     ]
     screen.grid(
         ("ID", "WHEN", "WHO", "WHAT", "SKILL", "VERDICT", "DECISION", "REASON"), rows, "Nothing has been decided yet."
@@ -565,7 +555,6 @@ def render_permission(found: Permission, screen: Screen, _options: Namespace) ->
 COMMANDS = {
     "scan": Command(configure_scan, run_scan),
     "guard log": Command(configure_log, run_log),
-    "audit": Command(configure_audit, run_audit),
     "guard policy": Command(configure_policy, run_policy),
     "guard rules": Command(configure_rules, run_rules),
     "guard permits": Command(configure_permits, run_permits),

@@ -8,13 +8,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from whet.authoring.writer import Provenance
-from whet.errors import NotFoundError
+from whet.errors import NotFoundError, RefusedError
 from whet.interfaces.cli.arguments import misuse, read_number, reason_option
 from whet.interfaces.cli.changes import name_version, render_return, telling
 from whet.interfaces.cli.context import Answer, Command
 from whet.interfaces.cli.parser import amount
 from whet.interfaces.cli.rendering import fold_diff, format_time, paint_diff, render_proof
-from whet.interfaces.cli.terminal import can_ask
+from whet.interfaces.cli.terminal import agree, can_ask
 from whet.interfaces.cli.text import clean, clean_json, join_unique, name_action, plural
 
 if TYPE_CHECKING:
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 def configure_history(parser: Parser) -> None:
     parser.details = (
-        "Oldest first; a removed skill keeps its history. On a pipe, each line has number, time, actor, action, "
-        "skill (with NAME: version) and reason, separated by tabs."
+        "Newest first, with --json oldest first. A removed skill keeps its history. On a pipe, each line has number, "
+        "time, actor, action, skill (with NAME: version) and reason, separated by tabs."
     )
     parser.positional("name", "NAME", "Only this skill.", optional=True)
     parser.option("--last", metavar="N", type=amount, text="Show only the last N entries.")
@@ -80,7 +80,7 @@ def render_history(history: SkillHistory, screen: Screen, _options: Namespace) -
             str(versions.get(entry.id, "")) if named else entry.skill,
             entry.reason,
         )
-        for entry in history.entries
+        for entry in reversed(history.entries)
     ]
     about = f"about {history.name}" if named else "yet"
     heads = ("ID", "WHEN", "WHO", "WHAT", "VERSION" if named else "SKILL", "REASON")
@@ -140,7 +140,7 @@ def configure_undo(parser: Parser) -> None:
 
 
 def _choose_change(context: Context) -> str | None:
-    """The run that a person chooses to take back; the last one is where the list begins."""
+    """The run that a person chooses to undo, from a list like that of `whet history`."""
     from whet.interfaces.cli.output import screen_for
     from whet.interfaces.cli.picker import Choice, pick_one
 
@@ -151,17 +151,22 @@ def _choose_change(context: Context) -> str | None:
     choices = [
         Choice(
             (
+                join_unique(str(entry.id) for entry in entries),
                 format_time(screen, entries[-1].time),
+                entries[-1].actor,
                 join_unique(name_action(entry.action) for entry in entries),
                 join_unique(entry.skill for entry in entries),
-                entries[-1].actor,
                 entries[-1].reason,
             ),
             partial(_render_change, history, entries),
         )
         for entries in runs
     ]
-    return runs[pick_one("Undo which change?", choices, context.env)][0].run
+    number = pick_one("Undo which change?", choices, context.env)
+    ids, _, _, actions, skills, _ = choices[number].cells
+    if not agree(f"Undo change {ids} ({actions}): {clean(skills)}?"):  # a typed `y` is a filter, not an answer
+        raise RefusedError("not-agreed", "You did not confirm.", hint="Nothing was changed.")
+    return runs[number][0].run
 
 
 def _render_change(history: History, entries: Sequence[Entry], screen: Screen) -> None:

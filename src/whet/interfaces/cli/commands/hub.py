@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple
 
+from whet.errors import NotFoundError, UsageError
 from whet.interfaces.cli.context import Answer, Command
 from whet.interfaces.cli.parser import amount, number
 from whet.interfaces.cli.text import clean, plural
@@ -12,8 +14,12 @@ from whet.values import Json, answer_json
 if TYPE_CHECKING:
     from argparse import Namespace
 
+    from whet.hub.accounts import Invitation
+    from whet.hub.bundles import Exported, Imported
     from whet.hub.instance import HubCreated
+    from whet.hub.mirrors import MirrorState
     from whet.hub.registry import Hub
+    from whet.hub.rescans import Rescanned
     from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Parser
@@ -27,6 +33,20 @@ class TokenCreated(NamedTuple):
     """Shown once."""
     scopes: tuple[str, ...]
     days: int
+
+    def to_json(self) -> Json:
+        """The answer as JSON carries it."""
+        return answer_json(self)
+
+
+class MemberSet(NamedTuple):
+    """The role that an account has now."""
+
+    account: str
+    owner: str
+    """"" for the hub itself."""
+    role: str
+    """"" for none."""
 
     def to_json(self) -> Json:
         """The answer as JSON carries it."""
@@ -54,8 +74,8 @@ def _directory(parser: Parser) -> None:
 def configure_init(parser: Parser) -> None:
     parser.details = "Prints the administrator's token once; the hub keeps only its hash."
     _directory(parser)
-    parser.option("--origin", metavar="HOST", text="The host that people reach the hub by (default: localhost).")
-    parser.option("--title", metavar="TEXT", default="Skills", text="What the hub is called.")
+    parser.option("--origin", metavar="HOST", text="The hub's host name (default: localhost).")
+    parser.option("--title", metavar="TEXT", default="Skills", text="The hub's name.")
     parser.option("--private", text="Ask for a token even to read.")
     _storage_options(parser)
 
@@ -87,25 +107,25 @@ def configure_serve(parser: Parser) -> None:
     _directory(parser)
     parser.option("--host", metavar="H", default="127.0.0.1", text="The address to listen on (default 127.0.0.1).")
     parser.option("--port", metavar="N", type=number, default=8765, text="The port (default 8765; 0: any free one).")
-    parser.option("--check", text="Only open the hub, to see whether it can be served.")
+    parser.option("--check", text="Only check that the hub and its archives can be opened.")
     _storage_options(parser)
 
 
 def run_serve(_context: Context, options: Namespace) -> Answer:
     from whet.hub.instance import serve
 
-    hub = _open(options)
     if options.check:
-        hub.close()
+        with closing(_open(options)) as hub:
+            hub.blobs.check()
         return Answer(True, lambda _, screen, __: screen.say("The hub can be served."), key="success")
-    serve(hub, options.host, options.port)
+    serve(_open(options), options.host, options.port)
     return Answer(True, lambda *_: None, key="success")
 
 
 def configure_token(parser: Parser) -> None:
     parser.details = (
         "Scopes: read, publish:OWNER, publish:OWNER/NAME, yank:OWNER, moderate, admin. An owner that a scope names is "
-        "made if it does not exist."
+        "created if it does not exist."
     )
     _directory(parser)
     parser.positional("account", "ACCOUNT", "Who gets the token.")
@@ -116,13 +136,10 @@ def configure_token(parser: Parser) -> None:
 
 
 def run_token(_context: Context, options: Namespace) -> Answer:
-    hub = _open(options)
-    try:
+    with closing(_open(options)) as hub:
         scopes = tuple(options.scope) or ("read",)
         token = hub.create_token(options.account, scopes, options.label, options.days)
         return Answer(TokenCreated(options.account, token, scopes, options.days), render_token)
-    finally:
-        hub.close()
 
 
 def render_token(made: TokenCreated, screen: Screen, _options: Namespace) -> None:
@@ -141,15 +158,237 @@ def configure_revoke(parser: Parser) -> None:
 
 
 def run_revoke(_context: Context, options: Namespace) -> Answer:
-    hub = _open(options)
-    try:
-        return Answer(hub.revoke_tokens(options.account), render_revoked, key="revoked")
-    finally:
-        hub.close()
+    with closing(_open(options)) as hub:
+        count = hub.revoke_tokens(options.account)
+        if not count:
+            hint = "Check the name of the account."
+            raise NotFoundError("no-such-token", f"There is no account {options.account!r} with a token.", hint=hint)
+        return Answer(count, render_revoked, key="revoked")
 
 
 def render_revoked(count: int, screen: Screen, options: Namespace) -> None:
     screen.say(f"Revoked {plural(count, 'token')} of {clean(options.account)}.")
+
+
+def configure_member(parser: Parser) -> None:
+    parser.details = (
+        "Roles of an owner: reader (sees its private skills), publisher (publishes and yanks) and admin (also manages "
+        "members). Roles of the hub, without --owner: moderator and admin. An account or owner that does not exist is "
+        "created."
+    )
+    _directory(parser)
+    parser.positional("account", "ACCOUNT", "Whose role.")
+    parser.option("--owner", metavar="OWNER", default="", text="The owner the role is for (default: the whole hub).")
+    parser.option("--role", metavar="ROLE", default="", text="The role; without it, the account loses the one it has.")
+    _storage_options(parser)
+
+
+def run_member(_context: Context, options: Namespace) -> Answer:
+    from whet.hub.members import set_hub_role, set_member
+    from whet.hub.tokens import OPERATOR
+
+    with closing(_open(options)) as hub:
+        if options.owner:
+            set_member(hub, OPERATOR, options.owner, options.account, options.role, create=True)
+        else:
+            set_hub_role(hub, OPERATOR, options.account, options.role, create=True)
+        return Answer(MemberSet(options.account, options.owner, options.role), render_member)
+
+
+def render_member(done: MemberSet, screen: Screen, _options: Namespace) -> None:
+    of = clean(done.owner) or "the hub"
+    role = f"is {clean(done.role)} of {of} now" if done.role else f"has no role of {of} now"
+    screen.say(f"{clean(done.account)} {role}.")
+
+
+def configure_invite(parser: Parser) -> None:
+    parser.details = (
+        "The link works once. The person who opens it gets an account with the role. An owner that does not exist is "
+        "created."
+    )
+    _directory(parser)
+    parser.option("--owner", metavar="OWNER", default="", text="The owner the role is for (default: the whole hub).")
+    parser.option("--role", metavar="ROLE", default="", text="The role; `whet hub member --help` lists them.")
+    parser.option("--days", metavar="N", type=amount, default=7, text="When it expires (default 7 days).")
+    _storage_options(parser)
+
+
+def run_invite(_context: Context, options: Namespace) -> Answer:
+    from whet.hub.accounts import invite
+    from whet.hub.tokens import OPERATOR
+
+    with closing(_open(options)) as hub:
+        made = invite(hub, OPERATOR, options.owner, options.role, options.days, create=True)
+        return Answer(made, render_invitation)
+
+
+def render_invitation(made: Invitation, screen: Screen, options: Namespace) -> None:
+    screen.line(made.link)
+    screen.say(f"The link works once, for {plural(options.days, 'day')}.")
+
+
+def configure_queue(parser: Parser) -> None:
+    parser.details = (
+        "Lists what moderators have to decide: what the guard found, reports and appeals. With --case it decides one; "
+        "the decision and its reason are written into the log."
+    )
+    _directory(parser)
+    parser.option("--closed", text="List what was decided.")
+    parser.option("--limit", metavar="N", type=amount, default=20, text="How many at most (default 20).")
+    parser.option("--case", metavar="N", type=amount, text="Decide this case.")
+    parser.option("--decision", metavar="D", default="", text="quarantine, release or dismiss.")
+    parser.option("--reason", metavar="TEXT", default="", text="Why, in a sentence.")
+    _storage_options(parser)
+
+
+def run_queue(_context: Context, options: Namespace) -> Answer:
+    from whet.hub.moderation import decide, list_queue
+    from whet.hub.tokens import OPERATOR
+
+    with closing(_open(options)) as hub:
+        if options.case:
+            decided = decide(hub, OPERATOR, options.case, options.decision, options.reason)
+            return Answer({"cases": [decided], "next": None}, render_queue)
+        return Answer(list_queue(hub, OPERATOR, closed=options.closed, limit=options.limit), render_queue)
+
+
+def render_queue(found: Json, screen: Screen, _options: Namespace) -> None:
+    for case in found["cases"]:
+        _show_case(case, screen)
+    if not found["cases"]:
+        screen.say("No cases.")
+
+
+def _show_case(case: Json, screen: Screen) -> None:
+    place = f"{case['owner']}/{case['name']} {case['version']}"
+    screen.line(f"{case['id']}  {clean(place)}  {case['cause']}: {clean(case['text'])}")
+    for told in case["reports"]:
+        screen.line(f"    {clean(told['account'])}: {told['kind']}: {clean(told['text'])}")
+    if decided := case["decided"]:
+        screen.line(f"    {decided['decision']} by {clean(decided['by'])}: {clean(decided['reason'])}")
+
+
+def configure_rescan(parser: Parser) -> None:
+    parser.details = (
+        "Scans every version that was not scanned with the current rules. Old verdicts are kept, a changed one is "
+        "written into the log, and what is dangerous now is quarantined and goes to the queue. A running hub does this "
+        "automatically."
+    )
+    _directory(parser)
+    _storage_options(parser)
+
+
+def run_rescan(_context: Context, options: Namespace) -> Answer:
+    from whet.hub.rescans import Rescan
+
+    with closing(_open(options)) as hub:
+        return Answer(Rescan(hub).run(), render_rescanned)
+
+
+def render_rescanned(done: Rescanned, screen: Screen, _options: Namespace) -> None:
+    screen.say(f"Scanned {plural(done.scanned, 'version')} by {done.ruleset}: {done.changed} changed.")
+    if done.dangerous or done.held:
+        screen.line(f"{done.dangerous} dangerous, {done.held} not scanned")
+        screen.hint("`whet hub queue` lists them.")
+
+
+def configure_mirror(parser: Parser) -> None:
+    parser.details = (
+        "With URL, the hub fetches from there what it does not have itself: from another hub, or with "
+        "--owner from a site with /.well-known/agent-skills. Without URL, lists the mirrors and their state."
+    )
+    _directory(parser)
+    parser.positional("url", "URL", "The hub or site to mirror.", optional=True)
+    parser.option("--owner", metavar="OWNER", default="", text="Mirror a site; its skills belong to this owner here.")
+    parser.option("--prefix", metavar="TEXT", default="", text="A prefix for the names of the other hub's owners.")
+    text = "Mirror only this owner of the other hub; can be repeated."
+    parser.option("--only", metavar="OWNER", action="append", default=[], text=text)
+    parser.option(
+        "--key", metavar="KEY", default="", text="The key of the other hub's log (default: what it shows now)."
+    )
+    _storage_options(parser)
+
+
+def run_mirror(_context: Context, options: Namespace) -> Answer:
+    from whet.hub.instance import add_mirror
+    from whet.hub.mirrors import Mirrors
+    from whet.hub.settings import Mirror
+
+    with closing(_open(options)) as hub:
+        if options.url:
+            kind = "site" if options.owner else "hub"
+            mirror = Mirror(options.url, kind, options.owner, options.prefix, tuple(options.only), options.key)
+            add_mirror(options.directory, hub, mirror)
+        with closing(Mirrors(hub)) as mirrors:
+            return Answer(mirrors.states(), render_mirrors, key="mirrors")
+
+
+def render_mirrors(found: tuple[MirrorState, ...], screen: Screen, options: Namespace) -> None:
+    for state in found:
+        screen.line(f"{clean(state.url)}  {plural(state.skills, 'skill')}, {plural(state.versions, 'version')}")
+        if state.key:
+            screen.line(f"    log key {clean(state.key)}")
+        if state.problem:
+            screen.line(f"    {clean(state.problem)}")
+    if not found:
+        screen.say("No mirrors.")
+    if options.url:
+        screen.hint("Restart the hub to use the mirror.")
+
+
+def configure_export(parser: Parser) -> None:
+    parser.details = (
+        "Writes what everybody may see into one file for `whet hub import` on a hub without a network: the versions, "
+        "their archives, and what proves them."
+    )
+    _directory(parser)
+    parser.option("--to", metavar="FILE", default="", text="The file to write, such as hub.tar.")
+    parser.option(
+        "--skills", metavar="OWNER/NAME", action="append", default=[], text="Only this skill; can be repeated."
+    )
+    text = "Only what is new since then: a bundle that was written before, or a file with a checkpoint."
+    parser.option("--since", metavar="FILE", default="", text=text)
+    _storage_options(parser)
+
+
+def run_export(_context: Context, options: Namespace) -> Answer:
+    from whet.hub.bundles import export_bundle
+
+    if not options.to:
+        raise UsageError("usage", "--to is missing.", hint="Name the file to write: --to hub.tar")
+    with closing(_open(options)) as hub:
+        made = export_bundle(hub, options.to, skills=tuple(options.skills), since=options.since)
+        return Answer(made, render_exported)
+
+
+def render_exported(made: Exported, screen: Screen, _options: Namespace) -> None:
+    what = f"{plural(made.versions, 'version')} of {plural(made.skills, 'skill')}"
+    screen.say(f"Wrote {what} to {screen.place(made.path)}.")
+
+
+def configure_import(parser: Parser) -> None:
+    parser.details = (
+        "Checks a bundle of `whet hub export` without a network: the signature of the log, the proof and the bytes of "
+        "every version. Then it scans and stores what is new. Importing it again is safe."
+    )
+    _directory(parser)
+    parser.positional("file", "FILE", "The bundle.")
+    parser.option("--key", metavar="KEY", default="", text="The key of the other hub's log, if it is not known here.")
+    _storage_options(parser)
+
+
+def run_import(_context: Context, options: Namespace) -> Answer:
+    from whet.hub.bundles import import_bundle
+
+    with closing(_open(options)) as hub:
+        return Answer(import_bundle(hub, options.file, options.key), render_imported)
+
+
+def render_imported(done: Imported, screen: Screen, _options: Namespace) -> None:
+    new, acts = plural(done.versions, "new version"), plural(done.acts, "other change")
+    screen.say(f"Imported {new} and {acts} from {clean(done.url)}; {done.known} were here.")
+    for line in done.refused:
+        screen.line(f"refused  {clean(line)}")
 
 
 def configure_verify(parser: Parser) -> None:
@@ -159,16 +398,13 @@ def configure_verify(parser: Parser) -> None:
 
 
 def run_verify(_context: Context, options: Namespace) -> Answer:
-    hub = _open(options)
-    try:
+    with closing(_open(options)) as hub:
         entries, archives = hub.verify()
         return Answer(HubProof(options.directory, entries, archives, hub.log.checkpoint()), render_verified)
-    finally:
-        hub.close()
 
 
 def render_verified(proof: HubProof, screen: Screen, _options: Namespace) -> None:
-    screen.say(f"The log is whole: {plural(proof.entries, 'entry')}, {plural(proof.archives, 'archive')}.")
+    screen.say(f"The log is intact: {plural(proof.entries, 'entry')}, {plural(proof.archives, 'archive')}.")
 
 
 def _open(options: Namespace) -> Hub:
@@ -182,5 +418,12 @@ COMMANDS = {
     "hub serve": Command(configure_serve, run_serve),
     "hub token": Command(configure_token, run_token),
     "hub revoke": Command(configure_revoke, run_revoke),
+    "hub member": Command(configure_member, run_member),
+    "hub invite": Command(configure_invite, run_invite),
+    "hub queue": Command(configure_queue, run_queue),
+    "hub rescan": Command(configure_rescan, run_rescan),
+    "hub mirror": Command(configure_mirror, run_mirror),
+    "hub export": Command(configure_export, run_export),
+    "hub import": Command(configure_import, run_import),
     "hub verify": Command(configure_verify, run_verify),
 }

@@ -9,7 +9,7 @@ from whet.errors import WhetError
 from whet.interfaces.cli.arguments import age_option, here_option, misuse, names_argument, skill_argument
 from whet.interfaces.cli.changes import hint_clients
 from whet.interfaces.cli.context import Answer, Command
-from whet.interfaces.cli.plans import asks, force_option, plan_options, planned, run_plan
+from whet.interfaces.cli.plans import plan_options, run_plan
 from whet.interfaces.cli.terminal import progress
 from whet.interfaces.cli.text import clean, name_action, plural, short_revision
 from whet.store.clock import iso
@@ -29,22 +29,21 @@ if TYPE_CHECKING:
 
 def configure_install(parser: Parser) -> None:
     parser.details = (
-        "SOURCE is owner/repo[/path][@ref] on GitHub, any git address, a directory or archive (./...), the address of "
-        "a SKILL.md, an archive or a site with a skill index, clawhub:owner/slug, hub:ADDRESS, marketplace:SOURCE, or "
-        "tap:skill.\n\n"
+        "SOURCE is the name of a skill, which Whet looks up in every tap; owner/repo[/path][@ref] on GitHub; any git "
+        "address; a directory or archive (./...); the address of a SKILL.md, an archive or a site with a skill index; "
+        "clawhub:owner/slug; hub:ADDRESS; oci:HOST/REPOSITORY:TAG; marketplace:SOURCE; or tap:skill. A version or a "
+        "range of versions follows after @, such as pdf@1.2 or 'pdf@^1.2'; updates stay in the range.\n\n"
         "Whet fetches, checks and scans everything before it writes anything; then it installs all of it in one "
         "step and records it in the lock.\n\n"
         "Without SOURCE, restores everything in the lock that is missing, exactly as it was installed, from this "
-        "machine's history or from its source at the recorded revision.\n\n"
-        "`whet install --frozen`, also called `whet ci`, is for pipelines: in a project with a lock it takes that "
-        "one, restores what is missing, asks nothing, "
-        "and fails without changing anything if a skill is edited, is not in the lock, or is no longer in its source."
+        "machine's history or from its source at the recorded revision."
     )
     parser.positional("sources", "SOURCE", "Where the skills come from.", many=True, optional=True)
     parser.option("--skill", metavar="S", action="append", default=[], text="Only this skill; can be repeated.")
     parser.option("--all", text="Install every skill in the source.")
-    parser.option("--frozen", text="Make the skills exactly what the lock says, or fail. With --dry-run: only compare.")
-    parser.exclude(("--skill", "--all"))
+    parser.option("--frozen", text="Make the skills exactly what the lock says, or fail, as `whet ci` does.")
+    parser.option("--force", text="Without SOURCE: discard your edits, too; the history keeps them.")
+    parser.exclude(("--skill", "--all"), ("--frozen", "--force"))
     age_option(parser)
     plan_options(parser)
 
@@ -52,7 +51,7 @@ def configure_install(parser: Parser) -> None:
 def run_install(context: Context, options: Namespace) -> Answer:
     def plan(sources: SkillSources) -> Plan:
         if not options.sources:
-            restored = sources.plan_restore(here=options.here, frozen=options.frozen)
+            restored = sources.plan_restore(here=options.here, force=options.force, frozen=options.frozen)
             return _compare(restored) if options.frozen and options.dry_run else restored
         return sources.plan_install(
             *options.sources, skills=options.skill, every=options.all, here=options.here, min_age=options.min_age
@@ -60,8 +59,8 @@ def run_install(context: Context, options: Namespace) -> Answer:
 
     if not options.sources and (options.skill or options.all):
         raise misuse("install", "SOURCE is missing.")
-    if options.sources and options.frozen:
-        raise misuse("install", "`--frozen` takes no SOURCE.")
+    if options.sources and (options.frozen or options.force):
+        raise misuse("install", f"`--{'frozen' if options.frozen else 'force'}` takes no SOURCE.")
     options.yes = options.yes or options.frozen
     if options.frozen and not options.root:  # a pipeline means the project's skills, where they have a lock
         options.here = options.here or context.library.sources.has_lock(here=True)
@@ -71,9 +70,25 @@ def run_install(context: Context, options: Namespace) -> Answer:
     return hint_clients(answer, context) if new else answer
 
 
+def configure_ci(parser: Parser) -> None:
+    parser.details = (
+        "For pipelines. Uses the project's lock if there is one, otherwise yours. It restores what is missing, at "
+        "the recorded revision, and asks nothing. It changes nothing and exits with 1 if a skill is edited, is not in "
+        "the lock, or is no longer in its source. Edits that `whet update` merged belong to the lock."
+    )
+    here_option(parser)
+    parser.option("--dry-run", text="Only compare; a missing skill is a failure, too.")
+
+
+def run_ci(context: Context, options: Namespace) -> Answer:
+    """Install exactly what the lock says."""
+    vars(options).update(sources=[], skill=[], all=False, force=False, frozen=True, yes=True, reason="")
+    return run_install(context, options)
+
+
 def _compare(plan: Plan) -> Plan:
     """The plan of a frozen install that restores nothing: what is missing is a conflict too."""
-    hint = "`whet install --frozen` restores what is missing."
+    hint = "`whet ci` restores what is missing."
     steps = (
         step._replace(state="conflict", code="frozen-missing", reason="It is missing.", hint=hint)
         if step.state == "ready"
@@ -98,12 +113,6 @@ def configure_update(parser: Parser) -> None:
     parser.option("--prefer", metavar="SIDE", default="", choices=("ours", "theirs"), text=text)
     age_option(parser)
     plan_options(parser)
-
-
-def configure_uninstall(parser: Parser) -> None:
-    parser.positional("names", "NAME", "The skills.", many=True)
-    force_option(parser)
-    plan_options(parser, override=False)
 
 
 def configure_adopt(parser: Parser) -> None:
@@ -218,7 +227,8 @@ def _outdated_row(skill: CheckedSkill) -> tuple[str, ...]:
     return skill.name, skill.status, skill.version or short_revision(skill.revision), newer, note
 
 
-_VERIFY_STYLES: dict[str, Style] = {"ok": "green", "edited": "yellow", "missing": "red", "unreadable": "red"}
+_VERIFY_STYLES: dict[str, Style] = {"ok": "green", "edited": "yellow"}
+"""Everything else is red."""
 
 
 def configure_verify(parser: Parser) -> None:
@@ -235,7 +245,7 @@ def run_verify(context: Context, options: Namespace) -> Answer:
 def render_verify(answer: Verification, screen: Screen, options: Namespace) -> None:
     """A line for each skill, and the files that differ."""
     for skill in answer.skills:
-        screen.line(f"{clean(skill.name)}: {screen.paint(skill.status, _VERIFY_STYLES[skill.status])}")
+        screen.line(f"{clean(skill.name)}: {screen.paint(skill.status, _VERIFY_STYLES.get(skill.status, 'red'))}")
         for file in skill.files:
             screen.line(f"  {file.change:<8}{clean(file.path)}")
         if skill.reason:
@@ -266,6 +276,9 @@ def render_why(origin: Origin, screen: Screen, _options: Namespace) -> None:
         screen.line(f"  digest    {entry.digest} ({plural(len(entry.files), 'file')})")
         screen.line(f"  since     {entry.installed}, last updated {entry.updated}")
         screen.line(f"  trust     {entry.trust}, {entry.verdict} when it was scanned")
+        if published := installed.published:
+            screen.line(f"  published {published.published[:10]} by {clean(published.by)}, {published.verdict}")
+            screen.line(f"  proof     entry {published.entry} of the log {clean(entry.log_key.partition('+')[0])}")
         if installed.edited:
             screen.line("  edited    it has changed since it was installed; `whet sources verify` shows the files")
         if entry.pinned:
@@ -279,8 +292,6 @@ def render_why(origin: Origin, screen: Screen, _options: Namespace) -> None:
         screen.line(
             "  changes   go to a copy of your own; update or remove the plugin with the client that installed it"
         )
-    elif origin.scope == "bundled":
-        screen.line("  from      Whet itself")
     else:
         screen.line("  from      unknown: Whet did not install or change it")
     if origin.needs:
@@ -294,11 +305,8 @@ def render_why(origin: Origin, screen: Screen, _options: Namespace) -> None:
 
 COMMANDS = {
     "install": Command(configure_install, run_install),
+    "ci": Command(configure_ci, run_ci),
     "update": Command(configure_update, run_update),
-    "uninstall": Command(
-        configure_uninstall,
-        planned("Remove", lambda s, o: s.plan_uninstall(*o.names, here=o.here, force=o.force or asks(o))),
-    ),
     "sources adopt": Command(configure_adopt, run_adopt),
     "sources verify": Command(configure_verify, run_verify),
     "sources why": Command(skill_argument, lambda c, o: Answer(c.library.sources.why(o.name), render_why)),

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING
 
-from whet.errors import UsageError
+from whet.errors import NotFoundError, UsageError
 from whet.interfaces.cli.arguments import STDIN, misuse
 from whet.interfaces.cli.changes import render_change
 from whet.interfaces.cli.context import Answer, Command
@@ -134,15 +135,15 @@ def render_learn(lessons: Lessons, screen: Screen, options: Namespace) -> None:
 
 def configure_distill(parser: Parser) -> None:
     parser.details = (
-        "FILE is a session of Claude Code, Codex, Gemini CLI, Qwen Code, Copilot CLI, OpenCode, Cline or "
-        "Hermes, a list of messages of OpenAI or Anthropic, or Markdown; "
-        "- is standard input. On a terminal, four rounds ask for name, triggers, tools and where the skill runs, "
-        "each with a proposed answer; without FILE, you choose from the waiting sessions. Otherwise, and with "
-        "--yes, Whet uses the proposed answers. An existing skill for the same job gets a new version, never a "
+        "SESSION is CLIENT:ID or CLIENT:last, such as claude-code:last, or a FILE: a session of Claude Code, Codex, "
+        "Gemini CLI, Qwen Code, Copilot CLI, OpenCode, Cline or Hermes, a list of messages of OpenAI or Anthropic, or "
+        "Markdown; - is standard input. On a terminal, four rounds ask for name, triggers, tools and where the skill "
+        "runs, each with a proposed answer; without SESSION, you choose from a list of recent sessions. Otherwise, and "
+        "with --yes, Whet uses the proposed answers. An existing skill for the same job gets a new version, never a "
         "duplicate. With a model, from --model or the settings, a summary of the session is sent to it with secrets "
         "hidden, and it words the proposals; without one, nothing is sent."
     )
-    parser.positional("file", "FILE", "The transcript.", optional=True)
+    parser.positional("file", "SESSION", "CLIENT:ID, CLIENT:last, or the FILE of a transcript.", optional=True)
     parser.option("-y", "--yes", text="Do not ask; accept the proposed answers.")
     parser.option("--name", metavar="N", text="The skill's name.")
     parser.option("--goal", metavar="TEXT", text="What the skill does, in a sentence.")
@@ -157,7 +158,7 @@ def configure_distill(parser: Parser) -> None:
     parser.option("--inline", text="Run it in the conversation.")
     parser.option("--model", metavar="M", text="Let this model word the proposals, such as openai:gpt-5.")
     parser.option("--no-model", text="Use no model, whatever the settings say.")
-    parser.option("--resume", text="Continue the last interrupted rounds, or those for FILE.")
+    parser.option("--resume", text="Continue the last interrupted rounds, or those for SESSION.")
     parser.option("--dry-run", text="Write nothing; show what would be written.")
     parser.exclude(("--fork", "--inline"), ("--allow", "--no-tools"), ("--model", "--no-model"))
     parser.exclude(("--resume", "--model"), ("--resume", "--no-model"))
@@ -208,14 +209,24 @@ def _read_session(context: Context, options: Namespace) -> Transcript:
 
     if options.file == STDIN:
         return read_stdin_session(context)
+    if options.file is not None and ":" in options.file and not os.path.lexists(os.path.expanduser(options.file)):
+        from whet.interfaces.cli.interview import NO_SESSION
+        from whet.learning.selection.learn import read_source
+
+        try:
+            read = read_source(context.library.learning.context, options.file)
+        except NotFoundError as error:
+            if error.code != "no-such-session":
+                raise
+            raise NotFoundError("no-such-session", error.message, hint=NO_SESSION) from None
+        return read.transcript._replace(client=read.client, session=read.id)
     if options.file is not None:
         return session_of(options.file)
     if can_ask(options):
         from whet.interfaces.cli.interview import choose_session
 
-        seen = choose_session(context)
-        return session_of(seen.transcript)._replace(client=seen.client, session=seen.id)
-    raise misuse("distill", "FILE is missing.")
+        return choose_session(context)
+    raise misuse("distill", "SESSION is missing.")
 
 
 def _begin(context: Context, options: Namespace) -> tuple[Distillation, tuple[Note, ...]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from argparse import ArgumentTypeError
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from whet.errors import FailedError
 from whet.interfaces.cli.arguments import message_argument, misuse, read_message
@@ -14,6 +14,7 @@ from whet.interfaces.cli.rendering import format_time, percent, render_notes
 from whet.interfaces.cli.terminal import progress
 from whet.interfaces.cli.text import clean, pad, plural, width
 from whet.notes import Note
+from whet.records import NamedTuple
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -31,18 +32,18 @@ if TYPE_CHECKING:
 
 
 _FAINT = 0.05
-"""What fits by less is shown only where nothing else is there."""
+"""What fits by less is not shown to a person."""
 
 
 def configure_find(parser: Parser) -> None:
     parser.details = (
         "Looks at names, triggers, descriptions and instructions. FIT is the probability that the skill is the right "
         "one for the message, and WHY gives the evidence. Skills that the message names (/name, $name) come first; a "
-        "fit below 5 % is shown only if there is nothing better. On a pipe, each line has name, fit from 0 to 1 and "
+        "fit below 5 % is not shown. On a pipe, each line has name, fit from 0 to 1 and "
         "evidence, separated by tabs; --json lists every skill with any evidence.\n\n"
         "--decide says whether a skill should trigger automatically. must: load the skill. may: offer it to the model, "
         "which decides. none: do nothing. Skills that only a person may invoke trigger when the message names them. On "
-        "a pipe, the first line has the decision, name, confidence from 0 to 1 and evidence; each further line is "
+        "a pipe, the first line has the decision, name, confidence from 0 to 1 and evidence; each following line is "
         "another skill that may fit, and a line that starts with `about` is the skill from --skill.\n\n"
         "--everywhere adds skills that you can install.\n\n"
         "Use `whet learn feedback` to report right and wrong answers, and `whet learn eval triggers` to measure many "
@@ -108,26 +109,31 @@ def render_everywhere(found: Everywhere, screen: Screen, options: Namespace) -> 
 
 
 def render_find(matches: Matches, screen: Screen, options: Namespace) -> None:
-    more = "" if getattr(options, "everywhere", False) else ", `whet find --everywhere` looks for others"
-    shown = [match for match in matches if match.fit >= _FAINT] or matches
+    """What fits, with the reasons; a person is not shown what hardly does."""
+    from whet.routing.scoring import MAY
+
+    shown = [match for match in matches if match.fit >= _FAINT]
     rows = [
         (
             match.name,
             percent(match.fit) if screen.tty else f"{match.fit:.4f}",
             "; ".join(("only on request", *match.why) if match.explicit else match.why),
         )
-        for match in shown
+        for match in (shown if screen.tty or shown else matches)
     ]
+    poor = not shown or shown[0].fit < MAY
     if screen.tty and rows:
+        if poor:
+            screen.paragraph("No skill fits well. These come closest:")
         _render_matches(rows, screen)
     else:
         screen.grid((), rows)
-    if not rows:
+    if not shown:
         screen.say("No skill fits.")
-        screen.hint(f"`whet list` shows every skill{more}.")
-    elif shown[0].fit < _FAINT:
-        screen.say("No skill fits well.")
-        screen.hint(f"`whet list` shows every skill{more}, `whet learn feedback` improves matching.")
+    if poor:
+        more = "" if getattr(options, "everywhere", False) else ", `whet find --everywhere` looks for others"
+        learn = ", `whet learn feedback` improves matching" if matches else ""
+        screen.hint(f"`whet list` shows every skill{more}{learn}.")
     render_notes(matches.notes, screen)
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Iterator, Sequence
 
-    from whet.api.settings import Bundles, BundleView, RemovedBundle
+    from whet.api.settings import Bundles, BundleUse, BundleView, RemovedBundle
     from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Parser
@@ -202,7 +202,7 @@ def configure_bundle(parser: Parser) -> None:
     parser.positional("name", "NAME", "The bundle.", optional=True)
     parser.option("--skills", metavar="A,B", action="append", default=[], text="Its skills; can be repeated.")
     parser.option("--description", metavar="D", default="", text="What the bundle is for.")
-    parser.option("--instruction", metavar="T", default="", text="What a model is told about using them together.")
+    parser.option("--instruction", metavar="T", default="", text="Instructions for a model that uses them together.")
     parser.option("--here", text="Use the project's .agents/bundles instead of your own.")
     parser.option("--force", text="Replace an existing bundle; its old file is kept with the suffix .before.")
 
@@ -281,7 +281,48 @@ def render_bundle(view: BundleView, screen: Screen, _options: Namespace) -> None
     _render_missing("Missing", view.missing, screen)
 
 
+def configure_use(parser: Parser) -> None:
+    parser.details = (
+        "While a project uses a bundle, all other skills are hidden there, from you and from models; `whet list "
+        "--all` shows them. A team shares bundles in the project's .agents/bundles (`whet prompt bundle create NAME "
+        "--here`), which count once the project is trusted. `use = 'backend'` in its .whet.toml makes one the default "
+        "for everybody; what you choose here counts for more. Without NAME, lists the bundles and says which one is in "
+        "use."
+    )
+    parser.positional("name", "NAME", "The bundle to use.", optional=True)
+    parser.option("--none", text="Offer every skill again.")
+
+
+def run_use(context: Context, options: Namespace) -> Answer:
+    settings = context.library.settings
+    if options.name is not None and options.none:
+        raise misuse("use", "`--none` takes no NAME.")
+    if options.name is None and not options.none:
+        return Answer(settings.bundles(), render_usable_bundles)
+    return Answer(settings.use(options.name), render_use)
+
+
+def render_usable_bundles(bundles: Bundles, screen: Screen, options: Namespace) -> None:
+    render_bundles(bundles, screen, options)
+    default = f", not {bundles.default}" if bundles.default else ""
+    if bundles.in_use == bundles.default:
+        default = ", as its settings say" if default else ""
+    screen.say(f"This project uses {bundles.in_use or 'no bundle'}{default}.")
+
+
+def render_use(use: BundleUse, screen: Screen, _options: Namespace) -> None:
+    if use.bundle:
+        now = "now uses" if use.changed else "already used"
+        screen.say(f"This project {now} {use.bundle}: {plural(len(use.skills), 'skill')}.")
+        screen.hint("`whet use --none` offers every skill again.")
+    else:
+        said = "Every skill is offered again" if use.changed else "Every skill was already offered"
+        screen.say(f"{said} in this project.")
+    _render_missing("Missing", use.missing, screen)
+
+
 COMMANDS = {
+    "use": Command(configure_use, run_use),
     "prompt index": Command(configure_index, run_index),
     "prompt render": Command(configure_render, run_render),
     "prompt commands": Command(configure_commands, run_commands),

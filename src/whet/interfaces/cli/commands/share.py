@@ -36,7 +36,7 @@ def configure_sync(parser: Parser) -> None:
         "link to each skill, or a copy. Sync never touches anything it did not make; --undo removes exactly what it "
         "made."
     )
-    text = "The clients, such as claude, codex, cursor, gemini (default: all installed clients)."
+    text = "The clients, such as claude-code, codex, cursor, gemini (default: all installed clients)."
     parser.positional("clients", "CLIENT", text, many=True, optional=True)
     parser.option("--skill", metavar="S", action="append", default=[], text="Only this skill; can be repeated.")
     parser.option("--copy", text="Make copies instead of links; the next sync refreshes them.")
@@ -80,7 +80,7 @@ def render_sync(report: SyncReport, screen: Screen, options: Namespace) -> None:
     """A line for everything that was made; sentences about what was left alone."""
     changes = [done for done in report.steps if _is_change(done)]
     for done in changes:
-        screen.line(f"{done.step.client:<10}{_sync_word(done):<10}{screen.place(done.step.path)}")
+        screen.line(f"{done.step.client:<13}{_sync_word(done):<10}{screen.place(done.step.path)}")
     for done in report.steps:
         if done.step.state not in (*_SYNC_SILENT, *_CLIENT_STATES) and not _is_change(done):
             screen.say(f"{done.step.client}: {done.step.name}: {done.message or done.step.message}")
@@ -89,7 +89,7 @@ def render_sync(report: SyncReport, screen: Screen, options: Namespace) -> None:
     screen.say(*(f"{client}: {message}" for client, message in told.items()))
     if not report.steps and not options.undo:
         screen.say("No other client is installed.")
-        screen.hint("Name one, such as `whet clients sync claude`.")
+        screen.hint("Name one, such as `whet clients sync claude-code`.")
         return
     screen.say(f"{plural(len(changes), 'change')} {'would be ' if options.dry_run else ''}made.")
 
@@ -119,12 +119,18 @@ def configure_publish(parser: Parser) -> None:
         "Validates the skills strictly and scans them first. --git commits them to a repository: Whet pushes to an "
         "address, or commits in a working copy. --index writes a directory for any web server, with the index that "
         "clients look for under .well-known. --hub uploads a version to a Whet hub; WHET_HUB and WHET_HUB_TOKEN "
-        "hold your credentials."
+        "hold your credentials. --oci pushes a skill to a repository of an OCI registry, tagged with its version, or "
+        "several as a collection under the tag you name; credentials come from `docker login`, or from WHET_OCI (the "
+        "registry), WHET_OCI_USER and WHET_OCI_PASSWORD."
     )
     parser.positional("names", "NAME", "The skills, or their directories.", many=True)
     parser.option("--git", metavar="REPO", default="", text="The address or the directory of a git repository.")
     parser.option("--index", metavar="DIR", default="", text="A directory served by a web server.")
     parser.option("--hub", metavar="ADDRESS", default="", text="A hub.")
+    parser.option("--evals", text="With --hub: run the skill's trigger evals and publish the results with it.")
+    text = "With --evals: also what a model achieved, from `whet learn eval --out`."
+    parser.option("--eval-results", metavar="DIR", default="", text=text)
+    parser.option("--oci", metavar="HOST/REPO", default="", text="A repository of an OCI registry; :TAG may follow.")
     parser.option("--owner", metavar="O", default="", text="The owner on the hub.")
     parser.option("--branch", metavar="B", default="", text="The branch (default: the repository's default branch).")
     parser.option("--into", metavar="PATH", default="skills", text="The directory in the repository (default skills).")
@@ -137,17 +143,24 @@ def configure_publish(parser: Parser) -> None:
 def run_publish(context: Context, options: Namespace) -> Answer:
     push = True if options.push else False if options.no_push else None
     paths = [context.locate(name) for name in options.names]
+    wanted = options.evals or options.eval_results
+    if wanted and not options.hub:
+        raise UsageError("usage", "Results of evals can only be published on a hub.", hint="Pass `--hub`.")
+    learning = context.library.learning
+    results = {path: learning.collect_evals(path, results=options.eval_results) for path in paths} if wanted else {}
     published = context.library.sources.publish(
         *paths,
         git=options.git,
         index=options.index,
         hub=options.hub,
+        oci=options.oci,
         owner=options.owner,
         branch=options.branch,
         into=options.into,
         message=options.message,
         push=push,
         prune=options.prune,
+        evals=results,
     )
     return Answer(published, render_publish)
 

@@ -11,6 +11,7 @@ from whet.interfaces.cli.context import Answer, Command
 from whet.interfaces.cli.parser import number
 from whet.interfaces.cli.rendering import DECISIONS, VERDICTS, render_findings, render_report
 from whet.interfaces.cli.text import clean, clean_block, is_printable, pad, plural, short_revision, width, wrap_markdown
+from whet.library.clients import CLIENTS, present_clients
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from whet.library.client_lists import ClientList
     from whet.library.disclosure import FileView, SkillView
     from whet.library.listing import Aside, Skills
+    from whet.library.roots import Root
     from whet.sources.install.installer import InspectedSkill, Inspection
 
 
@@ -36,7 +38,10 @@ _NAME_SHARE = 0.4
 
 
 def configure_list(parser: Parser) -> None:
-    parser.details = "On a pipe, each line has name and description, separated by a tab."
+    parser.details = (
+        "On a terminal, skills are grouped by directory. On a pipe, each line has name and description, "
+        "separated by a tab; with --all also where the skill is, the clients that load it, and why it is hidden."
+    )
     parser.option("--category", metavar="C", text="Only this category and those below it.")
     parser.option("--query", metavar="Q", text="Only skills that match these words, best match first.")
     parser.option("--limit", metavar="N", type=number, text="Show at most N.")
@@ -50,7 +55,10 @@ def run_list(context: Context, options: Namespace) -> Answer:
     if options.client:
         if options.category or options.query or options.limit or options.cursor:
             raise misuse("list", "`--client` takes no category, query or page.")
-        return Answer(context.library.clients(options.client)[0], render_client_list)
+        found = context.library.clients(options.client)[0]
+        answer = Answer(found, render_client_list)
+        used = [client.name for client in present_clients(context.library.workspace.place)]
+        return answer if found.client in used else answer.hint(f"{found.title} does not seem to be installed here.")
     skills = context.library.skills(
         options.category,
         options.query,
@@ -63,16 +71,19 @@ def run_list(context: Context, options: Namespace) -> Answer:
     return Answer(skills, render_list)
 
 
+_SMALL_WINDOW = 100_000
+"""Tokens that the context window of every model in use has."""
+
+
 def render_client_list(found: ClientList, screen: Screen, options: Namespace) -> None:
     """The skills as the client shows them; with --all those it leaves out as well."""
-    if screen.tty:
-        screen.table(("NAME", "DESCRIPTION"), [(skill.name, skill.description) for skill in found.skills])
-    else:
-        for skill in found.skills:
-            screen.line(f"{clean(skill.name)}\t{clean(skill.description)}")
-    version = f"{found.title} {found.version}".rstrip()
-    told = f"{version} lists {plural(len(found.skills), 'skill')} here"
-    screen.say(f"{told}." if found.version else f"{told}, as far as known.")
+    screen.grid(("NAME", "DESCRIPTION"), [(skill.name, skill.description) for skill in found.skills])
+    told = f"{found.title} lists {plural(len(found.skills), 'skill')} here"
+    screen.say(f"{told}, as measured with version {found.version}." if found.version else f"{told}, as far as known.")
+    if found.window > _SMALL_WINDOW:
+        screen.say(f"With a context window below about {found.window:,} tokens, it {found.over}.")
+    elif not found.over and screen.verbose:
+        screen.say(f"Whether {found.title} shortens a long list is not known.")
     if found.left_out and not (options.all or screen.verbose):
         screen.hint(f"It leaves out {len(found.left_out):,}; see why with `whet list --client {found.client} --all`.")
     elif found.left_out:
@@ -88,7 +99,7 @@ def _summarize(verdicts: tuple[tuple[str, str], ...]) -> str:
     loads = [name for name, verdict in verdicts if verdict.startswith("yes")]
     others = [name for name, verdict in verdicts if not verdict.startswith("yes")]
     if not others or not loads:
-        return "none" if others else "all" if loads else ""
+        return "no client" if others else "every client" if loads else ""
     return f"not {', '.join(others)}" if len(others) < len(loads) else ", ".join(loads)
 
 
@@ -102,10 +113,10 @@ def render_list(skills: Skills, screen: Screen, options: Namespace) -> None:
         for at in range(0, len(skills), _AT_ONCE):
             part = skills[at : at + _AT_ONCE]
             lines = [f"{card.full_name}\t{card.description}" for card in part]
-            if any(card.hidden for card in part) or not is_printable("".join(lines).replace("\t", "", len(part))):
-                lines = [_format_line(card) for card in part]
+            if options.all or not is_printable("".join(lines).replace("\t", "", len(part))):
+                lines = [_format_line(card, skills if options.all else None) for card in part]
             screen.line("\n".join(lines))
-    if not skills:
+    if not skills and (options.query or not (skills.aside.waiting or skills.aside.hidden)):
         screen.say(skills.hint)
     screen.say(*(f"The root {path} does not exist." for path in skills.aside.missing_roots))
     if skills.next:
@@ -114,9 +125,13 @@ def render_list(skills: Skills, screen: Screen, options: Namespace) -> None:
         screen.say(f"{aside}.")
 
 
-def _format_line(card: Card) -> str:
-    reason = f"\thidden: {clean(card.hidden)}" if card.hidden else ""
-    return f"{clean(card.full_name)}\t{clean(card.description)}{reason}"
+def _format_line(card: Card, whole: Skills | None) -> str:
+    """Name and description; of the `whole` library also where it is, which clients load it and why it is hidden."""
+    cells = [card.full_name, card.description]
+    if whole is not None:
+        loads = [name for name, verdict in whole.verdicts.get(card.path, ()) if verdict.startswith("yes")]
+        cells += [_origin(card), ", ".join(loads), card.hidden or ""]
+    return "\t".join(map(clean, cells))
 
 
 def _render_entries(skills: Skills, screen: Screen) -> None:
@@ -127,8 +142,7 @@ def _render_entries(skills: Skills, screen: Screen) -> None:
         states = [card.hidden or "", LISTED.get(card.listing, ""), "" if card.ready else "not ready"]
         about = ", ".join(filter(None, (_origin(card), *states)))
         screen.line(f"{screen.paint(clean(card.full_name), 'bold', 'cyan')}  {screen.paint(clean(about), 'dim')}")
-        if card.root.scope != "bundled":
-            screen.line(f"  {screen.place(card.location)}")
+        screen.line(f"  {screen.place(card.location)}")
         screen.paragraph(card.description, 2)
         if told := skills.verdicts.get(card.path):
             screen.paragraph("; ".join(f"{name}: {verdict}" for name, verdict in told), 11, "  clients: ")
@@ -143,40 +157,60 @@ def _origin(card: Card) -> str:
 
 
 def _render_table(skills: Skills, screen: Screen, *, grouped: bool) -> None:
-    """By category, or in the order they come."""
-    by_category: dict[str, list[Card]] = {}
+    """Under where the skills are and their categories; with a query, in the order they come."""
+    places: dict[tuple[int, str, str], dict[str, list[Card]]] = {}
     for card in skills:
-        by_category.setdefault(card.category if grouped else "", []).append(card)
-    descriptions = {category.name: category.description for category in skills.categories}
-    grouped = len(by_category) > 1
-    indent = "  " if grouped else ""
-    names = [width(clean(card.full_name)) for card in skills]
+        place, category = (_name_place(card.root), card.category) if grouped else ((0, "", ""), "")
+        places.setdefault(place, {}).setdefault(category, []).append(card)
     most = int(screen.columns * _NAME_SHARE)
-    column = max((columns for columns in names if columns <= most), default=0)
-    origins = {_origin(card) for card in skills}
-    second = max(map(width, origins)) if len(origins) > 1 else 0
+    name = max((columns for card in skills if (columns := width(clean(card.full_name))) <= most), default=0)
+    origins = {} if grouped else {card.path: _origin(card) for card in skills}
     clients = {path: _summarize(told) for path, told in skills.verdicts.items()}
-    third = max(map(width, clients.values()), default=0)
-    for number_, category in enumerate(sorted(by_category)):
-        if grouped and number_:
-            screen.line()
-        if grouped and category:
-            about = descriptions.get(category, "")
-            title = clean(category)
-            about = f"  {screen.fit(about, width(title) + 2)}" if about else ""
-            screen.line(screen.paint(title, "bold") + screen.paint(about, "dim"))
-        for card in by_category[category]:
-            told = f"{pad(clients.get(card.path, ''), third)}  " if third else ""
-            screen.line(indent + _format_row(card, (column, second), len(indent), screen, told))
+    several = ({} if len({*origins.values()}) == 1 else origins, clients)
+    beside = [(cells, max(map(width, cells.values()))) for cells in several if any(cells.values())]
+    about = {category.name: category.description for category in skills.categories}
+    for number_, (place, categories) in enumerate(sorted(places.items())):
+        indent = "  " if len(places) > 1 else ""
+        if indent:
+            _, title, path = place
+            screen.line("\n" * bool(number_) + _format_heading(title, screen.place(path), "", screen))
+        for at, category in enumerate(sorted(categories)):
+            if at:
+                screen.line()
+            if category and len(categories) > 1:
+                screen.line(_format_heading(category, about.get(category, ""), indent, screen))
+            inner = f"{indent}  " if len(categories) > 1 else indent
+            for card in categories[category]:
+                told = "".join(f"{pad(clean(cells.get(card.path, '')), columns)}  " for cells, columns in beside)
+                screen.line(inner + _format_row(card, name, len(inner), screen, told))
 
 
-def _format_row(card: Card, columns: tuple[int, int], indent: int, screen: Screen, told: str) -> str:
-    name = pad(clean(card.full_name), columns[0])
-    origin = f"{pad(clean(_origin(card)), columns[1])}  " if columns[1] else ""
-    origin += told
+def _name_place(root: Root) -> tuple[int, str, str]:
+    """Where a root comes in the list, what it is called there, and its path."""
+    match root.scope:
+        case "plugin":
+            return 4, f"Plugin {root.namespace}", ""
+        case "project":
+            return 0, "This project", root.path
+        case "user" if root.client in ("", "agents"):
+            return 1, "Your skills", root.path
+        case "user":
+            return 2, next((one.title for one in CLIENTS if one.name == root.client), root.client), root.path
+        case scope:
+            return 3, "Your organization" if scope == "org" else "Another directory", root.path
+
+
+def _format_heading(title: str, about: str, indent: str, screen: Screen) -> str:
+    title = indent + clean(title)
+    about = f"  {screen.fit(about, width(title) + 2)}" if about else ""
+    return screen.paint(title, "bold") + screen.paint(about, "dim")
+
+
+def _format_row(card: Card, column: int, indent: int, screen: Screen, told: str) -> str:
+    name = pad(clean(card.full_name), column)
     mark = f"[{card.hidden}] " if card.hidden else "" if card.ready else "[not ready] "
-    description = screen.fit(card.description, indent + width(name) + 2 + width(origin) + len(mark))
-    marked = screen.paint(origin, "dim") + screen.paint(mark, "dim" if card.hidden else "yellow")
+    description = screen.fit(card.description, indent + width(name) + 2 + width(told) + len(mark))
+    marked = screen.paint(told, "dim") + screen.paint(mark, "dim" if card.hidden else "yellow")
     return f"{screen.paint(name, 'cyan')}  {marked}{description}".rstrip()
 
 
@@ -373,6 +407,5 @@ def render_roots(roots: Roots, screen: Screen, _options: Namespace) -> None:
 COMMANDS = {
     "list": Command(configure_list, run_list),
     "show": Command(configure_show, run_show),
-    "inspect": Command(configure_show, inspect_source),
     "clients roots": Command(configure_roots, lambda c, _: Answer(c.library.settings.roots(), render_roots)),
 }

@@ -43,7 +43,8 @@ def render_search(found: SearchResult, screen: Screen, _options: Namespace) -> N
     if found.skills:
         rows = [(skill.install, skill.trust, skill.offer.description) for skill in found.skills]
         screen.table(("INSTALL", "TRUST", "DESCRIPTION"), rows)
-    screen.say(f"{plural(len(found.skills), 'skill')} found in {plural(found.asked, 'source')}.")
+    if found.asked:  # otherwise the notes say why
+        screen.say(f"{plural(len(found.skills), 'skill')} found in {plural(found.asked, 'source')}.")
     screen.say(*(note.message for note in found.notes))
     if found.skills:
         screen.hint("`whet show` shows one in full; `whet install` installs it.")

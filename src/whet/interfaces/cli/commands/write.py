@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from whet.authoring.writer import USER, Provenance, TreeChange
 from whet.errors import ConflictError, NotFoundError, RefusedError, UsageError
-from whet.interfaces.cli.arguments import misuse, read_data, read_text, reason_option, require, skill_argument
+from whet.interfaces.cli.arguments import misuse, read_data, read_text, require, skill_argument
 from whet.interfaces.cli.changes import change, change_options, hint_clients, name_version, render_change, telling
 from whet.interfaces.cli.context import Answer, Command
 from whet.interfaces.cli.output import screen_for
@@ -21,7 +21,7 @@ from whet.skill.names import key
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from whet.api import Library
     from whet.authoring.backup import Restored
@@ -30,8 +30,9 @@ if TYPE_CHECKING:
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Parser
     from whet.learning.curator import Archived
+    from whet.library.card import Card
     from whet.library.standalone import Begun
-    from whet.skill.tree import Item
+    from whet.skill.tree import Item, Tree
     from whet.sources.install.plan import Plan
     from whet.values import Json
 
@@ -42,7 +43,8 @@ def configure_new(parser: Parser) -> None:
         "skill is complete, and an existing skill with that name gets the new text as its next version. The text "
         "can be a whole document with its own frontmatter. The skill goes to ~/.agents/skills, or to the first "
         "--root. Codex and many other clients read ~/.agents/skills; `whet clients sync` links the skill for those "
-        "that do not, such as Claude Code."
+        "that do not, such as Claude Code. A new skill with a description has 50 generated messages in "
+        "evals/triggers.generated.json; `whet learn eval triggers` tries them."
     )
     parser.positional("name", "NAME", "Lowercase letters, digits and single hyphens; also the directory's name.")
     parser.option("--description", metavar="D", text="What the skill does and when to use it.")
@@ -51,10 +53,12 @@ def configure_new(parser: Parser) -> None:
     parser.option("--dir", metavar="DIR", text="Write the template to this directory.")
     parser.option("--here", text="Write the template to the project's .agents/skills.")
     parser.option("--category", metavar="C", text="The category for a new skill with a text.")
+    parser.option("--no-triggers", text="Leave out the generated trigger evals.")
     change_options(parser, version=True)
 
 
 def run_new(context: Context, options: Namespace) -> Answer:
+    from whet.authoring.drafts import with_triggers
     from whet.library.standalone import begin
 
     if options.body is not None or options.body_file is not None:
@@ -67,15 +71,17 @@ def run_new(context: Context, options: Namespace) -> Answer:
     def write(target: str, tree: Mapping[str, Item]) -> None:
         library.edit.committer.commit([TreeChange("create", options.name, target, tree, expected="")], USER)
 
+    add: Callable[[Tree], Tree] = with_triggers if options.description and not options.no_triggers else dict
     state = library.workspace.place.state
-    begun = begin(root, options.name, options.description, state=state, write=None if options.dir else write)
+    begun = begin(root, options.name, options.description, state=state, add=add, write=None if options.dir else write)
     answer = Answer(begun, render_new)
     return answer if options.dir or options.here else hint_clients(answer, context)
 
 
 def render_new(begun: Begun, screen: Screen, options: Namespace) -> None:
     screen.line(screen.place(begun.file))
-    screen.say("Fill in the parts marked TODO.")
+    opens = "" if options.dir else f" `whet edit {options.name}` opens the file."
+    screen.say(f"Fill in the parts marked TODO.{opens}")
     trust = " Trust the project once with `whet guard trust`." if options.here else ""
     screen.hint(f"Then run `whet skill validate --profile quality {screen.place(begun.path)}`.{trust}")
 
@@ -86,7 +92,8 @@ def run_create(context: Context, options: Namespace) -> Answer:
         raise misuse("new", f"--{'dir' if options.dir else 'here'} works only for a template.")
     body = read_text(options.body, options.body_file, "new", "body")
     fields = {"description": options.description, "body": body, "category": options.category}
-    return hint_clients(Answer(change(context, options, "create", **fields), telling(_tell_created)), context)
+    done = change(context, options, "create", triggers=not options.no_triggers, **fields)
+    return hint_clients(Answer(done, telling(_tell_created)), context)
 
 
 def _tell_created(change: Change) -> str:
@@ -197,10 +204,13 @@ def run_remove(context: Context, options: Namespace) -> Answer:
     """Remove skills, wherever they came from: one question, and one change that is undone as a whole."""
     from whet.sources.install.apply import check_complete
 
-    ways: dict[tuple[str, bool], list[str]] = {}
-    for name in dict.fromkeys(options.names):
-        ways.setdefault(_way_out(context, options, name), []).append(name)
-    library, found = context.library, {how for how, _ in ways}
+    library, ways = context.library, dict[tuple[str, bool], list[str]]()
+    cards = {name: None if options.archive else _find_card(library, name, here=options.here) for name in options.names}
+    installed = library.sources.installed_among(card for card in cards.values() if card)
+    for name, card in cards.items():
+        way = ("archived", False) if options.archive else _way_out(context, options, name, card, installed)
+        ways.setdefault(way, []).append(name)
+    found = {how for how, _ in ways}
     if options.archive and options.stage:
         raise misuse("remove", "Use `--archive` or `--stage`, not both.")
     if options.stage and _LOCKED in found:
@@ -275,19 +285,28 @@ def _all_or_none(library: Library, run: str) -> Iterator[None]:
         raise
 
 
-def _way_out(context: Context, options: Namespace, name: str) -> tuple[str, bool]:
+def _find_card(library: Library, name: str, *, here: bool) -> Card | None:
+    """The skill of a name; None where its files may be gone while the lock still names it."""
+    try:
+        return library.card(name)
+    except NotFoundError:
+        if not library.sources.is_locked(name, here=True) and (here or not library.sources.is_locked(name)):
+            raise
+        return None
+
+
+def _way_out(
+    context: Context, options: Namespace, name: str, card: Card | None, installed: frozenset[str]
+) -> tuple[str, bool]:
     """How a skill is removed, and whether it is the project's lock that names it."""
     sources = context.library.sources
-    if options.archive:
-        return "archived", False
-    try:
-        card = context.library.card(name)
-    except NotFoundError:  # its files may be gone while the lock still names it
-        here = options.here or not sources.is_locked(name)
-        if not sources.is_locked(name, here=here):
-            raise
-        return _LOCKED, here
-    return (_LOCKED, card.scope == "project") if sources.is_installed(card) else ("deleted", False)
+    if card is None:
+        return _LOCKED, options.here or not sources.is_locked(name)
+    if options.here and card.scope != "project":
+        if sources.is_locked(name, here=True):
+            return _LOCKED, True
+        raise NotFoundError("not-installed", f"This project has no skill {name!r}.", hint="Leave out `--here`.")
+    return (_LOCKED, card.scope == "project") if card.place in installed else ("deleted", False)
 
 
 def _remove_own(library: Library, options: Namespace, names: list[str], run: str) -> list[Answer]:
@@ -367,11 +386,6 @@ def run_remove_file(context: Context, options: Namespace) -> Answer:
     return Answer(done, telling(lambda c: f"Removed {c.file} of {name_version(c)}."))
 
 
-def configure_archive(parser: Parser) -> None:
-    skill_argument(parser)
-    reason_option(parser)
-
-
 def render_archive(archived: Archived, screen: Screen, _options: Namespace) -> None:
     """What was put away, and the way back."""
     screen.say(f"Archived {archived.name}; `whet undo {archived.name}` brings it back.")
@@ -442,9 +456,6 @@ COMMANDS = {
     "delete": Command(configure_delete, lambda c, o: Answer(change(c, o, "delete"), render_deleted)),
     "skill write-file": Command(configure_write_file, run_write_file),
     "skill remove-file": Command(configure_remove_file, run_remove_file),
-    "archive": Command(
-        configure_archive, lambda c, o: Answer(c.library.learning.archive(o.name, o.reason), render_archive)
-    ),
     "restore": Command(configure_restore, run_restore),
     "history restore": Command(configure_restore_backup, lambda c, o: restore_backup(c, o.file)),
 }

@@ -1,0 +1,112 @@
+"""The sandbox for agents of Pydantic AI: a workspace backend whose commands run in a box.
+
+    from pydantic_ai.workspaces import Workspace
+    from whet.adapters.workspaces import SandboxBackend
+
+    workspace = Workspace(SandboxBackend("/home/me/project"))
+
+A command reads and writes that directory, reads the system's programs, and has no network; when it ends, nothing that
+it started is left. Files are read and written by commands, too, so that no link leads out of the box.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import TYPE_CHECKING
+
+from whet.errors import RefusedError
+from whet.extras import missing_extra
+from whet.guard.sandbox.box import MIB, NO_SANDBOX_HINT, Limits, box_for
+from whet.prompt.shell import allowed_environment
+
+try:
+    from pydantic_ai.workspaces import (
+        CommandResult,
+        WorkspaceOutputLimitError,
+        WorkspaceRef,
+        WorkspaceTimeoutError,
+        WorkspaceUnavailableError,
+    )
+except ImportError as error:
+    raise missing_extra("A sandbox for pydantic-ai needs the extra `pydantic-ai`.", "pydantic-ai") from error
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pydantic_ai.workspaces import WorkspaceCommand
+
+    from whet.guard.sandbox.process import Ran
+
+_DAY = 86_400
+_OUTPUT = 32 * MIB
+"""Characters that a command may print."""
+
+
+class SandboxBackend:
+    """A directory in which commands run in the sandbox. It must exist; nobody deletes it."""
+
+    def __init__(self, directory: str | os.PathLike[str], *, env: Mapping[str, str] | None = None) -> None:
+        """`env` is for every command, besides the PATH and the language of this process."""
+        self._directory = os.path.abspath(directory)
+        self._env = dict(env or {})
+
+    @property
+    def ref(self) -> WorkspaceRef:
+        """The directory, from the beginning."""
+        return WorkspaceRef(provider="whet", id=self._directory)
+
+    async def working_dir(self) -> str:
+        """The directory, without links. Raises WorkspaceUnavailableError where it does not exist."""
+        real = os.path.realpath(self._directory)
+        if not os.path.isdir(real):
+            raise WorkspaceUnavailableError(f"The directory {real} does not exist.")
+        return real
+
+    async def run(
+        self,
+        command: WorkspaceCommand,
+        *,
+        shell: bool = False,
+        env: Mapping[str, str] | None = None,
+        timeout: float | None = None,
+    ) -> CommandResult:
+        """Run a command in the box. Raises RefusedError `no-sandbox` where the machine has none."""
+        import anyio.to_thread
+
+        if isinstance(command, str) != shell:
+            raise TypeError("a text is for shell=True, a list of words for shell=False")
+        if timeout is not None and not 0 < timeout < float("inf"):
+            raise ValueError("the timeout must be a number above zero, or None")
+        words = ["sh", "-c", command] if isinstance(command, str) else list(command)
+        directory, stop = await self.working_dir(), threading.Event()
+        try:
+            ran = await anyio.to_thread.run_sync(
+                lambda: self._run(words, directory, env or {}, timeout, stop), abandon_on_cancel=True
+            )
+        finally:
+            stop.set()  # where this was cancelled, the command ends
+        if ran.problem == "timeout":
+            message = f"The command did not end within {timeout:g} seconds."
+            raise WorkspaceTimeoutError(message, stdout=ran.output, stderr=ran.errors)
+        if ran.truncated:
+            message = f"The command printed more than {_OUTPUT:,} characters."
+            raise WorkspaceOutputLimitError(message, limit=_OUTPUT, stdout=ran.output, stderr=ran.errors)
+        if ran.problem == "not-found":
+            return CommandResult(exit_code=127, stdout="", stderr=f"{words[0]}: not found\n")
+        if ran.code is None:
+            return CommandResult(exit_code=137, stdout="", stderr=f"{ran.output}\n")
+        return CommandResult(exit_code=ran.code, stdout=ran.output, stderr=ran.errors)
+
+    def _run(
+        self, words: list[str], directory: str, env: Mapping[str, str], timeout: float | None, stop: threading.Event
+    ) -> Ran:
+        from whet.guard.sandbox.levels import NONE, level, run_program
+
+        if not level().isolates:
+            raise RefusedError("no-sandbox", NONE.sentence, hint=NO_SANDBOX_HINT.partition(" To run them")[0])
+        whole = {**allowed_environment(os.environ), **self._env, **env}
+        limits = Limits(timeout or _DAY, cpu=_DAY, file=512 * MIB, output=_OUTPUT)
+        box = box_for(shown=(), cwd=directory, env=whole, home=os.path.expanduser("~"), limits=limits)
+        box = box._replace(cwd=directory, writable=(directory,))
+        return run_program(words, box, stop=stop, exact=True)

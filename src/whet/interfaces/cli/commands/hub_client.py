@@ -1,0 +1,293 @@
+"""`whet hub login`, `yank`, `deprecate` and so on: what people do with a hub that somebody runs."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, NamedTuple
+
+from whet.errors import UsageError
+from whet.interfaces.cli.arguments import nonempty
+from whet.interfaces.cli.context import Answer, Command
+from whet.interfaces.cli.parser import amount
+from whet.interfaces.cli.terminal import can_ask, write
+from whet.interfaces.cli.text import clean, plural
+from whet.values import Json, answer_json
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from whet.interfaces.cli.context import Context
+    from whet.interfaces.cli.output import Screen
+    from whet.interfaces.cli.parser import Parser
+    from whet.sources.model import Ref
+    from whet.sources.registries.hub_client import Account, HubOwner, LogCheck, LoggedOut, TrustedPublisher
+
+_SKILL = "The skill: OWNER/NAME, or hub:ADDRESS/OWNER/NAME."
+_VERSION = "The version: OWNER/NAME@VERSION, or hub:ADDRESS/OWNER/NAME@VERSION."
+_OWNER = "The owner: OWNER, or hub:ADDRESS/OWNER."
+_LONGEST_TOKEN = 4096
+
+
+class HubDone(NamedTuple):
+    """Something that was done on a hub."""
+
+    hub: str
+    skill: str
+    version: str
+    done: str
+    """In a sentence."""
+
+    def to_json(self) -> Json:
+        """The answer as JSON carries it."""
+        return answer_json(self)
+
+
+def _render_done(done: HubDone, screen: Screen, _options: Namespace) -> None:
+    screen.say(clean(done.done))
+
+
+def configure_login(parser: Parser) -> None:
+    parser.details = (
+        "Opens the hub's login page in your browser, where the hub has one; otherwise asks for a token. The token is "
+        "kept in credentials.json in Whet's state directory and sent to this hub only. WHET_HUB and WHET_HUB_TOKEN "
+        "take precedence."
+    )
+    parser.positional("address", "ADDRESS", "The hub, or the link of an invitation.")
+    parser.option("--token", text="Ask for a token, even if the hub has a login page.")
+    parser.option("--token-stdin", text="Read the token from standard input.")
+    parser.option("--account", metavar="NAME", type=nonempty, text="With an invitation: the account to create.")
+
+
+def run_login(context: Context, options: Namespace) -> Answer:
+    sources, address = context.library.sources, options.address
+    if "/invitation#" in address:
+        if not options.account:
+            raise UsageError("usage", "The name of the account is missing.", hint="Pass --account NAME.")
+        return Answer(sources.accept_invitation(address, options.account), render_account)
+    if options.token_stdin:
+        token = sys.stdin.readline(_LONGEST_TOKEN).strip() if sys.stdin else ""
+    elif not can_ask(options):
+        hint = "Pass --token-stdin and the token on standard input."
+        raise UsageError("usage", "There is no terminal to ask for the token.", hint=hint)
+    elif not options.token and sources.hub(address).has_login_page():
+        return Answer(sources.login_with_browser(address, _open_browser), render_account)
+    else:
+        from getpass import getpass
+
+        token = getpass(f"Token for {address}: ").strip()
+    if not token:
+        raise UsageError("bad-token", "The token is empty.", hint="Ask the hub's operator for one.")
+    return Answer(sources.login(address, token), render_account)
+
+
+def _open_browser(address: str) -> None:
+    import webbrowser
+
+    write(f"Log in at this address:\n  {address}\n")
+    webbrowser.open(address)
+
+
+def render_account(account: Account, screen: Screen, _options: Namespace) -> None:
+    allowed = ", ".join(account.scopes) or "nothing"
+    screen.say(f"Logged in to {clean(account.hub)} as {clean(account.account)}: {clean(allowed)}.")
+
+
+def configure_logout(parser: Parser) -> None:
+    parser.details = "Also revokes the token on the hub."
+    parser.positional("address", "ADDRESS", "The hub (default: the one you are logged in to).", optional=True)
+
+
+def run_logout(context: Context, options: Namespace) -> Answer:
+    return Answer(context.library.sources.logout(options.address or ""), render_logout)
+
+
+def render_logout(done: LoggedOut, screen: Screen, _options: Namespace) -> None:
+    screen.say("Logged out." if done.logged_out else "You were not logged in.")
+    if done.problem:
+        screen.say(f"The hub may still accept the token: {clean(done.problem)}")
+
+
+def configure_yank(parser: Parser) -> None:
+    parser.details = (
+        "A yanked version is no longer offered, and installs only by its exact version; locks that name it still work."
+    )
+    parser.positional("place", "VERSION", _VERSION)
+    parser.option("--reason", metavar="R", type=nonempty, text="Why; everybody sees it.")
+    parser.option("--undo", text="Offer the version again.")
+
+
+def run_yank(context: Context, options: Namespace) -> Answer:
+    ref = _read(context, options.place, version=True)
+    if not options.undo and not options.reason:
+        raise UsageError("usage", "The reason is missing.", hint="Pass --reason: everybody sees it.")
+    context.library.sources.hub(ref.location).yank(ref.path, ref.ref, None if options.undo else options.reason)
+    verb = "is offered again" if options.undo else "was yanked"
+    return Answer(HubDone(ref.location, ref.path, ref.ref, f"{ref.path} {ref.ref} {verb}."), _render_done)
+
+
+def configure_deprecate(parser: Parser) -> None:
+    parser.details = "Installing a deprecated skill still works; Whet warns and names the successor."
+    parser.positional("skill", "SKILL", _SKILL)
+    parser.option("--reason", metavar="R", default="", text="Why; everybody sees it.")
+    parser.option("--successor", metavar="SKILL", default="", text="What to use instead: OWNER/NAME.")
+    parser.option("--archive", text="Mark it as no longer maintained, without a successor.")
+    parser.option("--undo", text="Mark it as active again.")
+
+
+def run_deprecate(context: Context, options: Namespace) -> Answer:
+    ref = _read(context, options.skill)
+    status = "active" if options.undo else "archived" if options.archive else "deprecated"
+    hub = context.library.sources.hub(ref.location)
+    hub.set_status(ref.path, status, successor=options.successor, reason=options.reason)
+    return Answer(HubDone(ref.location, ref.path, "", f"{ref.path} is {status}."), _render_done)
+
+
+def configure_report(parser: Parser) -> None:
+    parser.details = "The hub's moderators see it; `docs/hub.md` says what they can do."
+    parser.positional("skill", "SKILL", "The skill or the version: OWNER/NAME or OWNER/NAME@VERSION.")
+    parser.option("--reason", metavar="R", type=nonempty, text="What is wrong with it.")
+
+
+def run_report(context: Context, options: Namespace) -> Answer:
+    ref = _read(context, options.skill)
+    if not options.reason:
+        raise UsageError("usage", "The reason is missing.", hint="Pass --reason: say what is wrong with the skill.")
+    context.library.sources.hub(ref.location).report(ref.path, ref.ref, options.reason)
+    return Answer(HubDone(ref.location, ref.path, ref.ref, f"Reported {ref.path}. Thank you."), _render_done)
+
+
+def configure_owner(parser: Parser) -> None:
+    parser.details = (
+        "Shows the tier of an owner, how it was won, and what the owner has proved. --prove lets the hub look for the "
+        "line whet-owner=HUB/OWNER in the TXT record of _whet.DOMAIN, or in the file .whet-owner of a repository; it "
+        "is for the owner's admins. --tier is for admins of the hub."
+    )
+    parser.positional("owner", "OWNER", _OWNER)
+    parser.option("--prove", metavar="KIND:VALUE", text="dns:DOMAIN, github:REPOSITORY or gitlab:REPOSITORY.")
+    parser.option("--tier", metavar="T", choices=("community", "verified", "official"), text="A new tier.")
+    parser.option("--reason", metavar="R", default="", text="Why the tier changes; everybody sees it.")
+    parser.exclude(("--prove", "--tier"))
+
+
+def run_owner(context: Context, options: Namespace) -> Answer:
+    ref = _read(context, options.owner)
+    hub = context.library.sources.hub(ref.location)
+    if options.prove:
+        kind, _, value = options.prove.partition(":")
+        hub.prove(ref.path, kind, value)
+    if options.tier:
+        hub.set_tier(ref.path, options.tier, options.reason)
+    return Answer(hub.owner(ref.path), render_owner)
+
+
+def render_owner(found: HubOwner, screen: Screen, _options: Namespace) -> None:
+    won = f": {clean(found.won)}" if found.won else ""
+    screen.line(f"{clean(found.owner)} is {clean(found.tier)}{won}")
+    for proof in found.proofs:
+        screen.line(f"  proved {clean(proof.kind)}:{clean(proof.value)} on {clean(proof.proved[:10])}")
+
+
+def configure_publisher(parser: Parser) -> None:
+    parser.details = (
+        "Lists the repositories whose workflows may publish for an owner without a kept secret. --add lets another one "
+        "do so, and needs the numbers of the repository and of whoever owns it, because names can be taken over: "
+        "`gh api repos/OWNER/REPO --jq '.id, .owner.id'`; on GitLab, the project ID and the ID of its group."
+    )
+    parser.positional("owner", "OWNER", _OWNER)
+    parser.option("--add", metavar="PLATFORM:REPO", text="github:ORG/REPO or gitlab:GROUP/PROJECT.")
+    parser.option("--repository-id", metavar="N", default="", text="The platform's number of the repository.")
+    parser.option("--owner-id", metavar="N", default="", text="The platform's number of its owner or group.")
+    parser.option("--workflow", metavar="FILE", default="", text="Only this workflow, such as release.yml.")
+    parser.option("--environment", metavar="E", default="", text="Only jobs of this environment.")
+    parser.option("--ref", metavar="PATTERN", default="", text="Only these refs, such as refs/tags/v*.")
+    parser.option("--skill", metavar="NAME", default="", text="Only this skill of the owner; it need not exist yet.")
+    parser.option("--remove", metavar="N", type=amount, text="Trust the one with this number no more.")
+    parser.exclude(("--add", "--remove"))
+
+
+def run_publisher(context: Context, options: Namespace) -> Answer:
+    ref = _read(context, options.owner)
+    hub = context.library.sources.hub(ref.location)
+    if options.add:
+        from whet.sources.registries.hub_client import TrustedPublisher
+
+        provider, _, repository = options.add.partition(":")
+        numbers = options.repository_id, options.owner_id
+        limits = options.workflow, options.environment, options.ref, options.skill
+        hub.add_publisher(ref.path, TrustedPublisher(provider, repository, *numbers, *limits))
+    if options.remove:
+        hub.remove_publisher(ref.path, options.remove)
+    return Answer(hub.publishers(ref.path), render_publishers, key="publishers")
+
+
+def render_publishers(found: tuple[TrustedPublisher, ...], screen: Screen, _options: Namespace) -> None:
+    rows = [
+        (
+            str(row.id),
+            f"{row.provider}:{row.repository}",
+            row.name or "every skill",
+            ", ".join(filter(None, (row.workflow, row.environment, row.ref))) or "every workflow",
+            row.used[:10] or "never",
+        )
+        for row in found
+    ]
+    if rows:
+        screen.table(("NUMBER", "REPOSITORY", "SKILL", "ONLY", "USED"), rows)
+    else:
+        screen.say("No repository may publish without a token.")
+
+
+def configure_pin(parser: Parser) -> None:
+    parser.details = (
+        "Whet remembers the key that a hub shows at the first contact, and refuses the hub if the key changes. Use "
+        "this when the hub's operator gave you the key, or announced a new one."
+    )
+    parser.positional("address", "ADDRESS", "The hub.")
+    parser.positional("key", "KEY", "The key of its log: NAME+0123abcd+BASE64.")
+
+
+def run_pin(context: Context, options: Namespace) -> Answer:
+    context.library.sources.pin_hub(options.address, options.key)
+    done = HubDone(options.address, "", "", f"The log of {options.address} must be signed with this key from now on.")
+    return Answer(done, _render_done)
+
+
+def configure_check(parser: Parser) -> None:
+    parser.details = (
+        "Compares the log as it is now with what you, and the locks of your skills, have seen of it. A hub that shows "
+        "different people different logs cannot pass."
+    )
+    parser.positional("address", "ADDRESS", "The hub (default: the one you are logged in to).", optional=True)
+
+
+def run_check(context: Context, options: Namespace) -> Answer:
+    return Answer(context.library.sources.check_hub(options.address or ""), render_check)
+
+
+def render_check(check: LogCheck, screen: Screen, _options: Namespace) -> None:
+    count = plural(check.entries, "entry")
+    if check.known:
+        screen.say(f"The log of {clean(check.hub)} has {count} and continues the {check.known} that were seen before.")
+    else:
+        screen.say(f"The log of {clean(check.hub)} has {count}. This was the first look at it.")
+    screen.line(f"key  {check.key}")
+
+
+def _read(context: Context, text: str, *, version: bool = False) -> Ref:
+    ref = context.library.sources.hub_ref(text)
+    if not ref.path or (version and not ref.ref):
+        raise UsageError("usage", f"{text} names no {'version' if version else 'skill'}.", hint=_VERSION)
+    return ref
+
+
+COMMANDS = {
+    "hub login": Command(configure_login, run_login),
+    "hub logout": Command(configure_logout, run_logout),
+    "hub yank": Command(configure_yank, run_yank),
+    "hub deprecate": Command(configure_deprecate, run_deprecate),
+    "hub owner": Command(configure_owner, run_owner),
+    "hub publisher": Command(configure_publisher, run_publisher),
+    "hub report": Command(configure_report, run_report),
+    "hub pin": Command(configure_pin, run_pin),
+    "hub check": Command(configure_check, run_check),
+}
