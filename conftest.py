@@ -1,4 +1,4 @@
-"""What holds for every test: the quick tier, the examples of Hypothesis, and tables as one test each."""
+"""Rules for every test: the quick tier, the number of Hypothesis examples, and one test for each table."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import inspect
 import itertools
 import os
 import signal
+import sys
 import threading
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
@@ -18,28 +19,28 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-EXAMPLES = 15
-"""With how many examples a property is tried in the quick tier at most, and never with more than half of all."""
+EXAMPLES = 10
+"""The most examples of a property in the quick tier; never more than half of all."""
 
-STEPS = 10
-"""How many steps a machine of states takes for one example in the quick tier."""
+STEPS = 8
+"""The steps of a state machine for each example in the quick tier."""
 
 _CHOSEN = "_hypothesis_internal_use_settings"
-"""Where Hypothesis keeps what `@settings` said: a profile cannot overrule that."""
+"""Where Hypothesis keeps the values of `@settings`, which a profile cannot override."""
 
-# Garbage is collected more seldom than Python would: a run has many objects that stay, and each time all are looked at.
+# Collect garbage less often than Python does: a run keeps many objects, and each collection looks at all of them.
 gc.set_threshold(20_000, 20, 20)
 
-# Where CI decides, it looks at the same examples each time; elsewhere at new ones.
+# In CI, Hypothesis tries the same examples every time; elsewhere it tries new ones.
 settings.register_profile("ci", derandomize=True)
 if os.environ.get("CI"):
     settings.load_profile("ci")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Switches for the tiers, and one to look at a table row by row."""
-    parser.addoption("--quick", action="store_true", help="leave out deep tests, and take fewer steps and examples")
-    parser.addoption("--rows", action="store_true", help="collect every row of a table as a test of its own")
+    """Options for the tiers, and one that collects tables row by row."""
+    parser.addoption("--quick", action="store_true", help="skip deep tests, and use fewer steps and examples")
+    parser.addoption("--rows", action="store_true", help="collect every row of a table as a separate test")
 
 
 _MEMORY = "/dev/shm"  # noqa: S108  pytest makes a directory there that is for this user only
@@ -70,9 +71,30 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
     return (os.cpu_count() or 1) + 1
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> Iterator[None]:
+    """In a fresh clone one worker collects first: compiling the tests takes most of that time, and once is enough."""
+    worker = hasattr(session.config, "workerinput") and [*map(os.path.basename, session.config.args)] == ["tests"]
+    if not worker or sys.dont_write_bytecode or sys.platform == "win32" or _are_compiled():
+        return (yield)
+    import fcntl
+
+    with open(__file__, "rb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        if not _are_compiled():
+            return (yield)
+    return (yield)
+
+
+def _are_compiled() -> bool:
+    """Has somebody collected the tests, down to the last directory?"""
+    last = os.path.join(os.path.dirname(__file__), "tests", "store", "__pycache__")
+    return os.path.isdir(last) and any("-pytest-" in name for name in os.listdir(last))
+
+
 @pytest.fixture(scope="session")
 def quick(pytestconfig: pytest.Config) -> bool:
-    """Whether this run is to be quick: kill at some steps, start two processes, send kilobytes."""
+    """Whether this run is quick: fewer kills, fewer processes, less data."""
     return bool(pytestconfig.getoption("quick"))
 
 

@@ -19,7 +19,7 @@ def test_hooks_are_measured_in_every_way() -> None:
     document = json.loads(done.stdout)
     assert list(document) == ["success", "python", "load", "sizes"]
     found = document["sizes"]["3"]
-    assert list(found) == ["milliseconds", "offered", "goal", "met", "times_bare"]
+    assert list(found) == ["milliseconds", "offered", "goal", "met", "times_bare", "cpu_alone_times_bare"]
     assert list(found["milliseconds"]) == ["bare", "routing", "hook", "alone", "tool", "tool alone"]
     assert found["offered"] == 1.0
     taken = found["milliseconds"]

@@ -71,7 +71,7 @@ def run(stock: Stock, unit: Unit) -> list[Failure]:
         verdict.expect(machine.listed(listed) == before.skills, "torn", "a list shows other skills than there are")
     odd = os.path.lexists(path) and not path.is_file() and subject(place) not in (".claude.json", "settings.json")
     check = verdict.no_false_fine(machine, (*harm, f"{place} is not a file") if odd else harm)
-    readers = (("history",), ("audit", "--verify"), ("sync", "--list"), ("connect",))
+    readers = (("history",), ("guard", "log", "--verify"), ("sync", "--list"), ("connect",))
     for words in (("verify-history",), readers[number_of(unit) % len(readers)]):
         told = verdict.ran(machine.whet(*words))
         if words[0] == "verify-history" and way != "unreadable":

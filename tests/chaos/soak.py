@@ -141,6 +141,6 @@ class Model:
         gone = self.ever - facts.contents - {*facts.skills.values()}
         self.verdict.expect(not gone, "lost", f"{len(gone)} of {len(self.ever)} contents cannot be had any more")
         self.verdict.expect(not facts.problems, "wrong", "; ".join(facts.problems[:3]))
-        for words in (("verify-history",), ("audit", "--verify"), ("doctor", "--check")):
+        for words in (("verify-history",), ("guard", "log", "--verify"), ("doctor", "--check")):
             done = self.verdict.ran(self.machine.whet(*words))
             self.verdict.expect(done.status == 0, "wrong", f"{done}")

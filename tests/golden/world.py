@@ -29,9 +29,12 @@ WIDTH = "80"
 """Columns of a terminal, for whatever would look."""
 
 STEPS: tuple[tuple[str, ...], ...] = (
-    # a library with nothing but what ships with Whet
+    # an empty library
     ("list",),
+    ("gallery",),
+    ("gallery", "show", "commit-messages"),
     ("roots",),
+    ("run", "--list"),
     ("doctor",),
     ("new", "fresh", "--description", "Starts fresh."),
     (
@@ -59,7 +62,6 @@ STEPS: tuple[tuple[str, ...], ...] = (
     ("show", "report"),
     ("show", "report", "--file", "references/guide.md"),
     ("show", "needy"),
-    ("show", "commit-messages"),
     ("find", "write", "the", "report"),
     ("find", "zzzz"),
     ("detect", "write the report"),
@@ -76,6 +78,9 @@ STEPS: tuple[tuple[str, ...], ...] = (
     ("bundle", "create", "both", "--skills", "report,needy", "--description", "Both."),
     ("bundle", "list"),
     ("bundle", "show", "both"),
+    ("use", "both"),
+    ("use",),
+    ("use", "--none"),
     ("bundle", "delete", "both"),
     ("needs",),
     ("needs", "needy", "--check"),
@@ -181,8 +186,8 @@ STEPS: tuple[tuple[str, ...], ...] = (
     ("scan", "report", "./nasty"),
     ("scan", "--recursive", "./source", "--fail-on", "dangerous"),
     ("audit",),
-    ("audit", "--log"),
-    ("audit", "--verify"),
+    ("guard", "log"),
+    ("guard", "log", "--verify"),
     ("policy", "show"),
     ("policy", "explain", "report"),
     ("policy", "explain", "--trust", "community", "--verdict", "caution"),
@@ -202,6 +207,10 @@ STEPS: tuple[tuple[str, ...], ...] = (
     ("doctor", "--repair"),
     ("doctor", "--check"),
     ("completion", "bash"),
+    ("gallery", "add", "commit-messages"),
+    ("show", "commit-messages"),
+    ("gallery", "remove", "commit-messages"),
+    ("learn", "triggers", "report", "--dry-run"),
     # what fails
     (),
     ("nope",),
@@ -213,7 +222,9 @@ STEPS: tuple[tuple[str, ...], ...] = (
     ("show", "report", "--file", "../x"),
     ("patch", "report", "--find", "nowhere", "--replace", "x"),
     ("patch", "report", "--find", "e", "--replace", "x"),
-    ("delete", "commit-messages"),
+    ("show", "commit-messages"),
+    ("gallery", "add", "commit-messages", "no-such"),
+    ("gallery", "remove", "commit-messages"),
     ("install", "./no-such"),
     ("validate", "./no-such"),
     ("undo", "999"),

@@ -10,6 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from learning.episodes import release_notes
+from learning.recordings import claude_code
 
 from whet.interfaces.cli.verbs import parser_of, read_command
 
@@ -17,7 +19,8 @@ ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "docs"))
 
 import picture  # noqa: E402  the documentation's own tools, not a package
-from sessions import PAGES, rewritten  # noqa: E402
+from sessions import PAGES, empty_home, rewritten  # noqa: E402
+from terminal import show  # noqa: E402
 
 PROGRAM = re.compile(r"^```python\n(.*?)^```$(?:\n+```text\n(.*?)^```$)?", re.MULTILINE | re.DOTALL)
 FENCE = re.compile(r"^(`{3,}).*?^\1$", re.MULTILINE | re.DOTALL)
@@ -47,6 +50,35 @@ def test_programs_run(page: Path, tmp_path: Path) -> None:
         assert run.returncode == 0, run.stderr
         if output:
             assert run.stdout == output
+
+
+@pytest.mark.deep
+def test_the_lines_of_the_readme_run() -> None:
+    """Each as it is printed, in a home that has what they name; a directory stands in for the repository on GitHub."""
+    install, tour = SHELL.findall((ROOT / "README.md").read_text(encoding="utf-8"))
+    with empty_home() as home:
+        for skill in ("downloaded-skill", "skills/pdf"):
+            main = home / "shop" / skill / "SKILL.md"
+            main.parent.mkdir(parents=True)
+            main.write_text(f"---\nname: {main.parent.name}\ndescription: Reads PDF files.\n---\n\nRead it.\n")
+        sessions = home / ".claude" / "projects" / "shop"
+        sessions.mkdir(parents=True)
+        claude_code(sessions / "one-session.jsonl", release_notes())
+        env = {"HOME": str(home), "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin", "TERM": "xterm"}
+        ran = []
+        for line in tour.splitlines():
+            command = line.partition("#")[0].replace("anthropics/skills", "./skills")
+            shown = show(["/bin/sh", "-c", command], cwd=home / "shop", env=env)
+            ran.append(line.split()[1])
+            expected = "OPENAI_API_KEY" if ran[-1] == "run" else ""  # a model needs a key, and the answer names it
+            assert expected in shown.text and (shown.code == 0) != bool(expected), (line, shown.text)
+    assert ran == ["list", "gallery", "install", "scan", "update", "connect", "run", "distill"]
+    for line in install.splitlines():
+        words = shlex.split(line, comments=True)
+        if words[0] == "make":
+            subprocess.run([*words, "--dry-run"], cwd=ROOT, check=True, capture_output=True)
+        else:
+            assert words == ["uv", "tool", "install", ".[mcp,models]"]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)

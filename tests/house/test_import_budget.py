@@ -25,6 +25,7 @@ HEAVY = {
     "json",
     "logging",
     "multiprocessing",
+    "numpy",
     "pathlib",
     "rich",
     "shutil",
@@ -95,6 +96,7 @@ def test_a_warm_list_loads_no_parser(tmp_path: Path) -> None:
 
 
 def test_showing_a_skill_loads_neither_yaml_nor_what_only_a_list_needs(tmp_path: Path) -> None:
+    loaded(command("gallery", "add", "writing-skills"), tmp_path)
     loaded(command("show", "writing-skills"), tmp_path)
     modules = loaded(command("show", "writing-skills"), tmp_path)  # a library that is known
     assert modules & (HEAVY - {"sqlite3", "hashlib", "json"}) == set()
@@ -103,20 +105,30 @@ def test_showing_a_skill_loads_neither_yaml_nor_what_only_a_list_needs(tmp_path:
 
 
 PROMPT = """
-import json, os, sys
+import json, os, re, sys
+compile, compiled = re._compiler.compile, []
+re._compiler.compile = lambda *given: compiled.append(given[0]) or compile(*given)
 from whet.interfaces.hooks.handler import answer_event
-sent = {"session_id": sys.argv[0], "prompt": "help me to write a skill", "cwd": os.environ["HOME"]}
+sent = {"session_id": str(os.getpid()), "prompt": "help me to write a skill", "cwd": os.environ["HOME"]}
 answer = answer_event(os.environ["WHET_HOME"], "claude-code", "prompt", json.dumps(sent).encode(), os.environ["HOME"])
 assert b"writing-skills" in answer
+slow = [kind for kind in tuple.__subclasses__() if kind.__module__.startswith("whet.") and hasattr(kind, "_fields")]
+assert slow == [], "these are named tuples of typing, which take long to make; see whet.records"
+assert len(compiled) <= 20, compiled  # as many as a skill with a long description needs; see whet.patterns
 """
 
 
 def test_a_prompt_that_no_server_answers_loads_nothing_that_reads_or_writes_skills(tmp_path: Path) -> None:
+    loaded(command("gallery", "add", "writing-skills"), tmp_path)
     loaded(command("find", "help me to write a skill"), tmp_path)
-    modules = {name for name in loaded(PROMPT, tmp_path) if name.startswith("whet.")}
+    loaded(PROMPT, tmp_path)  # makes the state
+    everything = loaded(PROMPT, tmp_path)
+    assert everything & (HEAVY - {"sqlite3", "json", "tomllib"}) == set()
+    modules = {name for name in everything if name.startswith("whet.")}
     others = (
         *("whet.skill.block", "whet.skill.yaml", "whet.skill.body", "whet.skill.dialects", "whet.skill.validate"),
         *("whet.authoring", "whet.guard", "whet.library.card_reader", "whet.prompt.rendering", "whet.prompt.views"),
+        *("whet.routing.analysis", "whet.library.disclosure", "whet.library.package", "whet.library.listing"),
     )
     assert not {name for name in modules if name.startswith(others)}
-    assert len(modules) <= 92
+    assert len(modules) <= 84

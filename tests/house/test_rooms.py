@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 SOURCE = Path(__file__).parents[2] / "src" / "whet"
 ROOMS = (
+    "records",
+    "patterns",
     "errors",
     "notes",
     "values",
@@ -26,6 +28,7 @@ ROOMS = (
     "prompt",
     "sources",
     "learning",
+    "runtime",
     "api",
     "adapters",
     "hub",

@@ -42,6 +42,20 @@ def items(files: Mapping[str, str]) -> dict[str, Item]:
     return {path: Item(text.encode()) for path, text in files.items()}
 
 
+def test_an_adoption_in_a_project_is_undone_from_anywhere(machine: Machine) -> None:
+    repo = machine.work / "repo"
+    (repo / ".git").mkdir(parents=True)
+    for name in ("notes", "review"):
+        put(repo / ".agents" / "skills" / name, {"SKILL.md": main(name, "Does it.")})
+    lock = repo / ".agents" / "whet-lock.json"
+    for name in ("review", "notes"):
+        machine.ask("sources", "adopt", name, "--here", cwd=repo)
+    assert {*machine.locked(lock)} == {"skills/notes", "skills/review"}
+    machine.ask("undo", cwd=machine.work)
+    assert {*machine.locked(lock)} == {"skills/review"}
+    assert (repo / ".agents" / "skills" / "notes" / "SKILL.md").is_file()
+
+
 @needs_git
 def test_what_the_skills_tool_installed_into_a_project_follows_its_source_from_now_on(
     machine: Machine, tmp_path: Path
@@ -245,7 +259,7 @@ def test_what_both_tools_put_into_a_project_follows_its_source(machine: Machine,
         machine.ask("undo", cwd=repo)
         assert files(repo) == edited, "one undo for all directories"
         machine.ask("undo", cwd=repo)
-        assert (files(repo), [machine.locked(lock) for lock in locks]) == (edited, [{}, {}])
+        assert (files(repo), [lock.exists() for lock in locks]) == (edited, [False, False])
         last = machine.ask("history", cwd=repo)["entries"][-1]
         machine.ask("undo", last["run"], cwd=repo)
         assert [sorted(machine.locked(lock)) for lock in locks] == [["skills/notes", "skills/review"], ["skills/plan"]]
@@ -280,7 +294,7 @@ def test_what_openskills_put_into_the_home_follows_a_directory(machine: Machine,
     assert not (home / ".claude" / "skills" / "review").exists()
     for _ in range(3):
         machine.ask("undo")
-    assert (files(home), machine.locked()) == (before, {})
+    assert (files(home), machine.lock.exists()) == (before, False)
 
 
 def test_a_local_source_outside_the_project_is_named_and_not_followed(machine: Machine, tmp_path: Path) -> None:

@@ -42,7 +42,11 @@ def test_from_an_idea_to_another_machine(
     ]
     shown = json.loads(whet("show", "tide-tables", "--json").stdout)
     assert shown["description"] == "Looks up tides. Use when asked 'when is high water'."
-    assert [item["path"] for item in shown["files"]] == ["SKILL.md", "references/ports.md"]
+    assert [item["path"] for item in shown["files"]] == [
+        "SKILL.md",
+        "evals/triggers.generated.json",
+        "references/ports.md",
+    ]
     assert whet("show", "tide-tables", "--file", "references/ports.md").stdout == "# Ports\n"
 
     packed = whet("skill", "pack", "tide-tables")

@@ -17,7 +17,7 @@ from clients.configurations import BROKEN, LIVED_IN, contents, write
 
 from journeys.machines import WHET
 from whet.extras import how_to_install
-from whet.interfaces.clients.known import client_named
+from whet.interfaces.clients.known import connection_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,7 +55,7 @@ def test_connected_twice_and_taken_back(
         "client": client,
         "applied": True,
         "connected": True,
-        "hooks": client_named(client).hooks is not None,
+        "hooks": connection_named(client).hooks is not None,
     }
     assert [Path(path).read_bytes() for path in done["backups"]] == [before[path] for path in LIVED_IN[client]]
     assert all(change["action"] in ("create", "change") and change["diff"] for change in done["changes"])
@@ -94,7 +94,7 @@ def test_all_clients_are_listed(home: Path, whet: Callable[..., CompletedProcess
     assert whet("connect", "cursor", "--yes", "--quiet").returncode == 0
     listed = whet("connect")
     heads, *lines = listed.stdout.splitlines()
-    assert heads.split() == ["CLIENT", "INSTALLED", "CONNECTED", "WRITES", "HOOKS", "CONFIGURATION"]
+    assert heads.split() == ["CLIENT", "FOUND", "HERE", "CONNECTED", "WRITES", "HOOKS", "CONFIGURATION"]
     rows = {row.split()[0]: row.split()[1:5] for row in lines}
     assert rows["cursor"] == ["yes", "yes", "propose", "yes"]
     assert rows["codex"] == ["no", "no", "-", "no"]
@@ -178,6 +178,7 @@ def test_what_others_wrote_since_stays(home: Path, whet: Callable[..., Completed
 def test_what_is_wired_runs_and_answers_the_client(
     home: Path, work: Path, env: dict[str, str], whet: Callable[..., CompletedProcess[str]]
 ) -> None:
+    assert whet("gallery", "add", "commit-messages", "--yes").returncode == 0
     assert whet("connect", "codex", "--yes").returncode == 0
     hooks = json.loads((home / ".codex" / "hooks.json").read_text())["hooks"]
     for name, groups in hooks.items():
@@ -224,6 +225,7 @@ def test_at_a_terminal_the_change_is_shown_once_and_asked_about(home: Path, work
     code, seen = at_a_terminal(b"\n", env, work, "connect", "opencode")
     assert code == 0 and contents(home) != before
     assert "@@" not in seen and "OpenCode is connected." in seen
+    assert seen.endswith("hint: `whet connect opencode --undo` undoes it.\n")
     code, seen = at_a_terminal(b"y\n", env, work, "connect", "opencode", "--undo")
     assert code == 0 and contents(home) == before
     assert "Disconnect OpenCode? [Y/n, d shows the difference] " in seen and "OpenCode is no longer connected." in seen

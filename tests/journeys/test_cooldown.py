@@ -7,11 +7,12 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from sources.hub_server import Hub, hub_serving
+from hub.local import ANYONE, hub_running
 from sources.loopback import answer, serving
 from sources.repositories import Repository, serving_git
 
 from journeys.machines import Machine, main
+from whet.hub.lifecycle import set_fixes
 from whet.skill.archive import pack
 from whet.skill.tree import Item
 
@@ -151,21 +152,18 @@ def test_a_date_of_long_ago_does_not_hide_what_was_not_there_before(shop: Shop, 
 
 
 def test_a_hub_says_when_a_version_was_published_and_what_fixes_something(tmp_path: Path) -> None:
-    hub = Hub()
-    versions = {"1.0.0": 30, "1.1.0": 5, "1.2.0-rc": 4, "1.2.0": 0.2}
-    for number, days in versions.items():
-        kept = hub.publish("acme", "review", number, pack("review", {"SKILL.md": Item(review(number).encode())}))
-        stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(ago(days)))
-        hub.versions["acme", "review", number] = kept._replace(published=stamp)
     machine = make(tmp_path)
-    with hub_serving(hub) as server:
-        source = f"hub:{server.url}/acme/review"
+    with hub_running(tmp_path) as hub:
+        for number, days in {"1.0.0": 30, "1.1.0": 5, "1.2.0-rc": 4, "1.2.0": 0.2}.items():
+            archive = pack("review", {"SKILL.md": Item(review(number).encode())})
+            hub.publish("acme", "review", number, archive, days_ago=days)
+        source = f"hub:{hub.url}/acme/review"
         instead = "Held back: 1.2.0 is 4 hours old; 1.1.0 is installed instead."
         assert told(machine.ask("install", source)) == [("install", "ready", "", "1.1.0", instead)]
         held = "Held back: 1.2.0 is 4 hours old; the minimum is 3 days."
         assert told(machine.ask("update")) == [("keep", "held", "too-young", "1.1.0", held)]
         assert machine.ask("install", f"{source}@1.2.0", "--dry-run")["plan"][0]["version"] == "1.2.0"
-        hub.security["acme", "review", "1.2.0"] = "A leak of the token."
+        set_fixes(hub.hub, ANYONE, "acme", "review", "1.2.0", "A leak of the token.")
         fixes = "The hub marks it as a security fix, so it need not wait: A leak of the token."
         assert told(machine.ask("update")) == [("update", "ready", "", "1.2.0", fixes)]
 
@@ -179,3 +177,17 @@ def test_what_has_no_time_waits_from_the_first_look_on(tmp_path: Path) -> None:
         assert plan["plan"][0]["reason"].endswith(" is less than a minute old; the minimum is 3 days.")
         (machine.state / "config.toml").write_text('private_hosts = ["127.0.0.1"]\nmin_age = 0\n', encoding="utf-8")
         assert machine.ask("install", f"{server.url}/review/SKILL.md")["installed"] == ["review"]
+
+
+@needs_git
+def test_a_range_of_versions_takes_a_tag_that_is_old_enough(shop: Shop, tmp_path: Path) -> None:
+    shop.repository.git("tag", "v1.0.0", shop.first)
+    shop.repository.git("tag", "v1.1.0", shop.second)
+    for number, days in (("1.2.0", 0.2), ("2.0.0", 0.1)):
+        shop.repository.git("tag", f"v{number}", shop.commit(number, number, days))
+    machine = make(tmp_path)
+    source = f"{shop.url}#ref=^1"
+    instead = "Held back: 1.2.0 is 4 hours old; 1.1.0 is installed instead."
+    assert told(machine.ask("install", source)) == [("install", "ready", "", "1.1.0", instead)]
+    held = "Held back: 1.2.0 is 4 hours old; the minimum is 3 days."
+    assert told(machine.ask("update")) == [("keep", "held", "too-young", "1.1.0", held)]

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import TYPE_CHECKING
 
+import pytest
+from sources.hub_server import Hub, hub_serving
+from sources.repositories import Repository
+
 from journeys.machines import Machine, main
+from whet.skill.archive import pack
+from whet.skill.tree import Item
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,7 +40,7 @@ def test_a_skill_comes_with_what_it_needs_and_keeps_it(tmp_path: Path) -> None:
     assert machine.ask("show", "deploy")["requires_skills"] == needs
     assert "review >=1.2,<2" in machine.says("show", "deploy")[1]
 
-    hint = "hint: Remove what needs it, too; `--force` removes it all the same.\n"
+    hint = "hint: Remove the skills that need it as well, or use `--force` to remove only this one.\n"
     assert machine.says("remove", "review") == (1, "", f"error: review: Needed by deploy.\n{hint}")
     assert machine.ask("remove", "review", "--dry-run", code=1)["code"] == "needed-by"
     assert machine.names() == ["deploy", "review"]
@@ -57,3 +64,46 @@ def test_a_skill_comes_with_what_it_needs_and_keeps_it(tmp_path: Path) -> None:
     assert machine.says("remove", "review")[:2] == (1, ""), "your own skills are kept, too"
     machine.ask("remove", "review", "deploy")
     assert machine.names() == []
+
+
+def versioned(name: str, version: str, *needs: str) -> str:
+    listed = f"  requires:\n    skills: [{', '.join(f'{need!r}' for need in needs)}]\n" if needs else ""
+    return main(name, more=f'metadata:\n  version: "{version}"\n{listed}')
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+def test_an_older_version_that_is_in_range_is_found_among_the_tags(tmp_path: Path) -> None:
+    machine, repository = Machine(tmp_path / "machine"), Repository.new(tmp_path / "skills")
+    for number in ("1.1.0", "1.4.0", "2.0.0"):
+        files = {
+            "review/SKILL.md": versioned("review", number),
+            "deploy/SKILL.md": versioned("deploy", "5.0.0", "review >=1.2, < 2"),
+            "audit/SKILL.md": versioned("audit", "5.0.0", "review ^3"),
+        }
+        repository.commit(files)
+        repository.git("tag", f"v{number}")
+    assert machine.says("install", repository.url, "--skill", "deploy", "--yes")[:2] == (
+        0,
+        "Installed deploy 5.0.0  safe\nInstalled review 1.4.0  safe, needed by deploy\n",
+    )
+    assert machine.locked()["skills/review"]["source"] == f"git:{repository.url}#ref=>=1.2,<2&path=review"
+    assert machine.ask("update")["counts"] == {"nothing": 2}, "and it stays in the range"
+    machine.ask("remove", "deploy", "review")
+    plan = machine.ask("install", repository.url, "--skill", "audit", code=1)
+    assert [(step["name"], step["code"], step["reason"]) for step in plan["plan"]] == [
+        ("audit", "dependency-range", "It needs review ^3; review 2.0.0 is not in that range."),
+        ("review", "dependency-range", "Only audit would need it."),
+    ]
+
+
+def test_an_older_version_that_is_in_range_is_found_on_a_hub(tmp_path: Path) -> None:
+    machine, hub = Machine(tmp_path / "machine"), Hub()
+    for name, number, *needs in (("review", "1.4.0"), ("review", "2.0.0"), ("deploy", "1.0.0", "review ^1")):
+        archive = pack(name, {"SKILL.md": Item(versioned(name, number, *needs).encode())})
+        hub.publish("acme", name, number, archive)
+    with hub_serving(hub) as server:
+        plan = machine.ask("install", f"hub:{server.url}/acme/deploy")["plan"]
+        assert [(step["name"], step["state"], step["version"]) for step in plan] == [
+            ("deploy", "ready", "1.0.0"),
+            ("review", "ready", "1.4.0"),
+        ]

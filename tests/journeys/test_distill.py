@@ -16,7 +16,7 @@ from learning.episodes import bash, database_migration, release_notes, rollout, 
 from learning.recordings import claude_code, codex, messages
 
 from journeys.machines import Machine, main
-from journeys.terminals import Terminal
+from journeys.terminals import DOWN, ENTER, Terminal
 from whet import Library
 
 if TYPE_CHECKING:
@@ -232,7 +232,7 @@ def test_a_wizard_that_was_killed_goes_on_where_it_was(machine: Machine, tmp_pat
         assert terminal.process.wait() == -signal.SIGKILL
     assert machine.names() == []
     with Terminal(machine, "distill", "--resume") as terminal:
-        terminal.until("2/4  When to use it").until("Words that trigger it:")
+        terminal.until("2/4  When to use it").until("Words that trigger it:\r\n    changelog")  # also within a round
         for _ in range(5):
             terminal.types("")
         assert terminal.end()[0] == 0
@@ -312,8 +312,17 @@ def test_the_sessions_that_wait_are_offered(machine: Machine, tmp_path: Path) ->
             path = claude_code(tmp_path / f"{transcript.session}.jsonl", transcript)
             name = transcript.session
             library.learning.sessions.note("claude-code", name, transcript=str(path), tools=8, prompts=1, ended=True)
+    kept = machine.home / ".claude" / "projects" / "work" / "a-session.jsonl"  # no hook told of it
+    kept.parent.mkdir(parents=True)
+    claude_code(kept, database_migration())
     with Terminal(machine, "distill") as terminal:
-        terminal.until("Which one? [1] ").types("7").until("Enter a number from 1 to 2.").types("2")
+        terminal.until("Esc leaves")
+        assert [line[2:].split()[2:5] for line in terminal.now()[1:-1]] == [
+            ["claude-code", "Add", "a"],
+            ["claude-code", "Hi!", "Please"],
+            ["claude-code", "The", "checkout"],
+        ]
+        terminal.press(DOWN, DOWN, ENTER).until("1/4")
         for _ in range(7):
             terminal.types("")
         assert terminal.end()[0] == 0
@@ -321,7 +330,7 @@ def test_the_sessions_that_wait_are_offered(machine: Machine, tmp_path: Path) ->
     with Library.open(home=machine.state, env=machine.env, project=machine.work) as library:
         assert [seen.id for seen in library.learning.sessions.waiting()] == ["release-notes"]
     answer = machine.ask("distill", code=2)
-    assert answer["error"] == "FILE is missing."
+    assert answer["error"] == "SESSION is missing."
 
 
 @posix

@@ -95,6 +95,27 @@ def test_a_model_that_fails_costs_nothing_but_a_sentence(machine: Machine, file:
     assert machine.ask("distill", "--resume", "--model", spec, code=2)["code"] == "usage"
 
 
+def scripted(answer: dict[str, Any]) -> Scripted:
+    return Scripted(lambda _: json.dumps(answer))
+
+
+def test_several_models_vote_on_the_skill(machine: Machine, file: Path, tmp_path: Path) -> None:
+    names = []
+    others: tuple[dict[str, Any], ...] = (
+        {"triggers": ["changelog", "news"]},
+        {"name": "bake-bread", "triggers": ["news"]},
+        {},
+    )
+    for number, other in enumerate(others):
+        cassette = tmp_path / f"{number}.jsonl"
+        refine(facts(session_of(str(file))), Recorded(str(cassette), scripted({**ANSWER, **other})))
+        names.append(f"recorded:{cassette}")
+    machine.settings(f"model = {', '.join(names)!r}\n")
+    made = machine.ask("distill", str(file), "--dry-run")
+    assert (made["skill"], made["model"]["name"]) == ("tell-of-a-release", ", ".join(names))
+    assert "changelog" in made["text"] and "news" in made["text"]
+
+
 @posix
 def test_rounds_show_what_the_model_proposes_and_go_on_without_it(machine: Machine, file: Path, tmp_path: Path) -> None:
     cassette = tmp_path / "answers.jsonl"

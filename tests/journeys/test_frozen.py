@@ -52,7 +52,7 @@ def test_what_is_missing_comes_back_exactly(pipeline: Pipeline) -> None:
     assert machine.says("ci", "--dry-run") == (
         1,
         "",
-        "deploy, notes: It is missing.\nhint: `whet install --frozen` restores what is missing.\n",
+        "deploy, notes: It is missing.\nhint: `whet ci` restores what is missing.\n",
     )
 
     assert machine.says("ci")[:2] == (
@@ -64,6 +64,31 @@ def test_what_is_missing_comes_back_exactly(pipeline: Pipeline) -> None:
     assert (told(again), again["success"]) == (dict.fromkeys(("deploy", "notes"), ("keep", "nothing", "")), True)
     assert machine.ask("ci", "--dry-run")["success"] is True
     assert machine.lock.read_bytes() == before
+
+
+def test_merged_edits_belong_to_the_lock(pipeline: Pipeline) -> None:
+    machine = pipeline.machine
+    machine.ask("ci")
+    text = machine.text("notes").replace("description: ", "description: Ours. ", 1)
+    (machine.root / "notes" / "SKILL.md").write_text(text, encoding="utf-8")
+    edited = {"deploy": ("keep", "nothing", ""), "notes": ("keep", "conflict", "frozen-edited")}
+    assert told(machine.ask("ci", code=1)) == edited
+    assert machine.ask("update")["done"] == ["deploy", "notes"]
+    kept = {"deploy": ("keep", "nothing", ""), "notes": ("keep", "nothing", "")}
+    assert told(machine.ask("ci")) == kept
+    machine.ask("update")
+    assert told(machine.ask("ci")) == kept
+
+    machine.edit("notes", "Newer.", "Newest.")
+    assert told(machine.ask("ci", code=1)) == edited
+    shutil.rmtree(machine.root / "notes")
+    assert told(machine.ask("ci", code=1)) == edited
+    assert machine.says("ci")[2] == (
+        "notes: It is missing, and its source does not have the edits that the lock names.\n"
+        "hint: Commit the skill together with the lock.\n"
+    )
+    assert machine.ask("install", "--force")["done"] == ["notes"]
+    assert (told(machine.ask("ci")), "Ours." in machine.text("notes")) == (kept, False)
 
 
 def rev(machine: Machine) -> str:

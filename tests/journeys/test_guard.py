@@ -51,12 +51,12 @@ def test_a_dangerous_text_of_ones_own_is_kept_until_one_says_why(whet: Whet, hom
     assert (home / ".agents" / "skills" / "tool" / "SKILL.md").exists()
     assert answer(whet("history", "tool", "--json"))["entries"][0]["checked"] == "dangerous"
 
-    records = [(item["action"], item["decision"]) for item in answer(whet("audit", "--log", "--json"))["records"]]
+    records = [(item["action"], item["decision"]) for item in answer(whet("guard", "log", "--json"))["records"]]
     assert records == [("write", "ask"), ("write", "ask"), ("write", "ask"), ("override", "allow")]
     assert answer(whet("guard", "policy", "explain", "tool", "--json"))["source"] == "override"
     again = whet("skill", "patch", "tool", "--find", "Install it first", "--replace", "Install this first")
     assert again.stderr.startswith("Proposal 2 is waiting: "), "an override is for one content"
-    assert whet("audit", "--verify").returncode == 0
+    assert whet("guard", "log", "--verify").returncode == 0
 
 
 def test_an_ordinary_skill_is_written_and_nothing_is_said(whet: Whet) -> None:
@@ -143,5 +143,5 @@ def test_a_pull_request_is_scanned_and_reported(repo: Path, whet: Whet) -> None:
     places = {item["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for item in results}
     assert places == {".agents/skills/bad/setup.sh"}
     text = whet("scan", ".", "--recursive", cwd=repo)
-    assert text.stderr == "2 packages: 1 dangerous, 1 safe.\n"
+    assert text.stderr == "2 skills: 1 dangerous, 1 safe.\n"
     assert whet("scan", str(repo / ".agents" / "skills" / "good")).returncode == 0

@@ -43,7 +43,6 @@ def machine() -> Iterator[Machine]:
     """A machine whose state has a short path, as sockets need it."""
     with tempfile.TemporaryDirectory(prefix="whet-", dir="/tmp" if os.path.isdir("/tmp") else None) as directory:
         made = Machine(Path(directory) / "m")
-        made.settings("semantic = false\nbundled_skills = false\n")
         for name, description in SKILLS.items():
             path = made.root / name / "SKILL.md"
             path.parent.mkdir(parents=True)
@@ -154,7 +153,7 @@ def test_a_resident_process_answers_for_all_clients(machine: Machine) -> None:
         path = machine.root / "charts" / "SKILL.md"
         path.parent.mkdir()
         path.write_text("---\nname: charts\ndescription: Draws charts. Use when asked for a chart.\n---\nx\n", "utf-8")
-        assert "The skill charts is for" in tell(machine, "codex", "prompt", prompt="draw me a chart")
+        assert "charts: Draws charts." in tell(machine, "codex", "prompt", prompt="draw me a chart")
         other = machine.work / "other"
         other.mkdir()
         assert "backport" in tell(machine, "codex", "prompt", prompt=BACKPORT, cwd=str(other), session="2")
@@ -193,7 +192,7 @@ def test_the_thin_way_imports_nearly_nothing(machine: Machine) -> None:
         *("whet", "whet.interfaces", "whet.interfaces.cli", "whet.interfaces.hooks", "whet.interfaces.hooks.main"),
         *("whet.store", "whet.store.home"),
     }
-    assert added - own <= {"__future__", "_socket", "select", "time", "_signal", "_thread"}
+    assert added - own <= {"__future__", "_socket", "gc", "select", "time", "_signal", "_thread"}
 
 
 @posix

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from subprocess import CompletedProcess
 
 WHET = (sys.executable, "-P", "-m", "whet")
-ABOUT = ("--description", "Deploys the site. Use when somebody asks for a deployment.")
+ABOUT = ("--description", "Deploys the site. Use when somebody asks for a deployment.", "--no-triggers")
 FIRST = "# Deploy\n\n1. Run the tests.\n2. Push to prod.\n"
 SECOND = "# Deploy\n\n1. Run all tests.\n2. Push to prod.\n3. Tell the team.\n"
 
@@ -122,7 +122,7 @@ def test_every_way_back(
 
     ask("delete", "ship", "--reason", "Not needed any more.")
     assert (os.listdir(own), whet("show", "ship").returncode) == ([], 1)
-    assert whet("history", "ship").stdout.endswith("\tuser\tremove\t\tNot needed any more.\n")
+    assert whet("history", "ship").stdout.splitlines()[0].endswith("\tuser\tremove\t\tNot needed any more.")
     ask("restore", "ship")
     assert (own / "ship" / "SKILL.md").read_bytes() == before
 
@@ -161,24 +161,34 @@ def test_a_persons_own_editor(
     assert len(ask("history", "deploy")["entries"]) == 2
 
 
-def test_what_ships_with_whet_is_changed_with_consent_only(
-    own: Path, ask: Callable[..., dict[str, Any]], whet: Callable[..., CompletedProcess[str]]
+def test_a_plugins_skill_is_changed_with_consent_only(
+    own: Path,
+    tmp_path: Path,
+    skill: Callable[..., Path],
+    ask: Callable[..., dict[str, Any]],
+    whet: Callable[..., CompletedProcess[str]],
 ) -> None:
-    words = ("skill", "patch", "commit-messages", "--find", "# Commit messages", "--replace", "# Our commit messages")
+    with (skill("commits", root=tmp_path / "plugin") / "SKILL.md").open("a", encoding="utf-8") as file:
+        file.write("# Commits\n")
+    (tmp_path / "state").mkdir(exist_ok=True)
+    (tmp_path / "state" / "config.toml").write_text(f"[plugins]\nteam = '{tmp_path / 'plugin'}'\n")
+    words = ("skill", "patch", "team:commits", "--find", "# Commits", "--replace", "# Our commits")
     run = whet(*words, "--reason", "House style.")
     assert (run.returncode, run.stdout, os.listdir(own)) == (0, "", [])
-    assert run.stderr.startswith("Proposal 1 is waiting: It ships with Whet. `whet proposals approve 1` applies it.\n")
+    assert run.stderr.startswith(
+        "Proposal 1 is waiting: It belongs to a plugin, whose updates would overwrite a change."
+    )
     waiting = ask("proposals", "list")
     assert (waiting["count"], waiting["proposals"][0]["reason"]) == (1, "House style.")
-    assert "+# Our commit messages\n" in whet("proposals", "list", "1").stdout
+    assert "+# Our commits\n" in whet("proposals", "list", "1").stdout
     assert ask("proposals", "approve", "1")["state"] == "approved"
-    shown = ask("show", "commit-messages")
-    assert (shown["scope"], shown["path"]) == ("user", str(own / "commit-messages"))
-    assert "# Our commit messages\n" in shown["content"]
+    shown = ask("show", "commits")
+    assert (shown["scope"], shown["path"]) == ("user", str(own / "commits"))
+    assert "# Our commits\n" in shown["content"]
 
-    ask("delete", "commit-messages")
-    assert ask("show", "commit-messages")["scope"] == "bundled"
-    assert document(whet("delete", "commit-messages", "--json"))["code"] == "protected"
+    ask("delete", "commits")
+    assert ask("show", "team:commits")["scope"] == "plugin"
+    assert document(whet("delete", "team:commits", "--json"))["code"] == "protected"
     ask(*words)
     ask("proposals", "reject", "2", "--reason", "Enough.")
     assert ask("proposals", "list")["proposals"] == []

@@ -287,6 +287,8 @@ def updated(team: Team, second: str) -> None:
         clashing(team, "review", second, REVIEW),
         clashing(team, "triage", second, TRIAGE),
     )
+    _, foreseen, _ = machine.says("update", "--dry-run")
+    assert "\n  Would be merged with your edits.\n" in foreseen and "Merged" not in foreseen
     error = "review: Your edits conflict with the source's changes in SKILL.md."
     failure = {"error": error, "code": "update-conflict", "hint": "Resolve the problems in the plan first."}
     assert machine.ask("update", code=1) == {**expected, "success": False, **failure}
@@ -306,7 +308,8 @@ def decided(team: Team, second: str) -> None:
     machine, mine = team.mine, team.mine.text("review")
     code, out, said = machine.says("update", "review")
     assert code == 1
-    assert out == "review: SKILL.md (both-changed)\n" + "".join(f"  {line}\n" for line in REVIEW.splitlines())
+    shown = "".join(f"  {line}\n" for line in REVIEW.splitlines())
+    assert out == f"review: SKILL.md changed here and in the source.\n{shown}"
     assert said == (
         "review: Your edits conflict with the source's changes in SKILL.md.\n"
         "hint: review did not change. `whet update review --prefer ours` keeps your lines where they conflict, "
@@ -365,8 +368,8 @@ def taken_back(team: Team, second: str) -> None:
     code, out, _ = machine.says("uninstall", "deploy", "review")
     gone = [f"Removed {name} {second[:10]}\n  Your edits are removed with it.\n" for name in ("deploy", "review")]
     assert (code, out) == (0, "".join(gone))
-    assert machine.ask("uninstall", "deploy", code=1)["code"] == "not-installed"
-    assert [record["action"] for record in machine.ask("audit", "--log")["records"]].count("uninstall") == 3
+    assert machine.ask("uninstall", "deploy", code=1)["code"] == "skill-not-found"
+    assert [record["action"] for record in machine.ask("guard", "log")["records"]].count("uninstall") == 3
 
 
 def brought_back(team: Team) -> None:

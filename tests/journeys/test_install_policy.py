@@ -28,6 +28,7 @@ FOUND = (
     "ports/SKILL.md:9: warn: A protection of the machine is turned off. [protection-off]\n"
     "setup/SKILL.md:7: critical: Code is downloaded from an untrusted host and run: the code is piped into an "
     "interpreter and comes from a raw IP address. [pipe-shady]\n"
+    "setup/SKILL.md:7: warn: A passage resembles the instructions in malicious skills. [odd-passage]\n"
 )
 
 
@@ -51,7 +52,7 @@ class Shop:
 
     def log(self) -> list[tuple[str, str, str, str, str]]:
         """What the record says: action, skill, verdict, decision and reason."""
-        records = self.machine.ask("audit", "--log")["records"]
+        records = self.machine.ask("guard", "log")["records"]
         fields = ("action", "skill", "verdict", "decision", "reason")
         return [tuple(record[field] for field in fields) for record in records]
 
@@ -112,8 +113,8 @@ def test_a_reason_lets_it_in_and_is_kept(shop: Shop) -> None:
         "allow",
         "It is for a machine without a network.",
     )
-    assert machine.ask("audit")["summary"]["decisions"] == {"allow": 5, "ask": 0, "block": 0}
-    assert machine.says("audit", "--verify")[0] == 0
+    assert machine.ask("audit")["summary"]["decisions"] == {"allow": 1, "ask": 0, "block": 0}
+    assert machine.says("guard", "log", "--verify")[0] == 0
     assert machine.ask("update")["counts"] == {"nothing": 1}
 
 

@@ -69,7 +69,7 @@ def test_the_plan_is_shown_and_nothing_is_done_without_a_yes(machine: Machine, t
             [*shown, "Install 2 skills? [Y/n] n", "error: You did not confirm.", "hint: Nothing was changed."],
         )
     assert (machine.names(), machine.lock.exists(), machine.left()) == ([], False, [])
-    assert machine.ask("audit", "--log")["records"] == []
+    assert machine.ask("guard", "log")["records"] == []
 
     with Terminal(machine, *words) as terminal:
         assert terminal.until("[Y/n] ").types("").end() == (
@@ -166,10 +166,10 @@ def test_what_the_policy_asks_about_needs_a_reason(machine: Machine, tmp_path: P
         "    A protection of the machine is turned off. [protection-off]",
         "    > sudo ufw disable",
     ]
-    question = "The policy needs your approval for ports. Reason (leave empty to skip): "
+    needed, question = "The policy needs your approval for ports.", "Reason (leave empty to skip): "
     with Terminal(machine, "install", shop.url) as terminal:
         code, lines = terminal.until("leave empty to skip): ").types("n").end()
-    assert (code, lines[:6], machine.names()) == (3, [*shown, f"{question}n"], [])
+    assert (code, lines[:7], machine.names()) == (3, [*shown, needed, f"{question}n"], [])
     with Terminal(machine, "install", shop.url) as terminal:
         terminal.until("leave empty to skip): ").types("y").until("leave empty to skip): ", 2).types("Read it.")
         terminal.until("[Y/n] ").types("y")
@@ -177,14 +177,15 @@ def test_what_the_policy_asks_about_needs_a_reason(machine: Machine, tmp_path: P
             0,
             [
                 *shown,
+                needed,
                 f"{question}y",
-                "Reason (leave empty to skip): Read it.",
+                f"{question}Read it.",
                 "Install 1 skill? [Y/n] y",
                 f"Installed ports {head}  caution",
                 "  Allowed by override: Read it.",
             ],
         )
-    records = machine.ask("audit", "--log")["records"]
+    records = machine.ask("guard", "log")["records"]
     assert ("override", "Read it.") in [(record["action"], record["reason"]) for record in records]
 
 

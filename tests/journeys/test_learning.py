@@ -39,7 +39,6 @@ def machine() -> Iterator[Machine]:
     """A machine whose state has a short path, as sockets need it."""
     directory = tempfile.mkdtemp(prefix="whet-", dir="/tmp" if os.path.isdir("/tmp") else None)
     made = Machine(Path(directory) / "m")
-    made.settings("semantic = false\nbundled_skills = false\n")
     yield made
     until(lambda: learner(made) == 0)
     shutil.rmtree(directory)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
-import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from sources.hub_server import Hub, hub_serving
+from hub.local import hub_running
 from sources.repositories import Repository, serving_git
 
 from journeys.machines import Machine, in_process, main
@@ -102,6 +101,16 @@ def test_only_allowed_sources_at_every_door(office: Office) -> None:
     assert machine.ask("install", office.source("acme"))["installed"] == ["review"]
 
 
+def test_what_a_skill_needs_must_be_allowed_too(office: Office) -> None:
+    need = f'{{name: review, source: "git:{office.url}/stranger"}}'
+    more = f"metadata:\n  requires:\n    skills: [{need}]\n"
+    Repository.new(office.top / "git" / "needy").commit({"deploy/SKILL.md": main("deploy", more=more)})
+    office.allow(f"{office.url}/needy")
+    answer = office.machine.ask("install", f"git:{office.url}/needy", "--override", "I want it.", code=3)
+    assert failed(answer) == [("deploy", "blocked", "source-not-allowed")]
+    assert office.machine.names() == []
+
+
 def library(office: Office, **more: Any) -> Library:
     machine = office.machine
     return Library.open(home=machine.state, project=machine.work, env=machine.env, **more)
@@ -147,14 +156,13 @@ def test_what_a_redirect_leads_to_is_not_what_was_allowed(office: Office, tmp_pa
     assert office.machine.names() == []
 
 
-def test_the_age_holds_for_trusted_and_exact_things_and_no_option_lowers_it(office: Office) -> None:
-    hub, machine = Hub(), office.machine
-    kept = hub.publish("acme", "review", "1.0.0", pack("review", {"SKILL.md": Item(main("review").encode())}))
-    stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - 5 * 86_400))
-    hub.versions["acme", "review", "1.0.0"] = kept._replace(published=stamp)
+def test_the_age_holds_for_trusted_and_exact_things_and_no_option_lowers_it(office: Office, tmp_path: Path) -> None:
+    machine = office.machine
     office.policy("min_age = 7\n")
-    with hub_serving(hub) as server:
-        source = f"hub:{server.url}/acme/review"
+    with hub_running(tmp_path) as hub:
+        archive = pack("review", {"SKILL.md": Item(main("review").encode())})
+        hub.publish("acme", "review", "1.0.0", archive, days_ago=5)
+        source = f"hub:{hub.url}/acme/review"
         for words in ((source,), (f"{source}@1.0.0",), (source, "--min-age", "0"), (source, "--override", "Now.")):
             answer = machine.ask("install", *words, code=3)
             assert failed(answer) == [("review", "blocked", "too-young")]
@@ -304,9 +312,17 @@ def test_it_is_explained_line_by_line(office: Office) -> None:
         "allowed_sources": ["acme/skills", "/opt/skills"],
         "min_age": 7,
         "forbidden_rules": ["pipe-shady"],
+        "trusted_keys": None,
         "overrides": False,
         "policy": [{"trust": "local", "verdict": "dangerous", "action": "block"}],
         "problem": "",
     }
     note = next(note for note in machine.ask("doctor")["report"] if note["code"] == "machine-policy")
     assert note["message"].startswith("An administrator's policy applies. Skills come only from acme/skills")
+
+
+def test_the_gallery_is_a_source_like_any_other(office: Office) -> None:
+    office.allow(f"{office.url}/acme")
+    assert office.code("gallery", "add", "commit-messages") == "source-not-allowed"
+    office.allow("gallery:whet")
+    assert office.machine.ask("gallery", "add", "commit-messages")["installed"] == ["commit-messages"]

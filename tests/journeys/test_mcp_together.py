@@ -45,7 +45,6 @@ class Diary:
 
     def __init__(self, top: Path) -> None:
         self.machine = Machine(top / "person")
-        self.machine.settings("bundled_skills = false\n")
         (self.machine.root / NAME).mkdir(parents=True)
         text = main(NAME, "Keeps a diary.", f"{END}\n")
         (self.machine.root / NAME / "SKILL.md").write_text(text, encoding="utf-8")

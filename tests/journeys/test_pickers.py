@@ -20,9 +20,7 @@ NAMES = ("docx", "notes", "pdf", "review")
 
 @pytest.fixture
 def machine(tmp_path: Path) -> Machine:
-    made = Machine(tmp_path / "machine")
-    made.settings("bundled_skills = false\n")
-    return made
+    return Machine(tmp_path / "machine")
 
 
 @pytest.fixture
@@ -49,6 +47,14 @@ def test_several_skills_of_a_repository_are_chosen(machine: Machine, shop: str) 
         code, lines = terminal.end()
     assert (code, machine.names()) == (0, ["notes", "pdf"])
     assert not [line for line in lines if "marked" in line]
+
+
+def test_skills_of_the_gallery_are_chosen(machine: Machine) -> None:
+    with Terminal(machine, "gallery", "add") as terminal:
+        terminal.until("Esc leaves").press(*"postmortem").until("filter: postmortem")
+        terminal.press(ENTER).until("[Y/n] ").types("y")
+        assert terminal.end()[0] == 0
+    assert machine.names() == ["incident-postmortems"]
 
 
 def test_what_is_typed_filters_and_the_cursor_is_enough(machine: Machine, shop: str) -> None:
@@ -115,17 +121,22 @@ def test_undo_offers_the_last_changes_with_the_difference_folded(machine: Machin
         terminal.until("Esc leaves")
         title, first, second, third, keys = terminal.now()
         assert title == "Undo which change?"
-        assert (first[:2], first.split()[3:]) == ("> ", ["create", "other", "user"])
-        assert second.split()[2:] == ["patch", "report", "user"]
-        assert third.split()[2:] == ["create", "report", "user", "Asked", "for."]
-        assert keys == "arrows move, / filters, d shows the change, Enter chooses, Esc leaves"
+        assert (first[:2], first.split()[4:]) == ("> ", ["user", "create", "other"])
+        assert second.split()[3:] == ["user", "patch", "report"]
+        assert third.split()[3:] == ["user", "create", "report", "Asked", "for."]
+        assert keys == "arrows move, type to filter, d shows the change, Enter chooses, Esc leaves"
         terminal.press(DOWN, "d").until("+Write it well.").until("Esc leaves")
-        terminal.press(ENTER)
+        terminal.press(ENTER).until("Undo change 2 (patch): report? [Y/n] ").types("y")
         code, lines = terminal.end()
     assert code == 0 and "+Write it well." in lines
     assert "Write it.\n" in machine.run("show", "report").stdout
     with Terminal(machine, "undo") as terminal:
         assert terminal.until("Esc leaves").press(ESC).end() == LEFT
+    with Terminal(machine, "undo") as terminal:  # an answer to a question that was not asked undoes nothing by itself
+        terminal.until("Esc leaves").press("k").until("filter: k").press(ENTER)
+        terminal.until("Undo change 1 (create): report? [Y/n] ").types("n")
+        assert terminal.end()[0] == 3
+    assert machine.names() == ["other", "report"]
     with Terminal(machine, "undo", "--no-input") as terminal:
         assert terminal.end()[0] == 0
     assert machine.names() == ["report"]
@@ -138,7 +149,7 @@ def test_connect_offers_the_clients_and_shows_the_change_when_asked(machine: Mac
         title, first, *_ = terminal.now()
         assert (title, first.split()) == (
             "Connect which client?",
-            [">", "Cursor", "installed", "~/.cursor/mcp.json"],
+            [">", "Cursor", "found", "here", "~/.cursor/mcp.json"],
         )
         terminal.press(ENTER).until("Connect Cursor? [Y/n, d shows the difference] ").types("d").until('"whet"')
         code, lines = terminal.until("shows the difference] ").types("n").end()
@@ -163,3 +174,17 @@ def test_proposals_are_decided_one_by_one(machine: Machine) -> None:
         assert terminal.until("Reject which proposal?").press(ESC).end() == LEFT
     missing = machine.run("proposals", "reject")
     assert (missing.returncode, missing.stderr.split("\n")[0]) == (2, "error: ID is missing.")
+
+
+@pytest.mark.deep
+def test_without_an_editor_in_the_environment_a_terminal_opens_one_of_the_machine(machine: Machine) -> None:
+    programs = machine.work / "programs"
+    programs.mkdir()
+    (programs / "editor").write_text('#!/bin/sh\necho "Do it well." >> "$1"\n', encoding="utf-8")
+    (programs / "editor").chmod(0o755)
+    machine.env["PATH"] = f"{programs}{os.pathsep}{machine.env['PATH']}"
+    assert machine.run("new", "report", "--description", "Writes reports.", "--body", "Do it.").returncode == 0
+    with Terminal(machine, "edit", "report") as terminal:
+        assert terminal.end()[0] == 0
+    assert machine.text("report").endswith("Do it.\nDo it well.\n")
+    assert machine.ask("edit", "report", code=2)["code"] == "no-editor"

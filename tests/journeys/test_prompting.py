@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from subprocess import CompletedProcess
 
-BUNDLED = ["commit-messages", "debugging-systematically", "reviewing-changes", "writing-skills"]
+CHOSEN = ["commit-messages", "reviewing-changes"]
 COUNT = 400
 
 
@@ -34,14 +34,15 @@ def crowd(tmp_path: Path, skill: Callable[..., Path]) -> Path:
     return tmp_path / "crowd"
 
 
-def test_the_first_index_lists_what_comes_along(whet: Callable[..., CompletedProcess[str]]) -> None:
+def test_the_first_index_is_empty_and_lists_what_was_added(whet: Callable[..., CompletedProcess[str]]) -> None:
+    assert (whet("prompt", "index").stdout, whet("gallery", "add", *CHOSEN).returncode) == ("", 0)
     run = whet("prompt", "index")
     answer = document(whet("prompt", "index", "--json"))
     assert (run.returncode, run.stdout) == (0, answer["text"])
-    assert [line.split(":")[0] for line in run.stdout.splitlines()[1:]] == [f"▸ {name}" for name in BUNDLED]
-    assert run.stderr.startswith("4 skills, ") and run.stderr.endswith("; 0 shortened; 0 not listed.\n")
+    assert [line.split(":")[0] for line in run.stdout.splitlines()[1:]] == [f"▸ {name}" for name in CHOSEN]
+    assert run.stderr.startswith("2 skills, ") and run.stderr.endswith("; 0 shortened; 0 not listed.\n")
     listed = json.loads(whet("prompt", "index", "--format", "json", "--no-rules").stdout)
-    assert [item["name"] for item in listed] == BUNDLED
+    assert [item["name"] for item in listed] == CHOSEN
 
 
 def test_a_small_budget_holds_and_what_is_left_out_is_said(
@@ -133,10 +134,11 @@ def test_a_name_that_clients_keep_is_reported(
     skill: Callable[..., Path], whet: Callable[..., CompletedProcess[str]]
 ) -> None:
     skill("help", "Helps.")
+    whet("gallery", "add", *CHOSEN)
     run = whet("prompt", "commands")
-    assert [line.split("\t")[0] for line in run.stdout.splitlines()] == [f"/{name}" for name in BUNDLED]
+    assert [line.split("\t")[0] for line in run.stdout.splitlines()] == [f"/{name}" for name in CHOSEN]
     assert run.stderr.endswith("Type /skill help, or rename it. [command-reserved]\n")
     answer = document(whet("prompt", "commands", "--json"))
-    assert [command["name"] for command in answer["commands"]] == BUNDLED
+    assert [command["name"] for command in answer["commands"]] == CHOSEN
     assert [(entry["code"], entry["skill"]) for entry in answer["report"]] == [("command-reserved", "help")]
     assert whet("prompt", "render", "help").returncode == 0

@@ -41,7 +41,7 @@ LOOKS = [
     ["find", "deploy"],
     ["history"],
     ["verify-history"],
-    ["audit", "--verify"],
+    ["guard", "log", "--verify"],
     ["usage"],
     ["doctor", "--check"],
 ]

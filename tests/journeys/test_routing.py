@@ -32,7 +32,6 @@ FORM = "fill in this pdf form"
 @pytest.fixture
 def machine(tmp_path: Path) -> Machine:
     made = Machine(tmp_path / "machine")
-    made.settings("semantic = false\nbundled_skills = false\n")
     for name, (description, body) in SKILLS.items():
         write(made, name, description, body)
     return made
@@ -198,3 +197,37 @@ def test_a_process_that_is_killed_while_it_indexes_leaves_an_index_that_works(ma
         run.communicate()
         told = machine.ask("find", FORM)
         assert (told["results"], codes(told)) == (expected, [])
+
+
+def test_a_skill_without_evals_gets_fifty_messages_of_its_own_text(tmp_path: Path) -> None:
+    machine = Machine(tmp_path / "alone")
+    about = 'Tidies drawers. Use when the user says "sort my socks" or "the drawer is a mess". Do NOT use at sea.'
+    body = "1. Empty the drawer.\n2. Sort by kind.\n"
+    machine.ask("new", "tidy", "--description", about, "--body", body, "--no-triggers")
+    shown = machine.says("learn", "triggers", "tidy", "--dry-run")[1].splitlines()
+    assert (len(shown), shown[:2], shown[25]) == (
+        *(50, ["for\tsort my socks", "for\tthe drawer is a mess"], "not for\tat sea"),
+    )
+    assert machine.names() == ["tidy"] and not (machine.root / "tidy" / "evals").exists()
+    path = machine.root / "tidy" / "evals" / "triggers.generated.json"
+    assert machine.ask("learn", "triggers", "tidy")["path"] == str(path)
+    kept = json.loads(path.read_text(encoding="utf-8"))
+    assert kept["generated"].startswith("by Whet ")
+    assert (kept["skill"], len(kept["should_trigger"]), len(kept["should_not_trigger"])) == ("tidy", 25, 25)
+    assert {"how do I tidy drawers?", "sort socks", "empty the drawer"} <= {*kept["should_trigger"]}
+    last = machine.ask("history", "tidy")["entries"][-1]
+    assert (last["action"], last["reason"]) == ("write-file", "Generated trigger evals.")
+    machine.ask("undo", "tidy")
+    assert not path.exists(), "it is a change like any other"
+    machine.ask("learn", "triggers", "tidy")
+    measured = machine.ask("learn", "eval", "triggers", "tidy")
+    assert (measured["cases"], measured["report"]) == (50, [])
+    machine.ask("new", "secret-plans", "--description", 'Makes plans. Use when the user says "plan the big coup".')
+    made = json.loads((machine.root / "secret-plans" / "evals" / "triggers.generated.json").read_text(encoding="utf-8"))
+    assert (made["skill"], len(made["should_trigger"]), len(made["should_not_trigger"])) == ("secret-plans", 25, 25)
+    machine.ask("learn", "triggers", "tidy")
+    assert json.loads(path.read_text(encoding="utf-8")) == kept, "nothing of other skills is in it"
+    path.write_text('{"should_trigger": ["where are my socks"]}', encoding="utf-8")
+    refused = machine.ask("learn", "triggers", "tidy", code=1)
+    assert refused["code"] == "not-generated", "messages of a person are not overwritten"
+    assert json.loads(path.read_text(encoding="utf-8")) == {"should_trigger": ["where are my socks"]}

@@ -65,7 +65,6 @@ def machine() -> Iterator[Machine]:
     """A machine whose state has a short path, as sockets need it."""
     with tempfile.TemporaryDirectory(prefix="whet-", dir="/tmp" if os.path.isdir("/tmp") else None) as directory:
         made = Machine(Path(directory) / "m")
-        made.settings("semantic = false\nbundled_skills = false\n")
         made.ask("create", "backport", "--description", BACKPORT, "--body", "Do it.\n")
         yield made
 

@@ -7,12 +7,14 @@ import shutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from sources.hub_server import Hub, hub_serving
+from hub.local import hub_running
+from sources.oci_registry import PASSWORD, USER, Registry, oci_serving
 from sources.published import served
 from sources.repositories import Repository
 from sources.sync_world import shape
 
 from journeys.machines import Machine, content, main
+from whet.hub.tokens import hash_token
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -78,7 +80,8 @@ def test_other_clients_get_the_skills_and_lose_them_without_a_trace(alice: Machi
     told = "cursor: review: Something else is there; Whet leaves it alone.\ngemini: It reads .agents/skills itself.\n"
 
     def lines(word: str) -> str:
-        return "".join(f"{path.split('/.')[-1].split('/')[0]:<10}{word:<10}{path}\n" for path in made)
+        clients = ("claude-code", "claude-code", "cursor")
+        return "".join(f"{client:<13}{word:<10}{path}\n" for client, path in zip(clients, made, strict=True))
 
     assert alice.says("clients", "sync", *options, "--dry-run") == (0, lines(how), f"{told}3 changes would be made.\n")
     assert shape(home) == before
@@ -95,7 +98,7 @@ def test_other_clients_get_the_skills_and_lose_them_without_a_trace(alice: Machi
     assert alice.ask("sources", "digest", made[1])["digest"] == content(BETTER)
     put(alice, "review", REVIEW)
     if how == "copy":
-        assert alice.says("clients", "sync", "--copy")[1] == f"claude    refreshed {made[1]}\n"
+        assert alice.says("clients", "sync", "--copy")[1] == f"claude-code  refreshed {made[1]}\n"
 
     assert alice.says("clients", "sync", "--undo") == (0, lines("removed"), "3 changes made.\n")
     assert shape(home) == before
@@ -110,13 +113,28 @@ def test_a_project_is_synced_for_its_own_clients(alice: Machine) -> None:
     shutil.copytree(alice.root / "notes", skills / "notes")
     answer = alice.ask("clients", "sync", "claude", "--here", cwd=repo)
     assert [(step["client"], step["state"], step["outcome"]) for step in answer["steps"]] == [
-        ("claude", "make", "done")
+        ("claude-code", "make", "done")
     ]
     link = repo / ".claude" / "skills" / "notes"
     assert os.readlink(link) == "../../.agents/skills/notes"
     assert not (alice.home / ".claude").exists()
     alice.ask("clients", "sync", "--undo", "--here", cwd=repo)
     assert sorted(os.listdir(repo)) == [".agents", ".git"]
+
+
+@posix
+def test_a_skill_that_is_manual_is_synced_only_by_name(alice: Machine) -> None:
+    repo = alice.work / "repo"
+    (repo / ".git").mkdir(parents=True)
+    alice.ask("prompt", "list-as", "review", "manual")
+    alice.ask("prompt", "list-as", "notes", "manual", "--here", cwd=repo)
+    said = "claude-code: review: You list it as `manual`, and this client would show it to its model. Name it with"
+    code, _, told = alice.says("clients", "sync", "claude-code", cwd=repo)
+    assert (code, " ".join(told.split())) == (0, f"{said} `--skill` to sync it. 1 change made.")
+    links = alice.home / ".claude" / "skills"
+    assert sorted(os.listdir(links)) == ["notes"], "what one project decides counts for that project"
+    alice.ask("clients", "sync", "claude-code", "--skill", "review")
+    assert sorted(os.listdir(links)) == ["notes", "review"]
 
 
 # other people
@@ -160,13 +178,15 @@ def test_published_as_a_site_and_installed_from_there(alice: Machine, bob: Machi
         assert (contents(bob), bob.ask("verify")["valid"]) == (contents(alice), True)
 
 
-def test_published_to_a_hub_and_installed_from_there(alice: Machine, bob: Machine) -> None:
-    hub = Hub(tokens={"secret": {"acme"}})
-    with hub_serving(hub) as server:
+def test_published_to_a_hub_and_installed_from_there(alice: Machine, bob: Machine, tmp_path: Path) -> None:
+    with hub_running(tmp_path) as server:
         words = ("sources", "publish", "notes", "--hub", server.url, "--owner", "acme")
-        alice.env["WHET_HUB_TOKEN"] = "secret"
+        alice.env["WHET_HUB_TOKEN"] = token = server.hub.create_token("alice", ("publish:acme",))
         assert alice.ask(*words, code=3)["code"] == "source-denied"
-        assert "authorization" not in hub.requests[-1].headers, "nobody said that the token is for this hub"
+        used = server.hub.database.read(
+            lambda ask: ask.get("SELECT used FROM tokens WHERE hash = ?", hash_token(token))
+        )
+        assert used == (0,), "nobody said that the token is for this hub"
         alice.env["WHET_HUB"] = server.url
         assert alice.says(*words) == (0, "added     notes 1.0.0\n", f"Published to {server.url}.\n")
         assert alice.says(*words) == (0, "unchanged notes 1.0.0\n", f"{server.url} is already up to date.\n")
@@ -175,6 +195,34 @@ def test_published_to_a_hub_and_installed_from_there(alice: Machine, bob: Machin
         assert bob.says("install", f"hub:{server.url}/acme/notes")[1] == "Installed notes 1.0.0  safe\n"
         assert contents(bob) == {"notes": content(NOTES)}
         assert bob.ask("search", "meeting", "--source", f"hub:{server.url}")["skills"][0]["name"] == "notes"
+
+
+def test_published_to_an_oci_registry_and_installed_from_there(alice: Machine, bob: Machine) -> None:
+    registry = Registry("bearer")
+    with oci_serving(registry) as server:
+        target = f"{server.url}/acme/review"
+        words = ("sources", "publish", "review", "--oci", target)
+        login = {"WHET_OCI_USER": USER, "WHET_OCI_PASSWORD": PASSWORD}
+        alice.env |= login
+        assert alice.ask(*words, code=3)["code"] == "source-denied"
+        for machine in (alice, bob):
+            machine.env |= {**login, "WHET_OCI": server.host}
+        assert alice.says(*words)[:2] == (0, "added     review 1.0.0\n")
+        assert alice.says(*words) == (0, "unchanged review 1.0.0\n", f"oci:{target} is already up to date.\n")
+        first = registry.tags["acme/review"]["1.0.0"]
+        assert bob.says("install", f"oci:{target}")[1] == "Installed review 1.0.0  safe\n"
+        (entry,) = bob.locked().values()
+        assert (contents(bob), entry["revision"]) == ({"review": content(REVIEW)}, first)
+        put(alice, "review", {**REVIEW, "references/more.md": "More.\n"})
+        assert alice.ask(*words, code=1)["code"] == "version-exists"
+        (alice.root / "review/references/more.md").unlink()
+        put(alice, "review", BETTER)
+        assert alice.ask(*words)["releases"][0]["change"] == "added"
+        bob.ask("update")
+        assert (contents(bob), bob.ask("verify")["valid"]) == ({"review": content(BETTER)}, True)
+        bob.ask("remove", "review")
+        assert bob.says("install", f"oci:{target}@{first}")[1] == "Installed review 1.0.0  safe\n"
+        assert contents(bob) == {"review": content(REVIEW)}
 
 
 def test_what_is_not_fit_for_others_is_not_published(alice: Machine, tmp_path: Path) -> None:

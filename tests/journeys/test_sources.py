@@ -10,7 +10,7 @@ import zipfile
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from sources.hub_server import Hub, hub_serving
+from hub.local import hub_running
 from sources.loopback import serving
 from sources.reaching import sha256
 from sources.repositories import Repository
@@ -239,11 +239,10 @@ def test_a_skill_of_clawhub(machine: Machine) -> None:
         lives(machine, source, lambda: files.update(moved), shown=shown, versions=("1.0.0", "1.1.0"))
 
 
-def test_a_skill_of_a_hub(machine: Machine) -> None:
-    hub = Hub()
-    hub.publish("acme", "review", "1.0.0", packed(OLD))
-    with hub_serving(hub) as server:
-        source = f"hub:{server.url}/acme/review"
+def test_a_skill_of_a_hub(machine: Machine, tmp_path: Path) -> None:
+    with hub_running(tmp_path) as hub:
+        hub.publish("acme", "review", "1.0.0", packed(OLD))
+        source = f"hub:{hub.url}/acme/review"
         lives(
             machine,
             source,

@@ -74,7 +74,7 @@ def test_a_reader_that_leaves_is_no_reason_to_complain(crowd: Path, env: dict[st
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 @pytest.mark.parametrize(
-    "words", [["list"], ["list", "--json"], ["--version"], ["--help"], ["nope", "--json"]], ids=" ".join
+    "words", [["gallery"], ["list", "--json"], ["--version"], ["--help"], ["nope", "--json"]], ids=" ".join
 )
 def test_a_full_disk_is_a_failure(words: list[str], env: dict[str, str], work: Path) -> None:
     with Path("/dev/full").open("wb") as full:
@@ -88,7 +88,7 @@ def test_a_full_disk_is_a_failure(words: list[str], env: dict[str, str], work: P
 
 @posix
 def test_no_standard_output_is_a_failure_too(env: dict[str, str], work: Path) -> None:
-    command = ["/bin/sh", "-c", 'exec "$@" >&-', "sh", *WHET, "list"]
+    command = ["/bin/sh", "-c", 'exec "$@" >&-', "sh", *WHET, "gallery"]
     run = subprocess.run(command, env=env, cwd=work, stderr=subprocess.PIPE, encoding="utf-8")
     assert (run.returncode, run.stderr.splitlines()[0]) == (
         4,
@@ -127,6 +127,7 @@ def terminal(env: dict[str, str], cwd: Path, *words: str) -> str:
 @pytest.mark.parametrize("columns", [80, 120])
 def test_a_terminal_gets_colour_and_a_table_that_fits(columns: int, env: dict[str, str], work: Path) -> None:
     env.update(TERM="xterm", COLUMNS=str(columns))
+    terminal(env, work, "gallery", "add", "commit-messages", "reviewing-changes", "--yes")
     seen = terminal(env, work, "list")
     plain = re.sub(r"\x1b\[[0-9;]*m", "", seen)
     assert seen != plain and "\x1b" not in plain
@@ -137,6 +138,7 @@ def test_a_terminal_gets_colour_and_a_table_that_fits(columns: int, env: dict[st
 
 
 def test_colour_can_be_forced_on_a_pipe(env: dict[str, str], whet: Callable[..., CompletedProcess[str]]) -> None:
+    whet("gallery", "add", "writing-skills")
     assert "\x1b[" not in whet("doctor").stdout + whet("show", "writing-skills").stdout
     env["FORCE_COLOR"] = "1"
     assert "\x1b[1;36mwriting-skills\x1b[0m\n" in whet("show", "writing-skills").stdout

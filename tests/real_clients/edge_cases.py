@@ -258,15 +258,20 @@ def foreseen(client: Client, home: Path, directory: Path) -> Rows:
 
 
 def shorten(client: Client, rows: Iterable[tuple[str, str]]) -> Rows:
-    """Long descriptions by their length; where chance decides which of several skills is listed, only the name."""
-    chance = ("same", "twin") if client.same == "any" else ()
-    return [
+    """Long descriptions by their length; where chance decides which of several skills is listed, only the name.
+
+    Gemini CLI reads the folders of a root at once, so chance decides the order within it, too, and which of two wins.
+    """
+    loose = client.order == "reverse"
+    chance = ("same", "twin") if client.same == "any" else ("twin",) if loose else ()
+    found = [
         (name, "" if name in chance else text if len(text) < 100 else f"{text[:20]}...{text[-4:]} {len(text)}")
         for name, text in rows
     ]
+    return sorted(found) if loose else found
 
 
 def recorded(client: Client, directory: str) -> Rows:
     """What the client listed when it was last asked."""
     kept = json.loads(RECORDED.read_text(encoding="utf-8"))
-    return [(name, text) for name, text in kept[client.name][directory]]
+    return shorten(client, kept[client.name][directory])
