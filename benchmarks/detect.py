@@ -121,7 +121,6 @@ def scorers(
         "minilm-cosine": lambda asked: cosine(pool, asked),
         "whet-library": lambda asked: ours(pool, asked, vendors, directory),
         "whet-pool": lambda asked: ours(pool, asked, whole, directory),
-        "whet-lexical-library": lambda asked: ours(pool, asked, vendors, directory, semantic=False),
         **(again if left_out else {}),
     }
 
@@ -150,14 +149,13 @@ def ours(
     members: Mapping[str, Sequence[int]],
     directory: str,
     *,
-    semantic: bool = True,
     weights: Mapping[str, Weights] | None = None,
 ) -> Scored:
     """The confidence of the router, and what it decides for the message."""
     scores = [0.0] * len(asked)
     must, may, offered = ([False] * len(asked) for _ in range(3))
     for group, numbers in _by_library(pool, asked, members):
-        router = Ours(pool.skills, group, directory, semantic=semantic)
+        router = Ours(pool.skills, group, directory)
         for number in numbers:
             case = asked[number]
             if weights is not None:

@@ -52,6 +52,11 @@ class Handout(NamedTuple):
     def url(self) -> str:
         return f"file://{self.path}"
 
+    @property
+    def directory(self) -> str:
+        """The skills of the first commit, in a plain directory."""
+        return f"{self.path}.tree"
+
     def show(self, commit: str) -> None:
         """Let the branch point at a commit."""
         _git(self.path, "update-ref", BRANCH, commit)
@@ -69,6 +74,12 @@ def make_handout(path: str, count: int) -> Handout:
     text = skills[changed]["SKILL.md"] + b"\n## Since the last version\n\nThe totals are written in bold.\n"
     second = _commit(path, {**skills, changed: {**skills[changed], "SKILL.md": text}}, 1)
     _git(path, "repack", "-adq")
+    for name, files in skills.items():
+        for place, data in files.items():
+            file = os.path.join(f"{path}.tree", "skills", name, place)
+            os.makedirs(os.path.dirname(file), exist_ok=True)
+            with open(file, "wb") as target:
+                target.write(data)
     sizes = [len(data) for files in skills.values() for data in files.values()]
     return Handout(path, tuple(skills), changed, first, second, len(sizes), sum(sizes))
 

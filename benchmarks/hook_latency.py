@@ -5,7 +5,8 @@
 For each size a tree of skills is generated. Measured in turns, each in a process of its own: Python that does nothing;
 `whet hook prompt` with a process at hand that answers it; the same with none, so that it does everything alone; a tool
 call that concerns no skill, both ways; and routing alone, in a process that is warm. All are medians. The goal: a hook
-that takes at most 1.5 times the bare start and the routing, where a process is at hand. `load` is that of the machine.
+that takes at most 1.5 times the bare start and the routing, where a process is at hand. `load` is that of the machine;
+where it is high, the CPU time of a process tells more than how long it took.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import resource
 import statistics
 import subprocess
 import sys
@@ -41,8 +43,6 @@ class World:
         tree = make_tree(os.path.join(home, ".agents", "skills"), size)
         os.makedirs(self.work)
         os.makedirs(self.state)
-        with open(os.path.join(self.state, "config.toml"), "w", encoding="utf-8") as file:
-            file.write("bundled_skills = false\n")
         self.script = os.path.join(top, "whet-script")
         with open(self.script, "w", encoding="utf-8") as file:
             file.write(_SCRIPT)
@@ -50,6 +50,8 @@ class World:
         self.env = {**kept, "HOME": home, "WHET_HOME": self.state}
         self.messages = [f"help me with {name.replace('-', ' ')}" for name in tree.names[:100]]
         self._asked = 0
+        self.cpu = 0.0
+        """CPU seconds of the process that ran last."""
 
     def prompt(self) -> bytes:
         """A message in a session of its own."""
@@ -71,15 +73,23 @@ class World:
 
     def run(self, command: Sequence[str], payload: bytes = b"") -> tuple[float, bytes]:
         """The seconds a process takes, and what it prints."""
-        began = time.perf_counter()
+        began, before = time.perf_counter(), children_cpu()
         done = subprocess.run(
             [sys.executable, *command], input=payload, env=self.env, cwd=self.work, stdout=subprocess.PIPE, check=True
         )
-        return time.perf_counter() - began, done.stdout
+        seconds = time.perf_counter() - began
+        self.cpu = children_cpu() - before
+        return seconds, done.stdout
 
     def hook(self, event: str, payload: bytes) -> tuple[float, bytes]:
         """The seconds a hook takes, and what it prints."""
         return self.run([self.script, "hook", event, "--client", _CLIENT], payload)
+
+
+def children_cpu() -> float:
+    """CPU seconds of all processes that this one started and that ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 class Helper:
@@ -157,9 +167,12 @@ def measure(size: int, rounds: int) -> dict[str, Any]:
         time.sleep(2.5)  # a file touched a moment ago is not believed yet
         times: dict[str, list[float]] = {name: [] for name in _MEASURED}
         offered = 0
+        cpu: dict[str, list[float]] = {"bare": [], "alone": []}
         for _ in range(rounds):
             times["bare"].append(world.run(["-c", "pass"])[0])
+            cpu["bare"].append(world.cpu)
             times["alone"].append(world.hook("prompt", world.prompt())[0])
+            cpu["alone"].append(world.cpu)
             times["tool alone"].append(world.hook("tool", world.tool())[0])
         with Helper(world, "--serve", world.state), Helper(world, "--route") as router:
             world.hook("prompt", world.prompt())
@@ -178,6 +191,7 @@ def measure(size: int, rounds: int) -> dict[str, Any]:
         "goal": round(goal, 2),
         "met": found["hook"] <= goal,
         "times_bare": {name: round(found[name] / found["bare"], 2) for name in found if name != "bare"},
+        "cpu_alone_times_bare": round(statistics.mean(cpu["alone"]) / statistics.mean(cpu["bare"]), 2),
     }
 
 
@@ -190,6 +204,11 @@ def shown(document: Mapping[str, Any]) -> str:
         cells += [f"{found['goal']:.1f}", "met" if found["met"] else "missed"]
         cells += [f"{taken[name]:.1f}" for name in ("alone", "tool", "tool alone")]
         lines.append(f"| {' | '.join(cells)} |")
+    for size, found in document["sizes"].items():
+        lines += [
+            "",
+            f"With {int(size):,} skills, a prompt alone took {found['cpu_alone_times_bare']} x the CPU time of Python.",
+        ]
     lines += ["", f"Load of the machine before and after: {document['load'][0]:.1f} and {document['load'][1]:.1f}."]
     return "\n".join(lines)
 

@@ -178,7 +178,7 @@ class Skills(Contender):
             "one": ["add", url, "--skill", names[0], "-a", "claude-code", "-g", "-y"],
             "current": ["update", "-g", "-y"],
             "update": ["update", "-g", "-y"],
-            "remove": ["remove", "--all", "-g"],
+            "remove": ["remove", *names, "-g", "-y"],
         }
         return [*self._cli, *arguments[task]] if task in arguments else []
 
@@ -213,6 +213,10 @@ def life(contender: Contender, handout: Handout, server: Server) -> dict[str, Ru
     contender.start()
     do("install-file", handout.url, task="install")
     contender.check(count, marked=0)
+    if contender.place:
+        contender.start()
+        do("install-directory", handout.directory, task="install")
+        contender.check(count, marked=0)
     contender.start()
     do("install")
     contender.check(count, marked=0)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 TASKS = {
     "install": "install all",
     "install-file": "install all, by file://",
+    "install-directory": "install all, from a directory",
     "one": "install one of them",
     "current": "update, nothing changed",
     "outdated": "ask what changed, one did",

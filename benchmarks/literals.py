@@ -6,10 +6,11 @@ import json
 import sys
 from pathlib import Path
 
-from whet.guard.literals import derive, key_of
+from whet.guard.literals import key_of
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 from guard.expressions import searched
+from guard.needs import derive
 
 TABLE = Path(__file__).parent.parent / "src" / "whet" / "guard" / "data" / "literals.json"
 

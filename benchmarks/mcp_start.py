@@ -76,8 +76,6 @@ class World:
         make_tree(self.root, size, flat=True)
         os.makedirs(self.work)
         os.makedirs(state)
-        with open(os.path.join(state, "config.toml"), "w", encoding="utf-8") as file:
-            file.write("bundled_skills = false\n")
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "WHET_"))}
         self.env = {**kept, "HOME": home, "WHET_HOME": state}
 

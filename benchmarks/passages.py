@@ -34,7 +34,7 @@ import numpy as np
 import yaml
 
 from whet.guard.prose.orders import said, said_in_code
-from whet.guard.prose.passages import UNIT, Look, features, look, spans
+from whet.guard.prose.passages import UNIT, Look, features, lift, look, spans
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -68,6 +68,8 @@ class Span(NamedTuple):
     seen: frozenset[int]
     texts: frozenset[str]
     wide: bool
+    lift: float
+    """What it has to exceed in addition in a text of its length."""
 
 
 class Item(NamedTuple):
@@ -102,7 +104,7 @@ class Names:
                 if seen and (end == start + 1 or len(seen) > 1):
                     numbers = frozenset(self.known.setdefault(name, len(self.known)) for name in sorted(features(seen)))
                     texts_ = frozenset(one.text for one in passages[start:end])
-                    found.append(Span(numbers, texts_, end > start + 1))
+                    found.append(Span(numbers, texts_, end > start + 1, lift(len(passages))))
         return Item(writer, name, tuple(found))
 
     def package(self, writer: str, name: str, files: Mapping[str, str]) -> Item:
@@ -236,9 +238,11 @@ def rate(seen: frozenset[int], weights: Floats) -> float:
 
 
 def worst(item: Item, weights: Floats) -> tuple[float, frozenset[int]]:
-    """The highest log-odds in an item, and what the model sees there."""
+    """The highest log-odds in an item, less what its text asks for, and what the model sees there."""
     return max(
-        ((rate(one.seen, weights), one.seen) for one in item.spans), key=lambda one: one[0], default=(-9.0, frozenset())
+        ((rate(one.seen, weights) - one.lift, one.seen) for one in item.spans),
+        key=lambda one: one[0],
+        default=(-9.0, frozenset()),
     )
 
 
@@ -311,7 +315,8 @@ def write(names: Names, items: Sequence[Item], pairs: Sequence[Pair]) -> None:
         found.append(limits(strangers, weights, list(SHARES.values())))
         file = names.known["<file>"]
         code = [[one for one in item.spans if file in one.seen] for item in strangers if item.writer == "packages"]
-        rated = sorted((max((rate(one.seen, weights) for one in spans), default=-9.0) for spans in code), reverse=True)
+        worsts = (max((rate(one.seen, weights) - one.lift for one in spans), default=-9.0) for spans in code)
+        rated = sorted(worsts, reverse=True)
         more.append(max(0.0, rated[int(len(rated) * SHARES["warn"])] - found[-1][0]))
         print(f"part {part}: {found[-1]}, programs {more[-1]:.2f} more", flush=True)
     whole = rounded(learn(names, items, pairs))

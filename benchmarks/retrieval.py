@@ -79,9 +79,6 @@ def makers(pool: Pool, queries: Sequence[Query], directory: str) -> dict[str, Ca
     def plain(make: Callable[[Pool, Sequence[int]], Ranker]) -> Callable[[], Maker]:
         return lambda: lambda members: asked(make(pool, members))
 
-    def ours(semantic: bool) -> Callable[[], Maker]:
-        return lambda: lambda members: _ours(pool, members, directory, semantic=semantic)
-
     return {
         "bm25f-name-description": plain(lambda pool, members: bm25f(pool, members, METADATA)),
         "bm25f-all": plain(lambda pool, members: bm25f(pool, members, EVERYTHING)),
@@ -91,8 +88,7 @@ def makers(pool: Pool, queries: Sequence[Query], directory: str) -> dict[str, Ca
         "convex": plain(convex),
         "learned": lambda: Learned(pool, queries, by_source).ranker,
         "learned-same-sources": lambda: Learned(pool, queries, by_skill).ranker,
-        OURS: ours(semantic=True),
-        f"{OURS}-lexical": ours(semantic=False),
+        OURS: lambda: lambda members: _ours(pool, members, directory),
         f"{OURS}-left-out": lambda: _left_out(pool, queries, directory),
     }
 
@@ -102,8 +98,8 @@ def asked(ranker: Ranker) -> Asked:
     return lambda query: ranker(query.text)
 
 
-def _ours(pool: Pool, members: Sequence[int], directory: str, *, semantic: bool) -> Asked:
-    router = Ours(pool.skills, members, directory, semantic=semantic)
+def _ours(pool: Pool, members: Sequence[int], directory: str) -> Asked:
+    router = Ours(pool.skills, members, directory)
     return lambda query: router.rank(query.text, DEPTH)
 
 

@@ -126,10 +126,10 @@ def installed_library(query: Query, vendors: Mapping[str, Sequence[int]]) -> str
     return owner if SMALLEST <= len(vendors.get(owner, ())) <= LARGEST else ""
 
 
-def arguments_of(description: str) -> argparse.ArgumentParser:
-    """The arguments that the benchmarks of routing share."""
+def arguments_of(description: str, *, pool: bool = True) -> argparse.ArgumentParser:
+    """The arguments that the benchmarks of routing share; the pool can be left out of some."""
     parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("--pool", required=True, metavar="FILE", help="skills as JSON lines, plain or gzipped")
+    parser.add_argument("--pool", required=pool, metavar="FILE", help="skills as JSON lines, plain or gzipped")
     parser.add_argument("--queries", required=True, metavar="FILE", help="messages as JSON lines, plain or gzipped")
     parser.add_argument("--only", default="", metavar="NAME,...", help="measure only these")
     parser.add_argument("--limit", type=int, default=0, metavar="N", help="only so many messages, at even distances")

@@ -55,7 +55,7 @@ def samples(router: Router, pool: Sequence[Skill], queries: Sequence[Query]) -> 
         choice = router.candidates(query.text)
         right = np.array([row.key in keys for row in choice.rows], dtype=np.bool_)
         if right.any():
-            found.append(Sample(query, features.standard(choice.values), right))
+            found.append(Sample(query, np.array(features.standard(choice.values)), right))
     return found
 
 
@@ -86,31 +86,18 @@ def fit(given: Sequence[Sample], columns: int) -> np.ndarray:
     return weights
 
 
-class Gathered(NamedTuple):
-    """What the weights are fitted from, so that it is worked out only once."""
-
-    meaning: list[Sample]
-    words: list[Sample]
-
-
-def gather(pool: Sequence[Skill], queries: Sequence[Query], directory: str) -> Gathered:
-    """The skills in question for every message, with and without meaning."""
-    path = os.path.join(directory, f"fitting-{len(os.listdir(directory))}.db")
-    full = Router(path)
-    full.update(entries(enumerate(pool)))
-    return Gathered(samples(full, pool, queries), samples(Router(path, semantic=False), pool, queries))
+def gather(pool: Sequence[Skill], queries: Sequence[Query], directory: str) -> list[Sample]:
+    """The skills in question for every message, worked out once."""
+    router = Router(os.path.join(directory, f"fitting-{len(os.listdir(directory))}.db"))
+    router.update(entries(enumerate(pool)))
+    return samples(router, pool, queries)
 
 
-def fitted(gathered: Gathered, without: str = "") -> Weights:
+def fitted(gathered: Sequence[Sample], without: str = "") -> Weights:
     """The weights from all messages but those of one source."""
-
-    def of(given: Sequence[Sample], names: tuple[str, ...]) -> dict[str, float]:
-        found = fit([sample for sample in given if sample.query.source != without], len(names))
-        return {name: round(float(weight), 3) for name, weight in zip(names, found, strict=True)}
-
-    return FITTED._replace(
-        words=of(gathered.words, features.LATER), meaning=of(gathered.meaning, features.WITH_MEANING)
-    )
+    found = fit([sample for sample in gathered if sample.query.source != without], len(features.LATER))
+    pairs = zip(features.LATER, found, strict=True)
+    return FITTED._replace(words={name: round(float(weight), 3) for name, weight in pairs})
 
 
 def main() -> int:

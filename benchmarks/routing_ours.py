@@ -48,9 +48,9 @@ def entries(skills: Iterable[tuple[int, Skill]], stamp: Callable[[int], str] = l
 class Ours:
     """A router over some skills of a pool, in a directory of its own."""
 
-    def __init__(self, pool: Sequence[Skill], members: Iterable[int], directory: str, *, semantic: bool = True) -> None:
+    def __init__(self, pool: Sequence[Skill], members: Iterable[int], directory: str) -> None:
         number = len(os.listdir(directory))
-        self.router: Any = load().Router(os.path.join(directory, f"routing-{number}.db"), semantic=semantic)
+        self.router: Any = load().Router(os.path.join(directory, f"routing-{number}.db"))
         self.router.update(entries((at, pool[at]) for at in members))
 
     def rank(self, message: str, depth: int) -> list[int]:

@@ -1,7 +1,7 @@
 """What does routing cost, and how does it grow? Time, memory and size of the index for libraries of any size.
 
     python benchmarks/routing_scale.py --pool POOL.jsonl[.gz] [--sizes 1000,10000,100000] [--queries Q.jsonl]
-                                       [--no-semantic] [--json]
+                                       [--json]
 
 For each size an index is built, asked and brought up to date after one skill was edited, each in a process of its own
 that may use one core. Above the size of the pool its skills come again, varied. Without `--queries` sentences of
@@ -30,7 +30,7 @@ from routing_tiling import Tiled, sentences
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-GOALS = {"lexical": 5.0, "semantic": 30.0}
+GOAL = 5.0
 """Milliseconds within which 95 % of the messages are answered at GOAL_SIZE skills."""
 GOAL_SIZE = 10_000
 _MESSAGES = 300
@@ -61,7 +61,6 @@ def measure(size: int, options: argparse.Namespace) -> dict[str, Any]:
             "size": size,
             "pool": os.path.abspath(options.pool),
             "queries": options.queries and os.path.abspath(options.queries),
-            "semantic": options.semantic,
             "directory": directory,
         }
         return {task: _child(task, job) for task in TASKS}
@@ -212,7 +211,7 @@ def _index(job: Mapping[str, Any]) -> str:
 
 
 def _router(job: Mapping[str, Any]) -> Any:
-    return load().Router(os.path.join(_index(job), "routing.db"), semantic=job["semantic"])
+    return load().Router(os.path.join(_index(job), "routing.db"))
 
 
 def _count_statements() -> list[str]:
@@ -282,7 +281,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--pool", metavar="FILE", help="skills as JSON lines, plain or gzipped")
     parser.add_argument("--queries", metavar="FILE", help="messages as JSON lines, plain or gzipped")
     parser.add_argument("--sizes", default="1000,10000,100000", help="numbers of skills, separated by commas")
-    parser.add_argument("--semantic", action=argparse.BooleanOptionalAction, default=True, help="with vectors")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     parser.add_argument("--task", choices=TASKS, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
@@ -301,14 +299,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for size in sorted({int(size) for size in options.sizes.split(",")}):
         print(f"{size:,} skills ...", file=sys.stderr, flush=True)
         sizes[size] = measure(size, options)
-    limit = GOALS["semantic" if options.semantic else "lexical"]
-    met = sizes[GOAL_SIZE]["ask"]["p95_ms"] <= limit if GOAL_SIZE in sizes else None
+    met = sizes[GOAL_SIZE]["ask"]["p95_ms"] <= GOAL if GOAL_SIZE in sizes else None
     document = {
         "success": True,
         "machine": machine() | {"threads": routing_threads.ARITHMETIC},
-        "semantic": options.semantic,
         "sizes": {str(size): found for size, found in sizes.items()},
-        "goal": {"skills": GOAL_SIZE, "p95_ms": limit, "met": met},
+        "goal": {"skills": GOAL_SIZE, "p95_ms": GOAL, "met": met},
     }
     print(json.dumps(document, indent=1) if options.json else shown(document))
     return 0

@@ -56,8 +56,7 @@ def signs(router: Router, message: str, key: str | None = None) -> tuple[str, np
     if not keys or (key is not None and key not in keys):
         return None
     at = judged.order()[0] if key is None else keys.index(key)
-    found: np.ndarray = evidence(given, judged)[at]
-    return keys[at], found
+    return keys[at], np.array(evidence(given, judged)[at])
 
 
 def gather(pool: Sequence[Skill], queries: Sequence[Query]) -> list[Pair]:
@@ -65,8 +64,8 @@ def gather(pool: Sequence[Skill], queries: Sequence[Query]) -> list[Pair]:
     dice = random.Random(7)
     numbers = {skill.id: at for at, skill in enumerate(pool)}
     vendors = {name: found for name, found in libraries(pool).items() if SMALLEST <= len(found) <= LARGEST}
-    routers = {name: _router(pool, found) for name, found in vendors.items()}
-    whole = _router(pool, range(len(pool)))
+    routers = {name: make_router(pool, found) for name, found in vendors.items()}
+    whole = make_router(pool, range(len(pool)))
     missed = {skill for query in queries for skill in query.negative_for}
     users = [query for query in queries if query.kind == "user"]
     labelled = [(query, one, True) for query in users for one in query.relevant if one in missed]
@@ -79,14 +78,14 @@ def gather(pool: Sequence[Skill], queries: Sequence[Query]) -> list[Pair]:
         if at is None or vendor not in vendors:
             continue
         others = [other for other in vendors[vendor] if other != at]
-        few = _router(pool, [at, *dice.sample(others, min(dice.choice(_FEW), len(others)))])
+        few = make_router(pool, [at, *dice.sample(others, min(dice.choice(_FEW), len(others)))])
         for router in (few, routers[vendor], whole):
             pairs += _labelled(router, query, str(at), right, numbers)
     for query in dice.sample(users, min(_STRANGERS, len(users))):
         own = {one.partition(":")[0] for one in query.relevant}
         vendor = dice.choice([name for name in sorted(vendors) if name not in own])
         members = vendors[vendor]
-        few = _router(pool, dice.sample(members, min(dice.choice(_FEW), len(members))))
+        few = make_router(pool, dice.sample(members, min(dice.choice(_FEW), len(members))))
         for router in (few, routers[vendor]):
             if found := signs(router, query.text):
                 pairs.append(Pair(query.source, False, _ELSEWHERE, found[1]))
@@ -104,7 +103,8 @@ def _labelled(router: Router, query: Query, key: str, right: bool, numbers: dict
             yield Pair(query.source, False, _RUNNER_UP, found[1])
 
 
-def _router(pool: Sequence[Skill], members: Iterable[int]) -> Router:
+def make_router(pool: Sequence[Skill], members: Iterable[int]) -> Router:
+    """A router over some skills of the pool, by their places."""
     router = Router(":memory:")
     router.update(entries((at, pool[at]) for at in members))
     return router
