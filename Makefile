@@ -1,4 +1,4 @@
-# Everything runs in ./.venv, made from uv.lock; only Python 3.11+, git and make are needed beforehand.
+# Everything runs in ./.venv, built from uv.lock. You need only Python 3.11+, git and make.
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
@@ -6,12 +6,14 @@ STAMP := .venv/.installed
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-deep test-clients check quick chaos bench golden docs format clean
 
-# Hundreds of short processes import Whet: without its bytecode each of them would compile it again.
+# The tests start hundreds of short processes; without bytecode, each would compile Whet again.
 unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(BIN)/pytest -q -n auto --maxprocesses 8 --dist worksteal
+# Thousands of tests with processes, sockets and clocks share a few cores: what failed is tried again, alone.
+AGAIN := (echo "Trying again, alone, what failed:"; $(BIN)/pytest -q --maxfail 1 --last-failed --last-failed-no-failures none)
 
 help: ## Show this list
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s%s\n", $$1, $$2}'
 
 $(STAMP): pyproject.toml uv.lock
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
@@ -19,16 +21,16 @@ $(STAMP): pyproject.toml uv.lock
 	@VIRTUAL_ENV="$(CURDIR)/.venv" $(BIN)/uv sync --quiet --frozen --inexact --all-extras
 	@touch $@
 
-demo: $(STAMP) ## Watch Whet at work, in a temporary home
+demo: $(STAMP) ## Run a demonstration in a temporary home
 	@$(BIN)/python docs/demo.py
 
-test: $(STAMP) ## Lint, types and the quick tests, in a few minutes: after every change
+test: $(STAMP) ## Run the linter, the type checker and the quick tests
 	@$(MAKE) --no-print-directory -j 2 check quick
 
-test-deep: $(STAMP) ## Every test: kills in loops, many processes, megabytes, all examples
-	$(PYTEST)
+test-deep: $(STAMP) ## Run every test, including the slow ones
+	$(PYTEST) || $(AGAIN)
 
-test-clients: $(STAMP) ## Real clients from npm with a scripted model on loopback; part of test-deep
+test-clients: $(STAMP) ## Test real clients from npm against a scripted model (part of test-deep)
 	$(PYTEST) tests/real_clients
 
 check: $(STAMP)
@@ -37,21 +39,21 @@ check: $(STAMP)
 	$(BIN)/mypy
 
 quick: $(STAMP)
-	$(PYTEST) --quick
+	$(PYTEST) --quick || $(AGAIN)
 
-chaos: $(STAMP) ## Kill, fill, damage and crowd a machine thousands of times; the numbers of docs/reliability.md
+chaos: $(STAMP) ## Kill, fill and damage a machine thousands of times (docs/reliability.md)
 	$(BIN)/python -m tests.chaos $(CHAOS)
 
-bench: $(STAMP) ## Measure speed side by side with the peers that are installed
+bench: $(STAMP) ## Measure speed beside other installed programs
 	$(BIN)/python benchmarks/speed.py --sizes 100,1000,10000
 
-golden: $(STAMP) ## Write what others build on again: help pages, shapes of answers, tools for models
+golden: $(STAMP) ## Regenerate the golden files: help pages, answers, tools, screens
 	GOLDEN=write $(BIN)/pytest -q tests/golden
 
-docs: $(STAMP) ## Write the generated parts of the documentation again
+docs: $(STAMP) ## Regenerate the generated documentation
 	$(BIN)/python docs/generate.py
 
-format: $(STAMP) ## Format and fix what can be fixed
+format: $(STAMP) ## Format the code and apply automatic fixes
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 

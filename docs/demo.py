@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
+import socket
+import subprocess
 import sys
 import tempfile
+from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from terminal import show
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 BROKEN = """---
 name: release-notes
@@ -48,6 +57,19 @@ description: Ships a release. Use when a release is ready.
 2. Run the pipeline.
 
 3. Watch the dashboard.
+"""
+
+TRIAGE = """---
+name: triage
+description: Sorts new issues by urgency and owner. Use when issues have piled up.
+metadata:
+  version: "1.0.0"
+---
+
+# Triage
+
+1. Read each new issue.
+2. Give it a label and an owner.
 """
 
 SESSION = """## User
@@ -97,6 +119,15 @@ The docs of 2.4 are on staging; all links work.
 """
 
 
+NOTES = ("Add the total of an order", "Leave out the delivery fee")
+COMMANDS = ("git log --oneline -2", "git show HEAD", "git push origin main")
+REVIEW = (
+    "1. total.py:2, high: `prices[1:]` leaves out the first price, whatever it is; an order without a delivery fee "
+    "loses an item.\nI could not push anything."
+)
+"""What the model does in the scene in which a skill runs; it may not push."""
+
+
 def main() -> int:
     """Run the story from the first list to a healthy library."""
     with tempfile.TemporaryDirectory(prefix="whet-demo-") as scratch:
@@ -104,7 +135,10 @@ def main() -> int:
         project = home / "shop"
         project.mkdir(parents=True)
         stage = Stage(home, project)
-        stage.say("A fresh machine. Whet ships with a few skills.")
+        stage.say("A fresh machine. Whet ships with a gallery of skills; you choose.")
+        stage.whet("gallery")
+        chosen = ("commit-messages", "debugging-systematically", "reviewing-changes", "writing-skills")
+        stage.whet("gallery", "add", *chosen, "--yes")
         stage.whet("list")
         stage.say("Look into one: where it is, what it needs, and the instructions a model gets.")
         stage.whet("show", "commit-messages", lines=24)
@@ -180,6 +214,9 @@ def main() -> int:
         stage.whet("skill", "unpack", "api-errors.skill", "-C", "elsewhere")
         stage.whet("sources", "digest", "api-errors")
         stage.whet("sources", "digest", "elsewhere/api-errors")
+        run_skill(stage, home)
+        if find_spec("uvicorn") and find_spec("starlette"):
+            run_hub(stage, home, project)
         stage.say("One command connects your agent. It shows what it changes, and it can undo it.")
         (home / ".codex").mkdir()
         (home / ".codex" / "config.toml").write_text('model = "gpt-5"  # mine\n', encoding="utf-8")
@@ -189,6 +226,65 @@ def main() -> int:
         stage.say("Every command answers in JSON too.")
         stage.whet("list", "--query", "deploy", "--json")
     return 0
+
+
+def run_skill(stage: Stage, home: Path) -> None:
+    """The scene in which a skill runs. The model's answers were recorded a moment before; no provider is asked."""
+    from whet import Library
+    from whet.guard.sandbox.levels import level
+    from whet.learning.models.model import Call, Completion, Request
+    from whet.learning.models.recorded import Recorded
+    from whet.learning.models.scripted import Scripted
+
+    if not level().isolates or not shutil.which("git"):
+        return
+    stage.say("Run a skill: in an agent of its own, with exactly its tools, in a sandbox, on a copy of the project.")
+    orders = home / "orders"
+    orders.mkdir()
+    for number, body in enumerate(("sum(prices)", "sum(prices[1:])")):
+        (orders / "total.py").write_text(f"def total(prices):\n    return {body}\n", encoding="utf-8")
+        stage.git(
+            orders,
+            *(("init", "-q", "-b", "main"),) if not number else (),
+            ("add", "."),
+            ("commit", "-qm", NOTES[number]),
+        )
+    env = stage.environment()
+
+    def answer(request: Request) -> str | Completion:
+        done = sum(message.role == "assistant" for message in request.messages)
+        if done == len(COMMANDS):
+            return REVIEW
+        return Completion("", calls=(Call(f"call-{done}", "Bash", {"command": COMMANDS[done]}),))
+
+    cassette = str(home / "answers.jsonl")
+    with Library.open(home=home / ".whet", project=orders, env=env) as library:
+        recorded = library.run(
+            "reviewing-changes", "the last commit", model=Recorded(cassette, Scripted(answer, "demo-model"))
+        )
+        library.runs.discard(recorded.run.id)
+    asked = ("--project", "../orders", "--model", "recorded:../answers.jsonl", "--", "the last commit")
+    stage.whet("run", "reviewing-changes", *asked)
+    stage.whet("run", "--list")
+
+
+def run_hub(stage: Stage, home: Path, project: Path) -> None:
+    """The scene with a hub of one's own."""
+    stage.say("A hub for your team is one process. It logs every act, and clients check the log.")
+    with (home / ".whet" / "config.toml").open("a", encoding="utf-8") as settings:
+        settings.write('private_hosts = ["127.0.0.1"]\nmin_age = 0\n')
+    (project / "triage").mkdir()
+    (project / "triage" / "SKILL.md").write_text(TRIAGE, encoding="utf-8")
+    stage.whet("hub", "init", "hub", "--origin", "skills.example.com")
+    with stage.serve_hub() as url:
+        link = stage.whet("hub", "invite", "hub", "--owner", "acme", "--role", "publisher").split()[0]
+        stage.whet("hub", "login", link, "--account", "ada")
+        stage.whet("publish", "./triage", "--hub", url, "--owner", "acme")
+        stage.whet("install", f"hub:{url}/acme/triage", "--yes")
+        stage.whet("sources", "why", "triage")
+        stage.whet("hub", "check", url)
+    stage.whet("sources", "verify", "triage")
+    stage.whet("hub", "verify", "hub")
 
 
 class Stage:
@@ -201,6 +297,18 @@ class Stage:
         if not sys.stdout.isatty():
             self._env["NO_COLOR"] = "1"
 
+    def environment(self) -> dict[str, str]:
+        """What the commands see."""
+        return dict(self._env)
+
+    def git(self, place: Path, *commands: tuple[str, ...]) -> None:
+        """Run git, without a word about it."""
+        who = {
+            f"GIT_{role}_{what}": "ada@example.com" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")
+        }
+        for words in commands:
+            subprocess.run(["git", *words], cwd=place, env={**self._env, **who}, check=True)  # noqa: S607  on the PATH
+
     def say(self, sentence: str) -> None:
         """Tell what comes next."""
         print(f"\n# {sentence}", flush=True)
@@ -210,8 +318,27 @@ class Stage:
         print(f"\n# {path.parent.parent.name}/{path.parent.name}/{path.name}: {old} -> {new}", flush=True)
         path.write_text(path.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
 
-    def whet(self, *words: str, lines: int | None = None) -> None:
-        """Run one command; `lines` cuts long output short and says so."""
+    @contextmanager
+    def serve_hub(self) -> Iterator[str]:
+        """Serve the project's hub on a free port of this machine; its address."""
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = str(free.getsockname()[1])
+        with (self._project / "hub" / "hub.toml").open("a", encoding="utf-8") as config:
+            config.write(f'url = "http://127.0.0.1:{port}"\n')
+        words = ("hub", "serve", "hub", "--port", port)
+        print(f"\n$ {shlex.join(('whet', *words))} &", flush=True)
+        command = [sys.executable, "-m", "whet", *words]
+        with subprocess.Popen(command, cwd=self._project, env=self._env, stdout=subprocess.PIPE, text=True) as server:
+            try:
+                line = server.stdout.readline().strip() if server.stdout else ""
+                print(line, flush=True)
+                yield line.removeprefix("listening on ")
+            finally:
+                server.terminate()
+        print("\n$ kill %1", flush=True)
+
+    def whet(self, *words: str, lines: int | None = None) -> str:
+        """Run one command and return its output; `lines` cuts what is shown of it and says so."""
         print(f"\n$ {shlex.join(('whet', *words))}", flush=True)
         shown = show([sys.executable, "-m", "whet", *words], cwd=self._project, env=self._env)
         output = shown.text.splitlines()
@@ -221,6 +348,7 @@ class Stage:
             print(f"... ({len(output) - len(visible)} more lines)", flush=True)
         if shown.code > 1:
             sys.exit(f"the demo failed: whet {shlex.join(words)} ended with {shown.code}")
+        return shown.text
 
 
 if __name__ == "__main__":

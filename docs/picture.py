@@ -14,6 +14,7 @@ from sessions import empty_home, run
 PICTURE = Path(__file__).parent / "session.svg"
 COLUMNS = 92
 COMMANDS = (
+    "whet gallery add reviewing-changes --yes",
     "whet list",
     "whet scan ./chart-helper",
     'whet find "reveiw the diff before we merge"',

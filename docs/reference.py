@@ -339,7 +339,8 @@ def _class_of(module: str, name: str) -> Class:
 
 def _ours(kind: type[Any]) -> list[Class]:
     """The class and those of ours that it is made of, the nearest first."""
-    return [_class(each) for each in kind.__mro__ if each.__module__.partition(".")[0] == "whet"]
+    whole = (each for each in kind.__mro__ if each.__module__.partition(".")[0] == "whet")
+    return [_class(each) for each in whole if each.__module__ != "whet.records"]
 
 
 def members_of(kind: type[Any]) -> list[Member]:

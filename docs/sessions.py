@@ -71,6 +71,5 @@ def run(command: str, home: Path, *, columns: int = 100, colour: bool = False) -
         **({} if colour else {"NO_COLOR": "1"}),
     }
     shown = show(["/bin/sh", "-c", command], cwd=home / "shop", env=env).text.replace(str(home), "~")
-    shown = shown.replace(str(ROOT / "src" / "whet" / "bundled"), "<whet>/bundled")
     shown = TIME.sub("2027-01-01 12:00", shown)
     return shown.removesuffix("\n").split("\n") if shown else []
