@@ -169,6 +169,15 @@ def test_writes_wait_where_the_settings_say_so(library: Library) -> None:
     assert library.skills().total == 1
 
 
+def test_what_a_model_creates_has_trigger_evals_once_it_is_approved(library: Library) -> None:
+    proposed = library.session().manage(DEPLOY, stage=True)
+    assert proposed.proposal is not None
+    library.edit.proposals.approve(proposed.proposal)
+    card = library.card("deploy")
+    assert sorted(os.listdir(card.directory)) == ["SKILL.md", "evals"]
+    assert os.listdir(os.path.join(card.directory, "evals")) == ["triggers.generated.json"]
+
+
 def test_the_doctor_tells_of_an_interrupted_change_and_settles_it(library: Library) -> None:
     library.edit.apply([DEPLOY])
     journal = library.edit.journal

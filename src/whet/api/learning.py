@@ -567,7 +567,7 @@ class SkillLearning:
         changes = None
         if not dry_run:
             by = Provenance(actor, reason=reason_of(distillation))
-            changes = editor.apply(list(writing.operations), by, stage=stage, allowed=allowed, triggers=not stage)
+            changes = editor.apply(list(writing.operations), by, stage=stage, allowed=allowed, triggers=True)
             warnings += changes.notes
             if stage or changes.proposal is None:
                 warnings += self._note_learned(distillation)

@@ -298,7 +298,7 @@ class Session:
 
         operations, reason = read_call(arguments)
         by = Provenance("agent", reason=reason)
-        return self._editor().apply(operations, by, stage=stage, viewed=viewed, allowed=self.allow)
+        return self._editor().apply(operations, by, stage=stage, viewed=viewed, allowed=self.allow, triggers=True)
 
     def allow(self, card: Card) -> None:
         """Raise RefusedError for a skill that the model may not have."""
