@@ -48,7 +48,7 @@ def test_the_whole_answer(world: World) -> None:
     path = world.skill(
         "deploy",
         "Ship it with !`make ship`.\n",
-        "context: fork\nagent: shipper\nmodel: small\neffort: high\n"
+        "agent: shipper\nmodel: small\neffort: high\n"
         "allowed-tools: Read, Bash(${CLAUDE_SKILL_DIR}/ship.sh:*)\ndisallowed-tools: WebFetch\n"
         "required_environment_variables: [SHIP_KEY]\n",
     )
@@ -71,7 +71,7 @@ def test_the_whole_answer(world: World) -> None:
                 "digest": library.read("deploy").digest,
                 "strategy": "full",
                 "tokens": count(block),
-                "context": "fork",
+                "context": "inline",
                 "agent": "shipper",
                 "model": "small",
                 "effort": "high",

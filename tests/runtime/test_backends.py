@@ -90,7 +90,7 @@ def test_a_run_at_the_second_level_sees_the_copy_where_it_lies(tmp_path: Path) -
         "Done.",
     )
     with world.library() as library:
-        runs = Runs(library.workspace, library.render, BACKENDS[1])
+        runs = Runs(library.workspace, lambda name, given, _: library.render(name, arguments=given), BACKENDS[1])
         result = runs.start("worker", model=model)
         said = replies(model)
         assert said[0].endswith(f"/runs/{result.run.id}/project")

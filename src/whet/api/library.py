@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from whet.library.readiness import Probe
     from whet.notes import Note, Progress
     from whet.prompt.index import Index, Use
-    from whet.prompt.invocation import Invocation
+    from whet.prompt.invocation import Fork, Invocation
     from whet.prompt.matcher import Detection, Matches, SkillMatcher
     from whet.prompt.needs import Needs
     from whet.prompt.requests import Commands
@@ -474,6 +474,7 @@ class Library:
         note: str = "",
         reserved: Collection[str] | None = None,
         strategy: str = "full",
+        model: str | Model | None = None,
         caller: Caller = PERSON,
     ) -> Invocation:
         """What a user's line asks for (`/name args`, `$name`, bundles, several at once), as one message for the model.
@@ -483,6 +484,9 @@ class Library:
         skill can take. `strategy` is how much of each skill is included at most: `full`, `overview+usage`, `overview`
         or `description`. `note` is a remark of the client's that the message carries. It counts as use. In a
         `session`, nothing is repeated.
+
+        A skill that runs in an agent of its own (`context: fork`) is run, with `model` as for `run`, and the message
+        has its report. What cannot be run is `missing`; it is never put into the conversation instead.
 
         `message` is what the model gets; `request` are the user's own words in it. `skills` says for each how much of
         it is included (`strategy`), what it costs in `tokens`, and what it asks for. `missing` names what is not
@@ -494,6 +498,7 @@ class Library:
         snapshot = self.workspace.snapshot()
         asked = asked_for(text, snapshot, caller, reserved)
         context = new_context(self.workspace, snapshot)
+        context = context._replace(fork=lambda name, given: self.run(name, given, model=model, caller=caller).message)
         return self._count_uses(invoke(asked, context, budget=budget, note=note, strategy=strategy))
 
     def render(
@@ -504,15 +509,28 @@ class Library:
         strategy: str = "full",
         caller: Caller = PERSON,
     ) -> Invocation:
-        """The message that `invoke` gives, for skills, or a bundle, given by name.
+        """The message that `invoke` gives, for skills, or a bundle, given by name. Nothing is run.
 
-        For a single skill, `strategies` says what each step from the full text to the description costs.
+        For a single skill, `strategies` says what each step from the full text to the description costs. Raises
+        RefusedError `runs-apart` for a skill that `run` is for.
         """
+        return self._render(names, arguments, caller, budget=budget, strategy=strategy)
+
+    def _render(
+        self,
+        names: Sequence[str],
+        arguments: str,
+        caller: Caller,
+        *,
+        budget: int | None = None,
+        strategy: str = "full",
+        fork: Fork = "refuse",
+    ) -> Invocation:
         from whet.prompt.invocation import invoke, new_context
         from whet.prompt.requests import asked_by_name
 
         snapshot = self.workspace.snapshot()
-        context = new_context(self.workspace, snapshot)
+        context = new_context(self.workspace, snapshot)._replace(fork=fork)
         made = invoke(asked_by_name(names, arguments, snapshot, caller), context, budget=budget, strategy=strategy)
         return self._count_uses(made.with_strategies(context.tokenizer))
 
@@ -546,7 +564,10 @@ class Library:
         """Runs of skills: resume one, list and show them, bring their changes into the project."""
         from whet.runtime.runs import Runs
 
-        return Runs(self.workspace, self.render)
+        def render(name: str, arguments: str, caller: Caller) -> Invocation:
+            return self._render((name,), arguments, caller, fork="rendered")
+
+        return Runs(self.workspace, render)
 
     def run(
         self,
@@ -610,6 +631,7 @@ class Library:
             runner=runner,
             stubs=stubs,
             saved=saved,
+            run=self.run,
         )
 
     def tools(

@@ -18,6 +18,7 @@ and `Library.session(saved=...)` carry a session from one process to the next.
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from whet.errors import NotFoundError, UsageError, WhetError
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from whet.api.learning import SkillLearning
     from whet.authoring.editor import SkillEditor
     from whet.authoring.results import Changes
+    from whet.learning.models.model import Model
     from whet.learning.selection.learn import Report
     from whet.learning.transcripts.recorder import Recorder
     from whet.library.card import Card
@@ -55,6 +57,7 @@ if TYPE_CHECKING:
     from whet.prompt.needs import Given, Need
     from whet.prompt.shell import Runner
     from whet.prompt.tokens import Tokenizer
+    from whet.runtime.runs import RunResult
     from whet.values import Json
 
 REATTACH_TOKENS = 25_000
@@ -129,6 +132,7 @@ class Session:
         runner: Runner | None = None,
         stubs: bool = True,
         saved: Json | None = None,
+        run: Callable[..., RunResult] | None = None,
     ) -> None:
         """Made by `Library.session`, which says what each means."""
         self.workspace = workspace
@@ -142,6 +146,7 @@ class Session:
         self._tokenizer = tokenizer or tokenizer_for(workspace.config().settings)
         self._runner = runner
         self._stubs = stubs
+        self._run = run
         self._active: dict[str, Active] = {}
         self._turn = 0
         self._loaded = Loaded()
@@ -322,8 +327,13 @@ class Session:
         note: str = "",
         reserved: Collection[str] | None = None,
         strategy: str = "full",
+        model: str | Model | None = None,
+        runs: bool = True,
     ) -> Invocation:
-        """What a typed line asks for, as `Library.invoke` returns it, without what is already in the context."""
+        """What a typed line asks for, as `Library.invoke` returns it, without what is already in the context.
+
+        Without `runs` a skill that runs in an agent of its own is `missing`.
+        """
         from whet.prompt.invocation import invoke, new_context
 
         workspace = self.workspace
@@ -335,11 +345,14 @@ class Session:
             settings={**context.settings, **self._settings},
             runner=self._runner,
             loaded=self._is_loaded if self._stubs else _never,
+            fork=partial(self._fork, model=model) if runs and self._run else "refuse",
         )
         made = invoke(asked, context, budget=budget, note=note, strategy=strategy)
         self._turn += 1 if made.blocks else 0
         for block in made.blocks:
-            if block.strategy != "omitted":
+            if block.strategy == "report":
+                self.learning.record("use", block.part.card, block.part.digest, self.id)
+            elif block.strategy != "omitted":
                 part, whole = block.part, block.strategy in ("full", "loaded")
                 text = part.body if whole else excerpt(part.body, part.skill.description, block.strategy)
                 self._note(part.card, part.digest, text, part.settings, whole=whole)
@@ -347,6 +360,10 @@ class Session:
                 if whole:
                     self._loaded.add(part.card.path, "", 1, "\n".join((part.digest, *part.settings)))
         return made
+
+    def _fork(self, name: str, arguments: str, *, model: str | Model | None) -> str:
+        assert self._run is not None  # noqa: S101  it was asked for just before
+        return str(self._run(name, arguments, model=model, caller=self.caller).message)
 
     def _is_loaded(self, part: Part) -> bool:
         known = self._active.get(str(part.card.id))

@@ -197,9 +197,12 @@ class Tools:
         return [*answers, {"role": "user", "content": results}] if results else answers
 
     def invoke(self, line: str) -> dict[str, Any]:
-        """What a typed line asks for, as `Session.invoke` returns it, with no command reserved for the client."""
+        """What a typed line asks for, as `Session.invoke` returns it, with no command reserved for the client.
+
+        Skills that run in an agent of their own run only where there is a tool for that.
+        """
         with self._one_at_a_time:
-            return self.session.invoke(line, reserved=()).to_json()
+            return self.session.invoke(line, reserved=(), runs=self.runs).to_json()
 
     # the six
 

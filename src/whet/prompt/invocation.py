@@ -1,13 +1,14 @@
 """From a request to what the model reads: skills found, rendered, fitted into a budget, put into one message.
 
-An `Invocation` carries the message, what each skill came to, and everything that was asked for and is not there.
+An `Invocation` carries the message, what each skill came to, and everything that was asked for and is not there. Of a
+skill that runs apart (`context: fork`) the message has the report of its run, never its instructions.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from whet.errors import UsageError, WhetError
+from whet.errors import RefusedError, UsageError, WhetError
 from whet.library.card import main_file
 from whet.library.readiness import missing
 from whet.prompt.formats import clean
@@ -23,6 +24,7 @@ from whet.prompt.message import (
     remarks,
     setting_lines,
     spoken,
+    tagged,
 )
 from whet.prompt.rendering import expand
 from whet.prompt.requests import Unavailable
@@ -41,6 +43,10 @@ if TYPE_CHECKING:
     from whet.prompt.requests import Asked
     from whet.prompt.shell import Runner
     from whet.prompt.tokens import Tokenizer
+    from whet.skill.model import Skill
+
+    Fork = Callable[[str, str], str] | Literal["refuse", "rendered"]
+    """Runs a skill, by its name and what it is to do, and gives the report for the model that asked."""
 
 SHARED_TOKENS = 25_000
 """What several skills at once may take together, unless the caller says otherwise. One alone is given in full."""
@@ -60,6 +66,9 @@ class InvocationContext(NamedTuple):
     runner: Runner | None = None
     loaded: Callable[[Part], bool] = lambda _: False
     """Is exactly this in the conversation already?"""
+    fork: Fork = "refuse"
+    """What becomes of a skill that runs apart (`context: fork`): it is refused, or run by this function, or it is
+    `rendered` because its own agent asks."""
 
 
 class InvokedSkill(NamedTuple):
@@ -69,10 +78,11 @@ class InvokedSkill(NamedTuple):
     path: str
     digest: str
     strategy: str
-    """How much of it is there: `full`, an excerpt, `loaded` (it was there already) or `omitted`."""
+    """How much of it is there: `full`, an excerpt, `loaded` (it was there already), `omitted`, or `report`: what its
+    run did."""
     tokens: int
     context: str
-    """Where it wants to run: `fork`, or "" for the conversation itself."""
+    """Where it runs: `fork`, in an agent of its own, or `inline`, in the conversation."""
     agent: str
     model: str
     effort: str
@@ -128,10 +138,16 @@ def new_context(
 
 
 def prepare(card: Card, arguments: str, context: InvocationContext) -> Part:
-    """Read and render one skill."""
+    """Read and render one skill; of one that runs apart, the body is the report of its run."""
     opened = context.workspace.open(card)
     context.workspace.admit(opened, context.config)
     skill = opened.skill
+    if is_apart(skill, context):
+        if not callable(context.fork):
+            message = f"{card.full_name} runs in an agent of its own (`context: fork`), not in the conversation."
+            raise RefusedError("runs-apart", message, hint=f"Run it with `whet run {card.full_name}`.")
+        report = context.fork(card.location, arguments)
+        return Part(card, skill, opened.digest, report, (), (), (), ())
     variables = variables_of(opened, context.config, context.session_id)
     shell = shell_of(opened, context.config, context.runner)
     rendered = render_skill(opened, variables, arguments=arguments, shell=shell)
@@ -145,6 +161,11 @@ def prepare(card: Card, arguments: str, context: InvocationContext) -> Part:
     notes = tuple(f"[Note: {note.message}]" for note in rendered.notes if _tells_more(note))
     tools = tuple(expand(tool, variables) for tool in skill.allowed_tools)
     return Part(card, skill, opened.digest, rendered.text, rendered.notes, tools, settings, (*below, *notes))
+
+
+def is_apart(skill: Skill, context: InvocationContext) -> bool:
+    """Does the conversation get a report of this skill, and not its instructions?"""
+    return skill.execution.context == "fork" and context.fork != "rendered"
 
 
 def _tells_more(note: Note) -> bool:
@@ -176,10 +197,11 @@ def invoke(
             asked = asked._replace(missing=(*asked.missing, Unavailable.because(card.full_name, error)))
     if failed and not parts and not asked.bundles:
         raise failed[0]
-    fresh = [part for part in parts if not context.loaded(part)]
+    apart = {part.card.path: _report(part, context) for part in parts if is_apart(part.skill, context)}
+    fresh = [part for part in parts if part.card.path not in apart and not context.loaded(part)]
     if budget is None and len(fresh) > 1:
         budget = SHARED_TOKENS
-    fitted = {item.part.card.path: item for item in fit(fresh, budget, context.tokenizer.count, strategy)}
+    fitted = apart | {item.part.card.path: item for item in fit(fresh, budget, context.tokenizer.count, strategy)}
     blocks = tuple(fitted.get(part.card.path) or _loaded(part, context) for part in parts)
     message = asked.request
     if parts or asked.bundles:
@@ -203,8 +225,14 @@ def _loaded(part: Part, context: InvocationContext) -> Block:
     return Block(part, "loaded", text, context.tokenizer.count(text))
 
 
+def _report(part: Part, context: InvocationContext) -> Block:
+    text = tagged(part.card.full_name, part.digest, part.body, "report")
+    return Block(part, "report", text, context.tokenizer.count(text))
+
+
 def _head(asked: Asked, blocks: Sequence[Block]) -> list[str]:
-    names = [item.part.card.full_name for item in blocks if item.strategy != "omitted"]
+    names = [item.part.card.full_name for item in blocks if item.strategy not in ("omitted", "report")]
+    ran = [item.part.card.full_name for item in blocks if item.strategy == "report"]
     omitted = [item.part.card.full_name for item in blocks if item.strategy == "omitted"]
     follow = f" Follow {'its' if len(names) == 1 else 'their'} instructions for this request." if names else ""
     if asked.bundles:
@@ -216,6 +244,8 @@ def _head(asked: Asked, blocks: Sequence[Block]) -> list[str]:
     else:
         what = "skill" if len(blocks) == 1 else "skills"
         rows = [f"{ASKED}{what} {_list([item.part.card.full_name for item in blocks])}.{follow}"]
+    if ran:
+        rows.append(f"{_list(ran)} ran in an agent of {'its' if len(ran) == 1 else 'their'} own; the report follows.")
     for item in asked.missing:
         rows.append(f"Not loaded: {spoken(item.name or 'more')}. {clean(item.message)[:_LONGEST_REASON]}")
     if omitted:

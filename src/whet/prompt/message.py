@@ -70,7 +70,7 @@ class Block(NamedTuple):
 
     part: Part
     strategy: str
-    """One of `STRATEGIES`, `loaded` (it is in the conversation already) or `omitted`."""
+    """One of `STRATEGIES`, `loaded` (it is in the conversation already), `report` (it ran apart) or `omitted`."""
     text: str
     tokens: int
 

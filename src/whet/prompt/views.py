@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from whet.library.disclosure import AlreadyLoaded, trust, view_file, view_skill
 from whet.library.visibility import PERSON, Caller, hidden, refusal
+from whet.notes import Note
 from whet.prompt.message import setting_lines
 from whet.prompt.rendering import Rendered, Variables, render
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from whet.library.loaded import Loaded
     from whet.library.readiness import Probe
     from whet.library.workspace import Workspace
-    from whet.notes import Note
     from whet.prompt.shell import Runner, Shell
 
 
@@ -91,11 +91,21 @@ def view_card(
         shell = shell_of(opened, config, runner) if caller.model else None
         rendered = render_skill(opened, variables_of(opened, config, session_id), shell=shell)
         view = view_skill(opened, probe or config.probe, page=page, body=rendered.text)
-        shown = view._replace(notes=(*view.notes, *rendered.notes), settings=lines, hidden=reason)
+        apart = [_apart(card)] if caller.model and opened.skill.execution.context == "fork" else []
+        shown = view._replace(notes=(*apart, *view.notes, *rendered.notes), settings=lines, hidden=reason)
         shown = shown._replace(listing=config.disabled.listed(card).mode)
     if loaded is not None:
         loaded.add(card.path, file_path or "", page, seen)
     return shown
+
+
+def _apart(card: Card) -> Note:
+    """What a model learns that reads a skill which is not meant for its conversation."""
+    message = (
+        f"{card.full_name} runs in an agent of its own (`context: fork`). Do not carry it out in this conversation."
+    )
+    hint = f"Call skill_run if you have it, or ask the user to run `whet run {card.full_name}`."
+    return Note("runs-apart", "warning", message, hint, skill=card.full_name, path=card.path)
 
 
 def variables_of(opened: Opened, config: ResolvedConfig, session_id: str = "") -> Variables:

@@ -127,6 +127,29 @@ class RunResult(NamedTuple):
         hint = note.hint.format(run=self.run.id, number=waiting)
         return note._replace(message=self.run.reason or note.message, hint=hint)
 
+    @property
+    def message(self) -> str:
+        """The report for the model that asked for the skill: what happened, and the other model's words, marked."""
+        run, report, problem = self.run, self.report, self.problem
+        rows = [f"The skill {run.skill} ran in an agent of its own (run {run.id}): {run.status}."]
+        rows += [f"{problem.message} {problem.hint}".strip()] if problem else []
+        rows += [f"{one.change} {one.path}" for one in report.files]
+        if report.files and not report.applied:
+            rows.append(
+                f"The changes are in a copy of the project. The user applies them with `whet run --resume {run.id} "
+                "--apply`."
+            )
+        rows += [
+            f"{one.command}: {f'exit code {one.code}' if one.code is not None else one.problem}"
+            for one in report.commands
+        ]
+        rows += [f"Denied: {one.tool}: {one.reason}" for one in report.denied]
+        rows += [f"{one.answer.capitalize()}: {one.tool}: {one.reason}" for one in report.approvals]
+        rows += (
+            ["Its own summary, which nobody checked:", report.summary] if report.summary else ["It gave no summary."]
+        )
+        return "\n".join(rows)
+
     def to_json(self) -> Json:
         """The result as JSON carries it."""
         return failure_json({"success": True, **fields_json(self)}, self.problem)
@@ -155,8 +178,12 @@ class Runs:
     """Starts, resumes, lists and shows runs."""
 
     def __init__(
-        self, workspace: SkillWorkspace, render: Callable[..., Invocation], backend: Backend | None = None
+        self,
+        workspace: SkillWorkspace,
+        render: Callable[[str, str, Caller], Invocation],
+        backend: Backend | None = None,
     ) -> None:
+        """`render` gives what the agent of a run is told, by the skill's name and what it is to do."""
         self._skills, self._render = workspace, render
         self._top = os.path.join(workspace.place.state, RUNS)
         self._backend = backend
@@ -347,7 +374,7 @@ class Runs:
 
     def _message(self, name: str, arguments: str, caller: Caller) -> str:
         """What the agent is told. Raises RefusedError for a skill that is hidden from the caller."""
-        found = self._render(name, arguments=arguments, caller=caller)
+        found = self._render(name, arguments, caller)
         if found.missing:
             hint = "Ask the user to run it." if caller.model else "`whet list --all` shows why."
             raise RefusedError("run-hidden", found.missing[0].message, hint=hint)
@@ -481,12 +508,8 @@ class Runs:
         journal.add(Said("system", _PROMPT.format(cwd=setup.judge.cwd)))
         journal.add(Said("user", message))
         end = Agent(journal, setup.toolbox, chosen, budget, confirm=agree, proxy=setup.proxy).run()
-        report = make_report(journal, ())
-        facts = [f"The skill {name} ran: {end.status}. {end.reason}".strip()]
-        facts += [f"{one.command}: exit code {one.code}" for one in report.commands]
-        facts += [f"Denied: {one.tool}: {one.reason}" for one in report.denied]
-        words = f"Its own summary:\n{report.summary}" if report.summary else "It gave no summary."
-        return Result("\n".join((*facts, words)), end.status != "done", child=os.path.basename(place))
+        made = RunResult(self._view(journal), make_report(journal, ()), "")
+        return Result(made.message, end.status != "done", child=os.path.basename(place))
 
     # state
 
