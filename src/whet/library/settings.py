@@ -129,6 +129,12 @@ SETTINGS = (
         "The models that `whet run` uses for the names in skills, such as `sonnet`.",
     ),
     Setting(
+        "mcp_servers",
+        "directories",
+        (),
+        "Files that declare MCP servers, such as `~/.claude.json`; runs use those that a skill is granted.",
+    ),
+    Setting(
         "learn",
         "choice",
         "propose",
@@ -179,6 +185,7 @@ class Settings(NamedTuple):
     exact_tokens: bool = True
     model: str = ""
     models: tuple[tuple[str, str], ...] = ()
+    mcp_servers: tuple[str, ...] = ()
     learn: str = "propose"
     stage_writes: bool = False
     stale_days: int = 30

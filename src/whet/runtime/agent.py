@@ -11,12 +11,10 @@ from typing import TYPE_CHECKING
 
 from whet.learning.models.model import Budgeted, ModelError
 from whet.runtime.journal import Approved, Decided, Done, End, Said, Use
-from whet.runtime.tools import DEFINITIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from whet.guard.permissions.decision import Permission
     from whet.learning.models.model import Budget, Call, Model
     from whet.runtime.journal import Journal
     from whet.runtime.proxy import Proxy
@@ -81,10 +79,10 @@ class Agent:
         waits = False
         for call in self._journal.open_calls():
             decided = self._journal.decisions().get(call.id)
-            if decided is None and waits and self._decide(call).decision == "allow":
+            found = self._toolbox.decide(call.name, call.arguments)
+            if decided is None and waits and found.decision == "allow":
                 continue  # it comes after what waits
             if decided is None:
-                found = self._decide(call)
                 decided = Decided(call.id, call.name, call.arguments, found.decision, found.reason)
                 self._journal.add(decided)
             if decided.decision == "deny":
@@ -96,14 +94,6 @@ class Agent:
             elif not waits:
                 self._make(call)
         return not waits
-
-    def _decide(self, call: Call) -> Permission:
-        from whet.guard.permissions.decision import Permission
-
-        if call.name in self._toolbox.names:
-            return self._toolbox.judge.decide(call.name, call.arguments)
-        reason = f"{call.name} is not granted." if call.name in DEFINITIONS else f"There is no tool {call.name[:80]}."
-        return Permission("deny", reason)
 
     def _asked(self, decided: Decided) -> str:
         """What a person says about a call: also what was said about the same call before."""

@@ -14,6 +14,7 @@ from whet.guard.permissions.decision import NO_POLICY, Permission, declared_tool
 from whet.guard.permissions.grants import PATHS, read_grants
 from whet.guard.permissions.paths import BadPathError, Where, normalised
 from whet.guard.sandbox.box import is_below
+from whet.runtime.servers import PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,6 +50,8 @@ class Judge(NamedTuple):
         grants = self.grants
         if tool in denied:
             return False
+        if tool.startswith(PREFIX):
+            return grants is not None and self._permits(tool, {}).decision != "deny"
         return tool == "Read" or grants is None or any(grant.tool == tool and not grant.problem for grant in grants)
 
     def decide(self, tool: str, given: Mapping[str, Any]) -> Permission:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from whet.learning.transcripts.events import Usage
 from whet.runtime.journal import Applied, Contact, Decided, Done, End, Said, Use
+from whet.runtime.servers import server_of
 from whet.values import fields_json
 
 if TYPE_CHECKING:
@@ -32,6 +33,14 @@ class DeniedCall(NamedTuple):
     tool: str
     given: Mapping[str, Any]
     reason: str
+
+
+class ServerCall(NamedTuple):
+    """A call that an MCP server made, outside the sandbox."""
+
+    tool: str
+    given: Mapping[str, Any]
+    failed: bool
 
 
 class Approval(NamedTuple):
@@ -63,6 +72,8 @@ class RunReport(NamedTuple):
     """How often each tool was used."""
     denied: tuple[DeniedCall, ...]
     approvals: tuple[Approval, ...]
+    servers: tuple[ServerCall, ...]
+    """What MCP servers did, outside the sandbox and the copy."""
     network: tuple[Contact, ...]
     """The hosts that programs wanted to reach."""
     model: str
@@ -115,6 +126,11 @@ def make_report(journal: Journal, files: Sequence[Change], children: Sequence[Ru
             if decided.decision == "deny"
         ),
         tuple(_approval(number, decided, answers) for number, decided in enumerate(asked, 1)),
+        tuple(
+            ServerCall(decisions[done.call].tool, decisions[done.call].given, done.failed)
+            for done in _of(records, Done)
+            if done.call in decisions and server_of(decisions[done.call].tool)
+        ),
         tuple(dict.fromkeys(_of(records, Contact))),
         ", ".join(dict.fromkeys(use.model for use in uses)),
         len(uses) + sum(child.requests for child in children),

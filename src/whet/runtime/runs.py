@@ -18,6 +18,7 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import ConflictError, FailedError, InvalidError, NotFoundError, RefusedError, UsageError
+from whet.guard.permissions.decision import declared_tools
 from whet.learning.models.model import Budget, Model, Spent
 from whet.library.settings import config_path
 from whet.library.visibility import MODEL, PERSON
@@ -29,6 +30,7 @@ from whet.runtime.backends import LocalSandbox
 from whet.runtime.journal import JOURNAL, TRANSCRIPT, Applied, Approved, Done, End, Journal, Resume, Said, Start, Use
 from whet.runtime.proxy import Proxy, declared_hosts
 from whet.runtime.report import make_report
+from whet.runtime.servers import Servers, is_left_out, read_servers, server_of
 from whet.runtime.tools import DEFINITIONS, MOST_SECONDS, NEEDLESS, Result, Toolbox
 from whet.runtime.workspace import Workspace
 from whet.store.clock import iso
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
     from whet.runtime.backends import Backend
     from whet.runtime.journal import Record, Status
     from whet.runtime.report import RunReport
+    from whet.runtime.servers import Declared
     from whet.values import Json
 
 RUNS = "runs"
@@ -221,14 +224,21 @@ class Runs:
         opened, config = self._open(name)
         asked = opened.skill.execution.model
         chosen = model if isinstance(model, Model) else self._choose_model(asked, model, config)
-        self._check_tools(opened, without)
+        self._check_tools(opened, config, without)
         self.backend.check()
         message = self._message(name, arguments, caller)
         top = self._make_directory()
-        with _hold(top):
+        with ExitStack() as held:
+            held.enter_context(_hold(top))
             workspace = self._copy(top, config)
             journal = self._journal(top)
-            setup = self._setup(opened, config, workspace, limits.budget(Spent()), without, top, chosen, confirm)
+            try:
+                servers = held.enter_context(self._servers(opened, config, workspace, without))
+            except BaseException:
+                shutil.rmtree(top, ignore_errors=True)
+                raise
+            budget = limits.budget(Spent())
+            setup = self._setup(opened, config, workspace, budget, without, top, chosen, confirm, servers)
             self._begin(journal, setup, arguments, "", chosen.name, asked)
             journal.add(Said("system", _PROMPT.format(cwd=setup.judge.cwd)))
             journal.add(Said("user", message))
@@ -260,7 +270,7 @@ class Runs:
             workspace = self._copy(top, config)
             journal = self._journal(top)
             budget = RunLimits(seconds=seconds).budget(Spent())
-            setup = self._setup(opened, config, workspace, budget, (), top, None, None)
+            setup = self._setup(opened, config, workspace, budget, (), top, None, None, None)
             self._begin(journal, setup, " ".join(arguments), script, "", "")
             words = [*_interpreter(path), path, *arguments]
             begun = time.monotonic()
@@ -292,7 +302,8 @@ class Runs:
         Raises NotFoundError `no-such-run`, ConflictError `run-busy`, UsageError `no-such-approval`, `approval-needed`.
         """
         top = self._find(run)
-        with _hold(top):
+        with ExitStack() as held:
+            held.enter_context(_hold(top))
             journal = self._journal(top)
             start, end = journal.start, journal.end
             workspace = Workspace(top, start.project, start.inside)
@@ -304,15 +315,16 @@ class Runs:
                 message = f"{start.skill} changed since the run began."
                 raise ConflictError("skill-changed", message, hint="Start a new run.")
             chosen = model if isinstance(model, Model) else self._open_model(model or start.model)
-            self._check_tools(opened, without)
+            self._check_tools(opened, config, without)
             self.backend.check()
+            servers = held.enter_context(self._servers(opened, config, workspace, without))
             answers = self._answers(journal, approve, reject, can_ask=confirm is not None)
             journal.add(Resume())
             close_interrupted(journal)
             for answer in answers:
                 journal.add(answer)
             budget = limits.budget(_spent(journal))
-            setup = self._setup(opened, config, workspace, budget, without, top, chosen, confirm)
+            setup = self._setup(opened, config, workspace, budget, without, top, chosen, confirm, servers)
             Agent(journal, setup.toolbox, chosen, setup.budget, confirm=confirm, proxy=setup.proxy).run()
             return self._finish(journal, workspace, apply=apply)
 
@@ -401,16 +413,26 @@ class Runs:
 
         return open_model(spec, self._skills.place.env)
 
-    def _check_tools(self, opened: Opened, without: Collection[str]) -> None:
+    def _check_tools(self, opened: Opened, config: ResolvedConfig, without: Collection[str]) -> None:
         """Raise RefusedError where the skill is granted a tool that a run does not have."""
-        from whet.guard.permissions.decision import declared_tools
-
-        granted = {grant.tool for grant in declared_tools(opened.skill) or () if not grant.problem}
-        if missing := sorted(granted - {*DEFINITIONS, *NEEDLESS, *without}):
+        granted = _granted(opened, without) - {*DEFINITIONS, *NEEDLESS}
+        servers = self._declared_servers(config) if any(map(server_of, granted)) else {}
+        if missing := sorted(tool for tool in granted if server_of(tool) not in servers):
             names = ", ".join(missing)
             hint = f"Run it without: {' '.join(f'--without {name}' for name in missing)}."
             message = f"{opened.card.full_name} needs {names}, which a run does not have."
             raise RefusedError("run-tool-missing", message, hint=hint, tools=missing)
+
+    def _declared_servers(self, config: ResolvedConfig) -> dict[str, Declared]:
+        return read_servers(config.settings.mcp_servers, self._skills.place.env)
+
+    def _servers(
+        self, opened: Opened, config: ResolvedConfig, workspace: Workspace, without: Collection[str]
+    ) -> Servers:
+        """The MCP servers that the skill is granted. Whoever enters it starts them."""
+        wanted = sorted({*filter(None, map(server_of, _granted(opened, without)))})
+        declared = self._declared_servers(config) if wanted else {}
+        return Servers([declared[name] for name in wanted if name in declared], workspace.copy)
 
     def _copy(self, top: str, config: ResolvedConfig) -> Workspace:
         place = self._skills.place
@@ -431,6 +453,7 @@ class Runs:
         top: str,
         model: Model | None,
         confirm: Confirm | None,
+        servers: Servers | None,
         depth: int = 1,
     ) -> _Setup:
         place = self._skills.place
@@ -452,6 +475,7 @@ class Runs:
             left=lambda: (budget.seconds or float("inf")) - budget.spent().seconds,
             proxy=proxy,
             fork=fork if model is not None and depth < _DEEPEST else None,
+            servers=servers,
             without=frozenset(without),
         )
         return _Setup(opened, config, workspace, self.backend, judge, toolbox, proxy, budget)
@@ -463,6 +487,8 @@ class Runs:
         gaps = setup.backend.level.gaps
         if hosts and setup.proxy is None:
             gaps = (*gaps, f"Programs have no network: this sandbox cannot hold them to {', '.join(hosts)}.")
+        for server in dict.fromkeys(filter(None, map(server_of, setup.toolbox.names))):
+            gaps = (*gaps, f"The MCP server {server} runs outside the sandbox, with your rights.")
         card = setup.opened.card
         journal.add(
             Start(
@@ -497,17 +523,18 @@ class Runs:
         """Run another skill in the same copy; it shares the limits, and nobody but a person at hand can approve."""
         message = self._message(name, arguments, MODEL)
         opened, config = self._open(name)
-        self._check_tools(opened, ())
+        self._check_tools(opened, config, ())
         asked = opened.skill.execution.model
         chosen = model if asked in _INHERIT else self._choose_model(asked, None, config)
         place = self._make_directory()
         journal = self._journal(place)
         agree = confirm or (lambda _call: False)
-        setup = self._setup(opened, config, workspace, budget, (), place, chosen, agree, depth + 1)
-        self._begin(journal, setup, arguments, "", chosen.name, asked, os.path.basename(top))
-        journal.add(Said("system", _PROMPT.format(cwd=setup.judge.cwd)))
-        journal.add(Said("user", message))
-        end = Agent(journal, setup.toolbox, chosen, budget, confirm=agree, proxy=setup.proxy).run()
+        with self._servers(opened, config, workspace, ()) as servers:
+            setup = self._setup(opened, config, workspace, budget, (), place, chosen, agree, servers, depth + 1)
+            self._begin(journal, setup, arguments, "", chosen.name, asked, os.path.basename(top))
+            journal.add(Said("system", _PROMPT.format(cwd=setup.judge.cwd)))
+            journal.add(Said("user", message))
+            end = Agent(journal, setup.toolbox, chosen, budget, confirm=agree, proxy=setup.proxy).run()
         made = RunResult(self._view(journal), make_report(journal, ()), "")
         return Result(made.message, end.status != "done", child=os.path.basename(place))
 
@@ -566,6 +593,12 @@ class Runs:
             if isinstance(done, Done) and done.child:
                 child = self._journal(os.path.join(self._top, done.child))
                 yield make_report(child, (), [*self._children(child)])
+
+
+def _granted(opened: Opened, without: Collection[str]) -> set[str]:
+    """The tools that a skill is granted, less those to go without."""
+    granted = {grant.tool for grant in declared_tools(opened.skill) or () if not grant.problem}
+    return {tool for tool in granted if not is_left_out(tool, without)}
 
 
 @contextmanager

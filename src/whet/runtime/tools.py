@@ -10,12 +10,13 @@ import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.errors import WhetError
-from whet.guard.permissions.decision import allowed_address, host_of_address
+from whet.guard.permissions.decision import Permission, allowed_address, host_of_address
 from whet.guard.permissions.globs import row_matches
 from whet.guard.permissions.paths import BadPathError, secret_file
 from whet.learning.models.model import Tool
 from whet.runtime.approvals import PATH_KEYS
 from whet.runtime.backends import Program
+from whet.runtime.servers import is_left_out
 from whet.store.atomic import write_bytes
 from whet.store.directories import make_missing
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from whet.runtime.approvals import Judge
     from whet.runtime.backends import Backend
     from whet.runtime.proxy import Proxy
+    from whet.runtime.servers import Servers
     from whet.sources.web.addresses import Address
 
 SECONDS = 120
@@ -119,23 +121,42 @@ class Toolbox:
         left: Callable[[], float],
         proxy: Proxy | None = None,
         fork: Callable[[str, str], Result] | None = None,
+        servers: Servers | None = None,
         without: frozenset[str] = frozenset(),
     ) -> None:
-        """`left` tells the seconds that the run still has, `fork` runs another skill."""
+        """`left` tells the seconds that the run still has, `fork` runs another skill, `servers` are open."""
         self.judge, self.backend = judge, backend
+        self._servers = servers
+        self._offered = servers.tools if servers else {}
         self._env, self._stop, self._left, self._proxy, self._fork = env, stop, left, proxy, fork
         self.names = tuple(
             name
             for name in DEFINITIONS
             if judge.offers(name) and name not in without and (name != "Skill" or (fork and judge.grants is not None))
-        )
+        ) + tuple(name for name in self._offered if judge.offers(name) and not is_left_out(name, without))
 
     def definitions(self) -> list[Tool]:
         """What the model is told."""
-        return [DEFINITIONS[name].tool(name) for name in self.names]
+        return [
+            self._offered[name].definition if name in self._offered else DEFINITIONS[name].tool(name)
+            for name in self.names
+        ]
+
+    def decide(self, tool: str, given: Mapping[str, Any]) -> Permission:
+        """The decision about a call: of a tool that is not offered, or one outside the sandbox, too."""
+        if tool not in self.names:
+            known = tool in DEFINITIONS or tool in self._offered
+            return Permission("deny", f"{tool} is not granted." if known else f"There is no tool {tool[:80]}.")
+        decision = self.judge.decide(tool, given)
+        server = self._offered.get(tool)
+        if server and decision.decision == "allow" and not server.reads_only:
+            return Permission("ask", f"The MCP server {server.server} acts outside the sandbox.")
+        return decision
 
     def call(self, tool: str, given: Mapping[str, Any]) -> Result:
         """Make a call that was allowed."""
+        if self._servers and tool in self._offered:
+            return Result(*self._servers.call(tool, given, max(0.1, min(SECONDS, self._left()))))
         needed = DEFINITIONS[tool].needed
         if wrong := next((key for key in needed if not isinstance(given.get(key), str)), ""):
             return Result(f"{tool} needs {wrong}, a text.", failed=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 from typing import TYPE_CHECKING
 
 from whet.interfaces.cli.arguments import misuse
@@ -146,9 +147,11 @@ def _observe(record: Record) -> None:
 
 def _format_call(tool: str, given: Mapping[str, object]) -> str:
     """A call in one line: the tool, and what it is about."""
-    about = next(
+    about: object = next(
         (given[key] for key in ("command", "file_path", "url", "skill", "pattern", "path") if key in given), ""
     )
+    if tool.startswith("mcp__"):
+        about = json.dumps(dict(given), ensure_ascii=False)
     return shorten(f"{clean(tool)} {clean(str(about))}".rstrip(), _LONGEST)
 
 
@@ -170,6 +173,8 @@ def render_run(found: RunResult, screen: Screen, _options: Namespace) -> None:
         (f"{one.number} {one.answer}", f"{_format_call(one.tool, one.given)}: {one.reason}") for one in report.approvals
     ]
     _render_rows("Approvals", rows, screen)
+    served = [("failed" if one.failed else "done", _format_call(one.tool, one.given)) for one in report.servers]
+    _render_rows("MCP servers (outside the sandbox)", served, screen)
     contacts = [("reached" if one.allowed else "refused", one.host) for one in report.network]
     _render_rows("Network", contacts, screen)
     if report.summary:
