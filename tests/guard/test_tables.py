@@ -122,7 +122,7 @@ def test_a_place_has_words_for_a_person_and_an_expression_without_groups() -> No
     rows = [row for rows in table.values() for row in rows]
     assert len({row["what"] for row in rows}) == len(rows)
     for row in rows:
-        assert set(row) == {"what", "grave", "pattern"} and isinstance(row["grave"], bool)
+        assert set(row) == {"what", "grave", "hints", "pattern"} and isinstance(row["grave"], bool) and row["hints"]
         assert re.compile(row["pattern"]).groups == 0
 
 

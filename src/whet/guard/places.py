@@ -6,11 +6,11 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from typing import Literal, NamedTuple
 
 from whet.guard.expression import expression
-from whet.guard.tables import load_table, word_list
+from whet.guard.tables import load_table
 
 Kind = Literal["secret", "start", "agent"]
 
@@ -32,25 +32,43 @@ _HIVE = expression(r"\bsam\b")
 
 
 @cache
-def _compiled() -> tuple[re.Pattern[str], dict[str, tuple[Kind, str, bool]]]:
-    meaning: dict[str, tuple[Kind, str, bool]] = {}
-    parts: list[str] = []
-    for kind, rows in load_table("places").items():
-        for row in rows:
-            meaning[f"p{len(parts)}"] = (kind, row["what"], row["grave"])
-            parts.append(f"(?P<p{len(parts)}>{row['pattern']})")
-    return re.compile("|".join(parts), re.IGNORECASE), meaning
+def _rows() -> tuple[tuple[Kind, str, bool, str], ...]:
+    return tuple(
+        (kind, row["what"], row["grave"], row["pattern"]) for kind, rows in load_table("places").items() for row in rows
+    )
+
+
+@cache
+def _hints() -> dict[str, int]:
+    """What stands in every text that names a place, each with the rows of the table that it is a hint of, as bits."""
+    hints: dict[str, int] = {}
+    for number, row in enumerate(row for rows in load_table("places").values() for row in rows):
+        for hint in row["hints"]:
+            hints[hint] = hints.get(hint, 0) | 1 << number
+    return hints
+
+
+@lru_cache(maxsize=256)
+def _compiled(chosen: int) -> tuple[re.Pattern[str], dict[str, tuple[Kind, str, bool]]]:
+    """One expression of some rows of the table, and what its groups mean."""
+    rows = [row for number, row in enumerate(_rows()) if chosen >> number & 1]
+    meaning = {f"p{number}": row[:3] for number, row in enumerate(rows)}
+    pattern = "|".join(f"(?P<p{number}>{row[3]})" for number, row in enumerate(rows))
+    return re.compile(pattern, re.IGNORECASE), meaning
 
 
 def places(text: str) -> list[Place]:
     """Every place that a text names."""
     lowered = text.lower()
-    hints = [hint for hint in word_list("places") if hint in lowered]
-    if "sam" in lowered and _HIVE.search(lowered):
-        hints.append("sam")
+    hints = [hint for hint in _hints() if hint in lowered]
+    if "sam" in hints and not _HIVE.search(lowered):
+        hints.remove("sam")
     if not hints:
         return []
-    pattern, meaning = _compiled()
+    chosen = 0
+    for hint in hints:
+        chosen |= _hints()[hint]
+    pattern, meaning = _compiled(chosen)
     rows = [text] if len(text) < _SHORT else [row for row in text.split("\n") if _has(row.lower(), hints)]
     return [Place(*meaning[str(match.lastgroup)], match[0]) for row in rows for match in pattern.finditer(row)]
 

@@ -104,6 +104,10 @@ _BARE_HOST = expression(
     r"\b(?:to|at|via|with|an|a|à|到|至|给)\s*[`*\"']{0,2}(\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?|(?:[a-z0-9-]{1,63}\.){1,4}(?:com|net|org|io|dev|app|ai|co|me|info|cloud|site|xyz|top|ru|cn|de|example|test|invalid))\b(?!\s*@)",
     re.IGNORECASE,
 )
+_DOTTED = expression(
+    r"\.(?:\d|(?i:com|net|org|io|dev|app|ai|co|me|info|cloud|site|xyz|top|ru|cn|de|example|test|invalid)\b)"
+)
+"""What a host that is named without its scheme has, and few sentences."""
 _HEADER = expression(
     r"\b(?:authori[sz]ation|bearer|x-[\w-]{0,30}(?:key|token|auth)|headers?|basic\s+auth|authenticat\w*|log\s?in|sign\s?in|oauth2?|refresh|exchange)\b",
     re.IGNORECASE,
@@ -155,16 +159,18 @@ def hits(found: list[Block], rows: Sequence[Row], index: Rows) -> Iterator[Hit]:
 
 def posts(found: list[Block], rows: Sequence[Row], index: Rows) -> Iterator[Hit]:
     """Orders to send one secret to somebody it does not belong to, in one sentence or in two that follow each other."""
-    for pattern in ORDERS["sends"]:
+    placed = {number for number, row in enumerate(rows) if _names_place(row.text)}
+    placed |= {number - 1 for number in placed if number and rows[number - 1].text.endswith(":")}
+    for pattern in ORDERS["sends"] if placed else ():
         for number in index.having(pattern.regex):
+            if number not in placed:
+                continue
             row = rows[number]
             block = found[row.owner]
             if block.kind == "heading" or (block.kind == "fence" and block.language not in _PROSE):
                 continue
             before = _joined(rows[max(0, number - 1) : number], found, block)[-_NEAR:]
             after = _joined(rows[number + 1 : number + 2], found, block)[:_NEAR] if row.text.endswith(":") else ""
-            if not any(map(f"{row.text} {after}".__contains__, ("://", "@"))) and not _BARE_HOST.search(row.text):
-                continue
             for sentence in _SENTENCE.split(row.text):
                 for match in compiled(pattern.regex).finditer(sentence):
                     early = sentence[max(0, match.start() - _NEAR) : match.start()]
@@ -180,6 +186,13 @@ def posts(found: list[Block], rows: Sequence[Row], index: Rows) -> Iterator[Hit]
                             less = max(less, 1 + (number > 0 and speaks(rows[number - 1].text)))
                         yield Hit(pattern.rule, row.line, shorten(sentence), severity, subject=target, steps=less)
                 before = sentence[-_NEAR:]
+
+
+def _names_place(text: str) -> bool:
+    """Is an address or a host named?"""
+    if "://" in text or "@" in text:
+        return True
+    return _DOTTED.search(text) is not None and _BARE_HOST.search(text) is not None
 
 
 def _sent(match: re.Match[str], before: str, early: str, rest: str) -> tuple[Severity | None, str]:

@@ -69,7 +69,7 @@ def hits(found: list[Block], index: Rows) -> Iterator[Hit]:
 def _look(unit: _Unit, worst: int, *, locked: bool, shielded: bool, pasted: bool, demanded: bool) -> Iterator[Hit]:
     part = unit.text.lower()
     if locked and _has(part, "password"):
-        yield from list(_locked(unit)) or _told(unit)
+        yield from (list(_locked(unit)) if _has(part, "locked") else ()) or _told(unit)
     if shielded and _has(part, "scanner"):
         yield from _shielded(unit)
     if pasted and (SIGNS["run_keys"].search(part) or ("http" in part and (worst > 2 or _has(part, "paste")))):
@@ -211,7 +211,8 @@ def _pasted(unit: _Unit) -> Iterator[Hit]:
 
 def _demanded(unit: _Unit) -> Iterator[Hit]:
     best: tuple[int, str, int] = (0, "", 0)
-    for match in (*URL.finditer(unit.text), *SIGNS["bare_host"].finditer(unit.text)):
+    named = SIGNS["bare_host"].finditer(unit.text) if _has(unit.text.lower(), "host") else ()
+    for match in (*URL.finditer(unit.text), *named):
         score = _host_score(match[0])
         if score <= best[0] or is_installer(match[0]):
             continue

@@ -15,7 +15,7 @@ import math
 import os
 import re
 from functools import cache, lru_cache
-from itertools import combinations, pairwise
+from itertools import chain, combinations, filterfalse, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.guard.expression import expression
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 _WORD = expression(r"[^\W\d_]{2,30}")
 _EAST = expression(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
-_HUMP = expression("([a-z])([A-Z])")
 _CASES = bytes(97 if 97 <= code <= 122 else 65 if 65 <= code <= 90 else 32 for code in range(256))
 _LETTERS = bytes(code | 32 if chr(code | 32).isalpha() and 65 <= code <= 122 else 32 for code in range(256))
 _LETTER_ROWS = _LETTERS[:10] + b"\n" + _LETTERS[11:]
@@ -84,11 +83,9 @@ def tokens(text: str) -> list[str]:
     ignored = word_list("addresses")
     text = text[:_LONGEST]
     if not has_foreign_letters(text):
-        raw = text.encode("ascii", "replace")
-        if b"aA" in raw.translate(_CASES):
-            raw = _HUMP.sub(r"\1 \2", text).encode("ascii", "replace")
+        raw = _part_humps(text.encode("ascii", "replace"))
         return [word for word in raw.translate(_LETTERS).decode().split() if len(word) > 1 and word not in ignored]
-    lowered = _HUMP.sub(r"\1 \2", text).lower()
+    lowered = re.sub("([a-z])([A-Z])", r"\1 \2", text).lower()
     words = [word for word in _WORD.findall(lowered) if word not in ignored]
     if not _EAST.search(lowered):
         return words
@@ -96,6 +93,16 @@ def tokens(text: str) -> list[str]:
     for word in words:
         parted.extend(word[at : at + 2] for at in range(len(word) - 1)) if _EAST.match(word) else parted.append(word)
     return parted
+
+
+def _part_humps(raw: bytes) -> bytes:
+    """`camelCase` as two words."""
+    cases = raw.translate(_CASES)
+    parts, start = [], 0
+    while (at := cases.find(b"aA", start)) >= 0:
+        parts.append(raw[start : at + 1])
+        start = at + 1
+    return b" ".join((*parts, raw[start:]))
 
 
 def stem(word: str) -> str:
@@ -113,9 +120,8 @@ class Word(NamedTuple):
     """What the model knows of a word."""
 
     stem: str
-    weight: int
-    """What it weighs in English text and in code; nothing where it is a word of every sentence."""
     light: bool
+    """It is a word of every sentence."""
     concepts: tuple[str, ...]
 
 
@@ -125,13 +131,26 @@ class _Words(dict[str, Word]):
     def __init__(self) -> None:
         super().__init__()
         self.weights, self.concepts, self.light = model()[0], concepts()[0], word_list("function")
+        self.heavy: dict[str, str] = {}
+        """The stems of the words that weigh something in English text and in code."""
+        self.meanings: dict[str, tuple[str, ...]] = {}
+        """The concepts of the words that stand for any."""
+
+    def learn(self, words: Iterable[str]) -> None:
+        """Look up what is new of some words."""
+        if len(self) > _KEPT:
+            for kept in (self, self.heavy, self.meanings):
+                kept.clear()
+        for word in words:
+            _ = self[word]
 
     def __missing__(self, word: str) -> Word:
-        if len(self) > _KEPT:
-            self.clear()
         one, light = stem(word), word in self.light
-        found = Word(one, 0 if light else self.weights.get(one, 0), light, self.concepts.get(one, ()))
-        self[word] = found
+        found = self[word] = Word(one, light, self.concepts.get(one, ()))
+        if one in self.weights and not light:
+            self.heavy[word] = one
+        if found.concepts:
+            self.meanings[word] = found.concepts
         return found
 
 
@@ -153,7 +172,7 @@ def look(text: str, signs: Iterable[str] = (), *, code: bool = False) -> Look | 
     if len(words) < _FEWEST[code]:
         return None
     known = list(map(_words().__getitem__, words))
-    named = _concepts(known, text)
+    named = _concepts((word.concepts for word in known), text)
     seen = {*signs, *_marks(text[:_LONGEST]), *_denied(known)}
     if code or _is_english(words):
         seen.update(_pairs(known), (word.stem for word in known if not word.light))
@@ -170,22 +189,19 @@ def rate(text: str, words: list[str], signs: frozenset[str], least: int, *, code
     """
     if len(words) < _FEWEST[code]:
         return None
-    weights = model()[0]
-    known = list(map(_words().__getitem__, words))
-    named = _concepts(known, text)
-    told = {*signs, "<code-block>"} if code else {*signs}
-    total = _weight_of(named) + sum([weights[one] for one in told if one in weights])
+    weights, known = model()[0], _words()
+    named = _concepts(map(known.meanings.__getitem__, known.meanings.keys() & words), text)
+    total = _weight_of(named) + _weight_of_signs(signs, code=code)
     english = code or _is_english(words)
     if english:
-        total += sum({stem: weight for stem, weight, _, _ in known if weight}.values())
+        total += sum(map(weights.__getitem__, set(map(known.heavy.__getitem__, known.heavy.keys() & words))))
     if total + _MORE[code] < least:
         return total
     more = {*_marks(text[:_LONGEST])}
-    if "never" in named:
-        more.update(_denied(known))
-    if english:
-        more.update(_pairs(known))
-    return total + sum([weights[one] for one in more - told if one in weights])
+    if english or "never" in named:
+        found = list(map(known.__getitem__, words))
+        more.update(_pairs(found) if english else (), _denied(found) if "never" in named else ())
+    return total + sum(map(weights.__getitem__, more & weights.keys()))
 
 
 _MORE = {False: 40, True: 150}
@@ -198,14 +214,9 @@ def _tokens_of(texts: Sequence[str]) -> list[list[str]]:
     whole = "\n".join(texts)
     if not texts or has_foreign_letters(whole):
         return list(map(tokens, texts))
-    ignored = word_list("addresses")
-    raw = whole.encode("ascii", "replace")
-    if b"aA" in raw.translate(_CASES):
-        raw = _HUMP.sub(r"\1 \2", whole).encode("ascii", "replace")
-    return [
-        [word for word in row.split() if len(word) > 1 and word not in ignored]
-        for row in raw.translate(_LETTER_ROWS).decode().split("\n")
-    ]
+    raw = _part_humps(whole.encode("ascii", "replace")).translate(_LETTER_ROWS).decode()
+    ignored = word_list("addresses").union(word for word in set(raw.split()) if len(word) == 1)
+    return [list(filterfalse(ignored.__contains__, row.split())) for row in raw.split("\n")]
 
 
 def _is_english(words: list[str]) -> bool:
@@ -214,7 +225,7 @@ def _is_english(words: list[str]) -> bool:
 
 def _pairs(known: list[Word]) -> list[str]:
     """The words of a passage in pairs; two that are in every sentence say nothing."""
-    return [f"{one} {two}" for (one, _, first, _), (two, _, second, _) in pairwise(known) if not (first and second)]
+    return [f"{one} {two}" for (one, first, _), (two, second, _) in pairwise(known) if not (first and second)]
 
 
 def _marks(text: str) -> Iterator[str]:
@@ -239,13 +250,13 @@ def _marks(text: str) -> Iterator[str]:
         last, at = at + 1, text.find("(", at + 1)
 
 
-def _concepts(known: list[Word], text: str) -> frozenset[str]:
-    """The concepts of a passage."""
-    named = {concept for _, _, _, group in known if group for concept in group}
-    if not text.isascii():
+def _concepts(groups: Iterable[tuple[str, ...]], text: str) -> frozenset[str]:
+    """The concepts of a passage: those of its words, and those that scripts without blanks name."""
+    named = frozenset(chain.from_iterable(groups))
+    if not text.isascii() and _EAST.search(text):
         table, east = concepts()
-        named.update(concept for match in east.findall(text[:_LONGEST].lower()) for concept in table[match])
-    return frozenset(named)
+        named = named.union(*map(table.__getitem__, east.findall(text[:_LONGEST].lower())))
+    return named
 
 
 def _denied(known: list[Word]) -> Iterator[str]:
@@ -263,6 +274,13 @@ def features(looks: Sequence[Look]) -> set[str]:
     if len(looks) > 1:
         seen.add("<wide>")
     return seen
+
+
+@lru_cache(maxsize=1024)
+def _weight_of_signs(signs: frozenset[str], *, code: bool) -> int:
+    """What the place of a passage and the patterns that matched it weigh."""
+    weights = model()[0]
+    return sum([weights.get(sign, 0) for sign in (signs | {"<code-block>"} if code else signs)])
 
 
 @lru_cache(maxsize=4096)
@@ -336,6 +354,7 @@ def judge(passages: Sequence[Passage]) -> Iterator[tuple[Passage, Score]]:
     warn = model()[1] - more
     least = round(_FAR / UNIT) - warn
     words = _tokens_of([one.text for one in passages])
+    _words().learn(set().union(*words))
     totals = [rate(one.text, each, one.signs, least, code=one.code) for one, each in zip(passages, words, strict=True)]
     found: dict[int, Score] = {}
     for start, end in spans(passages):
