@@ -10,7 +10,8 @@ import sys
 import time
 from contextlib import contextmanager
 from itertools import product
-from typing import TYPE_CHECKING, Any, Self
+from shutil import rmtree
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import pytest
 from authoring.world import PRELUDE, World, check_whole, created, start, world
@@ -413,3 +414,48 @@ def test_what_a_sync_had_no_room_for_is_made_when_there_is_room(world: World, mo
     assert sorted(os.listdir(world.home / ".cursor" / "skills")) == ["one", "three", "two"]
     assert library.edit.journal.intents.open("sync") == []
     assert {made.state for made in library.sources.synced()} == {"fine"}
+
+
+@pytest.mark.parametrize("killed", [False, True])
+@pytest.mark.parametrize("how", ["link", "copy"])
+def test_what_clients_were_given_follows_its_skill_also_after_a_kill(
+    world: World, monkeypatch: pytest.MonkeyPatch, how: Literal["link", "copy"], *, killed: bool
+) -> None:
+    for name in ("one", "two", "three"):
+        world.skill(name, where=world.mine)
+    folder = world.home / ".cursor" / "skills"
+    (world.home / ".cursor").mkdir()
+
+    def change(operation: dict[str, str] | None, *links: str) -> None:
+        """Make a change, or undo it, and look at what the client has."""
+        with world.machine() as library, monkeypatch.context() as patch:
+            if killed:
+                patch.setattr("whet.sources.sync.apply.finish_following", lambda _: ())
+            if operation:
+                library.edit.apply([operation])
+            else:
+                library.history.undo()
+        with world.machine() as library:
+            assert names(library) == {*links, *(["two"] if "two" not in links else [])}
+            assert library.edit.journal.intents.open("sync") == []
+        assert sorted(os.listdir(folder)) == sorted(links)
+        assert all((folder / name / "SKILL.md").is_file() for name in links)
+
+    with world.machine() as library:
+        library.sources.sync(library.sources.plan_sync("cursor", how=how))
+        if how == "link":
+            (folder / "two").unlink()
+        else:
+            rmtree(folder / "two")
+    change({"action": "delete", "name": "one"}, "three")
+    change(None, "one", "three")
+    change({"action": "rename", "name": "one", "new_name": "other"}, "other", "three")
+    change(None, "one", "three")
+    with world.machine() as library:
+        library.edit.apply([{"action": "delete", "name": "two"}])
+        library.history.undo()
+        assert sorted(os.listdir(folder)) == ["one", "three"], "it was gone before its skill was"
+        library.edit.apply([{"action": "delete", "name": "one"}])
+        library.sources.unsync()
+        library.history.undo()
+        assert (folder / "one").exists() is False

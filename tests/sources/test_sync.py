@@ -59,6 +59,16 @@ def test_a_skill_for_users_only_goes_to_clients_that_hide_it_from_models(world: 
     assert states(world.plan("windsurf", names=("alpha",))) == {("windsurf", "alpha"): "fine"}
 
 
+def test_a_template_is_not_given_to_clients_until_it_is_finished(world: World) -> None:
+    draft = world.skill("draft", "TODO: say what to do.\n")
+    assert states(world.plan("claude-code"))["claude-code", "draft"] == "draft"
+    assert states(world.plan("claude-code", names=("draft",))) == {("claude-code", "draft"): "make"}
+    (draft / "SKILL.md").write_text((draft / "SKILL.md").read_text().replace("TODO: say what", "Know what"))
+    world.sync("claude-code")
+    (draft / "SKILL.md").write_text((draft / "SKILL.md").read_text() + "TODO: more.\n")
+    assert states(world.plan("claude-code"))["claude-code", "draft"] == "fine"
+
+
 def test_a_manual_skill_goes_to_clients_only_by_name_unless_they_hide_it(world: World) -> None:
     world.sync("claude-code", "windsurf")
     manual = (str(world.mine / "alpha"), str(world.mine / "group" / "beta"))

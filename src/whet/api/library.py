@@ -192,10 +192,12 @@ class Library:
         editor.on_commit(self._stores.lifecycle.follow)
         editor.on_commit(follow_moves(self._stores.feedback))
         editor.on_commit(self._stores.sessions.follow)
+        editor.on_commit(self._follow_links)
         editor.committer.after_commit(self._stores.usage.follow, "The change is not counted")
         editor.committer.after_commit(self._follow_bundles, "Bundles keep the old name")
         editor.committer.locks = self._follow_locks
         editor.committer.after_commit(self._render_locks, "The lock was not changed")
+        editor.committer.after_commit(self._finish_links, "Links for other clients were not changed")
         return editor
 
     def _follow_bundles(self, commits: Sequence[Committed]) -> Iterable[str]:
@@ -206,6 +208,22 @@ class Library:
         directories = self.workspace.config().bundle_directories
         renamed = ((commit.old_name, commit.entry.skill) for commit in commits if commit.moved)
         return tuple(follow_bundles(directories, directories[-1], renamed))
+
+    def _follow_links(self, commits: Sequence[Committed]) -> Iterable[str]:
+        if any(commit.moved or commit.back or not commit.after for commit in commits):
+            from whet.sources.sync.apply import follow_skills
+
+            follow_skills(self.workspace.state, commits)
+        return ()
+
+    def _finish_links(self, _commits: Sequence[Committed]) -> Iterable[str]:
+        from whet.store.intents import SYNC
+
+        if not self.edit.journal.intents.open(SYNC):
+            return ()
+        from whet.sources.sync.apply import finish_following
+
+        return tuple(finish_following(self.workspace.state))
 
     def _follow_locks(self, commits: Sequence[Committed], planned: Any) -> None:
         if planned is not None or any(commit.moved or commit.back or not commit.after for commit in commits):
@@ -714,7 +732,10 @@ class Library:
                 (*workspace.report(snapshot), *examine(snapshot.catalogue, snapshot.config.probe, self._tell))
             )
             if workspace.explicit is None:
-                entries.extend(examine_clients(place))
+                root = os.path.realpath(workspace.new_root())
+                entries.extend(
+                    examine_clients(place, [card.path for card in snapshot.catalogue.cards if card.root.real == root])
+                )
             entries.extend(menu_report(snapshot, PERSON))
             entries.extend((*self.history.interrupted(), *stores.usage.problems))
             entries.extend((*self.history.examine(), *workspace.gate.audit.examine()))

@@ -234,6 +234,8 @@ def find_deleted(journal: Journal, name: str) -> TreeChange:
 
 ADOPT = "adopt"
 """The action that changes what the lock says of a skill, and not the skill."""
+_SHORTEST_RUN = 4
+"""Characters of a run's id that may stand for it."""
 _LOOKED_BACK = 10_000
 """Entries among which the last change is looked for; what was only found belongs to no change."""
 _NAMED = 5
@@ -404,11 +406,23 @@ class History:
             try:
                 path = self._directory(what)[1]
             except NotFoundError:
-                hint = "`whet history` shows the changes with their numbers."
-                message = f"The history has no change, no run and no skill {what!r}."
-                raise NotFoundError("no-such-entry", message, hint=hint) from None
-            return self._undo(*self._last_change(path), by)
+                entries = self._run_entries(what)
+                what = entries[0].run
+            else:
+                return self._undo(*self._last_change(path), by)
         return self._undo(what, entries, by)
+
+    def _run_entries(self, start: str) -> Sequence[Entry]:
+        """The entries of the run whose id begins so. Raises NotFoundError."""
+        known = self._journal.entries(last=_LOOKED_BACK) if len(start) >= _SHORTEST_RUN else ()
+        runs = {entry.run for entry in known if entry.run.startswith(start)}
+        if len(runs) == 1:
+            return self._journal.entries(run=runs.pop())
+        hint = "`whet history` shows the changes with their numbers."
+        message = f"The history has no change, no run and no skill {start!r}."
+        if runs:
+            message, hint = f"The ids of {len(runs)} runs begin with {start!r}.", "Write more of the id."
+        raise NotFoundError("no-such-entry", message, hint=hint)
 
     def _last_change(self, path: str = "") -> tuple[str, Sequence[Entry]]:
         """The last run that is not taken back, of one skill where its path is given, and what is left of it."""

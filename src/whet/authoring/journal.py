@@ -116,6 +116,11 @@ class Edit(NamedTuple):
         return cls(intent.id, notes, intent.payload.get("lock"))
 
 
+def short_run(run: str) -> str:
+    """As much of the id of a run as `undo` needs."""
+    return run if run[:8].isdecimal() else run[:8]  # a number would be that of an entry
+
+
 class Journal:
     """The history of one state directory. Reading never creates it."""
 

@@ -29,6 +29,7 @@ from whet.library.client_formats import (
 from whet.library.clients import in_home, present_clients
 from whet.library.plugins import PluginReader
 from whet.library.repository import find_repository, is_same, project_directories
+from whet.library.roots import user_root
 from whet.notes import Note
 from whet.skill.collation import collation_key
 from whet.skill.finder import MAIN_FILE
@@ -36,7 +37,7 @@ from whet.skill.frontmatter import MAX_DOCUMENT
 from whet.values import Json, fields_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from whet.library.clients import Client
     from whet.library.plugins import PluginFolder
@@ -161,12 +162,13 @@ def judge_skills(lists: Iterable[ClientList]) -> Callable[[str], tuple[tuple[str
 
     def judge(path: str) -> tuple[tuple[str, str], ...]:
         real = os.path.realpath(path)
-        return tuple((name, skills[real].verdict if real in skills else _ELSEWHERE) for name, skills in known)
+        return tuple((name, skills[real].verdict if real in skills else ELSEWHERE) for name, skills in known)
 
     return judge
 
 
-_ELSEWHERE = "no, not in its directories"
+ELSEWHERE = "no, not in its directories"
+"""The verdict on a skill that a client does not look for where it is."""
 _HINTS = {
     BAD_YAML.reason: "Put values that have a colon or begin with a special character in quotes.",
     NO_FRONTMATTER.reason: "Begin the file with `---`, `name:` and `description:`, in UTF-8 without a byte order mark.",
@@ -178,11 +180,20 @@ _HINTS = {
 }
 
 
-def examine_clients(place: Place) -> Iterator[Note]:
-    """Which skills the clients used here drop, cut, rename, or show to models that should not see them."""
+def examine_clients(place: Place, own: Sequence[str] = ()) -> Iterator[Note]:
+    """Which skills the clients used here drop, cut, rename, or show to models that should not see them.
+
+    `own` are the main files of the skills in `~/.agents/skills`; some clients look elsewhere.
+    """
     told: dict[tuple[str, str, str, str], list[str]] = {}
     for client in present_clients(place):
         found = list_for(client, place)
+        judge = judge_skills([found])
+        if count := sum(judge(path)[0][1] == ELSEWHERE for path in own):
+            skills = "1 skill" if count == 1 else f"{count:,} skills"
+            message = f"{client.title} does not load {skills} of yours, because it does not look in ~/.agents/skills."
+            hint = "`whet sync` links your skills to where clients look."
+            yield Note("client-elsewhere", "info", message, hint, path=user_root(place))
         for skill in (*found.skills, *found.left_out):
             if skill.scope == "plugin":  # its author's to change
                 continue

@@ -115,7 +115,7 @@ class Client(NamedTuple):
 
     @property
     def directory(self) -> Directory:
-        """The directory that is its own; what `whet clients sync` writes to."""
+        """The directory that is its own; what `whet sync` writes to."""
         owner = self.shares or self.name
         return next(one for one in DIRECTORIES if one.client == owner and one.role == "own")
 
@@ -328,13 +328,15 @@ def present_clients(place: Place) -> tuple[Client, ...]:
     )
 
 
-def clients_without(root: str, place: Place) -> tuple[Client, ...]:
-    """The clients used here that do not look for skills in this directory of the home."""
+def clients_without(root: str, place: Place, names: Collection[str]) -> tuple[Client, ...]:
+    """The clients used here that look neither in this directory of the home nor have all of these skills in theirs."""
 
-    def looks(client: Client) -> bool:
-        return any(os.path.realpath(in_home(client, path, place)) == root for path in client.user)
+    def has(client: Client) -> bool:
+        own = in_home(client, client.directory.user, place)
+        looks = any(os.path.realpath(in_home(client, path, place)) == root for path in client.user)
+        return looks or all(os.path.lexists(os.path.join(own, name)) for name in names)
 
-    return tuple(client for client in present_clients(place) if not looks(client))
+    return tuple(client for client in present_clients(place) if not has(client))
 
 
 def in_home(client: Client, path: str, place: Place) -> str:

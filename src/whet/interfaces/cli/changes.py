@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from whet.authoring.journal import short_run
 from whet.authoring.writer import Provenance
 from whet.interfaces.cli.arguments import reason_option
 from whet.interfaces.cli.text import name_action
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from whet.authoring.results import Change, Changes, Reversal
     from whet.interfaces.cli.context import Answer, Context
@@ -19,20 +20,24 @@ if TYPE_CHECKING:
     from whet.interfaces.cli.parser import Parser
 
 
-def hint_clients(answer: Answer, context: Context) -> Answer:
-    """The answer about a new skill of the user's, with a hint where a client used here does not look for it there."""
+def hint_clients(answer: Answer, context: Context, names: Sequence[str], *, draft: bool = False) -> Answer:
+    """The answer about new skills of the user's, with a hint where a client used here does not find them.
+
+    A `draft` is not linked until it is finished.
+    """
     from whet.library.clients import clients_without
 
     library = context.library
     if library.workspace.explicit is not None:
         return answer
     root = os.path.realpath(library.workspace.new_root())
-    titles = [client.title for client in clients_without(root, library.workspace.place)]
+    titles = [client.title for client in clients_without(root, library.workspace.place, names)]
     if not titles:
         return answer
     *first, last = titles
     who = f"{', '.join(first)} and {last} do" if first else f"{last} does"
-    return answer.hint(f"{who} not look there; `whet clients sync` links your skills.")
+    links = "`whet sync` links the finished skill" if draft else "`whet sync` links your skills"
+    return answer.hint(f"{who} not look there; {links}.")
 
 
 def change_options(parser: Parser, *, version: bool = False) -> None:
@@ -95,5 +100,6 @@ def render_return(reversal: Reversal, screen: Screen, _options: Namespace) -> No
         before = undone.get(entry.path)
         what = f"Undid change {before.id} ({name_action(before.action)}): " if before else ""
         screen.say(f"{what}{entry.skill} {state}.")
+    screen.say(*reversal.notes)
     last = reversal.entries[-1]
-    screen.hint(f"`whet undo {last.id if len(reversal.entries) == 1 else last.run}` undoes this.")
+    screen.hint(f"`whet undo {last.id if len(reversal.entries) == 1 else short_run(last.run)}` undoes this.")

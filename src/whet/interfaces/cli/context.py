@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from whet.errors import NotFoundError
 from whet.records import NamedTuple
@@ -36,7 +36,8 @@ class Answer:
         """`code` is the exit code: 1 when the answer is "no". With a `key`, JSON has the value under that name."""
         self.code = code
         self.render: Callable[[Screen, Namespace], None] = partial(render, value)
-        self._value = value
+        self.value: Any = value
+        """What the library answered."""
         self._key = key
 
     def hint(self, text: str) -> Self:
@@ -52,7 +53,7 @@ class Answer:
 
     def to_json(self) -> Json:
         """The answer as `--json` prints it."""
-        value = as_json(self._value)
+        value = as_json(self.value)
         return {"success": True, **({self._key: value} if self._key else value)}
 
 

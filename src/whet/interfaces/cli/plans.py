@@ -273,6 +273,7 @@ def render_plan(result: PlanResult, screen: Screen, options: Namespace, *, empty
             _render_clashes(step, screen)
             render_findings(step.findings, step.name, screen)
     screen.say(*(note.message for note in result.plan.notes if not (result.asked and note.code == _LOOKALIKE)))
+    screen.say(*result.applied.warnings)
     _render_hints(result, screen, " --here" if options.here else "")
 
 

@@ -55,7 +55,7 @@ GROUPS = {
     "sources": "Manage sources and share your skills",
     "gallery": "Choose from the skills that ship with Whet",
     "prompt": "See what a model receives",
-    "clients": "Make your skills available to other programs",
+    "clients": "Set up Whet and the programs that use it",
     "keys": "Sign your skills, and decide whose signatures count",
     "hub": "Run a registry of skills for a team, or use one",
 }
@@ -132,7 +132,14 @@ VERBS: dict[str, Verb] = {
         "connect",
         "Connect Whet to a client such as Claude Code",
         "Set up",
-        like=("link", "setup", "integrate", "disconnect"),
+        like=("setup", "integrate", "disconnect"),
+    ),
+    "sync": Verb(
+        "share",
+        "Link your skills to where your clients look",
+        "Set up",
+        also=("clients sync",),
+        like=("mirror", "link"),
     ),
     "doctor": Verb(
         "doctor", "Find problems and repair them", "Set up", like=("status", "diagnose", "repair", "fix", "health")
@@ -228,8 +235,10 @@ VERBS: dict[str, Verb] = {
         "prompt", "Group skills that are used together under one name", old=("bundle",), like=("group", "collection")
     ),
     "use": Verb("prompt", "Offer only a bundle's skills in this project", "prompt", like=("profile", "profiles")),
-    "clients sync": Verb("share", "Link your skills to where other clients look", old=("sync",), like=("mirror",)),
     "clients roots": Verb("skills", "Show where Whet looks for skills", old=("roots",), like=("paths", "where")),
+    "settings": Verb(
+        "decisions", "Show your settings and the file they are in", "clients", also=("config", "clients settings")
+    ),
     "keys create": Verb("keys", "Create a key that signs your skills", like=("keygen",)),
     "keys list": Verb("keys", "List your keys, and those of others that you trust"),
     "keys trust": Verb("keys", "Trust the signatures of a key"),

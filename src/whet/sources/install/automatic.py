@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from whet.authoring.journal import short_run
 from whet.sources.install.installer import DOUBTS
 from whet.values import Json, answer_json
 
@@ -62,7 +63,9 @@ class AutoUpdate(NamedTuple):
         if self.updated:
             changes = (" ".join(map(_plain, (skill.name, skill.before, "to", skill.after))) for skill in self.updated)
             skills = ", ".join(changes)
-            lines.append(f"Whet updated skills automatically ({skills}); `whet undo {self.run}` reverses it.")
+            lines.append(
+                f"Whet updated skills automatically ({skills}); `whet undo {short_run(self.run)}` reverses it."
+            )
         if self.left:
             names = ", ".join(_plain(skill.name) for skill in self.left)
             lines.append(f"Updates wait for you ({names}): `whet update --dry-run` shows them.")

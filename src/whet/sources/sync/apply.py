@@ -15,7 +15,7 @@ import os
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from whet.authoring.trees import digest, write_tree
-from whet.errors import ConflictError, NotFoundError, WhetError
+from whet.errors import ConflictError, InvalidError, NotFoundError, WhetError
 from whet.library.files import inside
 from whet.library.package import read_tree
 from whet.library.repository import is_same
@@ -42,6 +42,7 @@ from whet.sources.sync.record import (
     link_text,
     read_record,
     set_aside,
+    source_of,
     standing,
     write_record,
     writing,
@@ -57,7 +58,9 @@ from whet.values import Json, answer_json, fields_json
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
+    from whet.authoring.commits import Committed
     from whet.library.roots import Place
+    from whet.library.skill_id import SkillId
     from whet.skill.tree import Tree
     from whet.sources.sync.plan import State
     from whet.store.intents import Intent
@@ -190,8 +193,86 @@ def synced(state: StateDatabase, clients: Collection[str] = ()) -> tuple[Synced,
     return tuple(
         Synced(made.client, made.name, made.path, made.how, made.root, _now(made))
         for made in read_record(state).made.values()
-        if not clients or made.client in named(clients)
+        if not made.away and (not clients or made.client in named(clients))
     )
+
+
+# --- following the skills ---------------------------------------------------------------------------------------------
+
+_FOLLOW = "follow"
+"""Marks the work of an intent that a change of skills wrote."""
+
+
+def follow_skills(state: StateDatabase, commits: Sequence[Committed]) -> None:
+    """In the transaction of a change, write down what becomes of the links and copies of the skills it is about.
+
+    Those of a skill that is removed are removed, too, and return when the removal is undone. Those of a renamed skill
+    get its new name. A record that cannot be read stops no change.
+    """
+    gone: dict[tuple[str, str], str] = {}
+    back: set[tuple[str, str]] = set()
+    for commit in commits:
+        before, after = commit.before, commit.after
+        if commit.back and after and not before:
+            back.add(_place_of(commit.entry.path, after))
+        elif before and not after:
+            gone[_place_of(commit.entry.path, before)] = ""
+        elif commit.moved and before and after and before.root == after.root:
+            gone[_place_of(commit.entry.path, after)[0], before.path] = after.path
+    if not (gone or back) or not state.read("SELECT 1 FROM synced LIMIT 1"):
+        return
+    try:
+        record = read_record(state)
+    except InvalidError:
+        return
+    work: dict[tuple[str, str], list[Step]] = {}
+    for made in record.made.values():
+        at, steps = (os.path.realpath(made.root), made.source), work.setdefault((made.root, made.base), [])
+        if at in gone and not made.away and standing(made) == "ours":
+            steps += [_step(made, "remove"), *([_rename(made, gone[at])] if gone[at] else [])]
+        elif at in back and made.away:
+            steps.append(_step(made, "make"))
+    for (root, base), steps in work.items():
+        if steps:
+            payload = {"root": root, "base": base, "steps": [step._asdict() for step in steps], _FOLLOW: True}
+            begin(state, record, (), work=payload)
+
+
+def _place_of(path: str, skill: SkillId) -> tuple[str, str]:
+    """The real root of the skill in a directory, which may be gone, and its path below the root."""
+    return os.path.realpath(path.removesuffix(os.path.join(os.sep, *skill.path.split("/")))), skill.path
+
+
+def _step(made: Made, state: State) -> Step:
+    return Step(made.client, made.name, made.path, state, made.how, made.source, made.target, message=MESSAGES[state])
+
+
+def _rename(made: Made, source: str) -> Step:
+    """The step that makes the same for a skill that has another path in the root now."""
+    path = os.path.join(os.path.dirname(made.path), source.rpartition("/")[2])
+    target = target_of(made.root, source, "" if made.instead else made.folder, made.base) if made.how == "link" else ""
+    return _step(made._replace(path=path, source=source, target=target), "make")
+
+
+def finish_following(state: StateDatabase) -> Iterator[str]:
+    """After a change, do what `follow_skills` wrote down; a sentence about what was removed and what was made."""
+    if not any((intent.payload.get("work") or {}).get(_FOLLOW) for intent in Intents(state, system_clock).open(SYNC)):
+        return
+    with writing(state):
+        intents = Intents(state, system_clock).open(SYNC)
+        followed = [work for intent in intents if (work := intent.payload.get("work") or {}).get(_FOLLOW)]
+        done: list[Done] = []
+        for work in followed:
+            job = Work(state, work["root"], work["base"], read_record(state))
+            job.resume(Step(**step) for step in work["steps"])
+            done += job.done.values()
+    for word, states in (("Removed", ("remove",)), ("Made", MAKING)):
+        made = [one.step for one in done if one.outcome == "done" and one.step.state in states]
+        if made:
+            what = "link" if all(step.how == "link" for step in made) else "copy"
+            clients = ", ".join(dict.fromkeys(step.client for step in made))
+            yield f"{word} the {what if len(made) == 1 else what.replace('py', 'pie') + 's'} for {clients}."
+    yield from (f"{one.step.path}: {one.message}" for one in done if one.outcome == "failed")
 
 
 def _now(made: Made) -> Literal["fine", "stale", "edited", "broken", "gone", "replaced"]:
@@ -200,7 +281,7 @@ def _now(made: Made) -> Literal["fine", "stale", "edited", "broken", "gone", "re
         return "replaced"
     if found != "ours":
         return found
-    source = os.path.join(made.root, *made.source.split("/"))
+    source = source_of(made)
     if not os.path.isdir(source):
         return "broken"
     return "stale" if made.how == "copy" and content_digest(source) != content_digest(made.path) else "fine"
@@ -231,6 +312,8 @@ class Work:
         work = {"root": self.root, "base": self.base, "steps": [step._asdict() for step in steps]}
         if not begun:
             self.record = begin(self.state, self.record, (), work=work)
+        removed = [self.record.made[step.path] for step in steps if step.state == "remove"]
+        self.leave(made for made in removed if not os.path.isdir(source_of(made)))
         for step in steps:
             if step.state in ("remove", "replace"):
                 self.attempt(step, self.remove)
@@ -324,7 +407,7 @@ class Work:
 
     def content(self, made: Made) -> Tree:
         """The skill that a copy is of."""
-        source = os.path.join(made.root, *made.source.split("/"))
+        source = source_of(made)
         tree = read_tree(source)
         if tree is None:
             raise NotFoundError("path-not-found", f"{source} no longer exists.", hint="Sync again.", path=source)
@@ -338,11 +421,12 @@ class Work:
         chosen = self.of(clients)
         if chosen:
             self.record = begin(self.state, self.record, (), work={"base": self.base, "undo": sorted(clients)})
+        self.forget(*(made.path for made in chosen if made.away))
         for made in chosen:
             found = standing(made)
-            if found == "gone":
+            if found == "gone" or made.away:
                 continue
-            step = Step(made.client, made.name, made.path, "remove", made.how, made.source, made.target)
+            step = _step(made, "remove")
             if found == "ours":
                 self.attempt(step, self.remove)
             else:
@@ -380,10 +464,17 @@ class Work:
     # --- the record
 
     def settle(self) -> None:
-        """Write down what is there of all that was made or begun; forget what is gone, or somebody else's by now."""
-        mine = [made for made in self.record.made.values() if made.base == self.base]
+        """Write down what is there of all that was made or begun; forget what is gone, or somebody else's by now.
+
+        What went with its skill is kept, to be made again when the skill returns.
+        """
+        mine = [made for made in self.record.made.values() if made.base == self.base and not made.away]
         self.forget(*(made.path for made in mine if standing(made) in ("gone", "other")))
         self.record = write_record(self.state, self.record)
+
+    def leave(self, gone: Iterable[Made]) -> None:
+        """Write down that what is about to be removed goes with its skill, and returns with it."""
+        self.record = begin(self.state, self.record, [made._replace(away=True) for made in gone])
 
     def forget(self, *paths: str) -> None:
         """Take entries out of the record."""

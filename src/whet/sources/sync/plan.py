@@ -18,6 +18,7 @@ from whet.library.repository import find_repository, is_same
 from whet.skill.finder import LIBRARY, MAIN_FILE
 from whet.skill.frontmatter import MAX_DOCUMENT, read_document
 from whet.skill.names import closest
+from whet.skill.validate.input import MARKERS
 from whet.sources.sync.record import How, Made, Record, content_digest, read_record, standing
 from whet.values import Json, fields_json
 
@@ -59,6 +60,7 @@ State = Literal[
     "refused",
     "users-only",
     "manual",
+    "draft",
 ]
 MAKING = ("make", "refresh", "replace")
 ACTIONS = (*MAKING, "remove")
@@ -82,6 +84,7 @@ MESSAGES: dict[State, str] = {
     "refused": "Whet does not load this skill, so no client gets it.",
     "users-only": "It is for users only, and this client shows it to its model. Name it with `--skill` to sync it.",
     "manual": "You list it as `manual`, and this client would show it to its model. Name it with `--skill` to sync it.",
+    "draft": "It still has parts marked TODO. Fill them in and sync again, or name it with `--skill`.",
 }
 
 
@@ -179,7 +182,7 @@ class _Looking:
         self.refused = refused
         self.manual = manual
         self.skills = skills_below(root)
-        self.mine = {path: made for path, made in record.made.items() if made.base == base}
+        self.mine = {path: made for path, made in record.made.items() if made.base == base and not made.away}
         self.digests: dict[str, str] = {}
 
     def check_names(self) -> None:
@@ -246,7 +249,7 @@ class _Looking:
             step = step._replace(target=target)
         state = self.own(made, step) if made else ""
         if not state:
-            state = self.foreign(step) if os.path.lexists(path) else "make"
+            state = self.foreign(step) if os.path.lexists(path) else "make" if self.is_finished(source) else "draft"
         return step._replace(state=state, message=MESSAGES[state])
 
     def own(self, made: Made, step: Step) -> State | Literal[""]:
@@ -293,14 +296,27 @@ class _Looking:
 
     def is_for_users(self, source: str) -> bool:
         """Does the skill say that models should not see it?"""
-        try:
-            data = read_file(_join(self.root, f"{source}/{MAIN_FILE}"), MAX_DOCUMENT)
-        except OSError:
-            return False
+        data = self.read(source)
         if b"disable-model-invocation" not in data:
             return False
         values = read_document(data.decode("utf-8", "replace")).values
         return str(values.get("disable-model-invocation", "")).lower() == "true"
+
+    def is_finished(self, source: str) -> bool:
+        """Is nothing of a template left in it? A skill that is named is taken as it is."""
+        data = self.read(source)
+        if self.names or not any(marker.encode() in data for marker in MARKERS):
+            return True
+        from whet.skill.validate.quality import check_leftovers
+
+        return not any(check_leftovers(read_document(data.decode("utf-8", "replace"))))
+
+    def read(self, source: str) -> bytes:
+        """The main file of a skill of the root; nothing where it cannot be read."""
+        try:
+            return read_file(_join(self.root, f"{source}/{MAIN_FILE}"), MAX_DOCUMENT)
+        except OSError:
+            return b""
 
     def digest(self, source: str) -> str:
         """The digest of a skill of the root, taken once."""
@@ -363,7 +379,7 @@ def folders(place: Place, root: str, names: Collection[str], *, project: bool) -
 def check_root(root: str, base: str, *, project: bool) -> None:
     """Refuse a root that is not there, and one that a project's links would have to leave the project for."""
     if not os.path.isdir(root):
-        hint = "Put skills there first. `whet clients sync --undo` removes what was synced."
+        hint = "Put skills there first. `whet sync --undo` removes what was synced."
         raise NotFoundError("path-not-found", f"There is no directory {root}.", hint=hint, path=root)
     if project and not inside(os.path.realpath(root), os.path.realpath(base)):
         hint = "Sync a project's own .agents/skills, or sync for the user."

@@ -1,4 +1,4 @@
-"""What `whet clients sync` made, written down before it is made, so that taking it back removes exactly that.
+"""What `whet sync` made, written down before it is made, so that taking it back removes exactly that.
 
 The record names every link, copy and directory. What is about to be made is an intent, which becomes part of the record
 when it is made; one that somebody pulled the plug on counts, too. So the record may be ahead of the disk, and is never
@@ -58,6 +58,8 @@ class Made(NamedTuple):
     """Of a copy: the content it is being given; it may have either."""
     instead: bool = False
     """It is a junction or a copy because a link could not be made."""
+    away: bool = False
+    """It was removed together with its skill, and returns when the skill does."""
 
     @property
     def name(self) -> str:
@@ -123,8 +125,8 @@ def _parse(made: Any, directories: Any) -> Record:
 def _made(entry: Any) -> Made:
     if not isinstance(entry, dict):
         raise TypeError("an entry is not an object")
-    instead = entry.pop("instead", False)
-    made = Made(**entry, instead=instead is True)
+    instead, away = (entry.pop(flag, False) is True for flag in ("instead", "away"))
+    made = Made(**entry, instead=instead, away=away)
     if not all(isinstance(value, str) for value in entry.values()) or made.how not in ("link", "copy"):
         raise TypeError("an entry has a value of the wrong type")
     for path in (made.path, made.folder, made.base, made.root):
@@ -192,6 +194,11 @@ def standing(made: Made) -> Standing:
     if is_link(made.path) or not os.path.isdir(made.path) or inside(made.folder, os.path.realpath(made.root)):
         return "other"
     return "ours" if content_digest(made.path) in {made.digest, made.coming} - {""} else "edited"
+
+
+def source_of(made: Made) -> str:
+    """The directory of the skill that something was made of."""
+    return os.path.join(made.root, *made.source.split("/"))
 
 
 def link_text(path: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from whet.authoring.journal import short_run
 from whet.errors import WhetError
 from whet.interfaces.cli.arguments import age_option, here_option, misuse, names_argument, skill_argument
 from whet.interfaces.cli.changes import hint_clients
@@ -34,7 +35,8 @@ def configure_install(parser: Parser) -> None:
         "clawhub:owner/slug; hub:ADDRESS; oci:HOST/REPOSITORY:TAG; marketplace:SOURCE; or tap:skill. A version or a "
         "range of versions follows after @, such as pdf@1.2 or 'pdf@^1.2'; updates stay in the range.\n\n"
         "Whet fetches, checks and scans everything before it writes anything; then it installs all of it in one "
-        "step and records it in the lock.\n\n"
+        "step and records it in the lock. On a terminal, it shows what it will do and asks. Without one, it asks "
+        "nothing and installs what the policy allows; what needs your approval stays out.\n\n"
         "Without SOURCE, restores everything in the lock that is missing, exactly as it was installed, from this "
         "machine's history or from its source at the recorded revision."
     )
@@ -67,7 +69,7 @@ def run_install(context: Context, options: Namespace) -> Answer:
     empty = "The lock is empty. `whet install SOURCE` installs a skill."
     answer = run_plan(context, options, plan, "Install" if options.sources else "Restore", empty)
     new = options.sources and not (answer.code or options.dry_run or options.here)
-    return hint_clients(answer, context) if new else answer
+    return hint_clients(answer, context, answer.value.applied.installed) if new else answer
 
 
 def configure_ci(parser: Parser) -> None:
@@ -193,7 +195,7 @@ def render_auto(done: AutoUpdate, screen: Screen, _options: Namespace) -> None:
     for left in done.left:
         screen.line(f"{clean(left.name)}: {clean(left.reason)}")
     if done.run:
-        screen.hint(f"`whet undo {done.run}` reverses it.")
+        screen.hint(f"`whet undo {short_run(done.run)}` reverses it.")
     if done.mode == "off":
         screen.say("The setting `auto_update` is off.")
     elif not done.updated and not done.left:

@@ -6,6 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from whet.authoring.journal import short_run
 from whet.errors import NotFoundError, UsageError
 from whet.interfaces.cli.arguments import STDIN, misuse
 from whet.interfaces.cli.changes import render_change
@@ -350,7 +351,7 @@ def render_curate(curation: Curation, screen: Screen, _options: Namespace) -> No
         return
     screen.say(f"Archived {plural(len(curation.entries), 'skill')}.")
     if curation.run:
-        screen.hint(f"`whet undo {curation.run}` undoes it.")
+        screen.hint(f"`whet undo {short_run(curation.run)}` undoes it.")
     if curation.proposals:
         screen.hint("`whet proposals list` shows the proposed merges.")
 

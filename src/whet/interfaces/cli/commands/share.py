@@ -32,8 +32,9 @@ _SYNC_DONE = {"refresh": "refreshed", "replace": "replaced", "remove": "removed"
 
 def configure_sync(parser: Parser) -> None:
     parser.details = (
-        "Your skills are in ~/.agents/skills (a project's are in .agents/skills). Clients that look elsewhere get a "
-        "link to each skill, or a copy. Sync never touches anything it did not make; --undo removes exactly what it "
+        "Your skills are in ~/.agents/skills (a project's are in .agents/skills). A client that looks elsewhere gets a "
+        "link to each skill, or a copy, which follows when you remove or rename the skill. Sync leaves out a skill "
+        "that still has parts marked TODO. It never touches anything it did not make; --undo removes exactly what it "
         "made."
     )
     text = "The clients, such as claude-code, codex, cursor, gemini (default: all installed clients)."
@@ -53,7 +54,7 @@ def run_sync(context: Context, options: Namespace) -> Answer:
     if options.list:
         return Answer(sources.synced(*options.clients), render_synced, key="made")
     if options.undo and (options.dry_run or options.copy or options.force or options.skill):
-        hint = "`whet clients sync --list` shows what it would remove."
+        hint = "`whet sync --list` shows what it would remove."
         raise UsageError("usage", "`--undo` removes everything that sync made; it takes no other options.", hint=hint)
     if options.undo:
         return _reported(sources.unsync(*options.clients, here=options.here))
@@ -89,7 +90,7 @@ def render_sync(report: SyncReport, screen: Screen, options: Namespace) -> None:
     screen.say(*(f"{client}: {message}" for client, message in told.items()))
     if not report.steps and not options.undo:
         screen.say("No other client is installed.")
-        screen.hint("Name one, such as `whet clients sync claude-code`.")
+        screen.hint("Name one, such as `whet sync claude-code`.")
         return
     screen.say(f"{plural(len(changes), 'change')} {'would be ' if options.dry_run else ''}made.")
 
@@ -286,7 +287,7 @@ def run_digest(context: Context, options: Namespace) -> Answer:
 
 
 COMMANDS = {
-    "clients sync": Command(configure_sync, run_sync),
+    "sync": Command(configure_sync, run_sync),
     "sources publish": Command(configure_publish, run_publish),
     "sources snapshot": Command(configure_snapshot, run_snapshot),
     "skill pack": Command(configure_pack, run_pack),

@@ -42,7 +42,7 @@ def configure_new(parser: Parser) -> None:
         "Without a text, writes a template to fill in; it never overwrites anything. With --body or --body-file the "
         "skill is complete, and an existing skill with that name gets the new text as its next version. The text "
         "can be a whole document with its own frontmatter. The skill goes to ~/.agents/skills, or to the first "
-        "--root. Codex and many other clients read ~/.agents/skills; `whet clients sync` links the skill for those "
+        "--root. Codex and many other clients read ~/.agents/skills; `whet sync` links the skill for those "
         "that do not, such as Claude Code. A new skill with a description has 50 generated messages in "
         "evals/triggers.generated.json; `whet learn eval triggers` tries them."
     )
@@ -75,7 +75,7 @@ def run_new(context: Context, options: Namespace) -> Answer:
     state = library.workspace.place.state
     begun = begin(root, options.name, options.description, state=state, add=add, write=None if options.dir else write)
     answer = Answer(begun, render_new)
-    return answer if options.dir or options.here else hint_clients(answer, context)
+    return answer if options.dir or options.here else hint_clients(answer, context, [options.name], draft=True)
 
 
 def render_new(begun: Begun, screen: Screen, options: Namespace) -> None:
@@ -83,7 +83,8 @@ def render_new(begun: Begun, screen: Screen, options: Namespace) -> None:
     opens = "" if options.dir else f" `whet edit {options.name}` opens the file."
     screen.say(f"Fill in the parts marked TODO.{opens}")
     trust = " Trust the project once with `whet guard trust`." if options.here else ""
-    screen.hint(f"Then run `whet skill validate --profile quality {screen.place(begun.path)}`.{trust}")
+    skill = screen.place(begun.path) if options.dir or options.here else begun.name
+    screen.hint(f"Then run `whet skill validate {skill} --profile quality`.{trust}")
 
 
 def run_create(context: Context, options: Namespace) -> Answer:
@@ -93,7 +94,7 @@ def run_create(context: Context, options: Namespace) -> Answer:
     body = read_text(options.body, options.body_file, "new", "body")
     fields = {"description": options.description, "body": body, "category": options.category}
     done = change(context, options, "create", triggers=not options.no_triggers, **fields)
-    return hint_clients(Answer(done, telling(_tell_created)), context)
+    return hint_clients(Answer(done, telling(_tell_created)), context, [options.name])
 
 
 def _tell_created(change: Change) -> str:
@@ -388,7 +389,7 @@ def run_remove_file(context: Context, options: Namespace) -> Answer:
 
 def render_archive(archived: Archived, screen: Screen, _options: Namespace) -> None:
     """What was put away, and the way back."""
-    screen.say(f"Archived {archived.name}; `whet undo {archived.name}` brings it back.")
+    screen.say(f"Archived {archived.name}; `whet undo {archived.name}` brings it back.", *archived.warnings)
 
 
 def configure_restore(parser: Parser) -> None:
