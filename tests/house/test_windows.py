@@ -152,7 +152,7 @@ def test_a_day_without_posix(tmp_path: Path) -> None:
         JOURNEY,
         f"install {pack}/gamma",
         "skill patch alpha --find 'Count words' --replace 'Count lines'",
-        "clients sync claude-code",
+        "sync claude-code",
         "skill pack alpha",
         "sources verify",
     )
@@ -164,7 +164,7 @@ def test_a_day_without_posix(tmp_path: Path) -> None:
     }
     assert (skills / "alpha/SKILL.md").read_bytes().endswith(b"---\r\n\r\nCount lines.\r\n")
     assert (skills / "gamma/references/a.md").read_bytes() == lines
-    again = run(tmp_path, JOURNEY, "clients sync claude-code", "clients sync --undo", "undo", "undo")
+    again = run(tmp_path, JOURNEY, "sync claude-code", "sync --undo", "undo", "undo")
     assert codes(again) == ["0 clients", "0 clients", "0 undo", "0 undo"]
     assert not linked.exists()
     assert sorted(path.name for path in skills.iterdir()) == ["alpha"]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from journeys.machines import Machine
 
-UP, DOWN, ESC, ENTER = "\x1b[A", "\x1b[B", "\x1b", "\r"
+UP, DOWN, ESC, ENTER, TAB = "\x1b[A", "\x1b[B", "\x1b", "\r", "\t"
 _MOVES = r"\x1b\[(?:\?25[lh]|(\d*)([AJK]))|\x1b\[[\d;]*m"
 """What the picker sends: the cursor hidden or shown, up, erase below; and colours."""
 
@@ -28,7 +28,7 @@ class Terminal:
         import pty
 
         self._leader, follower = pty.openpty()
-        env = {**machine.env, "TERM": "xterm", "NO_COLOR": "1", "COLUMNS": "100", **more}
+        env = {**machine.env, "TERM": "xterm", "NO_COLOR": "1", "COLUMNS": "100", "PAGER": "cat", **more}
         self.process = subprocess.Popen(
             [*WHET, *words], env=env, cwd=machine.work, stdin=follower, stdout=follower, stderr=follower
         )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from journeys.machines import Machine, main
-from journeys.terminals import DOWN, ENTER, ESC, UP, Terminal
+from journeys.terminals import DOWN, ENTER, ESC, TAB, UP, Terminal
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -84,8 +84,8 @@ def test_nothing_is_asked_where_nobody_is(machine: Machine, shop: str) -> None:
         assert terminal.end() == (
             1,
             [
-                "error: There are 4 skills: docx, notes, pdf, review.",
-                "hint: Choose some with `--skill`, or use `--all`.",
+                "error: The source has 4 skills: docx, notes, pdf, review.",
+                "hint: Name those you want, such as `--skill docx`, or use `--all`.",
             ],
         )
 
@@ -95,7 +95,7 @@ def test_nothing_is_asked_where_nobody_is(machine: Machine, shop: str) -> None:
 def test_nothing_is_asked_where_that_is_said(machine: Machine, shop: str, more: tuple[str, ...]) -> None:
     with Terminal(machine, "install", shop, *more) as terminal:
         code, lines = terminal.end()
-    assert code == 1 and "There are 4 skills" in " ".join(lines)
+    assert code == 1 and "The source has 4 skills" in " ".join(lines)
 
 
 def test_a_name_that_means_several_skills_is_chosen(machine: Machine) -> None:
@@ -124,8 +124,8 @@ def test_undo_offers_the_last_changes_with_the_difference_folded(machine: Machin
         assert (first[:2], first.split()[4:]) == ("> ", ["user", "create", "other"])
         assert second.split()[3:] == ["user", "patch", "report"]
         assert third.split()[3:] == ["user", "create", "report", "Asked", "for."]
-        assert keys == "arrows move, type to filter, d shows the change, Enter chooses, Esc leaves"
-        terminal.press(DOWN, "d").until("+Write it well.").until("Esc leaves")
+        assert keys == "arrows move, type to filter, Tab shows the change, Enter chooses, Esc leaves"
+        terminal.press(DOWN, TAB).until("+Write it well.").until("Esc leaves")
         terminal.press(ENTER).until("Undo change 2 (patch): report? [Y/n] ").types("y")
         code, lines = terminal.end()
     assert code == 0 and "+Write it well." in lines
@@ -167,7 +167,7 @@ def test_proposals_are_decided_one_by_one(machine: Machine) -> None:
         words = ("create", name, "--description", "Does it.", "--body", f"Do {name}.", "--stage")
         assert machine.run(*words).returncode == 0
     with Terminal(machine, "proposals", "approve") as terminal:
-        terminal.until("Esc leaves").press(DOWN, "d").until("+Do two.").until("Esc leaves").press(ENTER)
+        terminal.until("Esc leaves").press(DOWN, TAB).until("+Do two.").until("Esc leaves").press(ENTER)
         code, lines = terminal.end()
     assert (code, lines[-1], machine.names()) == (0, "Applied proposal 2 (entry 1).", ["two"])
     with Terminal(machine, "proposals", "reject") as terminal:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.errors import NotFoundError, RefusedError, UsageError, WhetError
 from whet.library.repository import find_remotes, find_repository, is_same
-from whet.library.settings import LISTING
+from whet.library.settings import LISTING, PROJECT_FILE, SETTINGS, Settings, config_path
 from whet.library.state import Trusted
 from whet.library.visibility import PERSON
 from whet.skill.names import key as name_key
@@ -193,6 +193,38 @@ class Roots(Rows[RootView]):
     def to_json(self) -> Json:
         """The roots as JSON carries them."""
         return {"success": True, "roots": [root.to_json() for root in self]}
+
+
+class SettingValue(NamedTuple):
+    """One setting as it applies here."""
+
+    name: str
+    value: Any
+    default: Any
+    help: str
+
+    @property
+    def changed(self) -> bool:
+        """Does it differ from the default?"""
+        return bool(self.value != self.default)
+
+
+class SettingValues(NamedTuple):
+    """The settings that apply here, and the files they come from."""
+
+    file: str
+    """Your own `config.toml`."""
+    exists: bool
+    """False if you have not written it yet."""
+    project_file: str
+    """The `.whet.toml` of this project; "" where there is none, or the project is not trusted."""
+    machine_file: str
+    """The administrator's policy for this machine; "" where there is none."""
+    settings: tuple[SettingValue, ...]
+
+    def to_json(self) -> Json:
+        """The settings as JSON carries them."""
+        return answer_json(self)
 
 
 class SkillSettings:
@@ -461,6 +493,24 @@ class SkillSettings:
         return FileLock(lock_path(self._workspace.place.state, "bundles", "bundles"), timeout=_LOCK_SECONDS)
 
     # places
+
+    def values(self) -> SettingValues:
+        """The settings that apply here, and where they are written. Raises UsageError `bad-config`."""
+        config, place = self._workspace.config(), self._workspace.place
+        file = config_path(place.state, place.env)
+        project = os.path.join(config.repository.root, PROJECT_FILE) if config.repository and config.trusted else ""
+        defaults = Settings()
+        rows = (
+            SettingValue(row.name, getattr(config.settings, row.name), getattr(defaults, row.name), row.help)
+            for row in SETTINGS
+        )
+        return SettingValues(
+            file,
+            os.path.isfile(file),
+            project if project and os.path.isfile(project) else "",
+            config.machine.path if config.machine else "",
+            tuple(rows),
+        )
 
     def roots(self) -> Roots:
         """Where skills are looked for, most important first, and how many are in each place."""

@@ -190,8 +190,8 @@ def choose(listing: Listing, names: Sequence[str], *, all: bool) -> tuple[Offer,
     elif not names and len(plain) > 1:
         candidates = _labels(plain)
         more = f" and {len(candidates) - _LISTED} more" if len(candidates) > _LISTED else ""
-        message = f"There are {len(plain)} skills: {', '.join(candidates[:_LISTED])}{more}."
-        hint = "Choose some with `--skill`, or use `--all`."
+        message = f"The source has {len(plain)} skills: {', '.join(candidates[:_LISTED])}{more}."
+        hint = f"Name those you want, such as `--skill {candidates[0]}`, or use `--all`."
         raise AmbiguousError(
             "several-skills",
             message,

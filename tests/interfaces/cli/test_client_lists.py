@@ -90,11 +90,14 @@ def test_the_list_says_which_clients_load_each_skill(
     assert (
         next(skill["clients"]["codex"] for skill in found if skill["name"] == "long") == "yes, cut at 1,024 characters"
     )
-    own, theirs = shown("list", "--all").text().split("\n\n")
-    assert [line.split()[:2] for line in own.splitlines()[1:]] == [
+    screen = shown("list", "--all")
+    own, theirs = screen.text().split("\n\n")
+    assert [line.split()[:2] for line in own.splitlines()[:2]] == [["SKILL", "LOADED"], ["Your", "skills"]]
+    assert [line.split()[:2] for line in own.splitlines()[2:]] == [
         [name, "codex"] for name in ("colon", "long", "secret")
     ]
-    assert (own.splitlines()[0].split()[:2], theirs.splitlines()[0]) == (["Your", "skills"], "Plugin team")
+    assert theirs.splitlines()[0] == "Plugin team"
+    assert screen.hints == ["`whet sync` links your skills to clients that do not look in ~/.agents/skills."]
     lines = [line.split("\t") for line in whet("list", "--all").stdout.splitlines()]
     assert [(line[0], *line[2:]) for line in lines if line[2] == "user"] == [
         (name, "user", "codex", "") for name in ("colon", "long", "secret")
@@ -120,6 +123,11 @@ def test_doctor_names_what_clients_drop_cut_and_show(whet: Whet, skills: Path) -
             "Codex shows this skill to the model, although `disable-model-invocation` is set.",
         ),
         ("client-cuts", "long", "Codex shows the description cut at 1,024 characters."),
+        (
+            "client-elsewhere",
+            "",
+            "Claude Code does not load 3 skills of yours, because it does not look in ~/.agents/skills.",
+        ),
     ]
     assert all(note["path"].startswith(str(skills)) for note in notes if note["code"].startswith("client-"))
 

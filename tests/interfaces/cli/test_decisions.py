@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
     from subprocess import CompletedProcess
 
 
@@ -116,3 +116,22 @@ def test_roots_tell_what_was_found_where(
 def test_a_root_that_is_missing_is_shown(tmp_path: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
     run = whet("--root", str(tmp_path / "typo"), "roots")
     assert run.stdout.splitlines()[1].split() == ["external", "0", "missing", str(tmp_path / "typo")]
+
+
+def test_settings_says_where_the_file_is_and_what_it_changes(
+    home: Path, whet: Callable[..., CompletedProcess[str]]
+) -> None:
+    found = answer(whet("settings", "--json"))
+    file = Path(found["file"])
+    assert (file.name, found["exists"]) == ("config.toml", False)
+    assert all(row["value"] == row["default"] for row in found["settings"])
+    run = whet("config")
+    assert (run.stdout, run.stderr) == (
+        f"{file}\n",
+        "The file does not exist yet.\nEvery setting has its default value.\nhint: -v lists all settings.\n",
+    )
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text('min_age = 7\nexternal = ["~/more"]\n[disabled_on]\nmcp = ["a", "b"]\n', encoding="utf-8")
+    assert whet("settings").stdout == f"{file}\nexternal\t{home / 'more'}\ndisabled_on\tmcp: a, b\nmin_age\t7\n"
+    file.write_text("min_age = [\n", encoding="utf-8")
+    assert answer(whet("settings", "--json"))["code"] == "bad-config"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -290,11 +292,11 @@ def test_a_new_skill_says_which_clients_do_not_look_for_it(
     home: Path, skill: Callable[..., Path], whet: Callable[..., CompletedProcess[str]]
 ) -> None:
     said = whet("new", "first", "--description", "Does it. Use for it.", "--body", "Do it.").stderr
-    assert "clients sync" not in said
+    assert "whet sync" not in said
     (home / ".claude").mkdir()
-    hint = "hint: Claude Code does not look there; `whet clients sync` links your skills.\n"
+    hint = "hint: Claude Code does not look there; `whet sync` links your skills.\n"
     assert whet("new", "second", "--description", "Does it. Use for it.", "--body", "Do it.").stderr.endswith(hint)
-    assert whet("new", "third").stderr.endswith(hint)
+    assert whet("new", "third").stderr.endswith(hint.replace("your skills", "the finished skill"))
     skill("alpha", root=Path("source"))
     assert whet("install", "./source", "--yes").stderr.endswith(hint)
 
@@ -325,13 +327,48 @@ def test_a_frozen_install_takes_the_lock_of_the_project(
     assert (differs["code"], differs["hint"]) == ("frozen-edited", hint)
 
 
-def test_a_link_that_a_client_has_to_a_removed_skill_hides_no_history(
-    home: Path, ask: Callable[..., dict[str, Any]]
+def test_links_for_clients_go_with_their_skill_and_come_back_with_it(
+    home: Path, ask: Callable[..., dict[str, Any]], whet: Callable[..., CompletedProcess[str]]
 ) -> None:
     (home / ".claude").mkdir()
     ask("new", "first", "--description", "Does it. Use for it.", "--body", "Do it.")
-    ask("clients", "sync")
+    ask("sync")
     link = home / ".claude" / "skills" / "first"
+    assert whet("remove", "first").stderr.endswith("Removed the link for claude-code.\n")
+    assert (os.path.lexists(link), ask("sync", "--list")["made"]) == (False, [])
+    assert [entry["action"] for entry in ask("history", "first")["entries"]] == ["create", "delete"]
+    assert "Made the link for claude-code.\n" in whet("undo", "first").stderr
+    assert (link.exists(), ask("show", "first")["name"]) == (True, "first")
+    assert [made["state"] for made in ask("sync", "--list")["made"]] == ["fine"]
+    ask("skill", "rename", "first", "second")
+    assert (os.path.lexists(link), (home / ".claude" / "skills" / "second").exists()) == (False, True)
+    ask("undo")
+    assert (link.exists(), os.path.lexists(home / ".claude" / "skills" / "second")) == (True, False)
+
+
+def test_the_start_of_a_runs_id_undoes_it(
+    whet: Callable[..., CompletedProcess[str]], ask: Callable[..., dict[str, Any]]
+) -> None:
+    for name in ("alpha", "beta"):
+        ask("new", name, "--description", "Does it. Use for it.", "--body", "Do it.")
+    ask("remove", "alpha", "beta")
+    found = re.search(r"`whet undo (u[0-9a-f]{7})` undoes this", whet("undo").stderr)
+    assert found
+    assert (whet("undo", found[1]).returncode, ask("list")["skills"]) == (0, [])
+    wrong = ask("undo", "u000", code=1)
+    assert (wrong["code"], wrong["error"]) == (
+        "no-such-entry",
+        "The history has no change, no run and no skill 'u000'.",
+    )
+
+
+def test_a_link_that_somebody_else_made_to_a_removed_skill_hides_no_history(
+    home: Path, ask: Callable[..., dict[str, Any]]
+) -> None:
+    ask("new", "first", "--description", "Does it. Use for it.", "--body", "Do it.")
+    link = home / ".claude" / "skills" / "first"
+    link.parent.mkdir(parents=True)
+    link.symlink_to(home / ".agents" / "skills" / "first")
     ask("remove", "first")
     assert (link.is_symlink(), link.exists(), ask("show", "first", code=3)["code"]) == (True, False, "link-broken")
     assert [entry["action"] for entry in ask("history", "first")["entries"]] == ["create", "delete"]

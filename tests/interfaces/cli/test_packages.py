@@ -25,7 +25,7 @@ def test_a_new_skill_goes_to_the_persons_own(home: Path, whet: Callable[..., Com
     assert (run.returncode, run.stdout) == (0, f"{file}\n")
     assert run.stderr.startswith(
         "Fill in the parts marked TODO. `whet edit my-skill` opens the file.\n"
-        "hint: Then run `whet skill validate --profile quality "
+        "hint: Then run `whet skill validate my-skill --profile quality`."
     )
     assert "name: my-skill\n" in file.read_text(encoding="utf-8") and "\n# My skill\n" in file.read_text(
         encoding="utf-8"

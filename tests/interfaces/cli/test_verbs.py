@@ -52,7 +52,7 @@ def test_the_front_screen_has_the_commands_of_every_day(whet: Callable[..., Comp
     shown = [line.split()[0] for line in front_screen().splitlines() if line.startswith("  ")]
     assert shown == [
         *("list", "show", "find", "new", "edit", "distill", "install", "update", "remove", "scan", "run"),
-        *("undo", "history", "connect", "doctor"),
+        *("undo", "history", "connect", "sync", "doctor"),
     ]
     assert max(map(len, front_screen().splitlines())) <= 80
     for words in ([], ["--help"], ["-h"], ["help"], ["--quiet"]):
@@ -222,7 +222,6 @@ SPELLINGS = """
     render nosuch                prompt render nosuch
     commands                     prompt commands
     bundle list                  prompt bundle list
-    sync                         clients sync
     roots                        clients roots
 """
 ROWS = [tuple(re.split(r"  +", line.strip())) for line in SPELLINGS.strip().splitlines()]

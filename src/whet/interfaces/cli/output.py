@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal, TextIO
@@ -75,6 +76,12 @@ class Screen:
             path = "~" + path[len(self._home) :]
         return clean(path)
 
+    def places(self, text: str) -> str:
+        """A sentence with its paths as a person reads them; those in quotes stay, because a shell keeps them, too."""
+        if not (self.tty and self._home) or self._home not in text:
+            return text
+        return re.sub(rf"(?<![^\s`(]){re.escape(self._home + os.sep)}", lambda _: f"~{os.sep}", text)
+
     def fit(self, text: str, used: int) -> str:
         """One harmless line of what fits beside `used` columns; everything when it is not for a terminal."""
         text = clean(text)
@@ -82,7 +89,7 @@ class Screen:
 
     def paragraph(self, text: str, indent: int = 0, lead: str = "") -> None:
         """Add a sentence or more, wrapped for a terminal; `lead` stands in the indent of the first line."""
-        text = clean(text)
+        text = self.places(clean(text))
         for line in wrap(text, max(self.columns - indent, 20)) if self.tty else [text]:
             self.line((lead or " " * indent) + line)
             lead = ""
@@ -204,7 +211,7 @@ class Console:
 
     def _sentence(self, text: str, label: str = "", *styles: Style) -> None:
         """A sentence behind its label, wrapped for a terminal."""
-        text = clean(f"{label} {text}" if label else text)
+        text = self._talk.places(clean(f"{label} {text}" if label else text))
         text = "\n".join(wrap(text, self._talk.columns)) if self._talk.tty else text
         self._to_stderr(self._talk.paint(label, *styles) + text[len(label) :])
 

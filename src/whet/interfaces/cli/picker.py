@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import RefusedError
 from whet.interfaces.cli.output import screen_for
-from whet.interfaces.cli.terminal import ask, can_ask, end_progress, write
+from whet.interfaces.cli.terminal import ask, can_ask, end_progress, page, terminal_rows, write
 from whet.interfaces.cli.text import clean, pad, width
 
 if TYPE_CHECKING:
@@ -46,8 +46,9 @@ _PLAIN = {
     "\x08": "erase",
     "\x01": "all",
     "\x04": "escape",
+    "\t": "details",
 }
-"""Ctrl-A marks all, Ctrl-D leaves."""
+"""Ctrl-A marks all, Ctrl-D leaves, Tab shows more. Every letter belongs to the filter."""
 _WINDOWS = {0x21: "page-up", 0x22: "page-down", 0x23: "end", 0x24: "home", 0x26: "up", 0x28: "down"}
 """Keys without a letter, by their virtual code."""
 _ALT = 0x12
@@ -59,7 +60,7 @@ class Choice(NamedTuple):
     cells: tuple[str, ...]
     """What it shows, in columns."""
     detail: Callable[[Screen], None] | None = None
-    """Adds what `d` shows."""
+    """Adds what Tab shows."""
 
 
 class _List:
@@ -70,8 +71,6 @@ class _List:
         self.many = many
         self.details = any(choice.detail for choice in choices)
         self.filter = ""
-        self.typing = False
-        """A filter has been begun: `d` is a letter of it."""
         self.marked: set[int] = set()
         self.at = 0
         """Of what is shown."""
@@ -95,11 +94,8 @@ class _List:
             self.marked ^= {*shown[self.at : self.at + 1]}
         elif key == "erase":
             self.filter, self.at = self.filter[:-1], 0
-            self.typing = bool(self.filter)
-        elif key == "/" and not self.typing:
-            self.typing = True
-        elif len(key) == 1 and key.isprintable():
-            self.filter, self.at, self.typing = self.filter + key, 0, True
+        elif len(key) == 1 and key.isprintable() and (self.filter or key != "/"):  # a habit from other programs
+            self.filter, self.at = self.filter + key, 0
 
     def chosen(self) -> list[int]:
         """What Enter means: what is marked, or else where the cursor is."""
@@ -119,8 +115,9 @@ def pick(title: str, choices: Sequence[Choice], env: Mapping[str, str], *, many:
                 write(f"{_back(drawn)}{frame}\x1b[?25l")
                 drawn = frame.count("\n")
                 key = read()
-                if key == "d" and state.details and not state.typing:
-                    write(_back(drawn) + _unfold(state, env))
+                if key == "details" and state.details:
+                    write(_back(drawn))
+                    page(_unfold(state, env))
                     drawn = 0
                 elif key == "escape":
                     return []
@@ -149,11 +146,11 @@ def _pick_by_number(title: str, choices: Sequence[Choice], env: Mapping[str, str
 def _draw(title: str, state: _List, env: Mapping[str, str]) -> str:
     screen = screen_for(sys.stderr, env)
     shown = state.shown
-    room = max(min(_ROWS, _terminal_rows() - 5), 3)
+    room = max(min(_ROWS, terminal_rows() - 5), 3)
     first = min(max(state.at - room // 2, 0), max(len(shown) - room, 0))
     marked = f"  {len(state.marked)} of {len(state.choices)} marked" if state.marked else ""
     screen.line(f"{screen.paint(screen.fit(title, 24), 'bold')}{screen.paint(marked, 'dim')}")
-    if state.typing:
+    if state.filter:
         screen.line(f"filter: {screen.fit(state.filter, 9)}")
     columns = zip(*(choice.cells for choice in state.choices), strict=True)
     widths = [max(width(clean(cell)) for cell in column) for column in columns]
@@ -168,13 +165,13 @@ def _draw(title: str, state: _List, env: Mapping[str, str]) -> str:
         screen.line(screen.paint(f"  {first + 1} to {min(first + room, len(shown))} of {len(shown)}", "dim"))
     keys = ["arrows move", "type to filter"]
     keys += ["space marks"] if state.many else []
-    keys += ["d shows the change"] if state.details else []
+    keys += ["Tab shows the change"] if state.details else []
     screen.line(screen.paint(screen.fit(", ".join([*keys, "Enter chooses", "Esc leaves"]), 1), "dim"))
     return screen.text()
 
 
 def _unfold(state: _List, env: Mapping[str, str]) -> str:
-    """What is behind the choice under the cursor; it stays on the screen, above the list."""
+    """What is behind the choice under the cursor."""
     screen = screen_for(sys.stderr, env)
     for number in state.shown[state.at : state.at + 1]:
         choice = state.choices[number]
@@ -230,13 +227,6 @@ def _words(value: object) -> list[object]:
 def _back(lines: int) -> str:
     """To the beginning of what was drawn, and everything below gone."""
     return f"\r\x1b[{lines}A\x1b[J" if lines else "\r\x1b[J"
-
-
-def _terminal_rows() -> int:
-    try:
-        return os.get_terminal_size(sys.stderr.fileno()).lines or 24
-    except (OSError, ValueError):
-        return 24
 
 
 if sys.platform == "win32":

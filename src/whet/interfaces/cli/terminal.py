@@ -153,7 +153,29 @@ def agree(question: str, *, default: bool = True, show: Callable[[], str] | None
         line = sys.stdin.readline()
         if not show or line.strip().lower() != "d":
             return line.strip().lower() in ("y", "yes") or bool(default and line and not line.strip())
-        sys.stderr.write(show())
+        page(show())
+
+
+def page(text: str) -> None:
+    """Show a text that a person asked for: in their pager (PAGER, or `less`) if it is longer than the terminal."""
+    import shlex
+    import shutil
+    import subprocess
+
+    pager = shlex.split(os.environ.get("PAGER", "") or "less")
+    if text.count("\n") < terminal_rows() or not shutil.which(pager[0]):
+        write(text)
+        return
+    env = {"LESS": "-R", **os.environ}
+    subprocess.run(pager, input=text.encode(errors="backslashreplace"), stdout=sys.stderr, env=env, check=False)  # noqa: S603  their own pager
+
+
+def terminal_rows() -> int:
+    """The lines of the terminal."""
+    try:
+        return os.get_terminal_size(sys.stderr.fileno()).lines or 24
+    except (OSError, ValueError):
+        return 24
 
 
 def ask(question: str) -> str:

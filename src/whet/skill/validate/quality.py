@@ -43,6 +43,7 @@ _LEFTOVER = re.compile(
     r"\b(?:TODO|FIXME|TBD)\b(?!\.\w|s?[/\w\s,'\"-]{0,20}\b(?:comments?|markers?|lists?|items?|tags?|annotations?|notes?)\b)"
     r"|\b[Ll]orem ipsum\b"
 )
+_NAMED_LINES = 5
 _QUOTATION = re.compile(r"\"[^\"\n]*\"|“[^“”\n]*”")
 
 
@@ -109,9 +110,12 @@ def _leftovers(prose: list[Row], document: Document) -> Iterator[Note]:
     places = [(document.lines.get("description"), written(document, "description") or "")]
     if any(marker in document.body for marker in MARKERS):
         places.extend((row.line, without_code(row.text)) for row in prose)
-    for line, text in places:
-        if found := _LEFTOVER.search(_QUOTATION.sub("", text)):
-            yield Note("leftover-marker", "warning", f"{found[0]} is left over from a draft.", line=line)
+    found = [(line, match[0]) for line, text in places if (match := _LEFTOVER.search(_QUOTATION.sub("", text)))]
+    if found:
+        lines, (first, marker) = [str(line) for line, _ in found], found[0]
+        more = f" and {len(lines) - _NAMED_LINES} more" if len(lines) > _NAMED_LINES else ""
+        where = f" on {len(lines)} lines: {', '.join(lines[:_NAMED_LINES])}{more}" if len(lines) > 1 else ""
+        yield Note("leftover-marker", "warning", f"{marker} is left over from a draft{where}.", line=first)
 
 
 # --- the description: does it get its skill chosen? -------------------------------------------------------------------

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from whet.api import Library
     from whet.api.guard import ProjectReview
-    from whet.api.settings import ListingChange, PinChange, Switch, Trust, TrustedRepositories
+    from whet.api.settings import ListingChange, PinChange, SettingValues, Switch, Trust, TrustedRepositories
     from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Parser
@@ -175,7 +175,42 @@ def render_unpin(pin: PinChange, screen: Screen, _options: Namespace) -> None:
     screen.say(f"{pin.name} {'is no longer' if pin.changed else 'was not'} pinned.")
 
 
+def configure_settings(parser: Parser) -> None:
+    parser.details = (
+        "The first line is the file to write settings to, in TOML, such as `min_age = 7`. Then come the settings that "
+        "differ from their defaults; -v lists all of them, with what they do. On a pipe, each line has name and value, "
+        "separated by a tab."
+    )
+
+
+def render_settings(found: SettingValues, screen: Screen, _options: Namespace) -> None:
+    screen.line(screen.place(found.file))
+    rows = [row for row in found.settings if row.changed or screen.verbose]
+    if screen.tty and screen.verbose:
+        screen.line()
+        for row in rows:
+            value = clean(_format_setting(row.value))
+            screen.line(f"{screen.paint(row.name, 'bold')}{f' = {value}' if value else ''}")
+            screen.paragraph(row.help, 2)
+    else:
+        screen.grid(("SETTING", "VALUE"), [(row.name, _format_setting(row.value)) for row in rows])
+    screen.say(*([] if found.exists else ["The file does not exist yet."]))
+    screen.say(*(f"{path} restricts these settings." for path in (found.project_file, found.machine_file) if path))
+    if not rows:
+        screen.say("Every setting has its default value.")
+    if not screen.verbose:
+        screen.hint("-v lists all settings.")
+
+
+def _format_setting(value: object) -> str:
+    """The value as a person reads it; TOML where that is as short."""
+    if isinstance(value, tuple):
+        return ", ".join(": ".join(map(_format_setting, one)) if isinstance(one, tuple) else str(one) for one in value)
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
 COMMANDS = {
+    "settings": Command(configure_settings, lambda c, _: Answer(c.library.settings.values(), render_settings)),
     "guard trust": Command(configure_trust, run_trust),
     "guard untrust": Command(
         configure_untrust, lambda c, o: Answer(c.library.settings.untrust(o.path), render_untrust)

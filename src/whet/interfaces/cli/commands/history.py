@@ -132,7 +132,7 @@ def configure_undo(parser: Parser) -> None:
         "files.\n\n"
         "An undo is a change like any other: `whet undo ID` with its number redoes the change."
     )
-    text = "The number of a change (`whet history` shows it), the id of a run, or the name of a skill."
+    text = "The number of a change (`whet history` shows it), the id of a run or its start, or the name of a skill."
     parser.positional("id", "ID|NAME", text, optional=True)
     text = "Return the skill NAME to this version (`whet history NAME` lists them)."
     parser.option("--to", metavar="V", type=amount, text=text)

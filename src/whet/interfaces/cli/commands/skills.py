@@ -94,13 +94,19 @@ def render_client_list(found: ClientList, screen: Screen, options: Namespace) ->
             screen.line(f"  {clean(skill.name)}: {clean(skill.reason)}  {place}")
 
 
+_NAMED_CLIENTS = 2
+"""Clients that are named for each skill; if more load it, or do not, they are counted."""
+
+
 def _summarize(verdicts: tuple[tuple[str, str], ...]) -> str:
     """Which clients load a skill, in as few words as possible."""
     loads = [name for name, verdict in verdicts if verdict.startswith("yes")]
     others = [name for name, verdict in verdicts if not verdict.startswith("yes")]
-    if not others or not loads:
-        return "no client" if others else "every client" if loads else ""
-    return f"not {', '.join(others)}" if len(others) < len(loads) else ", ".join(loads)
+    if not verdicts or not loads:
+        return "none" if verdicts else ""
+    if len(loads) <= _NAMED_CLIENTS:
+        return ", ".join(loads)
+    return f"all but {', '.join(others)}" if 0 < len(others) <= _NAMED_CLIENTS else f"{len(loads)} of {len(verdicts)}"
 
 
 def render_list(skills: Skills, screen: Screen, options: Namespace) -> None:
@@ -108,7 +114,7 @@ def render_list(skills: Skills, screen: Screen, options: Namespace) -> None:
     if screen.tty and screen.verbose:
         _render_entries(skills, screen)
     elif screen.tty:
-        _render_table(skills, screen, grouped=not options.query)
+        _render_table(skills, screen, grouped=not options.query, headed=not options.root)
     else:
         for at in range(0, len(skills), _AT_ONCE):
             part = skills[at : at + _AT_ONCE]
@@ -119,10 +125,21 @@ def render_list(skills: Skills, screen: Screen, options: Namespace) -> None:
     if not skills and (options.query or not (skills.aside.waiting or skills.aside.hidden)):
         screen.say(skills.hint)
     screen.say(*(f"The root {path} does not exist." for path in skills.aside.missing_roots))
+    if screen.tty and any(_is_unlinked(card, skills) for card in skills):
+        screen.hint("`whet sync` links your skills to clients that do not look in ~/.agents/skills.")
     if skills.next:
         screen.say(f"{len(skills):,} of {skills.total:,}; see more with --cursor '{skills.next}'.")
     if aside := "; ".join(_omissions(skills.aside)):
         screen.say(f"{aside}.")
+
+
+def _is_unlinked(card: Card, skills: Skills) -> bool:
+    """Is it in your own directory, where a client used here does not look?"""
+    if card.scope != "user" or card.root.client != "agents" or card.path not in skills.verdicts:
+        return False
+    from whet.library.client_lists import ELSEWHERE
+
+    return any(verdict == ELSEWHERE for _, verdict in skills.verdicts[card.path])
 
 
 def _format_line(card: Card, whole: Skills | None) -> str:
@@ -156,8 +173,11 @@ def _origin(card: Card) -> str:
     return root.scope if root.client in ("", "agents") else root.client
 
 
-def _render_table(skills: Skills, screen: Screen, *, grouped: bool) -> None:
-    """Under where the skills are and their categories; with a query, in the order they come."""
+def _render_table(skills: Skills, screen: Screen, *, grouped: bool, headed: bool) -> None:
+    """Under where the skills are and their categories; with a query, in the order they come.
+
+    A directory has a heading if it is `headed`, or one of several.
+    """
     places: dict[tuple[int, str, str], dict[str, list[Card]]] = {}
     for card in skills:
         place, category = (_name_place(card.root), card.category) if grouped else ((0, "", ""), "")
@@ -166,12 +186,17 @@ def _render_table(skills: Skills, screen: Screen, *, grouped: bool) -> None:
     name = max((columns for card in skills if (columns := width(clean(card.full_name))) <= most), default=0)
     origins = {} if grouped else {card.path: _origin(card) for card in skills}
     clients = {path: _summarize(told) for path, told in skills.verdicts.items()}
-    several = ({} if len({*origins.values()}) == 1 else origins, clients)
-    beside = [(cells, max(map(width, cells.values()))) for cells in several if any(cells.values())]
+    several = (("IN", {} if len({*origins.values()}) == 1 else origins), ("LOADED BY", clients))
+    beside = [(head, cells, max(map(width, (head, *cells.values())))) for head, cells in several if any(cells.values())]
     about = {category.name: category.description for category in skills.categories}
+    headed = grouped and (headed or len(places) > 1)
+    indent = "  " if headed else ""
+    if beside:
+        name = max(name, width("SKILL"))
+        heads = "".join(f"{pad(head, columns)}  " for head, _, columns in beside)
+        screen.line(screen.paint(f"{indent}{pad('SKILL', name)}  {heads}DESCRIPTION", "bold"))
     for number_, (place, categories) in enumerate(sorted(places.items())):
-        indent = "  " if len(places) > 1 else ""
-        if indent:
+        if headed:
             _, title, path = place
             screen.line("\n" * bool(number_) + _format_heading(title, screen.place(path), "", screen))
         for at, category in enumerate(sorted(categories)):
@@ -181,7 +206,7 @@ def _render_table(skills: Skills, screen: Screen, *, grouped: bool) -> None:
                 screen.line(_format_heading(category, about.get(category, ""), indent, screen))
             inner = f"{indent}  " if len(categories) > 1 else indent
             for card in categories[category]:
-                told = "".join(f"{pad(clean(cells.get(card.path, '')), columns)}  " for cells, columns in beside)
+                told = "".join(f"{pad(clean(cells.get(card.path, '')), columns)}  " for _, cells, columns in beside)
                 screen.line(inner + _format_row(card, name, len(inner), screen, told))
 
 
