@@ -210,9 +210,9 @@ def test_strange_shapes_are_survived(text: str) -> None:
     assert isinstance(javascript.check(text), Seen)
 
 
-def test_what_only_talks_is_noted_without_being_parsed() -> None:
+def test_what_only_talks_is_noted_for_the_other_files() -> None:
     facts = javascript.check("export const put = (url, rows) => fetch(url, { method: 'PUT', body: rows });").facts
-    assert [(fact.kind, fact.line, fact.subject) for fact in facts] == [("fetch", 1, ""), ("sink", 1, "")]
+    assert {(fact.kind, fact.line) for fact in facts} == {("fetch", 1), ("sink", 1)}
 
 
 @pytest.mark.parametrize(

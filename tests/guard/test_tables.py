@@ -60,7 +60,7 @@ def test_what_is_known_of_functions_is_a_list_that_somebody_asks_for(language: s
     table = load_sets(f"{language}_api")
     for name, words in table.items():
         assert words and all(isinstance(word, str) and word.strip() == word for word in words), name
-        asked = re.search(rf'api\("{language}", "{name}"\)', SOURCES) or f'_shape("{name}")' in SOURCES
+        asked = re.search(rf'api\("{language}", "{name}"\)|shape\("(?:{language}_api", ")?{name}"', SOURCES)
         assert asked, f"nobody asks for {name}"
 
 

@@ -1,8 +1,7 @@
 """JavaScript and TypeScript: who reads what, and where it goes.
 
-Most files are done after a look at their words (`words`). The rest is read as a program of values
-(`program`), whose calls are judged one by one (`calls`). How the text as a
-whole looks (obfuscated, packed, minified) is judged here.
+A script with no word that could do something is not parsed. The others are read as a program of values (`program`),
+whose calls are judged one by one (`calls`). How the text as a whole looks (obfuscated, packed, minified) is judged here.
 """
 
 from __future__ import annotations
@@ -13,8 +12,8 @@ from typing import TYPE_CHECKING
 from whet.guard import patterns
 from whet.guard.expression import expression
 from whet.guard.finding import Hit, Seen
-from whet.guard.javascript.words import talks, worth
 from whet.guard.literals import vocabulary
+from whet.guard.tables import api, shape
 from whet.guard.taint.value import Value
 
 if TYPE_CHECKING:
@@ -43,10 +42,9 @@ def check(text: str, given: Given | None = None) -> Seen:
 
 def look(text: str, depth: int, given: Given | None = None) -> Seen:
     """What a script does that was found under some layers of decoding."""
-    words = vocabulary(text)
     hits = [*patterns.hits(_PATTERNS, text), *_shape(text)]
-    if not worth(text, words) and (given is None or not (given.files or given.variables)):
-        return Seen(tuple(hits), tuple(talks(text, words)))
+    if not _acts(text) and (given is None or not (given.files or given.variables)):
+        return Seen(tuple(hits))
     from whet.guard.javascript.calls import Meaning, finish
     from whet.guard.javascript.program import Program
 
@@ -60,6 +58,12 @@ def look(text: str, depth: int, given: Given | None = None) -> Seen:
     if program.partial or len(text) > LARGEST:
         hits.append(Hit("js-partly-analysed", 1, f"{len(text)} characters"))
     return Seen((*hits, *meaning.hits.values()), tuple(meaning.facts.values()))
+
+
+def _acts(text: str) -> bool:
+    """Is there a word in it that could do something, or spelling that could hide one?"""
+    triggers = api("javascript", "triggers")
+    return not triggers.isdisjoint(vocabulary(text)) or shape("javascript_api", "odd").search(text) is not None
 
 
 def _shape(text: str) -> list[Hit]:
