@@ -15,7 +15,7 @@ from whet.guard.javascript.calls import Meaning
 from whet.guard.python.reader import Reader
 from whet.guard.rules import every, pack
 from whet.guard.shell.power import deeds
-from whet.guard.shell.wrappers import wrappers
+from whet.guard.shell.wrappers import INTERPRETERS
 from whet.guard.tables import load_sets, load_table, load_toml, word_list
 from whet.guard.taint.call import Row, find_row
 from whet.guard.taint.judges import JUDGES
@@ -59,6 +59,9 @@ def test_a_list_of_words_has_each_of_them_once_and_is_looked_at(name: str) -> No
 def test_what_is_known_of_functions_is_a_list_that_somebody_asks_for(language: str) -> None:
     table = load_sets(f"{language}_api")
     for name, words in table.items():
+        if isinstance(words, dict):
+            assert f'("{language}_api")["{name}"]' in SOURCES, f"nobody asks for {name}"
+            continue
         assert words and all(isinstance(word, str) and word.strip() == word for word in words), name
         asked = re.search(rf'api\("{language}", "{name}"\)|shape\("(?:{language}_api", ")?{name}"', SOURCES)
         assert asked, f"nobody asks for {name}"
@@ -127,9 +130,50 @@ def test_a_place_has_words_for_a_person_and_an_expression_without_groups() -> No
 
 
 def test_a_wrapper_says_which_of_its_options_take_a_value() -> None:
-    for name, row in wrappers().items():
+    table = load_toml("shell_wrappers")
+    assert set(table) == {"wrappers", "runners", "interpreters"}
+    for name, row in table["wrappers"].items():
         assert set(row) == {"values", "skip"} and row["skip"] in (0, 1), name
         assert all(re.fullmatch(r"-[A-Za-z]|--[a-z-]+", option) for option in row["values"]), name
+
+
+def test_an_interpreter_speaks_one_language_and_takes_scripts_by_its_options() -> None:
+    rows = load_toml("shell_wrappers")["interpreters"]
+    assert all(set(row) == {"programs", "options"} and row["programs"] and row["options"] for row in rows.values())
+    assert sum(len(row["programs"]) for row in rows.values()) == len(INTERPRETERS)
+
+
+def test_a_client_is_known_by_its_programs_options_and_what_it_prints() -> None:
+    table = load_toml("shell_clients")
+    places = {"body", "head", "login", "file", "form", "url", "output", "value"}
+    for name, rows in table["options"].items():
+        options = [option for found in rows.values() for option in found]
+        assert set(rows) <= places and len(options) == len(set(options)), name
+    assert set(table["programs"]["like"].values()) <= set(table["options"])
+    assert all(f'"{kind}"' in SOURCES for kind in table["programs"]), "nobody asks for one of them"
+    for row in table["prints"]:
+        assert set(row) <= {"program", "arguments", "what", "grave", "kind"}, row
+        assert re.compile(row["arguments"]).groups == 0, row
+    assert set(table["packages"]) == {"aliases", "variables", "runners", "options"}
+    assert set(table["packages"]["aliases"].values()) <= set(table["packages"]["options"])
+
+
+def test_a_line_of_powershell_is_rewritten_by_rows_that_compile() -> None:
+    table = load_toml("powershell")
+    assert set(table) == {"programs", "rewrite"} and all(map(str.islower, table["programs"]))
+    for row in table["rewrite"]:
+        assert set(row) == {"from", "to"}, row
+        groups = re.compile(row["from"]).groups
+        assert all(int(number) <= groups for number in re.findall(r"\\(\d)", row["to"])), row
+
+
+def test_the_words_of_requests_are_lists_that_somebody_asks_for() -> None:
+    table = load_toml("network")
+    assert all(f'"{name}"' in SOURCES and len(words) == len(set(words)) for name, words in table.items())
+
+
+def test_a_condition_that_hides_something_has_words_for_a_person() -> None:
+    assert all(isinstance(what, str) and what for what in load_toml("python_gates").values())
 
 
 def test_an_order_has_a_rule_and_an_expression_and_stands_in_a_group_that_somebody_asks_for() -> None:

@@ -85,7 +85,7 @@ def _own(text: str, names: frozenset[str], *, secrets: bool) -> frozenset[Mark]:
         return frozenset(marks)
     if ALL_VARIABLES.search(text):
         marks.add(ENVIRONMENT)
-    marks |= {mark for pair in VARIABLE.findall(text) if (mark := secret_key(pair[0] or pair[1])) is not None}
+    marks |= {mark for name in VARIABLE.findall(text) if (mark := secret_key(name)) is not None}
     if FETCHES.search(text):
         url = URL.search(text)
         marks.add(Mark("fetched", "the network", url[0][:300] if url else ""))
@@ -384,7 +384,7 @@ CALLED_ON = expression(r"^[\s{}]{0,200}[$@]?([A-Za-z_]\w{0,60})(?:\.|->|::)\w")
 
 VARIABLE = expression(
     r"(?:\bENV|\$_ENV|\$_SERVER|\b[gG]etenv|\bLookupEnv|\benv::var(?:_os)?|\bGetEnvironmentVariable|\benvironment)"
-    r"(?:\.fetch)?\s{0,3}[(\[{]\s{0,3}[\"']?([A-Za-z]\w{1,80})|\$\{?env:([A-Za-z]\w{1,80})"
+    r"(?:\.fetch)?\s{0,3}[(\[{]\s{0,3}[\"']?([A-Za-z]\w{1,80})"
 )
 """One variable of the environment, by its name."""
 ALL_VARIABLES = _shape("all_variables")
@@ -415,14 +415,7 @@ SENDING_NAMES = _names(
 )
 RUNNING_NAMES = _names(RUNS, EVALUATES, more="x")
 WRITING_NAMES = _names(WRITES, more="writeBytes writeText write_all DownloadFileAsync DownloadFileTaskAsync")
-SECRET_MARKS = (
-    ".ssh", "id_rsa", "id_ed25519", ".aws", ".kube", ".netrc", ".npmrc", ".pypirc", ".gnupg", ".docker",
-    ".git-credentials", "gcloud", ".azure", "keychain", "login data", "cookies", "wallet", ".ethereum", ".electrum",
-    ".bitcoin", "solana", "exodus", "metamask", "/etc/shadow", "_history", "tdata", "leveldb", "local state",
-    "key4.db", "logins.json", "keystore", ".claude", ".codex", ".password-store", "kdbx", "keyrings", "hosts.yml",
-    "serviceaccount", "-password",
-)  # fmt: skip
-
+SECRET_MARKS = api("code", "secret_marks")
 
 SHELL = expression(
     r"[\"'](?:/bin/|/usr/bin/)?(?:ba|z|da)?sh[\"']|[\"'](?:cmd(?:\.exe)?|powershell(?:\.exe)?|python3?|node)[\"']"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from whet.guard.expression import expression
 from whet.guard.places import places
-from whet.guard.tables import api
+from whet.guard.tables import api, load_toml
 from whet.guard.taint.fold import as_text
 from whet.guard.taint.mark import ENVIRONMENT, HOLE, NO_MARKS, Mark
 from whet.guard.taint.secret import secret_key
@@ -82,19 +82,6 @@ def one_of(items: Sequence[Value]) -> Value:
 
 
 _MODULE = expression(r"^(?:node:)?([\w@./-]+)$")
-_SAME = {
-    "fs-extra": "fs",
-    "fs/promises": "fs",
-    "graceful-fs": "fs",
-    "dns/promises": "dns",
-    "cross-spawn": "child_process.spawn",
-    "node-fetch": "fetch",
-    "cross-fetch": "fetch",
-    "isomorphic-fetch": "fetch",
-    "undici": "undici",
-    "ws": "WebSocket",
-    "original-fs": "fs",
-}
 _STORES = frozenset({"localStorage", "sessionStorage"})
 _TYPED = frozenset({Mark("captured", "pressed keys")})
 _KEY_NAMES = frozenset({"key", "keyCode", "code", "which", "charCode", "char"})
@@ -106,7 +93,7 @@ def module(name: str) -> Value:
     """What `require(name)` gives."""
     found = _MODULE.match(name)
     bare = found[1] if found else name
-    return Value(name=_SAME.get(bare, bare)[:100])
+    return Value(name=load_toml("javascript_api")["modules"].get(bare, bare)[:100])
 
 
 def variable(*names: str) -> frozenset[Mark]:

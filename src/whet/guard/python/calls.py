@@ -16,7 +16,7 @@ from whet.guard.python.builtins import attribute_method
 from whet.guard.python.loops import chain, hooked, outlives, put
 from whet.guard.python.statements import block
 from whet.guard.python.tables import COPIERS, DANGEROUS, NUMBERS, bare
-from whet.guard.python.values import Function, Klass, Partial, words
+from whet.guard.python.values import Function, Klass, Partial
 from whet.guard.tables import api
 from whet.guard.taint.call import Call
 from whet.guard.taint.fold import DECODERS, UNESCAPES, decoded, method
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 _RUNS = 5
 _BASES = api("python", "bases")
 _CHANGERS = api("python", "changers")
-_KEEPERS = words("str list tuple textwrap.dedent dict sorted string.Template io.StringIO iter")
-_DUMPERS = words("json.dumps plistlib.dumps yaml.dump yaml.safe_dump")
-_SAVERS = words("save to_csv to_json to_parquet to_excel tofile writeto savefig dump")
-_FILLERS = words("substitute safe_substitute format format_map replace")
-_FIELDWISE = words("get split splitlines partition rsplit group groups find search match pop")
+_KEEPERS = api("python", "keepers")
+_DUMPERS = api("python", "dumpers")
+_SAVERS = api("python", "savers")
+_FILLERS = api("python", "fillers")
+_FIELDWISE = api("python", "fieldwise")
 _MODULES_SAFE = ("re.", "logging.", "os.path.", "argparse.", "typing.", "collections.")
 
 

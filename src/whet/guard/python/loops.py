@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from whet.guard.python.access import gathered, item
 from whet.guard.python.tables import SECRET_FILTER
 from whet.guard.python.values import Function, Klass
+from whet.guard.tables import api
 from whet.guard.taint.files import named_places
 from whet.guard.taint.mark import ENVIRONMENT, HOLE, Mark
 from whet.guard.taint.value import NOTHING, UNKNOWN, Scope, Value, known, union
@@ -70,16 +71,7 @@ def bind(reader: Reader, target: ast.expr, value: Value, scope: Scope) -> None:
         _bind_item(reader, target, value, scope)
 
 
-_PATCHED = (
-    "builtins",
-    "__builtins__",
-    "getpass",
-    "sys.stdout",
-    "sys.stderr",
-    "requests",
-    "requests.Session",
-    "requests.api",
-)
+_PATCHED = api("python", "patched")
 
 
 def _patched(reader: Reader, owner: Value, name: str, function: Function) -> None:

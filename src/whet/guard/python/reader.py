@@ -18,6 +18,7 @@ from whet.guard.python.calls import call, invoke
 from whet.guard.python.loops import comprehension
 from whet.guard.python.tables import BUILTINS, MODULES
 from whet.guard.python.values import Function, Klass
+from whet.guard.tables import load_toml
 from whet.guard.taint.fold import as_text, bounded
 from whet.guard.taint.judges import Judges
 from whet.guard.taint.mark import Mark
@@ -172,27 +173,11 @@ class Reader(Judges):
         return [self.value(node, scope) for node in nodes]
 
 
-_GATES = {
-    "datetime": "a date",
-    "time": "the time",
-    "date": "a date",
-    "today": "a date",
-    "now": "a date",
-    "getuser": "who is logged in",
-    "gethostname": "the name of the machine",
-    "node": "the name of the machine",
-    "random": "chance",
-    "CI": "running in CI",
-    "GITHUB_ACTIONS": "running in CI",
-    "SANDBOX": "a sandbox",
-    "gettrace": "a debugger",
-}
-
-
 def condition(test: ast.expr) -> str:
     """What a condition asks for, when it is something that hides behaviour: a date, a machine, a user."""
     if isinstance(test, (ast.Name, ast.Constant)):
         return ""
+    gates = load_toml("python_gates")
     for count, node in enumerate(ast.walk(test)):
         if count > 60:
             break
@@ -203,8 +188,8 @@ def condition(test: ast.expr) -> str:
             word = node.id
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             word = node.value
-        if word in _GATES:
-            return _GATES[word]
+        if word in gates:
+            return str(gates[word])
     return ""
 
 

@@ -54,8 +54,3 @@ class Partial:
         self.callee = callee
         self.args = args
         self.words = words
-
-
-def words(text: str) -> frozenset[str]:
-    """A table written as a line of words."""
-    return frozenset(text.split())

@@ -1,14 +1,14 @@
-"""Programs that talk to other machines: what each word of a command is to them, by the table in `clients.toml`."""
+"""Programs that talk to other machines: what each word of a command is to them, by the table in `data/shell_clients.toml`."""
 
 from __future__ import annotations
 
-import os
 import re
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.guard.expression import expression
 from whet.guard.hosts import Host, host_of
+from whet.guard.tables import load_toml
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -44,13 +44,9 @@ class Fetch(NamedTuple):
     """The host is written there, not in a variable."""
 
 
-@cache
 def table() -> dict[str, Any]:
-    """What `clients.toml` holds."""
-    import tomllib
-
-    with open(os.path.join(os.path.dirname(__file__), "clients.toml"), "rb") as file:
-        return tomllib.load(file)
+    """What `data/shell_clients.toml` holds."""
+    return load_toml("shell_clients")
 
 
 @cache

@@ -54,26 +54,9 @@ class Step:
     """One command with everything that reaches it."""
 
     __slots__ = (
-        "args",
-        "argv",
-        "before",
-        "below",
-        "command",
-        "decoded",
-        "fed",
-        "feeders",
-        "fetched",
-        "folder",
-        "inner",
-        "leaves",
-        "marks",
-        "name",
-        "named",
-        "number",
-        "own",
-        "visited",
-        "words",
-    )
+        "args", "argv", "before", "below", "command", "decoded", "fed", "feeders", "fetched", "folder", "inner", "leaves",
+        "marks", "name", "named", "number", "own", "visited", "words",
+    )  # fmt: skip
 
     def __init__(self, number: int, command: Command) -> None:
         self.number = number
@@ -175,22 +158,6 @@ def _origin(marks: Iterable[Mark]) -> Step:
 
 class Scene:
     """A script being judged: its steps, and what is found."""
-
-    __slots__ = (
-        "_again",
-        "_asked",
-        "_bodies",
-        "_calls",
-        "_outer",
-        "_writes",
-        "facts",
-        "files",
-        "hits",
-        "line",
-        "script",
-        "steps",
-        "variables",
-    )
 
     def __init__(self, text: str, line: int, outer: Scene | None = None, given: Given | None = None) -> None:
         constants = outer.script.variables if outer is not None else {}

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from whet.guard.expression import expression
 from whet.guard.shell.wrappers import name_of
+from whet.guard.tables import load_toml
 from whet.guard.taint.harm import is_home, is_wiped, names_miner
 from whet.guard.taint.persist import judge_system
 
@@ -36,13 +36,9 @@ _NARROWS = frozenset(("-name", "-iname", "-mtime", "-path", "-regex", "-size", "
 
 @cache
 def deeds() -> dict[str, tuple[tuple[re.Pattern[str], dict[str, Any]], ...]]:
-    """The rows of `deeds.toml` by their programs."""
-    import tomllib
-
-    with open(os.path.join(os.path.dirname(__file__), "deeds.toml"), "rb") as file:
-        rows = tomllib.load(file)["deeds"]
+    """The rows of `data/shell_deeds.toml` by their programs."""
     found: dict[str, tuple[tuple[re.Pattern[str], dict[str, Any]], ...]] = {}
-    for row in rows:
+    for row in load_toml("shell_deeds")["deeds"]:
         for program in row["programs"]:
             found[program] = (*found.get(program, ()), (re.compile(row["arguments"], re.IGNORECASE), row))
     return found

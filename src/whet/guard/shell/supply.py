@@ -10,40 +10,28 @@ from typing import TYPE_CHECKING
 from whet.guard.expression import expression
 from whet.guard.hosts import host_of, odd_top
 from whet.guard.manifests.names import is_index
-from whet.guard.shell.clients import programs
+from whet.guard.shell.clients import programs, table
 from whet.guard.shell.wrappers import INTERPRETERS, program
 
 if TYPE_CHECKING:
     from whet.guard.shell.flow import Scene, Step
     from whet.guard.shell.words import Word
 
-_INDEX_OPTIONS = {
-    "pip": ("--index-url", "-i", "--extra-index-url", "--find-links", "-f"),
-    "npm": ("--registry",),
-    "gem": ("--source", "-s", "--clear-sources"),
-    "uv": ("--index-url", "--extra-index-url", "--index", "--default-index", "-i"),
-    "cargo": ("--index", "--registry"),
-}
-_ALIASES = {"pip3": "pip", "pip2": "pip", "pnpm": "npm", "yarn": "npm", "bun": "npm", "pipx": "pip", "bundle": "gem"}
-_INDEX_NAMES = frozenset(
-    {
-        *("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "UV_INDEX_URL", "UV_EXTRA_INDEX_URL", "UV_DEFAULT_INDEX"),
-        *("NPM_CONFIG_REGISTRY", "npm_config_registry", "GOPROXY", "YARN_REGISTRY"),
-    }
-)
 _PACKAGE = expression(r"^(?:git\+)?(?:https?|ftp)://", re.IGNORECASE)
-_RUNNERS = {"npx": 0, "uvx": 0, "bunx": 0, "pipx": 1, "pnpm": 1}
 
 
 def look(scene: Scene, step: Step) -> None:
     """Judge one step."""
+    managers = table()["packages"]
     kind = _manager(step)
     if kind:
         _install(scene, step, kind)
     for name, word in step.command.assignments:
-        if name in _INDEX_NAMES:
+        if name in managers["variables"]:
             _index(scene, step, word.text)
-    if step.name in ("export", "setx", "set") and any(word.partition("=")[0] in _INDEX_NAMES for word in step.args):
+    if step.name in ("export", "setx", "set") and any(
+        word.partition("=")[0] in managers["variables"] for word in step.args
+    ):
         for text in step.args:
             _index(scene, step, text.partition("=")[2])
     _unpinned(scene, step)
@@ -51,14 +39,14 @@ def look(scene: Scene, step: Step) -> None:
 
 
 def _manager(step: Step) -> str:
-    name = _ALIASES.get(step.name, step.name)
+    name = table()["packages"]["aliases"].get(step.name, step.name)
     if name in ("python", "python3", "py") and step.args[:2] == ["-m", "pip"]:
         return "pip"
-    return name if name in _INDEX_OPTIONS or name == "go" else ""
+    return name if name in table()["packages"]["options"] else ""
 
 
 def _install(scene: Scene, step: Step, kind: str) -> None:
-    for option in _INDEX_OPTIONS.get(kind, ()):
+    for option in table()["packages"]["options"][kind]:
         value = step.value(option)
         if value and (_PACKAGE.match(value) or "$" not in value):
             _index(
@@ -107,7 +95,7 @@ def _from_address(scene: Scene, step: Step, url: str) -> None:
 
 
 def _unpinned(scene: Scene, step: Step) -> None:
-    skip = _RUNNERS.get(step.name)
+    skip = table()["packages"]["runners"].get(step.name)
     if skip is None or (skip and step.args[:1] not in (["run"], ["dlx"])):
         return
     package = next((word for word in step.args[skip:] if not word.startswith("-")), "")
@@ -115,13 +103,10 @@ def _unpinned(scene: Scene, step: Step) -> None:
         scene.hit("unpinned-run", step, subject=package[:80])
 
 
-_MORE = "eval base64 openssl xxd sudo rm dd chmod source crontab cat env printenv dig nslookup ssh scp"
-
-
 @cache
 def _dangerous() -> frozenset[str]:
     """Programs whose names nobody has a reason to split."""
-    named = {*programs("fetchers"), *programs("sockets"), *INTERPRETERS, *_MORE.split()}
+    named = {*programs("fetchers"), *programs("sockets"), *INTERPRETERS, *programs("telling")}
     return frozenset(named - {"http", "https", "fetch", "fish"})
 
 

@@ -52,22 +52,6 @@ _WORDS = frozenset(
 class Walk:
     """One pass over the trees of a script."""
 
-    __slots__ = (
-        "_broken_lines",
-        "_line",
-        "_lists",
-        "_marked",
-        "_nodes",
-        "_partly",
-        "_pipelines",
-        "_splices",
-        "_words",
-        "commands",
-        "functions",
-        "stopped",
-        "variables",
-    )
-
     def __init__(self, variables: dict[str, str], *, splice: bool = False) -> None:
         self.commands: list[Command] = []
         self.functions: set[str] = set()

@@ -6,12 +6,12 @@ before anything is judged. Options are read by a small table for each wrapper; a
 
 from __future__ import annotations
 
-import os
 import re
-from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from functools import lru_cache
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from whet.guard.expression import expression
+from whet.guard.tables import load_toml
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -32,30 +32,11 @@ class Inner(NamedTuple):
     line: int
 
 
-SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ksh", "ash", "fish", "rbash", "mksh", "busybox"})
-INTERPRETERS: dict[str, Language] = {
-    **dict.fromkeys(SHELLS - {"busybox"}, "shell"),
-    "python": "python",
-    "python2": "python",
-    "python3": "python",
-    "pypy3": "python",
-    "node": "javascript",
-    "nodejs": "javascript",
-    "deno": "javascript",
-    "bun": "javascript",
-    "perl": "perl",
-    "ruby": "ruby",
-    "php": "php",
-    "pwsh": "powershell",
-    "powershell": "powershell",
-    "osascript": "applescript",
-}
+_TABLE = load_toml("shell_wrappers")
+_LANGUAGES: dict[Language, dict[str, list[str]]] = _TABLE["interpreters"]
+SHELLS = frozenset((*_LANGUAGES["shell"]["programs"], "busybox"))
+INTERPRETERS: dict[str, Language] = {name: language for language, row in _LANGUAGES.items() for name in row["programs"]}
 """Programs that run what they are given, with the language they speak."""
-
-_TWO_WORDS = {("uv", "run"), ("poetry", "run"), ("pipenv", "run"), ("pdm", "run"), ("hatch", "run"), ("op", "run")}
-_TWO_WORD_VALUES = frozenset(
-    ["--with", "--python", "-p", "--from", "--extra", "--group", "--env-file", "--directory", "--project"]
-)
 _ASSIGNMENT = expression(r"^[A-Za-z_]\w*\+?=")
 _VERSIONED = expression(r"^(python|pypy|ruby|php|perl)(\d?)[\d.]*$")
 _DEPTH = 8
@@ -88,21 +69,13 @@ def _peeled(words: tuple[Word, ...]) -> tuple[Word, ...] | None:
     name = name_of(words)
     if name == "find":
         return _find_exec(words)
-    if len(words) > 2 and (name, words[1].text) in _TWO_WORDS:
-        return _after_options(words[2:], _TWO_WORD_VALUES, 0)
-    wrapper = wrappers().get(name)
+    runners = _TABLE["runners"]
+    if len(words) > 2 and f"{name} {words[1].text}" in runners["words"]:
+        return _after_options(words[2:], runners["values"], 0)
+    wrapper = _TABLE["wrappers"].get(name)
     if wrapper is None or (name == "command" and len(words) > 1 and words[1].text in ("-v", "-V")):
         return None
     return _after_options(words[1:], wrapper["values"], wrapper["skip"])
-
-
-@cache
-def wrappers() -> dict[str, dict[str, Any]]:
-    """What `wrappers.toml` holds."""
-    import tomllib
-
-    with open(os.path.join(os.path.dirname(__file__), "wrappers.toml"), "rb") as file:
-        return tomllib.load(file)
 
 
 def _after_options(words: tuple[Word, ...], values: Collection[str], skip: int) -> tuple[Word, ...] | None:
@@ -172,21 +145,11 @@ _CARRIERS = frozenset(
     (*INTERPRETERS, *_CONTAINERS, "eval", "ssh", "su", "script", "flock", "trap", "watch", "alias", "env")
 )
 """Programs that take a script among their arguments."""
-_CODE_OPTIONS: dict[Language, tuple[str, ...]] = {
-    "shell": ("-c",),
-    "python": ("-c",),
-    "javascript": ("-e", "-p", "--eval", "--print", "-pe", "eval"),
-    "perl": ("-e", "-E", "-ne", "-pe", "-le", "-Me"),
-    "ruby": ("-e", "-ne", "-pe"),
-    "php": ("-r",),
-    "powershell": ("-c", "-command", "-Command"),
-    "applescript": ("-e",),
-}
 
 
 def _interpreted(command: Command, name: str, words: tuple[Word, ...]) -> list[Inner]:
     language = INTERPRETERS[name]
-    options = _CODE_OPTIONS[language]
+    options = _LANGUAGES[language]["options"]
     found: list[Inner] = []
     for at, word in enumerate(words[:-1]):
         code = word.text in options or (

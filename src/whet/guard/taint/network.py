@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from whet.guard.expression import expression
 from whet.guard.hosts import Host, host_of
 from whet.guard.places import places
+from whet.guard.tables import load_sets, load_toml
 from whet.guard.taint.call import judged_roots
 from whet.guard.taint.mark import HOLE, NO_MARKS, Mark
 from whet.guard.taint.secret import belongs, own_service, owner
@@ -37,7 +38,7 @@ _LABEL = expression(
 )
 """Where a service asks for a key: `?api_key=`, `"token": `."""
 _ASKED = ("a password that is asked for", "a password of the keyring")
-MESSENGERS = frozenset(("api.telegram.org", "discord.com", "discordapp.com", "hooks.slack.com", "hooks.zapier.com"))
+MESSENGERS: frozenset[str] = load_sets("network")["messengers"]
 """Where a skill may well send messages, though what steals does it too."""
 
 
@@ -201,36 +202,14 @@ def judge_lookup(name: str, marks: frozenset[Mark], *, hidden: bool = False) -> 
 
 # --- the calls that send, fetch, connect and look up -------------------------------------------------------------------
 
-_METHODS = frozenset(("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"))
-_POSTS = frozenset(("post", "put", "patch", "request", "send", "ws_connect"))
-_HEADERS = frozenset(
-    [
-        "headers",
-        "header",
-        "auth",
-        "cookies",
-        "cert",
-        "proxies",
-        "timeout",
-        "verify",
-        "extra_headers",
-        "additional_headers",
-        "context",
-        "agent",
-        "method",
-        "signal",
-        "credentials",
-        "mode",
-    ]
-)
-"""Options of a request where a key belongs, or nothing does."""
-_ADDRESSES = ("url", "uri", "baseURL", "prefixUrl", "baseUrl", "hostname", "host")
+_WORDS = load_sets("network")
+_HEADERS = _WORDS["headers"]
 
 
 def request(reader: Judges, call: Call) -> Value:
     """Something is sent, and something comes back."""
     first = call.part(call.row.at)
-    if (first.exact or "").upper() in _METHODS and len(call.args) > 1:
+    if (first.exact or "").upper() in _WORDS["methods"] and len(call.args) > 1:
         first = call.args[1]
     options = {**(first.props or {}), **call.words}
     url = _url_of(call, first, options)
@@ -242,7 +221,7 @@ def request(reader: Judges, call: Call) -> Value:
     body += [value for word, value in options.items() if word not in _HEADERS and word not in ("url", "uri")]
     head = [value for word, value in options.items() if word in _HEADERS]
     head += call.args[call.row.head : call.row.head + 1] if call.row.head >= 0 else []
-    if call.verb in _POSTS or HOLE in url.said[10:] or any(map(_varies, body)):
+    if call.verb in _WORDS["posts"] or HOLE in url.said[10:] or any(map(_varies, body)):
         reader.fact("sink", f"HTTP {call.verb.upper()}", url.said or HOLE, host_at(url.said).shady)
     if options.get("verify", NOTHING).const is False:
         reader.hit("tls-unverified")
@@ -334,7 +313,7 @@ def _host_in(value: Value) -> Value:
 
 def connect(reader: Judges, call: Call) -> Value:
     """A client or a connection with an address of its own."""
-    named = next((call.words[word] for word in _ADDRESSES if word in call.words), None)
+    named = next((call.words[word] for word in load_toml("network")["addresses"] if word in call.words), None)
     text = _host_in(named or call.part(call.row.at)).text
     marks = NO_MARKS
     if call.row.what == "a socket":
@@ -348,7 +327,7 @@ def connect(reader: Judges, call: Call) -> Value:
 
 def aim(reader: Judges, call: Call) -> Value:
     """A connection that was made before is told where it goes, or where it listens."""
-    named = next((call.words[word] for word in _ADDRESSES if word in call.words), None)
+    named = next((call.words[word] for word in load_toml("network")["addresses"] if word in call.words), None)
     goal = _host_in(named or call.part(call.row.at))
     host = goal.text
     carry(reader, host or "", goal.marks)
