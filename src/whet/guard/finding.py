@@ -112,9 +112,9 @@ class Hit(NamedTuple):
     steps: int = 0
     """How many steps less it weighs because it is only spoken of; negative where it is hidden."""
     shown: bool = False
-    """It is code that its headings or the words before it call an example of a danger."""
-    ordered: bool = False
-    """The words before it tell to run it."""
+    """Its own words call it an example of a danger; of code, its headings do so, too."""
+    sample: bool = False
+    """It is code in a text, and no words before it order to run it."""
 
 
 FactKind = Literal["source", "sink", "fetch", "execute", "write", "assemble"]

@@ -88,6 +88,41 @@ def is_placeholder(name: str) -> bool:
     return _PLACEHOLDER.match(name) is not None
 
 
+def is_stand_in(text: str) -> bool:
+    """Does an address, or a command, name a host that is nobody's: an example, a blank to fill in, `ATTACKER_IP`?
+
+    What is sent to one reaches nobody, so nobody who means harm writes it.
+    """
+    name = host_of(text).name
+    if is_placeholder(name) or ".".join(name.split(".")[-2:]) in load_table("hosts")["stand_in"] or _BLANK.search(name):
+        return True
+    address = _address(name)
+    if address is not None:
+        return address.is_private  # those of documentation are among them
+    if host_of(text).kind == "reserved":
+        return True
+    return " " in text and _BLANK.search(text) is not None and not _NUMBERS.search(text) and "://" not in text
+
+
+_BLANK = expression(
+    r"(?:attacker|victim|target|your|lhost|rhost)[_-]?(?:ip|host|server|address|domain|machine|port)?(?:[/:_>}\s]|$)|<[\w -]{2,30}>",
+    re.IGNORECASE,
+)
+_NUMBERS = expression(r"\d{1,3}(?:\.\d{1,3}){3}")
+
+
+@lru_cache(maxsize=1024)
+def is_shared(url: str) -> bool:
+    """Is this a place on a well-known host where anyone can have an account: a bucket, a form, a gist, a webhook?"""
+    bare = (url.partition("://")[2] or url).lower()
+    return _shared().match(bare) is not None
+
+
+@cache
+def _shared() -> re.Pattern[str]:
+    return re.compile("|".join(load_table("hosts")["shared"]))
+
+
 def odd_top(name: str) -> bool:
     """Is the host's last label one that campaigns like and companies seldom have?"""
     return _TOP.search(name) is not None
@@ -131,10 +166,13 @@ def _drop_paths() -> tuple[str, ...]:
     return tuple(entry for entry in load_table("hosts")["drop"] if "/" in entry)
 
 
+_LISTED = ("known", "reserved", "free", "shortener", "tunnel", "paste", "drop")
+
+
 @cache
 def _kinds() -> dict[str, Kind]:
     """Hosts by their names; a later list of the table counts more."""
-    return {name: kind for kind, names in load_table("hosts").items() if kind != "installers" for name in names}
+    return {name: kind for kind, names in load_table("hosts").items() if kind in _LISTED for name in names}
 
 
 _DOCUMENTATION = tuple(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from whet.guard import flow, rules
 from whet.guard.finding import Finding, Hit, Scan, Seen, lower, verdict
-from whet.guard.hosts import host_of, is_placeholder, serves_installers
+from whet.guard.hosts import URL, host_of, is_placeholder, is_stand_in, serves_installers
 from whet.guard.manifests import checker as manifests
 from whet.guard.manifests import make
 from whet.guard.reading import reader as reading
@@ -65,14 +65,17 @@ def examine(files: Mapping[str, Item], origin: str = "") -> tuple[Scan, Mapping[
     read = reading.read(files)
     subject = subject_of(read.documents, origin)
     found = [_finding(path, hit) for path, hit in read.hits]
+    mentioned: list[Finding] = []
     facts: dict[str, list[Fact]] = {}
     for document in read.documents:
         seen = _check(document)
-        done = (fact for fact in seen.facts if not (fact.shown and subject.defence))
+        done = (fact for fact in seen.facts if not (fact.shown and subject.defence and is_stand_in(fact.subject)))
         facts.setdefault(document.path, []).extend(done)
-        found.extend(_finding(document.path, hit, _weight(hit, document, subject)) for hit in seen.hits)
+        for hit in seen.hits:
+            finding = _finding(document.path, hit, _weight(hit, document, subject))
+            (mentioned if hit.shown and hit.steps > 0 else found).append(finding)
     found.extend(_finding(path, hit) for path, hit in _check_together(read.documents, facts))
-    found.extend(_together(found, security=subject.security))
+    found.extend((*_together(found, security=subject.security), *mentioned))
     kept = _kept(found)
     return Scan(digest(entries(files)), verdict(kept), kept), facts
 
@@ -139,19 +142,30 @@ def checkers(document: Document) -> Iterator[Callable[[], Seen]]:
 
 
 def _weight(hit: Hit, document: Document, subject: Subject) -> Severity:
-    rule, steps = rules.every()[hit.rule], hit.steps + (hit.shown and subject.defence)
+    rule, steps = rules.every()[hit.rule], hit.steps
+    severity = hit.severity or rule.severity
     if rule.id in ("pipe-known", "pipe-to-shell") and hit.subject and _is_strange(hit.subject):
         steps -= (
             0 if subject.is_at_home(hit.subject) else 2 - subject.is_about(hit.subject) - subject.serves(hit.subject)
         )
-    if rule.mention and subject.security and _speaks(document):
-        # One word makes more of a sign that something is spoken of. Where there is none, only a text that is all about
-        # the defence counts, and nothing that it orders to run.
-        shown = subject.defence and not hit.ordered
-        steps += steps > 0 or (steps == 0 and (shown or rule.id in _VAGUE))
-    if hit.subject and subject.declares(hit.subject):
+    if subject.security and _speaks(document):
+        steps += _less_code(hit, subject) if hit.sample else (hit.shown and rule.mention) or rule.id in _VAGUE
+    if severity != "critical" and subject.declares(hit.subject):
         steps += 1
-    return lower(hit.severity or rule.severity, min(steps, 2))
+    return lower(severity, min(steps, 2))
+
+
+def _less_code(hit: Hit, subject: Subject) -> int:
+    """How many steps less code weighs that nobody orders to run, in a text that is all about the defence.
+
+    With a stand-in for an address it reaches nobody. With a real one it is what it is, whatever the text calls it.
+    """
+    if not subject.defence:
+        return 0
+    named = [*URL.findall(hit.evidence), *([hit.subject] if "." in hit.subject else ())]
+    if all(map(is_stand_in, named)) if named else is_stand_in(hit.evidence):
+        return 2
+    return int(hit.shown and not named)
 
 
 def _speaks(document: Document) -> bool:

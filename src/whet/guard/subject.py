@@ -1,7 +1,8 @@
 """What a package says it is: its name and purpose, what it declares to need, and whether it is about security.
 
-A skill about security speaks of attacks; what it only *mentions* therefore weighs a step less. What it orders, and what its code
-*does*, does not. A package can call itself anything: a host weighs less only where the package comes from the owner of that host.
+A skill about security speaks of attacks; what its own words call an example therefore weighs a step less. What it orders does
+not, nor does code that reaches a real address. A package can call itself anything: a host weighs less only where the package
+comes from the owner of that host.
 """
 
 from __future__ import annotations

@@ -86,12 +86,12 @@ def _check_code(found: list[Block], text: str) -> Seen:
     introductions = {id(block): found[number - 1] if number else None for number, block in enumerate(found)}
     told: set[tuple[str, int]] = set()
     for seen, line, block in (*_fences(found), *_inline(found), *_indented(text), *_together(found)):
-        shown, ordered = _mentions(block, introductions.get(id(block)))
+        sample, shown = _is_sample(block, introductions.get(id(block)))
         for hit in seen.hits:
             at = line + hit.line - 1
             if (hit.rule, at) not in told or hit.severity != "info":
                 told.add((hit.rule, at))
-                hits.append(hit._replace(line=at, shown=shown, ordered=ordered))
+                hits.append(hit._replace(line=at, shown=shown, sample=sample))
         facts.extend(fact._replace(line=line + fact.line - 1, shown=shown) for fact in seen.facts)
     return Seen(tuple(hits), tuple(facts))
 
@@ -106,8 +106,8 @@ _DENIED = expression(
 )
 
 
-def _mentions(block: Block, before: Block | None) -> tuple[bool, bool]:
-    """Whether headings or words call code an example of a danger, and whether the words order to run it: never both.
+def _is_sample(block: Block, before: Block | None) -> tuple[bool, bool]:
+    """Whether no words order to run code, and whether headings or words call it an example of a danger as well.
 
     The text of a block that is no fence is what stands before the code in it.
     """
@@ -115,8 +115,10 @@ def _mentions(block: Block, before: Block | None) -> tuple[bool, bool]:
     if block.kind == "fence":
         words = before.text[-300:] if before is not None and before.kind != "fence" else ""
     words = _NO_WORDS.sub(" ", words).rstrip(": \n")
+    if block.kind == "table" or _LANGUAGES.get(block.language) == "code":
+        return True, True
     ordered = _ORDERED.search(words) is not None and _DENIED.search(words) is None
-    return not ordered and (mentions(block.trail) or speaks(words)), ordered
+    return not ordered, not ordered and (mentions(block.trail) or speaks(words))
 
 
 def _fences(found: list[Block]) -> Iterator[tuple[Seen, int, Block]]:

@@ -1,15 +1,15 @@
 """Being a danger, or speaking of one: what the place of a passage says about how it is meant.
 
 Under a heading such as "Red flags", behind "watch for", in quotation marks or with a `never` in front, a danger is spoken
-of and not ordered. Each such sign takes a step off what it weighs, two at most. In a comment that nobody sees when
-the page is rendered, it weighs a step more.
+of and not ordered. Each such sign takes a step off what it weighs, two at most; a heading alone takes one, whatever the
+skill says it is about. In a comment that nobody sees when the page is rendered, it weighs a step more.
 """
 
 from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from whet.guard.expression import expression
 
@@ -17,9 +17,8 @@ if TYPE_CHECKING:
     from whet.guard.prose.markdown import Block
 
 _MENTIONING = expression(
-    r"\b(?:attack|threat|red\s+flag|anti-?pattern|detect|indicator|malicious|injection|vulnerab|exploit|danger|unsafe|forbidden|prohibited|blocked|"
-    r"never|must\s+not|don['’]?t|do\s+not|avoid|mistake|pitfall|wrong|bad\b|risk|abuse|suspicious|jailbreak|adversar|refus|what\s+not|warning\s+sign|"
-    r"security\s+(?:consider|rule|check|note|model|boundar)|guardrail|safeguard|limitations?|payload|test\s+cases?|examples?\s+of|red\s+team|rationali[sz])"
+    r"\b(?:attack|threat|red\s+flag|anti-?pattern|malicious|injection|vulnerab|exploit|danger|unsafe|forbidden|prohibited|"
+    r"never|must\s+not|don['’]?t|do\s+not|avoid|mistake|pitfall|wrong|bad\b|abuse|suspicious|jailbreak|adversar|what\s+not|warning\s+sign|red\s+team)"
 )
 """Headings under which dangers are spoken of."""
 
@@ -41,18 +40,23 @@ _END = expression(r"(?<=[.!?:])\s+")
 _QUOTED = expression(r"(?:^|[\s(\[|,])[\"'“‘`«][^\"'“”‘’`«»\n]{0,80}$")
 
 
-def steps(block: Block, before: str) -> int:
-    """How many steps less a passage weighs, by its block and by what stands before it in the block."""
+class Meant(NamedTuple):
+    """How a passage is meant."""
+
+    steps: int
+    """How many steps less it weighs."""
+    shown: bool
+    """Its own sentence says that it is only mentioned."""
+
+
+def meant(block: Block, before: str, *, quoted: bool = False) -> Meant:
+    """How a passage is meant, by its block and by what stands before it in the block."""
+    quoted = quoted or _QUOTED.search(_END.split(before[-200:])[-1][-90:]) is not None
+    said = speaks(before)
     if block.kind == "comment":
-        return -1
-    sentence = _END.split(before[-200:])[-1]
-    signs = (
-        mentions(block.trail),
-        speaks(before),
-        _QUOTED.search(sentence[-90:]) is not None,
-        block.kind == "fence" and block.closed,
-    )
-    return min(sum(signs), 2)
+        return Meant(-1, said or quoted)
+    signs = (mentions(block.trail), said, quoted, block.kind == "fence" and block.closed)
+    return Meant(min(sum(signs), 2), said or quoted)
 
 
 def speaks(before: str) -> bool:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from whet.guard.expression import expression
 from whet.guard.finding import Hit
-from whet.guard.hosts import URL, host_of, is_placeholder
+from whet.guard.hosts import URL, host_of, is_placeholder, is_shared
 from whet.guard.patterns import compiled, shorten
 from whet.guard.places import places
-from whet.guard.prose.context import speaks, steps
+from whet.guard.prose.context import meant
 from whet.guard.prose.patterns import ORDERS
 from whet.guard.taint.secret import belongs, own_service, secret_name
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _PROSE = frozenset(("", "text", "txt", "markdown", "md", "plaintext"))
 _SEND = expression(
-    r"\b(?:send(?:s|ing)?|post(?:s|ing)?|upload(?:s|ed|ing)?|transmit(?:s|ting)?|forward(?:s|ing)?|submit(?:s|ting)?|exfiltrat\w*|e-?mail(?:s|ing)?|mail|bcc|cc|shar(?:e|ing)|sync\w*|mirror|relay|beacon|leak|push(?:es)?|deliver|ship|dispatch|report(?:s|ed)?\s+(?:it|them|the|this|all|any|back)|goes?\s+to|back(?:s|ed)?\s*up|curl)\b",
+    r"\b(?:send(?:s|ing)?|post(?:s|ing)?|upload(?:s|ed|ing)?|transmit(?:s|ting)?|forward(?:s|ing)?|submit(?:s|ting)?|exfiltrat\w*|e-?mail(?:s|ing)?|mail|bcc|cc|shar(?:e|ing)|sync\w*|mirror|(?:text|dm|drop|paste|slip|pop|throw|feed|pipe|stream|transfer|message|hand)\s+(?:it|them|this|that|those|everything|what|(?:the|a|its|their)\s+(?:\w+\s+)?(?:values?|contents?|results?|output|cop(?:y|ies)|keys?|tokens?|files?|secrets?))|relay|beacon|leak|push(?:es)?|deliver|ship|dispatch|report(?:s|ed)?\s+(?:it|them|the|this|all|any|back)|goes?\s+to|back(?:s|ed)?\s*up|curl)\b",
     re.IGNORECASE,
 )
 _SECRET = expression(
@@ -126,7 +126,7 @@ _UPLOADS = expression(
     r"\bcurl\b[^\n]{0,200}(?:\s-[dFT]\b|--data|--form|--upload-file)|\brequests\.post|\bfetch\(", re.IGNORECASE
 )
 _SKIP = frozenset(("loopback", "private", "known"))
-_SHADY = frozenset(("paste", "drop", "tunnel", "address", "shortener"))
+_SHADY = frozenset(("paste", "drop", "tunnel", "address", "shortener", "shared"))
 
 _LONGEST_LIST = 12
 _NEAR = 400
@@ -177,14 +177,15 @@ def posts(found: list[Block], rows: Sequence[Row], index: Rows) -> Iterator[Hit]
                     if not _ORDERING.search(early) and match[0].isascii():
                         continue
                     rest = sentence[match.start() : match.end() + _NEAR]
-                    severity, target = _sent(match, before, early, f"{rest} {after if rest.endswith(':') else ''}")
+                    rest = f"{rest} {after if rest.endswith(':') else ''}"
+                    severity, target = _sent(match, before, early, rest, index.rows)
                     if severity is not None:
                         at = row.text.find(sentence) + match.start()
                         told = row.text[max(0, at - 2000) : at]
-                        less = steps(block, told)
-                        if told.count('"') % 2:  # a quotation, of several sentences perhaps
-                            less = max(less, 1 + (number > 0 and speaks(rows[number - 1].text)))
-                        yield Hit(pattern.rule, row.line, shorten(sentence), severity, subject=target, steps=less)
+                        less, shown = meant(
+                            block, told, quoted=told.count('"') % 2 == 1
+                        )  # of several sentences perhaps
+                        yield Hit(pattern.rule, row.line, shorten(sentence), severity, target, steps=less, shown=shown)
                 before = sentence[-_NEAR:]
 
 
@@ -195,7 +196,7 @@ def _names_place(text: str) -> bool:
     return _DOTTED.search(text) is not None and _BARE_HOST.search(text) is not None
 
 
-def _sent(match: re.Match[str], before: str, early: str, rest: str) -> tuple[Severity | None, str]:
+def _sent(match: re.Match[str], before: str, early: str, rest: str, rows: Sequence[str]) -> tuple[Severity | None, str]:
     """How grave it is to send what an order sends, and where it goes."""
     url, kind = _place(rest)
     if not kind or _FORBIDS.search(early):
@@ -208,43 +209,55 @@ def _sent(match: re.Match[str], before: str, early: str, rest: str) -> tuple[Sev
     else:
         names = [what.strip("$%{}")]
     names = [name for name in names if "_" in name and name == name.upper()]
+    bad = kind in _SHADY or kind in ("mail", "reserved", "free")
+    familiar = not bad and sum(host_of(url).name in row for row in rows) > 1
     if names:
-        graves = [_grave(name, url, kind, sentence) for name in names if secret_name(name)]
-        return next((one for one in ("critical", "warn") if one in graves), None), url
-    if what is None or "_" in what or _HEADER.search(sentence) or not _TOWARDS.search(rest[: rest.find(url)]):
+        graves = [_grave(name, url, kind, bad=bad, login=_HEADER.search(sentence) is not None) for name in names]
+        grave = next((one for one in ("critical", "warn") if one in graves), None)
+        return "warn" if grave and familiar and not any(map(_is_owned, names)) else grave, url
+    if what is None or "_" in what or not _TOWARDS.search(rest[: rest.find(url)]):
         return None, ""
     if _KEEPS.match(match[0]) and not ("'s" in match[0] or "’s" in match[0]):
         return None, ""  # where people keep their own
-    strong = kind in _SHADY or kind in ("mail", "reserved") or _OWNERS.search(rest)
-    return "critical" if strong else "warn", url
+    if not bad and any(own_service(name, url) for name in _VARIABLE.findall(sentence)):
+        return None, ""
+    if not bad and (kind == "placeholder" or (familiar and _HEADER.search(sentence))):
+        return None, ""
+    return "critical" if bad or _OWNERS.search(rest) or not (familiar or _HEADER.search(sentence)) else "warn", url
 
 
-def _grave(name: str, url: str, kind: str, sentence: str) -> Severity | None:
+def _is_owned(name: str) -> bool:
+    return belongs(name) in ("vendor", "nowhere")
+
+
+def _grave(name: str, url: str, kind: str, *, bad: bool, login: bool) -> Severity | None:
     """How grave it is to send a variable of the environment there."""
-    whose = belongs(name)
-    if kind != "mail" and own_service(name, url if "://" in url else f"https://{url}"):
+    if not secret_name(name) or (kind != "mail" and own_service(name, url if "://" in url else f"https://{url}")):
         return None
-    if whose in ("vendor", "nowhere"):
+    if bad or _is_owned(name):
         return "critical"
-    if kind == "placeholder" or _HEADER.search(sentence):
-        return None
-    return "critical" if whose == "other" or kind in _SHADY or kind in ("mail", "reserved") else "warn"
+    return None if kind == "placeholder" else "warn" if login else "critical"
 
 
 def _place(text: str) -> tuple[str, str]:
     """The first outside place that a text names, as it stands there, and its kind."""
     for found in URL.finditer(text):
-        host = host_of(found[0])
-        if is_placeholder(host.name):
+        if is_placeholder(host_of(found[0]).name):
             return found[0].rstrip(".,;:"), "placeholder"
-        if host.kind not in _SKIP:
-            return found[0].rstrip(".,;:"), host.kind
+        if kind := _kind(found[0]):
+            return found[0].rstrip(".,;:"), kind
     if (mail := _ADDRESS.search(text)) is not None and not _NOBODY.search(mail[0]):
         return mail[0], "mail"
     if "://" not in text and (bare := _BARE_HOST.search(text)) is not None:
-        host = host_of(bare[1])
-        return (bare[1], host.kind) if host.kind not in _SKIP else ("", "")
+        kind = _kind(bare[1])
+        return (bare[1], kind) if kind else ("", "")
     return "", ""
+
+
+def _kind(url: str) -> str:
+    """What kind of place an address is; "" for what is near, and for hosts of good name but for what anyone has there."""
+    kind = host_of(url).kind
+    return "shared" if kind == "known" and is_shared(url) else "" if kind in _SKIP else kind
 
 
 def _joined(rows: Sequence[Row], found: list[Block], block: Block) -> str:
@@ -255,9 +268,8 @@ def _joined(rows: Sequence[Row], found: list[Block], block: Block) -> str:
 def _target(text: str) -> tuple[str, str]:
     """Where it goes, and what kind of place that is; empty where none is named."""
     for match in URL.finditer(text):
-        host = host_of(match[0])
-        if host.kind not in _SKIP:
-            return host.name, host.kind
+        if kind := _kind(match[0]):
+            return host_of(match[0]).name, kind
     if (mail := _ADDRESS.search(text)) is not None:
         return mail[0], "mail"
     if (nameless := _NAMELESS.search(text)) is not None:
@@ -280,8 +292,10 @@ def beside(found: list[Block], rows: Sequence[Row]) -> Iterator[Hit]:
             and not _HONEST.search(passage)
             and (_SEND.search(passage) or _TAKEN.search(passage) or not passage.isascii())
         ):
-            less = steps(block, passage[: passage.find(named[0].text)])
-            yield Hit("order-sends-secrets", row.line, shorten(row.text), "critical", subject=target[0], steps=less)
+            less, shown = meant(block, passage[: passage.find(named[0].text)])
+            yield Hit(
+                "order-sends-secrets", row.line, shorten(row.text), "critical", target[0], steps=less, shown=shown
+            )
 
 
 def reads(found: list[Block], rows: Sequence[Row], index: Rows) -> Iterator[Hit]:
@@ -296,9 +310,9 @@ def reads(found: list[Block], rows: Sequence[Row], index: Rows) -> Iterator[Hit]
             text = "\n".join((text, *_listed(found, rows, number)))
         named = [place for place in places(text) if place.kind == "secret" and place.grave]
         if named and not _HONEST.search(text) and not _OWNER.search(text):
-            less = steps(block, text[: text.find(named[0].text)])
+            less, shown = meant(block, text[: text.find(named[0].text)])
             grave: Severity = "critical" if len({place.what for place in named}) > 1 else "warn"
-            yield Hit("order-reads-secrets", row.line, shorten(row.text), grave, subject=named[0].text, steps=less)
+            yield Hit("order-reads-secrets", row.line, shorten(row.text), grave, named[0].text, steps=less, shown=shown)
 
 
 def _listed(found: list[Block], rows: Sequence[Row], number: int) -> Iterator[str]:
@@ -331,10 +345,9 @@ def _secrets(block: Block, before: str, row: Row, after: str) -> Iterator[Hit]:
         return
     if not strong and not (_ALWAYS.search(text) and _SECRET.search(text)):
         return
-    less = steps(block, text[: sent.start()])
-    yield Hit(
-        "order-sends-secrets", row.line, shorten(text), "critical" if strong else "warn", subject=target, steps=less
-    )
+    less, shown = meant(block, text[: sent.start()])
+    severity: Severity = "critical" if strong else "warn"
+    yield Hit("order-sends-secrets", row.line, shorten(text), severity, target, steps=less, shown=shown)
 
 
 def _data(block: Block, before: str, row: Row, after: str, index: Rows) -> Iterator[Hit]:
@@ -359,6 +372,6 @@ def _data(block: Block, before: str, row: Row, after: str, index: Rows) -> Itera
     if kind == "mail" and (score < 2 or _PLACEHOLDER.search(target)):
         return
     if score >= 1:
-        less = steps(block, text[: sent.start()])
+        less, shown = meant(block, text[: sent.start()])
         severity: Severity = "critical" if score >= 4 else "warn" if score >= 2 else "info"
-        yield Hit("order-sends-data", row.line, shorten(text), severity, subject=target, steps=less)
+        yield Hit("order-sends-data", row.line, shorten(text), severity, target, steps=less, shown=shown)

@@ -17,7 +17,7 @@ from whet.guard.patterns import Rows, compiled, shorten
 from whet.guard.places import places
 from whet.guard.prose import exfiltration as prose_sending
 from whet.guard.prose import installers as prose_installers
-from whet.guard.prose.context import mentions, steps
+from whet.guard.prose.context import meant, mentions
 from whet.guard.prose.markdown import Block, blocks, rows
 from whet.guard.prose.passages import Passage, judge, pieces
 from whet.guard.prose.patterns import NEAR, ORDERS, SCRIPTS
@@ -141,10 +141,10 @@ class _Look:
         start = match.start()
         if match[0].startswith("http"):
             start = row.text.rfind(" ", 0, start) + 1  # the quotation mark before an address quotes the address only
-        less = steps(self.blocks[row.owner], row.text[:start])
+        less, shown = meant(self.blocks[row.owner], row.text[:start])
         if _EXPRESSION.search(row.text) or (self.code and _ASSERTED.search(row.text, 0, start)):
             less = min(2, less + 1)  # the patterns of a scanner or the words of its tests, not words to a reader
-        self.hits.append(Hit(rule, row.line, shorten(match[0]), severity, steps=less))
+        self.hits.append(Hit(rule, row.line, shorten(match[0]), severity, steps=less, shown=shown))
 
     def alone(self, groups: Iterable[str]) -> None:
         """What says enough by itself."""

@@ -12,7 +12,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.guard.expression import expression
-from whet.guard.hosts import Host, host_of
+from whet.guard.hosts import Host, host_of, is_shared
 from whet.guard.places import places
 from whet.guard.tables import load_sets, load_toml
 from whet.guard.taint.call import judged_roots
@@ -52,9 +52,15 @@ class Judgement(NamedTuple):
 
 
 def host_at(url: str) -> Host:
-    """The host of an address that may be known in part; without a name when that part is missing."""
+    """The host of an address that may be known in part; without a name when that part is missing.
+
+    What anyone can have on a host of good name counts as free space.
+    """
     start = url.partition("://")[2] or url
-    return host_of(url) if url and not start.startswith((HOLE, "/", "$", "{", "<")) else Host("", "other")
+    if not url or start.startswith((HOLE, "/", "$", "{", "<")):
+        return Host("", "other")
+    host = host_of(url)
+    return host._replace(kind="free") if host.kind == "known" and is_shared(url) else host
 
 
 def judge_request(
