@@ -32,6 +32,7 @@ ROOMS = (
     "api",
     "adapters",
     "hub",
+    "web",
     "interfaces",
 )
 FRONT = {"__init__", "__main__"}

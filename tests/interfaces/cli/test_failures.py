@@ -22,6 +22,7 @@ LOG_KEY = "hub.example+9e3e9387+AQABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f"
 KEY = "ed25519:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
 GOOD: dict[str, list[str]] = {
     "run": ["--list"],
+    "ui": ["--check"],
     "list": [],
     "show": ["thing"],
     "find": ["do it"],
@@ -136,6 +137,7 @@ NEEDS_HUB = {
 }
 """Commands that need another hub; `tests/hub/test_client.py` and `tests/hub/test_bundles.py` have one."""
 BAD: dict[str, list[list[str]]] = {
+    "ui": [["--port", "x"], ["--port", "70000"], ["word"]],
     "run": [
         *([], ["no-such"], ["thing"], ["thing", "--list"], ["thing", "--approve", "1"], ["--script", "x", "--list"]),
         *(["thing", "--script", "no.py"], ["--show", "no"], ["--resume", "no"], ["--discard", "../x"]),

@@ -51,7 +51,7 @@ def test_every_command_is_in_the_table_and_in_one_file() -> None:
 def test_the_front_screen_has_the_commands_of_every_day(whet: Callable[..., CompletedProcess[str]]) -> None:
     shown = [line.split()[0] for line in front_screen().splitlines() if line.startswith("  ")]
     assert shown == [
-        *("list", "show", "find", "new", "edit", "distill", "install", "update", "remove", "scan", "run"),
+        *("list", "show", "find", "new", "edit", "distill", "install", "update", "remove", "scan", "run", "ui"),
         *("undo", "history", "connect", "sync", "doctor"),
     ]
     assert max(map(len, front_screen().splitlines())) <= 80

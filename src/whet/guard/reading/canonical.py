@@ -31,6 +31,8 @@ _HIDDEN = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2060-\u2065\u206a-\u206f\u3164\ufeff\uffa0"
     "\ufff0-\ufffb\U000e0080-\U000e00ff\U000e01f0-\U000e0fff"
 )
+INVISIBLE = f"{_TAGS}\U000e0100-\U000e01ef{_BIDI}{_HIDDEN}"
+"""What nobody sees, for a class of characters in an expression."""
 _ALIKE = "".join(LETTERS)
 _STYLED = (
     "\uff01-\uff5e\U0001d400-\U0001d7ff\u24b6-\u24e9\U0001f130-\U0001f149\u1d43-\u1d5b"

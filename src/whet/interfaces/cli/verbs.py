@@ -119,6 +119,7 @@ VERBS: dict[str, Verb] = {
         like=("safety", "security", "vet", "lint"),
     ),
     "run": Verb("run", "Run a skill with exactly its tools, and see what it did", "Run", like=("exec", "execute")),
+    "ui": Verb("ui", "Open your skills in a browser", "Run", like=("web", "gui", "dashboard", "open")),
     "undo": Verb(
         "history",
         "Undo the last change, or another one",

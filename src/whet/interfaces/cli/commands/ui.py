@@ -1,0 +1,55 @@
+"""`ui`: the library as pages in a browser on this machine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from whet.interfaces.cli.context import Answer, Command
+from whet.interfaces.cli.parser import number
+from whet.interfaces.cli.terminal import can_ask
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from whet.interfaces.cli.context import Context
+    from whet.interfaces.cli.parser import Parser
+
+
+def configure_ui(parser: Parser) -> None:
+    parser.details = (
+        "The pages are only for this machine: the server listens on 127.0.0.1, and the printed address signs in one "
+        "browser, once. After that it prints another one. Stop it with Ctrl-C."
+    )
+    parser.option("--port", metavar="N", type=number, default=0, text="The port (default: any free one).")
+    parser.option("--no-browser", text="Print the address, but do not open a browser.")
+    parser.option("--read-only", text="Let nothing be changed from the pages.")
+    parser.option("--check", text="Only check that the pages can be served.")
+
+
+def run_ui(context: Context, options: Namespace) -> Answer:
+    """Serve the pages until stopped."""
+    from whet.web.server import check_ui, serve_ui
+
+    if options.check:
+        check_ui()
+        return Answer(True, lambda _, screen, __: screen.say("The pages can be served."), key="success")
+    opens = can_ask(options) and not options.no_browser
+    shown = False
+
+    def announce(address: str) -> None:
+        nonlocal shown
+        if shown:
+            print(f"another browser: {address}", flush=True)
+            return
+        shown = True
+        print(f"open {address}", flush=True)
+        if opens:
+            import webbrowser
+
+            webbrowser.open(address)
+
+    serve_ui(context.library, options.port, announce, read_only=options.read_only)
+    return Answer(True, lambda _, screen, __: screen.say("Stopped."), key="success")
+
+
+COMMANDS = {"ui": Command(configure_ui, run_ui)}

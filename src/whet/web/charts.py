@@ -1,0 +1,66 @@
+"""Charts as SVG, drawn on the server: no script, readable without colour, and the numbers are in the picture's text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from markupsafe import Markup, escape
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class Bar(NamedTuple):
+    """One line of a bar chart."""
+
+    label: str
+    value: float
+    shown: str = ""
+    """The value as text; default: the number itself."""
+    kind: str = ""
+    """A class of the style sheet, such as `bad`."""
+
+
+_LINE = 26
+_LABEL = 190
+_ROOM = 420
+_WIDTH = 720
+
+
+def draw_bars(bars: Sequence[Bar], title: str) -> Markup:
+    """Horizontal bars, one below the other."""
+    largest = max((bar.value for bar in bars), default=0) or 1
+    height = _LINE * len(bars) + 4
+    rows = []
+    for number, bar in enumerate(bars):
+        top = number * _LINE
+        width = max(1, round(bar.value / largest * _ROOM))
+        shown = bar.shown or f"{bar.value:,.10g}"
+        rows.append(
+            Markup(
+                '<text class="label" x="{}" y="{}" text-anchor="end">{}</text>'
+                '<rect class="bar {}" x="{}" y="{}" width="{}" height="16" rx="2"/>'
+                '<text class="value" x="{}" y="{}">{}</text>'
+            ).format(
+                *(_LABEL - 8, top + 17, _cut(bar.label), bar.kind, _LABEL, top + 5, width),
+                *(_LABEL + width + 6, top + 17, shown),
+            )
+        )
+    return Markup('<svg class="chart" viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>').format(
+        _WIDTH, height, title, Markup("").join(rows)
+    )
+
+
+def draw_meter(used: float, limit: float, title: str) -> Markup:
+    """How much of a budget is used."""
+    share = min(1.0, used / limit) if limit else 0.0
+    kind = "bad" if limit and used > limit else ""
+    return Markup(
+        '<svg class="meter" viewBox="0 0 400 12" preserveAspectRatio="none" role="img" aria-label="{}">'
+        '<rect class="room" width="400" height="12" rx="3"/>'
+        '<rect class="bar {}" width="{}" height="12" rx="3"/></svg>'
+    ).format(title, kind, round(share * 400))
+
+
+def _cut(text: str, length: int = 26) -> Markup:
+    return escape(text if len(text) <= length else f"{text[: length - 1]}…")

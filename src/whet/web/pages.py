@@ -1,0 +1,105 @@
+"""Pages: an answer of the library as HTML for people and as JSON for programs.
+
+Every page has both: `/skills` is HTML, `/skills.json` is the same answer as JSON. A template gets the JSON form of the
+answer, so that the two cannot differ; what only HTML needs, such as rendered Markdown, is `extra`.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import quote, urlencode
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+from starlette.responses import HTMLResponse, JSONResponse
+
+from whet.web.markdown import mark_invisible, show_invisible
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from starlette.responses import Response
+
+    from whet.errors import WhetError
+
+STATUS = {"UsageError": 400, "InvalidError": 422, "RefusedError": 403, "NotFoundError": 404, "ConflictError": 409}
+
+
+class Page(NamedTuple):
+    """What a page shows."""
+
+    template: str
+    answer: Mapping[str, Any]
+    """What it is as JSON."""
+    extra: Mapping[str, Any] = {}
+    status: int = 200
+
+
+class Moved(NamedTuple):
+    """Where a browser goes after a change was made, and what it is told there."""
+
+    address: str
+    message: str = ""
+    undo: str = ""
+    """The change that can be undone."""
+
+
+def failure(error: WhetError) -> Page:
+    """The page that says what went wrong."""
+    return Page("failure.html", error.to_json(), status=STATUS.get(type(error).__name__, 500))
+
+
+def send_json(page: Page) -> Response:
+    """A page for a program."""
+    return JSONResponse({"success": page.status < 400, **page.answer}, page.status)
+
+
+def send_html(page: Page, shared: Mapping[str, Any]) -> Response:
+    """A page for a person."""
+    text = templates().get_template(page.template).render({**page.answer, **shared, **page.extra})
+    return HTMLResponse(text, page.status)
+
+
+@cache
+def templates() -> Environment:
+    """The templates, with everything that they put into HTML escaped."""
+    environment = Environment(
+        loader=PackageLoader("whet.web"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "visible": visible,
+        "diff": mark_diff,
+        "path": lambda text: quote(text, safe=""),
+        "size": size,
+    }
+    environment.globals |= {"query": lambda **given: urlencode({k: v for k, v in given.items() if v not in ("", None)})}
+    return environment
+
+
+def visible(text: str) -> Markup:
+    """A text of a skill in which invisible characters are shown."""
+    return Markup(mark_invisible(str(escape(show_invisible(text)))))  # noqa: S704  escaped
+
+
+def mark_diff(text: str) -> Markup:
+    """A unified diff, with the lines that were added and removed marked."""
+    kinds = {"+": "added", "-": "removed", "@": "place"}
+    lines = []
+    for line in text.splitlines():
+        kind = "file" if line.startswith(("+++ ", "--- ")) else kinds.get(line[:1], "")
+        lines.append(Markup('<span class="{}">{}</span>\n').format(kind, visible(line)))
+    return Markup("").join(lines)
+
+
+def size(count: int) -> str:
+    """A number of bytes as people write it."""
+    for unit in ("B", "KB", "MB"):
+        if count < 1_000 or unit == "MB":
+            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+        count = count / 1_000  # type: ignore[assignment]  # a fraction from here on
+    raise AssertionError

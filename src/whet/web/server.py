@@ -1,0 +1,60 @@
+"""Serve the pages of a library on this machine until told to stop."""
+
+from __future__ import annotations
+
+import socket
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from whet.errors import FailedError
+from whet.extras import missing_extra
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from whet.api import Library
+
+_HOST = "127.0.0.1"
+
+
+def check_ui() -> None:
+    """Raise UsageError where what the pages need is not installed."""
+    try:
+        import uvicorn  # noqa: F401  whether it is there
+
+        import whet.web.ui.app  # noqa: F401
+    except ImportError as error:
+        raise missing_extra("The pages need the extra `ui`.", "ui") from error
+
+
+def serve_ui(library: Library, port: int, announce: Callable[[str], None], *, read_only: bool = False) -> None:
+    """Serve `whet ui`. `announce` gets the address at which a browser signs in, once the server answers."""
+    check_ui()
+    import uvicorn
+
+    from whet.web.security import LocalOnly, SignIn
+    from whet.web.ui.app import create_app
+
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((_HOST, port))
+    except OSError as error:
+        listening.close()
+        hint = "Choose another with --port, or none at all."
+        raise FailedError("port-taken", f"Port {port} cannot be used: {error.strerror}.", hint=hint) from None
+    port = listening.getsockname()[1]
+    sign_in = SignIn(lambda token: announce(f"http://{_HOST}:{port}/sign-in?token={token}"))
+
+    class Server(uvicorn.Server):
+        async def startup(self, sockets: object = None) -> None:
+            await super().startup(sockets)  # type: ignore[arg-type]  # only passed on
+            if self.started:
+                announce(f"http://{_HOST}:{port}/sign-in?token={sign_in.token}")
+
+    app = LocalOnly(create_app(library, read_only=read_only), sign_in, port, read_only=read_only)
+    config = uvicorn.Config(
+        app, log_level="warning", access_log=False, server_header=False, ws="none", timeout_graceful_shutdown=2
+    )
+    with suppress(KeyboardInterrupt):  # how uvicorn ends when it was told to stop
+        Server(config).run(sockets=[listening])

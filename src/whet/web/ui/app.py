@@ -1,0 +1,195 @@
+"""The application behind `whet ui`: it finds the page, calls the library in a thread, and tells open pages the news."""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl
+
+import anyio
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import JSONResponse, RedirectResponse, StreamingResponse
+from starlette.routing import BaseRoute, Mount
+from starlette.routing import Route as Address
+from starlette.staticfiles import StaticFiles
+
+from whet.errors import UsageError, WhetError
+from whet.web.pages import Moved, Page, failure, send_html, send_json
+from whet.web.ui import doctor, history, matching, prompt, proposals, skills
+from whet.web.ui.requests import Asked, Route
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from whet.api import Library
+    from whet.notes import Progress
+
+ROUTES: tuple[Route, ...] = (
+    *skills.ROUTES,
+    *prompt.ROUTES,
+    *matching.ROUTES,
+    *history.ROUTES,
+    *proposals.ROUTES,
+    *doctor.ROUTES,
+)
+MENU = (
+    ("/skills", "Skills"),
+    ("/prompt", "What the model sees"),
+    ("/match", "Try a message"),
+    ("/history", "History"),
+    ("/proposals", "Proposals"),
+    ("/doctor", "Doctor"),
+)
+"""The pages that have a place in the menu, and their titles."""
+_LONGEST = 2_000_000
+"""Bytes of a form; a skill's text is far shorter."""
+_LOOK = 2.0
+"""Seconds between two looks at the disk while a page is open."""
+_MOST_WAITING = 100
+
+
+def create_app(library: Library, *, read_only: bool = False) -> Starlette:
+    """The pages over a library. Who may ask for them is decided by `whet.web.security`."""
+    ui = _UI(library, read_only=read_only)
+    by_path: dict[str, dict[str, Route]] = {}
+    for route in ROUTES:
+        by_path.setdefault(route.path, {})[route.method] = route
+    addresses: list[BaseRoute] = [
+        Address("/", lambda _: RedirectResponse("/skills", 303)),
+        Address("/events", ui.send_events),
+        Mount("/static", StaticFiles(packages=[("whet.web", "static")])),
+    ]
+    for path, methods in by_path.items():
+        if "GET" in methods:
+            addresses.append(Address(f"{path}.json", ui.endpoint(methods, as_json=True), methods=[*methods]))
+        addresses.append(Address(path, ui.endpoint(methods, as_json=False), methods=[*methods]))
+    return Starlette(routes=addresses, exception_handlers={404: ui.answer_missing, 405: ui.answer_missing})
+
+
+class _UI:
+    def __init__(self, library: Library, *, read_only: bool) -> None:
+        self.library, self.read_only = library, read_only
+        self.notices: deque[Moved] = deque(maxlen=5)
+        """What the next page tells: there is one person."""
+        self.listeners: list[deque[tuple[str, Any]]] = []
+        library.progress = self._tell_progress
+
+    def endpoint(self, methods: Mapping[str, Route], *, as_json: bool) -> Callable[..., Any]:
+        """What answers the methods of one address."""
+
+        async def answer(request: Request) -> Response:
+            route = methods["GET" if request.method == "HEAD" else request.method]
+            try:
+                given = await _read_form(request) if route.method == "POST" else dict(request.query_params)
+                asked = Asked(self.library, dict(request.path_params), given)
+                result = await run_in_threadpool(route.answer, asked)
+            except WhetError as error:
+                result = failure(error)
+            return self._send(request, result, as_json=as_json)
+
+        return answer
+
+    def _send(self, request: Request, result: Page | Moved, *, as_json: bool) -> Response:
+        if isinstance(result, Moved):
+            if as_json:
+                return JSONResponse({"success": True, **result._asdict()})
+            self.notices.append(result)
+            return RedirectResponse(result.address, 303)
+        if as_json:
+            return send_json(result)
+        notices, self.notices = self.notices, deque(maxlen=5)
+        return send_html(
+            result,
+            {
+                "menu": MENU,
+                "here": request.url.path,
+                "address": _address(request),
+                "json_address": _json_address(request),
+                "notices": [*notices],
+                "read_only": self.read_only,
+            },
+        )
+
+    async def answer_missing(self, request: Request, error: Any) -> Response:
+        """Say that there is no such page, or that it cannot do this."""
+        answer = {
+            "error": f"There is no page {request.url.path}."
+            if error.status_code == 404
+            else "This page cannot do that.",
+            "code": "page-not-found",
+            "hint": "Use the menu.",
+        }
+        page = Page("failure.html", answer, status=error.status_code)
+        return self._send(request, page, as_json=request.url.path.endswith(".json"))
+
+    # what happens while a page is open
+
+    def _tell_progress(self, progress: Progress) -> None:
+        self._tell("progress", {"what": progress.what, "done": progress.done, "total": progress.total})
+
+    def _tell(self, event: str, data: Any) -> None:
+        for waiting in [*self.listeners]:
+            waiting.append((event, data))
+
+    async def send_events(self, _request: Request) -> Response:
+        """Changes on disk and progress, as server-sent events."""
+        return StreamingResponse(self._events(), media_type="text/event-stream", headers={"Cache-Control": "no-store"})
+
+    async def _events(self) -> AsyncIterator[str]:
+        waiting: deque[tuple[str, Any]] = deque(maxlen=_MOST_WAITING)
+        self.listeners.append(waiting)
+        try:
+            yield "retry: 2000\n\n"
+            before = await run_in_threadpool(self._state)
+            while True:
+                for _ in range(int(_LOOK / 0.2)):
+                    while waiting:
+                        event, data = waiting.popleft()
+                        yield f"event: {event}\ndata: {json.dumps(data)}\n\n"
+                    await anyio.sleep(0.2)
+                now = await run_in_threadpool(self._state)
+                if now is not before:
+                    before = now
+                    yield "event: change\ndata: {}\n\n"
+                else:
+                    yield ": still here\n\n"
+        finally:
+            self.listeners[:] = [other for other in self.listeners if other is not waiting]
+
+    def _state(self) -> object:
+        """What is another object once a skill on disk has changed."""
+        with suppress(WhetError):
+            return self.library.catalogue
+        return None
+
+
+async def _read_form(request: Request) -> dict[str, str]:
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/x-www-form-urlencoded":
+        raise UsageError("bad-form", "A form must be sent as application/x-www-form-urlencoded.", hint="Use the page.")
+    body = bytearray()
+    async for piece in request.stream():
+        body += piece
+        if len(body) > _LONGEST:
+            raise UsageError("bad-form", f"The form is larger than {_LONGEST:,} bytes.", hint="Shorten the text.")
+    try:
+        fields: Sequence[tuple[str, str]] = parse_qsl(
+            body.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=100
+        )
+    except ValueError:
+        raise UsageError("bad-form", "The form is not valid UTF-8.", hint="Use the page.") from None
+    return dict(fields)
+
+
+def _address(request: Request) -> str:
+    return request.url.path + (f"?{request.url.query}" if request.url.query else "")
+
+
+def _json_address(request: Request) -> str:
+    return f"{request.url.path}.json" + (f"?{request.url.query}" if request.url.query else "")

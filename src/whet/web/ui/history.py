@@ -1,0 +1,55 @@
+"""Who changed what: the changes with their differences, and the way back from each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from whet.errors import NotFoundError
+from whet.web.pages import Moved, Page
+from whet.web.ui.requests import Route
+
+if TYPE_CHECKING:
+    from whet.web.ui.requests import Asked
+
+_SHOWN = 200
+
+
+def show_history(asked: Asked) -> Page:
+    """The last changes, newest first."""
+    name = asked.text("name") or None
+    history = asked.library.history
+    answer = history.entries(name, asked.number("last", _SHOWN)).to_json()
+    try:
+        undoable = {run[0].run for run in history.undoable()}
+    except NotFoundError:
+        undoable = set()
+    entries = [{**entry, "undoable": entry["run"] in undoable} for entry in reversed(answer["entries"])]
+    return Page("history.html", {**answer, "entries": entries})
+
+
+def show_change(asked: Asked) -> Page:
+    """What one run changed."""
+    run = asked.text("run")
+    history = asked.library.history
+    entries = [entry for entry in history.entries().entries if entry.run == run]
+    if not entries:
+        raise NotFoundError("no-such-entry", f"The history has no run {run!r}.", hint="Choose one on the history page.")
+    rows = [entry.to_json() for entry in entries]
+    undoable = any(known[0].run == run for known in history.undoable())
+    return Page(
+        "change.html", {"run": run, "entries": rows, "diff": history.describe_change(entries), "undoable": undoable}
+    )
+
+
+def undo(asked: Asked) -> Moved:
+    """Undo a run, or the last change."""
+    reversal = asked.library.history.undo(asked.text("run") or None)
+    skills = ", ".join(dict.fromkeys(entry.skill for entry in reversal.undone))
+    return Moved("/history", f"Undone: {skills}.", reversal.entries[-1].run if reversal.entries else "")
+
+
+ROUTES = (
+    Route("GET", "/history", show_history),
+    Route("GET", "/change", show_change),
+    Route("POST", "/undo", undo),
+)

@@ -1,0 +1,79 @@
+"""The list of all skills, and the page of one: its text, files and origin, what it may do and what was found."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from markupsafe import Markup
+
+from whet.web.markdown import render_markdown
+from whet.web.pages import Moved, Page
+from whet.web.ui.requests import Route
+
+if TYPE_CHECKING:
+    from whet.web.ui.requests import Asked
+
+_PAGE = 100
+
+
+def show_skills(asked: Asked) -> Page:
+    """The skills of all clients, filtered as the query says."""
+    found = asked.library.skills(
+        category=asked.text("category") or None,
+        query=asked.text("q") or None,
+        limit=_PAGE,
+        cursor=asked.text("cursor") or None,
+        include_hidden=True,
+        clients=True,
+    )
+    clients = list(dict.fromkeys(client for told in found.verdicts.values() for client, _ in told))
+    return Page("skills.html", found.to_json(), {"given": asked.given, "clients": clients})
+
+
+def show_skill(asked: Asked) -> Page:
+    """One skill."""
+    name = asked.text("name")
+    library = asked.library
+    view = library.read(name)
+    card = view.card
+    scan = library.guard.scan(card.location).to_json()
+    answer = {
+        **view.to_json(),
+        "full_name": card.full_name,
+        "scan": scan["results"][0],
+        "clients": [
+            {"client": client.client, "title": client.title, **_place_in(client.to_json(), card.path)}
+            for client in library.clients()
+        ],
+    }
+    base = f"/file?{urlencode({'name': card.full_name})}&file="
+    return Page("skill.html", answer, {"html": Markup(render_markdown(view.content, base))})  # noqa: S704  cleaned by nh3
+
+
+def _place_in(listing: dict[str, Any], path: str) -> dict[str, Any]:
+    shown = any(skill.get("path") == path for skill in listing["skills"])
+    left = next((skill for skill in listing["left_out"] if skill.get("path") == path), None)
+    return {"loads": shown, "reason": left["reason"] if left else ""}
+
+
+def show_file(asked: Asked) -> Page:
+    """One file of a skill as it is on disk."""
+    view = asked.library.read(asked.text("name"), asked.text("file"), asked.number("page", 1))
+    return Page("file.html", {**view.to_json(), "full_name": view.card.full_name})
+
+
+def switch(asked: Asked) -> Moved:
+    """Enable or disable a skill, for everything or for one client."""
+    name, surface = asked.text("name"), asked.text("client")
+    change = asked.library.settings.enable if asked.is_set("on") else asked.library.settings.disable
+    change(name, surface)
+    return Moved(f"/skill?{urlencode({'name': name})}", f"{name} is {'enabled' if asked.is_set('on') else 'disabled'}.")
+
+
+ROUTES = (
+    Route("GET", "/skills", show_skills),
+    Route("GET", "/skill", show_skill),
+    Route("GET", "/file", show_file),
+    Route("POST", "/skill/switch", switch),
+)

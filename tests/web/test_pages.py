@@ -1,0 +1,131 @@
+"""The pages show what the library says, as HTML and as JSON, and change it through the same doors."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING
+
+import pytest
+
+from web.site import SKILLS
+from whet.web.ui.app import MENU
+
+if TYPE_CHECKING:
+    from web.site import Site
+
+
+class Text(HTMLParser):
+    """The words of a page."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.words: list[str] = []
+        self.feed(html)
+
+    def handle_data(self, data: str) -> None:
+        self.words += data.split()
+
+
+def words(html: str) -> str:
+    return " ".join(Text(html).words)
+
+
+@pytest.mark.parametrize(("path", "title"), MENU)
+def test_every_page_of_the_menu_is_html_and_json(site: Site, path: str, title: str) -> None:
+    page, data = site.get(path), site.get(f"{path}.json")
+    assert (page.status, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    assert f'<a href="{path}" aria-current="page">{title}</a>' in page.text
+    assert f'href="{path}.json"' in page.text
+    assert (data.status, data.json["success"]) == (200, True)
+
+
+def test_the_list_is_the_librarys(site: Site) -> None:
+    assert site.get("/skills.json").json == site.library.skills(include_hidden=True, clients=True).to_json()
+    text = words(site.get("/skills").text)
+    assert all(f"{name} {description}" in text for name, description in SKILLS.items())
+    found = site.get("/skills.json", q="release").json
+    assert [skill["name"] for skill in found["skills"]] == ["backport"]
+
+
+def test_the_page_of_a_skill(site: Site) -> None:
+    body = "# Steps\n\n1. Read [the notes](references/notes.md).\n\n```sh\nls\n```\n"
+    path = site.write("steps", "Has steps. Use for steps.", body, **{"references/notes.md": "Notes.\n"})
+    page = site.get("/skill", name="steps").text
+    assert "<h1>Steps</h1>" in page
+    assert (
+        '<a href="/file?name=steps&amp;file=references/notes.md" rel="noopener noreferrer nofollow">the notes</a>'
+        in page
+    )
+    data = site.get("/skill.json", name="steps").json
+    assert (data["path"], data["scan"]["verdict"], data["full_name"]) == (path, "safe", "steps")
+    assert [file["path"] for file in data["files"]] == ["SKILL.md", "references/notes.md"]
+    assert "Notes." in site.get("/file", name="steps", file="references/notes.md").text
+
+
+def test_a_skill_that_is_not_there(site: Site) -> None:
+    answer = site.get("/skill", name="chart")
+    assert answer.status == 404
+    assert '<a href="/skill?name=charts">charts</a>' in answer.text
+    assert site.get("/skill.json", name="chart").json["code"] == "skill-not-found"
+
+
+def test_a_message_and_its_correction(site: Site) -> None:
+    message = "please backport this fix to the release branch"
+    data = site.get("/match.json", message=message).json
+    assert (data["detection"]["decision"], data["detection"]["skill"]) == ("must", "backport")
+    assert data["detection"] == site.library.detect(message).to_json()
+    moved = site.post("/match/teach", name="charts", message="tell the numbers", fits="1")
+    assert (moved.status, moved.headers["location"]) == (303, "/match?message=tell+the+numbers")
+    (remark,) = site.library.learning.list_feedback("charts").to_json()["feedback"]
+    assert (remark["message"], remark["fits"]) == ("tell the numbers", True)
+    assert "Noted: this message is for charts." in site.get("/match").text
+    assert "Noted:" not in site.get("/match").text
+
+
+def test_what_the_model_sees_is_within_its_budget(site: Site) -> None:
+    data = site.get("/prompt.json", budget="300").json
+    assert data["report"]["characters"] <= 300
+    assert data["text"] == str(site.library.index(300))
+    assert site.get("/prompt.json", budget="-1").json["code"] == "bad-number"
+
+
+def test_a_change_is_shown_and_undone(site: Site) -> None:
+    site.library.edit.patch("charts", find="Do it.", replace="Do it well.")
+    entry, *_ = site.get("/history.json").json["entries"]
+    assert (entry["action"], entry["skill"], entry["undoable"]) == ("patch", "charts", True)
+    page = site.get("/change", run=entry["run"]).text
+    assert '<span class="removed">-Do it.</span>' in page
+    assert '<span class="added">+Do it well.</span>' in page
+    moved = site.post("/undo", run=entry["run"])
+    assert (moved.status, moved.headers["location"]) == (303, "/history")
+    assert site.library.read("charts").content == "Do it.\n"
+    assert "Undone: charts." in site.get("/history").text
+
+
+def test_a_proposal_is_approved_or_rejected(site: Site) -> None:
+    patch = {"action": "patch", "name": "charts", "find": "Do it.", "replace": "Do it well."}
+    for _ in range(2):
+        site.library.session().manage(patch, stage=True)
+    assert [row["id"] for row in site.get("/proposals.json").json["proposals"]] == [1, 2]
+    assert '<span class="added">+Do it well.</span>' in site.get("/proposal", number="1").text
+    assert site.post("/proposal/reject", number="1", remark="No.").status == 303
+    assert site.library.read("charts").content == "Do it.\n"
+    assert site.post("/proposal/approve", number="2").status == 303
+    assert site.library.read("charts").content == "Do it well.\n"
+    assert site.post("/proposal/approve", number="2").status >= 400
+    assert site.get("/proposals.json").json["proposals"] == []
+
+
+def test_the_doctor(site: Site) -> None:
+    site.write("empty", "", "")
+    report = site.get("/doctor.json").json["report"]
+    assert report[0]["severity"] == "error"
+    assert report[0]["skill"] == "empty"
+    assert site.post("/doctor/repair").status == 303
+
+
+def test_a_skill_is_switched_off_and_on(site: Site) -> None:
+    assert site.post("/skill/switch", name="charts").status == 303
+    assert "charts" not in [card.name for card in site.library.skills()]
+    assert site.post("/skill/switch", name="charts", on="1").status == 303
+    assert "charts" in [card.name for card in site.library.skills()]
