@@ -67,6 +67,7 @@ def screens(machine: Machine, columns: int) -> Iterator[tuple[str, str]]:
     plain: tuple[tuple[str, ...], ...] = (
         (),
         ("list",),
+        ("list", "--all"),
         ("list", "--query", "errors", "-v"),
         ("show", "api-errors"),
         ("find", "why does this test fail"),

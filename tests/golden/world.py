@@ -176,6 +176,7 @@ STEPS: tuple[tuple[str, ...], ...] = (
     ("snapshot", "export", "all.whet"),
     ("snapshot", "import", "all.whet", "--dry-run"),
     # connect
+    ("settings",),
     ("connect",),
     ("connect", "cursor"),
     ("connect", "cursor", "--yes"),

@@ -357,7 +357,7 @@ def client_named(name: str, among: Collection[str] = (), missing: str = "There i
 
     names = [client.name for client in table]
     near = closest(name, names, 3)
-    hint = f"Did you mean {' or '.join(near)}?" if near else f"There are {', '.join(names)}."
+    hint = f"Did you mean {' or '.join(near)}?" if near else f"The clients are {', '.join(names)}."
     raise NotFoundError("unknown-client", missing.format(name), hint=hint, suggestions=list(near))
 
 

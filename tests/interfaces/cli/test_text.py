@@ -128,6 +128,13 @@ def test_long_lines_of_markdown_are_wrapped_but_not_code_and_tables() -> None:
     )
 
 
+def test_a_paragraph_that_was_wrapped_for_wider_pages_is_wrapped_as_a_whole() -> None:
+    text = "one two three four five\nsix seven\n\n1. one two three four five\n   six\nseven  \nbreak\n# one two\nfour\n"
+    assert wrap_markdown(text, 22) == (
+        "one two three four\nfive six seven\n\n1. one two three four\n   five six seven\nbreak\n# one two\nfour\n"
+    )
+
+
 def test_a_command_in_a_sentence_stays_whole() -> None:
     assert wrap("Run `whet guard trust --yes` (or `x y`) now.", 20) == [
         "Run",

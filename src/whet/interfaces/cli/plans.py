@@ -271,7 +271,10 @@ def render_plan(result: PlanResult, screen: Screen, options: Namespace, *, empty
                 screen.say(f"{names}: {step.reason}")
                 screen.hint(*filter(None, [step.hint]))
             _render_clashes(step, screen)
-            render_findings(step.findings, step.name, screen)
+            if not (result.asked and step.state == "ask"):  # the review had them
+                render_findings(step.findings, step.name, screen)
+    if result.asked and steps and all(step.state in _DECIDED for step in steps):
+        screen.say("Nothing was changed.")
     screen.say(*(note.message for note in result.plan.notes if not (result.asked and note.code == _LOOKALIKE)))
     screen.say(*result.applied.warnings)
     _render_hints(result, screen, " --here" if options.here else "")

@@ -94,22 +94,47 @@ def wrap(text: str, limit: int) -> list[str]:
     return [*lines, line] if line else lines
 
 
+_MARK = r" {0,8}(?:[-*+] |\d+[.)] |> )?"
+"""The indent of a line of Markdown, with the mark of a list or a quotation."""
+_BEGINS = r"\s*(?:$|[-*+] |\d+[.)] |> |#|\||```|~~~|---)|    "
+"""How a line begins that does not go on with the paragraph before it."""
+
+
 def wrap_markdown(text: str, limit: int) -> str:
-    """The text with its long lines wrapped, but for code and tables; what follows a mark of a list stays below it."""
-    lines, fence = [], ""
+    """The text with its long paragraphs wrapped, but for code and tables; what follows a list's mark stays below it."""
+    lines: list[str] = []
+    paragraph: list[str] = []
+    fence = ""
+
+    def end() -> None:
+        lines.extend(_wrap_paragraph(paragraph, limit))
+        paragraph.clear()
+
     for line in text.split("\n"):
         mark = line.strip()[:3]
         if mark in ("```", "~~~") and fence in ("", mark):
             fence = "" if fence else mark
-        found = re.match(r" {0,8}(?:[-*+] |\d+[.)] |> )?", line)
-        indent = len(found[0]) if found else 0
-        if fence or width(line) <= limit or line.lstrip().startswith("|") or line.startswith("    "):
+        if fence or mark in ("```", "~~~") or line.lstrip().startswith("|") or line.startswith("    "):
+            end()
             lines.append(line)
             continue
-        first, *others = wrap(line[indent:], max(limit - indent, 20)) or [""]
-        quote = line[:indent] if line[:indent].strip() == ">" else " " * indent
-        lines += [line[:indent] + first, *(quote + other for other in others)]
+        if re.match(_BEGINS, line) or (paragraph[-1:] and paragraph[-1].endswith(("  ", "\\"))):
+            end()
+        paragraph.append(line)
+    end()
     return "\n".join(lines)
+
+
+def _wrap_paragraph(paragraph: list[str], limit: int) -> list[str]:
+    """The lines as they are if all of them fit; otherwise their words, in lines that do."""
+    if all(width(line) <= limit for line in paragraph):
+        return paragraph
+    found = re.match(_MARK, paragraph[0])
+    lead = found[0] if found else ""
+    text = " ".join([paragraph[0][len(lead) :], *(line.strip() for line in paragraph[1:])])
+    first, *others = wrap(text, max(limit - len(lead), 20)) or [""]
+    below = lead if lead.strip() == ">" else " " * len(lead)
+    return [lead + first, *(below + other for other in others)]
 
 
 def plural(count: int, noun: str) -> str:

@@ -193,6 +193,8 @@ def render_scan(scanned: Scanned, screen: Screen, options: Namespace) -> None:
     else:
         screen.line(_file_text(scanned, options).removesuffix("\n"))
     _render_summary(scanned, screen, options)
+    if screen.tty and not screen.verbose and options.format == "text" and scanned.report.verdict != "safe":
+        screen.hint("-v shows what to do about each finding.")
 
 
 def _render_results(report: ScanReport, screen: Screen, options: Namespace) -> None:

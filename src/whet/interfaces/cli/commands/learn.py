@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from whet.authoring.journal import short_run
 from whet.errors import NotFoundError, UsageError
 from whet.interfaces.cli.arguments import STDIN, misuse
-from whet.interfaces.cli.changes import render_change
+from whet.interfaces.cli.changes import hint_clients, render_change
 from whet.interfaces.cli.context import Answer, Command
 from whet.interfaces.cli.parser import amount
 from whet.interfaces.cli.terminal import can_ask
@@ -185,7 +185,8 @@ def run_distill(context: Context, options: Namespace) -> Answer:
     answer = context.library.learning.finish_distillation(distillation, dry_run=options.dry_run)
     if not options.dry_run:
         interview.forget(context, distillation)
-    return Answer(answer._replace(report=report), render_distill)
+    made = Answer(answer._replace(report=report), render_distill)
+    return hint_clients(made, context, [answer.skill]) if answer.changes and answer.created else made
 
 
 def _read_answers(options: Namespace) -> dict[str, object]:
