@@ -20,12 +20,15 @@ from sources.repositories import wait_until
 from journeys.machines import Machine
 from journeys.terminals import Terminal
 from whet import Library
+from whet.guard.sandbox.levels import levels
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from learning.model_server import Asked
+
+pytestmark = pytest.mark.skipif(not levels(), reason="evals run in a sandbox, and this machine offers none")
 
 NAME = "our-notes"
 BETTER = {"why": "Readers ask how to upgrade.", "kind": "append", "text": "End with a section `## Upgrading`."}
@@ -51,7 +54,7 @@ def obedient(edit: dict[str, str]) -> Callable[[Asked], Answer]:
             line = "Fix the login (#12)"
             results = [{"number": 1, "evidence": line, "passed": line in said[-1]}]
             return OPENAI.says(json.dumps({"results": results}))
-        upgrading = "## Upgrading" in system and WORSE["text"] not in system
+        upgrading = "## Upgrading" in said[0] and WORSE["text"] not in said[0]
         return OPENAI.says("- Fix the login (#12)\n" + ("\n## Upgrading\n\nNothing to do.\n" if upgrading else ""))
 
     return answer
@@ -141,7 +144,7 @@ def test_an_interrupt_while_evals_run_changes_nothing(tmp_path: Path) -> None:
         model = f"openai-compatible:{server.url}/v1#tiny"
         with Terminal(machine, "learn", "improve", NAME, "--model", model, "--write") as terminal:
             terminal.until(f"0 %  Evals of {NAME}: 0 of 1 run")
-            wait_until(lambda: bool(server.requests))
+            wait_until(lambda: bool(server.requests), 90)  # a model library loads slowly on a busy machine
             terminal.process.send_signal(signal.SIGINT)
             code, lines = terminal.end()
     assert (code, "error: Interrupted." in lines) == (130, True)

@@ -38,9 +38,9 @@ EVALS = {
 }
 
 
-def tree(body: str = BODY, *, evals: Any = EVALS, **more: bytes) -> dict[str, Item]:
+def tree(body: str = BODY, *, evals: Any = EVALS, frontmatter: str = "", **more: bytes) -> dict[str, Item]:
     """The files of the skill; further ones with `__` for `/` in their paths and `_md` for `.md`."""
-    text = f"---\nname: {NAME}\ndescription: {DESCRIPTION}\n---\n\n{body}"
+    text = f"---\nname: {NAME}\ndescription: {DESCRIPTION}\n{frontmatter}---\n\n{body}"
     files = {"SKILL.md": Item(text.encode()), "evals/evals.json": Item(json.dumps(evals).encode())}
     files |= {path.replace("__", "/").replace("_md", ".md"): Item(data) for path, data in more.items()}
     return files
@@ -108,8 +108,8 @@ def edit(kind: str, text: str = "", anchor: str = "", why: str = "It helps.") ->
 
 
 def _obeyed(request: Request) -> str:
-    system = "\n".join(message.text for message in request.messages if message.role == "system")
-    if "You grade" in system:
+    told = "\n".join(message.text for message in request.messages if message.role in ("system", "user"))
+    if "You grade" in told:
         asked = request.messages[-1].text
         output = re.split(r"\[[0-9a-f]{16}\n", asked)[-1]
         line = output.split("\n")[0]
@@ -117,7 +117,7 @@ def _obeyed(request: Request) -> str:
         return json.dumps(
             {"results": [{"number": int(n), "evidence": line, "passed": "login" in line} for n in numbers]}
         )
-    if "Write nothing." in system:
+    if "Write nothing." in told:
         return "Nothing."
-    signed = "\nSigned-off-by: Ann" if "Signed-off-by" in system else ""
+    signed = "\nSigned-off-by: Ann" if "Signed-off-by" in told else ""
     return f"Fix the login that timed out{signed}"

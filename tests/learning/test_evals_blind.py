@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from learning.evaluated import BETTER, DESCRIPTION, NAME, obedient, one_eval, opened, with_evals
+from whet.guard.sandbox.levels import levels
 from whet.learning.evals.grading import TIE, Comparison, Opinion, compare
 from whet.learning.evals.results import Output, Run
 from whet.learning.models.model import ModelError
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
     from whet.learning.evals.results import Side
     from whet.learning.models.model import Request
+
+pytestmark = pytest.mark.skipif(not levels(), reason="evals run in a sandbox, and this machine offers none")
 
 SIDES: tuple[Side, Side] = ("with_skill", "without_skill")
 

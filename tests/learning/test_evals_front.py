@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from whet.learning.models.scripted import Scripted
     from whet.notes import Progress
 
+pytestmark = pytest.mark.skipif(not level().isolates, reason="evals run in a sandbox, and this machine offers none")
+
 SIGNED = edit("append", "End with `Signed-off-by: Ann`.", why="Notes are signed.")
 
 
@@ -87,7 +89,7 @@ def test_the_model_may_be_named_in_the_settings(tmp_path: Path) -> None:
 def test_a_budget_holds_for_both_models_together(tmp_path: Path) -> None:
     with created(tmp_path) as library:
         whole = library.learning.eval_skill(NAME, obedient(), grader=obedient()).to_json()
-        short = library.learning.eval_skill(NAME, obedient(), grader=obedient(), budget=whole["tokens"] - 50).to_json()
+        short = library.learning.eval_skill(NAME, obedient(), grader=obedient(), budget=1_300).to_json()
     assert (whole["complete"], short["complete"], short["code"]) == (True, False, "eval-incomplete")
 
 

@@ -11,17 +11,21 @@ from learning.evaluated import BETTER, BODY, DESCRIPTION, NAME, obedient, opened
 from whet.authoring.drafts import improve
 from whet.authoring.writer import Provenance
 from whet.errors import NotFoundError, UsageError
+from whet.guard.sandbox.levels import levels
 from whet.interfaces.cli import main
 from whet.learning.evals.evaluation import earlier, eval_skill, scorer
 from whet.learning.evals.gate import Gate
 from whet.learning.evals.subject import subject_at
 from whet.learning.models.recorded import Recorded
+from whet.runtime.trials import Trials
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from whet import Library
     from whet.learning.models.model import Model
+
+pytestmark = pytest.mark.skipif(not levels(), reason="evals run in a sandbox, and this machine offers none")
 
 WORSE = "# Commit notes\n\nWrite nothing.\n"
 
@@ -34,7 +38,8 @@ def created(top: Path) -> Library:
 
 
 def measured(library: Library, model: Model, **how: Any) -> dict[str, Any]:
-    return eval_skill(library.workspace, library.edit.journal, NAME, model, min_pass_rate=1.0, **how).to_json()
+    attempt = Trials(library.workspace)
+    return eval_skill(library.workspace, library.edit.journal, NAME, model, attempt, min_pass_rate=1.0, **how).to_json()
 
 
 def looped(top: Path, model: Model) -> list[Any]:
@@ -44,7 +49,7 @@ def looped(top: Path, model: Model) -> list[Any]:
         first = measured(library, model, out=str(top / "out"))
         told.append((first["success"], first["code"], first["evals"]))
         before = dict(subject_at(library.workspace, NAME).tree)
-        score = scorer(library.workspace, NAME, model)
+        score = scorer(library.workspace, NAME, model, Trials(library.workspace))
         for body in (WORSE, BETTER):
             verdict = Gate().judge(before, improve(before, body=body).tree, NAME, score)
             told.append((verdict.accepted, [reason.code for reason in verdict.reasons], verdict.before, verdict.after))
@@ -81,9 +86,8 @@ def test_a_worse_candidate_is_refused_and_nothing_is_written(tmp_path: Path) -> 
     with created(tmp_path) as library:
         library.edit.apply([{"action": "edit", "name": NAME, "body": BETTER}])
         before = dict(subject_at(library.workspace, NAME).tree)
-        verdict = Gate().judge(
-            before, improve(before, body=WORSE).tree, NAME, scorer(library.workspace, NAME, obedient())
-        )
+        score = scorer(library.workspace, NAME, obedient(), Trials(library.workspace))
+        verdict = Gate().judge(before, improve(before, body=WORSE).tree, NAME, score)
         assert [reason.code for reason in verdict.reasons] == ["gate-regression", "gate-not-better"]
         assert (verdict.accepted, verdict.before, verdict.after) == (False, 1.0, 0.0)
 
@@ -113,7 +117,7 @@ def test_a_skill_that_makes_it_worse_is_told(tmp_path: Path) -> None:
             *(False, "eval-worse"),
             ["worse-with-skill"],
         )
-        short = measured(library, obedient(), tokens=220)
+        short = measured(library, obedient(), tokens=1_050)
         assert (short["success"], short["code"], short["complete"]) == (False, "eval-incomplete", False)
 
 

@@ -4,27 +4,31 @@ from __future__ import annotations
 
 import json
 import re
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from learning.evaluated import BETTER, EVALS, obedient, one_eval, subject
+from learning.evaluated import BETTER, EVALS, obedient, one_eval, opened, subject
 from whet.errors import InvalidError, UsageError
+from whet.guard.sandbox.levels import levels
 from whet.learning.evals import results_directory
 from whet.learning.evals.grading import grader
 from whet.learning.evals.results import Output, Result, Run, benchmark, rows, scores, spread, summary
 from whet.learning.evals.results_directory import page
-from whet.learning.evals.task_runs import TURNS, Setup, run_evals
+from whet.learning.evals.task_runs import Setup, run_evals
 from whet.learning.models.model import Budget, Budgeted, Call, Completion, ModelError
 from whet.learning.models.scripted import Scripted
+from whet.runtime.trials import TURNS, Trials
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from whet.guard.sandbox.process import Ran
     from whet.learning.evals.formats import Eval
     from whet.learning.evals.results import Benchmark, Side
     from whet.learning.models.model import Model, Request
+
+pytestmark = pytest.mark.skipif(not levels(), reason="evals run in a sandbox, and this machine offers none")
 
 SIDES: tuple[Side, ...] = ("with_skill", "without_skill")
 
@@ -35,9 +39,10 @@ def nothing(*_: object) -> Ran:
 
 def done(model: Model, body: str = BETTER, runs: int = 1, **more: Any) -> tuple[Run, ...]:
     tried = subject(body, **more)
-    setup = Setup(model, grader(model, nothing), clock=iter(range(10_000)).__next__)
     sides = {"with_skill": tried, "without_skill": None}
-    return run_evals(tried.evals().evals, sides, setup, task_files=tried.files_for, runs=runs)  # type: ignore[arg-type]  # the names are those of sides
+    with tempfile.TemporaryDirectory() as top, opened(Path(top)) as library:
+        setup = Setup(model, grader(model, nothing), Trials(library.workspace))
+        return run_evals(tried.evals().evals, sides, setup, task_files=tried.files_for, runs=runs)  # type: ignore[arg-type]  # the names are those of sides
 
 
 def test_a_skill_that_helps_is_seen_to_help() -> None:
@@ -45,7 +50,7 @@ def test_a_skill_that_helps_is_seen_to_help() -> None:
     assert [(run.side, run.number, run.pass_rate) for run in runs] == [
         *(("with_skill", 1, 1.0), ("without_skill", 1, 0.5), ("with_skill", 2, 1.0), ("without_skill", 2, 0.5)),
     ]
-    assert all(run.seconds == 1 and run.tokens > 0 and run.grading_tokens > 0 and run.turns == 1 for run in runs)
+    assert all(run.seconds > 0 and run.tokens > 0 and run.grading_tokens > 0 and run.turns == 1 for run in runs)
     assert scores(runs, "with_skill") == {"signed": 1.0}
     told = summary(runs, SIDES).to_json()
     assert told["with_skill"]["pass_rate"] == {"mean": 1.0, "stddev": 0.0, "min": 1.0, "max": 1.0}
@@ -58,22 +63,22 @@ def test_each_try_is_a_conversation_of_its_own_and_sees_no_rubric() -> None:
     done(model, references__more_md=b"More.", tests__test_x=b"secret rubric")
     tasks = [request for request in model.requests if "You grade" not in request.messages[0].text]
     assert [len(request.messages) for request in tasks] == [2, 2]
-    first, second = (request.messages[0].text for request in tasks)
-    assert "<skill" in first and "references/more.md" in first and "<skill" not in second
+    first, second = (request.messages[1].text for request in tasks)
+    assert "<skill" in first and "references/more.md" in first and second == "Write the note for the login fix."
+    assert tasks[0].messages[0] == tasks[1].messages[0] and tasks[0].tools == tasks[1].tools
     for request in tasks:
         text = str(request)
-        assert "Signed-off-by: Ann`" in text or "<skill" not in text
         assert "what was fixed about the login" not in text and "evals" not in text and "tests/" not in text
 
 
-def test_tools_of_a_try() -> None:
+def test_a_try_has_the_tools_of_a_run_and_what_it_leaves_is_its_output() -> None:
     calls = [
-        Call("1", "skill_view", {"path": "references/more.md"}),
-        Call("2", "skill_view", {"path": "evals/evals.json"}),
-        Call("3", "read_file", {"path": "data.txt"}),
-        Call("4", "write_file", {"path": "out/a.txt", "content": "A"}),
-        Call("5", "write_file", {"path": "../b.txt", "content": "B"}),
-        Call("6", "write_file", {"path": "out", "content": "B"}),
+        Call("1", "Read", {"file_path": "references/more.md"}),
+        Call("2", "Read", {"file_path": "evals/evals.json"}),
+        Call("3", "Bash", {"command": "cat data.txt > out.txt; ls -d */; echo no > $WHET_SKILL_DIR/x"}),
+        Call("4", "Write", {"file_path": "out/a.txt", "content": "A"}),
+        Call("5", "Write", {"file_path": "../b.txt", "content": "B"}),
+        Call("6", "WebFetch", {"url": "https://name.example/"}),
         Call("7", "odd", {}),
     ]
     answers: list[str] = []
@@ -87,18 +92,26 @@ def test_tools_of_a_try() -> None:
 
     evals = [{"id": "x", "prompt": "x", "assertions": [{"type": "file_contains", "path": "out/a.txt", "value": "A"}]}]
     evals[0]["files"] = [{"path": "data.txt", "content": "Data."}]
-    run, _ = done(Scripted(answer), evals=evals, references__more_md=b"More.")
-    assert (run.pass_rate, run.output, run.calls, run.turns) == (1.0, Output("Done.", {"out/a.txt": b"A"}), 7, 2)
+    run, without = done(Scripted(answer), evals=evals, references__more_md=b"More.")
+    assert (run.pass_rate, run.calls, run.turns) == (1.0, 7, 2)
+    assert run.output == Output("Done.", {"out/a.txt": b"A", "out.txt": b"Data."})
     assert run.viewed == ("references/more.md", "evals/evals.json")
-    assert answers[:7] == [
-        "More.",
-        "There is no file 'evals/evals.json'. Files: references/more.md.",
-        "Data.",
-        "Wrote out/a.txt, 1 bytes.",
-        "Not written: The path '../b.txt' has the part '..'.",
-        "Not written: another file is in the way.",
-        "There is no tool 'odd'.",
-    ]
+    assert answers[0] == "     1\tMore." and answers[1].startswith("Read failed: No such file")
+    assert "Exit code" in answers[2] and "evals" not in answers[2]  # the skill cannot be written
+    assert answers[3] == "Wrote 1 bytes." and answers[4].startswith("Denied: ")
+    assert answers[5].startswith("The user did not approve") and answers[6].startswith("Denied: There is no tool odd.")
+    assert answers[7].startswith("Read failed: No such file") and without.output.files["out/a.txt"] == b"A"
+
+
+def test_a_skill_that_grants_little_is_measured_with_little() -> None:
+    def answer(request: Request) -> Completion | str:
+        told = [message.text for message in request.messages if message.role == "tool"]
+        call = Call("1", "Write", {"file_path": "a.txt", "content": "A"})
+        return told[0] if told else Completion("", calls=(call,))
+
+    evals = [{"id": "x", "prompt": "x", "assertions": [{"type": "file_not_exists", "path": "a.txt"}]}]
+    runs = done(Scripted(answer), frontmatter="allowed-tools: Read\n", evals=evals)
+    assert [run.output.answer.partition(".")[0] for run in runs] == ["Denied: Write is not granted"] * 2
 
 
 def test_a_model_that_never_ends_is_ended() -> None:
@@ -176,7 +189,7 @@ def test_the_workspace_has_the_common_layout(tmp_path: Path) -> None:
     assert grading["summary"] == {"passed": 1, "failed": 1, "total": 2, "pass_rate": 0.5}
     assert [*grading["expectations"][0]] == ["text", "passed", "evidence", "by"]
     timing = json.loads((folder / "timing.json").read_text())
-    assert (timing["total_tokens"], timing["duration_ms"]) == (runs[3].tokens, 1000)
+    assert (timing["total_tokens"], timing["duration_ms"]) == (runs[3].tokens, round(runs[3].seconds * 1000))
     whole = json.loads((tmp_path / "out" / "iteration-1" / "benchmark.json").read_text())
     assert whole["run_summary"]["delta"]["pass_rate"] == "+0.50" and len(whole["runs"]) == 4
     assert results_directory.begin(str(tmp_path / "out"))[1] == 2

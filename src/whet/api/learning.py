@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from whet.learning.distill.rounds import Distillation, Help
     from whet.learning.evals.descriptions import Description
     from whet.learning.evals.evaluation import Evaluation, OwnTests
+    from whet.learning.evals.task_runs import Attempt, Task
     from whet.learning.facts.model import Facts
     from whet.learning.improvement.improve import Improvement
     from whet.learning.models.model import Model
@@ -172,7 +173,14 @@ class SkillLearning:
         from whet.learning.context import LearningContext
 
         stores = self._stores
-        return LearningContext(self._workspace, self._editor(), stores.sessions, stores.usage, stores.feedback)
+        known = (stores.sessions, stores.usage, stores.feedback)
+        return LearningContext(self._workspace, self._editor(), *known, self._attempt)
+
+    def _attempt(self, task: Task, model: Model) -> Attempt:
+        """Have a model do a task of a skill's evals, as a run does it."""
+        from whet.runtime.trials import Trials
+
+        return Trials(self._workspace)(task, model)
 
     @property
     def usage(self) -> Usage:
@@ -390,6 +398,7 @@ class SkillLearning:
             self._editor().journal,
             name,
             self._needed(model, "Measuring what a skill does needs a model."),
+            self._attempt,
             grader=self.model(grader or ""),
             runs=runs,
             against=against,

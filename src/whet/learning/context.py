@@ -8,6 +8,7 @@ from whet.authoring.editor import INSTALLED
 
 if TYPE_CHECKING:
     from whet.authoring.editor import SkillEditor
+    from whet.learning.evals.task_runs import Try
     from whet.learning.sessions import Sessions
     from whet.learning.usage import Usage
     from whet.library.card import Card
@@ -27,6 +28,8 @@ class LearningContext(NamedTuple):
     """How skills did."""
     feedback: Feedback
     """What skills are for, and what not."""
+    attempt: Try
+    """Has a model do a task of a skill's evals."""
 
 
 def held_back(context: LearningContext, card: Card) -> str:

@@ -157,7 +157,8 @@ def prepare(card: Card, arguments: str, context: InvocationContext) -> Part:
     parts = (file for file in opened.files if file.path != main_file(card))
     files = [(file.path, file.size) for file in parts if not file.path.startswith("evals/")]  # they measure the model
     settings = setting_lines(skill, context.settings)
-    below = remarks(files, card.directory if card.kind == "skill" else "", lacking, settings)
+    opens = {"opens": "Read(file_path)"} if context.fork == "rendered" else {}
+    below = remarks(files, card.directory if card.kind == "skill" else "", lacking, settings, **opens)
     notes = tuple(f"[Note: {note.message}]" for note in rendered.notes if _tells_more(note))
     tools = tuple(expand(tool, variables) for tool in skill.allowed_tools)
     return Part(card, skill, opened.digest, rendered.text, rendered.notes, tools, settings, (*below, *notes))

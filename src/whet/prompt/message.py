@@ -179,14 +179,18 @@ def setting_lines(skill: Skill, values: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def remarks(
-    part_files: Sequence[tuple[str, int]], directory: str, setup: Sequence[str], settings: Sequence[str]
+    part_files: Sequence[tuple[str, int]],
+    directory: str,
+    setup: Sequence[str],
+    settings: Sequence[str],
+    opens: str = "skill_view(name, file_path)",
 ) -> tuple[str, ...]:
-    """What stands below a body."""
+    """What stands below a body; `opens` is the call that reads a file."""
     rows = [f"[Skill directory: {directory}. Paths in the skill are relative to it.]"] if directory else []
     if part_files:
         listed = ", ".join(f"{clean(path)} ({size:,} bytes)" for path, size in part_files[:_MOST_FILES])
         more = f", and {len(part_files) - _MOST_FILES:,} more" if len(part_files) > _MOST_FILES else ""
-        rows.append(f"[Files, not read yet; open them with skill_view(name, file_path): {listed}{more}.]")
+        rows.append(f"[Files, not read yet; open them with {opens}: {listed}{more}.]")
     rows.extend(f"[Setup needed: {clean(item)}]" for item in setup)
     if settings:
         rows.append(f"[Settings: {'; '.join(settings)}.]")

@@ -25,6 +25,14 @@ if TYPE_CHECKING:
 
 MAX_TOKENS = 8_000
 """Tokens of one answer."""
+PROMPT = (
+    "You carry out one task for a user, alone: nobody can be asked back. You work in a copy of the user's project, "
+    "which is the current directory; the user decides afterwards whether your changes are kept. You have the tools "
+    "that were granted, and no others. A call that is denied comes back with the reason. When you are done, answer "
+    "with the result itself or, where the result is in files, with a short summary; say what you could not do. The "
+    "files you changed and the commands you ran, with their exit codes, are reported separately."
+)
+"""What an agent is told before anything else."""
 _DENIED = "Denied: {reason} Do not try to get the same another way; say in your answer what you could not do."
 _REJECTED = "The user did not approve this call. Do not try to get the same another way."
 _INTERRUPTED = "The run was interrupted during this call. What it did is not known: look before you repeat it."
@@ -45,6 +53,8 @@ class Agent:
     ) -> None:
         self._journal, self._toolbox, self._proxy = journal, toolbox, proxy
         self._model, self._budget, self._confirm = Budgeted(model, budget), budget, confirm
+        self.error: ModelError | None = None
+        """Why the model did not answer, once `run` is over."""
 
     def run(self) -> End:
         """Go on until the model is done, a person is needed, or a limit is reached."""
@@ -52,6 +62,7 @@ class Agent:
         try:
             end = self._loop()
         except ModelError as error:
+            self.error = error
             end = End("stopped" if error.code == "model-budget" else "failed", error.message)
         except KeyboardInterrupt:
             end = End("interrupted", "It was interrupted.")
@@ -68,7 +79,7 @@ class Agent:
                 return End("done")
             answer = self._model.complete(messages, tools=self._toolbox.definitions(), max_tokens=MAX_TOKENS)
             self._journal.add(Use(answer.model, answer.tokens_in, answer.tokens_out, answer.cost))
-            self._journal.add(Said("assistant", answer.text, answer.calls))
+            self._journal.add(Said("assistant", answer.text, self._journal.name_calls(answer.calls)))
             if self._budget.cost is not None and answer.cost is None:
                 return End("stopped", f"The price of {answer.model} is not known, so the limit cannot be kept.")
             if answer.cut and not answer.calls:

@@ -60,7 +60,7 @@ class Judge(NamedTuple):
             return self._permits(tool, given)
         key = PATH_KEYS.get(tool, "file_path")
         try:
-            path = self.path(given.get(key) or (self.cwd if tool in PATH_KEYS else ""))
+            path = self.path(given.get(key) or (self.cwd if tool in PATH_KEYS else ""), reads=tool == "Read")
         except BadPathError as error:
             return Permission("deny", f"{str(error)[:1].upper()}{str(error)[1:]}.")
         real = self.locate(path)
@@ -77,11 +77,18 @@ class Judge(NamedTuple):
             decision = decision if followed.decision == "allow" else followed
         return decision
 
-    def path(self, text: object) -> str:
-        """The path that a model means, as it sees it. Raises BadPathError."""
+    def path(self, text: object, *, reads: bool = False) -> str:
+        """The path that a model means, as it sees it. Raises BadPathError.
+
+        What it `reads` by a relative path may be a file of the skill, where the project has none of that name.
+        """
         if not isinstance(text, str):
             raise BadPathError("the path is not text")
-        return normalised(text, Where(self.cwd, self.directory, self.home))
+        path = normalised(text, Where(self.cwd, self.directory, self.home))
+        if reads and not text.startswith(("/", "~")) and not os.path.lexists(self.locate(path) or ""):
+            own = normalised(text, Where(self.directory, self.directory, self.home))
+            path = own if os.path.isfile(own) else path
+        return path
 
     def locate(self, path: str) -> str | None:
         """Where that lies on this machine; None for a path that is not to be reached."""

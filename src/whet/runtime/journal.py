@@ -16,7 +16,7 @@ from whet.learning.transcripts.recorder import Recorder
 from whet.store.failures import os_failures
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import IO
 
     from whet.store.clock import Clock
@@ -225,6 +225,19 @@ class Journal:
     def answers(self) -> dict[str, Answer]:
         """What a person said about each call that was asked about."""
         return {record.call: record.answer for record in self.records if isinstance(record, Approved)}
+
+    def name_calls(self, calls: Sequence[Call]) -> tuple[Call, ...]:
+        """The calls of an answer under names that no earlier call has: some models give every call the same one."""
+        known = {call.id for record in self.records if isinstance(record, Said) for call in record.calls}
+        named = []
+        for call in calls:
+            name, number = call.id, 1
+            while not name or name in known:
+                number += 1
+                name = f"{call.id}-{number}"
+            known.add(name)
+            named.append(call._replace(id=name))
+        return tuple(named)
 
     def open_calls(self) -> list[Call]:
         """The calls of the model's last turn that have no result."""

@@ -24,7 +24,7 @@ from whet.library.settings import config_path
 from whet.library.visibility import MODEL, PERSON
 from whet.notes import Note
 from whet.prompt.shell import allowed_environment
-from whet.runtime.agent import Agent, close_interrupted, done_of
+from whet.runtime.agent import PROMPT, Agent, close_interrupted, done_of
 from whet.runtime.approvals import Judge
 from whet.runtime.backends import LocalSandbox
 from whet.runtime.journal import JOURNAL, TRANSCRIPT, Applied, Approved, Done, End, Journal, Resume, Said, Start, Use
@@ -57,13 +57,6 @@ RUNS = "runs"
 _DEEPEST = 3
 """Runs within runs, the first included."""
 _INHERIT = ("", "inherit", "default")
-_PROMPT = (
-    "You carry out one skill for a user, alone: nobody can be asked back. You work in a copy of the user's project at "
-    "{cwd}; the user decides afterwards whether your changes are kept. You have the tools that the skill was granted, "
-    "and no others. A call that is denied comes back with the reason. When you are done, answer with a short summary "
-    "of what you found and did, and of what you could not do. The files you changed and the commands you ran, with "
-    "their exit codes, are reported separately."
-)
 _SCRIPTS = {".py": ("python3", "-B"), ".sh": ("sh",), ".bash": ("bash",), ".js": ("node",), ".rb": ("ruby",)}
 
 
@@ -240,7 +233,7 @@ class Runs:
             budget = limits.budget(Spent())
             setup = self._setup(opened, config, workspace, budget, without, top, chosen, confirm, servers)
             self._begin(journal, setup, arguments, "", chosen.name, asked)
-            journal.add(Said("system", _PROMPT.format(cwd=setup.judge.cwd)))
+            journal.add(Said("system", PROMPT))
             journal.add(Said("user", message))
             Agent(journal, setup.toolbox, chosen, setup.budget, confirm=confirm, proxy=setup.proxy).run()
             return self._finish(journal, workspace, apply=apply)
@@ -532,7 +525,7 @@ class Runs:
         with self._servers(opened, config, workspace, ()) as servers:
             setup = self._setup(opened, config, workspace, budget, (), place, chosen, agree, servers, depth + 1)
             self._begin(journal, setup, arguments, "", chosen.name, asked, os.path.basename(top))
-            journal.add(Said("system", _PROMPT.format(cwd=setup.judge.cwd)))
+            journal.add(Said("system", PROMPT))
             journal.add(Said("user", message))
             end = Agent(journal, setup.toolbox, chosen, budget, confirm=agree, proxy=setup.proxy).run()
         made = RunResult(self._view(journal), make_report(journal, ()), "")

@@ -218,8 +218,8 @@ class Toolbox:
 
     # files
 
-    def _place(self, given: Mapping[str, Any], key: str = "file_path") -> str:
-        path = self.judge.path(given.get(key) or self.judge.cwd)
+    def _place(self, given: Mapping[str, Any], key: str = "file_path", *, reads: bool = False) -> str:
+        path = self.judge.path(given.get(key) or self.judge.cwd, reads=reads)
         real = self.judge.locate(path)
         if real is None:
             raise BadPathError(f"{path} is outside the copy of the project and the skill's directory")
@@ -230,7 +230,7 @@ class Toolbox:
         return real
 
     def _read(self, given: Mapping[str, Any]) -> Result:
-        with open(self._place(given), "rb") as file:
+        with open(self._place(given, reads=True), "rb") as file:
             data = file.read(_FETCHED)
         if b"\0" in data[:8192]:
             return Result(f"A binary file of {len(data):,} bytes.")

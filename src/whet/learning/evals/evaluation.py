@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from whet.learning.evals.grading import Compared
     from whet.learning.evals.results import Benchmark, Row, Run, Side, Summary
     from whet.learning.evals.skill_tests import Tested
-    from whet.learning.evals.task_runs import Setup
+    from whet.learning.evals.task_runs import Setup, Try
     from whet.learning.models.model import Model
     from whet.library.roots import Place
     from whet.library.workspace import Workspace
@@ -123,6 +123,7 @@ def eval_skill(
     journal: Journal,
     name: str,
     model: Model,
+    attempt: Try,
     *,
     grader: Model | None = None,
     runs: int = 1,
@@ -135,11 +136,11 @@ def eval_skill(
 ) -> Evaluation:
     """Have a model do a skill's evals with the skill and without it, or with its previous version, and compare.
 
-    Sentences are judged by `grader`, else by the model itself. With `blind`, that also says which of two outputs is
-    better without knowing which is which. With `out`, everything is kept there. Its `problem` is that runs are missing
-    (`eval-incomplete`), that the skill does worse than what it is compared with (`eval-worse`), or that it stays below
-    `min_pass_rate` (`below-minimum`). Raises NotFoundError `no-output-evals`, ModelError where not a single run came to
-    anything.
+    `attempt` has the model do a task. Sentences are judged by `grader`, else by the model itself. With `blind`, that
+    also says which of two outputs is better without knowing which is which. With `out`, everything is kept there. Its
+    `problem` is that runs are missing (`eval-incomplete`), that the skill does worse than what it is compared with
+    (`eval-worse`), or that it stays below `min_pass_rate` (`below-minimum`). Raises NotFoundError `no-output-evals`,
+    RefusedError `no-sandbox`, ModelError where not a single run came to anything.
     """
     from whet.learning.evals import results, results_directory
     from whet.learning.evals.grading import compare
@@ -156,7 +157,7 @@ def eval_skill(
     place, number = results_directory.begin(out) if out else ("", 0)
     try:
         done = measured(
-            *(workspace.place, subject, sides, Budgeted(model, budget)),
+            *(workspace.place, subject, sides, Budgeted(model, budget), attempt),
             grader=Budgeted(judge, budget),
             runs=runs,
             tokens=None,
@@ -216,6 +217,7 @@ def measured(
     subject: Subject,
     sides: Mapping[Side, Subject | None],
     model: Model,
+    attempt: Try,
     *,
     grader: Model | None = None,
     runs: int = 1,
@@ -235,14 +237,14 @@ def measured(
     return run_evals(
         evals,
         sides,
-        _setup(place, subject, model, grader or model, tokens),
+        _setup(place, subject, model, grader or model, attempt, tokens),
         task_files=subject.files_for,
         runs=runs,
         progress=progress,
     )
 
 
-def _setup(place: Place, subject: Subject, model: Model, judge: Model, tokens: int | None) -> Setup:
+def _setup(place: Place, subject: Subject, model: Model, judge: Model, attempt: Try, tokens: int | None) -> Setup:
     from whet.learning.evals.grading import grader
     from whet.learning.evals.skill_tests import runner_for
     from whet.learning.evals.task_runs import Setup
@@ -250,10 +252,12 @@ def _setup(place: Place, subject: Subject, model: Model, judge: Model, tokens: i
 
     budget = Budget(tokens=tokens)
     runner = runner_for(subject, place.env, place.home)
-    return Setup(Budgeted(model, budget), grader(Budgeted(judge, budget), runner))
+    return Setup(Budgeted(model, budget), grader(Budgeted(judge, budget), runner), attempt)
 
 
-def scorer(workspace: Workspace, name: str, model: Model) -> Callable[[Mapping[str, Item]], dict[str, float | None]]:
+def scorer(
+    workspace: Workspace, name: str, model: Model, attempt: Try
+) -> Callable[[Mapping[str, Item]], dict[str, float | None]]:
     """What a `Gate` measures versions of a skill with: the evals as they are on disk now, for whatever files."""
     from whet.learning.evals.results import scores
 
@@ -261,7 +265,7 @@ def scorer(workspace: Workspace, name: str, model: Model) -> Callable[[Mapping[s
 
     def score(tree: Mapping[str, Item]) -> dict[str, float | None]:
         tried = now._replace(tree=tree)
-        done = measured(workspace.place, now, {"with_skill": tried}, model)
+        done = measured(workspace.place, now, {"with_skill": tried}, model, attempt)
         return scores(done, "with_skill")
 
     return score

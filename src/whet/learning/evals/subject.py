@@ -14,7 +14,6 @@ from whet.errors import NotFoundError, UsageError
 from whet.learning.evals.formats import FOLDERS, find_file, read_evals
 from whet.prompt.rendering import Variables, render
 from whet.skill.dialects import read_skill
-from whet.skill.paths import check as check_path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,9 +22,6 @@ if TYPE_CHECKING:
     from whet.library.workspace import Workspace
     from whet.skill.model import Skill
     from whet.skill.tree import Item
-
-PAGE = 40_000
-"""Characters of a file that are shown at once."""
 
 
 class Subject(NamedTuple):
@@ -40,10 +36,10 @@ class Subject(NamedTuple):
         """What it says of itself."""
         return read_skill(main_of(self.tree).document, fallback_name=os.path.basename(self.directory))
 
-    def body(self) -> str:
-        """The instructions as a model reads them. Inline commands are not run."""
+    def body(self, directory: str = "") -> str:
+        """The instructions as a model reads them that sees the skill in `directory`. Inline commands are not run."""
         skill = self.skill()
-        return render(skill.body, Variables(self.directory, self.name), names=skill.arguments).text
+        return render(skill.body, Variables(directory or self.directory, self.name), names=skill.arguments).text
 
     def visible(self) -> list[str]:
         """The files that a model may look at."""
@@ -54,12 +50,9 @@ class Subject(NamedTuple):
             if path != main and not item.link and path.split("/")[0] not in FOLDERS and path != find_file(self.tree)
         ]
 
-    def view(self, path: str) -> str:
-        """A file for the model: its text, or why it gets none. Never raises: the model goes on from it."""
-        if path not in self.visible():
-            known = ", ".join(self.visible()[:50])
-            return f"There is no file {path[:200]!r}. Files: {known or 'none'}."
-        return shown(self.tree[path].data)
+    def shown(self) -> dict[str, Item]:
+        """The package without what is there for judging it."""
+        return {path: self.tree[path] for path in (main_of(self.tree).path, *self.visible())}
 
     def files_for(self, item: Eval) -> dict[str, bytes]:
         """The files that belong to a task. Raises NotFoundError `eval-file-missing`."""
@@ -85,14 +78,6 @@ class Subject(NamedTuple):
         return found
 
 
-def shown(data: bytes) -> str:
-    """A file as a model gets it."""
-    if b"\0" in data[:8192]:
-        return f"A binary file of {len(data):,} bytes."
-    text = data.decode("utf-8", "replace")
-    return text if len(text) <= PAGE else f"{text[:PAGE]}\n[{len(text) - PAGE:,} more characters]"
-
-
 def subject_at(workspace: Workspace, name: str) -> Subject:
     """The skill of that name as it is on disk now. Raises NotFoundError, AmbiguousError, UsageError."""
     from whet.library.standalone import read_card
@@ -102,8 +87,3 @@ def subject_at(workspace: Workspace, name: str) -> Subject:
         message = f"{card.full_name} is a single file, which has no evals and no tests."
         raise UsageError("not-a-package", message, hint="Move it to NAME/SKILL.md.")
     return Subject(card.full_name, card.directory, read_card(card).tree)
-
-
-def written_path(path: object) -> str:
-    """A path that a model wants to write to, checked. Raises UsageError."""
-    return check_path(path.removeprefix("./") if isinstance(path, str) else "")

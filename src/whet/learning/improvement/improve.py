@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from whet.learning.context import LearningContext
     from whet.learning.evals.formats import Eval
     from whet.learning.evals.results import Run
+    from whet.learning.evals.task_runs import Try
     from whet.learning.improvement.edits import Edited
     from whet.learning.models.model import Model
     from whet.learning.usage import Usage
@@ -188,8 +189,9 @@ class _Bench:
         self._learn, self._held = split(self._evals.evals)
         self._budget = Budget(tokens=tokens)
         doing = Budgeted(model, self._budget)
+        judge = Budgeted(grader, self._budget)
         self._trials = Trials(
-            workspace.place, self._subject, doing, Budgeted(grader, self._budget), runs=runs, progress=progress
+            workspace.place, self._subject, doing, judge, context.attempt, runs=runs, progress=progress
         )
         self._buffer = Buffer(workspace.state, self._path, workspace.clock)
         refused = editor.proposals.all("rejected")
@@ -432,13 +434,14 @@ class Trials:
         subject: Subject,
         model: Model,
         grader: Model,
+        attempt: Try,
         *,
         runs: int,
         progress: Callable[[int, int], None],
     ) -> None:
         self.subject = subject
         self.gate = Gate(strict=True)
-        self._place, self._model, self._grader = place, model, grader
+        self._place, self._model, self._grader, self._attempt = place, model, grader, attempt
         self._runs, self._progress = runs, progress
         self._known: dict[str, Measured] = {}
 
@@ -451,6 +454,7 @@ class Trials:
                 self.subject,
                 {"with_skill": self.subject._replace(tree=tree)},
                 self._model,
+                self._attempt,
                 grader=self._grader,
                 runs=self._runs,
                 tokens=None,

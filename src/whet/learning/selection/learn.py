@@ -543,7 +543,7 @@ def gated(context: LearningContext, writing: Writing, name: str, model: Model | 
     from whet.learning.evals.evaluation import scorer
 
     try:
-        score = None if model is None else scorer(context.workspace, name, model)
+        score = None if model is None else scorer(context.workspace, name, model, context.attempt)
         verdict = gate.judge(before, after, name, score)
     except WhetError as error:
         verdict = GateVerdict((Reason("gate-no-score", f"Its evals could not run: {error.message}"),))
