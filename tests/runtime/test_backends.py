@@ -6,19 +6,42 @@ import threading
 from typing import TYPE_CHECKING
 
 import pytest
+from sources.repositories import running
 
+from runtime.machines import SshHost, UnavailableError, make_container
 from runtime.worlds import PATH, World, play, replies
+from whet.errors import RefusedError, UsageError
 from whet.guard.sandbox.levels import levels
-from whet.runtime.backends import Backend, LocalSandbox, Program
+from whet.runtime.backends import Backend, LocalSandbox, Program, open_backend
 from whet.runtime.runs import Runs
 from whet.runtime.workspace import Workspace
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from whet.guard.sandbox.process import Ran
 
-BACKENDS = [LocalSandbox("/nonexistent", at=level) for level in levels()]
+LEVELS = levels()
+KINDS = [*(level.name for level in LEVELS), "docker", "podman", "ssh"]
+LATE = [pytest.param(kind, marks=pytest.mark.deep) if kind in ("docker", "podman") else kind for kind in KINDS]
+
+
+@pytest.fixture(params=LATE)
+def backend(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Backend]:
+    """Each backend that this machine has; the others are skipped, with the reason."""
+    kind: str = request.param
+    try:
+        if kind in ("docker", "podman"):
+            yield make_container(kind, tmp_path_factory.mktemp(kind))
+        elif kind == "ssh":
+            host = SshHost(tmp_path_factory.mktemp(kind))
+            yield host.backend
+            host.close()
+        else:
+            yield LocalSandbox("/nonexistent", at=next(level for level in LEVELS if level.name == kind))
+    except UnavailableError as error:
+        pytest.skip(str(error))
 
 
 class Bench:
@@ -37,16 +60,15 @@ class Bench:
 
     def run(self, script: str, *, seconds: float = 30, stop: threading.Event | None = None) -> Ran:
         program = Program(
-            ["sh", "-c", script], self.copy.inside, {"PATH": PATH, "GIVEN": "given"}, (str(self.skill),), seconds
+            ["bash", "-c", script], self.copy.inside, {"PATH": PATH, "GIVEN": "given"}, (str(self.skill),), seconds
         )
         return self.backend.run(program, self.copy, stop or threading.Event())
 
 
-@pytest.mark.skipif(not BACKENDS, reason="this machine offers no sandbox")
-@pytest.mark.parametrize("backend", BACKENDS, ids=lambda backend: backend.level.name)
-def test_a_backend_keeps_what_it_promises(backend: LocalSandbox, tmp_path: Path) -> None:
+def test_a_backend_keeps_what_it_promises(backend: Backend, tmp_path: Path) -> None:
     bench = Bench(backend, tmp_path)
     backend.check()
+    assert backend.level.sentence and backend.level.gaps
     ran = bench.run("echo out; echo err >&2; exit 3")
     assert (ran.output, ran.errors, ran.code, ran.problem) == ("out", "err", 3, "failed")
     assert bench.run('echo "$PWD $GIVEN"').output == f"{bench.copy.inside} given"
@@ -58,8 +80,10 @@ def test_a_backend_keeps_what_it_promises(backend: LocalSandbox, tmp_path: Path)
         *(("a.txt", "deleted"), ("d/a.txt", "added"), ("made.txt", "added"))
     ]
     assert bench.world.contents() == before
+    assert bench.run("mkdir -p e/f && ln -s /etc/hostname e/f/out && echo kept > e/f/kept; rm -rf e").code == 0
     for script in (
         f"cat {bench.world.home}/secret",
+        "exec 3<>/dev/tcp/203.0.113.7/80",
         f"echo x > {bench.skill}/note.txt",
         f"echo x > {bench.world.home}/x",
         f"echo x > {bench.world.state}/x",
@@ -70,11 +94,13 @@ def test_a_backend_keeps_what_it_promises(backend: LocalSandbox, tmp_path: Path)
     assert (late.output, late.code, late.problem) == ("begun", None, "timeout")
     stop = threading.Event()
     threading.Timer(0.5, stop.set).start()
-    stopped = bench.run("sleep 60", stop=stop)
+    stopped = bench.run("echo left > left.txt; sleep 47.11", stop=stop)
     assert (stopped.code, stopped.problem) == (None, "stopped")
+    assert not running("sleep 47.11")
+    backend.leave(bench.copy)
 
 
-@pytest.mark.skipif(len(BACKENDS) < 2, reason="this machine offers one sandbox at most")
+@pytest.mark.skipif(len(LEVELS) < 2, reason="this machine offers one sandbox at most")
 def test_a_run_at_the_second_level_sees_the_copy_where_it_lies(tmp_path: Path) -> None:
     world = World(tmp_path)
     world.skill("Bash Read Write WebFetch(domain:api.example.com)")
@@ -89,8 +115,9 @@ def test_a_run_at_the_second_level_sees_the_copy_where_it_lies(tmp_path: Path) -
         ],
         "Done.",
     )
+    second = LocalSandbox("/nonexistent", at=LEVELS[1])
     with world.library() as library:
-        runs = Runs(library.workspace, lambda name, given, _: library.render(name, arguments=given), BACKENDS[1])
+        runs = Runs(library.workspace, lambda name, given, _: library.render(name, arguments=given), second)
         result = runs.start("worker", model=model)
         said = replies(model)
         assert said[0].endswith(f"/runs/{result.run.id}/project")
@@ -100,3 +127,21 @@ def test_a_run_at_the_second_level_sees_the_copy_where_it_lies(tmp_path: Path) -
         assert result.report.sandbox.gaps[-1].startswith("Programs have no network")
         runs.resume(result.run.id, apply=True)
     assert world.contents()["b.txt"] == "b\n"
+
+
+@pytest.mark.parametrize("spec", ["docker:", "docker:-v", "vm:x", "docker", "ssh:-oProxyCommand=x"])
+def test_an_unknown_place_is_an_error(spec: str) -> None:
+    with pytest.raises(UsageError, match="Programs cannot run on"):
+        open_backend(spec, "/nonexistent", {})
+
+
+def test_a_place_that_cannot_be_used_is_refused_and_nothing_runs_elsewhere(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.skill("Read")
+    model = play("Done.")
+    for spec in ("podman:localhost/whet-no-such-image", "ssh:nobody@127.0.0.1:1"):
+        (world.state / "config.toml").write_text(f'run_on = "{spec}"\n')
+        with world.library() as library, pytest.raises(RefusedError) as refused:
+            library.run("worker", model=model)
+        assert refused.value.code == "no-backend"
+    assert (model.requests, [*(world.state / "runs").glob("*")]) == ([], [])

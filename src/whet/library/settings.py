@@ -129,6 +129,12 @@ SETTINGS = (
         "The models that `whet run` uses for the names in skills, such as `sonnet`.",
     ),
     Setting(
+        "run_on",
+        "text",
+        "",
+        "Where the programs of runs run: `sandbox`, `docker:IMAGE`, `podman:IMAGE` or `ssh:HOST` (default: sandbox).",
+    ),
+    Setting(
         "mcp_servers",
         "directories",
         (),
@@ -185,6 +191,7 @@ class Settings(NamedTuple):
     exact_tokens: bool = True
     model: str = ""
     models: tuple[tuple[str, str], ...] = ()
+    run_on: str = ""
     mcp_servers: tuple[str, ...] = ()
     learn: str = "propose"
     stage_writes: bool = False

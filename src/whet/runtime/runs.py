@@ -26,7 +26,7 @@ from whet.notes import Note
 from whet.prompt.shell import allowed_environment
 from whet.runtime.agent import PROMPT, Agent, close_interrupted, done_of
 from whet.runtime.approvals import Judge
-from whet.runtime.backends import LocalSandbox
+from whet.runtime.backends import open_backend
 from whet.runtime.journal import JOURNAL, TRANSCRIPT, Applied, Approved, Done, End, Journal, Resume, Said, Start, Use
 from whet.runtime.proxy import Proxy, declared_hosts
 from whet.runtime.report import make_report
@@ -189,10 +189,15 @@ class Runs:
 
     @property
     def backend(self) -> Backend:
-        """Where programs run."""
+        """Where programs run: what the setting `run_on` says, unless `use` said otherwise."""
         if self._backend is None:
-            self._backend = LocalSandbox(self._skills.place.home)
+            self.use(self._skills.config().settings.run_on)
+        assert self._backend is not None  # noqa: S101  it was made just now
         return self._backend
+
+    def use(self, spec: str) -> None:
+        """Run programs there from now on: `sandbox`, `docker:IMAGE`, `podman:IMAGE` or `ssh:HOST`."""
+        self._backend = open_backend(spec, self._skills.place.home, self._skills.place.env)
 
     # starting and going on
 
@@ -568,6 +573,7 @@ class Runs:
         )
 
     def _finish(self, journal: Journal, workspace: Workspace, *, apply: bool) -> RunResult:
+        self.backend.leave(workspace)
         end = journal.end
         if apply and end is not None and end.status == "done" and os.path.isdir(workspace.copy):
             made = workspace.apply(self._skills.place.env)

@@ -19,7 +19,7 @@ from whet.prompt.message import ASKED, compose, remarks, spoken, tagged
 from whet.prompt.shell import allowed_environment
 from whet.runtime.agent import PROMPT, Agent
 from whet.runtime.approvals import Judge
-from whet.runtime.backends import LocalSandbox
+from whet.runtime.backends import open_backend
 from whet.runtime.journal import Decided, Journal, Said, Start, Use
 from whet.runtime.proxy import Proxy, declared_hosts
 from whet.runtime.servers import server_of
@@ -53,11 +53,14 @@ class Trials:
 
     def __init__(self, workspace: SkillWorkspace, backend: Backend | None = None) -> None:
         self._place, self._clock = workspace.place, workspace.clock
+        self._run_on = workspace.config().settings.run_on
         self._backend = backend
 
     def __call__(self, task: Task, model: Model) -> Attempt:
         """Do one task. Raises ModelError, RefusedError `no-sandbox`."""
-        backend = self._backend = self._backend or LocalSandbox(self._place.home)
+        if self._backend is None:
+            self._backend = open_backend(self._run_on, self._place.home, self._place.env)
+        backend = self._backend
         backend.check()
         key = digest(entries(task.subject.tree)) if task.subject else f"without {task.tools.name}"
         top = os.path.join(self._place.state, "runs", f"eval-{hashlib.sha256(key.encode()).hexdigest()[:12]}")
@@ -104,6 +107,7 @@ class Trials:
             raise KeyboardInterrupt
         if agent.error is not None and budget.spent().calls < TURNS:
             raise agent.error
+        backend.leave(copy)
         return self._result(journal, copy, directory, end.seconds)
 
     def _result(self, journal: Journal, copy: Workspace, directory: str, seconds: float) -> Attempt:

@@ -41,6 +41,7 @@ def configure_run(parser: Parser) -> None:
     parser.positional("name", "NAME", "The skill.", optional=True)
     parser.option("--model", metavar="SPEC", text="The model, such as openai:gpt-5, or a name from [models].")
     parser.option("--script", metavar="FILE", text="Run this script of the skill instead, without a model.")
+    parser.option("--on", metavar="WHERE", text="Run programs in docker:IMAGE, podman:IMAGE or on ssh:HOST.")
     parser.option("--apply", text="Apply the changes to the project without asking.")
     parser.option("--resume", metavar="ID", text="Continue a run; with --apply, apply its changes.")
     parser.option("--approve", metavar="N", type=amount, action="append", text="Allow this call; can be repeated.")
@@ -95,6 +96,8 @@ def run_run(context: Context, options: Namespace) -> Answer:
 
 def _run(context: Context, options: Namespace, *, ask: bool) -> RunResult:
     runs = context.library.runs
+    if options.on:
+        runs.use(options.on)
     if options.script:
         limit = {"seconds": options.max_seconds} if options.max_seconds else {}
         return runs.run_script(options.name, options.script, options.arguments, apply=options.apply, **limit)
