@@ -133,13 +133,17 @@ class _Words(dict[str, Word]):
         self.weights, self.concepts, self.light = model()[0], concepts()[0], word_list("function")
         self.heavy: dict[str, str] = {}
         """The stems of the words that weigh something in English text and in code."""
+        self.stems: dict[str, str] = {}
+        lightest = set(map(stem, self.light))
+        self.doubtful = {pair for pair in self.weights if pair.count(" ") and lightest.issuperset(pair.split())}
+        """Pairs that count unless both are words of every sentence."""
         self.meanings: dict[str, tuple[str, ...]] = {}
         """The concepts of the words that stand for any."""
 
     def learn(self, words: Iterable[str]) -> None:
         """Look up what is new of some words."""
         if len(self) > _KEPT:
-            for kept in (self, self.heavy, self.meanings):
+            for kept in (self, self.stems, self.heavy, self.meanings):
                 kept.clear()
         for word in words:
             _ = self[word]
@@ -147,6 +151,7 @@ class _Words(dict[str, Word]):
     def __missing__(self, word: str) -> Word:
         one, light = stem(word), word in self.light
         found = self[word] = Word(one, light, self.concepts.get(one, ()))
+        self.stems[word] = one
         if one in self.weights and not light:
             self.heavy[word] = one
         if found.concepts:
@@ -181,27 +186,40 @@ def look(text: str, signs: Iterable[str] = (), *, code: bool = False) -> Look | 
     return Look(frozenset(seen), named)
 
 
-def rate(text: str, words: list[str], signs: frozenset[str], least: int, *, code: bool = False) -> int | None:
-    """What everything that the model sees of a passage weighs; nothing where it says too little.
+def rate(one: Passage, words: list[str], least: int) -> tuple[int | None, Look | None]:
+    """What everything that the model sees of a passage weighs, and what that is; nothing where it says too little.
 
     Where its words and concepts alone stay far below `least`, pairs of words and marks hardly make up for that: it is
-    what words and concepts weigh.
+    what words and concepts weigh, and nothing more is looked at.
     """
-    if len(words) < _FEWEST[code]:
-        return None
+    if len(words) < _FEWEST[one.code]:
+        return None, None
     weights, known = model()[0], _words()
-    named = _concepts(map(known.meanings.__getitem__, known.meanings.keys() & words), text)
-    total = _weight_of(named) + _weight_of_signs(signs, code=code)
-    english = code or _is_english(words)
-    if english:
+    named = _named(one, words)
+    total = _weight_of(named) + _weight_of_signs(one.signs, code=one.code)
+    if one.code or _is_english(words):
         total += sum(map(weights.__getitem__, set(map(known.heavy.__getitem__, known.heavy.keys() & words))))
-    if total + _MORE[code] < least:
-        return total
-    more = {*_marks(text[:_LONGEST])}
-    if english or "never" in named:
-        found = list(map(known.__getitem__, words))
-        more.update(_pairs(found) if english else (), _denied(found) if "never" in named else ())
-    return total + sum(map(weights.__getitem__, more & weights.keys()))
+    if total + _MORE[one.code] < least:
+        return total, None
+    seen = _look_again(one, words, named)
+    return _weight_of(named) + sum(map(weights.__getitem__, seen.seen & weights.keys())), seen
+
+
+def _look_again(one: Passage, words: list[str], named: frozenset[str]) -> Look:
+    """What the model sees of a passage and knows; the same as `look`, without what weighs nothing."""
+    weights, known = model()[0].keys(), _words()
+    seen = {*one.signs, *_marks(one.text[:_LONGEST])}
+    if one.code:
+        seen.add("<code-block>")
+    if "never" in named:
+        seen.update(_denied(list(map(known.__getitem__, words))))
+    if one.code or _is_english(words):
+        stems = list(map(known.stems.__getitem__, words))
+        pairs = weights & set(map(" ".join, pairwise(stems)))
+        if not pairs.isdisjoint(known.doubtful):
+            pairs.intersection_update(_pairs(list(map(known.__getitem__, words))))
+        seen.update(pairs, map(known.heavy.__getitem__, known.heavy.keys() & words))
+    return Look(frozenset(seen), named)
 
 
 _MORE = {False: 40, True: 150}
@@ -248,6 +266,12 @@ def _marks(text: str) -> Iterator[str]:
         if (call := _CALL.search(text, max(last, at - _LONGEST_CALL), at + 1)) is not None:
             yield f"~{call[0]}"
         last, at = at + 1, text.find("(", at + 1)
+
+
+def _named(one: Passage, words: list[str]) -> frozenset[str]:
+    """The concepts of a passage whose words have been looked up."""
+    meanings = _words().meanings
+    return _concepts(map(meanings.__getitem__, meanings.keys() & words), one.text)
 
 
 def _concepts(groups: Iterable[tuple[str, ...]], text: str) -> frozenset[str]:
@@ -333,8 +357,13 @@ def pieces(code: str, line: int = 1) -> Iterator[tuple[int, str]]:
 
 
 def spans(passages: Sequence[Passage]) -> Iterator[tuple[int, int]]:
-    """What is judged: every passage alone, and those of a section together, parted at a paragraph where it is long."""
+    """What is judged: every passage alone, and those of a section together."""
     yield from ((at, at + 1) for at in range(len(passages)))
+    yield from _sections(passages)
+
+
+def _sections(passages: Sequence[Passage]) -> Iterator[tuple[int, int]]:
+    """Sections of several passages, parted at a paragraph where they are long."""
     at = 0
     while at < len(passages):
         end, size = at + 1, len(passages[at].text)
@@ -350,23 +379,34 @@ def spans(passages: Sequence[Passage]) -> Iterator[tuple[int, int]]:
 
 def judge(passages: Sequence[Passage]) -> Iterator[tuple[Passage, Score]]:
     """The passages that are beyond a threshold; a section only where none of its passages says as much alone."""
+    if not passages:
+        return
     more = round(lift(len(passages)) / UNIT)
     warn = model()[1] - more
     least = round(_FAR / UNIT) - warn
     words = _tokens_of([one.text for one in passages])
     _words().learn(set().union(*words))
-    totals = [rate(one.text, each, one.signs, least, code=one.code) for one, each in zip(passages, words, strict=True)]
+    totals, seen = zip(*(rate(one, each, least) for one, each in zip(passages, words, strict=True)), strict=True)
+    looks = dict(enumerate(seen))
+
+    def scored(start: int, end: int) -> Score:
+        for at in range(start, end):
+            if looks[at] is None and totals[at] is not None:
+                looks[at] = _look_again(passages[at], words[at], _named(passages[at], words[at]))
+        return score([one for one in map(looks.__getitem__, range(start, end)) if one is not None], more)
+
     found: dict[int, Score] = {}
-    for start, end in spans(passages):
+    for at, total in enumerate(totals):
+        if total is not None and total + warn >= 0 and (alone := scored(at, at + 1)).warn > 0:
+            found[at] = alone
+    for start, end in _sections(passages):
         weighed = [total for total in totals[start:end] if total is not None]
-        together = end > start + 1
-        if len(weighed) <= together or (max(weighed) + warn) * UNIT < (_FAR if together else 0):
+        if len(weighed) < 2 or max(weighed) < least:
             continue
-        looks = [look(one.text, one.signs, code=one.code) for one in passages[start:end]]
-        scored = score([one for one in looks if one is not None], more)
+        together = scored(start, end)
         alone = max((found[at] for at in range(start, end) if at in found), default=_NOTHING)
-        if scored.warn > 0 and (not together or scored.critical > 0 >= alone.critical or alone is _NOTHING):
-            found[start] = scored
+        if together.warn > 0 and (together.critical > 0 >= alone.critical or alone is _NOTHING):
+            found[start] = together
     told: set[str] = set()
     for at, rated in sorted(found.items()):
         if passages[at].text not in told:
