@@ -40,6 +40,7 @@ def vocabulary(text: str) -> set[str]:
     return set(text.encode("ascii", "replace").translate(_LETTERS).decode().split())
 
 
+@lru_cache(maxsize=4)
 def has_foreign_letters(text: str) -> bool:
     """Are there letters beyond ASCII? Dashes, arrows and pictures, which most texts have, are none."""
     if text.isascii():

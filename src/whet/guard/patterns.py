@@ -63,10 +63,11 @@ def _literals(patterns: tuple[Pattern, ...]) -> Literals:
 class Rows:
     """A text by its rows, and the rows that each of some expressions may match: most of them look at few rows only."""
 
-    __slots__ = ("_having", "rows")
+    __slots__ = ("_having", "rows", "whole")
 
     def __init__(self, rows: Sequence[str], literals: Literals) -> None:
         self.rows = rows
+        self.whole = "\n".join(rows)
         self._having = literals.rows(rows)
 
     def having(self, regex: str) -> Collection[int]:

@@ -86,6 +86,8 @@ def _check_code(found: list[Block], text: str) -> Seen:
     introductions = {id(block): found[number - 1] if number else None for number, block in enumerate(found)}
     told: set[tuple[str, int]] = set()
     for seen, line, block in (*_fences(found), *_inline(found), *_indented(text), *_together(found)):
+        if not seen.hits and not seen.facts:
+            continue
         sample, shown = _is_sample(block, introductions.get(id(block)))
         for hit in seen.hits:
             at = line + hit.line - 1

@@ -43,8 +43,7 @@ class _Unit(NamedTuple):
 
 def hits(found: list[Block], index: Rows) -> Iterator[Hit]:
     """The fake installers of a text, at most one of a kind for each section."""
-    whole = "\n".join(index.rows)
-    lowered = whole.lower()
+    whole, lowered = index.whole, index.whole.lower()
     packed = _has(lowered, "packed")
     locked = packed and _has(lowered, "password")
     worst = max(map(_host_score, URL.findall(whole)), default=0) if "http" in lowered else 0

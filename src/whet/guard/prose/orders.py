@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from whet.guard.expression import expression
 from whet.guard.finding import Hit, Seen
-from whet.guard.literals import Literals
+from whet.guard.literals import Literals, has_foreign_letters
 from whet.guard.patterns import Rows, compiled, shorten
 from whet.guard.places import places
 from whet.guard.prose import exfiltration as prose_sending
@@ -195,9 +195,8 @@ class _Look:
 
     def foreign(self) -> None:
         self.alone(("foreign",))
-        text = "\n".join(self.index.rows)
-        if not text.isascii():
-            self.alone(script for script, letter in SCRIPTS.items() if letter.search(text))
+        if has_foreign_letters(self.index.whole):
+            self.alone(script for script, letter in SCRIPTS.items() if letter.search(self.index.whole))
 
     def name(self) -> None:
         """What the frontmatter calls itself."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 import warnings
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from whet.guard.expression import expression
@@ -115,6 +116,19 @@ def parses(text: str) -> bool:
 
 
 def _tree(source: str) -> tuple[ast.Module | None, bool]:
+    return _recent_tree(source) if len(source) <= _KEPT else _parse(source)
+
+
+@lru_cache(maxsize=16)
+def _recent_tree(source: str) -> tuple[ast.Module | None, bool]:
+    return _parse(source)
+
+
+_KEPT = 50_000
+"""Characters of a text whose tree is kept: it is often asked for twice, alone and with the other files."""
+
+
+def _parse(source: str) -> tuple[ast.Module | None, bool]:
     if too_deep(source):
         return None, True
     try:
