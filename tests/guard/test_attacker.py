@@ -75,7 +75,9 @@ def test_what_is_put_into_an_honest_skill_or_split_over_files_is_found() -> None
 
     assert (verdict(skill(honest)), alarms) == ("safe", set(still["good"]))
     assert set(range(len(pairs))) - flagged == set(still["bad"])
-    assert [(verdict(pair["bad"]), verdict(pair["good"])) for pair in split] == [("dangerous", "safe")] * len(split)
+    assert [(verdict(pair["bad"]), verdict(pair["good"])) for pair in split] == [
+        (pair.get("still", "dangerous"), "safe") for pair in split
+    ]
 
 
 def test_keeping_a_step_quiet_counts_beside_an_order_to_send_a_secret() -> None:

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING
 
 from whet.guard.expression import expression
 from whet.guard.finding import Hit
-from whet.guard.hosts import host_of
+from whet.guard.hosts import host_of, is_unsafe
 from whet.guard.patterns import line_of, shorten
+from whet.guard.prose.exfiltration import ORDERED
 from whet.guard.rules import every, severity_of
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ def hits(documents: Sequence[Document], facts: Mapping[str, Sequence[Fact]]) -> 
         if document.path in facts and not document.via:
             texts[document.path] = document.text
     yield from _sent(facts, texts)
+    yield from _run(facts, texts)
     yield from _obeyed(documents, facts)
     yield from _read_together(documents)
 
@@ -62,11 +64,34 @@ def _sent(facts: Mapping[str, Sequence[Fact]], texts: Mapping[str, str]) -> Iter
     names = {path: set(_FILE.findall(texts.get(path, ""))) - {"SKILL.md"} for path in (*sources, *sinks)}
     for one, first in sources.items():
         for two, second in sinks.items():
-            if one != two and (names[one] & names[two] or _names(one, two, texts)):
+            said = first.what == ORDERED or second.what == ORDERED
+            if one != two and (names[one] & names[two] or (not said and _names(one, two, texts))):
                 message = f"{one} collects {first.what} and {two} sends data ({second.what})"
                 hit = Hit("split-exfiltration", second.line, second.evidence, subject=second.subject, message=message)
                 yield two, hit
                 return
+
+
+_STARTS = (
+    r"(?:^|[\s;&|(`\"'])(?:(?:ba|z|da)?sh\s+|python3?\s+|node\s+|exec\s+|source\s+|\.\s+|chmod\s+[+\w]{1,6}\s+)?[\"']?"
+)
+
+
+def _run(facts: Mapping[str, Sequence[Fact]], texts: Mapping[str, str]) -> Iterator[tuple[str, Hit]]:
+    """One file keeps what it fetches from an unsafe address, and another runs it."""
+    for one, found in facts.items():
+        fetched = next((fact for fact in found if fact.kind == "fetch" and is_unsafe(fact.subject)), None)
+        kept = {fact.subject for fact in found if fact.kind == "write"} if fetched else ()
+        for path in sorted(path for path in kept if len(path) > 5):
+            runs = re.compile(f"{_STARTS}{re.escape(path)}(?![\\w.-])", re.MULTILINE)
+            for two, text in texts.items():
+                if fetched and two != one and path in text and (match := runs.search(text)) is not None:
+                    message = f"{one} keeps what it downloads as {path}, and {two} runs it"
+                    hit = Hit(
+                        "split-execution", line_of(text, match.start()), shorten(match[0].strip()), message=message
+                    )
+                    yield two, hit._replace(subject=fetched.subject)
+                    return
 
 
 def _first(facts: Mapping[str, Sequence[Fact]], test: Callable[[Fact], bool]) -> dict[str, Fact]:
@@ -121,6 +146,7 @@ def _read_together(documents: Sequence[Document]) -> Iterator[tuple[str, Hit]]:
         yield from ((path, _grave(hit)) for path, hit in javascript_package.hits(documents))
     yield from ((path, _grave(hit)) for path, hit in _filled_in(documents))
     yield from ((path, _grave(hit)) for path, hit in _left_behind(documents))
+    yield from _put_together(documents)
 
 
 def _grave(hit: Hit) -> Hit:
@@ -159,6 +185,17 @@ _RUNS = expression(
     r"(?:\.zip\b|\bchars\b|\breverse\b|\bunpack\w{0,3}\b|\bpack\b|\.tr\(|\bstr_rot13\b|\bstrrev\b|\bchr\b|each_slice|each_char)",
     re.IGNORECASE,
 )
+_CALLED = {
+    "python": (
+        expression(r"\b(?:import_module|__import__)\(\s{0,4}(?:[\"']{2}\.join|[^)\"'\n]{0,80}[+\[])"),
+        expression(r"\bgetattr\([^,\n]{1,60},\s{0,4}(?:[\"']{2}\.join|[^)\"'\n]{1,80}[+\[])[^\n]{0,80}?\)\s{0,4}\("),
+    ),
+    "javascript": (
+        expression(r"\b(?:import|require)\(\s{0,4}[^)\n]{0,80}\+"),
+        expression(r"\w\[[^\]\n]{1,80}\]?[^\]\n]{0,20}\+[^\n]{1,80}\]\s{0,4}\("),
+    ),
+}
+"""A module that is loaded, and a function that is called, by a name that is put together."""
 _DATA = ("text", "json", "yaml", "toml", "markdown")
 _WORD = expression(r"[\"'`]([^\"'`\n]{1,200})[\"'`]")
 
@@ -204,10 +241,50 @@ def _left_behind(documents: Sequence[Document]) -> Iterator[tuple[str, Hit]]:
         yield from _new(document, document.text, 0, check, Given(files=files))
 
 
+_JOINS = expression(
+    r"\b(?:join|concatenat|combin|assembl|merg|glu|stitch|put|string|append|paste)\w{0,4}\b[^\n]{0,300}\b(?:run|execut|shell|terminal|eval|command)"
+    r"|\b(?:run|execut)\w{0,3}\b[^\n]{0,120}\b(?:join|concatenat|combin|assembl|merg|together|one\s+after)",
+    re.IGNORECASE,
+)
+
+
+def _put_together(documents: Sequence[Document]) -> Iterator[tuple[str, Hit]]:
+    """What an order in prose makes of several files of the package, one behind the other in the order it names them."""
+    parts = {one.path.rpartition("/")[2]: one.text for one in documents if not one.via and len(one.text) < 2000}
+    for document in documents:
+        if document.kind != "markdown" or document.via:
+            continue
+        for found in _JOINS.finditer(document.text):
+            start = document.text.rfind("\n\n", 0, found.start()) + 1
+            end = document.text.find("\n\n", found.end())
+            passage = document.text[start : end if end > 0 else None][:2000]
+            named = sorted((passage.find(name), name) for name in parts if name in passage and name != "SKILL.md")
+            if len(named) < 2:
+                continue
+            from whet.guard.shell.checker import check
+
+            pieces = [" ".join(parts[name].split()) for _, name in named]
+            for joint in ("", " "):
+                grave = next(iter(check(joint.join(pieces)).hits), None)
+                if grave is not None:
+                    line = line_of(document.text, found.start())
+                    message = (
+                        f"The files {', '.join(name for _, name in named)} are a command together: {grave.evidence}"
+                    )
+                    yield document.path, Hit("split-payload", line, shorten(found[0]), message=message)
+                    return
+
+
 def _assembled(documents: Sequence[Document]) -> Iterator[tuple[str, Hit]]:
     """Programs of other languages that run what they make of the characters of a data file."""
     names = {document.path.rpartition("/")[2].partition(".")[0] for document in documents if document.kind in _DATA}
     for document in documents:
+        if document.kind in _CALLED and len(names) > 1 and (call := _CALLED[document.kind][1].search(document.text)):
+            if _CALLED[document.kind][0].search(document.text):
+                message = "The code takes both the module and the function that it calls from its data"
+                line = line_of(document.text, call.start())
+                yield document.path, Hit("split-payload", line, shorten(call[0]), "warn", message=message)
+            continue
         if document.kind != "code" or not _READS.search(document.text):
             continue
         found = _RUNS.search(document.text)

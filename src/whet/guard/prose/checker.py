@@ -77,7 +77,7 @@ def check(text: str) -> Seen:
     """What a Markdown or plain text orders, and what the code in it does."""
     found = blocks(text)
     orders, code = find_orders(found), _check_code(found, text)
-    return Seen((*orders, *code.hits), code.facts)
+    return Seen((*orders.hits, *code.hits), (*orders.facts, *code.facts))
 
 
 def _check_code(found: list[Block], text: str) -> Seen:

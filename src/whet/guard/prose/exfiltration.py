@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from whet.guard.expression import expression
-from whet.guard.finding import Hit
+from whet.guard.finding import Fact, Hit
 from whet.guard.hosts import URL, host_of, is_placeholder, is_shared
 from whet.guard.patterns import compiled, shorten
 from whet.guard.places import places
@@ -44,7 +44,7 @@ _TAKEN = expression(
     re.IGNORECASE,
 )
 _COLLECTS = expression(
-    r"\b(?:read|collect|gather|look\s+(?:through|in|for)|search|copy|harvest|extract|dump|zip|archive|save|open)\w*\b",
+    r"\b(?:read|collect|gather|look\s+(?:through|in|for)|search|copy|harvest|extract|dump|zip|archive|save|open|writ)\w*\b",
     re.IGNORECASE,
 )
 _OWNER = expression(
@@ -313,6 +313,30 @@ def reads(found: list[Block], rows: Sequence[Row], index: Rows) -> Iterator[Hit]
             less, shown = meant(block, text[: text.find(named[0].text)])
             grave: Severity = "critical" if len({place.what for place in named}) > 1 else "warn"
             yield Hit("order-reads-secrets", row.line, shorten(row.text), grave, named[0].text, steps=less, shown=shown)
+
+
+def facts(found: list[Block], rows: Sequence[Row], index: Rows) -> Iterator[Fact]:
+    """What orders in prose do with files: put secrets into one, or send one. Another file may do the other half."""
+    for number in sorted({*index.having(_COLLECTS.pattern), *index.having(_SEND.pattern)}):
+        text, block = rows[number].text, found[rows[number].owner]
+        if block.kind in ("heading", "fence", "frontmatter", "table") or not NAMED_FILE.search(text):
+            continue
+        if "://" in text and (sent := _SEND.search(text)) and (target := _target(text[sent.start() :]))[1]:
+            yield Fact("sink", ORDERED, rows[number].line, shorten(text), target[0])
+        elif _COLLECTS.search(text) and not _HONEST.search(text) and not _FORBIDS.search(text):
+            grave = any(place.kind == "secret" and place.grave for place in places(text))
+            if grave or _WHOLE.search(text):
+                yield Fact("source", ORDERED, rows[number].line, shorten(text), grave=True)
+
+
+ORDERED = "an order in the text"
+NAMED_FILE = expression(
+    r"[\w-]{2,60}\.(?:txt|json|log|dat|tmp|bin|zip|tar|gz|tgz|db|csv|enc|b64|out|yaml|yml|toml|md)\b"
+)
+_WHOLE = expression(
+    r"`(?:printenv|env|set|export -p)`|\b(?:all|every|whole|entire|complete)\s+(?:the\s+)?environment|\benvironment\s+(?:variables\s+)?(?:with|and)\s+(?:their|its)\s+values",
+    re.IGNORECASE,
+)
 
 
 def _listed(found: list[Block], rows: Sequence[Row], number: int) -> Iterator[str]:

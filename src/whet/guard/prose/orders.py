@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from whet.guard.finding import Severity
 
 
-def find_orders(found: list[Block]) -> tuple[Hit, ...]:
+def find_orders(found: list[Block]) -> Seen:
     """What the blocks of a Markdown or plain text order."""
     look = _Look(found, _asked())
     look.match()
     look.judge()
-    return tuple(dict.fromkeys(look.hits))
+    return Seen(tuple(dict.fromkeys(look.hits)), tuple(prose_sending.facts(found, look.rows, look.index)))
 
 
 def said(text: str) -> list[Passage]:
