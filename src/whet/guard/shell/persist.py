@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from whet.guard.expression import expression
 from whet.guard.hosts import host_of
-from whet.guard.taint.persist import conceals, hides, relaxes, written_places
+from whet.guard.taint.mark import Mark
+from whet.guard.taint.persist import Writing, judge_written, written_places
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from whet.guard.finding import Hit, Severity
-    from whet.guard.places import Place
+    from whet.guard.finding import Hit
     from whet.guard.shell.flow import Scene, Step
 
 _BAD = frozenset(
@@ -23,14 +23,6 @@ _BAD = frozenset(
     )
 )
 """Rules about what nobody wants to happen again and again, unseen."""
-_KEY = expression(r"\b(?:ssh-(?:rsa|ed25519|dss)|ecdsa-sha2-\w{1,20})\s{1,4}AAAA[0-9A-Za-z+/]{30,}")
-_CONTROL = expression(
-    r"ExecStart\w{0,4}\s{0,2}=\s{0,2}(.{1,400})|<string>([^<]{1,400})</string>|^Exec\s{0,2}=(.{1,400})", re.MULTILINE
-)
-_CRON = expression(
-    r"^\s{0,4}(?:@(?:reboot|hourly|daily|weekly|monthly)|(?:[\d*/,-]{1,20}\s{1,4}){5})(?:root\s{1,4})?(.{1,600})$",
-    re.MULTILINE,
-)
 _MOVERS = frozenset(("cp", "mv", "ln", "rsync", "install", "ditto"))
 _RUN_BY_GIT = expression(
     r"core\.(?:sshcommand|fsmonitor|pager|editor)|credential\.helper|alias\.\w{1,40}", re.IGNORECASE
@@ -44,76 +36,59 @@ _RUN_BY_SHELLS = frozenset(
 
 def look(scene: Scene, step: Step, judge: Callable[[str], list[Hit]]) -> None:
     """Judge one step; `judge` gives the hits of a script that it would leave behind."""
-    for target, _ in step.targets():
-        for place in written_places(target) if len(target) < 500 else ():
-            scene.fact("write", place.what, step, target[:120])
-            if place.what == "authorized SSH keys":
-                _key(scene, step, scene.content(step))
-            elif place.kind == "start":
-                _start(scene, step, place, target, judge)
-            else:
-                _agent(scene, step, place, target, judge)
+
+    def is_bad(script: str) -> bool:
+        return bool(script) and any(hit.rule in _BAD for hit in judge(script))
+
+    content = scene.content(step)
+    for target, appends in step.targets():
+        if len(target) < 500:
+            text = content or (" ".join(step.args) if _rules_agent(target) else "")
+            _judge(scene, step, Writing(target, text, _marks(step), appends, typed=True), is_bad)
     if step.name == "crontab" and not step.has("-l", "-r", "-e"):
-        _timer(scene, step, scene.content(step) or "\n".join(" ".join(one.args) for one in step.before), judge)
+        table = content or "\n".join(" ".join(one.args) for one in step.before)
+        decoded = frozenset(mark for mark in _marks(step) if mark.kind == "decoded")
+        _judge(scene, step, Writing("crontab", table, decoded, typed=True), is_bad)
     elif step.name in ("at", "batch"):
-        _timer(scene, step, scene.content(step), judge)
+        _judge(scene, step, Writing("crontab", content, _marks(step), typed=True), is_bad)
     elif step.name == "git" and "config" in step.args[:3]:
-        _git(scene, step, judge)
+        _git(scene, step, is_bad)
     elif step.name in ("sed", "gsed") and any(word.startswith(("-i", "--in-place")) for word in step.args):
-        _edits(scene, step, judge)
+        for word in step.args:
+            if len(word) < 300 and _rules_agent(word):
+                _judge(scene, step, Writing(word, " ".join(step.args), typed=True), is_bad)
     elif step.name in ("launchctl", "systemctl") and step.has("load", "bootstrap", "enable"):
         scene.fact("write", "a service that starts by itself", step)
     for name, value in step.command.assignments:
-        if name in _RUN_BY_SHELLS and _is_bad(judge(value.text)):
+        if name in _RUN_BY_SHELLS and is_bad(value.text):
             scene.hit("persist-start", step, "critical", subject=name)
 
 
-def _edits(scene: Scene, step: Step, judge: Callable[[str], list[Hit]]) -> None:
-    """Files of the agent that are changed in their place."""
-    for word in step.args:
-        for place in written_places(word) if len(word) < 300 else ():
-            if place.kind == "agent" and place.what != "other skills":
-                _agent(scene, step, place, word, judge)
+def _judge(scene: Scene, step: Step, one: Writing, is_bad: Callable[[str], bool]) -> None:
+    for place in written_places(one.path):
+        scene.fact("write", place.what, step, one.path[:120])
+    for found in judge_written(one, is_bad, lambda _text, _python: False):
+        moved = found.severity == "warn" and found.rule == "agent-write" and step.name in _MOVERS
+        scene.hit(
+            found.rule, step, "info" if moved else found.severity, subject=found.subject[:120], message=found.message
+        )
 
 
-def _is_bad(hits: list[Hit]) -> bool:
-    return any(hit.rule in _BAD for hit in hits)
+def _rules_agent(path: str) -> bool:
+    return any(place.kind == "agent" for place in written_places(path))
 
 
-def _start(scene: Scene, step: Step, place: Place, target: str, judge: Callable[[str], list[Hit]]) -> None:
-    content = scene.content(step)
-    if place.what in ("cron", "launchd", "systemd", "init scripts", "autostart"):
-        _timer(scene, step, content, judge)
-    elif place.what == "git hooks":
-        grave = _is_bad(judge(content)) or step.decoded or step.fetched is not None
-        scene.hit("persist-hook", step, "critical" if grave else "info", subject=target[:120])
-    elif (content and (_is_bad(judge(content)) or hides(content))) or (step.decoded and step.name not in _MOVERS):
-        scene.hit("persist-start", step, "critical")
-    else:
-        fetched = step.fetched if not content else None
-        scene.hit("persist-start", step, "warn" if fetched else "info", subject=fetched.host.name if fetched else "")
-
-
-def _key(scene: Scene, step: Step, content: str) -> None:
+def _marks(step: Step) -> frozenset[Mark]:
+    """Where what a step writes comes from; a copy of something decoded is judged where it is run."""
+    marks = set()
     if step.fetched is not None:
-        own = step.fetched.host.name == "github.com"
-        scene.hit("persist-key", step, "warn" if own else "critical", subject=step.fetched.host.name)
-    else:
-        scene.hit("persist-key", step, "critical" if _KEY.search(content) else "info")
+        marks.add(Mark("fetched", "the network", step.fetched.url))
+    if step.decoded and step.name not in _MOVERS:
+        marks.add(Mark("decoded", "a decoder"))
+    return frozenset(marks)
 
 
-def _timer(scene: Scene, step: Step, content: str, judge: Callable[[str], list[Hit]]) -> None:
-    scene.fact("write", "a timer or service", step)
-    lines = [found[1] or found[2] or found[3] for found in _CONTROL.finditer(content)]
-    lines += [found[1] for found in _CRON.finditer(content)]
-    run = "\n".join(lines) or content
-    severity: Severity = "warn" if lines and hides(run) else "info"
-    if (run and _is_bad(judge(run))) or step.decoded or (step.fetched is not None and step.name != "crontab"):
-        severity = "critical"
-    scene.hit("persist-timer", step, severity)
-
-
-def _git(scene: Scene, step: Step, judge: Callable[[str], list[Hit]]) -> None:
+def _git(scene: Scene, step: Step, is_bad: Callable[[str], bool]) -> None:
     text = " ".join(step.args)
     wide = step.has("--global", "--system")
     value = step.args[-1]
@@ -125,35 +100,7 @@ def _git(scene: Scene, step: Step, judge: Callable[[str], list[Hit]]) -> None:
             scene.hit("redirects-downloads", step, "critical" if wide else "warn", subject=host.name, message=message)
     elif _HOOKS.search(text) and not step.has("--unset", "--get"):
         written = [scene.content(one) for one in scene.written(value)]
-        bad = any(_is_bad(judge(content)) for content in written if content)
+        bad = any(map(is_bad, written))
         scene.hit("persist-hook", step, "critical" if bad else "warn" if wide else "info")
-    elif wide and _RUN_BY_GIT.search(text) and _is_bad(judge(value.lstrip("!"))):
+    elif wide and _RUN_BY_GIT.search(text) and is_bad(value.lstrip("!")):
         scene.hit("persist-hook", step, "critical")
-
-
-def _agent(scene: Scene, step: Step, place: Place, target: str, judge: Callable[[str], list[Hit]]) -> None:
-    content = scene.content(step) or " ".join(step.args)
-    fetched = step.fetched if step.fetched is not None and step.fetched.known else None
-    if place.what == "other skills":
-        scene.hit("agent-write", step, "warn" if fetched and fetched.host.shady else "info", subject=target[:120])
-        return
-    runs = "hooks" in target or "curl" in content or "wget" in content
-    risky = runs and any(hit.rule in _BAD and hit.rule != "pipe-known" for hit in judge(content))
-    if relaxes(content) or (scene.content(step) and conceals(content)) or risky or step.decoded:
-        message = "the agent then asks less, hides something or runs downloaded code"
-        scene.hit("agent-write", step, "critical", subject=target[:120], message=message)
-    else:
-        quiet = step.name in _MOVERS or not _is_home(target)
-        scene.hit("agent-write", step, "info" if quiet else None, subject=target[:120])
-
-
-_RULING = expression(
-    r"(?:~|\$\{?HOME\}?|/root|/home/[^/]{1,40}|/Users/[^/]{1,40})/(?:CLAUDE|AGENTS|GEMINI|SOUL|MEMORY)\.md"
-    r"|\.(?:claude|codex|gemini|cursor|openclaw|clawdbot|moltbot|continue|roo|config)/(?!.{0,80}skills/)"
-)
-
-
-def _is_home(target: str) -> bool:
-    """Where an agent keeps rules for every project of the person; a skill's own folder is its own affair."""
-    at_home = target.startswith(("~", "$HOME", "${HOME}", "/home/", "/Users/", "/root")) or "../" in target
-    return (at_home and _RULING.search(target) is not None) or "claude_desktop_config" in target

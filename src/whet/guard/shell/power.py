@@ -10,7 +10,6 @@ from whet.guard.expression import expression
 from whet.guard.shell.wrappers import name_of
 from whet.guard.tables import load_toml
 from whet.guard.taint.harm import is_home, is_wiped, names_miner
-from whet.guard.taint.persist import judge_system
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -63,8 +62,6 @@ def look(scene: Scene, step: Step) -> None:
     for target, _ in step.targets():
         if _DISK.match(target):
             scene.hit("wipe-disk", step, "critical" if step.name != "dd" else None)
-        elif target.startswith("/etc/"):
-            _system(scene, step, target)
     for name, word in step.command.assignments:
         if (name == "HISTFILE" and word.text in ("/dev/null", "")) or (
             name in ("HISTSIZE", "HISTFILESIZE") and word.text == "0"
@@ -86,13 +83,6 @@ def bombs(scene: Scene) -> None:
         ]
         if len(calls) > 1 and any(step.before and "background" in step.command.inside for step in calls):
             scene.hit("fork-bomb", calls[0])
-
-
-def _system(scene: Scene, step: Step, target: str) -> None:
-    text = scene.content(step)
-    for one in judge_system(target, text):
-        narrow = one.rule == "sudo-without-password" and not re.search(r"NOPASSWD\s{0,3}:\s{0,3}ALL\b", text)
-        scene.hit(one.rule, step, "warn" if narrow else one.severity, subject=target, message=one.message)
 
 
 def _flags(step: Step) -> str:

@@ -29,10 +29,11 @@ _MOST_LINES = 200
 _JOINED = "\v"
 """Stands for a line end that a backtick takes away, so that lines keep their numbers."""
 _ACTS = expression(
-    r"\b(?:iex|invoke-expression|start-process|invoke-item|msiexec|get-content|gc|readall\w{4,5}|env:)|^\s{0,9}(?:&|\.[\\/]|start\s)",
+    r"\b(?:iex|invoke-expression|start-process|invoke-item|msiexec|get-content|gc|readall\w{4,5}|env:)|^\s{0,9}(?:&|\.[\\/]|start\s)"
+    r"|^\s{0,40}\$\w{1,40}\s{0,4}\+?=\s{0,4}[^\n]{0,400}\$",
     re.IGNORECASE,
 )
-"""What takes part in what a client does: what runs a result, and what reads a secret."""
+"""What takes part in what a client does: what runs a result, reads a secret, or puts one into another variable."""
 _QUOTED = expression(r"(?<=[\"'`])[^\"'`\n]{12,2000}(?=[\"'`])")
 
 PATTERNS = load_patterns("windows")
@@ -90,7 +91,7 @@ def _as_shell(text: str) -> Iterator[str]:
 
 def _translate(row: str) -> str:
     """A line in the words of a shell, and the commands in its strings after it."""
-    row = " ; ".join([row, *(text for text in _QUOTED.findall(row) if _ACTS.search(text))])
+    row = " ; ".join([row, *(text for text in _QUOTED.findall(row) if " " in text and _ACTS.search(text))])
     for old, new in _rewrites():
         row = old.sub(new, row)
     return row.replace(_JOINED, " ")

@@ -19,7 +19,7 @@ from whet.guard.taint.files import plain_path
 from whet.guard.taint.findings import DEEPEST, Findings
 from whet.guard.taint.harm import names_miner, names_wallet
 from whet.guard.taint.mark import HOLE, NO_MARKS, Mark, comes_from
-from whet.guard.taint.persist import judge_written, written_places
+from whet.guard.taint.persist import Writing, fetches, judge_written, written_places
 from whet.guard.taint.value import NOTHING, Value
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class Commands(Findings):
         """Judge what is written to a path."""
         for place in written_places(path):
             self.fact("write", place.what, path, grave=True)
-        self.report(judge_written(path, text, marks, self.look, appends=appends))
+        self.report(judge_written(Writing(path, text, marks, appends), fetches, self.look))
 
     def under(self, path: str) -> frozenset[Mark]:
         """The marks of what was written to a path, and below it."""

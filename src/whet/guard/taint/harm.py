@@ -150,7 +150,7 @@ def write_registry(reader: Judges, call: Call) -> Value:
         if place.kind == "start":
             program = next((value.said for value in reversed(call.args) if value.said), "")
             severity: Severity = "critical" if _STRAY.search(program) else "warn"
-            reader.hit("writes-start-file", severity, key, "It registers a program to start with Windows")
+            reader.hit("persist-start", severity, key, "It registers a program to start with Windows")
     return NOTHING
 
 

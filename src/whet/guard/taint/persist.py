@@ -7,22 +7,39 @@ approvals switched off, servers at raw addresses. Content that is a script is re
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from whet.guard.expression import expression
 from whet.guard.hosts import URL, host_of, is_unsafe
 from whet.guard.places import Place, places
 from whet.guard.tables import shape
-from whet.guard.taint.mark import HOLE, comes_from
+from whet.guard.taint.mark import HOLE, NO_MARKS, comes_from, subject_of
 from whet.guard.taint.network import Judgement
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from whet.guard.finding import Severity
     from whet.guard.taint.mark import Mark
 
 _SCRIPT = expression(r"\.(?:sh|bash|zsh|command|py|pyw|pth)$", re.IGNORECASE)
 _SETTINGS = expression(r"(?:^|[\\/])\.claude\.json$")
+_KEY = expression(r"\b(?:ssh-(?:rsa|ed25519|dss)|ecdsa-sha2-\w{1,20})\s{1,4}AAAA[0-9A-Za-z+/]{30,}")
+_RULING = expression(
+    r"(?:~|\$\{?HOME\}?|/root|/home/[^/]{1,40}|/Users/[^/]{1,40})/(?:CLAUDE|AGENTS|GEMINI|SOUL|MEMORY)\.md"
+    r"|\.(?:claude|codex|gemini|cursor|openclaw|clawdbot|moltbot|continue|roo|config)/(?!.{0,80}skills/)"
+)
+_TIMED = expression(
+    r"ExecStart\w{0,4}\s{0,2}=\s{0,2}(.{1,400})|<string>([^<]{1,400})</string>|^Exec\s{0,2}=(.{1,400})"
+    r"|^\s{0,4}(?:@(?:reboot|hourly|daily|weekly|monthly)|(?:[\d*/,-]{1,20}\s{1,4}){5})(?:root\s{1,4})?(.{1,600})$",
+    re.MULTILINE,
+)
+"""What timers and services run."""
+_RULES = {
+    "authorized SSH keys": "persist-key", "git hooks": "persist-hook",
+    **dict.fromkeys(("cron", "launchd", "systemd", "init scripts", "autostart"), "persist-timer"),
+}  # fmt: skip
+"""The rule about each place that starts something; that of start-up files for the others."""
 
 
 def relaxes(text: str) -> bool:
@@ -55,22 +72,41 @@ def written_places(path: str) -> list[Place]:
     return [place for place in places(named) if place.kind in ("start", "agent")]
 
 
+class Writing(NamedTuple):
+    """Something that is written to a path."""
+
+    path: str
+    text: str
+    """The content, as far as it is known."""
+    marks: frozenset[Mark] = NO_MARKS
+    appends: bool = False
+    typed: bool = False
+    """A command writes it. People do that for themselves, so that the place alone is information."""
+
+    @property
+    def alone(self) -> Severity:
+        """How grave it is when nothing is known against the content."""
+        return "info" if self.typed else "warn"
+
+
 def judge_written(
-    path: str, text: str, marks: frozenset[Mark], look: Callable[[str, bool], bool], *, appends: bool = False
+    one: Writing, is_bad: Callable[[str], bool], look: Callable[[str, bool], bool]
 ) -> Iterator[Judgement]:
-    """Judge what is written to a path; `look` reads a script, of Python or of a shell, and says whether it is bad."""
+    """Judge what is written to a path.
+
+    `is_bad` says whether nobody wants a script to run again and again, unseen; `look` reads one, of Python or of a shell, reports
+    what it does, and says whether that is bad.
+    """
+    path, text = one.path, one.text
     named = path.replace(HOLE, "x")
     for place in written_places(path):
-        if place.kind == "start":
-            yield _judge_start(place, path, text, marks, look)
-        else:
-            yield _judge_agent(place, path, text, marks, appends=appends)
+        yield _judge_start(place, one, is_bad, look) if place.kind == "start" else _judge_agent(place, one, is_bad)
     if named.startswith("/etc/"):
-        yield from judge_system(named, text)
+        yield from _judge_system(named, text)
     if shape("harm", "packages").search(named):
         yield from _judge_packages(text)
     if shape("harm", "hooks").search(named) and shape("harm", "sends").search(text) and _remote(text):
-        yield Judgement("writes-start-file", "critical", path, "It writes a hook that sends data to another host")
+        yield Judgement("persist-hook", "critical", path, "It writes a hook that sends data to another host")
     if len(text) > 20 and (text.startswith("#!") or _SCRIPT.search(named)):
         look(text, named.endswith((".py", ".pyw", ".pth")) or "python" in text[:60])
 
@@ -80,47 +116,68 @@ def _remote(text: str) -> bool:
 
 
 def _judge_start(
-    place: Place, path: str, text: str, marks: frozenset[Mark], look: Callable[[str, bool], bool]
+    place: Place, one: Writing, is_bad: Callable[[str], bool], look: Callable[[str, bool], bool]
 ) -> Judgement:
-    foreign = comes_from(marks, "fetched", "decoded")
-    quiet = place.what == "git hooks" or (
-        place.what == "Python start-up" and path.endswith(".pth") and text and "import" not in text
-    )
-    if quiet and not foreign:
-        return Judgement("writes-start-file", "info", path)
-    bad = foreign or fetches(text) or (place.grave and "ssh-" in text) or "preload" in path
-    bad = bad or (place.what == "Python start-up" and "import" in text and look(text, True))
+    """A place that is run by itself: by a shell, a timer, git, Python, or whoever has the key."""
+    rule, text = _RULES.get(place.what, "persist-start"), one.text
+    fetched, decoded = comes_from(one.marks, "fetched"), comes_from(one.marks, "decoded")
+    if rule == "persist-key":
+        own = fetched and host_of(subject_of(one.marks, "fetched")).name == "github.com"
+        given = _KEY.search(text) is not None or ("ssh-" in text and not one.typed)
+        bad = given or decoded or (fetched and not own)
+        return Judgement(rule, "critical" if bad else "warn" if own else one.alone, one.path)
+    lines = [next(filter(None, found.groups())) for found in _TIMED.finditer(text)] if rule == "persist-timer" else []
+    run = "\n".join(lines) or text
+    bad = decoded or is_bad(run) or "preload" in one.path
+    bad = bad or (fetched and (rule != "persist-start" or not one.typed))
+    if place.what == "Python start-up":
+        bad = bad or ("import" in text and look(text, True))
+    quiet = rule == "persist-hook" or (place.what == "Python start-up" and text and "import" not in text)
     message = f"It writes to {place.what}" + (" content that is downloaded, decoded or fixed in advance" if bad else "")
-    if not bad and (hides(text) or "com.apple." in path):
-        bad = True
+    if bad or quiet:
+        return Judgement(rule, "critical" if bad else "info", one.path, message)
+    if hides(run) or "com.apple." in one.path:
+        severity: Severity = "warn" if one.typed and rule == "persist-timer" else "critical"
         message = f"It adds to {place.what} a program that is hidden or uses the name of another"
-    return Judgement("writes-start-file", "critical" if bad else "warn", path, message)
+        return Judgement(rule, severity, one.path, message)
+    return Judgement(rule, "warn" if fetched and not text else one.alone, one.path, message)
 
 
-def _judge_agent(place: Place, path: str, text: str, marks: frozenset[Mark], *, appends: bool) -> Judgement:
+def _judge_agent(place: Place, one: Writing, is_bad: Callable[[str], bool]) -> Judgement:
+    """What rules the agent: its instructions, its settings, its skills."""
+    path, text, rule = one.path, one.text, "agent-write"
     settings, instructions = place.what == "the agent's settings", place.what == "the agent's instructions"
-    if relaxes(text) or (place.what != "other skills" and conceals(text)):
-        message = f"It changes {place.what} so that the agent asks or shows less"
-        return Judgement("writes-agent-file", "critical", path, message)
-    if settings and ((fetches(text) and _remote(text)) or hides(text) or any(map(is_unsafe, URL.findall(text)[:20]))):
-        message = f"It adds its own command or server to {place.what}"
-        return Judgement("writes-agent-file", "critical", path, message)
-    if instructions and path.startswith(("~", "/")) and comes_from(marks, "fetched", "decoded"):
-        message = f"It adds downloaded or decoded content to {place.what}"
-        return Judgement("writes-agent-file", "critical", path, message)
-    if (
-        place.what == "other skills"
-        or (instructions and not appends and "~" not in path)
-        or (settings and not path.startswith(("~", "/", "$")))
-    ):
-        return Judgement("writes-agent-file", "info", path)
-    return Judgement("writes-agent-file", "warn", path, f"It changes {place.what}")
+    skills = place.what == "other skills"
+    if (relaxes(text) and not (skills and one.typed)) or (not skills and conceals(text)):
+        return Judgement(rule, "critical", path, f"It changes {place.what} so that the agent asks or shows less")
+    if skills:
+        return Judgement(rule, "info", path)
+    runs = is_bad(text) and (_remote(text) or one.typed)
+    if (settings and (runs or hides(text) or any(map(is_unsafe, URL.findall(text)[:20])))) or (one.typed and runs):
+        return Judgement(rule, "critical", path, f"It adds its own command or server to {place.what}")
+    foreign = comes_from(one.marks, "decoded") or (comes_from(one.marks, "fetched") and not one.typed)
+    if foreign and ((instructions and path.startswith(("~", "/"))) or one.typed):
+        return Judgement(rule, "critical", path, f"It adds downloaded or decoded content to {place.what}")
+    if one.typed:
+        quiet = not rules_everywhere(path)
+    else:
+        quiet = (instructions and not one.appends and "~" not in path) or (
+            settings and not path.startswith(("~", "/", "$"))
+        )
+    return Judgement(rule, "info" if quiet else "warn", path, f"It changes {place.what}")
 
 
-def judge_system(path: str, text: str) -> Iterator[Judgement]:
+def rules_everywhere(path: str) -> bool:
+    """Does an agent keep rules for every project of the person there? A skill's own folder is its own affair."""
+    at_home = path.startswith(("~", "$HOME", "${HOME}", "/home/", "/Users/", "/root")) or "../" in path
+    return (at_home and _RULING.search(path) is not None) or "claude_desktop_config" in path
+
+
+def _judge_system(path: str, text: str) -> Iterator[Judgement]:
     """Judge what is written to the settings of the machine."""
     if path.startswith("/etc/sudoers") and "NOPASSWD" in text:
-        yield Judgement("sudo-without-password", None, path)
+        every = re.search(r"NOPASSWD\s{0,3}:\s{0,3}ALL\b", text) is not None
+        yield Judgement("sudo-without-password", None if every else "warn", path)
     elif path == "/etc/hosts":
         for address in shape("harm", "maps").findall(text)[:5]:
             if host_of(address).kind in ("address", "private"):
