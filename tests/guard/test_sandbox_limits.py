@@ -161,7 +161,7 @@ def test_the_memory_of_all_processes_together_is_limited(box: Inside) -> None:
     """
     ran = box.python(code, limits=Limits(seconds=30, memory=300 * MIB))
     level = box.way.partition("-")[0]
-    assert ran == Ran("It took more than 300 MiB of memory.", None, "limit", truncated=False, level=level)
+    assert ran == Ran("It used more than 300 MiB of memory.", None, "limit", truncated=False, level=level)
 
 
 @linux

@@ -210,9 +210,9 @@ def _path(tool: str, rule: str, text: str) -> Grant:
     if re.search(r"[\x00-\x1f\x7f]", rule) or len(rule) > 1000:
         return _unreadable(text, "this is not a path")
     if ".." in re.split(r"[/\\]", rule):
-        return _unreadable(text, "a path in a rule goes straight, without `..`")
+        return _unreadable(text, "a path in a rule must not contain `..`")
     if rule.startswith("~") and not rule.startswith("~/"):
-        return _unreadable(text, "nobody knows that home")
+        return _unreadable(text, "the home directory is unknown")
     return Grant(tool, rule.removesuffix(":*"), text)
 
 

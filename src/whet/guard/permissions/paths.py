@@ -74,21 +74,21 @@ def normalised(text: str, where: Where) -> str:
         raise BadPathError("the path is empty" if not text else "the path is too long")
     for letter in text:
         if letter < " " or letter == "\x7f" or unicodedata.category(letter) in ("Cc", "Cf", "Zl", "Zp", "Cs"):
-            raise BadPathError(f"the path holds the invisible character U+{ord(letter):04X}")
+            raise BadPathError(f"the path contains the invisible character U+{ord(letter):04X}")
     path = text.replace("\\", "/")
     if path.startswith(("//", "file:")):
-        raise BadPathError("the path is not one of this machine")
+        raise BadPathError("the path is for another system")
     if re.search(r"\$\{|^\$[A-Z_]+(?:/|$)|^%\w+%", path):
-        raise BadPathError("the path holds a variable")
+        raise BadPathError("the path contains a variable")
     if path.startswith("~"):
         if path != "~" and not path.startswith("~/"):
-            raise BadPathError("nobody knows that home")
+            raise BadPathError("the home directory is unknown")
         path = where.home.replace("\\", "/") + path[1:] if where.home else path
     elif not _is_absolute(path):
         path = f"{where.at or where.cwd}/{path}".replace("\\", "/")
     if _DRIVE.match(path):
         if ":" in path[2:] or re.search(r"~\d|[. ](?:/|$)", re.sub(r"(?<=/)\.{1,2}(?=/|$)", "", path)):
-            raise BadPathError("Windows may take this name for another file")
+            raise BadPathError("on Windows this name can mean another file")
         path = path[0].upper() + path[1:]
     return _collapsed(path)
 

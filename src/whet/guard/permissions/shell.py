@@ -83,9 +83,9 @@ def _checked(text: str) -> str:
         raise UnsureError(f"it has more than {LONGEST:,} characters")
     for letter in text:
         if letter < " " and letter not in "\t\n":
-            raise UnsureError(f"it holds the control character U+{ord(letter):04X}")
+            raise UnsureError(f"it contains the control character U+{ord(letter):04X}")
         if letter > "~" and unicodedata.category(letter) in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"):
-            raise UnsureError(f"it holds the invisible character U+{ord(letter):04X}")
+            raise UnsureError(f"it contains the invisible character U+{ord(letter):04X}")
     stripped = text.strip(" \t\n")
     if not stripped:
         raise UnsureError("it is empty")
@@ -172,7 +172,7 @@ class _Reader:
                 self._redirect(found[0], redirects)
                 continue
             if redirected:
-                raise UnsureError("it has words behind a redirection")
+                raise UnsureError("it has words after a redirection")
             words.append(self._word())
         first = 0
         while not self.rule and first < len(words) and _ASSIGNMENT.match(words[first].source):
@@ -181,7 +181,7 @@ class _Reader:
             raise UnsureError("it sets variables or redirects without a command" if words else "a command is missing")
         program = words[first]
         if not self.rule and (program.glob or not program.text.isascii() or program.text.startswith(("~", "-", "%"))):
-            raise UnsureError("the program is not named plainly")
+            raise UnsureError("the program is not a plain name")
         if not program.text or program.source in _KEYWORDS:
             raise UnsureError(f"it uses the shell keyword {program.source}" if program.text else "a name is empty")
         return Command(tuple(words), tuple(redirects), first)
@@ -211,10 +211,10 @@ class _Reader:
             raise UnsureError("it has a redirection that is not known to be harmless")
         self._blanks()
         if not self._peek() or self._peek() in _ENDS:
-            raise UnsureError("a redirection leads nowhere")
+            raise UnsureError("a redirection has no target")
         target = self._word()
         if target.glob or not target.text:
-            raise UnsureError("a redirection leads to a file that is not named plainly")
+            raise UnsureError("the target of a redirection is not a plain name")
         redirects.append(Redirect(sign == ">", target.text))
 
     def _word(self) -> Word:
@@ -246,7 +246,7 @@ class _Reader:
         if self.rule and "".join(parts).count("*") != wildcards:
             raise UnsureError("it has a wildcard between quotes")
         if source.startswith("~") and source != "~" and not source.startswith("~/"):
-            raise UnsureError(f"{source.partition('/')[0]} is a home or directory nobody knows here")
+            raise UnsureError(f"{source.partition('/')[0]} is an unknown directory")
         if source.startswith("=") and not self.rule:
             raise UnsureError("a word begins with =, which some shells expand")
         return Word("".join(parts), glob, source)
@@ -313,7 +313,9 @@ class _Reader:
     def _backslash(self) -> str:
         following = self._peek(2)[1:]
         if not following or (not "!" <= following <= "~" and following != " "):
-            raise UnsureError("it continues a line with a backslash" if following == "\n" else "a backslash is loose")
+            raise UnsureError(
+                "it continues a line with a backslash" if following == "\n" else "a backslash ends the command"
+            )
         self.at += 2
         return following
 
@@ -333,7 +335,7 @@ def _compare(text: str, commands: list[Command]) -> None:
     """The second reading, by the grammar of bash. Raises UnsureError where it sees anything else."""
     tree: Any = _parser().parse(text.encode())
     if tree.root_node.has_error:
-        raise UnsureError("bash's grammar cannot read it")
+        raise UnsureError("it is not valid bash")
     seen: list[tuple[str, ...]] = []
     stack: list[Node] = [tree.root_node]
     while stack:
@@ -344,7 +346,7 @@ def _compare(text: str, commands: list[Command]) -> None:
             seen.append(tuple((child.text or b"").decode() for child in node.children))
         stack.extend(reversed(node.children))
     if seen != [tuple(word.source for word in command.words) for command in commands]:
-        raise UnsureError("two readings of it disagree")
+        raise UnsureError("it can be read in two ways")
 
 
 def _parser() -> Parser:

@@ -255,7 +255,7 @@ def _listen(first: int) -> socket.socket:
         done = subprocess.run(words, pass_fds=(there.fileno(),), env={}, capture_output=True, check=False)  # noqa: S603 (our own)
         if done.returncode:
             last = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2]
-            raise OSError(f"The box gets no way to the network: {last}")
+            raise OSError(f"The sandbox cannot reach the network: {last}")
         return socket.socket(fileno=socket.recv_fds(here, 1, 1)[1][0])
 
 

@@ -160,7 +160,7 @@ def _landlock(machine: str, version: int, argv: Sequence[str], box: Box) -> tupl
 
 
 def _bubblewrap_level(machine: str) -> Level:
-    gaps = ["A fault in the kernel can be used to leave the box."]
+    gaps = ["A bug in the kernel can let a program escape."]
     if not machine:
         gaps.append("System calls are not filtered on this kind of machine.")
     sentence = "Programs of skills run in a bubblewrap sandbox with its own files, network, processes and users."
@@ -169,26 +169,27 @@ def _bubblewrap_level(machine: str) -> Level:
 
 def _landlock_level(version: int) -> Level:
     gaps = [
-        "A fault in the kernel can be used to leave the box.",
-        "Names, sizes and times of files outside can be looked up, and whether a process exists.",
-        "Temporary files are limited one by one, not together.",
-        "Modes and owners of files cannot be changed; a program that tries is told that it did.",
-        "If Whet itself is killed, what a program started may run on until its time of computing is used up.",
+        "A bug in the kernel can let a program escape.",
+        "A program can look up names, sizes and times of other files, and whether a process exists.",
+        "The size of temporary files is limited one by one, not in total.",
+        "Modes and owners of files cannot be changed; a program that tries sees a success.",
+        "If Whet itself is killed, what a program started can run on until its CPU time is used up.",
     ]
     if version < 6:
-        gaps.append("Programs cannot send signals, not even to what they started.")
+        gaps.append("Programs cannot send signals, not even to programs that they started.")
     if version < 5:
         gaps.append("Devices that can be read can also be controlled.")
-    sentence = f"Programs of skills run under Landlock (version {version}) and a filter: files and network are closed."
+    filtered = f"under Landlock (version {version}) and a system call filter"
+    sentence = f"Programs of skills run {filtered}, without the network and other files."
     return Level("landlock", sentence, tuple(gaps))
 
 
 SEATBELT = Level(
     "seatbelt",
-    "Programs of skills run in a Seatbelt sandbox: files and network are closed.",
+    "Programs of skills run in a Seatbelt sandbox, without the network and other files.",
     (
-        "A fault in the kernel can be used to leave the box.",
-        "Names, sizes and times of files outside can be looked up.",
+        "A bug in the kernel can let a program escape.",
+        "A program can look up names, sizes and times of other files.",
         "Memory and the number of processes are not limited.",
         "A process that starts a session of its own can outlive the command.",
     ),

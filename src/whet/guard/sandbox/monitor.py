@@ -76,7 +76,7 @@ class Watch:
             if taken.threads > limits.processes:
                 return f"It had more than {limits.processes} processes."
             if taken.memory > limits.memory:
-                return f"It took more than {limits.memory >> 20} MiB of memory."
+                return f"It used more than {limits.memory >> 20} MiB of memory."
         return ""
 
 
