@@ -33,7 +33,7 @@ def make_container(engine: str, top: Path) -> Container:
         raise UnavailableError(f"there is no {engine}")
     if sys.platform != "linux":
         raise UnavailableError("the image is made of programs of Linux")
-    own = ["--root", str(top / "images"), "--runroot", str(top / "containers"), "--storage-driver", "vfs"]
+    own = ["--root", f"{top}/images", "--runroot", f"{top}/run", "--storage-driver", "vfs"]
     tries: list[list[str]] = [[*own, "--runtime", name] for name in ("crun", "runc")] if engine == "podman" else [[]]
     why = ""
     for options in tries:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tempfile
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,7 +20,6 @@ from whet.runtime.workspace import Workspace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from whet.guard.sandbox.process import Ran
 
@@ -33,7 +34,8 @@ def backend(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     kind: str = request.param
     try:
         if kind in ("docker", "podman"):
-            yield make_container(kind, tmp_path_factory.mktemp(kind))
+            with tempfile.TemporaryDirectory(prefix="w", ignore_cleanup_errors=True) as short:  # 50 letters at most
+                yield make_container(kind, Path(short))
         elif kind == "ssh":
             host = SshHost(tmp_path_factory.mktemp(kind))
             yield host.backend

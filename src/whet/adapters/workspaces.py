@@ -12,6 +12,7 @@ it started is left. Files are read and written by commands, too, so that no link
 from __future__ import annotations
 
 import os
+import tempfile
 import threading
 from typing import TYPE_CHECKING
 
@@ -39,25 +40,32 @@ if TYPE_CHECKING:
     from whet.guard.sandbox.process import Ran
 
 _DAY = 86_400
+_LOOK = 0.5
+"""Seconds between looks whether the directory is still there, while a command runs."""
 _OUTPUT = 32 * MIB
 """Characters that a command may print."""
 
 
 class SandboxBackend:
-    """A directory in which commands run in the sandbox. It must exist; nobody deletes it."""
+    """A directory in which commands run in the sandbox. Nobody deletes it but whoever holds its `ref`."""
 
-    def __init__(self, directory: str | os.PathLike[str], *, env: Mapping[str, str] | None = None) -> None:
-        """`env` is for every command, besides the PATH and the language of this process."""
-        self._directory = os.path.abspath(directory)
+    def __init__(self, directory: str | os.PathLike[str] = "", *, env: Mapping[str, str] | None = None) -> None:
+        """The directory must exist; without one, the first use makes a new one among the temporary files.
+
+        `env` is for every command, besides the PATH and the language of this process.
+        """
+        self._directory = os.path.abspath(directory) if directory else ""
         self._env = dict(env or {})
 
     @property
-    def ref(self) -> WorkspaceRef:
-        """The directory, from the beginning."""
-        return WorkspaceRef(provider="whet", id=self._directory)
+    def ref(self) -> WorkspaceRef | None:
+        """The directory; None before one was made."""
+        return WorkspaceRef(provider="whet", id=self._directory) if self._directory else None
 
     async def working_dir(self) -> str:
         """The directory, without links. Raises WorkspaceUnavailableError where it does not exist."""
+        if not self._directory:  # nothing waits between this and the next line, so only one is made
+            self._directory = tempfile.mkdtemp(prefix="whet-")
         real = os.path.realpath(self._directory)
         if not os.path.isdir(real):
             raise WorkspaceUnavailableError(f"The directory {real} does not exist.")
@@ -72,6 +80,7 @@ class SandboxBackend:
         timeout: float | None = None,
     ) -> CommandResult:
         """Run a command in the box. Raises RefusedError `no-sandbox` where the machine has none."""
+        import anyio
         import anyio.to_thread
 
         if isinstance(command, str) != shell:
@@ -80,12 +89,25 @@ class SandboxBackend:
             raise ValueError("the timeout must be a number above zero, or None")
         words = ["sh", "-c", command] if isinstance(command, str) else list(command)
         directory, stop = await self.working_dir(), threading.Event()
+
+        async def watch() -> None:
+            while os.path.isdir(directory):
+                await anyio.sleep(_LOOK)
+            stop.set()
+
         try:
-            ran = await anyio.to_thread.run_sync(
-                lambda: self._run(words, directory, env or {}, timeout, stop), abandon_on_cancel=True
-            )
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(watch)
+                ran = await anyio.to_thread.run_sync(
+                    lambda: self._run(words, directory, env or {}, timeout, stop), abandon_on_cancel=True
+                )
+                tasks.cancel_scope.cancel()
+        except* RefusedError as group:
+            raise group.exceptions[0] from None
         finally:
             stop.set()  # where this was cancelled, the command ends
+        if not os.path.isdir(directory):
+            raise WorkspaceUnavailableError(f"The directory {directory} was deleted while the command ran.")
         if ran.problem == "timeout":
             message = f"The command did not end within {timeout:g} seconds."
             raise WorkspaceTimeoutError(message, stdout=ran.output, stderr=ran.errors)

@@ -135,6 +135,12 @@ SETTINGS = (
         "Where the programs of runs run: `sandbox`, `docker:IMAGE`, `podman:IMAGE` or `ssh:HOST` (default: sandbox).",
     ),
     Setting(
+        "run_days",
+        "days",
+        30,
+        "Days to keep a run and its copy of the project after it was last touched; 0 keeps all runs.",
+    ),
+    Setting(
         "mcp_servers",
         "directories",
         (),
@@ -192,6 +198,7 @@ class Settings(NamedTuple):
     model: str = ""
     models: tuple[tuple[str, str], ...] = ()
     run_on: str = ""
+    run_days: int = 30
     mcp_servers: tuple[str, ...] = ()
     learn: str = "propose"
     stage_writes: bool = False

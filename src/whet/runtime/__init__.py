@@ -2,6 +2,7 @@
 
 `runs` is the way in: it starts, resumes, lists and shows runs. `agent` is the loop of one run: the model answers, and
 each of its tool calls is decided (`approvals`), made (`tools`) and written down (`journal`) before it is asked again. A
-program runs where `backends` says, in the copy that `workspace` makes and compares. `report` is computed from the
-journal alone, so that nothing the model says can change it.
+program runs where `backends` says, in the copy that `workspace` makes and compares; `servers` are the MCP servers of
+the user, and `trials` does the tasks of evals. `report` is computed from the journal alone, so that nothing the model
+says can change it.
 """

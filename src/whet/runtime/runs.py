@@ -14,7 +14,7 @@ import secrets
 import shutil
 import threading
 import time
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import ConflictError, FailedError, InvalidError, NotFoundError, RefusedError, UsageError
@@ -54,6 +54,8 @@ if TYPE_CHECKING:
     from whet.values import Json
 
 RUNS = "runs"
+MOST_RUNS = 200
+"""Runs that are kept, however new."""
 _DEEPEST = 3
 """Runs within runs, the first included."""
 _INHERIT = ("", "inherit", "default")
@@ -112,6 +114,8 @@ class RunResult(NamedTuple):
     report: RunReport
     diff: str
     """What it changed, as a unified diff; empty once that is applied."""
+    removed: tuple[str, ...] = ()
+    """Old runs that were deleted when this one started."""
 
     @property
     def problem(self) -> Note | None:
@@ -225,6 +229,7 @@ class Runs:
         self._check_tools(opened, config, without)
         self.backend.check()
         message = self._message(name, arguments, caller)
+        removed = self.remove_old()
         top = self._make_directory()
         with ExitStack() as held:
             held.enter_context(_hold(top))
@@ -241,7 +246,7 @@ class Runs:
             journal.add(Said("system", PROMPT))
             journal.add(Said("user", message))
             Agent(journal, setup.toolbox, chosen, setup.budget, confirm=confirm, proxy=setup.proxy).run()
-            return self._finish(journal, workspace, apply=apply)
+            return self._finish(journal, workspace, apply=apply)._replace(removed=removed)
 
     def run_script(
         self,
@@ -263,6 +268,7 @@ class Runs:
             known = ", ".join(sorted(file for file in files if file.startswith("scripts/"))) or "none"
             raise NotFoundError("no-such-script", f"{name} has no script {script}.", hint=f"Scripts: {known}.")
         self.backend.check()
+        removed = self.remove_old()
         top = self._make_directory()
         with _hold(top):
             workspace = self._copy(top, config)
@@ -280,7 +286,7 @@ class Runs:
             journal.add(Said("tool", result.text, call="script"))
             status: Status = "done" if ran.code == 0 else "failed"
             journal.add(End(status, "" if ran.code == 0 else "The script failed.", took))
-            return self._finish(journal, workspace, apply=apply)
+            return self._finish(journal, workspace, apply=apply)._replace(removed=removed)
 
     def resume(
         self,
@@ -537,6 +543,26 @@ class Runs:
         return Result(made.message, end.status != "done", child=os.path.basename(place))
 
     # state
+
+    def remove_old(self) -> tuple[str, ...]:
+        """Delete the runs that nobody touched for `run_days`, and the oldest of more than `MOST_RUNS`; which they were.
+
+        A run that is at work stays, and so does everything where `run_days` is 0.
+        """
+        days = self._skills.config().settings.run_days
+        ages: list[tuple[float, str]] = []
+        for name in os.listdir(self._top) if days and os.path.isdir(self._top) else ():
+            with suppress(OSError):  # an unfinished one, or gone meanwhile
+                ages.append((os.stat(os.path.join(self._top, name, JOURNAL)).st_mtime, name))
+        newest = sorted(ages, reverse=True)
+        latest = self._skills.clock() / 1e9 - days * 86_400
+        old = [name for at, (touched, name) in enumerate(newest) if touched < latest or at >= MOST_RUNS]
+        removed = []
+        for name in old:
+            with suppress(ConflictError), _hold(os.path.join(self._top, name)):
+                shutil.rmtree(os.path.join(self._top, name), ignore_errors=True)
+                removed.append(name)
+        return tuple(removed)
 
     def _make_directory(self) -> str:
         top = os.path.join(self._top, secrets.token_hex(4))

@@ -142,6 +142,7 @@ BAD: dict[str, list[list[str]]] = {
         *([], ["no-such"], ["thing"], ["thing", "--list"], ["thing", "--approve", "1"], ["--script", "x", "--list"]),
         *(["thing", "--script", "no.py"], ["--show", "no"], ["--resume", "no"], ["--discard", "../x"]),
         *(["thing", "--max-cost", "0"], ["thing", "--model", "no-such"]),
+        *(["thing", "--on", "moon:x", "--script", "x"], ["thing", "--on", "docker:-v"]),
     ],
     "list": [["--limit", "0"], ["--limit", "x"], ["extra"], ["--project", "/no/such/place"]],
     "show": [[], ["no-such"], ["thing", "--file", "../x"], ["thing", "--file", "no.md"], ["thing", "--page", "9"]],

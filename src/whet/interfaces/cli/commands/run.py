@@ -165,6 +165,8 @@ def _format_code(code: int | None, problem: str) -> str:
 def render_run(found: RunResult, screen: Screen, _options: Namespace) -> None:
     """The report, then the model's words, then the difference."""
     report = found.report
+    if found.removed:
+        screen.say(f"Removed {plural(len(found.removed), 'old run')}; `run_days` says how long they are kept.")
     _render_facts(found, screen)
     changes = [
         (change.change, change.path, f"not applied: {change.held}" if change.held else "") for change in report.files
