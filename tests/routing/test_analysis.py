@@ -10,13 +10,12 @@ from whet.routing.analysis import BODY, Analysis, analyse
 from whet.routing.texts import Texts, texts_of
 from whet.skill.dialects import read_skill
 from whet.skill.frontmatter import read_document
-from whet.skill.terms import number, terms
+from whet.skill.terms import codes, number, terms
 
 
 def weights(found: Analysis, term: str) -> list[int]:
     """BM25F, name, description, body."""
-    at = found.terms.index(number(term))
-    return [*found.weights[4 * at : 4 * at + 4]]
+    return [*found.weights[found.terms.index(number(term))]]
 
 
 def has(found: Analysis, term: str) -> bool:
@@ -32,7 +31,7 @@ def test_each_field_counts_for_itself() -> None:
     ]
     assert min(weights(found, "cherry")[0], weights(found, "backport")[0]) > weights(found, "branch")[0]
     assert (found.name_terms, found.lead, found.lengths) == (2, 4, (2, 3))
-    assert found.sequence.tolist() == [number(term) for term in terms("cherry-pick backport fixes Text about branch")]
+    assert found.sequence == codes(map(number, terms("cherry-pick backport fixes Text about branch")))
 
 
 def test_what_says_when_to_use_it_is_part_of_the_description() -> None:
@@ -68,10 +67,10 @@ def test_known_messages_are_kept_as_their_terms() -> None:
 def test_only_so_much_is_kept() -> None:
     long = " ".join(f"word{at}" for at in range(3000))
     found = analyse(Texts("a-name", long, "", examples=("x",) * 80))
-    assert (len(found.terms), len(found.weights)) == (600, 4 * 600)
+    assert len(found.terms) == len(found.weights) == 600
     assert has(found, "name") and len(found.examples) == 50
     assert found.spellings == {"a", "name"}
-    assert len(analyse(Texts("a", "b", "x" * BODY + " beyond")).sequence) == len(terms("a b"))
+    assert len(analyse(Texts("a", "b", "x" * BODY + " beyond")).sequence) == 2 * len(terms("a b"))
 
 
 def test_words_for_correcting_are_those_of_name_and_description() -> None:
@@ -81,7 +80,7 @@ def test_words_for_correcting_are_those_of_name_and_description() -> None:
 
 def test_a_skill_without_words_is_still_a_skill() -> None:
     found = analyse(Texts("", "", ""))
-    assert (found.terms, found.weights, len(found.sequence), found.lead) == ([], b"", 0, 0)
+    assert (found.terms, found.weights, len(found.sequence), found.lead) == ([], [], 0, 0)
 
 
 def test_the_texts_of_a_skill_are_what_its_author_wrote() -> None:
@@ -104,10 +103,10 @@ def test_any_texts_are_kept_and_always_the_same(name: str, description: str, bod
     one, other = analyse(texts), analyse(texts)
     assert one == other
     assert len(set(one.terms)) == len(one.terms)
-    assert all(one.weights[::4])
-    assert 0 <= one.lead <= len(one.sequence)
+    assert all(weights[0] for weights in one.weights)
+    assert 0 <= 2 * one.lead <= len(one.sequence)
 
 
 def test_every_skill_of_the_shelf_has_terms_in_every_field() -> None:
     for texts in SHELF:
-        assert all(any(analyse(texts).weights[field::4]) for field in range(4))
+        assert all(map(any, zip(*analyse(texts).weights, strict=True)))

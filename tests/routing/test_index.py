@@ -16,7 +16,7 @@ from tiers import thinned
 
 from routing.shelf import SHELF, assert_same, entry, router
 from whet.errors import FailedError, InvalidError
-from whet.routing.index import damage
+from whet.routing import index
 from whet.routing.router import Entry, Found, Router, Updated
 from whet.routing.texts import Texts
 
@@ -119,16 +119,23 @@ def test_a_segment_may_hold_slots_from_before_and_after_those_of_another() -> No
     grown.check()
 
 
-def test_joining_all_segments_changes_no_answer() -> None:
+def test_large_segments_are_left_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(index, "_LARGE", 2)
+    grown = Grown()
+    for number in range(20):
+        grown.step([(number, number % 3), (number + 1, 0)])
+    assert len(grown.router._index._tables.read("SELECT id FROM index_segments WHERE size = 2")) > 8
+    grown.check()
+
+
+def test_slots_far_apart_take_more_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(index, "_NARROW", 4)
     grown = Grown()
     for number in range(20):
         grown.step([(number, number % 3)])
     grown.step([(3, -1), (4, 2)])
-    before = answers(grown.router)
-    grown.router._index.join()
-    grown.router._index.join()
-    assert_same(answers(grown.router), before)
-    assert len(grown.router._index._tables.read("SELECT id FROM index_segments")) == 1
+    spans = grown.router._index._tables.read("SELECT last - first FROM index_segments")
+    assert max(spans) >= (4,) > min(spans)
     grown.check()
 
 
@@ -306,8 +313,6 @@ def use(path: str) -> None:
             known.detect(message)
         known.confidence(ASKED[0], "git-rebase")
         known.update([entry(SHELF[0], stamp="9"), *map(entry, SHELF[1:])])
-        with damage(path):
-            known._index.join()
         known.find(ASKED[0])
     finally:
         known.close()

@@ -10,15 +10,17 @@ about; so neither has to be redone when skills come and go.
 from __future__ import annotations
 
 import re
-from array import array
 from collections import Counter
+from itertools import chain, repeat
 from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.patterns import compile_late
-from whet.skill.terms import number, terms
+from whet.skill.terms import codes, number, terms
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from whet.routing.texts import Texts
 
 BODY = 12_000
@@ -31,7 +33,6 @@ _LENGTH = (0.5, 0.5, 0.75)
 """How much the length of each field counts."""
 _FLAT = 3.0
 _FLAT_ALONE = 1.2
-_HEADING = re.compile(r"^#{1,6}\s+(.*)$", re.MULTILINE)
 _OWN = 3
 """A term of what a skill is not for that its body has so often is its own subject all the same."""
 _MOST_TERMS = 600
@@ -43,10 +44,10 @@ class Analysis(NamedTuple):
 
     terms: list[int]
     """The numbers of its terms."""
-    weights: bytes
+    weights: list[bytes]
     """Four for each term: BM25F, then each field alone."""
-    sequence: array[int]
-    """The terms of name, description and body in order."""
+    sequence: bytes
+    """The codes of the terms of name, description and body in order."""
     lead: int
     """How many of the sequence are name and description."""
     name_terms: int
@@ -67,51 +68,55 @@ def analyse(texts: Texts) -> Analysis:
     description, clauses = without_negations(texts.description)
     when_to_use, more_clauses = without_negations(texts.when_to_use)
     body, sections = without_exclusions(texts.body[:BODY])
-    positive = "\n".join((description, when_to_use, *texts.triggers, *texts.tags, *texts.examples))
-    fields = [terms(texts.name), terms(positive), terms(body)]
-    headings = terms("\n".join(_HEADING.findall(body)))
+    name = terms(texts.name)
+    positive = terms("\n".join((description, when_to_use, *texts.triggers, *texts.tags, *texts.examples)))
+    fields = [[*map(number, name)], [*map(number, positive)], [*map(number, terms(body))]]
+    marked = (line.lstrip("#") for line in body.split("\n") if line.startswith("#"))
+    headings = "\n".join(line for line in marked if line[:1].isspace())
+    headed = [*map(number, terms(headings))]
     counts = [Counter(found) for found in fields]
-    counts[2].update(headings)
-    excluded = terms("\n".join((clauses, more_clauses, sections, texts.when_not_to_use)))
+    counts[2].update(headed)
+    excluded = [*map(number, terms("\n".join((clauses, more_clauses, sections, texts.when_not_to_use))))]
     own = [term for term in excluded if term in counts[0] or term in counts[1] or counts[2][term] >= _OWN]
     counts[1].update(own)
     kept = _kept(counts)
-    sizes = (len(fields[0]), len(fields[1]) + len(own), len(fields[2]) + len(headings))
+    sizes = (len(fields[0]), len(fields[1]) + len(own), len(fields[2]) + len(headed))
     norms = [1 - b + b * size / ordinary for b, size, ordinary in zip(_LENGTH, sizes, _ORDINARY, strict=True)]
-    against = {number(term) for term in excluded} - {number(term) for term in own}
-    sequence = [*fields[0], *fields[1], *fields[2]]
-    numbers = {term: number(term) for term in {*sequence, *kept}}
     return Analysis(
-        terms=[numbers[term] for term in kept],
-        weights=_weigh([(counts[0][term], counts[1][term], counts[2][term]) for term in kept], norms),
-        sequence=array("I", [numbers[term] for term in sequence]),
+        terms=kept,
+        weights=_weigh(zip(*(map(one.get, kept, repeat(0)) for one in counts), strict=True), norms),
+        sequence=codes(chain.from_iterable(fields)),
         lead=len(fields[0]) + len(fields[1]),
-        name_terms=len(set(fields[0])),
+        name_terms=len(counts[0]),
         lengths=(len(fields[1]), sizes[2]),
         spellings=frozenset(
-            word for word in kept if (word in counts[0] or word in counts[1]) and word.isascii() and word.isalpha()
+            word for word in [*dict.fromkeys((*name, *positive))][:_MOST_TERMS] if word.isascii() and word.isalpha()
         ),
-        against=frozenset(against),
+        against=frozenset(excluded).difference(own),
         counter=_messages(texts.counterexamples),
         examples=_messages(texts.examples),
     )
 
 
-def _weigh(counts: list[tuple[int, int, int]], norms: list[float]) -> bytes:
+def _weigh(counts: Iterable[tuple[int, ...]], norms: list[float]) -> list[bytes]:
     """The four weights of terms that are said so often in each field; most terms share theirs with others."""
-    weights: dict[tuple[int, int, int], bytes] = {}
+    weights: dict[tuple[int, ...], bytes] = {}
+    found: list[bytes] = []
     for often in counts:
-        if often not in weights:
+        if (known := weights.get(often)) is None:
             damped = [count / norm for count, norm in zip(often, norms, strict=True)]
             together = sum(count * weight for count, weight in zip(damped, _WEIGHT, strict=True))
             flat = (together / (together + _FLAT), *(count / (count + _FLAT_ALONE) for count in damped))
-            weights[often] = bytes(ceil(one * 255) for one in flat)
-    return b"".join(map(weights.__getitem__, counts))
+            known = weights[often] = bytes(ceil(one * 255) for one in flat)
+        found.append(known)
+    return found
 
 
-def _kept(counts: list[Counter[str]]) -> list[str]:
+def _kept(counts: list[Counter[int]]) -> list[int]:
     """The terms that are kept: all of the name and the description, the commonest of the body."""
-    leading = dict.fromkeys((*counts[0], *counts[1]))
+    leading = {**counts[0], **counts[1]}
+    if len(leading) + len(counts[2]) <= _MOST_TERMS:
+        return [*{**leading, **counts[2]}]
     rest = [term for term, _ in counts[2].most_common(_MOST_TERMS) if term not in leading]
     return [*leading, *rest][:_MOST_TERMS]
 
@@ -136,8 +141,14 @@ _OPENING = compile_late(
 """How a clause begins that says what a skill is not for."""
 
 
+_NEGATIVE_WORDS = (
+    *("not ", "not\n", "not*", "not_", "n't", "n’t", "dont ", "dnt ", "snt ", "never", "skip", "avoid", "exclude"),
+    *("of scope", "of-scope", "of\nscope", "unless"),
+    *("请勿", "不要", "不适用于", "使用しない"),
+)
+"""One of them is in every clause that one of these patterns finds."""
 _END = re.compile(r"(?<=[.!?;])(?:\s|$)|(?<=[。；！？])|\n\s*\n|\n\s*[-*•]|\s[—–]\s(?=use\b)", re.IGNORECASE)
-_LIST_END = re.compile(r"\n\s*\n(?!\s*[-*•])")
+_LIST_END = re.compile(r"\n\s*\n(?!\s*[-*•]\s)")
 _BRACKETS = 500
 """Characters within which a bracket is closed."""
 
@@ -194,8 +205,14 @@ def without_exclusions(body: str) -> tuple[str, str]:
 
 def without_negations(text: str, openings: re.Pattern[str] = _OPENING) -> tuple[str, str]:
     """A text without the clauses that say what it is not for, and these clauses."""
-    if openings.search(plain := _EMPHASIS.sub("", text)):
-        text = plain
+    paragraphs = text.split("\n\n")
+    excluding = False
+    for at in _negative(paragraphs):
+        if openings.search(plain := _EMPHASIS.sub("", paragraphs[at])):
+            paragraphs[at], excluding = plain, True
+    if not excluding:
+        return text, ""
+    text = "\n\n".join(paragraphs)
     kept: list[str] = []
     taken: list[str] = []
     at = 0
@@ -216,6 +233,14 @@ def without_negations(text: str, openings: re.Pattern[str] = _OPENING) -> tuple[
         at = stop
     kept.append(text[at:])
     return " ".join(kept), _POINTER.sub(" ", "\n".join(taken))
+
+
+def _negative(paragraphs: list[str]) -> list[int]:
+    """The places of those with a word that says what is not meant. Most have none, and that is soon seen."""
+    plain = "\n\n".join(paragraphs).lower()
+    words = [word for word in _NEGATIVE_WORDS if word in plain]
+    lower = plain.split("\n\n") if words else []
+    return [at for at, paragraph in enumerate(lower) if any(word in paragraph for word in words)]
 
 
 def _closing(text: str, before: str, start: int) -> int:

@@ -8,7 +8,6 @@ across the skills of a message (`standard`), because how high scores run depends
 from __future__ import annotations
 
 import re
-from array import array
 from bisect import bisect_left
 from collections import Counter
 from heapq import nlargest
@@ -18,9 +17,10 @@ from typing import TYPE_CHECKING
 
 from whet.patterns import compile_late
 from whet.records import NamedTuple
-from whet.skill.terms import number, terms
+from whet.skill.terms import codes, number, terms
 
 if TYPE_CHECKING:
+    from array import array
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from whet.routing.index import Postings, Row
@@ -53,7 +53,6 @@ LATER = (
     "body-length",
 )
 
-_FEW = 24
 _RIVALS = 40
 """Skills that "apart" looks at."""
 
@@ -96,8 +95,8 @@ def scores(postings: Found, asked: Asked, rarity: Sequence[float], alive: bytear
     for term, telling, gain in zip(asked.numbers, rarity, asked.gains, strict=True):
         if telling:
             worth = telling * gain / 255
-            for slots, weights in postings.get(term, ()):
-                for slot, weight in zip(slots, weights[::4], strict=True):
+            for part in postings.get(term, ()):
+                for slot, weight in zip(part.slots, part.totals, strict=True):
                     totals[slot] += worth * weight
     return totals if 0 not in alive else [total if own else 0.0 for total, own in zip(totals, alive, strict=True)]
 
@@ -119,7 +118,7 @@ def table(postings: Found, asked: Asked, rarity: list[float], totals: Sequence[f
     for place, term in enumerate(asked.numbers):
         for part in postings.get(term, ()):
             for slot, at in _among(part.slots, ascending, found):
-                found[slot][place] = part.weights[4 * at : 4 * at + 4]
+                found[slot][place] = part.weights(at)
     return Table(ordered, list(found.values()), rarity, [totals[slot] for slot in ordered])
 
 
@@ -202,62 +201,28 @@ def _apart(found: Sequence[Collection[int]], count: int) -> list[float]:
     return [sum(weight[place] for place in has) / mass for has in found]
 
 
-def later(
-    asked: Asked,
-    given: Table,
-    features: Values,
-    rows: Sequence[Row],
-    sequences: Sequence[array[int]],
-) -> list[tuple[float, ...]]:
+def later(asked: Asked, given: Table, features: Values, rows: Sequence[Row]) -> list[tuple[float, ...]]:
     """The features of a closer look: skills x `LATER`, for the skills of `given`."""
-    where = {number: place for place, number in enumerate(asked.numbers)}
-    worth = {(one, other): given.rarity[one] + given.rarity[other] for one, other in asked.pairs}
-    mass = sum(worth.values()) or 1.0
+    code = [codes([one]) for one in asked.numbers]
+    pairs = [(one, other, given.rarity[one] + given.rarity[other]) for one, other in asked.pairs]
+    mass = sum(worth for _, _, worth in pairs) or 1.0
     values = []
-    for has, before, row, sequence in zip(given.found, features, rows, sequences, strict=True):
+    for has, before, row in zip(given.found, features, rows, strict=True):
         named = sum(weights[1] > 0 for weights in has.values()) / max(1, row.name_terms)
-        described, bodied = _neighbours(sequence, row.lead, where)
+        said = [(code[one] + code[other], worth) for one, other, worth in pairs if one in has and other in has]
+        described, bodied = row.sequence[: 2 * row.lead], row.sequence[2 * row.lead :]
         values.append(
             (
                 *before,
                 named,
                 float(named >= 1),
-                sum(worth.get(pair, 0.0) for pair in described) / mass,
-                sum(worth.get(pair, 0.0) for pair in bodied) / mass,
+                sum(worth for pair, worth in said if pair in described) / mass,
+                sum(worth for pair, worth in said if pair in bodied) / mass,
                 log1p(row.description),
                 log1p(row.body),
             )
         )
     return values
-
-
-def _neighbours(
-    sequence: array[int], lead: int, where: Mapping[int, int]
-) -> tuple[set[tuple[int, int]], set[tuple[int, int]]]:
-    """The places of the message's terms that are neighbours in a skill, up front and in the body."""
-    if lead > len(sequence):
-        raise ValueError("a skill has fewer terms than its description")
-    found: tuple[set[tuple[int, int]], set[tuple[int, int]]] = set(), set()
-    for at, following in pairwise(_places(sequence, where)):
-        if following == at + 1 != lead:
-            found[at >= lead].add((where[sequence[at]], where[sequence[following]]))
-    return found
-
-
-def _places(sequence: array[int], numbers: Collection[int]) -> list[int]:
-    """Where any of these numbers stands. Few are looked for in the bytes, which is faster than one by one."""
-    if len(numbers) > _FEW:
-        return [at for at, one in enumerate(sequence) if one in numbers]
-    data, size = sequence.tobytes(), sequence.itemsize
-    found: list[int] = []
-    for one in numbers:
-        wanted = array(sequence.typecode, (one,)).tobytes()
-        at = data.find(wanted)
-        while at >= 0:
-            if at % size == 0:
-                found.append(at // size)
-            at = data.find(wanted, at + 1)
-    return sorted(found)
 
 
 def standard(values: Values) -> list[list[float]]:

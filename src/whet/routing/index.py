@@ -2,8 +2,11 @@
 
 Every skill, as it was at one time, has a *slot*, a number that is never given twice. What an update adds is a
 *segment*: for each term, the slots and their weights, as one row. An edit writes a small segment and strikes the old
-slot out; eight segments of a size are put together into one of the next, so the work of an edit does not grow with the
-library, and a message is answered by reading one or a few rows for each of its terms.
+slot out; eight small segments of a size are put together into one of the next, so the work of an edit does not grow
+with the library, and a message is answered by reading one or a few rows for each of its terms.
+
+A row of postings has a number made of its segment and its term, so that a segment is written in the order of the file.
+It holds, column by column, those who have the term in name or description and then those who have it in the body alone.
 
 Workspaces that see different skills share the tables: each has a *collection*, the slots that are its own. A skill that
 several of them see is indexed once, and one that no collection has any more is removed.
@@ -17,12 +20,11 @@ from __future__ import annotations
 import json
 from array import array
 from contextlib import contextmanager, suppress
-from itertools import chain, pairwise
+from itertools import compress, pairwise
 from typing import TYPE_CHECKING, Any
 
 from whet.errors import FailedError
 from whet.records import NamedTuple
-from whet.skill.terms import number
 from whet.store.clock import system_clock
 from whet.store.database import MEMORY, Database
 from whet.store.schema import CACHE
@@ -33,10 +35,14 @@ if TYPE_CHECKING:
 
     from whet.routing.analysis import Analysis
 
-VERSION = 5
+VERSION = 6
 """Raised when what is kept of a skill changes; everything is read again then."""
 _TOGETHER = 8
 """So many segments of a size become one."""
+_LARGE = 512
+"""Skills of a segment that is left as it is: reading one more row costs less than writing everything again."""
+_NARROW = 1 << 16
+"""Slots that a segment may range over for each to take two bytes, counted from its first; else they take four."""
 _COLLECTIONS = 8
 """Collections that are kept; beyond that, those not used for longest are removed."""
 _DAY = 24 * 3600 * 10**9
@@ -45,16 +51,39 @@ SHORTEST_TYPO = 5
 _LONGEST_TYPO = 24
 _ASKED = 500
 """Values in one query."""
-_MERGED = 1 << 20
-"""Bytes of postings that are put together at once."""
-_TABLES = ("facts", "collections", "skills", "sequences", "segments", "postings", "spellings")
+_BACKWARDS = "<"
+"""Before a word that is spelled from its end."""
+_TABLES = ("facts", "collections", "skills", "sequences", "segments", "postings", "words")
 
 
 class Postings(NamedTuple):
-    """The skills of a segment that have one term: their slots, ascending, and four weights for each."""
+    """Skills of a segment that have one term: their slots, ascending, and the weights of each, column by column."""
 
     slots: array[int]
-    weights: bytes
+    totals: bytes
+    """BM25F."""
+    bodies: bytes
+    names: bytes = b""
+    """Empty, like the next, for those that have the term in the body alone."""
+    descriptions: bytes = b""
+
+    def weights(self, at: int) -> bytes:
+        """All, name, description and body of the skill at this place."""
+        head = (self.names[at], self.descriptions[at]) if self.names else (0, 0)
+        return bytes((self.totals[at], *head, self.bodies[at]))
+
+
+class _Segment(NamedTuple):
+    """Where the postings of an update are, and what their slots are counted from."""
+
+    id: int
+    first: int
+    last: int
+
+    @property
+    def code(self) -> str:
+        """The type of slots in arrays."""
+        return "H" if self.last - self.first < _NARROW else "I"
 
 
 class State(NamedTuple):
@@ -98,6 +127,8 @@ class Row(NamedTuple):
     description: int
     body: int
     more: Mapping[str, Any]
+    sequence: bytes
+    """The codes of its terms in order; `lead` of them are name and description."""
 
 
 class New(NamedTuple):
@@ -160,33 +191,39 @@ class Index:
     def postings(self, terms: Iterable[int]) -> dict[int, list[Postings]]:
         """Who has these terms, in each segment; a term that nobody has is left out."""
         parts: dict[int, list[Postings]] = {}
-        for asked in _portions(list(terms)):
-            marks = ",".join("?" * len(asked))
-            query = f"SELECT term, entries FROM index_postings WHERE term IN ({marks}) ORDER BY term, segment"  # noqa: S608  only marks
-            for term, entries in self._tables.read(query, asked):
-                parts.setdefault(term, []).append(_unpack(entries))
+        wanted = [*terms]
+        with self._tables.snapshot() as connection:
+            for segment in _segments(connection):
+                for term, found in _read(connection, segment, wanted):
+                    parts.setdefault(term, []).extend(found)
         return parts
 
     def rows(self, slots: Sequence[int]) -> dict[int, Row]:
         """What is kept of these skills."""
-        query = "SELECT slot, key, name, lead, name_terms, description, body, more FROM index_skills WHERE slot IN"
+        query = (
+            "SELECT slot, key, name, lead, name_terms, description, body, more, terms"
+            " FROM index_skills JOIN index_sequences USING (slot) WHERE slot IN"
+        )
         return {row[0]: _row(row) for row in self._by_slot(query, slots)}
-
-    def sequences(self, slots: Sequence[int]) -> dict[int, array[int]]:
-        """The terms of these skills in order."""
-        found = self._by_slot("SELECT slot, terms FROM index_sequences WHERE slot IN", slots)
-        return {slot: _numbers(terms) for slot, terms in found}
 
     def keys(self, slots: Sequence[int]) -> dict[int, str]:
         """The keys of the skills at these slots."""
         return dict(self._by_slot("SELECT slot, key FROM index_skills WHERE slot IN", slots))
 
     def spelled_like(self, word: str) -> list[str]:
-        """Known words that differ from this one by a letter added, left out, changed or swapped with its neighbour."""
-        cuts = list(map(number, _cuts(word)))
-        marks = ",".join("?" * len(cuts))
-        query = f"SELECT DISTINCT word FROM index_spellings WHERE cut IN ({marks}) ORDER BY word"  # noqa: S608  only marks
-        return [other for (other,) in self._tables.read(query, cuts) if one_apart(word, other)]
+        """Known words that differ from this one by a letter added, left out, changed or swapped with its neighbour.
+
+        Such a word has the same beginning or the same end, of half the letters.
+        """
+        if not SHORTEST_TYPO <= len(word) <= _LONGEST_TYPO:
+            return []
+        half = (len(word) - 1) // 2
+        found: set[str] = set()
+        query = "SELECT word FROM index_words WHERE word BETWEEN ? AND ?"
+        for start in (word[:half], _BACKWARDS + word[: -half - 1 : -1]):
+            for (other,) in self._tables.read(query, (start, f"{start}~")):
+                found.add(other[:0:-1] if other[0] == _BACKWARDS else other)
+        return sorted(other for other in found if one_apart(word, other))
 
     def _by_slot(self, query: str, slots: Sequence[int]) -> list[tuple[Any, ...]]:
         found: list[tuple[Any, ...]] = []
@@ -231,13 +268,6 @@ class Index:
             with suppress(FailedError), self._tables.write() as connection:
                 connection.execute("UPDATE index_collections SET used = ? WHERE name = ?", (now, self._name))
 
-    def join(self) -> None:
-        """Put all segments together, after much was added."""
-        with self._tables.write() as connection:
-            segments = [segment for (segment,) in connection.execute("SELECT id FROM index_segments")]
-            if len(segments) > 1:
-                _merge(connection, segments)
-
     def clear(self) -> None:
         """Take everything out, of all collections."""
         with self._tables.write() as connection:
@@ -262,16 +292,16 @@ class Index:
     def worn(self) -> bool:
         """Have so many slots been struck out that starting anew is better?"""
         slots = len(self.facts()[1])
-        return slots > 4096 and slots > 4096 + 4 * self._tables.read("SELECT count(*) FROM index_skills")[0][0]
+        return slots > 4096 and slots > 4096 + 2 * self._tables.read("SELECT count(*) FROM index_skills")[0][0]
 
 
 _NOTHING: Mapping[str, Any] = {}
 
 
 def _row(found: tuple[Any, ...]) -> Row:
-    row = Row._make((*found[:-1], json.loads(found[-1]) if found[-1] else _NOTHING))
-    if min(row.lead, row.name_terms, row.description, row.body) < 0:
-        raise ValueError(f"a number of terms of {row.key} is below nothing")
+    row = Row._make((*found[:-2], json.loads(found[-2]) if found[-2] else _NOTHING, found[-1]))
+    if min(row.lead, row.name_terms, row.description, row.body) < 0 or 2 * row.lead > len(row.sequence):
+        raise ValueError(f"{row.key} has fewer terms than nothing, or than its description")
     return row
 
 
@@ -315,29 +345,99 @@ def _add(connection: sqlite3.Connection, skills: Sequence[New], first: int) -> N
                 json.dumps({name: value for name, value in more.items() if value}) if any(more.values()) else "",
             ),
         )
-        connection.execute("INSERT INTO index_sequences VALUES (?, ?)", (slot, kept.sequence.tobytes()))
+        connection.execute("INSERT INTO index_sequences VALUES (?, ?)", (slot, kept.sequence))
     spellings = set[str]().union(*(skill.analysis.spellings for skill in skills))
-    cuts = ((number(cut), word) for word in spellings for cut in _cuts(word))
-    connection.executemany("INSERT OR IGNORE INTO index_spellings VALUES (?, ?)", cuts)
-    segment = connection.execute("INSERT INTO index_segments (size) VALUES (?)", [len(skills)]).lastrowid
-    found: dict[int, tuple[array[int], array[int]]] = {}
+    known = [word for word in spellings if SHORTEST_TYPO - 1 <= len(word) <= _LONGEST_TYPO + 1]
+    words = sorted((*known, *(_BACKWARDS + word[::-1] for word in known)))
+    connection.executemany("INSERT OR IGNORE INTO index_words VALUES (?)", ((word,) for word in words))
+    found: dict[int, tuple[array[int], bytearray]] = {}
     for slot, skill in enumerate(skills, first):
-        for term, weight in zip(skill.analysis.terms, array("I", skill.analysis.weights), strict=True):
+        for term, weights in zip(skill.analysis.terms, skill.analysis.weights, strict=True):
             if (entry := found.get(term)) is None:
-                entry = found[term] = array("I"), array("I")
+                entry = found[term] = array("I"), bytearray()
             entry[0].append(slot)
-            entry[1].append(weight)
-    connection.executemany(
-        "INSERT INTO index_postings VALUES (?, ?, ?)",
-        ((term, segment, found[term][0].tobytes() + found[term][1].tobytes()) for term in sorted(found)),
-    )
+            entry[1].extend(weights)
+    postings = ((term, _split(*found[term])) for term in sorted(found))
+    _write(connection, postings, first, first + len(skills) - 1, len(skills))
+
+
+def _split(slots: array[int], weights: bytearray) -> list[Postings]:
+    """Those who have a term in name or description, and those who have it in the body alone."""
+    totals, names, descriptions, bodies = (bytes(weights[field::4]) for field in range(4))
+    leading = [*map(max, names, descriptions)]
+    if all(leading):
+        return [Postings(slots, totals, bodies, names, descriptions)]
+    rest = [not one for one in leading]
+    parts = [Postings(array("I", compress(slots, rest)), *(bytes(compress(one, rest)) for one in (totals, bodies)))]
+    if any(leading):
+        columns = (bytes(compress(one, leading)) for one in (totals, bodies, names, descriptions))
+        parts.append(Postings(array("I", compress(slots, leading)), *columns))
+    return parts
+
+
+def _write(
+    connection: sqlite3.Connection, postings: Iterable[tuple[int, list[Postings]]], first: int, last: int, size: int
+) -> None:
+    """Write a segment of so many skills, at slots from the first to the last."""
+    query = "INSERT INTO index_segments (first, last, size) VALUES (?, ?, ?)"
+    segment = _Segment(connection.execute(query, (first, last, size)).lastrowid or 0, first, last)
+    rows = ((_id(segment.id, term), _pack(segment, parts)) for term, parts in postings if parts)
+    connection.executemany("INSERT INTO index_postings VALUES (?, ?)", rows)
+
+
+def _segments(connection: sqlite3.Connection) -> list[_Segment]:
+    query = "SELECT id, first, last FROM index_segments ORDER BY id"
+    return [_Segment(*map(int, row)) for row in connection.execute(query).fetchall()]
+
+
+def _id(segment: int, term: int) -> int:
+    return segment << 32 | term
+
+
+def _read(
+    connection: sqlite3.Connection, segment: _Segment, terms: Sequence[int]
+) -> Iterator[tuple[int, list[Postings]]]:
+    """The postings of these terms in a segment."""
+    for asked in _portions([_id(segment.id, term) for term in terms]):
+        query = f"SELECT id, entries FROM index_postings WHERE id IN ({','.join('?' * len(asked))})"  # noqa: S608  only marks
+        for row, entries in connection.execute(query, asked):
+            yield row & 0xFFFFFFFF, _unpack(segment, entries)
+
+
+def _pack(segment: _Segment, parts: Iterable[Postings]) -> bytes:
+    """Postings as one row: how many are in name or description, all slots, totals, bodies, names, descriptions."""
+    leading, rest = (_join([part for part in parts if bool(part.names) is named]) for named in (True, False))
+    slots = [len(leading.slots), *map((-segment.first).__add__, (*leading.slots, *rest.slots))]
+    columns = (leading.totals, rest.totals, leading.bodies, rest.bodies, leading.names, leading.descriptions)
+    return array(segment.code, slots).tobytes() + b"".join(columns)
+
+
+def _unpack(segment: _Segment, entries: bytes) -> list[Postings]:
+    size = array(segment.code).itemsize
+    leading = array(segment.code, entries[:size])[0]
+    count, rest = divmod(len(entries) - size - 2 * leading, size + 2)
+    if rest or not 0 <= leading <= count or not count:
+        raise ValueError("postings are empty or cut")
+    slots, at = array(segment.code, entries[size : size * (count + 1)]), size * (count + 1)
+    if segment.first:
+        slots = array("I", map(segment.first.__add__, slots))
+    totals, bodies, names = entries[at : at + count], entries[at + count : at + 2 * count], at + 2 * count
+    descriptions = names + leading
+    found = []
+    if leading:
+        columns = totals[:leading], bodies[:leading], entries[names:descriptions], entries[descriptions:]
+        found.append(Postings(slots[:leading], *columns))
+    if leading < count:
+        found.append(Postings(slots[leading:], totals[leading:], bodies[leading:]))
+    return found
 
 
 def _tidy(connection: sqlite3.Connection) -> None:
-    """Put segments together while there are many of a size."""
+    """Put small segments together while there are many of a size."""
     while True:
         levels: dict[int, list[int]] = {}
-        for segment, size in connection.execute("SELECT id, size FROM index_segments").fetchall():
+        query = "SELECT id, size FROM index_segments WHERE size < ?"
+        for segment, size in connection.execute(query, [_LARGE]).fetchall():
             levels.setdefault(_level(size), []).append(segment)
         full = next((found for _, found in sorted(levels.items()) if len(found) >= _TOGETHER), None)
         if full is None:
@@ -346,72 +446,48 @@ def _tidy(connection: sqlite3.Connection) -> None:
 
 
 def _merge(connection: sqlite3.Connection, segments: Sequence[int]) -> None:
-    """Put segments together without what was struck out; some hundred terms at a time, so that memory stays small."""
+    """Put segments together without what was struck out."""
     alive = _used(connection)
-    merged = connection.execute("INSERT INTO index_segments (size) VALUES (0)").lastrowid
-    kept: set[int] = set()
-    old = ",".join("?" * len(segments))
-    query = f"SELECT term, SUM(LENGTH(entries)) FROM index_postings WHERE segment IN ({old}) GROUP BY term"  # noqa: S608  only marks
-    sizes = array("q", chain.from_iterable(connection.execute(query, segments)))
-    for asked in _by_size(zip(sizes[::2], sizes[1::2], strict=True)):
-        marks = ",".join("?" * len(asked))
-        query = f"SELECT term, entries FROM index_postings WHERE term IN ({marks}) AND segment IN ({old}) ORDER BY term"  # noqa: S608  only marks
-        parts: dict[int, list[Postings]] = {}
-        for term, entries in connection.execute(query, [*asked, *segments]):
-            parts.setdefault(term, []).append(_living(_unpack(entries), alive))
-        for found in parts.values():
-            kept.update(*(part.slots for part in found))
-        connection.executemany(
-            "INSERT INTO index_postings VALUES (?, ?, ?)",
-            ((term, merged, entries) for term, found in parts.items() if (entries := _join(found))),
-        )
-    for table, column in (("postings", "segment"), ("segments", "id")):
-        connection.execute(f"DELETE FROM index_{table} WHERE {column} IN ({old})", segments)  # noqa: S608  our own names
-    connection.execute("UPDATE index_segments SET size = ? WHERE id = ?", (len(kept), merged))
+    parts: dict[int, list[Postings]] = {}
+    slots: set[int] = set()
+    for segment in [one for one in _segments(connection) if one.id in segments]:
+        span = (_id(segment.id, 0), _id(segment.id + 1, 0) - 1)
+        for row, entries in connection.execute("SELECT id, entries FROM index_postings WHERE id BETWEEN ? AND ?", span):
+            found = [living for part in _unpack(segment, entries) if (living := _living(part, alive)).slots]
+            parts.setdefault(row & 0xFFFFFFFF, []).extend(found)
+            slots.update(*(part.slots for part in found))
+        connection.execute("DELETE FROM index_postings WHERE id BETWEEN ? AND ?", span)
+        connection.execute("DELETE FROM index_segments WHERE id = ?", [segment.id])
+    if slots:
+        _write(connection, sorted(parts.items()), min(slots), max(slots), len(slots))
 
 
 def _living(part: Postings, alive: bytearray) -> Postings:
     """Without those that were struck out."""
-    living = [at for at, slot in enumerate(part.slots) if alive[slot]]
-    if len(living) == len(part.slots):
+    living = [*map(alive.__getitem__, part.slots)]
+    if all(living):
         return part
-    slots = array("I", [part.slots[at] for at in living])
-    return Postings(slots, b"".join(part.weights[4 * at : 4 * at + 4] for at in living))
+    return Postings(array("I", compress(part.slots, living)), *(bytes(compress(one, living)) for one in part[1:]))
 
 
-def _join(parts: list[Postings]) -> bytes:
-    """Several segments' postings of a term as one row, by slot."""
-    slots, weights = array("I"), array("I")
-    for part in sorted((part for part in parts if part.slots), key=lambda part: part.slots[0]):
-        slots += part.slots
-        weights += array("I", part.weights)
+def _join(parts: list[Postings]) -> Postings:
+    """Several segments' postings of a term as one, by slot."""
+    if len(parts) == 1:
+        return parts[0]
+    slots = array("I")
+    for part in parts:
+        slots.extend(map(int, part.slots))
+    columns = [b"".join(part[at] for part in parts) for at in range(1, len(Postings._fields))]
     if any(one > other for one, other in pairwise(slots)):
         order = sorted(range(len(slots)), key=slots.__getitem__)
-        slots, weights = array("I", [slots[at] for at in order]), array("I", [weights[at] for at in order])
-    return slots.tobytes() + weights.tobytes()
+        slots = array("I", map(slots.__getitem__, order))
+        columns = [bytes(map(one.__getitem__, order)) if one else one for one in columns]
+    return Postings(slots, *columns)
 
 
 def _level(size: int) -> int:
     """The power of eight a segment's number of skills is at."""
     return (max(size, 1).bit_length() - 1) // 3
-
-
-def _unpack(entries: bytes) -> Postings:
-    half = len(entries) // 2
-    if not entries or len(entries) % 8:
-        raise ValueError("postings are empty or cut")
-    return Postings(_numbers(entries[:half]), entries[half:])
-
-
-def _numbers(data: bytes) -> array[int]:
-    return array("I", data)
-
-
-def _cuts(word: str) -> set[str]:
-    """A word, and what is left of it without one of its letters; longer words only, or half of all would be alike."""
-    if not SHORTEST_TYPO <= len(word) <= _LONGEST_TYPO:
-        return set()
-    return {word, *(word[:at] + word[at + 1 :] for at in range(len(word)))}
 
 
 def one_apart(one: str, other: str) -> bool:
@@ -453,20 +529,6 @@ def _settle(connection: sqlite3.Connection, name: str, generation: int, alive: b
     for slot in unused:
         connection.execute("DELETE FROM index_skills WHERE slot = ?", [slot])
         connection.execute("DELETE FROM index_sequences WHERE slot = ?", [slot])
-
-
-def _by_size(terms: Iterable[tuple[int, int]]) -> Iterator[list[int]]:
-    """Terms in portions whose postings are of a size; a term that everybody has may be a portion of its own."""
-    portion: list[int] = []
-    room = _MERGED
-    for term, size in terms:
-        if portion and (size > room or len(portion) == _ASKED):
-            yield portion
-            portion, room = [], _MERGED
-        portion.append(term)
-        room -= size
-    if portion:
-        yield portion
 
 
 def _portions(values: list[int]) -> Iterator[list[int]]:

@@ -29,10 +29,8 @@ if TYPE_CHECKING:
 
 _CANDIDATES = 120
 _CLOSER = 32
-_BATCH = 500
+_BATCH = 2048
 """Skills that are read and written at once."""
-_MANY = 100
-"""From so many new skills on, if they are most, all segments are put together."""
 OFFERED = 8
 """Skills that may be called for at once."""
 
@@ -142,11 +140,11 @@ class Router:
         mark, wanted, changed = self.mark, set[str](), dict[str, Entry]()
         steps: list[Put] = []
         failed: list[tuple[str, str]] = []
-        fresh = added = edited = 0
+        added = edited = 0
 
         def put() -> None:
             """Put in what is waiting: few at a time, so that memory does not grow with what is new."""
-            nonlocal fresh, added, edited
+            nonlocal added, edited
             stamps = {key: mark + entry.stamp for key, entry in changed.items()}
             shared = [pair for pair in stamps.items() if pair in elsewhere]
             first = len(failed)
@@ -160,7 +158,7 @@ class Router:
             for key, _ in failed[first:]:
                 del stamps[key]
             old = sum(map(known.__contains__, stamps))
-            fresh, added, edited = fresh + len(read), added + len(stamps) - old, edited + old
+            added, edited = added + len(stamps) - old, edited + old
             known.update(stamps)  # should the same key come again
             changed.clear()
 
@@ -177,8 +175,6 @@ class Router:
         unread = {key for key, _ in failed}
         gone = [key for key in known if key not in wanted or key in unread]
         with damage(self._path):
-            if fresh > max(_MANY, len(wanted) // 2):
-                self._index.join()
             if gone:
                 steps.append(self._index.put(gone=gone))
             generations = [at, *(number for step in steps for number in (step.before, step.after))]
@@ -293,10 +289,9 @@ class Router:
         ranked = features.weigh(features.standard(near), features.FIRST, self.weights.first)
         chosen = sorted(sorted(range(len(ranked)), key=lambda at: -ranked[at])[:closer])
         given = given.chosen(chosen)
-        rows, sequences = self._index.rows(given.slots), self._index.sequences(given.slots)
+        rows = self._index.rows(given.slots)
         there = tuple(rows[slot] for slot in given.slots)
-        words = [sequences[slot] for slot in given.slots]
-        values = features.later(asked, given, [near[at] for at in chosen], there, words)
+        values = features.later(asked, given, [near[at] for at in chosen], there)
         return Candidates(asked, given, there, values, features.LATER, looked.total)
 
     def _shut_out(self, allowed: Container[str], looked: _Looked) -> None:
@@ -313,7 +308,7 @@ class Router:
 
     def _guesses(self, asked: Asked, postings: Holders, alive: bytearray) -> dict[str, str]:
         """Mistyped words of a message: those that nobody has, where somebody has one that is spelled much alike."""
-        known = {term for term, found in postings.items() if any(alive[slot] for part in found for slot in part.slots)}
+        known = {term for term, found in postings.items() if any(_has(part, alive) for part in found)}
         unknown = [
             term
             for term, at in zip(asked.terms, asked.numbers, strict=True)
@@ -321,18 +316,16 @@ class Router:
         ]
         alike = {term: self._index.spelled_like(term) for term in unknown[:8]}
         described = self._index.postings({number(word) for found in alike.values() for word in found})
+        leading = {
+            at for at, found in described.items() if any(part.names and _has(part, alive) for part in found)
+        }  # in name or description; words of skills that are gone may still be known
         guesses = {}
         for term, found in alike.items():
-            there = (word for word in found if _is_described(described.get(number(word), ()), alive))
-            if guess := next(there, None):
+            if guess := next((word for word in found if number(word) in leading), None):
                 guesses[term] = guess
         return guesses
 
 
-def _is_described(found: Iterable[Postings], alive: bytearray) -> bool:
-    """Does anybody have this term in name or description? Words of skills that are gone may still be known."""
-    return any(
-        alive[slot] and (part.weights[4 * at + 1] or part.weights[4 * at + 2])
-        for part in found
-        for at, slot in enumerate(part.slots)
-    )
+def _has(part: Postings, alive: bytearray) -> bool:
+    """Are any of these skills in the collection?"""
+    return any(map(alive.__getitem__, part.slots))

@@ -6,11 +6,17 @@ however either side spells it. Scripts written without spaces give pairs of neig
 
 from __future__ import annotations
 
+from array import array
 from functools import cache, lru_cache
+from itertools import chain
+from typing import TYPE_CHECKING
 from unicodedata import normalize
 from zlib import crc32
 
 from whet.patterns import compile_late
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 FILLERS = frozenset(
     """
@@ -63,6 +69,8 @@ WIDE = "\u2e80"
 
 _APART = {code: " " for code in range(128) if not chr(code).isalnum()}
 """What stands between words, for texts of nothing but ASCII: several times as fast as looking for the words."""
+_BETWEEN = bytes(ord(" ") if code in _APART and chr(code) not in "-_.'" else code for code in range(256))
+"""For a text in UTF-8 the same, less what joins the parts of an identifier."""
 _ASCII_CHUNK = compile_late(r"[A-Za-z0-9]+(?:[-_.'][A-Za-z0-9]+)*")
 _JOINT = compile_late(r"[-_.]")
 _HUMPS = compile_late(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
@@ -82,7 +90,12 @@ _ROOT = 6
 
 def terms(text: str) -> list[str]:
     """The terms of a text, in the order they stand."""
-    return [term for chunk in chunks(text) for term in _terms(chunk)]
+    return [*chain.from_iterable(map(_terms, _tokens(text)))]
+
+
+def _tokens(text: str) -> list[str]:
+    """A text in pieces of one or several chunks: much faster than finding every chunk, and most pieces are known."""
+    return text.encode("utf-8", "surrogatepass").translate(_BETWEEN).decode("utf-8", "surrogatepass").split()
 
 
 @lru_cache(maxsize=1024)
@@ -133,9 +146,18 @@ def filler_terms() -> frozenset[str]:
     return FILLERS.union(term for word in FILLERS for term in stem(word))
 
 
+@lru_cache(maxsize=65536)
 def number(term: str) -> int:
     """What a term is stored as."""
     return crc32(term.encode("utf-8", "surrogatepass"))
+
+
+def codes(numbers: Iterable[int]) -> bytes:
+    """Half of each number, as bytes: too little to know a term by, and enough to know two that stand side by side."""
+    whole = array("I", numbers).tobytes()
+    half = bytearray(len(whole) // 2)
+    half[::2], half[1::2] = whole[::4], whole[1::4]
+    return bytes(half)
 
 
 @cache
@@ -143,21 +165,24 @@ def _common_terms() -> frozenset[str]:
     return frozenset(term for word in _COMMON for term in stem(word))
 
 
-@lru_cache(maxsize=65536)
-def _terms(chunk: str) -> tuple[str, ...]:
+@lru_cache(maxsize=131_072)
+def _terms(token: str) -> tuple[str, ...]:
+    if token.isalpha() and token.isascii() and (token.islower() or token[1:].islower()):  # most are
+        word = token.lower()
+        return () if word in _DROPPED or len(word) > _LONGEST else stem(word)
+    found = [_chunk_terms(chunk) for chunk in chunks(token)]
+    return found[0] if len(found) == 1 else tuple(chain.from_iterable(found))
+
+
+def _chunk_terms(chunk: str) -> tuple[str, ...]:
     parts = _JOINT.split(chunk.replace("’", "'").replace("'s", "").replace("'", ""))
-    found: list[str] = []
-    for part in parts:
-        humps = _HUMPS.findall(part) if part.isascii() and not part.islower() else ()
-        if len(humps) > 1:
-            found += humps
-        found.append(part)
     stems: dict[str, None] = {}
-    for word in found:
-        plain = word.casefold()
-        if not plain or (len(plain) > _LONGEST and plain < WIDE) or (plain in _DROPPED and len(parts) == 1):
-            continue
-        stems.update(dict.fromkeys(stem(plain)))
+    for part in parts:
+        humps = _HUMPS.findall(part) if part.isascii() and not part.islower() and not part.isdigit() else ()
+        for word in (*humps, part) if len(humps) > 1 else (part,):
+            plain = word.casefold()
+            if plain and (len(plain) <= _LONGEST or plain >= WIDE) and (len(parts) > 1 or plain not in _DROPPED):
+                stems.update(dict.fromkeys(stem(plain)))
     return tuple(stems)
 
 

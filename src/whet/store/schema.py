@@ -441,6 +441,31 @@ CACHE_MIGRATIONS = (
         DELETE FROM index_spellings;
         """,
     ),
+    # A segment's postings lie together, column by column; the order of words is kept in half as many bytes.
+    Migration(
+        9,
+        "routing",
+        """
+        DROP TABLE index_skills;
+        DROP TABLE index_segments;
+        DROP TABLE index_postings;
+        DROP TABLE index_spellings;
+        CREATE TABLE index_skills (
+            slot INTEGER PRIMARY KEY, key TEXT NOT NULL, stamp TEXT NOT NULL, name TEXT NOT NULL,
+            lead INTEGER NOT NULL, name_terms INTEGER NOT NULL, description INTEGER NOT NULL, body INTEGER NOT NULL,
+            more TEXT
+        );
+        CREATE INDEX index_skills_by_key ON index_skills (key);
+        CREATE TABLE index_segments (
+            id INTEGER PRIMARY KEY, first INTEGER NOT NULL, last INTEGER NOT NULL, size INTEGER NOT NULL
+        );
+        CREATE TABLE index_postings (id INTEGER PRIMARY KEY, entries BLOB NOT NULL);
+        CREATE TABLE index_words (word TEXT PRIMARY KEY) WITHOUT ROWID;
+        DELETE FROM index_facts;
+        DELETE FROM index_collections;
+        DELETE FROM index_sequences;
+        """,
+    ),
 )
 
 CACHE = Schema(0x57484343, tuple(step.sql for step in CACHE_MIGRATIONS), adopt=_drop_caches)
