@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from whet.errors import InvalidError
@@ -184,6 +184,7 @@ def meaning(text: str, *, name: bool) -> tuple[Any, ...]:
 
 
 @given(packages())
+@example(ValidationInput("demo", "---\ntools_optional: [a, b]\nname: word\n---\n", "SKILL.md", ("SKILL.md",)))
 @settings(max_examples=200, deadline=None)
 def test_a_fix_loses_nothing_keeps_its_promises_and_is_done_once(package: ValidationInput) -> None:
     assert isinstance(package.text, str)
@@ -194,7 +195,8 @@ def test_a_fix_loses_nothing_keeps_its_promises_and_is_done_once(package: Valida
     renamed = before.values.get("name") != read_document(result).values.get("name")
     assert meaning(result, name=not renamed) == meaning(text, name=not renamed)
     lost = set(leaves(before.values, text)) - set(leaves(read_document(result).values, result))
-    lists = [value for key in ("allowed-tools", "tags") if isinstance(value := before.values.get(key), list)]
+    words = ("allowed-tools", "tags", "tools_required", "tools_optional")
+    lists = [value for key in words if isinstance(value := before.values.get(key), list)]
     for leaf in lost - {str(before.texts.get("name", before.values.get("name")))}:  # a list of names becomes one text
         assert any(leaf in value and re.search(rf"(?<!\w){re.escape(leaf)}(?!\w)", result) for value in lists)
     # what was promised is done, and done for good
