@@ -135,7 +135,7 @@ class _Words(dict[str, Word]):
         """The stems of the words that weigh something in English text and in code."""
         self.stems: dict[str, str] = {}
         lightest = set(map(stem, self.light))
-        self.doubtful = {pair for pair in self.weights if pair.count(" ") and lightest.issuperset(pair.split())}
+        self.doubtful = self.weights.keys() & {f"{one} {two}" for one in lightest for two in lightest}
         """Pairs that count unless both are words of every sentence."""
         self.meanings: dict[str, tuple[str, ...]] = {}
         """The concepts of the words that stand for any."""
@@ -331,10 +331,11 @@ def concepts() -> tuple[dict[str, tuple[str, ...]], re.Pattern[str]]:
     east = []
     for concept, words in listed.items():
         for word in words.split():
-            key = word if _EAST.match(word) else stem(word)
-            if concept not in table.get(key, ()):
-                table[key] = (*table.get(key, ()), concept)
-            if _EAST.match(word):
+            joined = not word.isascii() and _EAST.match(word) is not None
+            key = word if joined else stem(word)
+            if concept not in (known := table.get(key, ())):
+                table[key] = (*known, concept)
+            if joined:
                 east.append(word)
     return table, expression("|".join(sorted(set(east), key=lambda word: (-len(word), word))))
 
@@ -471,5 +472,6 @@ _FAR = -4.0
 def model() -> tuple[dict[str, int], int, int]:
     """The weights, and the biases that put the thresholds for a warning and for a danger at 0."""
     with open(_path("passages.txt"), encoding="utf-8") as file:
-        weights = {feature: int(weight) for feature, _, weight in (line.rpartition("\t") for line in file)}
+        parts = file.read().replace("\n", "\t").split("\t")
+    weights = dict(zip(parts[::2], map(int, parts[1::2]), strict=False))
     return weights, weights.pop("<warn>"), weights.pop("<critical>")
