@@ -398,11 +398,6 @@ def finish(effects: Meaning, source: bytes) -> None:
 _CODES = expression(r"%([0-9a-fA-F]{2})")
 
 
-def first_of(call: Call) -> Value:
-    """The first argument."""
-    return call.args[0] if call.args else NOTHING
-
-
 def characters(_effects: Meaning, call: Call) -> Value:
     """`String.fromCharCode` and an array of bytes: the text they spell."""
     codes = [item for arg in call.args for item in (arg.items if arg.items is not None else (arg,))]
@@ -420,7 +415,7 @@ def characters(_effects: Meaning, call: Call) -> Value:
 
 def base64(_effects: Meaning, call: Call) -> Value:
     """`atob`."""
-    value = _decode(first_of(call), "base64")
+    value = _decode(call.arg(0), "base64")
     return value.but(const=value.const.decode("latin-1")) if isinstance(value.const, bytes) else value
 
 
@@ -431,7 +426,7 @@ def _decode(value: Value, encoding: str) -> Value:
 
 def buffer(effects: Meaning, call: Call) -> Value:
     """`Buffer.from(text, encoding)`."""
-    first, encoding = first_of(call), (call.args[1] if len(call.args) > 1 else NOTHING).exact
+    first, encoding = call.arg(0), call.arg(1).exact
     if first.items and len(first.items) > 3:
         spelled = characters(effects, call_of("", "", NOTHING, NOTHING, (first,), call.node))
         return spelled.but(const=spelled.const.encode("latin-1", "replace")) if spelled.exact else spelled
@@ -444,7 +439,7 @@ def buffer(effects: Meaning, call: Call) -> Value:
 
 def number(_effects: Meaning, call: Call) -> Value:
     """`parseInt` and `Number`."""
-    first, base = first_of(call), call.args[1].const if len(call.args) > 1 else 10
+    first, base = call.arg(0), call.arg(1).const
     try:
         return Value(int(first.said, base if isinstance(base, int) else 10), marks=first.marks)
     except ValueError:
@@ -466,7 +461,7 @@ def data_url(value: Value) -> Value:
 
 def unescape(_effects: Meaning, call: Call) -> Value:
     """Percent escapes undone."""
-    first = first_of(call)
+    first = call.arg(0)
     text = first.exact
     if text is None or text.count("%") < 3:
         return first
@@ -483,7 +478,7 @@ def unpacked(effects: Meaning, call: Call) -> Value:
 
 def _spread(_effects: Meaning, call: Call) -> Value:
     """`Array.from`."""
-    first = first_of(call)
+    first = call.arg(0)
     return Value(marks=first.marks, items=parts_of(first))
 
 

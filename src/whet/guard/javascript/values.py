@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import re
 from typing import TYPE_CHECKING, Any
 
 from whet.guard.expression import expression
 from whet.guard.places import places
 from whet.guard.tables import api, load_toml
-from whet.guard.taint.fold import as_text
+from whet.guard.taint.fold import as_text, from_base64
 from whet.guard.taint.mark import ENVIRONMENT, HOLE, NO_MARKS, Mark
 from whet.guard.taint.secret import secret_key
 from whet.guard.taint.value import NOTHING, UNKNOWN, Hidden, Value, spell, union
@@ -172,16 +171,12 @@ def unescaped(text: str) -> str:
 
 def decoded(text: str, encoding: str) -> Any:
     """The bytes that base64 or hex text stands for; `UNKNOWN` when it is none."""
-    squeezed = "".join(text.split())[: LONGEST * 2]
     try:
         if encoding == "hex":
-            return bytes.fromhex(squeezed)
-        if encoding in ("base64", "base64url"):
-            plain = squeezed.replace("-", "+").replace("_", "/").rstrip("=")
-            return base64.b64decode(plain + "=" * (-len(plain) % 4))
-    except (ValueError, binascii.Error):
+            return bytes.fromhex("".join(text[: LONGEST * 2].split()))
+        return from_base64(text[: LONGEST * 2]) if encoding in ("base64", "base64url") else text
+    except ValueError:
         return UNKNOWN
-    return text
 
 
 _CALLS_ON_TEXT = api("javascript", "calls_on_text")

@@ -10,7 +10,7 @@ from whet.guard.python.values import Function, Klass
 from whet.guard.taint.fold import binary
 from whet.guard.taint.mark import ENVIRONMENT, Mark
 from whet.guard.taint.secret import secret_key
-from whet.guard.taint.value import NOTHING, UNKNOWN, Hidden, Value, union
+from whet.guard.taint.value import NOTHING, UNKNOWN, Hidden, Value, hidden_in, union
 
 if TYPE_CHECKING:
     from whet.guard.python.reader import Reader
@@ -80,11 +80,8 @@ def _breaks_word(left: Any, right: Any) -> bool:
 
 def gathered(values: list[Value]) -> Value:
     """A list of values."""
-    hidden: Hidden = ""
-    for value in values:
-        hidden = hidden or value.hidden
     function = next((value.fn for value in values if isinstance(value.fn, Function)), None)
-    return Value([value.const for value in values], marks=union(values), hidden=hidden, fn=function)
+    return Value([value.const for value in values], marks=union(values), hidden=hidden_in(values), fn=function)
 
 
 def item(owner: Value, key: Value) -> Value:

@@ -12,7 +12,7 @@ from whet.guard.python.values import Function, Klass, Partial
 from whet.guard.taint.fold import FAILURES, bounded
 from whet.guard.taint.formats import ini
 from whet.guard.taint.mark import HOLE, Mark
-from whet.guard.taint.value import NOTHING, UNKNOWN, Hidden, Value, known, union
+from whet.guard.taint.value import NOTHING, UNKNOWN, Hidden, Value, hidden_in, known, union
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -156,7 +156,7 @@ def _sequence(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  hand
         found = [list(one) if isinstance(one, tuple) else one for one in islice(made, _LONGEST)]
     except FAILURES:
         return None
-    return gathered([Value(marks=union(this.args), hidden=_hidden(this.args))]).but(const=found)
+    return gathered([Value(marks=union(this.args), hidden=hidden_in(this.args))]).but(const=found)
 
 
 _LONGEST = 4096
@@ -164,10 +164,6 @@ _SEQUENCES: dict[str, Callable[..., Any]] = {
     "zip": zip, "itertools.zip_longest": zip_longest, "enumerate": enumerate, "sorted": sorted, "range": range,
     "itertools.cycle": iter, "itertools.chain": chain, "itertools.islice": islice,
 }  # fmt: skip
-
-
-def _hidden(values: list[Value]) -> Hidden:
-    return next((value.hidden for value in values if value.hidden), "")
 
 
 def _number(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  handlers share one signature
@@ -222,11 +218,8 @@ def _join(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  handlers
     for value in this.args:
         part = value.said or HOLE
         path = part if part.startswith(("/", "~")) or not path else f"{path.rstrip('/')}/{part}"
-    hidden: Hidden = ""
-    for value in this.args:
-        hidden = hidden or value.hidden
     name = "pathlib.Path" if this.name.startswith("pathlib.") else ""
-    return Value(bounded(path or "."), name, union(this.args), hidden)
+    return Value(bounded(path or "."), name, union(this.args), hidden_in(this.args))
 
 
 def _joinpath(reader: Reader, this: Call) -> Value | None:

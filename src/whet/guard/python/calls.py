@@ -24,10 +24,11 @@ from whet.guard.taint.formats import PARSERS, parsed
 from whet.guard.taint.judges import JUDGES
 from whet.guard.taint.mark import NO_MARKS, Mark
 from whet.guard.taint.network import follow_service
-from whet.guard.taint.value import NOTHING, UNKNOWN, Hidden, Scope, Value, either, joined, known, spell, union
+from whet.guard.taint.value import NOTHING, UNKNOWN, Scope, Value, either, hidden_in, joined, known, spell, union
 
 if TYPE_CHECKING:
     from whet.guard.python.reader import Reader
+    from whet.guard.taint.value import Hidden
 
 _RUNS = 5
 _BASES = api("python", "bases")
@@ -140,9 +141,7 @@ def _of_value(this: Call) -> Value | None:
         words = {key: value.const for key, value in this.words.items()}
         const = method(verb, owner.const, [value.const for value in this.args], words)
         marks = owner.marks | union(this.every()) if verb in ("join", "format", "replace") else owner.marks
-        hidden: Hidden = owner.hidden
-        for value in this.args:
-            hidden = hidden or value.hidden
+        hidden = owner.hidden or hidden_in(this.args)
         if verb == "join" and not hidden and this.args:
             hidden = _pieces(owner.const, this.args[0].const)
             if marks and isinstance(this.node.args[0], (ast.GeneratorExp, ast.ListComp)):
@@ -184,7 +183,7 @@ def _passed_on(reader: Reader, this: Call) -> Value:
             const = spell(this.args[0]) or UNKNOWN
         elif name in PARSERS and this.args:
             const = parsed(name, this.args[0].const)
-        hidden: Hidden = this.args[0].hidden if this.args else ""
+        hidden = hidden_in(this.args[:1])
         kept = this.args[0].name if this.args and this.args[0].name.startswith("pathlib.") and name != "str" else ""
         return Value(const, kept, union(this.every()), hidden, this.args[0].path if this.args else "")
     given = union(this.args)

@@ -22,7 +22,7 @@ from whet.guard.tables import load_toml
 from whet.guard.taint.fold import as_text, bounded
 from whet.guard.taint.judges import Judges
 from whet.guard.taint.mark import Mark
-from whet.guard.taint.value import NOTHING, UNKNOWN, Hidden, Scope, Value, either, joined, known, union
+from whet.guard.taint.value import NOTHING, UNKNOWN, Scope, Value, either, hidden_in, joined, known, union
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -274,10 +274,7 @@ def _formatted(reader: Reader, node: Any, scope: Scope) -> Value:
         value = reader.value(part.value if isinstance(part, ast.FormattedValue) else part, scope)
         values.append(value)
         pieces.append(as_text(value.const))
-    hidden: Hidden = ""
-    for value in values:
-        hidden = hidden or value.hidden
-    return Value(bounded("".join(pieces)), marks=union(values), hidden=hidden)
+    return Value(bounded("".join(pieces)), marks=union(values), hidden=hidden_in(values))
 
 
 def _subscript(reader: Reader, node: Any, scope: Scope) -> Value:

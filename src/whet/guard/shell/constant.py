@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from whet.guard.expression import expression
+from whet.guard.taint.fold import from_base64
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -111,13 +112,9 @@ def _printf(form: str, values: list[str]) -> str:
 
 
 def _base64(text: str) -> str | None:
-    import base64
-    import binascii
-
-    bare = re.sub(r"\s+", "", text)
     try:
-        return base64.b64decode(bare + "=" * (-len(bare) % 4)).decode("utf-8", "replace") if bare else ""
-    except (binascii.Error, ValueError):
+        return from_base64(text).decode("utf-8", "replace")
+    except ValueError:
         return None
 
 

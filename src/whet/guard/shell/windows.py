@@ -17,6 +17,7 @@ from whet.guard.literals import vocabulary
 from whet.guard.patterns import load_patterns, search, shorten
 from whet.guard.shell.checker import check as check_shell
 from whet.guard.tables import load_toml
+from whet.guard.taint.fold import from_base64
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -144,17 +145,14 @@ def _tool_severity(text: str, match: re.Match[str]) -> Severity:
 
 
 def _encoded(text: str, line: int, depth: int) -> Iterator[Hit]:
-    import base64
-    import binascii
-
     for found in list(_BAKED.finditer(text))[:10]:
         before = text[max(0, found.start() - 300) : found.start()].rpartition("\n")[2]
         if not re.search(r"powershell|pwsh", before, re.IGNORECASE):
             continue
         at = line + _line(text, found.start())
         try:
-            inner = base64.b64decode(found[1] + "=" * (-len(found[1]) % 4)).decode("utf-16-le", "replace")
-        except (binascii.Error, ValueError):
+            inner = from_base64(found[1]).decode("utf-16-le", "replace")
+        except ValueError:
             inner = ""
         hits = _judged(inner, at, depth - 1)[0] if inner and depth > 0 else []
         grave = re.search(r"-w\w{0,12}\s{1,3}h|hidden", before, re.IGNORECASE) is not None or bool(hits)

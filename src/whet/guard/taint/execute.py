@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from whet.guard.expression import expression
 from whet.guard.hosts import host_of, is_installer
 from whet.guard.places import places
+from whet.guard.tables import load_toml
 from whet.guard.taint.mark import HOLE, NO_MARKS, Mark, comes_from, subject_of
 from whet.guard.taint.network import Judgement, host_at
 from whet.guard.taint.value import NOTHING, UNKNOWN, Value, hidden_in, known, strings, union
@@ -25,9 +26,8 @@ if TYPE_CHECKING:
 SHELLS = frozenset(("sh", "bash", "zsh", "dash", "ksh", "cmd", "powershell", "pwsh"))
 _FLAGS = expression(r"^-[a-z]{0,4}c$|^/[ck]$|^-(?:command|encodedcommand|enc)$", re.IGNORECASE)
 _CODE_FLAGS = {
-    "node": ("-e", "-p", "--eval", "-pe"), "bun": ("-e", "--eval"), "deno": ("eval",), "python": ("-c",),
-    "python3": ("-c",), "ruby": ("-e",), "perl": ("-e",), "php": ("-r",),
-}  # fmt: skip
+    name: row["options"] for row in load_toml("shell_wrappers")["interpreters"].values() for name in row["programs"]
+}
 _INTERPRETERS = expression(
     r"(?:python[\d.]*|pypy\d?|(?:ba|z|da|k)?sh|node|deno|bun|perl|ruby|php|sudo|open|xdg-open|start|nohup|env|source|\.|pwsh|powershell"
     r"|cmd|msiexec|osascript|installer|dpkg|rpm|pip\d?|chmod)(?:\.exe)?$",

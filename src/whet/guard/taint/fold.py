@@ -29,17 +29,7 @@ _BYTE_CODECS = frozenset(("hex", "hex_codec", "base64", "base64_codec"))
 _FIELD = expression(r"\{([A-Za-z0-9_]{0,40})(![rsa])?(:[^{}]{0,40})?\}")
 _PERCENT = expression(r"%(?:\(([A-Za-z0-9_]{1,40})\))?[-+ #0]?\d{0,3}(?:\.\d{1,3})?([sdrixfc%])")
 _DOLLAR = expression(r"\$(?:([A-Za-z_]\w{0,60})|\{([A-Za-z_]\w{0,60})\})")
-FAILURES = (
-    ValueError,
-    TypeError,
-    AttributeError,
-    IndexError,
-    KeyError,
-    OverflowError,
-    LookupError,
-    zlib.error,
-    UnicodeError,
-)
+FAILURES = (ValueError, TypeError, AttributeError, LookupError, OverflowError, zlib.error)
 
 
 def decoded(name: str, arguments: Sequence[Any]) -> Any:
@@ -53,6 +43,12 @@ def decoded(name: str, arguments: Sequence[Any]) -> Any:
         return bounded(decoder(*arguments[:2]))
     except (*FAILURES, EOFError, OSError, MemoryError):
         return UNKNOWN
+
+
+def from_base64(text: str) -> bytes:
+    """The bytes of base64 as scripts write it: over lines, for addresses, without its end; `ValueError` when it is none."""
+    bare = "".join(text.split()).replace("-", "+").replace("_", "/").rstrip("=")
+    return base64.b64decode(bare + "=" * (-len(bare) % 4))
 
 
 def _inflate(data: Any, *_: Any) -> bytes:
