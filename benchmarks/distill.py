@@ -28,9 +28,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from distill_points import THRESHOLDS, read_point, shares
 
-from whet.learning.distill.body import cut
 from whet.learning.distill.draft import Draft, draft, main_file
-from whet.learning.facts import facts
+from whet.learning.evidence.session import evidence_of
 from whet.learning.transcripts.collector import Collector
 from whet.learning.transcripts.documents import pieces_of
 from whet.learning.transcripts.generic import trajectory
@@ -78,6 +77,18 @@ def read_sessions(path: str, limit: int = 0) -> list[Session]:
         )
         for row in _rows(path)[: limit or None]
     ]
+
+
+def cut(text: str, tokens: int) -> str:
+    """A text cut at a line so that it costs at most so many tokens."""
+    if estimate(text) <= tokens:
+        return text
+    lines = text.split("\n")
+    low, high = 0, len(lines)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if estimate("\n".join(lines[:middle])) <= tokens else (low, middle - 1)
+    return "\n".join(lines[:low]).rstrip()
 
 
 def transcript_of(record: dict[str, Any]) -> Transcript:
@@ -184,12 +195,12 @@ def measure(sessions: Sequence[Session], *, misses: bool = False, among: Sequenc
     started = time.process_time()
     for session in sessions:
         transcript = transcript_of(session.record)
-        made.append(draft(facts(transcript)))
+        made.append(draft(evidence_of(transcript)))
     seconds = time.process_time() - started
     for session, skill in zip(sessions, made, strict=True):
         transcript = transcript_of(session.record)
         text = main_file(skill)
-        bare = main_file(draft(facts(without_skills(transcript))))
+        bare = main_file(draft(evidence_of(without_skills(transcript))))
         points = [read_point(*point) for point in session.points]
         texts = {
             "whet": text,
@@ -209,7 +220,7 @@ def measure(sessions: Sequence[Session], *, misses: bool = False, among: Sequenc
                     name: {level: _share(one, least) for level, least in THRESHOLDS.items()}
                     for name, one in held.items()
                 },
-                "leaks": leaks(draft(facts(transcript_of(planted(session.record))))),
+                "leaks": leaks(draft(evidence_of(transcript_of(planted(session.record))))),
                 "findings": sorted({one.code for one in findings if one.severity != "info"}),
                 "errors": sum(one.severity == "error" for one in findings if one.code != "unknown-key"),
             }

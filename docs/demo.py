@@ -204,7 +204,7 @@ def main() -> int:
         stage.say("A finished session becomes a skill. No model is asked.")
         (project / "monday.md").write_text(SESSION, encoding="utf-8")
         (project / "friday.md").write_text(SESSION.replace("2.4", "2.5").replace("412", "431"), encoding="utf-8")
-        stage.whet("learn", "transcript", "monday.md", "--facts")
+        stage.whet("learn", "transcript", "monday.md", "--evidence")
         stage.whet("distill", "monday.md", "--yes")
         stage.whet("show", "publish-docs-release-staging-site", lines=36)
         stage.whet("distill", "friday.md", "--yes")

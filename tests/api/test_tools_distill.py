@@ -30,7 +30,7 @@ STEPS = (
     ("rclone sync site staging:docs", "12 files transferred"),
 )
 THANKS = "Thanks, that worked."
-TOKENS = 270
+TOKENS = 310
 """What the definition may cost, by the estimate, which is a little high: it is paid for in every conversation."""
 HERE = 'Pass the session as messages or as transcript ("## User", "## Assistant", "## Tool: Bash", "## Result").'
 FIELDS = [("goal", "name"), ("triggers", "description"), ("tools",), ("fork",)]
@@ -216,7 +216,7 @@ def test_a_distillation_goes_on_in_another_process_and_with_another_agent(world:
     begun = distill(world.library.tools(), messages=openai())
     with world.open() as library:
         other = distill(library.tools(), distillation=begun["distillation"])
-        beside = {key: begun[key] for key in ("session", "report")}
+        beside = {key: begun[key] for key in ("session", "report", "evidence", "write", "hint")}
         assert {**other, **beside} == begun, "without answers nothing changes"
         second = distill(library.tools(), distillation=begun["distillation"], answers={})
     assert (second["round"], distill(world.library.tools(), distillation=begun["distillation"])) == (2, second)
@@ -271,7 +271,7 @@ def test_answers_and_messages_may_be_text_as_small_models_write_them(world: Worl
             {"path": "/etc/passwd"},
             "bad-arguments",
             "There is no argument 'path'.",
-            "Arguments are session, messages, transcript, distillation, answers, back, finish, ask.",
+            "Arguments are session, messages, transcript, distillation, answers, skill, back, finish, ask.",
         ),
         ({}, "no-session-waits", "No session is waiting.", HERE),
         ({"session": "claude-code:nope"}, "no-such-session", "There is no session 'claude-code:nope'.", HERE),

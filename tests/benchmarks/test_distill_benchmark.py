@@ -97,7 +97,7 @@ def test_a_run_reports_every_task(trajectories: str, capsys: pytest.CaptureFixtu
     assert distill.main(["--trajectories", trajectories, "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
     assert result["sessions"] == 4
-    assert result["all"]["covered"]["whet"]["covered"] == 1.0
+    assert result["all"]["covered"]["copy"]["covered"] == 1.0
     assert (result["all"]["leaks"], result["all"]["found_first"], result["all"]["errors"]) == (0, 1.0, 0)
     assert distill.main(["--trajectories", trajectories, "--misses", "--limit", "2"]) == 0
     assert "| smooth |" in capsys.readouterr().out

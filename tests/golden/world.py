@@ -106,7 +106,7 @@ STEPS: tuple[tuple[str, ...], ...] = (
     ("curate",),
     ("curate", "--apply"),
     ("transcript", "session.jsonl"),
-    ("transcript", "session.jsonl", "--facts"),
+    ("transcript", "session.jsonl", "--evidence"),
     ("distill", "session.jsonl", "--yes", "--name", "count-lines", "--dry-run"),
     ("distill", "session.jsonl", "--yes", "--name", "count-lines"),
     ("learn", "session.jsonl", "--dry-run"),

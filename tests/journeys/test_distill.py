@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 TOKEN = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vX7zA2cD4fG6hJ8"
 posix = pytest.mark.skipif(os.name != "posix", reason="terminals of POSIX")
-NOTES = "write-release-notes-command-line-client"
+NOTES = "write-release-notes"
 
 
 @pytest.fixture
@@ -68,17 +68,17 @@ def test_sessions_of_three_clients_become_skills(machine: Machine, tmp_path: Pat
         name = answer["skill"]
         assert (answer["version"], answer["created"], answer["path"]) == ("1", True, str(machine.root / name))
         assert [item for item in answer["findings"] if item["severity"] != "info"] == []
-        assert answer["facts"]["steps"]
+        assert answer["evidence"]["steps"]
         checked = machine.ask("validate", name, "--profile", "quality")
         assert checked["valid"] is True
         (entry,) = machine.ask("history", name)["entries"]
         assert (entry["actor"], entry["origin"], entry["action"]) == ("user", "foreground", "create")
         assert entry["reason"].startswith(f"distilled from {client}")
         shown = machine.ask("show", name)
-        assert "Check: " in shown["content"]
+        assert "> **Draft.**" in shown["content"]
     assert machine.names() == [
-        "add-nullable-column-table",
-        "find-service-namespace-restarting-deploy",
+        "add-nullable-column",
+        "find-roll-image",
         NOTES,
     ]
 
@@ -104,9 +104,11 @@ def test_the_second_session_of_a_kind_improves_the_same_skill(machine: Machine, 
     ]
 
 
-def test_a_date_of_the_case_is_not_left_in_the_steps(machine: Machine, tmp_path: Path) -> None:
+def test_a_date_of_the_case_is_an_input_and_no_part_of_name_and_description(machine: Machine, tmp_path: Path) -> None:
     file = claude_code(tmp_path / "one.jsonl", exporting("orders", "2026-01-03", "8812"))
-    assert "2026-01-03" not in machine.text(machine.ask("distill", str(file), "--yes")["skill"])
+    answer = machine.ask("distill", str(file), "--yes")
+    assert "2026-01-03" not in answer["skill"] + answer["description"]
+    assert {"kind": "file", "text": "/srv/out/orders-2026-01-03.csv"} in answer["evidence"]["inputs"]
 
 
 def test_a_session_in_other_words_improves_the_skill_that_is_there(machine: Machine, tmp_path: Path) -> None:
@@ -128,12 +130,13 @@ def test_what_a_person_wrote_under_the_name_only_gains(machine: Machine, tmp_pat
     (machine.root / NOTES).mkdir(parents=True)
     (machine.root / NOTES / "SKILL.md").write_text(main(NOTES, "Writes notes.", body), encoding="utf-8")
     answer = machine.ask("distill", str(claude_code(tmp_path / "a.jsonl", release_notes())))
-    rules = "- Be brief.\n- Group the entries by kind: Added, Fixed, Changed.\n- Always put breaking changes first.\n"
+    said = "No, group the entries by kind: Added, Fixed, Changed. Always put breaking changes first."
+    rules = f'- Be brief.\n- "{said}"\n'
     text = machine.text(NOTES)
     assert answer["created"] is False
     assert f"\n## Rules\n\n{rules}" in text
     assert "## Steps\n\n1. Ask Ida.\n\n## Further steps\n" in text
-    assert "git tag -a v{version}" in text.partition("\n## Further steps\n")[2].partition("## Rules")[0]
+    assert "git tag -a v4.2.0" in text.partition("\n## Further steps\n")[2].partition("## Rules")[0]
     assert "description: Writes notes.\n" in text
 
 
@@ -326,7 +329,7 @@ def test_the_sessions_that_wait_are_offered(machine: Machine, tmp_path: Path) ->
         for _ in range(7):
             terminal.types("")
         assert terminal.end()[0] == 0
-    assert machine.names() == ["find-service-namespace-restarting-deploy"]
+    assert machine.names() == ["find-roll-image"]
     with Library.open(home=machine.state, env=machine.env, project=machine.work) as library:
         assert [seen.id for seen in library.learning.sessions.waiting()] == ["release-notes"]
     answer = machine.ask("distill", code=2)

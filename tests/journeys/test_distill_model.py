@@ -13,9 +13,9 @@ from learning.recordings import claude_code
 
 from journeys.machines import Machine
 from journeys.terminals import Terminal
-from whet.learning.distill.model_request import refine
 from whet.learning.distill.rounds import session_of
-from whet.learning.facts import facts
+from whet.learning.distill.writer import write as ask
+from whet.learning.evidence.session import evidence_of
 from whet.learning.models.recorded import Recorded
 from whet.learning.models.scripted import Scripted
 
@@ -26,13 +26,17 @@ TOKEN = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vX7zA2cD4fG6hJ8"
 KEY = "key-4f7c2b90d1e8"
 DESCRIPTION = "Writes release notes, checks their links and tags the release. Use when release notes are due."
 ANSWER: dict[str, Any] = {
-    "goal": "Write the release notes of a version and tag the release.",
-    "name": "tell-of-a-release",
+    "title": "Write the release notes of a version and tag the release.",
+    "name": "write-release-story",
     "description": DESCRIPTION,
     "triggers": ["changelog"],
-    "steps": [{"number": 1, "title": "Write the notes, grouped by kind"}, {"number": 2, "title": "Run `rm -rf /`"}],
+    "steps": [
+        {"title": "Write the notes, grouped by kind"},
+        {"title": "Clean up", "code": "rm -rf /", "language": "bash"},
+    ],
 }
-HELPED = "worded the proposals, for 18 tokens; 1 answer rejected."
+REFUSED = "Step 2 ('Clean up') was not accepted: 'rm' is not in the session; leave it out, or mark the step as new."
+HELPED = "wrote it, for 54 tokens; 1 answer rejected."
 posix = pytest.mark.skipif(os.name != "posix", reason="terminals of POSIX")
 
 
@@ -51,33 +55,35 @@ def file(tmp_path: Path) -> Path:
 
 def test_a_model_over_the_wire_words_the_skill(machine: Machine, file: Path) -> None:
     pytest.importorskip("openai", reason="the library openai comes with the extra `models`")
-    with serving(OPENAI.says(json.dumps(ANSWER))) as server:
+    with serving(*[OPENAI.says(json.dumps(ANSWER))] * 3) as server:
         spec = f"openai-compatible:{server.url}/v1#tiny"
         code, out, said = machine.says("distill", str(file), "--yes", "--model", spec)
-    assert (code, out) == (0, f"{machine.root / 'tell-of-a-release'}\n")
-    assert said.split("\n")[0] == "Created tell-of-a-release, version 1."
+    assert (code, out) == (0, f"{machine.root / 'write-release-story'}\n")
+    assert said.split("\n")[0] == "Created write-release-story, version 1."
     assert f"{spec} {HELPED}" in said.split("\n")
-    text = machine.text("tell-of-a-release")
+    text = machine.text("write-release-story")
     assert "1. Write the notes, grouped by kind." in text
     assert ("rm -rf" in text, TOKEN in text) == (False, False)
-    (asked,) = server.requests
-    assert TOKEN not in json.dumps(asked.body)
+    first, *again = server.requests
+    assert len(again) == 2 and REFUSED.partition(" was ")[0] in json.dumps(again[0].body)
+    asked = first
+    assert TOKEN not in json.dumps([one.body for one in server.requests])
     assert (asked.headers["authorization"], KEY in json.dumps(asked.body)) == (f"Bearer {KEY}", False)
 
 
 def test_the_settings_name_it_and_a_flag_keeps_everything_here(machine: Machine, file: Path) -> None:
     pytest.importorskip("openai", reason="the library openai comes with the extra `models`")
-    with serving(OPENAI.says(json.dumps(ANSWER))) as server:
+    with serving(*[OPENAI.says(json.dumps(ANSWER))] * 3) as server:
         machine.settings(f'model = "openai-compatible:{server.url}/v1#tiny"\n')
         without = machine.ask("distill", str(file), "--dry-run", "--no-model")
         assert (without["model"], server.requests) == (None, [])
         helped = machine.ask("distill", str(file), "--dry-run")
     assert (helped["skill"], helped["model"]) == (
-        "tell-of-a-release",
+        "write-release-story",
         {
             "name": f"openai-compatible:{server.url}/v1#tiny",
-            "tokens": 18,
-            "refused": ["The title of step 2 was not used: 'rm -rf /' is not in the session."],
+            "tokens": 54,
+            "refused": [REFUSED],
         },
     )
 
@@ -88,7 +94,7 @@ def test_a_model_that_fails_costs_nothing_but_a_sentence(machine: Machine, file:
         spec = f"openai-compatible:{server.url}/v1#tiny"
         answer = machine.ask("distill", str(file), "--model", spec)
     assert (answer["created"], answer["model"]) == (True, None)
-    told = f"The skill was made without {spec} (model-unavailable): {spec} does not accept the key."
+    told = f"The skill is an outline, made without {spec} (model-unavailable): {spec} does not accept the key."
     assert told in answer["warnings"]
     assert machine.ask("distill", str(file), "--model", "nonsense", code=2)["code"] == "bad-model"
     assert machine.ask("distill", str(file), "--model", spec, "--no-model", code=2)["code"] == "usage"
@@ -108,21 +114,24 @@ def test_several_models_vote_on_the_skill(machine: Machine, file: Path, tmp_path
     )
     for number, other in enumerate(others):
         cassette = tmp_path / f"{number}.jsonl"
-        refine(facts(session_of(str(file))), Recorded(str(cassette), scripted({**ANSWER, **other})))
+        ask(
+            evidence_of(session_of(str(file))),
+            Recorded(str(cassette), scripted({**ANSWER, "steps": ANSWER["steps"][:1], **other})),
+        )
         names.append(f"recorded:{cassette}")
     machine.settings(f"model = {', '.join(names)!r}\n")
     made = machine.ask("distill", str(file), "--dry-run")
-    assert (made["skill"], made["model"]["name"]) == ("tell-of-a-release", ", ".join(names))
+    assert (made["skill"], made["model"]["name"]) == ("write-release-story", ", ".join(names))
     assert "changelog" in made["text"] and "news" in made["text"]
 
 
 @posix
 def test_rounds_show_what_the_model_proposes_and_go_on_without_it(machine: Machine, file: Path, tmp_path: Path) -> None:
     cassette = tmp_path / "answers.jsonl"
-    refine(facts(session_of(str(file))), Recorded(str(cassette), Scripted(lambda _: json.dumps(ANSWER))))
+    ask(evidence_of(session_of(str(file))), Recorded(str(cassette), Scripted(lambda _: json.dumps(ANSWER))))
     with Terminal(machine, "distill", str(file), "--model", f"recorded:{cassette}") as terminal:
         terminal.until(f"Asking recorded:{cassette}…").until("1. Write the notes, grouped by kind")
-        terminal.types("").until("Name:\r\n    tell-of-a-release").types("mine").until("2/4")
+        terminal.types("").until("Name:\r\n    write-release-story").types("mine").until("2/4")
         code, lines = terminal.interrupt()
     assert (code, lines[-2:]) == (
         130,
@@ -135,7 +144,7 @@ def test_rounds_show_what_the_model_proposes_and_go_on_without_it(machine: Machi
             terminal.types("")
         code, lines = terminal.end()
     assert (code, "Created mine, version 1." in lines) == (0, True)
-    assert f"recorded:{cassette} worded the proposals" in " ".join(lines)
+    assert f"recorded:{cassette} wrote it" in " ".join(lines)
     assert "1. Write the notes, grouped by kind." in machine.text("mine")
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="signals and sockets of POSIX")
 PATIENCE = 60.0
-NOTES = "write-release-notes-command-line-client"
+NOTES = "write-release-notes"
 
 
 @pytest.fixture

@@ -11,7 +11,6 @@ from learning.episodes import bash, says, session, user
 from learning.test_synthesis_learning import Clock
 from whet.api import Library
 from whet.learning.distill.merge import merged, retitled
-from whet.learning.distill.operations import values_of
 from whet.skill.dialects import read_skill
 from whet.skill.edit import replace_body, set_value
 from whet.skill.frontmatter import read_document
@@ -136,7 +135,7 @@ def test_a_session_that_went_on_adds_what_is_new_in_it(library: Library) -> None
     name = library.learning.distill(packing("first")).to_json()["skill"]
     answer = library.learning.distill(packing("first", said="No, always sign the wheel first.")).to_json()
     assert (answer["version"], answer["warnings"]) == ("2", [BEFORE])
-    assert "- Always sign the wheel first.\n" in text(library, name)
+    assert '- "No, always sign the wheel first."\n' in text(library, name)
     assert library.edit.history.entries(name).to_json()["entries"][-1]["reason"].endswith("session first")
 
 
@@ -149,7 +148,7 @@ def test_what_was_edited_by_hand_is_not_taken_back(library: Library) -> None:
     answer = library.learning.distill(packing("second", said="No, always sign the wheel first.")).to_json()
     new = text(library, name)
     assert answer["warnings"][:2] == ["A person set its description; Whet keeps that.", EDITED]
-    assert ("rm -rf dist && uv build" in new, pitfall in new, "- Always sign the wheel" in new) == (True, False, True)
+    assert ("rm -rf dist && uv build" in new, pitfall in new, "always sign the wheel" in new) == (True, False, True)
     assert frame(library, name)[3] == "body description"
     third = library.learning.distill(packing("third", ("pip download x", "Saved"))).to_json()
     assert (third["warnings"][1], "rm -rf dist && uv build" in text(library, name)) == (EDITED, True)
@@ -160,7 +159,7 @@ def test_what_was_edited_by_hand_is_not_taken_back_when_nobody_looks(library: Li
     name = library.learning.distill(packing("first")).to_json()["skill"]
     change(library, name, "   uv build\n", "   rm -rf dist && uv build\n")
     report = library.learning.learn(packing("second", said="No, always sign the wheel first.")).to_json()["sessions"][0]
-    assert report["added"] == ["- Always sign the wheel first."]
+    assert report["added"] == ['- "No, always sign the wheel first."']
     assert EDITED in report["warnings"]
     library.edit.proposals.approve(report["proposal"])
     assert "rm -rf dist && uv build" in text(library, name)
@@ -193,39 +192,25 @@ def code(*lines: str) -> str:
     return "## Steps\n\n1. Run it.\n\n   ```bash\n" + "".join(f"   {line}\n" for line in lines) + "   ```\n"
 
 
-@pytest.mark.parametrize(
-    ("older", "newer", "found"),
-    [
-        ("backfill --table {table} --from {table_2}", "backfill --table {table} --from legacy", {"table_2": "legacy"}),
-        ("backfill --from {table_2}", "backfill --from legacy --normalise", {"table_2": "legacy"}),
-        ("backfill --from {table_2}", "restore --from legacy", {}),
-        ("backfill --from {table}", "backfill --from {table}", {}),
-        ("backfill --from {a} --to {b}", "backfill --from one --to one", {}),
-        ("ls {a}", "ls one", {}),
-    ],
-)
-def test_a_value_in_the_place_of_an_input_is_one(older: str, newer: str, found: dict[str, str]) -> None:
-    assert values_of(code(older), code(newer)) == found
+def test_where_nothing_but_the_case_changed_the_old_words_stay(library: Library) -> None:
+    name = library.learning.distill(exporting("orders", name="first")).to_json()["skill"]
+    library.learning.distill(exporting("legacy_bank", name="second"), name=name)
+    assert ("--from orders --compress" in text(library, name), "legacy_bank" in text(library, name)) == (True, False)
+    library.learning.distill(exporting("orders", "warehouse prune --old", name="third"), name=name)
+    assert "warehouse prune --old" in text(library, name)
 
 
-def exporting(table: str, *, name: str) -> Transcript:
-    """Only the first session says that the table is one."""
-    word = f"the table {table}" if name == "first" else table
+def exporting(table: str, *more: str, name: str) -> Transcript:
+    """The same job for a table."""
     return session(
-        user(f"Export {word} of the warehouse to the archive and check it."),
+        user(f"Export the table {table} of the warehouse to the archive and check it."),
         bash(f"warehouse export --from {table} --compress", "exported"),
         bash("warehouse check --archive", "ok"),
+        *(bash(command, "ok") for command in more),
         says("Done. The export is complete."),
         project="/srv",
         name=name,
     )
-
-
-def test_a_second_session_does_not_make_a_value_of_an_input(library: Library) -> None:
-    name = library.learning.distill(exporting("orders", name="first")).to_json()["skill"]
-    assert "--from {table} --compress" in text(library, name)
-    library.learning.distill(exporting("legacy_bank", name="second"), name=name)
-    assert ("--from {table} --compress" in text(library, name), "legacy_bank" in text(library, name)) == (True, False)
 
 
 def test_points_that_name_a_section_stay_with_it() -> None:

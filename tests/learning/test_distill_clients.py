@@ -15,11 +15,8 @@ if TYPE_CHECKING:
 
     from whet.learning.distill.draft import Draft
 
-NAME = "build-price-list-pricelist"
-DESCRIPTION = (
-    "Build the price list with pricelist.py. Use when the user asks for this, or mentions "
-    '"price list", "python3", or comes with .csv.'
-)
+NAME = "build-price-list"
+DESCRIPTION = 'Build the price list. Use when the user asks for this, or mentions "price list", "python3".'
 TOOLS = ("Bash(python3 pricelist.py:*)", "Bash(wc:*)", "Write")
 
 
@@ -33,9 +30,10 @@ def drafted(directory: Path, name: str) -> Draft:
 def test_a_session_of_each_client_becomes_the_same_skill(tmp_path: Path, name: str) -> None:
     made = drafted(tmp_path / "one", name)
     assert (made.name, made.description, made.allowed_tools) == (NAME, DESCRIPTION, TOOLS)
-    assert WORKING.replace("catalogue.csv", "{catalogue_csv}") in made.body
-    assert "fails: pricelist.py: error: the following arguments are required: --currency. Instead:" in made.body
-    assert "load them for more: price-rules" in made.body
+    assert WORKING in made.body
+    error = "pricelist.py: error: the following arguments are required: --currency"
+    assert f"failed: `{error}`. This worked: `{WORKING}`." in made.body
+    assert "- Skills that the session loaded: price-rules.\n" in made.body
     assert made == drafted(tmp_path / "other", "claude-code")
 
 

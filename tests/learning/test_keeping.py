@@ -75,7 +75,7 @@ def test_damage_is_told(kept: Kept, begun: Distillation, tmp_path: Path, text: s
 
 
 def test_what_no_text_can_hold_is_kept_all_the_same(kept: Kept, begun: Distillation) -> None:
-    odd = begun._replace(facts=begun.facts._replace(goal="half a \ud800 character"))
+    odd = begun._replace(evidence=begun.evidence._replace(request="half a \ud800 character"))
     assert kept.read(kept.keep(odd)) == odd
 
 

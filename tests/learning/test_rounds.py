@@ -13,25 +13,25 @@ from learning.episodes import EPISODES, database_migration, release_notes, small
 from whet.errors import InvalidError, UsageError
 from whet.learning.distill.draft import Answers, draft
 from whet.learning.distill.merge import kept_triggers, merged
-from whet.learning.distill.rounds import ROUNDS, Distillation, Refined, Source, begin, checked, session_of
-from whet.learning.facts import facts
+from whet.learning.distill.rounds import ROUNDS, Distillation, Source, begin, checked, session_of
+from whet.learning.distill.written import Input, Written, WrittenStep
+from whet.learning.evidence.session import evidence_of
 
 BEGUN = begin(release_notes())
 OFFERED = "Writes release notes and tags the release. Use when a version is due."
+STEPS = (WrittenStep("Write the notes"), WrittenStep("Set the tag", code='git tag -a "v$VERSION"', language="bash"))
 HELPED = BEGUN._replace(
     model="scripted",
-    refined=Refined(
-        BEGUN.facts._replace(
-            goal="Write release notes.",
-            steps=(BEGUN.facts.steps[0]._replace(title="Write the notes"), *BEGUN.facts.steps[1:]),
-        ),
-        {"name": "tag-and-tell", "description": OFFERED, "triggers": ("changelog", "release notes")},
-        ("The goal was not used: it is empty.",),
-        77,
+    written=Written(
+        *("tag-and-tell", "Write release notes", OFFERED, ("changelog", "release notes")),
+        inputs=(Input("VERSION", "the version", "4.2.0"),),
+        steps=STEPS,
     ),
+    refused=("The title was not accepted: it is empty.",),
+    tokens=77,
     warnings=("Something to know.",),
 )
-REFINED = HELPED.to_json()["refined"]
+WRITTEN = HELPED.to_json()["written"]
 FIELDS = [name for _, _, fields in ROUNDS for name in fields]
 
 
@@ -39,7 +39,7 @@ def through_json(distillation: Distillation) -> Distillation:
     return Distillation.from_json(json.loads(json.dumps(distillation.to_json())))
 
 
-def test_four_rounds_are_asked_and_all_proposals_make_the_draft_of_the_facts() -> None:
+def test_four_rounds_are_asked_and_all_proposals_make_the_draft_of_the_evidence() -> None:
     state, asked = BEGUN, []
     while not state.done:
         question = state.question()
@@ -51,7 +51,7 @@ def test_four_rounds_are_asked_and_all_proposals_make_the_draft_of_the_facts() -
         (3, 4, "tools", ["tools"]),
         (4, 4, "where", ["fork"]),
     ]
-    assert state.draft() == draft(facts(release_notes()))
+    assert state.draft() == draft(evidence_of(release_notes()))
     assert (state.source, state.edits) == (Source("claude-code", "release-notes"), {})
 
 
@@ -74,12 +74,12 @@ def test_the_first_question_as_a_whole() -> None:
                 "name": "name",
                 "label": "Name",
                 "kind": "text",
-                "value": "write-release-notes-command-line-client",
+                "value": "write-release-notes",
                 "options": [],
             },
         ],
     }
-    assert "Rule: Always put breaking changes first." in BEGUN.question().text
+    assert "Rule: No, group the entries by kind" in BEGUN.question().text
 
 
 def test_answers_are_those_of_the_draft() -> None:
@@ -92,7 +92,7 @@ def test_answers_are_those_of_the_draft() -> None:
     }
     state = BEGUN.answer_all(given)
     assert state.draft() == draft(
-        facts(release_notes()),
+        evidence_of(release_notes()),
         Answers(
             "release-notes",
             "",
@@ -108,8 +108,8 @@ def test_answers_are_those_of_the_draft() -> None:
 def test_a_proposal_follows_the_answer_it_rests_on() -> None:
     first = BEGUN.answer({"goal": "Publish the changelog."})
     assert first.draft().name == "publish-changelog"
-    confirmed = BEGUN.answer({"goal": "Publish the changelog.", "name": "write-release-notes-command-line-client"})
-    assert confirmed.draft().name == "write-release-notes-command-line-client"
+    confirmed = BEGUN.answer({"goal": "Publish the changelog.", "name": "write-release-notes"})
+    assert confirmed.draft().name == "write-release-notes"
     shown = first.question().fields[1].value
     second = first.answer({"triggers": ["changelog"], "description": shown})
     assert second.draft().description != shown
@@ -188,8 +188,8 @@ def test_only_what_is_asked_is_answered() -> None:
         lambda _: {},
         lambda value: {**value, "whet-distillation": 0},
         lambda value: {**value, "whet-distillation": 1},
-        lambda value: {**value, "whet-distillation": 3},
-        lambda value: {**value, "whet-distillation": "2"},
+        lambda value: {**value, "whet-distillation": 2},
+        lambda value: {**value, "whet-distillation": "3"},
         lambda value: {**value, "whet-distillation": True},
         lambda value: {**value, "more": 1},
         lambda value: {**value, "at": 5},
@@ -203,18 +203,18 @@ def test_only_what_is_asked_is_answered() -> None:
         lambda value: {**value, "edits": []},
         lambda value: {**value, "model": 1},
         lambda value: {**value, "warnings": "none"},
-        lambda value: {**value, "refined": {}},
-        lambda value: {**value, "refined": {**REFINED, "tokens": "7"}},
-        lambda value: {**value, "refined": {**REFINED, "refused": [7]}},
-        lambda value: {**value, "refined": {**REFINED, "proposed": {"tools": []}}},
-        lambda value: {**value, "refined": {**REFINED, "proposed": {"name": "---"}}},
-        lambda value: {**value, "refined": {**REFINED, "facts": {}}},
-        lambda value: {**value, "facts": {}},
-        lambda value: {**value, "facts": {**value["facts"], "goal": 1}},
-        lambda value: {**value, "facts": {**value["facts"], "steps": [{}]}},
-        lambda value: {**value, "facts": {**value["facts"], "steps": {}}},
-        lambda value: {**value, "facts": {**value["facts"], "succeeded": "maybe"}},
-        lambda value: {**value, "facts": {**value["facts"], "files": [1]}},
+        lambda value: {**value, "tokens": "7"},
+        lambda value: {**value, "tries": None},
+        lambda value: {**value, "refused": [7]},
+        lambda value: {**value, "written": {}},
+        lambda value: {**value, "written": {**WRITTEN, "steps": [{}]}},
+        lambda value: {**value, "written": {**WRITTEN, "name": 1}},
+        lambda value: {**value, "evidence": {}},
+        lambda value: {**value, "evidence": {**value["evidence"], "request": 1}},
+        lambda value: {**value, "evidence": {**value["evidence"], "steps": [{}]}},
+        lambda value: {**value, "evidence": {**value["evidence"], "steps": {}}},
+        lambda value: {**value, "evidence": {**value["evidence"], "succeeded": "maybe"}},
+        lambda value: {**value, "evidence": {**value["evidence"], "files": [1]}},
     ],
 )
 def test_anything_else_is_no_distillation(damage: Any) -> None:
@@ -226,14 +226,14 @@ def test_anything_else_is_no_distillation(damage: Any) -> None:
 def test_the_words_of_a_model_are_the_proposals() -> None:
     first = HELPED.question()
     assert [field.value for field in first.fields] == ["Write release notes.", "tag-and-tell"]
-    assert first.text.startswith("1. Write the notes\n2. ")
+    assert first.text.startswith("1. Write the notes\n2. Set the tag\n")
     assert first.text.endswith("\nWritten by scripted.")
     second = HELPED.answer().question()
     assert [field.value for field in second.fields] == [
         ("changelog", "release notes"),
         f'{OFFERED} Also when the user mentions "changelog".',
     ]
-    assert (HELPED.answer_all({}).edits, HELPED.worded.goal, BEGUN.worded) == ({}, "Write release notes.", BEGUN.facts)
+    assert (HELPED.answer_all({}).edits, HELPED.draft().outline, BEGUN.draft().outline) == ({}, False, True)
 
 
 def test_answers_count_more_than_the_words_of_a_model() -> None:
@@ -266,7 +266,7 @@ def test_every_session_goes_through_json(episode: Any) -> None:
 
 _VALUES: dict[str, st.SearchStrategy[Any]] = {
     "goal": st.sampled_from(["", "Write notes.", "Tag the release of a client."]),
-    "name": st.sampled_from(["", "notes", "Release Notes", "write-release-notes-command-line-client"]),
+    "name": st.sampled_from(["", "notes", "Release Notes", "write-release-notes"]),
     "triggers": st.lists(st.sampled_from(["changelog", "what is new", "tag"]), max_size=3),
     "description": st.sampled_from(["", "Writes notes. Use when a release is due."]),
     "tools": st.lists(st.sampled_from(["Write", "Read", "Bash(git tag:*)"]), max_size=3),
@@ -336,7 +336,7 @@ def test_what_a_person_wrote_only_gains() -> None:
 
 
 def test_merging_again_changes_nothing_and_stays_bounded() -> None:
-    body = draft(facts(database_migration())).body
+    body = draft(evidence_of(database_migration())).body
     once = merged(OLD, body, own=True)
     assert merged(once, body, own=True) == once
     long = "## What to know\n\n" + "\n".join(f"- Fact {number} is {'long ' * 30}." for number in range(400))

@@ -8,7 +8,7 @@ import pytest
 
 from learning.episodes import Part, bash, calls, note, read, says, session, user
 from whet.api import Library
-from whet.learning.facts.loads import Load, loads_of, skills_of, with_skill
+from whet.learning.evidence.loads import Load, loads_of, skills_of, with_skill
 from whet.learning.selection.learn import Report, learn
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def gained(library: Library, report: Report) -> str:
 
 def test_what_was_done_before_a_skill_was_loaded_does_not_change_it(library: Library) -> None:
     report = learned(library, session(*CONVERT, viewed("flaky-tests"), says("Done. The handbook is in handbook.pdf.")))
-    assert (report.captured, report.action, report.skill) == (True, "create", "convert-handbook-pdf-pandoc")
+    assert (report.captured, report.action, report.skill) == (True, "create", "convert-handbook-pdf")
     assert "flaky" not in (report.description or "")
 
 
@@ -159,7 +159,7 @@ def test_a_skill_that_was_only_offered_or_could_not_be_loaded_is_left_alone(libr
 
 def test_work_that_has_nothing_to_do_with_the_loaded_skill_does_not_change_it(library: Library) -> None:
     report = learned(library, session(viewed("deploy-shop"), *CONVERT, says("Done. The handbook is in handbook.pdf.")))
-    assert (report.action, report.skill) == ("create", "convert-handbook-pdf-pandoc")
+    assert (report.action, report.skill) == ("create", "convert-handbook-pdf")
 
 
 def test_every_way_to_load_a_skill_is_seen_and_nothing_else() -> None:

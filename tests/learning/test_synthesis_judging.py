@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from learning.outlines import HARD, NOT, TABLE, Outline
-from whet.learning.facts import facts
+from whet.learning.evidence.session import evidence_of
 from whet.learning.selection.worth import CODES, Verdict, judge
 
 
 def verdict(outline: Outline) -> Verdict:
-    return judge(facts(outline.transcript), outline.transcript)
+    return judge(evidence_of(outline.transcript), outline.transcript)
 
 
 def test_it_fires_on_the_hard_ones_and_not_on_the_others() -> None:

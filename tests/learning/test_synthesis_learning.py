@@ -106,7 +106,7 @@ def test_a_second_session_of_the_kind_improves_the_same_skill(library: Library) 
     library.proposals.approve(second["proposal"])
     after = library.read(first["skill"]).to_json()
     assert (after["version"], names(library)) == ("2", {first["skill"]})
-    assert "Always name the revision after the table." in after["content"]
+    assert "always name the revision after the table." in after["content"]
     lines = [line for line in before.splitlines() if line.strip() and not line.strip().startswith("version:")]
     assert [line for line in lines if line not in after["content"]] == []
 

@@ -14,6 +14,7 @@ from whet.authoring.writer import Provenance
 from whet.learning.models.model import Completion, Model, ModelError, Request
 from whet.learning.selection.budget import ALLOWANCE, Account, Allowance, State
 from whet.learning.selection.learn import learn_from
+from whet.learning.transcripts.events import Event
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,11 +43,14 @@ class Spoken(Model):
 
 
 WORDS = {
-    "goal": "Add a column to a database table with an Alembic migration.",
+    "title": "Add a column to a database table with an Alembic migration.",
     "name": "alembic-column",
     "description": "Adds a column with an Alembic migration. Use when a table needs another column.",
     "triggers": ["alembic migration", "add a column"],
-    "steps": [],
+    "steps": [
+        {"title": "Bring the database up to date", "code": "alembic upgrade head", "language": "bash"},
+        {"title": "Generate the revision", "code": "alembic revision --autogenerate", "language": "bash"},
+    ],
 }
 
 
@@ -74,7 +78,7 @@ def test_a_model_that_fails_loses_nothing(library: Library) -> None:
     report = library.learning.learn(migration(), model=Spoken(failing=True)).to_json()["sessions"][0]
     assert (report["captured"], report["staged"]) == (True, True)
     assert report["warnings"] == [
-        "The skill was made without spoken (model-unavailable): Nobody is there.",
+        "The skill is an outline, made without spoken (model-unavailable): Nobody is there.",
     ]
 
 
@@ -137,7 +141,10 @@ def test_a_skill_that_grows_too_much_is_proposed_with_what_the_gate_said(library
         [{"action": "edit", "name": name, "body": "# Migrate\n\nUse Alembic.\n"}],
         by=Provenance("user", reason="Learned from it."),
     )
-    report = library.learning.learn(migration(correction=SAID, name="second"), write=True).to_json()["sessions"][0]
+    later = migration(correction=SAID, name="second")
+    rules = [f"Always {number}: {'the migration says what it is about. ' * 12}" for number in range(4)]
+    later = later._replace(events=(*later.events[:-1], *(Event("user", rule) for rule in rules), later.events[-1]))
+    report = library.learning.learn(later, write=True).to_json()["sessions"][0]
     assert (report["captured"], report["staged"]) == (True, True)
     assert [reason["code"] for reason in report["gate"]["reasons"]] == ["gate-grown"]
     assert report["gate"]["reasons"][0]["message"] in library.proposals.show(report["proposal"]).to_json()["reason"]

@@ -2,7 +2,8 @@
 
 Between the calls a distillation is kept under an id, so that it outlives the conversation, and nothing is written
 before a call says `finish`. A model names no file: it gives the session itself, or names one that hooks told of, which
-is the user's own. No other model is asked for proposals; the one that calls can say everything better in its answers.
+is the user's own. The model that calls is the writer: it gets the evidence of the session and gives the skill, which is
+checked; what does not hold goes back to it with the reasons, twice at most. No other model is asked.
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ CURRENT = "current"
 """Stands for the session that is going on in the project."""
 _SOURCES = ("session", "messages", "transcript", "distillation")
 _ASK = "Ask the user, then call again with distillation and answers; {} takes what is proposed."
+_WRITE = "Write the skill as `write` says, and call again with distillation and skill. Without that it is an outline."
+_EVIDENCE = 4_000
+"""Tokens of the evidence that the model is given."""
 _AGREE = "Call again with distillation and finish when the user agrees."
 _HERE = 'Pass the session as messages or as transcript ("## User", "## Assistant", "## Tool: Bash", "## Result").'
 _NAMED = 5
@@ -54,27 +58,46 @@ def distill(session: Session, given: Mapping[str, Any], *, stage: bool) -> dict[
         number = kept.keep(_begun(session, transcript))
         label = f"{transcript.client}:{transcript.session}" if transcript.session else ""
         told = {"session": label, "report": [entry.message for entry in transcript.report[:_REPORTED]]}
+        told |= _for_the_writer(kept.read(number))
     try:
         with kept.alone():
             moved = _moved(kept, number, given)
             if not given.get("finish"):
-                return {"success": True, "distillation": number, **told, **_asked(moved)}
+                asked = _asked(moved)
+                return {"success": True, "distillation": number, **asked, **told}
             answer = learning.finish_distillation(moved, stage=stage, actor="agent", allowed=session.allow)
             kept.forget(number)
     except WhetError as error:
         error.details.setdefault("distillation", number)
         raise
     written = answer.to_json()
-    del written["facts"]
-    return {**written, **told}
+    del written["evidence"]
+    return {**written, **{name: value for name, value in told.items() if name in ("session", "report")}}
+
+
+def _for_the_writer(distillation: Distillation) -> dict[str, Any]:
+    """What a model needs to write the skill."""
+    import json
+
+    from whet.learning.distill.writer import INSTRUCTIONS, view
+
+    return {"evidence": json.loads(view(distillation.evidence, _EVIDENCE)), "write": INSTRUCTIONS, "hint": _WRITE}
 
 
 def _moved(kept: Kept, number: str, given: Mapping[str, Any]) -> Distillation:
-    """The distillation after this call, kept."""
+    """The distillation after this call, kept. Raises UsageError `skill-refused` where the skill is to be mended."""
     known = kept.read(number)
+    problems: tuple[str, ...] = ()
     moved = known.back() if given.get("back") else _answered(known, given.get("answers"))
+    if "skill" in given:
+        moved, problems = moved.write(given["skill"])
     if moved != known:
         kept.keep(moved, number)
+    if problems:
+        hint = "Mend these parts or leave them out, and call again with distillation and the whole skill."
+        error = UsageError("skill-refused", " ".join(problems[:_REPORTED]), hint=hint)
+        error.details["problems"] = list(problems)
+        raise error
     return moved
 
 

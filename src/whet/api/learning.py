@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from whet.learning.evals.descriptions import Description
     from whet.learning.evals.evaluation import Evaluation, OwnTests
     from whet.learning.evals.task_runs import Attempt, Task
-    from whet.learning.facts.model import Facts
+    from whet.learning.evidence.session import Evidence
     from whet.learning.improvement.improve import Improvement
     from whet.learning.models.model import Model
     from whet.learning.selection.learn import Lessons, Report
@@ -76,13 +76,18 @@ class SessionRead(NamedTuple):
     """A session as it is read, secrets hidden."""
 
     transcript: Transcript
-    facts: Facts | None = None
-    """What is known of it, where that was asked for."""
+    evidence: Evidence | None = None
+    """What it shows, where that was asked for."""
 
     def to_json(self) -> Json:
         """The session as every surface answers it."""
         answer = answer_json(self.transcript)
-        return answer if self.facts is None else {**answer, "facts": as_json(self.facts)}
+        return answer if self.evidence is None else {**answer, "evidence": _evidence_json(self.evidence)}
+
+
+def _evidence_json(evidence: Evidence) -> Json:
+    """What a session shows, without the list of everything that it named, which only checks need."""
+    return {name: value for name, value in as_json(evidence).items() if name != "names"}
 
 
 class GeneratedTriggers(NamedTuple):
@@ -121,8 +126,10 @@ class Distilled(NamedTuple):
     similar: tuple[Similar, ...]
     warnings: tuple[str, ...]
     model: Help | None
-    """The model that helped."""
-    facts: Facts
+    """The model that wrote it."""
+    draft: bool
+    """It is an outline that no model wrote, and wants a reader."""
+    evidence: Evidence
     """What it rests on."""
     report: tuple[Note, ...] | None = None
     """What was left out of the transcript; None where nobody read one."""
@@ -137,7 +144,8 @@ class Distilled(NamedTuple):
             answer |= {"dry_run": True, "text": self.text, "files": dict(self.files), "similar": as_json(self.similar)}
         else:
             answer |= self._written(self.changes)
-        answer |= {"warnings": list(self.warnings), "model": as_json(self.model), "facts": as_json(self.facts)}
+        answer |= {"warnings": list(self.warnings), "model": as_json(self.model), "draft": self.draft}
+        answer["evidence"] = _evidence_json(self.evidence)
         return answer if self.report is None else {**answer, "report": as_json(self.report)}
 
     def _written(self, changes: Changes) -> Json:
@@ -490,8 +498,8 @@ class SkillLearning:
 
     # sessions
 
-    def transcript(self, source: Session, *, facts: bool = False) -> SessionRead:
-        """A session as it is read, secrets hidden, and its facts.
+    def transcript(self, source: Session, *, evidence: bool = False) -> SessionRead:
+        """A session as it is read, secrets hidden, and with `evidence` what it shows.
 
         `source` is the path of a transcript, a Transcript, a Recorder, or a list of messages. Raises InvalidError
         `not-a-transcript`, NotFoundError `transcript-missing`.
@@ -499,11 +507,11 @@ class SkillLearning:
         from whet.learning.distill.rounds import session_of
 
         read = session_of(source)
-        if not facts:
+        if not evidence:
             return SessionRead(read)
-        from whet.learning.facts import facts as facts_of
+        from whet.learning.evidence.session import evidence_of
 
-        return SessionRead(read, facts_of(read))
+        return SessionRead(read, evidence_of(read))
 
     def distill(
         self,
@@ -514,7 +522,7 @@ class SkillLearning:
         model: str | Model | None = None,
         dry_run: bool = False,
     ) -> Distilled:
-        """Turn a session into a skill, with these answers and otherwise as proposed; no model is needed.
+        """Turn a session into a skill, with these answers and otherwise as proposed; without a model it is an outline.
 
         `source` is the path of a transcript, a Transcript, a Recorder, or a list of messages. `answers` are {goal,
         name, triggers, description, tools, fork}, as far as they are to be other than proposed; `model` is that of
@@ -532,22 +540,20 @@ class SkillLearning:
         """The first of four rounds in which a session becomes a skill. Nothing is written before the end.
 
         Where a skill of the user's own is for the same job already, its name is proposed, and it will be improved.
-        `model` words the proposals: the name of one, a Model, "" for none, None for that of the setting `model`. If a
-        model fails, a warning at the end says so; a model that is named here and cannot be opened raises.
+        `model` writes the skill: the name of one, a Model, "" for none, None for that of the setting `model`. Without
+        one, or if it fails, the skill is an outline; a model that is named here and cannot be opened raises.
         """
-        from whet.learning.distill.rounds import begin, session_of
+        from whet.learning.distill.rounds import begin, session_of, without_taken_name
 
         distillation = begin(session_of(source))
         made = distillation.draft()
         known = self._known(made)
-        distillation = self._helped(distillation._replace(known=known), model)
-        if known or distillation.refined is None:
+        distillation = self._written(distillation._replace(known=known), model)
+        if known or distillation.written is None:
             return distillation
         if known := self._known(distillation.draft()._replace(name=made.name)):
             return distillation._replace(known=known)
-        from whet.learning.distill.model_request import renamed
-
-        return renamed(distillation, {card.name for card in self._workspace.snapshot().catalogue.cards})
+        return without_taken_name(distillation, {card.name for card in self._workspace.snapshot().catalogue.cards})
 
     def finish_distillation(
         self,
@@ -596,7 +602,8 @@ class SkillLearning:
             else changes.changes[0].similar,
             tuple(warnings),
             distillation.help(),
-            distillation.worded,
+            made.outline,
+            distillation.evidence,
         )
 
     def learn(
@@ -689,15 +696,16 @@ class SkillLearning:
         near = relative_of(self.context, made)
         return near.card.name if near is not None and near.own else ""
 
-    def _helped(self, distillation: Distillation, named: str | Model | None) -> Distillation:
-        """The distillation with a model's words, where there is a model."""
+    def _written(self, distillation: Distillation, named: str | Model | None) -> Distillation:
+        """The distillation with the skill that a model wrote, where there is a model."""
         warnings: list[str] = []
         model = self._opened(named, warnings)
         if model is None:
             return distillation._replace(warnings=tuple(warnings))
-        from whet.learning.distill.model_request import helped
+        from whet.learning.distill.rounds import written_by
 
-        return helped(distillation, model)
+        existing = self._workspace.read(self._workspace.find(distillation.known)[0]).body if distillation.known else ""
+        return written_by(distillation, model, existing)
 
     def _note_learned(self, distillation: Distillation) -> list[str]:
         """Note that a session was learned from; what is to be said where that fails."""

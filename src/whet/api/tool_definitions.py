@@ -116,8 +116,8 @@ def definitions(writes: Writes = "allow", *, runs: bool = False) -> Iterator[Too
     yield Tool(
         DISTILL,
         "Turn a session into a skill",
-        "Turn a session into a skill in four rounds. Each call returns a question with proposed answers: ask the "
-        "user. Nothing is written before finish.",
+        "Turn a session into a skill in four rounds. The first call returns the evidence: write the skill from it. "
+        "Each call returns a question with proposed answers: ask the user. Nothing is written before finish.",
         _object_schema(
             session={
                 "type": "string",
@@ -131,6 +131,7 @@ def definitions(writes: Writes = "allow", *, runs: bool = False) -> Iterator[Too
                 "description": "goal, name, triggers, description, tools, fork where they differ from the proposal; "
                 "{} accepts it.",
             },
+            skill={"type": "object", "description": "The skill as you write it: name, title, description, steps, …"},
             back={"type": "boolean", "description": "Go back to the previous round."},
             finish={"type": "boolean", "description": "Write the skill, accepting the rest as proposed."},
             ask={"type": "boolean", "description": "Ask the user with forms, if the client supports them."},

@@ -52,10 +52,12 @@ def test_every_event_is_a_line_and_secrets_are_hidden(whet: Callable[..., Comple
     assert "[transcript-secrets-hidden]" in told.stderr
 
 
-def test_facts_are_what_a_skill_would_be_made_of(whet: Callable[..., CompletedProcess[str]], session: str) -> None:
-    answer = json.loads(whet("learn", "transcript", session, "--facts", "--json").stdout)
-    assert [(step["tool"], step["action"].partition(" ")[0]) for step in answer["facts"]["steps"]] == [("Bash", "git")]
-    told = whet("learn", "transcript", session, "--facts")
+def test_evidence_is_what_a_skill_would_be_made_of(whet: Callable[..., CompletedProcess[str]], session: str) -> None:
+    answer = json.loads(whet("learn", "transcript", session, "--evidence", "--json").stdout)
+    assert [(step["tool"], step["action"].partition(" ")[0]) for step in answer["evidence"]["steps"]] == [
+        ("Bash", "git")
+    ]
+    told = whet("learn", "transcript", session, "--evidence")
     assert "tool\tBash git push\t1 x\n" in told.stdout
     assert TOKEN not in told.stdout + json.dumps(answer)
 

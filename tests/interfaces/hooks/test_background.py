@@ -74,9 +74,9 @@ def test_with_write_skills_are_written_and_told_of(machine: Machine, tmp_path: P
     setting(machine, "write")
     over(machine, tmp_path, release_notes())
     assert learn(machine) == 1
-    written = "1 skill written from your last sessions (write-release-notes-command-line-client): `whet history`."
+    written = "1 skill written from your last sessions (write-release-notes): `whet history`."
     assert machine.tell("claude-code", "start", session="next") == written
-    assert machine.library.card("write-release-notes-command-line-client").scope == "user"
+    assert machine.library.card("write-release-notes").scope == "user"
 
 
 def test_with_note_sessions_wait_for_a_person(machine: Machine, tmp_path: Path) -> None:

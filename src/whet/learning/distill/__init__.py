@@ -1,1 +1,1 @@
-"""From facts to a skill: `draft` makes one without a model; everything a person decides comes in as answers."""
+"""From the evidence of a session to a skill: a model writes and code checks; without a model, an outline."""

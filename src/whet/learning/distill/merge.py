@@ -10,19 +10,21 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from whet.learning.distill.draft import CHARACTERS, LINES, TOKENS
 from whet.learning.distill.names import TRIGGERS
-from whet.learning.facts.shell import programs
+from whet.learning.distill.outline import CHARACTERS, LINES, TOKENS
+from whet.learning.evidence.shell import programs
 from whet.prompt.tokens import estimate
 from whet.skill.body import sections
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_ADDING = frozenset(("inputs", "rules", "what the result must be like", "pitfalls", "what to know"))
+_ADDING = frozenset(("rules", "pitfalls"))
 """Sections of which both versions count, item by item."""
+_RECORD = frozenset(("", "request", "inputs", "steps", "files", "result"))
+"""What tells of one case: it stays as it is where the newer session ran nothing else."""
 _ORDER = (
-    *("", "overview", "inputs", "rules", "what the result must be like", "steps", "what to know", "pitfalls"),
+    *("", "overview", "request", "inputs", "rules", "steps", "files", "what to know", "pitfalls", "result"),
     *("check at the end", "examples", "requirements"),
 )
 """The sections of a draft, as they stand in one."""
@@ -31,7 +33,7 @@ _GAINS = frozenset(("rules", "pitfalls", "further steps"))
 _STEPS = frozenset(("steps", "workflow", "procedure"))
 _END = frozenset(("check at the end", "checks", "verification", "examples", "requirements", "references", "see also"))
 """Sections that come behind all that is done."""
-_ABOUT = frozenset(("", "overview", "examples"))
+_ABOUT = frozenset(("", "overview", "request", "examples"))
 """What says what a skill is for."""
 _FURTHER = "## Further steps"
 _FURTHER_MOST = 4
@@ -40,7 +42,7 @@ _NEWER = 9
 """Triggers of the newer session that come before those of the older."""
 _MOST = 40
 """Items of one section."""
-_INPUT = re.compile(r"- `\{([a-z0-9_]+)\}`:")
+_INPUT = re.compile(r"- `([A-Z][A-Z0-9_]*)`:")
 _PLAIN = re.compile(r"\W+")
 _CODE = re.compile(r"^\s*`{3,}(?:bash|sh|shell)?\s*\n(.*?)^\s*`{3,}\s*$", re.MULTILINE | re.DOTALL)
 
@@ -62,11 +64,12 @@ def merged(old: str, new: str, *, own: bool, refused: Sequence[str] = (), named:
     if not own:
         return _text([*_extended(before, after)])
     known = {_key(part.title): part for part in before}
+    same = runs_the_same(old, new)
     result = []
     for part in after:
         key = _key(part.title)
         earlier = known.pop(key, None)
-        if earlier and named and key in _ABOUT:
+        if earlier and ((named and key in _ABOUT) or (same and key in _RECORD)):
             result.append(earlier)
         else:
             part = _joined(part, earlier) if earlier and key in _ADDING else part  # noqa: PLW2901  it grows
@@ -151,6 +154,15 @@ def _further(before: list[_Part], steps: _Part | None) -> tuple[str, ...]:
     items = [item for item in _items(steps.rows) if _runs_other("\n".join(item), known)] if steps else []
     rows = [(re.sub(r"\A\d+[.)] ", "- ", item[0]), *item[1:]) for item in items[:_FURTHER_MOST]]
     return tuple(row for item in rows for row in item)
+
+
+def runs_the_same(old: str, new: str) -> bool:
+    """Do the steps of a newer body run nothing that the older ones do not, so that nothing changed but the case?"""
+    before, after = (
+        _commands("\n".join(row for part in _parts(body) if _key(part.title) == "steps" for row in part.rows))
+        for body in (old, new)
+    )
+    return bool(after) and after <= before
 
 
 def _runs_other(text: str, known: set[str]) -> bool:

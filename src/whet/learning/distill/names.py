@@ -1,7 +1,6 @@
-"""What a distilled skill is called and how it is described, in the words of the one who asked.
+"""What a skill is called and how it is described: from the request where no model writes, and the test of both.
 
-Names are for a class of tasks: no values, no numbers, nothing of a single case. A description says what the skill does,
-when to use it and which words a request would hold.
+A name has the verb of the task and what it is about, nothing of a single case, and is no sentence.
 """
 
 from __future__ import annotations
@@ -11,332 +10,250 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from whet.learning.distill.permissions import programs_of
-from whet.learning.facts.goal import POINTING, without_asides
-from whet.learning.facts.prose import capital, shorten, spoken
-from whet.skill.names import slug
-from whet.skill.terms import chunks, is_common, terms
+from whet.learning.evidence.values import values_of, without_values
+from whet.skill.names import slug, spec_problems
+from whet.skill.terms import chunks, is_common, key_terms, terms
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Container, Iterable, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from whet.learning.facts.model import Facts, Parameter
-    from whet.learning.facts.parameters import Blanks
+    from whet.learning.evidence.session import Evidence
 
 DESCRIPTION = 1_024
 NAME = 48
 """Characters of a name that is made here; the format allows a few more."""
+TITLE = 120
+_SENTENCE = 400
 TRIGGERS = 14
 """As many as there may be."""
 _PROPOSED = 6
 """As many as are proposed."""
-_PHRASES = 3
-_STEM = 5
-"""Letters by which two words are of one family."""
-_WORDS = 6
-_FEW = 2
-_ENOUGH = 4
-"""Words after which a name may end where a clause does."""
-_JOINTS = frozenset(
-    "to and or based for from in into with so which that using on at by via of as where when".split()  # noqa: SIM905  words
+_WORDS = 5
+"""Words of a name."""
+_ENOUGH = 3
+"""Words after which a name ends where a clause does."""
+_SENTENCES = 40
+_ASK = re.compile(
+    r"(?i)\A(?:(?:hi|hello|hey)\b[^,.!\n]{0,30}[,.!]\s*|(?:ok(?:ay)?|so|now|then|next|first|also|please|kindly|bitte)\b"
+    r"[,.!]?\s+|(?:task|goal|objective|instructions?|request)\s*[:-]\s+|@\S{1,200}\s+"
+    r"|(?:can|could|would|will) (?:you|we)(?: please)?(?: help me(?: to| with)?)?\s+"
+    r"|(?:i|we)(?:'d| would)? (?:want|need|like)(?: you)?(?: help)?(?: to| with)?\s+"
+    r"|(?:i am|i'm) trying to\s+|help me(?: to| with)?\s+|let's\s+"
+    r"|you (?:need|have|are (?:asked|tasked|required)) (?:to|with)\s+"
+    r"|(?:your|the|my|our) (?:main |overall )?(?:task|goal|job|objective) (?:here )?is(?: to)?\s+"
+    r"|(?:kannst|könntest) du(?: (?:mir|uns|bitte|mal))*\s+|how (?:do|can|should) (?:i|we) |how to )"
 )
-_LIGHT = frozenset(
-    """
-    following given upcoming several different current existing provided certain specific internal called named new
-    own please single item items today tomorrow yesterday keeps below above here based showing ever belong belongs
-    located include includes including able correct correctly properly directly final finally via per etc task tasks
-    goal step steps step1 example described
-    """.split()  # noqa: SIM905  a paragraph of words reads better than a list of forty strings
+_CLAUSE = re.compile(r"(?i)\A(?:given|for|in|using|based on|from|with|after|before|when|if|as)\s[^,.;\n]{2,90},\s+")
+_END = re.compile(
+    r"(?<=[.!?])\s+(?=[\"'(*`]{0,2}[A-Z0-9`À-Þ])|\n\s*\n|\n[ \t]*(?:[-*+•]|\d{1,3}[.)]|#{1,6})[ \t]+|: *\n|\n"
 )
-_SOURCE = frozenset("py js ts tsx jsx mjs java kt go rs rb php c cc cpp h hpp cs swift scala sh bash ps1 md".split())  # noqa: SIM905  names
-_RESERVED = frozenset(("anthropic", "claude"))
-_BELOW = re.compile(
-    r"(?i),?\s+(?:based on|using|from|in|with|as in|according to) the [\w ]{3,40}? (?:below|above)(?=[,.;]|\Z| and\b)"
+_HEADING = re.compile(r"\A(?:[^:.!?\n]|\.(?=\S)){3,160}: +")
+"""What it is about, before what to do: `Ticket 12: mend the export`."""
+_ASIDE = re.compile(r"(?i)\s*[,;(–—-]*\s*\b(?:by the way|btw|unrelated|as an aside|übrigens)\b.*")
+_POINTS = re.compile(r"(?i)\bthe following\b|\A\w+ (?:this|these|it|them)\b")
+"""A sentence that points to what another one says."""
+_PLACEHOLDER = re.compile(r"[{<]\w[\w .-]{0,40}[}>]")
+_SECRET = re.compile(r"[^\s,;]*\[(?:secret[^\]\n]{0,40}|binary)\]")
+_ODD_WORDS = frozenset(
+    ("the", "a", "an", "is", "are", "was", "were", "be", "i", "you", "we", "it", "this", "that", "if", "then")
 )
-_PLACE = re.compile(
-    r"\s*(?:\(?\b(?:located |stored |found |saved |is )?(?:at|in|from|to|into|under|as|of|called|named"
-    r"|titled)\s+)?[`'\"“(<]{0,2}\{([a-z0-9_]+)\}[`'\"”>)]{0,2}(?:::[\w:]{1,80})?"
-)
-_LEFT_OUT = frozenset(("file", "directory", "url", "name", "id", "word", "email", "phone"))
-"""Sorts of values without which a goal says the same."""
-_EMPTY_AND = re.compile(
-    r"(?:,?\s+(?:and|or|,|(?:for|in|to|from|on|at|of|with|by|into|as)(?=\s*(?:[,;:]|\.?\Z)))\s*)+(?=[,;:]|\.?\Z)"
-    r"|\s+(?=[,;:]|\.(?:\s|\Z))"
-)
-"""A joint that lost what it joined."""
-_MASKED = re.compile(r"[,;:.]?[^,;:.\[\]]{0,80}\[secret[^\]\n]{0,40}\][^,;:.\[\]]{0,80}")
-"""A clause around the mask of a secret: it is about this case, and nobody may ask for it."""
-_UNSURE = re.compile(
-    r"(?i)\b(?:i (?:think|guess|suppose|believe|assume|suspect)|not (?:quite |so )?sure|no idea|maybe|perhaps|probably"
-    r"|possibly|might be|could be|i don'?t know|dunno|apparently)\b"
-    r"|\A(?:we|i)(?:'re|'m| are| am| use) (?:still )?(?:on|using|running)\b"
-)
-_POLITE = re.compile(
-    r"(?i)\A(?:@\S{1,200}\s+|(?:(?:kannst|könntest|koenntest|würdest) du|(?:können|könnten|würden) sie"
-    r"|(?:peux|pourrais)-tu|(?:pouvez|pourriez)-vous|(?:puedes|podrías|puede|puoi|potresti|podes|kun je|kunt u)\b"
-    r"|bitte\b|s'il (?:te|vous) pla[iî]t|por favor|per favore|mal\b|pls\b|plz\b),?\s+)+"
-)
-"""What stands before a request: a file that is pointed to, and how other languages ask."""
-_ROUTINE = re.compile(
-    r"(?i),?\s+(?:and|then)(?: then)? (?:make|run|check|see|verify|ensure|confirm)(?: sure)?(?: that)?"
-    r"(?: (?:all|the|our|its|unit|existing))* (?:it|everything|tests?|test suite|suite)"
-    r"(?: (?:still )?(?:pass(?:es)?|works?|succeeds?|(?:is|are) green))?(?=\.?\Z)"
-)
-"""What every job ends with."""
-_THING = re.compile(
-    r"(?i)\b(?:the|our|my|an?) [`'\"]?\{(?P<name>[a-z0-9_]+)\}[`'\"]? (?P<after>[a-z]+)\b"
-    r"|\b(?P<noun>[a-z]+) [`'\"]?\{(?P<own>[a-z0-9_]+)\}[`'\"]?"
-)
-_ARTICLE = re.compile(r"(?i)\b(?:the|an?|our|my|this|each|every) (?:[\w-]+ ){0,2}\Z")
-_WHICH = re.compile(r"(?i)\b(?:the |an? )?given (?:version|date|id|amount) of (?=\w)")
-_OURS = re.compile(r"\b(?:our|my)(?: own)?\b", re.IGNORECASE)
-"""Whose it is; a skill is for everybody who has such a thing."""
-_PRAISE = re.compile(
-    r"(?i)\b(?:helps? (?:you |users? )?with|stuff|things|various|miscellaneous|and (?:much |many )?more|many tasks"
-    r"|general tasks"
-    r"|common tasks|powerful|comprehensive|seamless(?:ly)?|cutting[- ]edge|revolutionary|world[- ]class"
-    r"|best[- ]in[- ]class"
-    r"|state[- ]of[- ]the[- ]art|blazing(?:ly)?|effortless(?:ly)?|robust|amazing|ultimate|game[- ]chang\w+"
-    r"|next[- ]gen(?:eration)?"
-    r"|supercharge[ds]?|enterprise[- ]grade|battle[- ]tested|unparalleled|magical(?:ly)?|todo|fixme|tbd)\b\s*"
-)
-"""What fits any skill, or praises it; the linter objects to it, and rightly."""
+"""Words that stand in a sentence and not in a name."""
 
 
-def plain_goal(goal: str, blanks: Blanks, parameters: Sequence[Parameter]) -> str:
-    """The goal without the values of this case: places are left out, other values named by what they are."""
-    sorts = {one.name: one.sort for one in parameters}
-
-    def said(found: re.Match[str]) -> str:
-        sort = sorts.get(found[1], "")
-        opens = not found.string[: found.start()].strip() or found.string[: found.start()].rstrip().endswith(":")
-        if opens and not found[0].startswith(("(", " (")) and sort in ("file", "directory", "url", "id", "name"):
-            return f" a given {found[1].rstrip('_0123456789') if sort in ('id', 'name') else sort}"
-        lead = found[0].partition("{")[0].rstrip("`'\"“( ")
-        if sort in _LEFT_OUT or (sort == "date" and not lead.strip()):
-            return " " if sort in ("name", "word") else ""
-        return f"{lead} a given {sort or 'value'}"
-
-    text = _PLACE.sub(said, _things(blanks(_certain(goal)), {name for name, sort in sorts.items() if sort == "word"}))
-    text = re.sub(r"(?i)\b(\w+) a given \1\b", r"a given \1", text)
-    text = re.sub(r"(?i)\b(release|tag|build|revision) a given version\b(?! of)", r"a given \1", text)
-    text = _BELOW.sub("", _WHICH.sub("", _PRAISE.sub("", text)))
-    text = _OURS.sub("the", re.sub(r"[<>]", "", text).replace("`", ""))
-    text = _EMPTY_AND.sub("", " ".join(_balanced(text).split()))
-    text = re.sub(r"(?i)\b(?:the|this|that) (a given \w)", r"\1", text)
-    shorter = _ROUTINE.sub("", text)
-    text = (shorter if len(shorter.split()) > _FEW else text).strip(" ,;:.-")
-    return capital(text) + "." if text else ""
+def sentence_of(request: str) -> str:
+    """The sentence of a request that says what to do, without politeness and without the values of the case."""
+    sentences = list(_sentences(_SECRET.sub("", request)))[:_SENTENCES]
+    wishes = [one for one in sentences if _is_wish(one)]
+    telling = [one for one in wishes if len(key_terms(one)) > 2 and not _POINTS.search(one)]
+    found = _ASIDE.sub("", next(iter((*telling, *wishes, *sentences)), ""))
+    text = " ".join(without_values(re.sub(r"[<>{}`*]", "", found)).split()).rstrip(" .:;,!?")
+    if len(text) > _SENTENCE:
+        text = text[:_SENTENCE].rpartition(" ")[0].rstrip(" ,;:-(") + "…"
+    return text[:1].upper() + text[1:] or "Repeat a session"
 
 
-def _things(text: str, names: Container[str]) -> str:
-    """With the kind where the goal names a thing: `the {table} table` is `a table`."""
-    seen: set[str] = set()
-
-    def kind(found: re.Match[str]) -> str:
-        noun, name = found["after"] or found["noun"], found["name"] or found["own"]
-        if name not in names or not re.sub(r"_\d+\Z", "", name).endswith(noun.lower()):
-            return found[0]
-        if found["own"] and _ARTICLE.search(text[: found.start()]):
-            return found["noun"]
-        article = "another" if noun in seen else "a" if found["after"] else "a given"
-        seen.add(noun)
-        return f"{article} {noun}"
-
-    return _THING.sub(kind, text)
+def title_of(sentence: str) -> str:
+    """The beginning of such a sentence: up to a colon, or cut between words."""
+    head = sentence.partition(": ")[0]
+    text = head if len(key_terms(head)) > 2 else sentence
+    text = text if text.count("(") == text.count(")") else text.replace("(", "").replace(")", "")
+    return text if len(text) <= TITLE else text[:TITLE].rpartition(" ")[0].rstrip(" ,;:-(") + "…"
 
 
-def _certain(goal: str) -> str:
-    """The goal without guesses, chatter, secrets and what only politeness puts before it."""
-    text = _MASKED.sub("", goal)
-    parts = re.split(r"(?<=[.:;])\s+|\s+[-–—]\s+", _POLITE.sub("", text.strip()))
-    sure = [part for part in parts if not _UNSURE.search(part)]
-    text = " ".join(sure or parts)
-    return " ".join(word for word in text.split() if not is_chatter(word.strip(".,;:!?")) or word[:1].isupper())
+def _sentences(request: str) -> Iterator[str]:
+    """The sentences of a request, each without what politeness and a heading put before the verb."""
+    for piece in _END.split(re.sub(r"```.*?(?:```|\Z)", "", request, flags=re.DOTALL)):
+        text = " ".join(piece.split()).strip("*#- ")
+        for _ in range(4):
+            text = _ASK.sub("", text)
+            before = _CLAUSE.match(text) or (None if _is_wish(text) else _HEADING.match(text))
+            text = text[before.end() :] if before and _is_wish(_ASK.sub("", text[before.end() :])) else text
+        if len(text.split()) > 1:
+            yield text
 
 
-def _balanced(text: str) -> str:
-    """Without a bracket that lost its other half."""
-    return text if text.count("(") == text.count(")") else re.sub(r"[()]", "", text)
+def _is_wish(sentence: str) -> bool:
+    """Does a sentence begin with what is to be done, and say more than `do it`?"""
+    first = re.match(r"[\w-]+", sentence)
+    return first is not None and first[0].lower() in words("verbs") and len(key_terms(sentence)) > 1
 
 
-def name_of(goal: str) -> str:
-    """A slug from the verb and what it is about; behind a colon stands what `it` means."""
-    action, _, topic = goal.partition(": ")
-    if topic and POINTING.search(action):
-        goal = f"{action.partition(' ')[0]} {topic}"
+def name_of(title: str, commands: str = "") -> str:
+    """A name from the verb of a title and what it is about; names of things that `commands` hold are none of it."""
     kept: list[str] = []
-    for chunk in re.findall(r"[A-Za-z][\w'-]*|[,.;:]", goal):
-        word = chunk.lower().replace("'", "")
-        if (word in _JOINTS or chunk in ",.;:") and len(kept) >= _ENOUGH:
+    for chunk in re.findall(r"[^\W\d_][\w'’-]*|[,.;:]", title):
+        word = chunk.lower().replace("'", "").replace("’", "")
+        if (word in words("joints") or chunk in ",.;:") and len(kept) >= _ENOUGH:
             break
-        bare = not is_common(next(iter(terms(word)), "the")) or (not kept and len(word) > 2)
-        if is_foreign(word) or is_chatter(word):
-            continue
-        if bare and word not in _JOINTS | _LIGHT | _RESERVED and not re.search(r"\d", word) and chunk not in ",.;:":
-            kept.append(word)
+        coined = re.search(r"[-_]", word) is not None and chunk in commands
+        common = coined or (is_common(next(iter(terms(word)), "the")) and not (not kept and word in words("verbs")))
+        if chunk not in ",.;:" and not common and len(word) > 1 and not re.search(r"\d", word):
+            kept += [] if word in words("joints") | words("light") | words("small") else [word]
         if len(kept) >= _WORDS:
             break
-    text = slug("-".join(kept)) if kept else "distilled-session"
+    text = slug("-".join(kept)) if kept else "repeat-session"
     while len(text) > NAME and "-" in text:
         text = text.rpartition("-")[0]
     return text[:NAME].rstrip("-")
 
 
-def triggers_of(facts: Facts, goal: str) -> tuple[str, ...]:
-    """The words that tell this job from others, the most telling first.
-
-    They are phrases of the goal, then what the user named and a step worked on or with, then rare words of the goal.
-    """
-    done = [text for step in facts.steps for text in (step.tool, step.title, step.action[:2_000], step.criterion)]
-    acted = {term for chunk in chunks(" ".join(done)) for term in terms(chunk)}
-    values = {term for one in facts.parameters for term in terms(f"{one.example} {' '.join(one.spellings)}")}
-    phrases = _phrases(goal)
-    held = {term for phrase in phrases for term in terms(phrase)}
-    named = [one for one in chunks(goal) if is_rare(one)]
-    said = chunks(_MASKED.sub("", " ".join(spoken(without_asides(facts.request[:1_500])))))
-    told = [one for one in (*named, *said) if is_rare(one) and not set(terms(one)) & values and _acted(one, acted)]
-    used = [name for name in programs_of(facts.steps) if is_rare(name)]
-    rest = dict.fromkeys(_spelled(one) for one in (*told, *used, *named) if not set(terms(one)) <= held)
-    return (*phrases, *_apart(rest))[:_PROPOSED]
+def triggers_of(evidence: Evidence, title: str) -> tuple[str, ...]:
+    """The words of a request that tell this job from others: phrases of the title, rare words, programs."""
+    values = {term for one in evidence.inputs for term in terms(one.text)}
+    request = without_values(_ASIDE.sub("", evidence.request[:1_500]))
+    said = [one for one in chunks(f"{title} {request}") if is_rare(one)]
+    used = [name for name in programs_of(evidence.steps) if is_rare(name)]
+    held: set[str] = set()
+    found: list[str] = []
+    for one in (*_phrases(title), *said, *used):
+        keys = set(terms(one))
+        if not keys <= held and not keys & values:
+            held |= keys
+            found.append(one if one.isupper() or not one.istitle() else one.lower())
+    return tuple(found)[:_PROPOSED]
 
 
-def _acted(chunk: str, acted: Collection[str]) -> bool:
-    """Did a step have to do with it? `deploy` is in `deployment`."""
-    keys = terms(chunk)
-    long = [key for key in keys if len(key) >= _STEM]
-    return any(key in acted for key in keys) or any(
-        one.startswith(key) or (key.startswith(one) and len(one) >= _STEM) for key in long for one in acted
-    )
+def _phrases(title: str) -> Iterator[str]:
+    """Neighbouring words of a title, one of them rare: `parental leave request`."""
+    for run in re.split(
+        rf"(?i)[^\w\s'-]+|\b(?:{'|'.join(words('joints'))}|the|an?|our|my|its|all|each|every)\b", title
+    ):
+        told = [word for word in run.split() if tells(word)][:3]
+        if len(told) > 1 and any(map(is_rare, told)):
+            yield " ".join(told)
 
 
-def _apart(found: Iterable[str]) -> list[str]:
-    """Without those that are the same but for an ending or a capital."""
-    kept: dict[str, str] = {}
-    for one in found:
-        kept.setdefault((terms(one) or [one])[-1], one)
-    return list(kept.values())
-
-
-def _phrases(goal: str) -> tuple[str, ...]:
-    """Words of the goal that stand together, one of them rare: `parental leave request`."""
-    runs: list[list[str]] = [[]]
-    for piece in re.findall(r"[\w'-]+|[^\w\s]", goal)[1:]:
-        if tells(piece) and piece.lower() not in _JOINTS | _LIGHT:
-            runs[-1].append(piece)
-        else:
-            runs.append([])
-    told = (run[:3] for run in runs if len(run) > 1 and any(is_rare(word) for word in run[:3]))
-    return tuple(dict.fromkeys(" ".join(map(_spelled, run)) for run in told))[:_PHRASES]
-
-
-def _spelled(word: str) -> str:
-    return word if word.isupper() or not word.istitle() else word.lower()
-
-
-def extensions_of(parameters: Iterable[Parameter]) -> list[str]:
-    """The kinds of files that were handed over; code is not, it is there."""
-    ends = (one.example.rpartition(".")[2].lower() for one in parameters if one.sort == "file" and "." in one.example)
-    return list(
-        dict.fromkeys(f".{end}" for end in ends if re.fullmatch(r"[a-z][a-z0-9]{0,5}", end) and end not in _SOURCE)
-    )[:4]
-
-
-def description_of(goal: str, triggers: Sequence[str], extensions: Sequence[str]) -> str:
-    """What the skill does, when to use it, and the words that call for it; never longer than the format allows."""
-    what = shorten((goal or "Repeats a procedure that worked once").rstrip(" .") + ".", 400)
-    text = f"{what} Use when the user asks for this"
+def description_of(title: str, triggers: Sequence[str]) -> str:
+    """What was asked for, when to use it, and the words that call for it; never longer than the format allows."""
+    text = f"{title.rstrip('… .')}. Use when the user asks for this"
     quoted = [f'"{word}"' for word in dict.fromkeys(triggers)]
-    files = f", or comes with {' or '.join(extensions)}" if extensions else ""
-    while quoted and len(text) + len(files) + len(_mentions(quoted)) + 1 > DESCRIPTION:
+    while quoted and len(text) + len(_mentions(quoted)) + 1 > DESCRIPTION:
         quoted.pop()
-    text += _mentions(quoted) + files + "."
-    return re.sub(r"[<>]", "", text)[:DESCRIPTION]
+    return re.sub(r"[<>]", "", _vague().sub("", text + _mentions(quoted)) + ".")[:DESCRIPTION]
+
+
+def mentioning(description: str, triggers: Sequence[str]) -> str:
+    """A description with the words that call for the skill and are not in it, as many as there is room for."""
+    said = description.casefold()
+    missing = [f'"{word}"' for word in triggers if word.casefold() not in said]
+    while missing:
+        text = f"{description} Also when the user mentions {', '.join(missing)}."
+        if len(text) <= DESCRIPTION:
+            return text
+        missing.pop()
+    return description
 
 
 def _mentions(quoted: Sequence[str]) -> str:
     return f", or mentions {', '.join(quoted)}" if quoted else ""
 
 
-_FOREIGN = frozenset(
-    """
-    und oder aber der die das den dem des ein eine einen einem einer eines ich du er sie wir ihr mich dich mir dir uns
-    ist sind habe hast hat haben kann kannst koennen können könntest könnten könnt bitte mit für von vom zu zum zur auf
-    aus bei nach über unter im am als wie wenn dass weil nicht kein keine noch nur auch dann dort hier diese diesen
-    dieser dieses alle alles soll sollte sollen muss möchte wird werden danke hallo mal
-    le la les un une des du de et ou mais dans sur sous avec pour par sans ce cette ces est sont je tu il elle nous vous
-    ils mon ma mes ton ta tes qui que quoi dont ne pas plus peux peut pouvez pourrais pourriez merci bonjour svp
-    el los las una unos y pero en con por para sin este esta estos estas es son yo tú usted nosotros mi mis su sus
-    quien no puedes puede podrías gracias hola favor
-    lo gli dei della delle nel nella sul con per tra fra che chi non puoi può potresti grazie ciao questo questa
-    os um uma uns umas ao à não voce você pode podes obrigado olá isto isso
-    het een en van voor met op te dat niet wel kun kunt graag alsjeblieft dank
-    """.split()  # noqa: SIM905  a paragraph of words reads better than a list of two hundred strings
-)
-"""The small words of German, French, Spanish, Italian, Portuguese and Dutch."""
-_CHATTER = frozenset(
-    "thx ty pls plz lol haha btw fyi asap cheers guys folks buddy mate dude hmm huh ugh yep nope".split()  # noqa: SIM905  words
-)
-"""What people say around a request."""
-_NOISE = frozenset(
-    """
-    sorry hope mess careful careless luck cool awesome perfect weird strange annoying stuck idea ideas guess suppose
-    believe wonder morning afternoon evening tonight weekend monday tuesday wednesday thursday friday saturday sunday
-    week month year boss colleague everywhere somehow anyway actually basically simply quickly easily carefully finally
-    later soon described secret password passwd token credential credentials traceback exception recent call error
-    errors fails failed failure failing broken crash crashed
-    """.split()  # noqa: SIM905  a paragraph of words reads better than a list of sixty strings
-)
-"""What tells of a mood, a day, a secret or a failure, and not of a job."""
-_GENERIC = frozenset(
-    """
-    add adjust against amount apply ask back blame bring build bump call cargo cause change check clean clear close
-    code command commit config configuration content copy create csv curl cut data database date day days default
-    delete description detail details directory docker docs document done download edit end entries entry example
-    export fetch field fields figure file files fill find fix folder format function generate get git give goes
-    group handle home host html id image images implement import improve include info input install internal issue
-    item job json keep key keys language leave level library line lines link list load local log logs look machine
-    main major make manage md mean message method minor mode model month move name names new newest node npm npx
-    number numbers object open option options order output package page pages part pass path paths pip place plan
-    pnpm point prepare problem process program project provide pull push put pytest python query question quick read
-    readme record related release remove rename repo report repository request result results review roll row rows
-    run save scp screen script section see send server service set setup show size sort sorted source ssh start
-    state status step stop store string structure system table tables tag tar task team template test tests text
-    things ticket time title tool tools turn txt type types update upload url use user users uv value values version
-    versions view way web wget work works write xml yaml yarn zip
-    """.split()  # noqa: SIM905  a paragraph of words reads better than a list of two hundred strings
-)
-"""What stands in the requests for many jobs."""
-_SHAPE = re.compile(r"(?=.*[^\W\d_]{3})[^\W_][^\s<>.@/\\_:]{1,28}")
+def _vague() -> re.Pattern[str]:
+    """What fits any skill, or praises it; the linter objects to it, and rightly."""
+    from whet.skill.validate.quality import MARKETING, VAGUE
+
+    return re.compile(rf"(?i)(?:{MARKETING.pattern.removeprefix('(?i)')}|{VAGUE.pattern.removeprefix('(?i)')})\s*")
+
+
+def name_problem(name: str, evidence: Evidence) -> str:
+    """Why something is no name for the task of a session; empty when it is one."""
+    parts = name.split("-")
+    if problems := spec_problems(name):
+        return problems[0].message.rstrip(".")
+    if len(parts) > _WORDS + 1:
+        return f"it has more than {_WORDS + 1} words"
+    if odd := next((word for word in parts if word in _ODD_WORDS or word in words("small")), ""):
+        return f"'{odd}' belongs into a sentence, not into a name"
+    if re.search(r"\d", name) or {"anthropic", "claude"} & set(parts):
+        return "it names a single case or a product"
+    if values_in(name.replace("-", " "), evidence) or values_in(name, evidence):
+        return "it has a value of this case"
+    task = key_terms("\n".join((evidence.request, *(step.title for step in evidence.steps), *evidence.rules)))
+    if not key_terms(name.replace("-", " ")) & task:
+        return "it says nothing about what was asked for"
+    return ""
+
+
+def description_problem(description: str, evidence: Evidence) -> str:
+    """Why a description is not taken; empty when it is."""
+    from whet.skill.validate import ValidationInput, validate
+
+    if len(description) > DESCRIPTION:
+        return f"it has more than {DESCRIPTION} characters"
+    if re.search(r"\A(?:I|We|You)\b|\b(?:I|you) (?:can|will)\b", description):
+        return "it is not in the third person"
+    if _PLACEHOLDER.search(description):
+        return "it has a placeholder"
+    if found := values_in(description, evidence):
+        return f"it has a value of this case: {found[0]}"
+    task = key_terms("\n".join((evidence.request, *(step.title for step in evidence.steps), *evidence.rules)))
+    if len(key_terms(description) & task) < 2:
+        return "it says too little about what was asked for"
+    import json
+
+    text = f"---\nname: skill\ndescription: {json.dumps(description, ensure_ascii=False)}\n---\n\nDo it.\n"
+    found_notes = validate(ValidationInput("skill", text), "quality")
+    said = (one.message for one in found_notes if one.code.startswith("description-") and one.severity != "info")
+    return next(said, "").rstrip(".")
+
+
+def values_in(text: str, evidence: Evidence) -> list[str]:
+    """The values of the case that a text has: those that the user gave, as whole words."""
+    given = [one.text for one in evidence.inputs]
+    given += [name for one in evidence.inputs if one.kind == "file" and "/" in one.text
+              for name in [one.text.rpartition("/")[2]] if values_of(name)]  # fmt: skip
+    return [one for one in given if re.search(rf"(?<![\w.-])v?{re.escape(one)}(?![\w-])", text)]
 
 
 def tells(chunk: str) -> bool:
     """Is it a word of a job at all? It may stand in a phrase."""
     plain = chunk.lower().replace("’", "'")
     key = (terms(chunk) or [""])[-1]
-    if not key or is_common(key) or {plain, plain.removesuffix("s")} & (_FOREIGN | _CHATTER | _NOISE):
+    if not key or is_common(key) or {plain, plain.removesuffix("s")} & (words("small") | words("light")):
         return False
-    return _SHAPE.fullmatch(chunk) is not None and not re.search(r"\d{2}", chunk) and len(chunk) > 2
+    shape = re.fullmatch(r"(?=.*[^\W\d_]{3})[^\W_][^\s<>.@/\\_:]{1,28}", chunk)
+    return shape is not None and not re.search(r"\d{2}", chunk)
 
 
 def is_rare(chunk: str) -> bool:
     """Does it tell a job from others by itself?"""
-    return tells(chunk) and not _terms(chunk) <= _generic()
-
-
-def is_foreign(word: str) -> bool:
-    """Is it a small word of another language than English?"""
-    return word.lower() in _FOREIGN
-
-
-def is_chatter(word: str) -> bool:
-    """Is it said beside any job?"""
-    return word.lower() in _CHATTER
-
-
-def _terms(chunk: str) -> set[str]:
-    return set(terms(chunk)) or {""}
+    return tells(chunk) and not (set(terms(chunk)) or {""}) <= _generic()
 
 
 @lru_cache(maxsize=1)
 def _generic() -> frozenset[str]:
-    return frozenset(term for word in _GENERIC for term in terms(word))
+    return frozenset(term for word in words("generic") for term in terms(word))
+
+
+@lru_cache(maxsize=8)
+def words(kind: str) -> frozenset[str]:
+    """A list of words of `words.toml`."""
+    return frozenset(_tables()[kind].split())
+
+
+@lru_cache(maxsize=1)
+def _tables() -> dict[str, str]:
+    import tomllib
+    from importlib.resources import files
+
+    return tomllib.loads(files("whet.learning.distill").joinpath("words.toml").read_text("utf-8"))

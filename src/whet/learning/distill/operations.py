@@ -13,9 +13,9 @@ from whet.authoring.main_file import Main, bump_version, main_of, said, version_
 from whet.authoring.trees import digest
 from whet.errors import NotFoundError, RefusedError, WhetError
 from whet.learning.distill.draft import main_file
-from whet.learning.distill.merge import kept_triggers, merged, retitled
+from whet.learning.distill.merge import kept_triggers, merged, retitled, runs_the_same
+from whet.learning.distill.outline import DRAFT
 from whet.learning.distill.relatives import COUNT, sessions_in
-from whet.learning.facts.model import Parameter
 from whet.library.package import read_tree
 from whet.skill.dialects import read_skill
 from whet.skill.edit import remove_key, replace_body, set_value
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from whet.authoring.journal import Journal
     from whet.learning.distill.draft import Draft
     from whet.learning.distill.rounds import Distillation
-    from whet.learning.facts.model import Facts, Sort
     from whet.library.card import Card
     from whet.library.workspace import Workspace
     from whet.skill.frontmatter import Document
@@ -75,7 +74,7 @@ def session_label(distillation: Distillation) -> str:
         import json
         from hashlib import sha256
 
-        told = json.dumps(as_json(distillation.facts), sort_keys=True)
+        told = json.dumps(as_json(distillation.evidence), sort_keys=True)
         session = sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:12]
     return f"{client or 'a'} session {session}"
 
@@ -91,7 +90,8 @@ def writing_of(
 ) -> Writing:
     """The operations that make the skill, or improve it: the one of its name, unless a `card` says which.
 
-    With `gains`, nothing of it is replaced, though it was distilled. `refused` are bodies that nobody wanted.
+    With `gains`, nothing of it is replaced, though it was distilled: so it is, too, where a model wrote the skill that
+    is there and the new draft is an outline. `refused` are bodies that nobody wanted.
     """
     card = card or _known(workspace, distillation.draft().name)
     tree = read_tree(_directory(card)) if card is not None and card.kind == "skill" else None
@@ -100,7 +100,8 @@ def writing_of(
         text = _chosen(set_value(main_file(made), f"metadata.{COUNT}", "1"), answered(distillation.edits))
         create = {"action": "create", "name": made.name, "body": text}
         return Writing(made, "", text, FIRST_VERSION, (create, *_files(made, {})))
-    if not sessions_in(tree) or gains:
+    written = DRAFT not in main_of(tree).document.body
+    if not sessions_in(tree) or gains or (written and distillation.written is None and not distillation.edits):
         known = decided(journal, _directory(card), tree).bodies if sessions_in(tree) else ()
         made, old = distillation.draft(), main_of(tree)
         text = _with_body(old.text, merged(old.document.body, made.body, own=False, refused=[*refused, *known]))
@@ -113,8 +114,9 @@ def _again(card: Card, tree: Tree, distillation: Distillation, known: Decided, r
     old, answers = main_of(tree), answered(distillation.edits)
     again = known.past.knows(session_label(distillation))
     stays = (frozenset(FIELDS) if again else known.fields) - answers
-    distillation = distillation if "body" in stays else carried(distillation, old.document.body)
     wanted = _kept(distillation, said(old.document, "description"))
+    if runs_the_same(old.document.body, wanted.body):
+        stays |= {"description"} - answers
     made = _as_decided(wanted, read_skill(old.document), stays)
     gone = [*refused, *known.bodies] if "body" in stays else refused
     body = merged(old.document.body, made.body, own="body" not in stays, refused=gone, named="goal" in stays)
@@ -234,77 +236,6 @@ def _files(made: Draft, tree: Tree, edited: frozenset[str] = frozenset()) -> tup
         for path, text in made.files.items()
         if path not in edited and (path not in tree or tree[path].data != text.encode())
     )
-
-
-_CODE = re.compile(r"^[ \t]*(`{3,})[\w-]*[ \t]*\n(.*?)^[ \t]*\1[ \t]*$", re.MULTILINE | re.DOTALL)
-_INPUT = re.compile(r"\{([a-z][a-z0-9_]{0,60})\}")
-_ABOUT = re.compile(r"^- `\{([a-z0-9_]+)\}`: (.{1,200}?)\.?$", re.MULTILINE)
-_FIXED = 6
-"""Letters of a command that two must share, to be the same."""
-_LINES = 200
-_LONGEST = 500
-
-
-def carried(distillation: Distillation, older: str) -> Distillation:
-    """The distillation with the inputs of an older body for values that stand in their places."""
-    found = values_of(older, distillation.draft().body)
-    about = dict(_ABOUT.findall(older))
-    new = tuple(
-        Parameter(name, value, _sort(value), ("steps",), about.get(name, "a detail of the case"))
-        for name, value in found.items()
-    )
-    if not new:
-        return distillation
-    refined = distillation.refined
-    return distillation._replace(
-        facts=_with(distillation.facts, new),
-        refined=refined and refined._replace(facts=_with(refined.facts, new)),
-    )
-
-
-def values_of(older: str, newer: str) -> Mapping[str, str]:
-    """The values that stand in a newer body where an older one has inputs, by their names."""
-    lines = [line for line in _lines(newer) if len(line) <= _LONGEST]
-    own = set(_INPUT.findall(newer))
-    found: dict[str, str] = {}
-    for line in _lines(older):
-        names = set(_INPUT.findall(line)) - own - set(found)
-        if names and len(re.findall(r"[a-zA-Z]", _INPUT.sub("", line))) >= _FIXED:
-            pattern = _pattern(line)
-            match = next((match for other in lines if (match := pattern.fullmatch(other))), None)
-            found |= {name: match[name] for name in sorted(names) if match and _is_value(match[name])}
-    return {name: value for name, value in found.items() if list(found.values()).count(value) == 1}
-
-
-def _lines(body: str) -> list[str]:
-    lines = (" ".join(line.split()) for code in _CODE.finditer(body) for line in code[2].split("\n"))
-    return [line for line in lines if line][:_LINES]
-
-
-def _pattern(line: str) -> re.Pattern[str]:
-    """A command, with anything but spaces where its inputs stand; there may be more arguments behind it."""
-    parts, known = [], set()
-    for at, part in enumerate(_INPUT.split(line)):
-        if at % 2 == 0:
-            parts.append(re.escape(part))
-        else:
-            parts.append(f"(?P={part})" if part in known else rf"(?P<{part}>[^\s'\"`]{{1,200}})")
-            known.add(part)
-    return re.compile("".join(parts) + r"(?: .*)?")
-
-
-def _is_value(text: str) -> bool:
-    return len(text) > 2 and not re.search(r"[{}$|&;<>()]", text)
-
-
-def _sort(value: str) -> Sort:
-    if "/" in value or re.search(r"\w\.[a-z]\w{0,4}\Z", value):
-        return "file"
-    return "word" if value.isalpha() and value.islower() else "name"
-
-
-def _with(facts: Facts, new: tuple[Parameter, ...]) -> Facts:
-    return facts._replace(parameters=(*facts.parameters, *new))
 
 
 CHOSEN = "chosen"

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from whet.guard.shell.commands import parse
 from whet.guard.shell.wrappers import INTERPRETERS, SHELLS, inner, name_of, unwrapped
-from whet.learning.facts.shell import COMMANDED, LONGEST, LOOKING, programs
+from whet.learning.evidence.shell import COMMANDED, LONGEST, LOOKING, programs
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from whet.learning.facts.model import Facts, Step
+    from whet.learning.evidence.session import Evidence, Step
 
 MOST = 40
 _OURS = {"Search": ("Grep", "Glob"), "Web": ("WebFetch", "WebSearch"), "NotebookEdit": ("NotebookEdit",)}
@@ -87,9 +87,9 @@ class Grants(NamedTuple):
     """Commands that stand for anything: the client asks for them, too."""
 
 
-def grants_of(facts: Facts, steps: Sequence[Step]) -> Grants:
+def grants_of(evidence: Evidence, steps: Sequence[Step]) -> Grants:
     """What to allow for the steps, and what the client is to ask for."""
-    used = {(one.tool, one.command) for one in facts.tools}
+    used = {(one.tool, one.command) for one in evidence.tools}
     commands = {command for tool, command in used if tool == "Bash"}
     found: dict[str, bool] = {"Read": True} if any(tool == "Read" for tool, _ in used) else {}
     never: dict[str, None] = {}
@@ -99,7 +99,7 @@ def grants_of(facts: Facts, steps: Sequence[Step]) -> Grants:
                 found.update(dict.fromkeys(_OURS.get(tool, (tool,)), tool in _KNOWN or _only_asks(tool)))
         elif command in _ANYTHING:
             never[command] = None
-        elif command not in _LOOKS and "{" not in command and _was_used(command, commands):
+        elif command not in _LOOKS and _was_used(command, commands):
             found.setdefault(f"Bash({command}:*)", is_harmless(command))
     kept = tuple(found.items())[:MOST]
     return Grants(

@@ -12,31 +12,29 @@ from whet.authoring.main_file import main_of, said
 from whet.errors import WhetError
 from whet.learning.context import held_back
 from whet.learning.distill.names import is_rare, tells
-from whet.learning.facts.goal import without_asides
-from whet.learning.facts.loads import loads_of, short_name
-from whet.learning.facts.shell import programs
+from whet.learning.evidence.loads import loads_of, short_name
+from whet.learning.evidence.shell import programs
 from whet.library.package import read_tree
 from whet.routing.duplicates import THRESHOLD, resembling
 from whet.routing.texts import Texts
 from whet.skill.names import key, slug
-from whet.skill.terms import chunks, terms
+from whet.skill.terms import chunks, key_terms, terms
 
 if TYPE_CHECKING:
     from whet.authoring.journal import Journal
     from whet.learning.context import LearningContext
     from whet.learning.distill.draft import Draft
-    from whet.learning.facts.model import Facts
+    from whet.learning.evidence.session import Evidence
     from whet.learning.transcripts.events import Transcript
     from whet.library.card import Card
     from whet.skill.tree import Tree
 
 COUNT = "distilled-sessions"
 """In the metadata: from how many sessions a skill was distilled."""
-SAME_JOB = 0.42
-"""The score from which on a distilled skill is for the same job as a new draft. Chosen on drafts of 60 sessions: with
-`SAME_NAME`, 194 of 202 ordered pairs for one task have it, and none of 3,338 for different ones, of which the highest
-has 0.37."""
-SAME_NAME = 0.25
+SAME_JOB = 0.25
+"""The score from which on a distilled skill is for the same job as a new draft. Of outlines of 71 sessions, pairs for
+one task have 0.22 or more, and pairs for different ones 0.10 or less."""
+SAME_NAME = 0.15
 """The score that is enough where the names say the same but for a word or two: short skills share few words."""
 _WORDS = 0.6
 """The part of their words that such names share."""
@@ -70,7 +68,7 @@ def relative_of(context: LearningContext, made: Draft) -> Relative | None:
     return None
 
 
-def bearing_of(texts: Texts, facts: Facts, transcript: Transcript) -> int:
+def bearing_of(texts: Texts, evidence: Evidence, transcript: Transcript) -> int:
     """How much of a session has to do with a skill; 0 where too little does.
 
     What tells: that the user called it by its name, that commands were run which it names, and that it is described in
@@ -78,9 +76,9 @@ def bearing_of(texts: Texts, facts: Facts, transcript: Transcript) -> int:
     """
     name = key(texts.name)
     called = any(short_name(load.skill) == name and load.asked for load in loads_of(transcript.events))
-    wanted = (without_asides(facts.request), facts.goal, *facts.corrections)
-    called = called or any(name in key(rule) for rule in facts.corrections)
-    ran = {ran.label for step in facts.steps for ran in programs(step.action) if ran.label and not ran.looks}
+    wanted = (evidence.request, *evidence.rules)
+    called = called or any(name in key(rule) for rule in evidence.rules)
+    ran = {ran.label for step in evidence.steps for ran in programs(step.action) if ran.label and not ran.looks}
     shared = [label for label in ran if label in texts.body]
     words = [chunk for chunk in chunks(f"{texts.name.replace('-', ' ')} {texts.description}") if tells(chunk)]
     told = {term for text in wanted for chunk in chunks(text) for term in terms(chunk)}
@@ -88,6 +86,25 @@ def bearing_of(texts: Texts, facts: Facts, transcript: Transcript) -> int:
     weight = 4 * called + sum(4 if is_rare(label.partition(" ")[0]) else 2 for label in shared)
     weight += sum(worth for term, worth in kinds.items() if term in told)
     return weight if weight >= _BEARING else 0
+
+
+def concerning(evidence: Evidence, texts: Texts) -> Evidence:
+    """What of a session concerns a skill: rules, errors and steps that share a word or a program with its text.
+
+    An aside, such as how an unrelated mail is to be worded, must not change the skill that happened to be loaded.
+    """
+    known = key_terms(f"{texts.name.replace('-', ' ')} {texts.description} {texts.body}")
+    ran = {one.label for step in evidence.steps if step.tool == "Bash" for one in programs(step.action)}
+    own = [label for label in ran if label and label in texts.body]
+
+    def concerns(text: str) -> bool:
+        return bool(key_terms(text) & known) or any(label in text for label in own)
+
+    return evidence._replace(
+        rules=tuple(rule for rule in evidence.rules if concerns(rule)),
+        recoveries=tuple(one for one in evidence.recoveries if concerns(f"{one.tried} {one.said}")),
+        steps=tuple(step for step in evidence.steps if concerns(f"{step.title} {step.action}")),
+    )
 
 
 def least_score(one: str, other: str, *, distilled: bool) -> float:

@@ -8,8 +8,8 @@
 
 A distillation is a value: an answer makes another one, `back` makes the one before, and JSON carries it to another
 process, a web page or a client of MCP. Only what differs from a proposal is kept, so that a proposal that rests on an
-earlier answer follows when that one is changed. Where a model was asked, its words are the proposals; they are part of
-the value, so nobody asks it twice.
+earlier answer follows when that one is changed. Where a model wrote the skill, what it wrote is the proposal; it is
+part of the value, so nobody asks it twice.
 """
 
 from __future__ import annotations
@@ -21,14 +21,17 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from whet.errors import InvalidError, NotFoundError, UsageError
 from whet.learning.distill import draft as drafting
 from whet.learning.distill.names import DESCRIPTION, TRIGGERS
-from whet.learning.facts.model import Facts
+from whet.learning.distill.writer import RETRIES
+from whet.learning.distill.written import TRIGGER, Written, check, read_written
+from whet.learning.evidence.session import Evidence
 from whet.store.locks import FileLock, lock_path
 from whet.values import Json, fields_json, read_value
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping
 
     from whet.learning.distill.draft import Draft
+    from whet.learning.models.model import Model
     from whet.learning.transcripts.events import Transcript
     from whet.store.clock import Clock
     from whet.store.state import StateDatabase
@@ -36,11 +39,12 @@ if TYPE_CHECKING:
 Value = str | bool | tuple[str, ...]
 Kind = Literal["text", "list", "yes-no"]
 
-VERSION = 2
-"""Of the JSON; another one is refused, since the facts in it are not those of today."""
+VERSION = 3
+"""Of the JSON; another one is refused, since the evidence in it is not that of today."""
 MARK = "whet-distillation"
 GOAL = 400
-TRIGGER = 60
+AGENT = "the connected agent"
+"""What the model is called that calls `skill_distill`."""
 ENDED = {"yes": "It worked.", "no": "It did not work.", "unknown": "It is unclear whether it worked."}
 """How a session ended, in words."""
 _SHOWN_STEPS = 12
@@ -52,8 +56,6 @@ _LABELS = {
     "tools": "Allowed tools",
     "fork": "Run separately (fork)",
 }
-_PROPOSED = frozenset(("name", "description", "triggers"))
-"""What a model proposes besides the words of the facts."""
 ROUNDS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("what", "What was done", ("goal", "name")),
     ("when", "When to use it", ("triggers", "description")),
@@ -103,18 +105,6 @@ class Source(NamedTuple):
     session: str = ""
 
 
-class Refined(NamedTuple):
-    """What came of asking a model to word the facts."""
-
-    facts: Facts
-    """With the same commands and tools as before; worded better, without noise."""
-    proposed: Mapping[str, Value] = {}
-    """`name`, `description` and `triggers`, as far as they were taken."""
-    refused: tuple[str, ...] = ()
-    """What the model said that was not taken, and why, a sentence each."""
-    tokens: int = 0
-
-
 class Help(NamedTuple):
     """What is told of the model that helped."""
 
@@ -126,7 +116,7 @@ class Help(NamedTuple):
 class Distillation(NamedTuple):
     """A session on its way to a skill."""
 
-    facts: Facts
+    evidence: Evidence
     source: Source = Source()
     at: int = 0
     """How many rounds are answered."""
@@ -135,16 +125,17 @@ class Distillation(NamedTuple):
     known: str = ""
     """A skill that is for the same job already; its name is proposed, and it is improved."""
     model: str = ""
-    """The model that helped."""
-    refined: Refined | None = None
-    """What it had to say; None where none was asked, or came to help."""
+    """The model that wrote it; empty where none did."""
+    written: Written | None = None
+    """What it wrote, as far as that holds; None for an outline."""
+    refused: tuple[str, ...] = ()
+    """What of it did not hold, a sentence each."""
+    tokens: int = 0
+    """What it cost."""
+    tries: int = 0
+    """How often the agent that calls has written it."""
     warnings: tuple[str, ...] = ()
     """What whoever gets the skill should know."""
-
-    @property
-    def worded(self) -> Facts:
-        """The facts in the words of the model, where one helped."""
-        return self.refined.facts if self.refined else self.facts
 
     @property
     def done(self) -> bool:
@@ -198,25 +189,28 @@ class Distillation(NamedTuple):
 
     def draft(self) -> Draft:
         """The skill as the answers so far make it."""
-        given: dict[str, Any] = {**self._proposed(), **self.edits}
-        if "description" in given and "description" not in self.edits:
-            given["description"] = mentioning(given["description"], given.get("triggers", ()))
-        return drafting.draft(self.worded, drafting.Answers(**given))
+        given: dict[str, Any] = {**({"name": self.known} if self.known else {}), **self.edits}
+        return drafting.draft(self.evidence, drafting.Answers(**given), self.written)
+
+    def write(self, answer: Mapping[str, Any]) -> tuple[Distillation, tuple[str, ...]]:
+        """The distillation with the skill that the calling agent wrote, and what it is to mend, a sentence each.
+
+        While there is something to mend, nothing is taken; after two tries, what holds is, and `refused` has the rest.
+        """
+        written, problems = check(read_written(answer), self.evidence)
+        tried = self._replace(tries=self.tries + 1)
+        if problems and (self.tries < RETRIES or not written.steps):
+            return tried, problems
+        return tried._replace(written=written, refused=problems, model=AGENT), ()
 
     @property
     def goal(self) -> str:
         """What the skill does, in a sentence."""
-        if "goal" in self.edits:
-            return str(self.edits["goal"])
-        from whet.learning.distill.names import plain_goal
-        from whet.learning.facts.parameters import Blanks
-
-        facts = self.worded
-        return plain_goal(facts.goal, Blanks(facts.parameters), facts.parameters)
+        return str(self.edits["goal"]) if "goal" in self.edits else f"{self.draft().goal.rstrip('.')}."
 
     def help(self) -> Help | None:
-        """What is told of the model that helped; None where none did."""
-        return None if self.refined is None else Help(self.model, self.refined.tokens, self.refined.refused)
+        """What is told of the model that wrote it; None where none did."""
+        return Help(self.model, self.tokens, self.refused) if self.model else None
 
     def to_json(self) -> Json:
         """All of it, for `from_json`."""
@@ -255,32 +249,26 @@ class Distillation(NamedTuple):
     def _without(self, name: str) -> Distillation:
         return self._replace(edits={key: value for key, value in self.edits.items() if key != name})
 
-    def _proposed(self) -> dict[str, Any]:
-        """The answers that do not come from the facts; what a model made of its own goal does not fit another one."""
-        proposed = dict(self.refined.proposed) if self.refined else {}
-        if "goal" in self.edits:
-            proposed = {name: value for name, value in proposed.items() if name == "triggers"}
-        return proposed | ({"name": self.known} if self.known else {})
-
     def _text(self, name: str, made: Draft) -> str:
-        facts = self.worded
+        evidence = self.evidence
         if name == "what":
-            told = [f"{number}. {step.title}" for number, step in enumerate(facts.steps[:_SHOWN_STEPS], 1)]
-            told += [f"... and {len(facts.steps) - _SHOWN_STEPS} more"] if len(facts.steps) > _SHOWN_STEPS else []
-            told += [f"Rule: {rule}" for rule in facts.corrections]
-            told.append(ENDED[facts.succeeded])
+            steps = [step.title for step in (self.written.steps if self.written else evidence.steps)]
+            told = [f"{number}. {title}" for number, title in enumerate(steps[:_SHOWN_STEPS], 1)]
+            told += [f"... and {len(steps) - _SHOWN_STEPS} more"] if len(steps) > _SHOWN_STEPS else []
+            told += [f"Rule: {rule}" for rule in evidence.rules]
+            told.append(ENDED[evidence.succeeded])
             told += [f"The skill {self.known} covers the same task; keep its name to improve it."] if self.known else []
-            told += [f"Written by {self.model}."] if self.model else []
+            told.append(f"Written by {self.model}." if self.model else "An outline; no model wrote it.")
             return "\n".join(told)
         if name == "when":
             return "The description is all a model sees before it loads the skill."
         if name == "tools":
-            counted = [f"{use.tool} {use.command}".rstrip() + f" ({use.times} x)" for use in facts.tools]
+            counted = [f"{use.tool} {use.command}".rstrip() + f" ({use.times} x)" for use in evidence.tools]
             return f"Tools used: {', '.join(counted)}." if counted else "No tool was used."
         why = "long" if made.fork else "short, or the user took part in it"
         return (
             f"Inline, it is part of the conversation; separately, only its result comes back. The session was "
-            f"{why}: {facts.calls} tool calls."
+            f"{why}: {evidence.calls} tool calls."
         )
 
 
@@ -307,25 +295,40 @@ def session_of(source: Any) -> Transcript:
 
 def begin(transcript: Transcript) -> Distillation:
     """The first round for a session. Raises InvalidError `nothing-to-distill` where nothing was done in it."""
-    from whet.learning.facts import facts
+    from whet.learning.evidence.session import evidence_of
 
-    found = facts(transcript)
+    found = evidence_of(transcript)
     if not found.steps:
         hint = "A session can become a skill when something in it worked."
         raise InvalidError("nothing-to-distill", "Nothing in this session can be repeated.", hint=hint)
     return Distillation(found, Source(transcript.client, transcript.session))
 
 
-def mentioning(description: str, triggers: Sequence[str]) -> str:
-    """A description with the words that call for the skill and are not in it, as many as there is room for."""
-    said = description.casefold()
-    missing = [f'"{word}"' for word in triggers if word.casefold() not in said]
-    while missing:
-        text = f"{description} Also when the user mentions {', '.join(missing)}."
-        if len(text) <= DESCRIPTION:
-            return text
-        missing.pop()
-    return description
+def written_by(distillation: Distillation, model: Model, existing: str = "") -> Distillation:
+    """The distillation with the skill that a model wrote; as it was, with a warning, where the model is no help."""
+    from whet.learning.distill.writer import TOKENS, write
+    from whet.learning.models.model import Budget, Budgeted, ModelError
+
+    try:
+        result = write(distillation.evidence, Budgeted(model, Budget(tokens=TOKENS)), existing)
+    except ModelError as error:
+        spent = error.tokens_in + error.tokens_out
+        cost = f", after {spent} tokens" if spent else ""
+        told = f"The skill is an outline, made without {model.name} ({error.code}{cost}): {error.message}"
+        return distillation._replace(warnings=(*distillation.warnings, told))
+    if result.written is None:
+        told = f"The skill is an outline: nothing that {model.name} wrote held. {' '.join(result.refused[:3])}".rstrip()
+        return distillation._replace(tokens=result.tokens, warnings=(*distillation.warnings, told))
+    return distillation._replace(model=model.name, written=result.written, refused=result.refused, tokens=result.tokens)
+
+
+def without_taken_name(distillation: Distillation, taken: Collection[str]) -> Distillation:
+    """The distillation without a name from a model that some other skill has: a new skill must not change that one."""
+    written = distillation.written
+    if written is None or written.name not in taken:
+        return distillation
+    told = f"The name was not accepted: another skill is named {written.name}."
+    return distillation._replace(written=written._replace(name=""), refused=(*distillation.refused, told))
 
 
 def checked(name: str, value: Any) -> Value:
@@ -428,25 +431,17 @@ def _read(value: Json) -> Distillation:
     if not 0 <= at <= len(ROUNDS):
         raise ValueError("the round is not valid")
     return Distillation(
-        read_value(Facts, value["facts"], "facts"),
+        read_value(Evidence, value["evidence"], "evidence"),
         read_value(Source, value["source"], "source"),
         at,
         _answers(value["edits"], frozenset(_LABELS)),
         read_value(str, value["known"], "known"),
         read_value(str, value["model"], "model"),
-        None if value["refined"] is None else _read_refined(value["refined"]),
+        None if value["written"] is None else read_value(Written, value["written"], "written"),
+        read_value(tuple[str, ...], value["refused"], "refused"),
+        read_value(int, value["tokens"], "tokens"),
+        read_value(int, value["tries"], "tries"),
         read_value(tuple[str, ...], value["warnings"], "warnings"),
-    )
-
-
-def _read_refined(value: Any) -> Refined:
-    if not isinstance(value, dict) or set(value) != set(Refined._fields):
-        raise ValueError("refined does not have the expected fields")
-    return Refined(
-        read_value(Facts, value["facts"], "refined.facts"),
-        _answers(value["proposed"], _PROPOSED),
-        read_value(tuple[str, ...], value["refused"], "refined.refused"),
-        read_value(int, value["tokens"], "refined.tokens"),
     )
 
 

@@ -14,14 +14,24 @@ from whet.authoring.writer import Provenance
 from whet.errors import InvalidError, NotFoundError, WhetError
 from whet.guard.secrets.hide import hide_secrets
 from whet.learning.distill.merge import added
+from whet.learning.distill.names import sentence_of
 from whet.learning.distill.operations import LEARNED, session_label, writing_of
-from whet.learning.distill.relatives import SAME_NAME, Relative, bearing_of, is_own, least_score, maker, relative_of
+from whet.learning.distill.relatives import (
+    SAME_NAME,
+    Relative,
+    bearing_of,
+    concerning,
+    is_own,
+    least_score,
+    maker,
+    relative_of,
+)
 from whet.learning.distill.rounds import Distillation, Source, session_of
 from whet.learning.evals.formats import find_file
 from whet.learning.evals.gate import Gate, Reason
 from whet.learning.evals.gate import Verdict as GateVerdict
-from whet.learning.facts import facts as facts_of
-from whet.learning.facts.loads import short_name, with_skill
+from whet.learning.evidence.loads import short_name, with_skill
+from whet.learning.evidence.session import evidence_of
 from whet.learning.selection.budget import ALLOWANCE, Account, Allowance, Breaker, State
 from whet.learning.selection.consent import offered
 from whet.learning.selection.worth import judge, taught
@@ -41,7 +51,7 @@ if TYPE_CHECKING:
     from whet.learning.context import LearningContext
     from whet.learning.distill.operations import Writing
     from whet.learning.distill.rounds import Help
-    from whet.learning.facts.model import Facts
+    from whet.learning.evidence.session import Evidence
     from whet.learning.models.model import Model
     from whet.learning.selection.worth import Verdict
     from whet.learning.transcripts.events import Transcript
@@ -225,7 +235,7 @@ class Terms(NamedTuple):
     """Write instead of proposing, where that may be."""
     dry_run: bool = False
     model: Model | None = None
-    """What words it better, and does the evals of a skill; held to what may be spent."""
+    """What writes the skill, and does its evals; held to what may be spent."""
 
 
 class Learned(NamedTuple):
@@ -296,21 +306,21 @@ def learn(context: LearningContext, source: Told, terms: Terms = Terms()) -> Rep
     nothing at all is changed, and no model is asked. Raises what reading and writing raise.
     """
     read = read_source(context, source)
-    facts = sober(facts_of(read.transcript))
-    verdict = judge(facts, read.transcript)
+    evidence = sober(evidence_of(read.transcript))
+    verdict = judge(evidence, read.transcript)
     told = verdict.capture, verdict.code, verdict.why, verdict.evidence
-    report = Report(*told, read.label, read.path, hide_secrets(facts.goal)[0])
+    report = Report(*told, read.label, read.path, hide_secrets(sentence_of(evidence.request))[0])
     if verdict.capture:
-        whole = Lesson(Distillation(facts, Source(read.client, read.id)), verdict)
+        whole = Lesson(Distillation(evidence, Source(read.client, read.id)), verdict)
         report = _captured(context, whole, read.transcript, terms, report)
     if not terms.dry_run and report.code != "waiting" and read.id:
         context.sessions.learned(read.client, read.id)
     return report
 
 
-def sober(facts: Facts) -> Facts:
-    """The facts without dead ends that were bad luck or only of this machine."""
-    return facts._replace(dead_ends=tuple(end for end in facts.dead_ends if taught(end)))
+def sober(evidence: Evidence) -> Evidence:
+    """The evidence without errors that were bad luck or only of this machine."""
+    return evidence._replace(recoveries=tuple(one for one in evidence.recoveries if taught(one)))
 
 
 def read_source(context: LearningContext, source: Told) -> Read:
@@ -377,11 +387,12 @@ def _used(context: LearningContext, whole: Lesson, transcript: Transcript) -> Le
         if card is None or not is_own(context, card):
             continue
         part = with_skill(transcript, name)
-        facts = sober(facts_of(part))
-        verdict = judge(facts, part)
-        bearing = bearing_of(texts_of(context.workspace.read(card)), facts, part) if verdict.capture else 0
+        evidence = sober(evidence_of(part))
+        verdict = judge(evidence, part)
+        texts = texts_of(context.workspace.read(card))
+        bearing = bearing_of(texts, evidence, part) if verdict.capture else 0
         if bearing:
-            begun = Distillation(facts, whole.begun.source)
+            begun = Distillation(concerning(evidence, texts), whole.begun.source)
             near = Relative(card, own=True, used=slug(card.name) != begun.draft().name)
             found.append((bearing, Lesson(begun, verdict, near)))
     return max(found, key=lambda one: one[0])[1] if found else None
@@ -398,20 +409,23 @@ def _captured(context: LearningContext, whole: Lesson, transcript: Transcript, t
         path = near.card.place
         if not terms.dry_run and (number := waiting_for(context, path)):
             return _left(report._replace(skill=near.card.full_name, proposal=number), "waiting")
-        return _improved(context, _worded(begun._replace(known=near.card.name), terms), near, verdict, terms, report)
+        return _improved(
+            context, _written(context, begun._replace(known=near.card.name), terms, near), near, verdict, terms, report
+        )
     if (before := proposed_already(context, begun.draft())) is not None:
         code = "waiting" if before.state == "pending" else "rejected-before"
         return _left(report._replace(skill=before.changes[0].skill, proposal=before.id), code)
-    return _created(context, _worded(begun, terms), verdict, terms, report)
+    return _created(context, _written(context, begun, terms), verdict, terms, report)
 
 
-def _worded(begun: Distillation, terms: Terms) -> Distillation:
-    """The distillation in the words of a model, where there is one that helps."""
+def _written(context: LearningContext, begun: Distillation, terms: Terms, near: Relative | None = None) -> Distillation:
+    """The distillation with the skill that a model wrote, where there is one that does."""
     if terms.model is None or terms.dry_run:
         return begun
-    from whet.learning.distill.model_request import helped
+    from whet.learning.distill.rounds import written_by
 
-    return helped(begun, terms.model)
+    existing = texts_of(context.workspace.read(near.card)).body if near is not None else ""
+    return written_by(begun, terms.model, existing)
 
 
 def _created(context: LearningContext, state: Distillation, verdict: Verdict, terms: Terms, report: Report) -> Report:
@@ -419,7 +433,7 @@ def _created(context: LearningContext, state: Distillation, verdict: Verdict, te
     name = _free(context, state.draft().name)
     state = state._replace(edits={**state.edits, "name": name})
     writing = writing_of(context.workspace, context.editor.journal, state)
-    steps = tuple(Learned(hide_secrets(step.title)[0], tuple(step.evidence)) for step in state.worded.steps)
+    steps = tuple(Learned(hide_secrets(step.title)[0], tuple(step.evidence)) for step in state.evidence.steps)
     report = report._replace(action="create", skill=name, description=writing.made.description, steps=steps)
     return _done(context, state, writing, verdict, terms, report, agents=True)
 

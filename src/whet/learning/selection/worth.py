@@ -10,17 +10,18 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from whet.learning.facts.failures import MACHINE, SLIP
-from whet.learning.facts.loads import loads_of
-from whet.learning.facts.shell import only_looks, programs, shape
-from whet.learning.facts.tool_calls import IDLE, acts
+from whet.learning.evidence.loads import loads_of
+from whet.learning.evidence.recoveries import LUCK, MACHINE, SLIP
+from whet.learning.evidence.shell import only_looks, programs, shape
+from whet.learning.evidence.tool_calls import IDLE, acts
 from whet.learning.signals import HARD_TOOLS, corrects
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from whet.learning.facts.model import DeadEnd, Facts
-    from whet.learning.facts.tool_calls import Act
+    from whet.learning.evidence.recoveries import Recovery
+    from whet.learning.evidence.session import Evidence
+    from whet.learning.evidence.tool_calls import Act
     from whet.learning.transcripts.events import Event, Transcript
 
 HARD = "hard"
@@ -63,77 +64,80 @@ class Verdict(NamedTuple):
     """Skills that were used and did not quite do; an improvement belongs into one of them."""
 
 
-def judge(facts: Facts, transcript: Transcript) -> Verdict:
+def judge(evidence: Evidence, transcript: Transcript) -> Verdict:
     """Is this session worth a skill?"""
     events = transcript.events
     work = work_of(events)
-    hard, evidence = _hardness(facts, events, work)
-    refusal = _refusal(facts, events, work, hard=bool(hard))
+    hard, where = _hardness(evidence, events, work)
+    refusal = _refusal(evidence, events, work, hard=bool(hard))
     if refusal:
-        return Verdict(False, (CODES[refusal], *_told(refusal, facts, work)), refusal, evidence)
-    return Verdict(True, (CODES[HARD], *hard), HARD, evidence, facts.skills)
+        return Verdict(False, (CODES[refusal], *_told(refusal, evidence, work)), refusal, where)
+    return Verdict(True, (CODES[HARD], *hard), HARD, where, evidence.skills)
 
 
-def _hardness(facts: Facts, events: Sequence[Event], work: Work) -> tuple[list[str], tuple[int, ...]]:
+def _hardness(evidence: Evidence, events: Sequence[Event], work: Work) -> tuple[list[str], tuple[int, ...]]:
     """What was hard about it, and where."""
     why: list[str] = []
-    evidence: list[int] = []
+    where: list[int] = []
     if work.calls >= HARD_TOOLS:
         why.append(f"It took {work.calls} tool calls.")
-        evidence += [at for step in facts.steps for at in step.evidence]
-    if ends := [end for end in facts.dead_ends if taught(end)]:
-        why.append(f"{len(ends)} dead {'end was' if len(ends) == 1 else 'ends were'} overcome.")
-        evidence += [at for end in ends for at in end.evidence]
+        where += [at for step in evidence.steps for at in step.evidence]
+    if ends := [end for end in evidence.recoveries if taught(end)]:
+        why.append(f"{len(ends)} {'error was' if len(ends) == 1 else 'errors were'} resolved.")
+        where += [at for end in ends for at in end.evidence]
     elif over := got_over(work):
         why.append(f"{len(over)} {'failure was' if len(over) == 1 else 'failures were'} overcome.")
-        evidence += [act.at for act in over]
-    if right := put_right(facts, events):
+        where += [act.at for act in over]
+    if right := put_right(evidence, events):
         why.append("The user corrected it, or set a rule.")
-        evidence += right
-    return why, tuple(sorted(set(evidence)))
+        where += right
+    return why, tuple(sorted(set(where)))
 
 
-def put_right(facts: Facts, events: Sequence[Event]) -> list[int]:
+def put_right(evidence: Evidence, events: Sequence[Event]) -> list[int]:
     """The numbers of the messages with which the user put something right; those after the first count."""
     users = [at for at, event in enumerate(events) if event.kind == "user" and event.text.strip()]
     first = next(
-        (at for at in users if events[at].text.strip()[:200] == facts.request.strip()[:200]), users[0] if users else -1
+        (at for at in users if events[at].text.strip()[:200] == evidence.request.strip()[:200]),
+        users[0] if users else -1,
     )
     found = [at for at in users if at > first and corrects(events[at].text)]
-    if found or not facts.corrections:
+    if found or not evidence.rules:
         return found
     later = [at for at in users if at > first]
     refused = [at for at, event in enumerate(events) if event.kind == "result" and _REFUSED.search(event.text[:4_000])]
     return later[-1:] or refused
 
 
-def _refusal(facts: Facts, events: Sequence[Event], work: Work, *, hard: bool) -> str:
+def _refusal(evidence: Evidence, events: Sequence[Event], work: Work, *, hard: bool) -> str:
     """The rule that speaks against it, or ""."""
-    right = bool(put_right(facts, events))
-    deviates = right or bool(got_over(work)) or any(taught(end) for end in facts.dead_ends)
+    right = bool(put_right(evidence, events))
+    deviates = right or bool(got_over(work)) or any(taught(end) for end in evidence.recoveries)
     rules = (
         ("only-talk", not work.every and not work.kept),
         ("upkeep", _is_mostly_upkeep(work)),
-        ("kept-already", _is_kept(facts, events, work)),
+        ("kept-already", _is_kept(evidence, events, work)),
         ("only-reading", not any(does(act) for act in work.every)),
         ("secret", _is_secret(work)),
-        ("unresolved", _is_unresolved(facts, events, work)),
+        ("unresolved", _is_unresolved(evidence, events, work)),
         ("bad-luck", not hard and bool(work.luck)),
         ("easy", not hard),
-        ("one-off", _is_once(facts, events)),
-        ("skill-sufficed", bool(facts.skills) and not deviates and _covered(facts, events)),
-        ("no-steps", not facts.steps and not facts.corrections),
+        ("one-off", _is_once(evidence, events)),
+        ("skill-sufficed", bool(evidence.skills) and not deviates and _covered(evidence, events)),
+        ("no-steps", not evidence.steps and not evidence.rules),
     )
     return next((code for code, holds in rules if holds), "")
 
 
-def _told(refusal: str, facts: Facts, work: Work) -> list[str]:
+def _told(refusal: str, evidence: Evidence, work: Work) -> list[str]:
     """What else is worth saying about a refusal."""
     if refusal == "unresolved":
-        return [f"Signs: {', '.join(facts.signals)}."] if facts.signals else ["The last failure was not overcome."]
+        return (
+            [f"Signs: {', '.join(evidence.signals)}."] if evidence.signals else ["The last failure was not overcome."]
+        )
     if refusal in ("easy", "bad-luck"):
         return [f"Without bad luck it took {work.calls} tool {'call' if work.calls == 1 else 'calls'}."]
-    return [f"Used: {', '.join(facts.skills)}."] if refusal == "skill-sufficed" else []
+    return [f"Used: {', '.join(evidence.skills)}."] if refusal == "skill-sufficed" else []
 
 
 def _is_mostly_upkeep(work: Work) -> bool:
@@ -143,11 +147,13 @@ def _is_mostly_upkeep(work: Work) -> bool:
     return len(work.upkeep) > 0 and own >= others
 
 
-def _is_kept(facts: Facts, events: Sequence[Event], work: Work) -> bool:
+def _is_kept(evidence: Evidence, events: Sequence[Event], work: Work) -> bool:
     if not work.kept:
         return False
     last = work.kept[-1].at
-    return sum(act.at > last for act in work.every) < HARD_TOOLS and all(at < last for at in put_right(facts, events))
+    return sum(act.at > last for act in work.every) < HARD_TOOLS and all(
+        at < last for at in put_right(evidence, events)
+    )
 
 
 def _is_secret(work: Work) -> bool:
@@ -157,27 +163,29 @@ def _is_secret(work: Work) -> bool:
     return bool(doing) and sum(map(stores_secret, doing)) >= _SHARE * len(doing)
 
 
-def _is_unresolved(facts: Facts, events: Sequence[Event], work: Work) -> bool:
-    if facts.succeeded == "yes":
+def _is_unresolved(evidence: Evidence, events: Sequence[Event], work: Work) -> bool:
+    if evidence.succeeded == "yes":
         return False
-    if facts.succeeded == "no" or any(sign in facts.signals for sign in _STUCK):
+    if evidence.succeeded == "no" or any(sign in evidence.signals for sign in _STUCK):
         return True
     spoken = [event for event in events if event.kind != "note" or event.about == "interrupted"]
     if spoken and spoken[-1].about == "interrupted":
         return True
     failures = [*work.hitches, *work.luck]
-    return not facts.resolved or (bool(failures) and not work.doing)
+    return not evidence.resolved or (bool(failures) and not work.doing)
 
 
-def _is_once(facts: Facts, events: Sequence[Event]) -> bool:
-    said = [facts.request, *(event.text[:2_000] for event in events if event.kind == "user")]
+def _is_once(evidence: Evidence, events: Sequence[Event]) -> bool:
+    said = [evidence.request, *(event.text[:2_000] for event in events if event.kind == "user")]
     return any(_ONCE.search(text) for text in said)
 
 
-def _covered(facts: Facts, events: Sequence[Event]) -> bool:
+def _covered(evidence: Evidence, events: Sequence[Event]) -> bool:
     """Does what was done stand in the skills that were used? True where their text is not in the transcript."""
     text = "\n".join(load.text for load in loads_of(events))
-    commands = {ran.label for step in facts.steps if step.tool == "Bash" for ran in programs(step.action) if ran.label}
+    commands = {
+        ran.label for step in evidence.steps if step.tool == "Bash" for ran in programs(step.action) if ran.label
+    }
     if len(text) < 200 or len(commands) < 3:  # only the name is there, or too little was run to tell
         return True
     return sum(label in text for label in commands) >= _SHARE * len(commands)
@@ -191,15 +199,6 @@ KEEPING = frozenset(("skill_manage", "skill_create"))
 _OWN = IDLE | KEEPING
 _OUTPUT = 4_000
 
-LUCK = re.compile(
-    r"(?i)rate.?limit|too many requests|\b429\b|could not resolve host|name or service not known|EAI_AGAIN|ENOTFOUND"
-    r"|getaddrinfo|temporary failure in name resolution|network is (?:unreachable|down)|no route to host"
-    r"|connection (?:reset|refused|timed out|aborted)|ECONNRESET|ECONNREFUSED|ETIMEDOUT|TLS handshake timeout"
-    r"|(?:read|connect|request|gateway) time-?d? ?out|timed out|temporarily unavailable|service unavailable"
-    r"|\b50[234]\b (?:bad gateway|service|gateway)|overloaded|try again later|no space left on device|ENOSPC|disk full"
-    r"|disk quota exceeded|quota exceeded|out of memory|cannot allocate memory|resource temporarily"
-)
-"""What goes away by itself, or has nothing to do with the task."""
 _INSTALL = re.compile(
     r"\b(?:apt(?:-get)?|brew|dnf|yum|apk|pacman|pip3?|pipx|npm|pnpm|yarn|cargo|gem|go|uv|conda|snap|choco|winget|scoop)\b"
     r"[^|;&\n]{0,40}\b(?:install|add|-S|get)\b"
@@ -269,7 +268,7 @@ def is_luck(text: str) -> bool:
     return LUCK.search(text) is not None
 
 
-def taught(end: DeadEnd) -> bool:
+def taught(end: Recovery) -> bool:
     """Is a dead end one that others would run into?"""
     return not is_luck(end.said) and MACHINE.search(end.said) is None
 

@@ -137,11 +137,11 @@ _TRIGGER = re.compile(
 _SENTENCE_END = re.compile(r"[.!?](?:\s|$)")
 _SITUATION = re.compile(r"(?i)\b(?:when(?:ever)?|use|for|if)\b")
 _ALTERNATIVE = re.compile(r"(?i)\bor\b|,.*(?:,|\band\b)|\(1\)")
-_VAGUE = re.compile(
+VAGUE = re.compile(
     r"(?i)\b(?:helps? (?:you |users? )?with|stuff|things|various|miscellaneous|and (?:much |many )?more|many tasks"
     r"|general tasks|common tasks)\b"
 )
-_MARKETING = re.compile(
+MARKETING = re.compile(
     r"(?i)\b(?:powerful|comprehensive|seamless(?:ly)?|cutting[- ]edge|revolutionary|world[- ]class|best[- ]in[- ]class"
     r"|state[- ]of[- ]the[- ]art|blazing(?:ly)?|effortless(?:ly)?|robust|amazing|ultimate|game[- ]chang\w+"
     r"|next[- ]gen(?:eration)?|supercharge[ds]?|enterprise[- ]grade|battle[- ]tested|unparalleled|magical(?:ly)?)\b"
@@ -169,8 +169,8 @@ def check_description(document: Document) -> Iterator[Note]:
         message = "The description names no concrete words, files or requests that call for the skill."
         yield Note("description-no-triggers", "info", message, line=line)
     for code, pattern, advice in (
-        ("description-vague", _VAGUE, "fits any skill; name the things instead"),
-        ("description-marketing", _MARKETING, "is praise; say what the skill does instead"),
+        ("description-vague", VAGUE, "fits any skill; name the things instead"),
+        ("description-marketing", MARKETING, "is praise; say what the skill does instead"),
     ):
         if words := list(dict.fromkeys(found[0].lower() for found in pattern.finditer(description))):
             listed = ", ".join(repr(word) for word in words)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from whet.interfaces.cli.parser import Parser
     from whet.learning.curator import Curation
     from whet.learning.distill.rounds import Distillation
-    from whet.learning.facts.model import Facts
+    from whet.learning.evidence.session import Evidence
     from whet.learning.selection.learn import Lessons
     from whet.learning.transcripts.events import Event, Transcript
     from whet.notes import Note
@@ -141,8 +141,9 @@ def configure_distill(parser: Parser) -> None:
         "Markdown; - is standard input. On a terminal, four rounds ask for name, triggers, tools and where the skill "
         "runs, each with a proposed answer; without SESSION, you choose from a list of recent sessions. Otherwise, and "
         "with --yes, Whet uses the proposed answers. An existing skill for the same job gets a new version, never a "
-        "duplicate. With a model, from --model or the settings, a summary of the session is sent to it with secrets "
-        "hidden, and it words the proposals; without one, nothing is sent."
+        "duplicate. With a model, from --model or the settings, what the session shows is sent to it with secrets "
+        "hidden; it writes the skill, and Whet checks it. Without one, nothing is sent, and the skill is an outline: "
+        "what worked, in order, marked as a draft."
     )
     parser.positional("file", "SESSION", "CLIENT:ID, CLIENT:last, or the FILE of a transcript.", optional=True)
     parser.option("-y", "--yes", text="Do not ask; accept the proposed answers.")
@@ -157,7 +158,7 @@ def configure_distill(parser: Parser) -> None:
     parser.option("--no-tools", text="Allow no tools.")
     parser.option("--fork", text="Run it separately from the conversation.")
     parser.option("--inline", text="Run it in the conversation.")
-    parser.option("--model", metavar="M", text="Let this model word the proposals, such as openai:gpt-5.")
+    parser.option("--model", metavar="M", text="Let this model write the skill, such as openai:gpt-5.")
     parser.option("--no-model", text="Use no model, whatever the settings say.")
     parser.option("--resume", text="Continue the last interrupted rounds, or those for SESSION.")
     parser.option("--dry-run", text="Write nothing; show what would be written.")
@@ -261,7 +262,9 @@ def render_distill(made: Distilled, screen: Screen, _options: Namespace) -> None
         render_change(made.changes._replace(notes=made.warnings), screen, created if made.created else improved)
     if model := made.model:
         refused = f"; {plural(len(model.refused), 'answer')} rejected" if model.refused else ""
-        screen.say(f"{model.name} worded the proposals, for {model.tokens:,} tokens{refused}.")
+        screen.say(f"{model.name} wrote it, for {model.tokens:,} tokens{refused}.")
+    elif made.draft:
+        screen.say("It is an outline that wants a reader; with --model, a model writes the skill.")
     if found := sum(finding.severity != "info" for finding in made.findings):
         where = "--json" if made.changes is None else f"`whet skill validate {name}`"
         screen.say(f"There are {plural(found, 'remark')}; {where} shows them.")
@@ -279,26 +282,26 @@ def configure_transcript(parser: Parser) -> None:
         "FILE is a session of Claude Code, Codex, Gemini CLI, Qwen Code, Copilot CLI, OpenCode, Cline or "
         "Hermes, messages of OpenAI or Anthropic, Markdown, or a recording of Whet; - is standard "
         "input. Secrets are hidden, and nothing is written. Each line is an event: its kind, the tool, and what was "
-        "said, called or answered. --facts shows instead what `whet distill` and `whet learn sessions` take from it. "
+        "said, called or answered. --evidence shows what `whet distill` and `whet learn sessions` take from it. "
         "On a pipe, fields are separated by tabs."
     )
     parser.positional("file", "FILE", "The session.")
-    parser.option("--facts", text="Show goal, inputs, steps, dead ends, corrections and tools instead.")
+    parser.option("--evidence", text="Show request, inputs, rules, steps, errors, files and tools instead.")
 
 
 def run_transcript(context: Context, options: Namespace) -> Answer:
     session = read_stdin_session(context) if options.file == STDIN else options.file
-    return Answer(context.library.learning.transcript(session, facts=options.facts), render_transcript)
+    return Answer(context.library.learning.transcript(session, evidence=options.evidence), render_transcript)
 
 
 def render_transcript(read: SessionRead, screen: Screen, _options: Namespace) -> None:
     """A line for each event, or for each fact."""
     transcript, events = read.transcript, read.transcript.events
-    if read.facts:
-        screen.grid(("FACT", "WHAT", "DETAIL"), [*_fact_rows(read.facts)])
+    if read.evidence:
+        screen.grid(("EVIDENCE", "WHAT", "DETAIL"), [*_evidence_rows(read.evidence)])
         from whet.learning.distill.rounds import ENDED
 
-        screen.say(ENDED[read.facts.succeeded])
+        screen.say(ENDED[read.evidence.succeeded])
     else:
         screen.grid(("EVENT", "TOOL", "WHAT"), [_event_row(event) for event in events])
     where = " ".join(filter(None, (clean(transcript.client), "session", clean(transcript.session))))
@@ -315,20 +318,22 @@ def _event_row(event: Event) -> tuple[str, str, str]:
     return "failed" if event.failed else event.kind, event.tool or event.about, " ".join(shown.split())[:_EVENT_LENGTH]
 
 
-def _fact_rows(facts: Facts) -> Iterator[tuple[str, str, str]]:
-    yield "goal", facts.goal, ""
-    for parameter in facts.parameters:
-        yield "input", f"{{{parameter.name}}}", parameter.example
-    for step in facts.steps:
-        yield "step", step.title, step.criterion
-    for end in facts.dead_ends:
-        yield "dead end", end.said, end.instead.partition("\n")[0]
-    for rule in facts.corrections:
-        yield "rule", rule, ""
-    for tool in facts.tools:
+def _evidence_rows(evidence: Evidence) -> Iterator[tuple[str, str, str]]:
+    yield "request", " ".join(evidence.request.split())[:_EVENT_LENGTH], ""
+    for value in evidence.inputs:
+        yield "input", value.kind, value.text
+    for rule in evidence.rules:
+        yield "rule", " ".join(rule.split()), ""
+    for step in evidence.steps:
+        yield "step", step.tool, step.title
+    for one in evidence.recoveries:
+        yield "error", one.said, one.worked or ", ".join(one.changed)
+    for tool in evidence.tools:
         yield "tool", f"{tool.tool} {tool.command}".rstrip(), f"{tool.times} x"
-    for path in facts.files:
-        yield "file", path, ""
+    for file in evidence.files:
+        yield "file", file.path, ""
+    for skill in evidence.skills:
+        yield "skill", skill, ""
 
 
 def configure_curate(parser: Parser) -> None:

@@ -9,17 +9,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from whet.learning.facts.goal import wishes
-from whet.learning.facts.prose import spoken
-from whet.learning.facts.shell import only_looks
-from whet.learning.facts.tool_calls import acts, working
+from whet.learning.evidence.shell import only_looks
+from whet.learning.evidence.tool_calls import acts, working
 from whet.learning.transcripts.events import Event
 from whet.skill.names import key
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from whet.learning.facts.tool_calls import Act
+    from whet.learning.evidence.tool_calls import Act
     from whet.learning.transcripts.events import Transcript
 
 _SLASH = re.compile(r"/(?:mcp__\w{1,60}?__)?([A-Za-z0-9][\w:.-]{0,79})(?=\s|\Z)")
@@ -27,6 +25,8 @@ _MAIN = re.compile(r"([^\s/\\'\"`]{1,80})[/\\]SKILL\.md\b")
 _SHOWS = re.compile(r"\s*(?:sed -n|nl|bat|awk)\b[^<>|;&]{0,400}")
 """Commands that show a file, besides those that only look."""
 _MOST = 40
+_FEW = 3
+"""Words of a message that asks for nothing."""
 _BLANK = Event("note", about="before")
 """Stands where something happened before a skill was there; the others keep their numbers."""
 
@@ -105,7 +105,7 @@ def with_skill(transcript: Transcript, skill: str) -> Transcript:
 
 
 def _request_before(events: Sequence[Event], end: int) -> int:
-    """The number of the last message up to an event that asks for something, or of the last; -1 where there is none."""
+    """The number of the last message up to an event that is longer than a word of thanks; -1 where there is none."""
     users = [at for at, event in enumerate(events[: end + 1]) if event.kind == "user" and event.text.strip()]
-    asking = [at for at in users if any(map(wishes, spoken(events[at].text)))]
+    asking = [at for at in users if len(events[at].text.split()) > _FEW]
     return (asking or users or [-1])[-1]

@@ -6,8 +6,8 @@ import pytest
 
 from learning.episodes import Part, bash, calls, session, user
 from whet.learning.distill.draft import Answers, Draft, draft
-from whet.learning.facts import facts
-from whet.learning.facts.shell import programs
+from whet.learning.evidence.session import evidence_of
+from whet.learning.evidence.shell import programs
 
 ASK = user("Do what has to be done with the things that are here.")
 GRANTED = {
@@ -102,7 +102,7 @@ def test_what_can_do_harm_is_named_and_left_to_the_client_to_ask_for(command: st
     assert [ran.label for ran in programs(command)] == [label]
     made = made_of(bash(command))
     assert (made.allowed_tools, made.asked) == ((), (f"Bash({label}:*)",))
-    assert f"- Not allowed beforehand, so that the user is asked: `{label}`.\n" in made.body
+    assert f"- Not allowed beforehand; the client asks: `{label}`.\n" in made.body
 
 
 @pytest.mark.parametrize("command", ANYTHING)
@@ -113,7 +113,7 @@ def test_what_would_stand_for_anything_is_not_granted(command: str) -> None:
 
 def test_what_runs_on_another_machine_needs_ssh_here_and_nothing_else() -> None:
     made = made_of(bash("ssh ops@db1.example 'crm-backup --all && crontab -l'"))
-    needs = "- Commands: `ssh`.\n- Not allowed beforehand, so that the user is asked: `ssh`.\n"
+    needs = "- Commands: `ssh`.\n- Not allowed beforehand; the client asks: `ssh`.\n"
     assert made.body.endswith(needs)
 
 
@@ -125,19 +125,12 @@ def test_connected_tools_are_allowed_where_their_names_say_that_they_look() -> N
 
 def test_what_somebody_allowed_is_not_asked_for_and_what_somebody_took_away_is() -> None:
     parts = (bash("git commit -am x"), bash("git push"))
-    made = draft(facts(session(ASK, *parts)), Answers(tools=("Bash(git push:*)",)))
+    made = draft(evidence_of(session(ASK, *parts)), Answers(tools=("Bash(git push:*)",)))
     assert (made.allowed_tools, made.asked) == (("Bash(git push:*)",), ("Bash(git commit:*)",))
 
 
-def test_a_program_is_granted_although_its_operand_became_an_input() -> None:
-    asked = user("Rebuild the ledger of account AC-20417 and close its books for good.")
-    assert draft(facts(session(asked, *[bash("ledgerctl AC-20417 --close", "closed")] * 2))).allowed_tools == (
-        "Bash(ledgerctl:*)",
-    )
-
-
 def made_of(*parts: Part) -> Draft:
-    return draft(facts(session(ASK, *parts)))
+    return draft(evidence_of(session(ASK, *parts)))
 
 
 def grants(*parts: Part) -> tuple[str, ...]:

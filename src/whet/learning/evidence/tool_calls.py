@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from whet.learning.facts.shell import only_looks, programs
+from whet.learning.evidence.shell import only_looks, programs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -147,11 +147,6 @@ def parts(command: str) -> list[str]:
     found = re.split(r"\s*(?:&&|;)\s*", command)
     whole = all(part.count('"') % 2 == 0 and part.count("'") % 2 == 0 for part in found)
     return [part for part in found if part] if whole else [command]
-
-
-def without_parts(act: Act, left: Sequence[str]) -> Act:
-    """A call whose command is what is left of it."""
-    return act._replace(given={**act.given, "command": " && ".join(left)})
 
 
 def reversed_by(command: str, earlier: Sequence[Act]) -> set[int]:

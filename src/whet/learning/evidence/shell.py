@@ -1,4 +1,4 @@
-"""What a shell command was about: the programs and sub-commands it ran, whether it only looked, how it reads best.
+"""What a shell command was about: the programs and sub-commands it ran, whether it only looked.
 
 The reader is the guard's: wrappers (`sudo`, `env`, `timeout`), lists, loops and scripts inside scripts are seen
 through. Nothing here is ever run.
@@ -213,12 +213,6 @@ _HELP = frozenset(("--help", "-h", "help"))
 _VERSION = _HELP | frozenset(("--version", "-V", "-version", "-v", "version", "-VV"))
 _RUNNING = frozenset(("uv", "poetry", "pipenv", "pdm", "hatch"))
 """Programs whose `run` starts another one: both have to be named."""
-_ENDING = re.compile(
-    r"\s*(?:2>&1|2>\s*/dev/null|\|\s*(?:tail|head)(?:\s+-(?:n\s*)?\d{1,5})?|\|\s*(?:cat|less)|(?:;|&&"
-    r"|\|\|)\s*(?:echo|printf)"
-    r"(?:\s+(?:\"[^\"\n]{0,200}\"|'[^'\n]{0,200}'|[\w.!:=$?-]{1,80})){0,4}|\|\|\s*true)\s*\Z"
-)
-_BEGINNING = re.compile(r"\A\s*cd\s+(\"[^\"\n]{1,300}\"|'[^'\n]{1,300}'|[^\s;&|]{1,300})\s*(?:&&|;)\s*")
 
 
 class Ran(NamedTuple):
@@ -280,23 +274,6 @@ def main_program(command: str) -> str:
 def only_looks(command: str) -> bool:
     """Does a command only show something? One that runs nothing at all (`cd`, `export`) does, too."""
     return all(ran.looks for ran in programs(command))
-
-
-def asks_manual(command: str) -> bool:
-    """Was a program asked how it is used?"""
-    return any(ran.help or ran.label == "man" for ran in programs(command))
-
-
-def tidy(command: str, homes: Sequence[str] = ()) -> str:
-    """A command without what only served the session: going to the project, cutting and labelling the output."""
-    text = command.strip()
-    found = _BEGINNING.match(text)
-    if found and found[1].strip("\"'").rstrip("/") in homes:
-        text = text[found.end() :].strip()
-    if "<<" not in text:
-        while (end := _ENDING.search(text)) and end.start() > 0:
-            text = text[: end.start()].rstrip()
-    return text
 
 
 def shape(command: str) -> tuple[str, ...]:

@@ -1,0 +1,207 @@
+"""The outline of a session, made without a model: what worked, in order, as it was; marked as a draft.
+
+Nothing is reworded, and nothing inside code is replaced. The values of the case are listed as inputs; the commands are
+those of this session, and say so. Code that would not fit, or would not parse when cut, lies in a file beside it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from whet.learning.distill.code import parses
+from whet.learning.distill.permissions import programs_of
+from whet.learning.evidence.session import TESTING
+from whet.prompt.tokens import estimate
+from whet.skill.names import slug
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from whet.learning.evidence.recoveries import Recovery
+    from whet.learning.evidence.session import Evidence, File, Step
+
+TOKENS = 4_700
+"""What a body may cost; the format advises 5,000 for the whole file."""
+CHARACTERS = 18_800
+LINES = 480
+DRAFT = (
+    "> **Draft.** Whet recorded this from one session, without a model. The commands are those of that session, with "
+    "its values. Read it, make it general, and remove this note."
+)
+_REQUEST = 900
+"""Tokens of the request; the others likewise."""
+_SAID = 700
+_ACTION = 500
+_FILES = 8
+"""Files that may lie beside the text."""
+_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})", re.MULTILINE)
+_KINDS = {"id": "identifier"}
+
+
+def outline(evidence: Evidence, title: str, asked: Sequence[str] = ()) -> tuple[str, dict[str, str]]:
+    """The body of a skill, and the files beside it. `asked` are grants that the client asks for."""
+    files: dict[str, str] = {}
+    head = [f"# {title}", "", DRAFT, *_request(evidence), *_inputs(evidence), *_rules(evidence)]
+    tail = [*pitfalls(evidence.recoveries), *_end(evidence), *needs(evidence, asked)]
+    room = TOKENS - estimate("\n".join((*head, *tail))) - 40
+    steps, files = _steps(evidence, room, files)
+    room -= estimate("\n".join(steps))
+    made, files = _files(evidence.files, room, files)
+    text = "\n".join((*head, *steps, *made, *tail)).rstrip() + "\n"
+    return text, files
+
+
+def fenced(text: str, language: str, indent: str = "") -> list[str]:
+    """A text as a block of code, behind a fence that nothing in it closes."""
+    longest = max((len(found[1]) for found in _FENCE.finditer(text)), default=2)
+    fence = "`" * max(3, longest + 1)
+    rows = [f"{fence}{language}", *text.strip("\n").split("\n"), fence]
+    return [f"{indent}{row}".rstrip() if row.strip() else "" for row in rows] if indent else rows
+
+
+def quoted(text: str, tokens: int) -> list[str]:
+    """Somebody's words as a quotation, cut at a line."""
+    lines: list[str] = []
+    for line in text.strip().split("\n"):
+        if lines and estimate("\n".join((*lines, line))) > tokens:
+            lines.append("…")
+            break
+        lines.append(line.rstrip())
+    return [f"> {line}".rstrip() for line in lines]
+
+
+def rules(said: Sequence[str]) -> list[str]:
+    """What the user laid down, word for word."""
+    items = [f'- "{" ".join(text.split())}"' for text in said]
+    return ["", "## Rules", "", *items] if items else []
+
+
+def pitfalls(found: Sequence[Recovery]) -> list[str]:
+    """Errors, each with what resolved it."""
+    lines = []
+    for one in found:
+        changed = "".join(f" Then: {span(text)}." for text in one.changed)
+        worked = f" This worked: {span(one.worked)}." if one.worked else " After that it worked."
+        lines.append(f"- {span(one.tried)} failed: {span(one.said)}.{changed}{worked}")
+    return ["", "## Pitfalls", "", *lines] if lines else []
+
+
+def needs(evidence: Evidence, asked: Sequence[str] = ()) -> list[str]:
+    """The programs and tools that have to be there, what nobody has allowed beforehand, and the skills behind it."""
+    lines = []
+    if programs := programs_of(evidence.steps):
+        lines.append(f"- Commands: {', '.join(f'`{name}`' for name in programs)}.")
+    tools = dict.fromkeys(use.tool for use in evidence.tools)
+    if others := [name for name in tools if name not in ("Bash", "Read", "Write", "Edit", "Search")]:
+        lines.append(f"- Tools: {', '.join(others)}.")
+    if asked:
+        named = [one.removeprefix("Bash(").removesuffix(":*)") for one in asked]
+        lines.append(f"- Not allowed beforehand; the client asks: {', '.join(f'`{name}`' for name in named)}.")
+    if evidence.skills:
+        lines.append(f"- Skills that the session loaded: {', '.join(evidence.skills)}.")
+    return ["", "## Requirements", "", *lines] if lines else []
+
+
+def span(text: str) -> str:
+    """A text as code within a line."""
+    line = " ".join(text.split())
+    return f"`` {line} ``" if "`" in line else f"`{line}`"
+
+
+def _request(evidence: Evidence) -> list[str]:
+    lines = quoted(evidence.request, _REQUEST) if evidence.request else []
+    more = [row for text in evidence.follow_ups for row in (">", *quoted(text, _REQUEST // 4))]
+    return ["", "## Request", "", *lines, *more] if lines else []
+
+
+def _inputs(evidence: Evidence) -> list[str]:
+    items = [f"- {_KINDS.get(one.kind, one.kind)}: {span(one.text)}" for one in evidence.inputs]
+    return ["", "## Inputs", "", "Values of this case; ask for those of the next one:", "", *items] if items else []
+
+
+def _rules(evidence: Evidence) -> list[str]:
+    return rules(evidence.rules)
+
+
+def _steps(evidence: Evidence, room: int, files: dict[str, str]) -> tuple[list[str], dict[str, str]]:
+    """What worked, in order. The shortest commands are shown first; what does not fit lies beside the text."""
+    steps = evidence.steps
+    if not steps:
+        return [], files
+    costs = [estimate(step.action) + 16 for step in steps]
+    shown: set[int] = set()
+    left = room - 16 * len(steps)
+    for at in sorted(range(len(steps)), key=lambda one: (costs[one], one)):
+        if costs[at] <= min(left, max(_ACTION, room // 3)):
+            shown.add(at)
+            left -= costs[at]
+    lines = ["", "## Steps", "", "What worked, in this order:", ""]
+    number = 0
+    for at, step in enumerate(steps):
+        path = "" if at in shown or step.tool != "Bash" else _beside(f"step-{at + 1}", "sh", step.action, files)
+        if at in shown or path or step.tool != "Bash":
+            number += 1
+            lines += [*_step(f"{number}. ", step, path), ""]
+    return lines[:-1], files
+
+
+def _step(number: str, step: Step, path: str) -> Iterator[str]:
+    indent = " " * len(number)
+    if step.path:
+        done = "Write" if step.tool == "Write" else "Change"
+        yield f"{number}{done} {span(step.path)}.{f' {step.about.rstrip(chr(46))}.' if step.about else ''}"
+    elif step.tool != "Bash":
+        yield f"{number}Call {span(step.tool)}{f' with {span(step.action)}' if step.action else ''}."
+    elif path:
+        yield f"{number}{step.about.rstrip('.') or 'Run the script'} (`{path}`)."
+    else:
+        yield f"{number}{step.about.rstrip('.') or ('Test' if TESTING.search(step.action) else 'Run')}:"
+        yield ""
+        yield from fenced(step.action, "bash" if parses("bash", step.action) else "text", indent)
+
+
+def _files(made: Sequence[File], room: int, files: dict[str, str]) -> tuple[list[str], dict[str, str]]:
+    """The files that were made: in full where there is room, else beside the text; of changed ones the changes."""
+    lines: list[str] = []
+    for file in made:
+        text = file.content or "\n".join(_difference(file))
+        language = (file.language or "text") if file.content else "diff"
+        if not text.strip():
+            continue
+        cost = estimate(text) + 16
+        entry = [f"- {span(file.path)}:", "", *fenced(text, language if parses(language, text) else "text", "  "), ""]
+        if cost > min(room, max(_ACTION * 2, room // 2)):
+            name = file.path.replace("\\", "/").rpartition("/")[2]
+            stem, _, end = name.rpartition(".")
+            path = _beside(stem or name, end if stem else "txt", text, files) if file.content else ""
+            entry = [f"- {span(file.path)}{f': see `{path}`' if path else ''}"]
+            cost = estimate(entry[0])
+        if cost <= room:
+            lines += entry
+            room -= cost
+    while lines and not lines[-1]:
+        lines.pop()
+    return (["", "## Files", "", "Made or changed in this session:", "", *lines] if lines else []), files
+
+
+def _difference(file: File) -> Iterator[str]:
+    for old, new in file.changes:
+        before, after = old.split("\n"), new.split("\n")
+        yield from (f"-{line}" for line in before if line not in after)
+        yield from (f"+{line}" for line in after if line not in before)
+
+
+def _beside(stem: str, end: str, text: str, files: dict[str, str]) -> str:
+    """The path of a file beside the text; empty where there are enough of them."""
+    end = end if re.fullmatch(r"[a-z0-9]{1,6}", end) else "txt"
+    path = f"templates/{slug(stem)[:40].strip('-') or 'file'}.{end}"
+    if len(files) >= _FILES or path in files:
+        return ""
+    files[path] = text.rstrip("\n") + "\n"
+    return path
+
+
+def _end(evidence: Evidence) -> list[str]:
+    lines = ["", "## Result", "", "What the agent said at the end:", "", *quoted(evidence.said, _SAID)]
+    return lines if evidence.said.strip() else []

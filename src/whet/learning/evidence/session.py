@@ -1,0 +1,413 @@
+"""The evidence of a session: what was asked, what worked, what was written, which errors were resolved, what was said.
+
+Everything is as it stands in the session, word for word, with the numbers of the events it rests on. Nothing is
+reworded here: that is for whoever writes the skill, a model or a person.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from whet.learning.evidence.loads import skills_of
+from whet.learning.evidence.recoveries import Recovery, recoveries_of, resolved, same_thing
+from whet.learning.evidence.shell import only_looks, programs, shape
+from whet.learning.evidence.tool_calls import acts, parts, reversed_by, working
+from whet.learning.evidence.values import Value, values_of
+from whet.learning.signals import corrects
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from whet.learning.evidence.tool_calls import Act
+    from whet.learning.transcripts.events import Event, Transcript
+
+Outcome = Literal["yes", "no", "unknown"]
+
+REQUEST = 8_000
+"""Characters of the request."""
+_MESSAGE = 600
+"""Characters of a later message of the user."""
+_SAID = 4_000
+"""Characters of the agent's last message."""
+ACTION = 16_000
+"""Characters of a text in which names are looked for."""
+MOST_STEPS = 40
+_MOST_RULES = 20
+_MOST_INPUTS = 20
+_MOST_TOOLS = 200
+_MOST_NAMES = 2_000
+"""Programs, options and paths that a session is known to have."""
+_LOOKED_BACK = 12
+"""Steps among which an earlier attempt at the same thing is looked for."""
+_SAME = 0.6
+"""The share of words that two attempts at the same thing have in common."""
+_FEW = 3
+"""Steps below which looking was the work: a search, a review."""
+
+TESTING = re.compile(
+    r"\b(?:pytest|unittest|tox|nox|jest|vitest|mocha|playwright|cypress|rspec|phpunit|ctest|bats|nextest|go test"
+    r"|cargo test|(?:npm|pnpm|yarn|bun)(?: run)? test|make (?:test|check)|mvn (?:test|verify)|gradlew? (?:test|check)"
+    r"|dotnet test|mix test)\b"
+)
+BUILDING = re.compile(
+    r"\b(?:(?:npm|pnpm|yarn)(?: run)? build|make|cargo build|go build|mvn|gradlew? build|docker build|tsc|webpack"
+    r"|vite build|dotnet build|cmake --build|terraform (?:plan|apply|validate)|ruff|mypy|eslint|flake8|shellcheck"
+    r"|helm lint)\b"
+)
+_LASTING = re.compile(
+    r"(?i)\b(?:always|never|from now on|in (?:the )?future|next time|every time|whenever|make sure|don't|do not|must"
+    r"|only (?:after|when|if|then)|instead of|rather than|without asking|not allowed|immer|niemals|nie|künftig|ab jetzt"
+    r"|toujours|jamais|siempre|nunca)\b"
+)
+"""What a message says that lays something down for good."""
+_REJECTED = re.compile(
+    r"(?:the user said|reason for the rejection|user (?:feedback|message))\s*:\s*(.{3,600})", re.IGNORECASE | re.DOTALL
+)
+"""What a client writes into the result of a call that the user did not allow."""
+_THANKS = re.compile(
+    r"(?i)\b(?:thanks|thank you|thx|perfect|great|awesome|excellent|lovely|nice|works|that(?:'s| is) it|lgtm"
+    r"|looks good|well done|exactly|go ahead|continue|merci|danke|gracias)\b"
+)
+_DONE = re.compile(
+    r"(?i)\b(?:done|completed?|finished|success(?:ful(?:ly)?)?|all (?:tests|checks) pass\w*|is (?:now )?(?:ready"
+    r"|live|fixed|in place)|has been (?:\w+ed|written|built)|have been \w+ed|saved (?:to|as|at)|written to|wrote"
+    r"|everything (?:works|passes)|now (?:works|passes)|summary)\b"
+)
+_NOT_DONE = re.compile(
+    r"(?i)\b(?:(?:i|we) (?:could not|couldn't|was not able|wasn't able|am unable|was unable|were unable"
+    r"|did not manage|cannot|can't)|still (?:fails?|failing|broken|does not|doesn't)|gave up|(?:is|remains|are)"
+    r" (?:unresolved|blocked|not (?:yet )?(?:working|fixed))|ran out of time)\b"
+)
+_OPTION = re.compile(r"(?<![\w-])--?[A-Za-z][\w-]*")
+_LANGUAGES = {
+    "py": "python", "js": "javascript", "mjs": "javascript", "jsx": "javascript", "ts": "typescript",
+    "tsx": "typescript", "sh": "bash", "bash": "bash", "json": "json", "yaml": "yaml", "yml": "yaml", "toml": "toml",
+    "sql": "sql", "rb": "ruby", "go": "go", "rs": "rust", "java": "java", "html": "html", "css": "css",
+    "md": "markdown",
+}  # fmt: skip
+
+
+class Step(NamedTuple):
+    """One thing that was done and worked."""
+
+    tool: str
+    action: str
+    """The command as it was given; of another tool what it was given, or nothing."""
+    about: str = ""
+    """What the agent said it is for, where the client keeps that with the call."""
+    path: str = ""
+    """The file that was written or changed."""
+    evidence: tuple[int, ...] = ()
+    """Numbers of the events it rests on."""
+
+    @property
+    def title(self) -> str:
+        """The step in a line."""
+        if self.path:
+            return f"{self.tool} {self.path}"
+        return self.about or self.action.strip().partition("\n")[0][:160] or self.tool
+
+
+class File(NamedTuple):
+    """A file that was written or changed."""
+
+    path: str
+    content: str = ""
+    """The whole text in the end; empty where the session does not have it."""
+    changes: tuple[tuple[str, str], ...] = ()
+    """Of a file that was there before: what was replaced, by what."""
+
+    @property
+    def language(self) -> str:
+        """What it is written in, as fences of code are labelled; empty for plain text."""
+        return _LANGUAGES.get(self.path.rpartition(".")[2].lower(), "")
+
+
+class ToolUse(NamedTuple):
+    """A tool, and for a shell the program and sub-command."""
+
+    tool: str
+    command: str
+    """`git commit`, `python3 scripts/fill.py`; empty for a tool that has none."""
+    times: int
+
+
+class Evidence(NamedTuple):
+    """What a session shows."""
+
+    request: str
+    """The first thing the user asked for, as it was written."""
+    follow_ups: tuple[str, ...] = ()
+    """What the user asked for besides, later."""
+    rules: tuple[str, ...] = ()
+    """What the user put right or laid down, word for word."""
+    inputs: tuple[Value, ...] = ()
+    """The values that the user gave."""
+    steps: tuple[Step, ...] = ()
+    files: tuple[File, ...] = ()
+    recoveries: tuple[Recovery, ...] = ()
+    tools: tuple[ToolUse, ...] = ()
+    skills: tuple[str, ...] = ()
+    """Skills that were loaded."""
+    said: str = ""
+    """The last thing the agent said."""
+    names: tuple[str, ...] = ()
+    """Every program, option and path of the calls that worked, and every path that was seen."""
+    succeeded: Outcome = "unknown"
+    signals: tuple[str, ...] = ()
+    """Why it is thought to have succeeded or not."""
+    resolved: bool = True
+    """The last error was got over, or there was none."""
+    calls: int = 0
+    """Calls of tools that did something, as opposed to those that manage the session."""
+
+
+def evidence_of(transcript: Transcript) -> Evidence:
+    """What a session shows."""
+    events = _by_the_user(transcript.events)
+    done = [*working(acts(events))]
+    first, request = request_of(events, [act.at for act in done])
+    rules, follow_ups = _later(events, first, done)
+    answered = _beside(events, first)
+    kept = [act for act in done if act.at not in _taken_back(done) and act.at not in answered]
+    succeeded, signals = outcome_of(events, done, first)
+    return Evidence(
+        request=request,
+        follow_ups=follow_ups,
+        rules=rules,
+        inputs=values_of("\n".join((request, *follow_ups)))[:_MOST_INPUTS],
+        steps=steps_of(kept),
+        files=files_of(kept),
+        recoveries=recoveries_of(kept),
+        tools=_tools(kept),
+        skills=skills_of(events),
+        said=next((one.text[-_SAID:] for one in reversed(events) if one.kind == "assistant" and one.text.strip()), ""),
+        names=_names(events, done),
+        succeeded=succeeded,
+        signals=signals,
+        resolved=resolved(done),
+        calls=len(done),
+    )
+
+
+# what the user said
+
+
+def request_of(events: Sequence[Event], work: Sequence[int] = ()) -> tuple[int, str]:
+    """The message that the work answers, and its number; -1 when the user never said anything.
+
+    That is the first one of the last run of messages before the first call, but for greetings: what was answered
+    without any work, a joke or a question, is not what the session was about, unless the agent asked back.
+    """
+    begun = min(work, default=len(events))
+    users = [(at, event.text.strip()) for at, event in enumerate(events) if event.kind == "user" and event.text.strip()]
+    before = [one for one in users if one[0] < begun] or users
+    said = [one for one in before if len(re.findall(r"\w+", one[1])) > 3] or before
+    for at, text in said:
+        if at == said[-1][0] or _asked_back(events, at):
+            return at, text[:REQUEST]
+    return -1, ""
+
+
+def _asked_back(events: Sequence[Event], at: int) -> bool:
+    """Was a message answered with a question, or by another message?"""
+    after = next((event for event in events[at + 1 :] if event.kind in ("assistant", "user", "call")), None)
+    return after is None or after.kind != "assistant" or after.text.rstrip(" *_`").endswith("?")
+
+
+def _later(events: Sequence[Event], first: int, done: Sequence[Act]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What the user said after the request: what puts something right or holds for good, and what was asked besides."""
+    said = [(at, event.text, False) for at, event in enumerate(events) if event.kind == "user" and at > first]
+    said += [(act.at, found[1], True) for act in done if act.failed and (found := _REJECTED.search(act.output[:4_000]))]
+    rules: dict[str, None] = {}
+    others: dict[str, None] = {}
+    for _, message, rejected in sorted(said):
+        text = message.strip()
+        if rejected or corrects(text) or (_LASTING.search(text) and not text.endswith("?")):
+            rules[text[:_MESSAGE]] = None
+        elif not text.endswith("?") and not (_THANKS.search(text[:80]) and len(text.split()) < 12):
+            others[text[:_MESSAGE]] = None
+    return tuple(rules)[:_MOST_RULES], tuple(others)[:_MOST_RULES]
+
+
+def _beside(events: Sequence[Event], first: int) -> set[int]:
+    """The numbers of the calls that only answered a question which the user asked in between."""
+    found: set[int] = set()
+    beside = False
+    for at, event in enumerate(events):
+        if event.kind == "user":
+            beside = at > first and event.text.rstrip().endswith("?") and not corrects(event.text)
+        elif event.kind == "assistant" and found and beside:
+            beside = False  # what comes after the answer is the work again
+        elif event.kind == "call" and beside:
+            found.add(at)
+    return found
+
+
+def _by_the_user(events: Sequence[Event]) -> tuple[Event, ...]:
+    """The events with what was told to subagents as notes: it looks like a message of the user and is none."""
+    told = {
+        _beginning(prompt)
+        for event in events
+        if event.tool == "Task" and isinstance(prompt := event.given.get("prompt"), str)
+    }
+    return tuple(
+        event._replace(kind="note", about="subagent")
+        if event.kind == "user" and _beginning(event.text) in told
+        else event
+        for event in events
+    )
+
+
+def _beginning(text: str) -> str:
+    return " ".join(text[:400].split())[:200]
+
+
+# what was done
+
+
+def steps_of(found: Sequence[Act]) -> tuple[Step, ...]:
+    """What worked, in the order in which it finally did, without looking around and earlier attempts."""
+    worked = [act for act in found if not act.failed and act.answered]
+    doing = [act for act in worked if not _looks(act)]
+    if len(doing) < _FEW:
+        doing = [act for act in worked if act in doing or act.tool == "Bash"]
+    kept: list[Act] = []
+    for act in doing:
+        recent = kept[-_LOOKED_BACK:]
+        if act.tool == "Edit" and any(_is_again(one, act) for one in kept):
+            continue  # the file has its text in the end already, where it was first touched
+        kept = [one for one in kept if one not in recent or not _is_again(one, act)]
+        kept.append(act)
+    return tuple(_step(act) for act in kept[-MOST_STEPS:])
+
+
+def _looks(act: Act) -> bool:
+    if act.tool == "Bash":
+        return only_looks(act.text("command"))
+    return act.tool in ("Read", "Search", "Web", "LS", "Glob", "Grep", "WebFetch", "WebSearch", "NotebookRead")
+
+
+def _is_again(one: Act, other: Act) -> bool:
+    """Is the second call the same thing once more, so that the first one was only an attempt?"""
+    if one.tool != "Bash" or other.tool != "Bash":
+        both = {one.tool, other.tool} <= {"Write", "Edit"}
+        return both and one.text("path") == other.text("path")
+    mine, theirs = one.text("command"), other.text("command")
+    if shape(mine) != shape(theirs) or set(_OPTION.findall(mine)) != set(_OPTION.findall(theirs)):
+        return mine.strip() == theirs.strip()
+    words, others = set(re.findall(r"\w+", mine)), set(re.findall(r"\w+", theirs))
+    return len(words & others) >= _SAME * len(words | others) and same_thing(one, other)
+
+
+def _step(act: Act) -> Step:
+    about = " ".join(act.text("description").split())[:160]
+    path = act.text("path") or act.text("notebook_path")
+    if act.tool == "Bash":
+        return Step("Bash", act.text("command"), about, "", (act.at,))
+    if act.tool in ("Write", "Edit", "NotebookEdit"):
+        return Step(act.tool, "", about, path, (act.at,))
+    given = ", ".join(f"{key}: {value}" for key, value in act.given.items() if isinstance(value, str | int | float))
+    return Step(act.tool, given[:_MESSAGE], about, "", (act.at,))
+
+
+def files_of(found: Sequence[Act]) -> tuple[File, ...]:
+    """The files that were made or changed, as they are in the end, in the order in which they were first touched."""
+    files: dict[str, File] = {}
+    for act in found:
+        path = act.text("path")
+        if act.failed or not path or act.tool not in ("Write", "Edit"):
+            continue
+        file = files.get(path, File(path))
+        if act.tool == "Write":
+            file = File(path, act.text("content"))
+        elif file.content and act.text("old") in file.content:
+            file = file._replace(content=file.content.replace(act.text("old"), act.text("new"), 1))
+        elif not file.content:
+            file = file._replace(changes=(*file.changes, (act.text("old"), act.text("new"))))
+        files[path] = file
+    return tuple(files.values())[:MOST_STEPS]
+
+
+def _taken_back(done: Sequence[Act]) -> set[int]:
+    """The numbers of the calls that a later command undid, and of those commands."""
+    gone: set[int] = set()
+    for number, act in enumerate(done):
+        if act.tool != "Bash" or act.failed:
+            continue
+        pieces = parts(act.text("command"))
+        undone = {at for piece in pieces if piece.startswith("git ") for at in reversed_by(piece, done[:number])}
+        gone |= undone | ({act.at} if undone and len(pieces) == 1 else set())
+    return gone
+
+
+def _tools(done: Sequence[Act]) -> tuple[ToolUse, ...]:
+    """Every tool that was used and did not fail, to the sub-command, in the order of first use."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for act in done:
+        if act.failed:
+            continue
+        labels = {ran.label for ran in programs(act.text("command")) if ran.label} if act.tool == "Bash" else {""}
+        counts.update((act.tool, label) for label in sorted(labels))
+    return tuple(ToolUse(tool, command, count) for (tool, command), count in list(counts.items())[:_MOST_TOOLS])
+
+
+def _names(events: Sequence[Event], done: Sequence[Act]) -> tuple[str, ...]:
+    """What a skill may name without it being new: programs and options of calls that worked, and all paths."""
+    found: dict[str, None] = {}
+    for act in done:
+        if not act.failed:
+            found.update(dict.fromkeys(ran.label for ran in programs(act.text("command")) if ran.label))
+            found.update(dict.fromkeys(_OPTION.findall(act.text("command")[:ACTION])))
+    found.update(dict.fromkeys(_seen(events)))
+    return tuple(found)[:_MOST_NAMES]
+
+
+def _seen(events: Sequence[Event]) -> Iterator[str]:
+    for event in events:
+        texts = (event.text, *(value for value in event.given.values() if isinstance(value, str)))
+        for value in values_of("\n".join(texts)[:ACTION]):
+            if value.kind in ("file", "directory", "url"):
+                yield value.text
+
+
+# how it ended
+
+
+def outcome_of(events: Sequence[Event], found: Sequence[Act], first: int) -> tuple[Outcome, tuple[str, ...]]:
+    """Yes, no or unknown, with the reasons."""
+    good: list[str] = []
+    bad: list[str] = []
+    checks = [act for act in found if act.answered and is_check(act.text("command"))]
+    if checks:
+        (bad if checks[-1].failed else good).append(
+            "the last test or build " + ("failed" if checks[-1].failed else "passed")
+        )
+    elif found and found[-1].failed:
+        bad.append("the last call failed")
+    final = next((event.text for event in reversed(events) if event.kind == "assistant"), "")
+    if final:
+        if _NOT_DONE.search(final[-1_500:]):
+            bad.append("the last answer says that it did not work")
+        elif _DONE.search(final[:1_500]) or _DONE.search(final[-1_500:]):
+            good.append("the last answer says that it is done")
+    users = [(at, event.text) for at, event in enumerate(events) if event.kind == "user" and at > first]
+    if users:
+        at, last = users[-1]
+        after = any(event.kind == "call" for event in events[at:])
+        if corrects(last) and not after:
+            bad.append("the user's last word was a correction")
+        elif _THANKS.search(last[:200]) and not corrects(last):
+            good.insert(0, "the user was content")
+    if "the user was content" in good and "the user's last word was a correction" not in bad:
+        return "yes", (*good, *bad)
+    if bad:
+        return ("no" if not good or len(bad) > 1 else "unknown"), (*bad, *good)
+    return ("yes" if good else "unknown"), tuple(good)
+
+
+def is_check(command: str) -> bool:
+    """Does a command test or build something?"""
+    return bool(command) and bool(TESTING.search(command) or BUILDING.search(command))

@@ -1,0 +1,159 @@
+"""The skill that is made without a model: an outline of what happened, marked as a draft, with whole code."""
+
+from __future__ import annotations
+
+import pytest
+
+from learning.episodes import EPISODES, bash, edit, release_notes, says, session, user, write
+from whet.learning.distill.code import blocks_of, parses
+from whet.learning.distill.draft import draft, main_file
+from whet.learning.distill.names import name_of, sentence_of, title_of, values_in
+from whet.learning.distill.outline import DRAFT, TOKENS
+from whet.learning.evidence.session import evidence_of
+from whet.prompt.tokens import estimate
+from whet.skill.validate import ValidationInput, validate
+
+
+def test_the_whole_outline_of_a_session() -> None:
+    made = draft(
+        evidence_of(
+            session(
+                user("Render the changelog of version 2.4 and check it for dead links."),
+                bash("make changelog", "error: VERSION is not set", failed=True),
+                bash("make changelog VERSION=2.4", "wrote build/changelog-2.4.html"),
+                user("Always check it offline first."),
+                bash("lychee --offline build/changelog-2.4.html", "48 links, 0 errors"),
+                edit("docs/index.md", "old", "new"),
+                says("Rendered and checked: no dead links."),
+            )
+        )
+    )
+    assert made.name == "render-changelog-version"
+    assert (
+        made.body
+        == f"""# Render the changelog of version and check it for dead links
+
+{DRAFT}
+
+## Request
+
+> Render the changelog of version 2.4 and check it for dead links.
+
+## Inputs
+
+Values of this case; ask for those of the next one:
+
+- version: `2.4`
+
+## Rules
+
+- "Always check it offline first."
+
+## Steps
+
+What worked, in this order:
+
+1. Run:
+
+   ```bash
+   make changelog VERSION=2.4
+   ```
+
+2. Run:
+
+   ```bash
+   lychee --offline build/changelog-2.4.html
+   ```
+
+3. Change `docs/index.md`.
+
+## Files
+
+Made or changed in this session:
+
+- `docs/index.md`:
+
+  ```diff
+  -old
+  +new
+  ```
+
+## Pitfalls
+
+- `make changelog` failed: `error: VERSION is not set`. This worked: `make changelog VERSION=2.4`.
+
+## Result
+
+What the agent said at the end:
+
+> Rendered and checked: no dead links.
+
+## Requirements
+
+- Commands: `make`, `lychee`.
+"""
+    )
+
+
+@pytest.mark.parametrize("episode", EPISODES[:-1])
+def test_every_outline_is_sound(episode: object) -> None:
+    evidence = evidence_of(episode())  # type: ignore[operator]
+    made = draft(evidence)
+    text = main_file(made)
+    found = validate(ValidationInput(made.name, text, files=("SKILL.md", *made.files)), "quality")
+    assert [note for note in found if note.severity != "info"] == []
+    assert (estimate(made.body) <= TOKENS + 50, made.outline, DRAFT in made.body) == (True, True, True)
+    assert [block for block in blocks_of(made.body) if not parses(block.language, block.text)] == []
+    assert values_in(f"{made.name} {made.description}", evidence) == []
+
+
+def test_long_code_lies_beside_the_text_whole() -> None:
+    script = "\n".join(f"value_{number} = {number} * {number}" for number in range(900))
+    made = draft(
+        evidence_of(
+            session(
+                user("Build the table of squares."),
+                write("squares.py", script),
+                bash("python3 squares.py", "ok"),
+                says("Done."),
+            )
+        )
+    )
+    assert made.files == {"templates/squares.py": f"{script}\n"}
+    assert "- `squares.py`: see `templates/squares.py`" in made.body
+
+
+def test_code_that_holds_fences_stays_whole() -> None:
+    text = "# Notes\n\n```bash\nls\n```\n"
+    made = draft(
+        evidence_of(
+            session(
+                user("Write the notes of the release."), write("notes.txt", text), bash("make x", ""), says("Done.")
+            )
+        )
+    )
+    assert "````text" in made.body
+
+
+@pytest.mark.parametrize(
+    ("request_", "title", "name"),
+    [
+        ("Hi! Please release version 3.4.0 of our package in /home/ida/x to PyPI: raise the version, build, tag it.",
+         "Release version of our package to PyPI", "release-version-package"),
+        ("You are a careful engineer. The repository is in /app.\n\nYour task is to fix the failing build of the site.",
+         "Fix the failing build of the site", "fix-build-site"),
+        ("GDPR request from Mirjam Haller, customer C-77120: export all of the customer's data and encrypt it.",
+         "Export all of the customer's data and encrypt it", "export-customers-data"),
+        ("Ticket DB-187: add a nullable column to the table of orders.",
+         "Add a nullable column to the table of orders", "add-nullable-column"),
+        ("", "Repeat a session", "repeat-session"),
+    ],
+)  # fmt: skip
+def test_title_and_name_come_from_the_sentence_that_says_what_to_do(request_: str, title: str, name: str) -> None:
+    found = title_of(sentence_of(request_))
+    assert (found, name_of(found)) == (title, name)
+
+
+def test_tools_stay_as_narrow_as_what_was_used() -> None:
+    made = draft(evidence_of(release_notes()))
+    assert made.allowed_tools == ("Write", "Bash(npx markdown-link-check:*)", "Bash(git tag:*)")
