@@ -91,7 +91,7 @@ def test_a_warm_list_loads_no_parser(tmp_path: Path) -> None:
         check=True,
     )
     modules = loaded(command("list"), tmp_path)
-    assert modules & (HEAVY - {"sqlite3", "hashlib"}) == set()
+    assert modules & (HEAVY - {"sqlite3"}) == set()
     assert not {name for name in modules if name.startswith(("whet.skill.block", "whet.skill.validate"))}
 
 

@@ -142,9 +142,8 @@ _OPENING = compile_late(
 
 
 _NEGATIVE_WORDS = (
-    *("not ", "not\n", "not*", "not_", "n't", "n’t", "dont ", "dnt ", "snt ", "never", "skip", "avoid", "exclude"),
-    *("of scope", "of-scope", "of\nscope", "unless"),
-    *("请勿", "不要", "不适用于", "使用しない"),
+    *("not ", "not*", "not_", "n't", "n’t", "dont ", "dnt ", "snt ", "never", "skip", "avoid", "exclude", "out of "),
+    *("out-of", "unless", "请勿", "不要", "不适用于", "使用しない"),
 )
 """One of them is in every clause that one of these patterns finds."""
 _END = re.compile(r"(?<=[.!?;])(?:\s|$)|(?<=[。；！？])|\n\s*\n|\n\s*[-*•]|\s[—–]\s(?=use\b)", re.IGNORECASE)
@@ -190,6 +189,10 @@ _EXCLUDING_SECTION = compile_late(
 """A section of a body whose heading says that it lists what the skill is not for."""
 
 
+_NEGATIVE_HEADINGS = ("not", "n't", "n’t", "dont", "scope", "exclusion", "non-goal")
+"""One of them is in the heading of every such section."""
+
+
 def without_exclusions(body: str) -> tuple[str, str]:
     """A body without its sections and sentences that say what the skill is not for, and these."""
     sections: list[str] = []
@@ -198,21 +201,23 @@ def without_exclusions(body: str) -> tuple[str, str]:
         sections.append(found[1])
         return "\n"
 
-    rest = _EXCLUDING_SECTION.sub(take, body)
+    headings = "\n".join(row for row in body.split("\n") if row.startswith("#")).lower()
+    rest = _EXCLUDING_SECTION.sub(take, body) if any(word in headings for word in _NEGATIVE_HEADINGS) else body
     rest, sentences = without_negations(rest, _BODY_OPENING)
     return rest, "\n".join((*(_POINTER.sub(" ", section) for section in sections), sentences))
 
 
 def without_negations(text: str, openings: re.Pattern[str] = _OPENING) -> tuple[str, str]:
     """A text without the clauses that say what it is not for, and these clauses."""
-    paragraphs = text.split("\n\n")
+    rows = text.split("\n")
     excluding = False
-    for at in _negative(paragraphs):
-        if openings.search(plain := _EMPHASIS.sub("", paragraphs[at])):
-            paragraphs[at], excluding = plain, True
+    for at in _negative(text):
+        near = slice(max(0, at - 1), at + 2)
+        if openings.search(plain := _EMPHASIS.sub("", "\n".join(rows[near]))):
+            rows[near], excluding = plain.split("\n"), True
     if not excluding:
         return text, ""
-    text = "\n\n".join(paragraphs)
+    text = "\n".join(rows)
     kept: list[str] = []
     taken: list[str] = []
     at = 0
@@ -235,12 +240,12 @@ def without_negations(text: str, openings: re.Pattern[str] = _OPENING) -> tuple[
     return " ".join(kept), _POINTER.sub(" ", "\n".join(taken))
 
 
-def _negative(paragraphs: list[str]) -> list[int]:
-    """The places of those with a word that says what is not meant. Most have none, and that is soon seen."""
-    plain = "\n\n".join(paragraphs).lower()
+def _negative(text: str) -> list[int]:
+    """The places of the rows with a word that says what is not meant. Most have none, and that is soon seen."""
+    plain = f"{text} ".lower().replace("\n", " \n")
     words = [word for word in _NEGATIVE_WORDS if word in plain]
-    lower = plain.split("\n\n") if words else []
-    return [at for at, paragraph in enumerate(lower) if any(word in paragraph for word in words)]
+    rows = plain.split("\n") if words else []
+    return sorted({at for word in words for at, row in enumerate(rows) if word in row})
 
 
 def _closing(text: str, before: str, start: int) -> int:

@@ -57,9 +57,10 @@ def _first_paragraph(body: str) -> list[str]:
 
 def section(body: str, title: re.Pattern[str]) -> str:
     """The text below the first heading that matches, up to the next heading of any level."""
-    if not title.search(body):
-        return ""
     rows = body.split("\n")
+    marked = (row for row in rows if "#" in row[:4])
+    if not any(title.match(row, heading.end()) for row in marked if (heading := _HEADING.match(row))):
+        return ""
     start: int | None = None
     for number, row in enumerate(_visible(rows)):
         heading = _HEADING.match(row)

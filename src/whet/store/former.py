@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import os
 from contextlib import closing, suppress
-from hashlib import sha256
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from whet.errors import FailedError, InvalidError
+from whet.records import NamedTuple
 from whet.store.failures import os_failures
 from whet.store.regular import open_regular
 
@@ -284,6 +284,7 @@ def convert_trees(connection: sqlite3.Connection, directory: str) -> None:
     A list that does not give its digest proves nothing: the history reports that content as missing.
     """
     import json
+    from hashlib import sha256
 
     from whet.skill.tree import Entry, manifest
     from whet.store.blobs import CONTENTS, Blobs
