@@ -129,3 +129,76 @@ def test_a_skill_is_switched_off_and_on(site: Site) -> None:
     assert "charts" not in [card.name for card in site.library.skills()]
     assert site.post("/skill/switch", name="charts", on="1").status == 303
     assert "charts" in [card.name for card in site.library.skills()]
+
+
+def test_a_text_is_checked_previewed_and_saved(site: Site) -> None:
+    opened = site.get("/edit.json", name="charts").json
+    assert opened["text"] == (site.home / ".agents/skills/charts/SKILL.md").read_text(encoding="utf-8")
+    text = opened["text"].replace("Do it.", "# Draw\n\nDo it **well**.")
+    form = {"name": opened["path"], "digest": opened["digest"], "text": text}
+    checked = site.post("/edit/check", **{**form, "text": text.replace("name: charts", "name: [")})
+    assert checked.status == 200
+    assert '<span class="tag error">error</span>' in checked.text
+    preview = site.post("/edit/check", **form).text
+    assert "<h1>Draw</h1>" in preview
+    assert "<strong>well</strong>" in preview
+    assert site.library.read("charts").content == "Do it.\n"
+    assert site.post("/edit/save", **form).status == 303
+    assert site.library.read("charts").content == "# Draw\n\nDo it **well**.\n"
+    assert "<button>Undo</button>" in site.get("/skill", name="charts").text
+    late = site.post("/edit/save", **form)
+    assert late.status == 409
+    assert "was changed by another process while you were editing" in late.text
+
+
+def test_a_skill_is_installed_after_its_plan_is_seen(site: Site) -> None:
+    offered = site.home / "offered" / "tidy"
+    offered.mkdir(parents=True)
+    (offered / "SKILL.md").write_text(
+        "---\nname: tidy\ndescription: Tidies up. Use it.\n---\nTidy.\n", encoding="utf-8"
+    )
+    (step,) = site.get("/install.json", source=str(offered)).json["plan"]["plan"]
+    assert (step["action"], step["state"], step["name"], step["verdict"]) == ("install", "ready", "tidy", "safe")
+    assert "tidy" not in [card.name for card in site.library.skills()]
+    assert site.post("/install", source=str(offered)).status == 303
+    assert "Installed tidy." in site.get("/skills").text
+    assert [row["name"] for row in site.get("/updates.json").json["skills"]] == ["tidy"]
+    (offered / "SKILL.md").write_text(
+        "---\nname: tidy\ndescription: Tidies up. Use it.\n---\nMore.\n", encoding="utf-8"
+    )
+    (step,) = site.get("/updates.json", plan="1").json["plan"]["plan"]
+    assert (step["action"], step["files"]) == ("update", [{"path": "SKILL.md", "change": "changed"}])
+    assert site.post("/updates").status == 303
+    assert site.library.read("tidy").content == "More.\n"
+    missing = site.get("/install", source=str(site.home / "nowhere"))
+    assert missing.status == 404
+
+
+def test_what_is_never_opened_is_counted_with_its_cost(site: Site) -> None:
+    site.library.read("charts")
+    data = site.get("/usage.json").json
+    assert [(row["skill"], row["dead"]) for row in data["skills"]] == [
+        ("charts", False),
+        ("backport", True),
+        ("pdf-forms", True),
+    ]
+    assert data["dead"] == 2
+    assert data["dead_tokens"] == sum(row["tokens"] for row in data["skills"] if row["dead"]) > 0
+
+
+def test_a_script_that_ran_is_shown(site: Site) -> None:
+    site.write("say", "Says hello. Use it.", **{"scripts/hello.py": "print('hello')\n"})
+    result = site.library.runs.run_script("say", "scripts/hello.py")
+    page = site.get("/run", id=result.run.id)
+    assert page.status == 200
+    assert "scripts/hello.py" in page.text
+    assert [run["id"] for run in site.get("/runs.json").json["runs"]] == [result.run.id]
+    assert site.post("/run/discard", id=result.run.id).status == 303
+    assert site.get("/runs.json").json["runs"] == []
+
+
+def test_settings_say_where_they_are_written(site: Site) -> None:
+    data = site.get("/settings.json").json
+    assert data["file"].endswith("config.toml")
+    assert {row["name"] for row in data["settings"]} >= {"min_age", "learn", "policy"}
+    assert [row["trust"] for row in data["policy"]] != []

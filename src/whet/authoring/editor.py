@@ -16,7 +16,7 @@ from whet.authoring import drafts
 from whet.authoring.commits import Committer
 from whet.authoring.drafts import check_category, check_name
 from whet.authoring.history import History, find_deleted, find_lost
-from whet.authoring.main_file import main_of, version_of
+from whet.authoring.main_file import main_of, not_text, version_of
 from whet.authoring.operations import MOST_OPERATIONS, read_operation
 from whet.authoring.proposals import Proposals, Review
 from whet.authoring.results import Change, Changes, Similar
@@ -35,12 +35,33 @@ if TYPE_CHECKING:
     from whet.authoring.commits import Subscriber
     from whet.authoring.drafts import Draft
     from whet.authoring.journal import Journal
+    from whet.authoring.main_file import Main
     from whet.authoring.proposals import Accept, Check
     from whet.authoring.writer import Provenance
     from whet.library.card import Card
     from whet.library.workspace import Workspace
     from whet.routing.evals.generated import TriggerSet
     from whet.skill.tree import Tree
+
+
+class SkillText(NamedTuple):
+    """A skill's main file as it was when somebody began to edit it."""
+
+    name: str
+    path: str
+    digest: str
+    """Of the whole skill."""
+    main: Main
+    data: bytes
+
+    def is_unchanged(self, path: str, digest: str) -> bool:
+        """Asked about the content that an edit is applied to, so that no change by others can be lost in between."""
+        if path == self.path and digest != self.digest:
+            message = f"{self.name} was changed by another process while you were editing."
+            hint = f"`whet history diff {self.name}` shows how."
+            raise ConflictError("skill-changed", message, hint=hint, digest=digest)
+        return True
+
 
 _TRIES = 5
 INSTALLED = "It is installed."
@@ -148,9 +169,32 @@ class SkillEditor:
             version=version or None,
         )
 
-    def edit(self, name: str, body: str, *, version: str = "", by: Provenance = USER) -> Change:
-        """Replace a skill's instructions or, with a whole document, also its frontmatter."""
-        return self._do(by, action="edit", name=name, body=body, version=version or None)
+    def open_text(self, name: str) -> SkillText:
+        """A skill's main file as it is now, to be edited and given back to `edit`."""
+        card = self.workspace.find(name)[0]
+        if card.kind == "command":
+            hint = "Move it to NAME/SKILL.md first."
+            raise UsageError("single-file", f"{card.full_name} is a command file.", hint=hint, path=card.path)
+        tree = read_tree(card.place)
+        if tree is None:
+            raise NotFoundError("skill-gone", f"{card.path} no longer exists.", hint="List the skills again.")
+        main = main_of(tree)
+        data = tree[main.path].data
+        try:
+            data.decode()
+        except UnicodeDecodeError as error:
+            raise not_text(main.path, f"is not UTF-8 at byte {error.start}") from error
+        return SkillText(card.name, card.place, digest(tree), main, data)
+
+    def edit(
+        self, name: str, body: str, *, version: str = "", opened: SkillText | None = None, by: Provenance = USER
+    ) -> Change:
+        """Replace a skill's instructions or, with a whole document, also its frontmatter.
+
+        With `opened`, only if the skill is still what it was then. Raises ConflictError `skill-changed`.
+        """
+        given = {"action": "edit", "name": name, "body": body, **({"version": version} if version else {})}
+        return self.apply([given], by, viewed=opened.is_unchanged if opened else None).one()
 
     def patch(
         self,

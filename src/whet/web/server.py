@@ -39,10 +39,11 @@ def serve_ui(library: Library, port: int, announce: Callable[[str], None], *, re
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((_HOST, port))
-    except OSError as error:
+    except (OSError, OverflowError) as error:
         listening.close()
+        why = getattr(error, "strerror", "") or "there is no such port"
         hint = "Choose another with --port, or none at all."
-        raise FailedError("port-taken", f"Port {port} cannot be used: {error.strerror}.", hint=hint) from None
+        raise FailedError("port-taken", f"Port {port} cannot be used: {why}.", hint=hint) from None
     port = listening.getsockname()[1]
     sign_in = SignIn(lambda token: announce(f"http://{_HOST}:{port}/sign-in?token={token}"))
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
-from whet.errors import ConflictError, FailedError, InvalidError, NotFoundError, RefusedError, UsageError, WhetError
+from whet.errors import FailedError, InvalidError, RefusedError, UsageError, WhetError
 from whet.interfaces.cli.changes import change
 from whet.interfaces.cli.terminal import agree, can_ask, end_progress
 from whet.store.failures import os_failures
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Mapping
 
-    from whet.authoring.main_file import Main
+    from whet.authoring.editor import SkillText
     from whet.authoring.results import Changes
     from whet.interfaces.cli.context import Context
 
@@ -33,19 +33,9 @@ _MENDABLE = (InvalidError, UsageError, RefusedError)
 """Errors that another look at the text can help with."""
 
 
-class _Original(NamedTuple):
-    """A skill as it was when the editor was opened."""
-
-    name: str
-    path: str
-    digest: str
-    main: Main
-    data: bytes
-
-
 def edit_skill(context: Context, options: Namespace) -> Changes:
     """Open the editor, and make what it leaves behind the skill's text."""
-    original = _read_original(context, options.name)
+    original = context.library.edit.open_text(options.name)
     command = _editor_command(context.env, asking=can_ask(options))
     copy = _copy(context, original.name, original.main.path, original.data)
     while True:
@@ -96,28 +86,6 @@ def _editor_command(env: Mapping[str, str], *, asking: bool) -> list[str]:
     raise UsageError("no-editor", "There is no editor: VISUAL and EDITOR are not set.", hint=hint)
 
 
-def _read_original(context: Context, name: str) -> _Original:
-    from whet.authoring.main_file import main_of, not_text
-    from whet.authoring.trees import digest
-    from whet.library.package import read_tree
-
-    card = context.library.card(name)
-    if card.kind == "command":
-        hint = "Move it to NAME/SKILL.md first."
-        raise UsageError("single-file", f"{card.full_name} is a command file.", hint=hint, path=card.path)
-    path = card.place
-    tree = read_tree(path)
-    if tree is None:
-        raise NotFoundError("skill-gone", f"{card.path} no longer exists.", hint="List the skills again.")
-    main = main_of(tree)
-    data = tree[main.path].data
-    try:
-        data.decode()
-    except UnicodeDecodeError as error:
-        raise not_text(main.path, f"is not UTF-8 at byte {error.start}") from error
-    return _Original(card.name, path, digest(tree), main, data)
-
-
 def _copy(context: Context, prefix: str, name: str, data: bytes) -> str:
     """A file for the editor, in a directory of its own."""
     import tempfile
@@ -160,24 +128,16 @@ def _read(path: str) -> bytes:
         return file.read()
 
 
-def _apply(context: Context, options: Namespace, original: _Original, new: bytes) -> Changes:
-    def unmoved(path: str, digest: str) -> bool:
-        """Asked about the content that the edit is applied to, so that no change by others can be lost in between."""
-        if path == original.path and digest != original.digest:
-            message = f"{original.name} was changed by another process while you were editing."
-            hint = f"`whet history diff {original.name}` shows how."
-            raise ConflictError("skill-changed", message, hint=hint, digest=digest)
-        return True
-
+def _apply(context: Context, options: Namespace, original: SkillText, new: bytes) -> Changes:
     try:
         text = new.decode()
     except UnicodeDecodeError as error:
         message = f"The text is not UTF-8 at byte {error.start}."
         raise InvalidError("not-a-text-file", message, hint="Save it as UTF-8.") from error
-    return change(context, options, "edit", body=text, viewed=unmoved)
+    return change(context, options, "edit", body=text, viewed=original.is_unchanged)
 
 
-def _no_change(original: _Original) -> Changes:
+def _no_change(original: SkillText) -> Changes:
     from whet.authoring.main_file import version_of
     from whet.authoring.results import Change, Changes
 
@@ -197,7 +157,7 @@ def _ask_again(error: WhetError, context: Context, options: Namespace) -> bool:
     return agree("Open the editor again?")
 
 
-def _keep_and_raise(error: WhetError, name: str, path: str, original: _Original) -> NoReturn:
+def _keep_and_raise(error: WhetError, name: str, path: str, original: SkillText) -> NoReturn:
     """Raise the error; a text of which something was written is kept, and the error says where."""
     changed = True
     with suppress(WhetError):  # what cannot be read is kept

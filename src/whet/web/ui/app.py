@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections import deque
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,7 @@ from starlette.staticfiles import StaticFiles
 
 from whet.errors import UsageError, WhetError
 from whet.web.pages import Moved, Page, failure, send_html, send_json
-from whet.web.ui import doctor, history, matching, prompt, proposals, skills
+from whet.web.ui import doctor, editing, history, installing, matching, prompt, proposals, runs, settings, skills, usage
 from whet.web.ui.requests import Asked, Route
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from whet.api import Library
     from whet.notes import Progress
 
+_LOG = logging.getLogger(__name__)
 ROUTES: tuple[Route, ...] = (
     *skills.ROUTES,
     *prompt.ROUTES,
@@ -37,14 +39,24 @@ ROUTES: tuple[Route, ...] = (
     *history.ROUTES,
     *proposals.ROUTES,
     *doctor.ROUTES,
+    *editing.ROUTES,
+    *installing.ROUTES,
+    *usage.ROUTES,
+    *runs.ROUTES,
+    *settings.ROUTES,
 )
 MENU = (
     ("/skills", "Skills"),
     ("/prompt", "What the model sees"),
     ("/match", "Try a message"),
+    ("/install", "Install"),
+    ("/updates", "Updates"),
+    ("/usage", "Usage"),
+    ("/runs", "Runs"),
     ("/history", "History"),
     ("/proposals", "Proposals"),
     ("/doctor", "Doctor"),
+    ("/settings", "Settings"),
 )
 """The pages that have a place in the menu, and their titles."""
 _LONGEST = 2_000_000
@@ -91,6 +103,14 @@ class _UI:
                 result = await run_in_threadpool(route.answer, asked)
             except WhetError as error:
                 result = failure(error)
+            except Exception:  # noqa: BLE001  whatever it is, the next page is answered
+                _LOG.exception("A page failed.")
+                answer = {
+                    "error": "This page failed.",
+                    "code": "failed",
+                    "hint": "The terminal with `whet ui` says why.",
+                }
+                result = Page("failure.html", answer, status=500)
             return self._send(request, result, as_json=as_json)
 
         return answer

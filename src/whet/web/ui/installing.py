@@ -1,0 +1,68 @@
+"""Installing: search the sources, see the plan with its scan, then install; and the updates of what is installed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from whet.web.pages import Moved, Page
+from whet.web.ui.requests import Route
+
+if TYPE_CHECKING:
+    from whet.sources.install.plan import Applied, Plan
+    from whet.web.ui.requests import Asked
+
+
+def show_install(asked: Asked) -> Page:
+    """What the sources offer for a query, or the plan for a source."""
+    query, source = asked.text("q"), asked.text("source")
+    answer: dict[str, object] = {"q": query, "source": source, "found": None, "plan": None}
+    if source:
+        answer["plan"] = _plan(asked).to_json()
+    elif query.strip():
+        answer["found"] = asked.library.sources.search(query).to_json()
+    return Page("install.html", answer)
+
+
+def _plan(asked: Asked) -> Plan:
+    chosen = [name for name in asked.text("skills").split() if name]
+    return asked.library.sources.plan_install(asked.text("source"), skills=chosen, every=not chosen)
+
+
+def install(asked: Asked) -> Moved:
+    """Install what the plan says. It is made again: what is fetched now is what is scanned and installed."""
+    applied = asked.library.sources.apply(_plan(asked), reason=asked.text("reason"), override=asked.text("override"))
+    return Moved("/skills", _told(applied, "Installed"))
+
+
+def show_updates(asked: Asked) -> Page:
+    """The installed skills, and what is newer at their sources; with `plan`, what an update would change."""
+    sources = asked.library.sources
+    answer = {**sources.outdated().to_json(), "plan": None}
+    if asked.is_set("plan"):
+        answer["plan"] = sources.plan_update(*_names(asked)).to_json()
+    return Page("updates.html", answer)
+
+
+def update(asked: Asked) -> Moved:
+    """Update one skill, or all."""
+    sources = asked.library.sources
+    applied = sources.apply(sources.plan_update(*_names(asked)), override=asked.text("override"))
+    return Moved("/updates", _told(applied, "Updated"))
+
+
+def _names(asked: Asked) -> tuple[str, ...]:
+    return (asked.text("name"),) if asked.text("name") else ()
+
+
+def _told(applied: Applied, done: str) -> str:
+    names = ", ".join(applied.done)
+    held = [f"{step.name}: {step.reason}" for step in applied.plan.steps if step.state not in ("ready", "same")]
+    return " ".join([f"{done} {names}." if names else "Nothing was changed.", *held])
+
+
+ROUTES = (
+    Route("GET", "/install", show_install),
+    Route("POST", "/install", install),
+    Route("GET", "/updates", show_updates),
+    Route("POST", "/updates", update),
+)

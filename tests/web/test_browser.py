@@ -1,0 +1,189 @@
+"""A person at the pages, in a real Chromium: on a desk and on a phone, in the light and in the dark.
+
+Nothing is loaded from elsewhere, nothing is written to the console, and the screenshots can be looked at:
+`WHET_SCREENSHOTS=DIR` says where they go.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+
+from web.payloads import PAYLOADS
+from web.site import serve
+from whet.web.ui.app import MENU
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from playwright.sync_api import Page
+
+    from web.site import Site
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), "")
+pytestmark = [pytest.mark.deep, pytest.mark.skipif(not CHROMIUM, reason="needs Chromium")]
+SIZES = {"desk": (1280, 900, "light"), "phone": (390, 844, "dark")}
+
+
+@contextmanager
+def browsing(site: Site, size: str = "desk") -> Iterator[Page]:
+    """A page that is signed in; at the end, nothing strange may have happened in it."""
+    from playwright.sync_api import sync_playwright
+
+    width, height, scheme = SIZES[size]
+    arguments = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
+    strange: list[str] = []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
+        try:
+            context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)  # type: ignore[arg-type]
+            page = context.new_page()
+            page.on("console", lambda message: strange.append(message.text))
+            page.on("pageerror", lambda error: strange.append(str(error)))
+            page.on("request", lambda request: None if _own(request.url, site) else strange.append(request.url))
+            page.goto(f"http://{site.host}/sign-in?token={site.sign_in.token}")
+            yield page
+        finally:
+            browser.close()
+    assert strange == []
+
+
+def _own(address: str, site: Site) -> bool:
+    return address.startswith(f"http://{site.host}/")
+
+
+def shoot(page: Page, name: str) -> None:
+    if folder := os.environ.get("WHET_SCREENSHOTS"):
+        page.screenshot(path=os.path.join(folder, f"{name}.png"), full_page=True)
+
+
+CONTRAST = """() => {
+  const parse = (text) => text.match(/[\\d.]+/g).map(Number);
+  const linear = (c) => (c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
+  const shares = [0.2126, 0.7152, 0.0722];
+  const light = (colour) => shares.reduce((sum, share, i) => sum + share * linear(colour[i] / 255), 0);
+  const backdrop = (element) => {
+    for (let e = element; e; e = e.parentElement) {
+      const colour = parse(getComputedStyle(e).backgroundColor);
+      if (colour.length < 4 || colour[3] > 0.99) return colour;
+    }
+    return [255, 255, 255];
+  };
+  const bad = [];
+  for (const element of document.querySelectorAll("body *")) {
+    const own = [...element.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim());
+    const box = element.getBoundingClientRect();
+    if (!own || !box.width || element.closest(".unseen, .skip, svg, [hidden], dialog")) continue;
+    const [a, b] = [light(parse(getComputedStyle(element).color)), light(backdrop(element))].sort((x, y) => y - x);
+    const ratio = ((a + 0.05) / (b + 0.05)).toFixed(2);
+    if (ratio < 4.5) bad.push([element.tagName, element.className, ratio, element.textContent.trim().slice(0, 40)]);
+  }
+  return bad;
+}"""
+NAMELESS = """() => [...document.querySelectorAll("input:not([type=hidden]), select, textarea, button, a[href]")]
+  .filter((e) => !(e.labels?.length || e.getAttribute("aria-label") || e.textContent.trim())).map((e) => e.outerHTML)"""
+WIDE = "() => document.documentElement.scrollWidth > document.documentElement.clientWidth"
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_every_page_can_be_read(tmp_path: Path, size: str) -> None:
+    with serve(tmp_path) as site:
+        site.library.edit.patch("charts", find="Do it.", replace="Do it well.")
+        site.library.session().manage(
+            {"action": "patch", "name": "charts", "find": "Do", "replace": "Redo"}, stage=True
+        )
+        run = site.get("/history.json").json["entries"][0]["run"]
+        more = ["/skill?name=charts", "/file?name=charts&file=SKILL.md", "/edit?name=charts", "/proposal?number=1"]
+        more += [f"/change?run={run}", "/match?message=draw+a+chart"]
+        with browsing(site, size) as page:
+            for address in [*(address for address, _ in MENU), *more]:
+                page.goto(f"http://{site.host}{address}")
+                assert page.evaluate(CONTRAST) == [], address
+                assert page.evaluate(NAMELESS) == [], address
+                assert page.evaluate(WIDE) is False, address
+                assert page.locator("h1").count() == 1
+                assert page.locator("html[lang=en]").count() == 1
+                shoot(page, f"{re.sub(r'[^a-z]+', '-', address.split('?')[0])[1:]}-{size}")
+
+
+def test_a_day_with_the_pages(tmp_path: Path) -> None:
+    with serve(tmp_path) as site, browsing(site) as page:
+        # search while typing, with the keys
+        page.keyboard.press("/")
+        page.keyboard.type("release")
+        page.wait_for_function("() => document.querySelectorAll('table.rows tbody tr').length === 1")
+        assert page.url.endswith("/skills?q=release")
+        page.locator("main").focus()
+        page.keyboard.press("j")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/skill?**")
+        assert page.locator("h1").inner_text().startswith("backport")
+        # edit with validation, save, undo
+        page.get_by_role("link", name="Edit").click()
+        page.locator("#text").fill("---\nname: backport\ndescription: Backports. Use it.\n---\n# New\n")
+        page.locator("#checked .markdown h1").get_by_text("New").wait_for()
+        page.get_by_role("button", name="Save").click()
+        page.get_by_role("button", name="Undo").click()
+        page.wait_for_url("**/history")
+        assert site.library.read("backport").content == "Do it.\n"
+        # the palette
+        page.keyboard.press("Control+k")
+        page.keyboard.type("chart")
+        page.locator("#palette-list a", has_text="charts").wait_for()
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/skill?**")
+        # a message, and its correction
+        page.goto(f"http://{site.host}/match")
+        page.locator("#message").fill("please backport this fix to the release branch")
+        page.locator(".decision.must").wait_for()
+        page.get_by_role("button", name="Does not fit").first.click()
+        page.get_by_text("Noted: this message is not for backport.").wait_for()
+        # what changes on disk appears by itself
+        page.goto(f"http://{site.host}/skills")
+        page.locator("table.rows tbody tr").nth(2).wait_for()
+        site.write("brand-new", "Comes from elsewhere. Use it.")
+        page.get_by_role("link", name="brand-new").wait_for()
+
+
+def test_nothing_that_a_skill_says_runs(tmp_path: Path) -> None:
+    with serve(tmp_path) as site, browsing(site, "phone") as page:
+        everything = "\n\n".join(PAYLOADS)
+        for number, payload in enumerate(PAYLOADS):
+            site.write(f"bad-{number}", payload, f"{payload}\n\n# {payload}\n")
+        site.write("bad", "All of them.", everything, **{f"references/{'&'.join('<b>')}.md": everything})
+        names = [f"/skill?name=bad-{number}" for number in range(len(PAYLOADS))]
+        others = ["/skills", "/prompt", "/doctor", "/usage", "/match?message=bad", "/skill?name=bad", "/edit?name=bad"]
+        for address in [*others, *names, "/file?name=bad&file=SKILL.md"]:
+            page.goto(f"http://{site.host}{address}")
+            assert (
+                page.evaluate(
+                    "() => document.querySelectorAll('main script, main img, main iframe, main style').length"
+                )
+                == 0
+            )
+
+
+def test_pages_work_without_javascript(tmp_path: Path) -> None:
+    from playwright.sync_api import sync_playwright
+
+    with serve(tmp_path) as site, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        page = browser.new_context(java_script_enabled=False).new_page()
+        page.goto(f"http://{site.host}/sign-in?token={site.sign_in.token}")
+        page.locator("#search").fill("release")
+        page.get_by_role("button", name="Filter").click()
+        assert page.locator("table.rows tbody tr").count() == 1
+        page.get_by_role("link", name="backport").click()
+        page.get_by_role("link", name="Edit").click()
+        page.locator("#text").fill("---\nname: backport\ndescription: Backports. Use it.\n---\n# New\n")
+        page.get_by_role("button", name="Check").click()
+        assert page.locator("#checked .markdown h1").inner_text() == "New"
+        page.get_by_role("button", name="Save").click()
+        browser.close()
+        assert site.library.read("backport").content == "# New\n"
