@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parents[1]
 CORPUS = HERE / "tests" / "corpus"
 TARGET = HERE / "src" / "whet" / "guard" / "data" / "passages.txt"
-SHARES = {"warn": 0.015, "critical": 0.0015}
+SHARES = {"warn": 0.02, "critical": 0.004}
 """The share of honest skills that each threshold lets through by mistake."""
 LEAST = 4
 PENALTY = 4.0
@@ -69,7 +69,7 @@ class Span(NamedTuple):
     texts: frozenset[str]
     wide: bool
     lift: float
-    """What it has to exceed in addition in a text of its length."""
+    """What it has to exceed in addition in a package of its size."""
 
 
 class Item(NamedTuple):
@@ -97,6 +97,7 @@ class Names:
     def item(self, writer: str, name: str, *texts: Sequence[Passage]) -> Item:
         """What the model sees of texts."""
         found: list[Span] = []
+        more = lift(sum(map(len, texts)))
         for passages in texts:
             looks = [look(one.text, one.signs, code=one.code) for one in passages]
             for start, end in spans(passages):
@@ -104,7 +105,7 @@ class Names:
                 if seen and (end == start + 1 or len(seen) > 1):
                     numbers = frozenset(self.known.setdefault(name, len(self.known)) for name in sorted(features(seen)))
                     texts_ = frozenset(one.text for one in passages[start:end])
-                    found.append(Span(numbers, texts_, end > start + 1, lift(len(passages))))
+                    found.append(Span(numbers, texts_, end > start + 1, more))
         return Item(writer, name, tuple(found))
 
     def package(self, writer: str, name: str, files: Mapping[str, str]) -> Item:

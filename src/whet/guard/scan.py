@@ -67,8 +67,9 @@ def examine(files: Mapping[str, Item], origin: str = "") -> tuple[Scan, Mapping[
     found = [_finding(path, hit) for path, hit in read.hits]
     mentioned: list[Finding] = []
     facts: dict[str, list[Fact]] = {}
+    size = sum(len(document.text) for document in read.documents)
     for document in read.documents:
-        seen = _check(document)
+        seen = _check(document, size - len(document.text))
         done = (fact for fact in seen.facts if not (fact.shown and subject.defence and is_stand_in(fact.subject)))
         facts.setdefault(document.path, []).extend(done)
         for hit in seen.hits:
@@ -80,10 +81,10 @@ def examine(files: Mapping[str, Item], origin: str = "") -> tuple[Scan, Mapping[
     return Scan(digest(entries(files)), verdict(kept), kept), facts
 
 
-def _check(document: Document) -> Seen:
+def _check(document: Document, beside: int) -> Seen:
     hits: list[Hit] = []
     facts: list[Fact] = []
-    for check in checkers(document):
+    for check in checkers(document, beside):
         try:
             seen = check()
         except Exception as problem:  # noqa: BLE001  whatever a text does to a checker is told, and the others go on
@@ -118,14 +119,14 @@ def _check_together(documents: Sequence[Document], facts: Mapping[str, Sequence[
         yield documents[0].path, Hit("scanner-error", 1, f"{type(problem).__name__}: {problem}"[:200])
 
 
-def checkers(document: Document) -> Iterator[Callable[[], Seen]]:
-    """What looks at a text of this kind."""
+def checkers(document: Document, beside: int = 0) -> Iterator[Callable[[], Seen]]:
+    """What looks at a text of this kind, beside other texts of so many characters."""
     from whet.guard.prose import checker as prose
     from whet.guard.prose.orders import check_hidden, check_program
 
     text = document.text
     if document.kind in ("markdown", "text"):
-        yield lambda: prose.check(text)
+        yield lambda: prose.check(text, beside)
     elif document.kind == "html":
         from whet.guard.prose import pages
 
@@ -136,7 +137,7 @@ def checkers(document: Document) -> Iterator[Callable[[], Seen]]:
         language = "windows" if document.kind == "powershell" else document.kind
         yield lambda: prose.checker(language)(text)
         yield lambda: check_hidden(text)
-        yield lambda: check_program(text)
+        yield lambda: check_program(text, beside)
     yield lambda: manifests.check(document)
     yield lambda: find_secrets(text)
 

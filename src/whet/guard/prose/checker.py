@@ -73,10 +73,10 @@ _BARE = expression(
 _HINTS = ("curl", "wget", "bash ", "sh -c", "echo ", "eval ", "nc -", "powershell", "iex", "iwr", "irm", "base64")
 
 
-def check(text: str) -> Seen:
-    """What a Markdown or plain text orders, and what the code in it does."""
+def check(text: str, beside: int = 0) -> Seen:
+    """What a Markdown or plain text orders, and what the code in it does, beside other texts of so many characters."""
     found = blocks(text)
-    orders, code = find_orders(found), _check_code(found, text)
+    orders, code = find_orders(found, beside), _check_code(found, text)
     return Seen((*orders.hits, *code.hits), (*orders.facts, *code.facts))
 
 

@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from whet.guard.finding import Severity
 
 
-def find_orders(found: list[Block]) -> Seen:
-    """What the blocks of a Markdown or plain text order."""
+def find_orders(found: list[Block], beside: int = 0) -> Seen:
+    """What the blocks of a Markdown or plain text order, beside other texts of so many characters."""
     look = _Look(found, _asked())
     look.match()
-    look.judge()
+    look.judge(beside)
     return Seen(tuple(dict.fromkeys(look.hits)), tuple(prose_sending.facts(found, look.rows, look.index)))
 
 
@@ -48,9 +48,9 @@ def said_in_code(code: str) -> list[Passage]:
     return [Passage(line, text, _FILE, 0, begins=False, code=True) for line, text in pieces(code)]
 
 
-def check_program(code: str) -> Seen:
+def check_program(code: str, beside: int = 0) -> Seen:
     """What a program that is a file says that reads like what malicious ones say."""
-    return Seen(tuple(_odd(said_in_code(code))))
+    return Seen(tuple(_odd(said_in_code(code), beside)))
 
 
 def check_hidden(text: str) -> Seen:
@@ -105,9 +105,9 @@ class _Look:
         self.hits.extend(prose_sending.beside(self.blocks, self.rows))
         self.hits.extend(prose_sending.reads(self.blocks, self.rows, self.index))
 
-    def judge(self) -> None:
+    def judge(self, beside: int) -> None:
         """What no pattern knows for sure, but reads like what they know."""
-        self.hits.extend(_odd(list(self.said())))
+        self.hits.extend(_odd(list(self.said()), beside))
 
     def said(self) -> Iterator[Passage]:
         """The passages: running text, the description, and the text and code in fences."""
@@ -159,7 +159,7 @@ class _Look:
             if _DEED.search(around):
                 self.add(pattern.rule, number, match)
             elif NEAR["concealed_action"].search(around):
-                self.add(pattern.rule, number, match, "info")
+                self.add(pattern.rule, number, match, "warn")
 
     def around(self, number: int, match: re.Match[str], width: int = 260) -> str:
         """The text around a match, with the rows before and after its own."""
@@ -215,8 +215,8 @@ class _Look:
                 self.hits.append(Hit("hidden-comment", block.line, shorten(block.text)))
 
 
-def _odd(passages: list[Passage]) -> Iterator[Hit]:
-    for one, found in judge(passages):
+def _odd(passages: list[Passage], beside: int) -> Iterator[Hit]:
+    for one, found in judge(passages, beside):
         severity: Severity = "critical" if found.critical > 0 and one.signs != _FILE else "warn"
         # One word alone says nothing about why the model points at the passage.
         words = f"The words that weigh most are {', '.join(found.words)}" if len(found.words) > 1 else ""
@@ -239,7 +239,21 @@ _SAYS = 24
 _UNMISTAKABLE = ("override", "authority", "spreads")
 _ALONE = (
     *_UNMISTAKABLE,
-    *("markup", "refusal", "silent", "remote", "assemble", "bends", "access", "skips", "destroys", "harms", "script"),
+    *(
+        "markup",
+        "refusal",
+        "silent",
+        "trusts",
+        "consents",
+        "remote",
+        "assemble",
+        "bends",
+        "access",
+        "skips",
+        "destroys",
+        "harms",
+        "script",
+    ),
     *("asks", "beacon", "discloses", "survives", "persists", "protection"),
 )
 _DEED = expression(

@@ -378,11 +378,14 @@ def _sections(passages: Sequence[Passage]) -> Iterator[tuple[int, int]]:
         at = end
 
 
-def judge(passages: Sequence[Passage]) -> Iterator[tuple[Passage, Score]]:
-    """The passages that are beyond a threshold; a section only where none of its passages says as much alone."""
+def judge(passages: Sequence[Passage], beside: int = 0) -> Iterator[tuple[Passage, Score]]:
+    """The passages that are beyond a threshold; a section only where none of its passages says as much alone.
+
+    `beside` is the number of characters in the other texts of the package.
+    """
     if not passages:
         return
-    more = round(lift(len(passages)) / UNIT)
+    more = round(lift(len(passages) + beside // _EACH) / UNIT)
     warn = model()[1] - more
     least = round(_FAR / UNIT) - warn
     words = _tokens_of([one.text for one in passages])
@@ -416,13 +419,15 @@ def judge(passages: Sequence[Passage]) -> Iterator[tuple[Passage, Score]]:
 
 
 def lift(passages: int) -> float:
-    """What a passage has to weigh in addition in a text of so many: the more there are, the odder is the oddest."""
+    """What a passage has to weigh in addition in a package of so many: the more there are, the odder is the oddest."""
     return _PER_SIZE * math.log(min(max(passages, _FEW), _MANY) / _USUAL)
 
 
 _PER_SIZE = 0.6
 _FEW, _USUAL, _MANY = 20, 40, 400
-"""Passages of a short, a usual and a long text."""
+"""Passages of a short, a usual and a long package."""
+_EACH = 160
+"""Characters of a usual passage."""
 
 
 def score(looks: Sequence[Look], more: int = 0) -> Score:
