@@ -82,7 +82,7 @@ TOPICS = (
         ("index", "invoke", "render", "commands", "needs", "session"),
         ("Session", "recover"),
     ),
-    Topic("tools", "Give a model tools, whatever it is called through", ("tools",), ("Tools", "Tool")),
+    Topic("tools", "Give a model tools, through any API", ("tools",), ("Tools", "Tool")),
     Topic(
         "write",
         "Create, edit and delete skills, see what was changed, and go back",

@@ -166,7 +166,7 @@ class SkillGuard:
     """What can be asked about the safety of packages, in the library or anywhere."""
 
     def __init__(self, workspace: Workspace, origins: Callable[[], Mapping[str, Provenance]]) -> None:
-        """`origins` tells how far skills are trusted that the user did not write, by their directories."""
+        """`origins` returns how far skills that the user did not write are trusted, by their directories."""
         self._workspace = workspace
         self._origins = origins
 

@@ -197,7 +197,7 @@ class SkillLearning:
 
     @property
     def sessions(self) -> Sessions:
-        """The sessions of existing agents, as their hooks tell of them, and what hooks failed at."""
+        """The sessions that the hooks of clients reported, and the failures of hooks."""
         return self._stores.sessions
 
     # how skills did
@@ -310,7 +310,7 @@ class SkillLearning:
         return collect_evals(self._workspace, path, results, lambda name: self.eval_triggers([name]))
 
     def generate_triggers(self, name: str, *, dry_run: bool = False) -> GeneratedTriggers:
-        """Fifty messages for the trigger evals of a skill, made of its own text and marked as generated.
+        """Fifty messages for the trigger evals of a skill, made from its text and marked as generated.
 
         They are written into the skill, in place of those that were generated before; the version stays, and `undo`
         takes it back. Raises RefusedError for a plugin's or an administrator's skill, UsageError for one that is a
@@ -526,8 +526,8 @@ class SkillLearning:
 
         `source` is the path of a transcript, a Transcript, a Recorder, or a list of messages. `answers` are {goal,
         name, triggers, description, tools, fork}, as far as they are to be other than proposed; `model` is that of
-        `begin_distillation`. What is answered is told at `finish_distillation`; `report` besides is what was left out
-        of the transcript. Raises InvalidError `not-a-transcript` or `nothing-to-distill`, UsageError `bad-answer`.
+        `begin_distillation`. `finish_distillation` describes the answer; `report` says what was left out of
+        the transcript. Raises InvalidError `not-a-transcript` or `nothing-to-distill`, UsageError `bad-answer`.
         """
         from whet.learning.distill.rounds import session_of
 

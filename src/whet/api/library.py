@@ -99,7 +99,7 @@ class Library:
 
     def __init__(self, workspace: Workspace, *, check: Check | None = None) -> None:
         self.workspace = workspace
-        """Where its skills lie: the configuration, the catalogue, the clock."""
+        """Where its skills are: the configuration, the catalogue, the clock."""
         self.progress: Callable[[Progress], None] = lambda _: None
         """Set it to receive the progress of whatever takes its time. It is called from several threads."""
         self._check = check
@@ -130,9 +130,9 @@ class Library:
         `home` is Whet's state directory (default: `$WHET_HOME`, else the platform's data directory), `project` the
         directory to look for project skills from (default: the working directory). Nothing is read yet.
 
-        The rest is for agents and tests that stand in for the machine: `env` and `platform` for its environment,
-        `clock` for the time in nanoseconds, `probe` for what is asked whether a skill is ready (default: a
-        `LocalProbe`), `check` for what looks at a skill before it is written (default: the guard). Raises UsageError
+        The other arguments replace parts of the machine, for agents and tests: `env` and `platform` replace its
+        environment, `clock` returns the time in nanoseconds, `probe` decides whether a skill is ready (default: a
+        `LocalProbe`), and `check` examines a skill before it is written (default: the guard). Raises UsageError
         `no-such-project` or `bad-root`.
         """
         env = os.environ if env is None else env
@@ -462,7 +462,7 @@ class Library:
         """The list of skills for a model's prompt, never larger than its budget, and a report of what was cut.
 
         The budget is in characters (8,000), or in `tokens`, or 2 % of a context `window` in tokens. With a `message`,
-        what fits it stands first, described in full, when not all can be; with a `limit` besides, only the few skills
+        what fits it comes first, described in full, if not all can be; with a `limit` as well, only the few skills
         that fit it are listed, which is the variant for one turn. Between skills that fit alike, the one that was used
         more often comes first. `format` is bullet, xml, json or tool.
 
@@ -503,7 +503,7 @@ class Library:
         or `description`. `note` is a remark of the client's that the message carries. It counts as use. In a
         `session`, nothing is repeated.
 
-        A skill that runs in an agent of its own (`context: fork`) is run, with `model` as for `run`, and the message
+        A skill that runs in a separate agent (`context: fork`) is run, with `model` as for `run`, and the message
         has its report. What cannot be run is `missing`; it is never put into the conversation instead.
 
         `message` is what the model gets; `request` are the user's own words in it. `skills` says for each how much of
@@ -599,7 +599,7 @@ class Library:
         without: Collection[str] = (),
         caller: Caller = PERSON,
     ) -> RunResult:
-        """Run a skill in an agent of its own, with exactly its tools, on a copy of the project.
+        """Run a skill in a separate agent, with exactly its tools, on a copy of the project.
 
         The `report` is what the harness saw: files, commands with exit codes, denied calls, tokens. `diff` is what
         changed; with `apply` it is brought into the project. `confirm` asks a person about a call; without it the run

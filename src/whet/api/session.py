@@ -332,7 +332,7 @@ class Session:
     ) -> Invocation:
         """What a typed line asks for, as `Library.invoke` returns it, without what is already in the context.
 
-        Without `runs` a skill that runs in an agent of its own is `missing`.
+        Without `runs` a skill that runs in a separate agent is `missing`.
         """
         from whet.prompt.invocation import invoke, new_context
 

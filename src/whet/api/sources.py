@@ -66,7 +66,7 @@ class TapInfo(NamedTuple):
     default: bool
     """It is one of the taps from the start."""
     added: str
-    """When somebody added it; "" for those from the start."""
+    """When it was added; "" for taps that Whet starts with."""
     shown: str
     """Its source, as people write it."""
     trust: str
@@ -104,7 +104,7 @@ class SkillSources:
 
     @cached_property
     def installs(self) -> Installs:
-        """What was ever installed: the memory behind the locks."""
+        """Everything that was ever installed; the locks are written from it."""
         from whet.sources.lock.installs import Installs
 
         return Installs(self._editor.journal, self._workspace.clock, self._editor.writer.recover)
@@ -186,7 +186,7 @@ class SkillSources:
         """Skills that fit a query, from all taps, or from one source: a tap's name, or what `install` takes.
 
         `install` of each of the `skills` is what to give to `install`. A source that cannot be asked is in `notes`;
-        FailedError `no-source-answered` is raised when none can. With `offline`, only what lies on this disk is
+        FailedError `no-source-answered` is raised when none can. With `offline`, only sources on this disk are
         searched.
         """
         from whet.sources.search import search
@@ -1001,7 +1001,7 @@ class SkillSources:
     def origins(self) -> dict[str, Provenance]:
         """Where skills come from that the user did not write, and how far they are trusted, by their directories.
 
-        Those that an agent created, and those that were installed: these as far as their source is, wherever they lie.
+        Skills that an agent created, and installed ones, which are trusted as far as their source, wherever they are.
         """
         from whet.authoring.history import find_makers
         from whet.guard.trust import Provenance

@@ -30,7 +30,7 @@ class Stores:
 
     @cached_property
     def sessions(self) -> Sessions:
-        """The sessions of existing agents, as their hooks tell of them, and what hooks failed at."""
+        """The sessions that the hooks of clients reported, and the failures of hooks."""
         from whet.learning.sessions import Sessions
 
         return Sessions(self._state, self._clock)

@@ -33,7 +33,7 @@ _USAGE = {
 
 
 class Tool(NamedTuple):
-    """What a model is told of one tool."""
+    """The definition of one tool, as a model gets it."""
 
     name: str
     title: str
@@ -106,7 +106,7 @@ def definitions(writes: Writes = "allow", *, runs: bool = False) -> Iterator[Too
         yield Tool(
             RUN,
             "Run a skill",
-            "Run a skill in an agent of its own, with exactly its tools, on a copy of the project. The report is made "
+            "Run a skill in a separate agent, with exactly its tools, on a copy of the project. The report is made "
             "by the harness; its summary is the other model's words. A person approves calls and applies the changes.",
             _object_schema("name", name=name, arguments={"type": "string", "description": "What the skill is to do."}),
             read_only=False,

@@ -69,7 +69,7 @@ class Tools:
         only: Collection[str] | None = None,
         run: Callable[[str, str], RunResult] | None = None,
     ) -> None:
-        """`run` runs a skill, by its name and what it is to do; without it there is no tool for that."""
+        """`run` runs a skill, given its name and its task; without it, there is no tool for that."""
         if writes not in ("allow", "propose", "none"):
             raise UsageError("bad-writes", f"writes is {writes!r}.", hint="Use allow, propose or none.")
         self.session = session

@@ -124,7 +124,7 @@ class SkillEditor:
         installed: Callable[[], Collection[str]],
         accept: Accept | None = None,
     ) -> None:
-        """`check` examines what is to be written; `accept` is called when a person approves what it asked about.
+        """`check` examines a skill before it is written; `accept` is called when a person approves what it asked about.
 
         `installed` gives the directories of the skills that came from a source; no model changes them at once.
         """
@@ -421,7 +421,7 @@ class SkillEditor:
         return Target(card.name, path, tree, framed, fixed=fixed)
 
     def write_triggers(self, card: Card, by: Provenance = USER) -> tuple[TriggerSet, str]:
-        """Put a generated trigger set into a skill, in place of an earlier one, and tell where. The version stays.
+        """Write a generated trigger set into a skill, replacing an earlier one, and return its path. The version stays.
 
         `skill_manage` has no such operation: a model does not write what it is measured by. Raises RefusedError,
         UsageError, ConflictError for a file that a person made their own.

@@ -171,7 +171,7 @@ class Proposals:
     ) -> int:
         """Keep a change for later; returns its number. `bases` are the contents it was made for, by path.
 
-        Where a skill is to be copied from elsewhere, `originals` has what is copied.
+        If a skill is copied from elsewhere, `originals` has what is copied.
         """
         kept = [
             Proposed(

@@ -75,7 +75,7 @@ class Card(NamedTuple):
 
     @property
     def clients(self) -> tuple[str, ...]:
-        """Whose directory of skills it lies in; none for a directory that is nobody's own."""
+        """The clients whose directory it is in; none for a directory that belongs to no client."""
         return (self.root.client,) if self.root.client else ()
 
     @property
@@ -124,7 +124,7 @@ class Card(NamedTuple):
         return self._replace(mtime=max(self.mtime, ~self.mtime), folder=max(self.folder, ~self.folder), extras=extras)
 
     def to_json(self) -> Json:
-        """What tier 1 tells of a skill: {name, description, category, scope, path}; a list adds more."""
+        """What tier 1 has of a skill: {name, description, category, scope, path}; a list adds more."""
         return {
             "name": self.full_name,
             "description": self.description,

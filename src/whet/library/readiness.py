@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Probe(Protocol):
-    """What can be asked about the environment a skill will run in. None means "cannot tell", which is not missing.
+    """Answers questions about the environment that a skill runs in. None means "unknown", which is not missing.
 
     Write one to ask a container or another machine instead of this one, and give it to `Library.open`.
     """
@@ -43,7 +43,7 @@ class Probe(Protocol):
 
 
 class LocalProbe:
-    """Asks this machine, as its environment variables and `sys.platform` tell of it.
+    """Answers for this machine, from its environment variables and `sys.platform`.
 
     Tools and settings are only known when the caller names them.
     """

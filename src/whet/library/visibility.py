@@ -33,7 +33,7 @@ class Caller(NamedTuple):
     product: str = ""
     """Which product asks; a skill for other products only is hidden. "" hides none."""
     files: tuple[str, ...] | None = None
-    """Paths in play, relative to the project; None when nobody can tell."""
+    """The paths being worked on, relative to the project; None if unknown."""
 
 
 BY_COMMAND = "whet skill disable"

@@ -65,7 +65,7 @@ class Tap(NamedTuple):
     default: bool = False
     """It is one of the taps from the start."""
     added: str = ""
-    """When somebody added it; "" for those from the start."""
+    """When it was added; "" for taps that Whet starts with."""
 
 
 class Taps:

@@ -81,9 +81,9 @@ class Step(NamedTuple):
     code: str = ""
     """For programs: what stands in the way."""
     before: str = ""
-    """The digest of what lies there now; "" for nothing."""
+    """The digest of what is there now; "" for nothing."""
     after: str = ""
-    """The digest of what will lie there; "" for nothing."""
+    """The digest of what will be there; "" for nothing."""
     entry: Installed | None = None
     """What the lock will say; None: it will not name the skill any more."""
     previous: Installed | None = None
@@ -102,7 +102,7 @@ class Step(NamedTuple):
     needed_by: tuple[str, ...] = ()
     """The skills of the plan that need it."""
     root: str = ""
-    """The root that the skill lies in; "" for that of the plan."""
+    """The root that the skill is in; "" for the plan's root."""
 
     @property
     def overridable(self) -> bool:
