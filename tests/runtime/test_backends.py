@@ -131,6 +131,33 @@ def test_a_run_at_the_second_level_sees_the_copy_where_it_lies(tmp_path: Path) -
     assert world.contents()["b.txt"] == "b\n"
 
 
+def test_a_run_goes_on_another_machine_and_its_changes_come_back(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.skill("Bash Read Write")
+    before = world.contents()
+    model = play(
+        [
+            ("Write", {"file_path": "b.txt", "content": "b\n"}),
+            ("Bash", {"command": "cat b.txt && mv b.txt c.txt && git status --short"}),
+            ("Read", {"file_path": "c.txt"}),
+        ],
+        "Done.",
+    )
+    try:
+        host = SshHost(tmp_path / "host")
+    except UnavailableError as error:
+        pytest.skip(str(error))
+    with world.library() as library:
+        runs = Runs(library.workspace, lambda name, given, _: library.render(name, arguments=given), host.backend)
+        result = runs.start("worker", model=model)
+        assert replies(model)[1:] == ["b\n?? c.txt", "     1\tb"]
+        assert (result.report.sandbox.level, world.contents()) == ("ssh", before)
+        assert [*(tmp_path / "host" / "home").glob("tmp.*")] == []  # nothing is left there
+        runs.resume(result.run.id, apply=True)
+    host.close()
+    assert world.contents() == {**before, "c.txt": "b\n"}
+
+
 @pytest.mark.parametrize("spec", ["docker:", "docker:-v", "vm:x", "docker", "ssh:-oProxyCommand=x"])
 def test_an_unknown_place_is_an_error(spec: str) -> None:
     with pytest.raises(UsageError, match="Programs cannot run on"):

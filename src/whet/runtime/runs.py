@@ -9,6 +9,7 @@ with less than it asks for: a model, a tool or a sandbox that is missing is an e
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 import shutil
@@ -144,7 +145,10 @@ class RunResult(NamedTuple):
             for one in report.commands
         ]
         rows += [f"Denied: {one.tool}: {one.reason}" for one in report.denied]
-        rows += [f"{one.answer.capitalize()}: {one.tool}: {one.reason}" for one in report.approvals]
+        for call in report.approvals:
+            given = json.dumps(dict(call.given), ensure_ascii=False)[:200]
+            rows.append(f"{call.answer.capitalize()}: {call.tool} {given}: {call.reason}")
+        rows += [f"{one.tool}: {'failed' if one.failed else 'done'}, outside the sandbox" for one in report.servers]
         rows += (
             ["Its own summary, which nobody checked:", report.summary] if report.summary else ["It gave no summary."]
         )
