@@ -51,6 +51,8 @@ SHORTEST_TYPO = 5
 _LONGEST_TYPO = 24
 _ASKED = 500
 """Values in one query."""
+_TERM = 0xFFFFFFFF
+"""The part of a row's number that is its term."""
 _BACKWARDS = "<"
 """Before a word that is spelled from its end."""
 _TABLES = ("facts", "collections", "skills", "sequences", "segments", "postings", "words")
@@ -192,10 +194,15 @@ class Index:
         """Who has these terms, in each segment; a term that nobody has is left out."""
         parts: dict[int, list[Postings]] = {}
         wanted = [*terms]
+        if not wanted:
+            return parts
         with self._tables.snapshot() as connection:
-            for segment in _segments(connection):
-                for term, found in _read(connection, segment, wanted):
-                    parts.setdefault(term, []).extend(found)
+            segments = {segment.id: segment for segment in _segments(connection)}
+            for asked in _portions([_id(segment, term) for segment in segments for term in wanted]):
+                marks = ",".join("?" * len(asked))
+                query = f"SELECT id, entries FROM index_postings WHERE id IN ({marks})"  # noqa: S608  only marks
+                for row, entries in connection.execute(query, asked):
+                    parts.setdefault(row & _TERM, []).extend(_unpack(segments[row >> 32], entries))
         return parts
 
     def rows(self, slots: Sequence[int]) -> dict[int, Row]:
@@ -394,16 +401,6 @@ def _id(segment: int, term: int) -> int:
     return segment << 32 | term
 
 
-def _read(
-    connection: sqlite3.Connection, segment: _Segment, terms: Sequence[int]
-) -> Iterator[tuple[int, list[Postings]]]:
-    """The postings of these terms in a segment."""
-    for asked in _portions([_id(segment.id, term) for term in terms]):
-        query = f"SELECT id, entries FROM index_postings WHERE id IN ({','.join('?' * len(asked))})"  # noqa: S608  only marks
-        for row, entries in connection.execute(query, asked):
-            yield row & 0xFFFFFFFF, _unpack(segment, entries)
-
-
 def _pack(segment: _Segment, parts: Iterable[Postings]) -> bytes:
     """Postings as one row: how many are in name or description, all slots, totals, bodies, names, descriptions."""
     leading, rest = (_join([part for part in parts if bool(part.names) is named]) for named in (True, False))
@@ -454,7 +451,7 @@ def _merge(connection: sqlite3.Connection, segments: Sequence[int]) -> None:
         span = (_id(segment.id, 0), _id(segment.id + 1, 0) - 1)
         for row, entries in connection.execute("SELECT id, entries FROM index_postings WHERE id BETWEEN ? AND ?", span):
             found = [living for part in _unpack(segment, entries) if (living := _living(part, alive)).slots]
-            parts.setdefault(row & 0xFFFFFFFF, []).extend(found)
+            parts.setdefault(row & _TERM, []).extend(found)
             slots.update(*(part.slots for part in found))
         connection.execute("DELETE FROM index_postings WHERE id BETWEEN ? AND ?", span)
         connection.execute("DELETE FROM index_segments WHERE id = ?", [segment.id])
