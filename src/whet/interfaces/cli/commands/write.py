@@ -147,7 +147,9 @@ def run_patch(context: Context, options: Namespace) -> Answer:
 
 
 def configure_rename(parser: Parser) -> None:
-    parser.details = "Renames the skill's directory too. Other skills and bundles that mention it are not changed."
+    parser.details = (
+        "Renames the skill's directory, too. Your bundles and synced links follow; other skills that mention it do not."
+    )
     skill_argument(parser)
     parser.positional("new", "NEW", "Its new name.")
     change_options(parser)
