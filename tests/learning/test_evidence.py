@@ -132,6 +132,19 @@ def test_what_only_answered_a_question_in_between_is_no_step() -> None:
     assert (found.rules, found.follow_ups) == ((), ())
 
 
+def test_work_goes_on_after_a_question_that_needed_no_call() -> None:
+    asked = user("What does VMAF mean?"), says("It is a score of how a film looks.")
+    found = evidence_of(session(ASK, bash("make docs", "ok"), *asked, bash("uv build", "ok"), bash("uv publish", "ok")))
+    assert [step.action for step in found.steps] == ["make docs", "uv build", "uv publish"]
+
+
+def test_a_file_that_is_missing_and_a_lock_that_is_held_are_no_bad_luck() -> None:
+    for output in ("FileNotFoundError: No such file or directory: 'out/a.pdf'", "ERROR: canceling due to lock timeout"):
+        failed = bash("make x", output, failed=True)
+        (end,) = evidence_of(session(ASK, failed, bash("mkdir out", ""), bash("make x", "ok"))).recoveries
+        assert (end.changed, end.worked) == (("mkdir out",), "")
+
+
 @pytest.mark.parametrize(
     ("message", "rule", "other"),
     [
@@ -139,6 +152,8 @@ def test_what_only_answered_a_question_in_between_is_no_step() -> None:
         ("Always sign the wheel.", True, False),
         ("Use tabs instead of spaces.", True, False),
         ("Immer zuerst testen.", True, False),
+        ("Use the formal form of address everywhere, not the other one.", True, False),
+        ("Remember to put the number on each page.", True, False),
         ("Now update the website, too.", False, True),
         ("Perfect, thank you!", False, False),
         ("What does this do?", False, False),

@@ -24,6 +24,8 @@ _AGAIN = 30
 """The same for the same thing done again."""
 _CHANGES = 2
 """Changes in between that are told."""
+_FEW = 2
+"""Words of a line that only says that something failed."""
 _LINE = 240
 """Characters of an error's line."""
 SLIP = re.compile(
@@ -33,13 +35,13 @@ SLIP = re.compile(
 )
 """A tool that was called wrongly, or stopped."""
 LUCK = re.compile(
-    r"(?i)rate.?limit|too many requests|\b429\b|could not resolve host|name or service not known|EAI_AGAIN|ENOTFOUND"
-    r"|getaddrinfo|temporary failure in name resolution|network is (?:unreachable|down)|no route to host"
+    r"(?i)rate.?limit|too many requests|\b429\b|could not resolve host|name or service not known|EAI_AGAIN"
+    r"|\bENOTFOUND\b|getaddrinfo|temporary failure in name resolution|network is (?:unreachable|down)|no route to host"
     r"|connection (?:reset|refused|timed out|aborted)|ECONNRESET|ECONNREFUSED|ETIMEDOUT|TLS handshake timeout"
-    r"|(?:read|connect|request|gateway) time-?d? ?out|timed? ?out|temporarily unavailable|service unavailable"
-    r"|\b50[234]\b (?:bad gateway|service|gateway)|overloaded|try again later|no space left on device|ENOSPC|disk full"
-    r"|disk quota exceeded|quota exceeded|out of memory|cannot allocate memory|resource temporarily"
-    r"|exceeds maximum|is a directory|EISDIR"
+    r"|(?:read|connect|request|gateway) time-?d? ?out|timed out|timeout after|temporarily unavailable"
+    r"|service unavailable|\b50[234]\b (?:bad gateway|service|gateway)|overloaded|try again later"
+    r"|no space left on device|ENOSPC|disk full|disk quota exceeded|quota exceeded|out of memory"
+    r"|cannot allocate memory|resource temporarily|exceeds maximum|is a directory|EISDIR"
 )
 """What goes away by itself, or has nothing to do with the task."""
 MACHINE = re.compile(
@@ -112,7 +114,8 @@ def error_line(output: str) -> str:
     """The line that says what was wrong: of a traceback the last, else the first that names an error."""
     text = re.sub(r"\A\s*(?:Error: )?Exit code \d+\s*", "", output[-6_000:])
     lines = [line.strip() for line in text.split("\n") if len(line.split()) > 1]
-    telling = [one for one in lines if _NAMED.search(one)] or [one for one in lines if _TELLS.search(one)] or lines
+    named = [one for one in lines if _NAMED.search(one)]
+    telling = named or [one for one in lines if _TELLS.search(one) and len(one.split()) > _FEW] or lines
     if not telling:
         return ""
     line = telling[-1] if "Traceback" in text else telling[0]

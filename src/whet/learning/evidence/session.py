@@ -57,7 +57,8 @@ BUILDING = re.compile(
     r"|helm lint)\b"
 )
 _LASTING = re.compile(
-    r"(?i)\b(?:always|never|from now on|in (?:the )?future|next time|every time|whenever|make sure|don't|do not|must"
+    r"(?i)\A(?:actually|remember)\b|, not \w|\b(?:always|never|everywhere|from now on|in (?:the )?future|next time"
+    r"|every time|whenever|make sure|don't|do not|must"
     r"|only (?:after|when|if|then)|instead of|rather than|without asking|not allowed|immer|niemals|nie|künftig|ab jetzt"
     r"|toujours|jamais|siempre|nunca)\b"
 )
@@ -239,7 +240,7 @@ def _beside(events: Sequence[Event], first: int) -> set[int]:
     for at, event in enumerate(events):
         if event.kind == "user":
             beside = at > first and event.text.rstrip().endswith("?") and not corrects(event.text)
-        elif event.kind == "assistant" and found and beside:
+        elif event.kind == "assistant":
             beside = False  # what comes after the answer is the work again
         elif event.kind == "call" and beside:
             found.add(at)
