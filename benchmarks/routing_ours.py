@@ -65,7 +65,7 @@ class Ours:
         """The decision, the skill it is about, and everything that is offered with it."""
         found = self.router.detect(message)
         key = None if found.key is None else int(found.key)
-        others = frozenset(int(one.key) for one in found.others)
+        others = frozenset(int(key) for one in found.others for key in (one.key, *one.also))
         return found.decision, key, others if key is None else others | {key}
 
     def close(self) -> None:

@@ -25,6 +25,7 @@ __all__ = [
     "LocalProbe",
     "Match",
     "Matches",
+    "MessageContext",
     "Need",
     "Needs",
     "NotFoundError",
@@ -66,7 +67,7 @@ _HOMES = {
     "whet.notes": ("Note",),
     "whet.prompt.index": ("Index", "Use"),
     "whet.prompt.invocation": ("Invocation",),
-    "whet.prompt.matcher": ("Detection", "Match", "Matches"),
+    "whet.prompt.matcher": ("Detection", "Match", "Matches", "MessageContext"),
     "whet.prompt.message": ("recover",),
     "whet.prompt.needs": ("Need", "Needs"),
     "whet.prompt.tokens": ("Tokenizer",),
@@ -96,7 +97,7 @@ if TYPE_CHECKING:
     from whet.notes import Note
     from whet.prompt.index import Index, Use
     from whet.prompt.invocation import Invocation
-    from whet.prompt.matcher import Detection, Match, Matches
+    from whet.prompt.matcher import Detection, Match, Matches, MessageContext
     from whet.prompt.message import recover
     from whet.prompt.needs import Need, Needs
     from whet.prompt.tokens import Tokenizer

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from whet import MODEL, PERSON, Caller, Library, UsageError
+from whet import MODEL, PERSON, Caller, Library, MessageContext, UsageError
 from whet.errors import FailedError, NotFoundError
 from whet.library.workspace import Workspace
 from whet.routing.router import Router
@@ -102,13 +102,13 @@ def codes(answer: dict[str, Any]) -> list[str]:
 def test_the_best_comes_first_with_its_reasons(world: World) -> None:
     answer = world.library().find("fill in this pdf form", k=2).to_json()
     first = answer["results"][0]
-    assert sorted(first) == ["description", "explicit", "name", "path", "scope", "score", "why"]
+    assert sorted(first) == ["also", "description", "explicit", "name", "path", "scope", "score", "why"]
     assert (first["name"], first["scope"]) == ("pdf-forms", "user")
     assert first["path"] == str(world.home / ".agents" / "skills" / "pdf-forms")
     assert 0 < first["score"] <= 1
     assert first["why"] and all(isinstance(reason, str) for reason in first["why"])
     assert len(answer["results"]) <= 2
-    assert (answer["success"], answer["semantic"], answer["notes"]) == (True, False, [])
+    assert (answer["success"], answer["notes"]) == (True, [])
 
 
 def test_what_only_the_body_says_is_found(world: World) -> None:
@@ -844,3 +844,52 @@ def test_neither_numpy_nor_the_index_is_loaded_before_a_message_is_asked_about(w
     env = {**os.environ, "HOME": str(world.home)}
     run = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
     assert run.stdout == "\n"
+
+
+# what is known beside the message
+
+
+def test_what_was_said_before_tells_what_a_message_is_about(world: World) -> None:
+    library = world.library()
+    world.skill(
+        "home/.agents/skills/sql-reports",
+        "Writes queries for a PostgreSQL database and reports on orders and customers.",
+    )
+    world.skill("home/.agents/skills/price-lists", "Lists the most expensive products of a shop in a catalogue.")
+    message = "now list the ten most expensive"
+    before = MessageContext(turns=("which customers of the PostgreSQL database placed orders?",))
+    assert found(library, message)[0] == "price-lists"
+    told = {match.name: match.why for match in library.find(message, context=before)}
+    assert told["sql-reports"][-1].startswith("the context has ") and "'PostgreSQL'" in told["sql-reports"][-1]
+    assert library.detect("thanks!", context=before).level == "none"
+
+
+def test_files_tell_what_a_message_is_about(world: World) -> None:
+    library = world.library()
+    world.skill("home/.agents/skills/sheet-summaries", "Summarizes a spreadsheet, its totals and odd values.")
+    world.skill("home/.agents/skills/slide-summaries", "Summarizes a presentation, its totals and odd values.")
+    for file, name in (("q3.xlsx", "sheet-summaries"), ("talks/q3.pptx", "slide-summaries")):
+        context = MessageContext(files=(file,))
+        assert found(library, "summarize the totals and odd values", 1, context=context) == [name]
+
+
+def test_a_skill_that_is_loaded_does_not_come_up_again_unless_it_is_named(world: World) -> None:
+    library = world.library()
+    loaded = MessageContext(loaded=("pdf-forms",))
+    assert library.detect("fill in this pdf form", context=loaded).skill != "pdf-forms"
+    assert "pdf-forms" not in found(library, "fill in this pdf form", context=loaded)
+    assert library.detect("/pdf-forms again", context=loaded).skill == "pdf-forms"
+
+
+def test_skills_that_say_the_same_stand_beside_the_best_of_them(world: World) -> None:
+    library = world.library()
+    description = "Turns a recorded talk into chapters with titles and time stamps."
+    for name in ("talk-chapters", "recorded-talk-chapters"):
+        world.skill(f"home/.agents/skills/{name}", description)
+    first, *others = library.find("make chapters with time stamps from this recorded talk")
+    assert {first.name, *(card.full_name for card in first.also)} == {"talk-chapters", "recorded-talk-chapters"}
+    assert "recorded-talk-chapters" not in [match.name for match in others]
+    detection = library.detect("make chapters with time stamps from this recorded talk").to_json()
+    assert {detection["skill"], *detection["also"]} == {"talk-chapters", "recorded-talk-chapters"}
+    listed = {item["name"] for item in library.skills(query="recorded talk chapters").to_json()["skills"]}
+    assert listed >= {"talk-chapters", "recorded-talk-chapters"}

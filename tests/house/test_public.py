@@ -24,6 +24,7 @@ PUBLIC = [
     "LocalProbe",
     "Match",
     "Matches",
+    "MessageContext",
     "Need",
     "Needs",
     "NotFoundError",

@@ -29,9 +29,9 @@ class Counting:
         self.asked += 1
         found = self.find(message)
         if not found:
-            return Detected("none", None, 0.0, (), ())
+            return Detected("none", None, 0.0, ())
         top, *others = found
-        return Detected("must" if top.score > 0.5 else "may", top.key, top.score, (), tuple(others))
+        return Detected("must" if top.score > 0.5 else "may", top, top.score, tuple(others))
 
     def confidence(self, message: str, key: str) -> float:
         heard = _words(message)

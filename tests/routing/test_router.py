@@ -46,7 +46,7 @@ def test_only_what_is_allowed_and_the_rest_moves_up(known: Router) -> None:
     found = known.find(message, 100, allowed=every - {"git-rebase"})
     assert {one.key for one in found} == every - {"git-rebase"}
     assert known.find(message, allowed=()) == ()
-    assert known.detect(message, allowed=()) == Detected("none", None, 0.0, (), ())
+    assert known.detect(message, allowed=()) == Detected("none", None, 0.0, ())
 
 
 def test_those_who_are_not_allowed_take_nobodys_place() -> None:
@@ -128,20 +128,20 @@ def test_words_of_skills_that_are_gone_are_not_guessed() -> None:
 def test_what_must_be_brought_up(known: Router, message: str, key: str) -> None:
     found = known.detect(message)
     assert (found.decision, found.key) == ("must", key)
-    assert found.confidence >= MUST and found.evidence == known.find(message)[0].why
+    assert found.confidence >= MUST and found.first == known.find(message)[0]
 
 
 def test_what_may_be_offered(known: Router) -> None:
     offered = [(found, key) for message, key in PLAIN if (found := known.detect(message)).decision == "may"]
     assert len(offered) > 5
-    assert all(found.key == key and MAY <= found.confidence < MUST and found.evidence for found, key in offered)
+    assert all(found.key == key and MAY <= found.confidence < MUST for found, key in offered)
 
 
 @pytest.mark.parametrize("size", [1, 3, 25])
 def test_messages_about_something_else_call_for_nothing(size: int) -> None:
     known = router(SHELF[:size])
     assert {message: known.detect(message).decision for message in ELSEWHERE} == dict.fromkeys(ELSEWHERE, "none")
-    assert all(not found.evidence and not found.others for found in map(known.detect, ELSEWHERE))
+    assert all(not found.first and not found.others for found in map(known.detect, ELSEWHERE))
 
 
 @pytest.mark.parametrize(
@@ -184,8 +184,10 @@ def test_naming_a_skill_brings_it_up(known: Router) -> None:
 def test_others_may_be_called_for_too() -> None:
     known = router((*SHELF, SHELF[0]._replace(name="history-tidying")))
     found = known.detect("squash and reorder the commits of my branch")
-    assert found.key == "git-rebase" and [other.key for other in found.others] == ["history-tidying"]
-    assert all(MAY <= other.score <= found.confidence and other.why for other in found.others)
+    assert found.first is not None and found.key == "git-rebase" and not found.others
+    assert found.first.also == ("history-tidying",)  # it says the same
+    apart = known.find("squash and reorder the commits of my branch")
+    assert [other.key for other in apart[:2]] == ["git-rebase", "history-tidying"] and not apart[0].also
 
 
 def test_a_decision_goes_by_the_score(known: Router) -> None:
@@ -200,7 +202,7 @@ def test_an_empty_library_has_nothing_for_anybody() -> None:
     known = Router(":memory:")
     for message in ("squash my commits", "", "/git-rebase"):
         assert known.find(message) == ()
-        assert known.detect(message) == Detected("none", None, 0.0, (), ())
+        assert known.detect(message) == Detected("none", None, 0.0, ())
         assert known.confidence(message, "git-rebase") == 0
     known.close()
 

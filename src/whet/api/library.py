@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from whet.notes import Note, Progress
     from whet.prompt.index import Index, Use
     from whet.prompt.invocation import Fork, Invocation
-    from whet.prompt.matcher import Detection, Matches, SkillMatcher
+    from whet.prompt.matcher import Detection, Matches, MessageContext, SkillMatcher
     from whet.prompt.needs import Needs
     from whet.prompt.requests import Commands
     from whet.prompt.shell import Runner
@@ -427,21 +427,32 @@ class Library:
 
     # which skill
 
-    def find(self, message: str, k: int = 5, *, caller: Caller = MODEL) -> Matches:
+    def find(
+        self, message: str, k: int = 5, *, caller: Caller = MODEL, context: MessageContext | None = None
+    ) -> Matches:
         """The skills that fit a message best, the best first, each with its `card`, its `fit` and `why`.
 
         Skills that the message names come first. `fit` is how probable it is that the skill is the right one. `notes`
-        are what else is worth knowing, such as a skill that fits and is hidden from this caller.
+        are what else is worth knowing, such as a skill that fits and is hidden from this caller. `context` is what was
+        said before, which files are there and which skills are loaded already.
         """
-        return self.matcher.find(message, k, caller)
+        return self.matcher.find(message, k, caller, context)
 
-    def detect(self, message: str, *, caller: Caller = MODEL, skill: str | None = None) -> Detection:
+    def detect(
+        self,
+        message: str,
+        *,
+        caller: Caller = MODEL,
+        skill: str | None = None,
+        context: MessageContext | None = None,
+    ) -> Detection:
         """Should a skill be brought up for a message? `level` is must, may or none, with `evidence`.
 
         `others` may come up too; if none does, `nearest` is the closest. A skill that only a person may invoke comes up
-        when the message names it. With a `skill`, `about` says why that one comes up, or why not.
+        when the message names it. With a `skill`, `about` says why that one comes up, or why not. `context` is what was
+        said before, which files are there and which skills are loaded already: these do not come up again.
         """
-        return self.matcher.detect(message, caller, skill)
+        return self.matcher.detect(message, caller, skill, context)
 
     # what the model sees
 

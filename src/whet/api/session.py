@@ -18,6 +18,7 @@ and `Library.session(saved=...)` carry a session from one process to the next.
 from __future__ import annotations
 
 import os
+from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
     from whet.library.workspace import Snapshot, Workspace
     from whet.prompt.index import Index
     from whet.prompt.invocation import Invocation
-    from whet.prompt.matcher import Matches, SkillMatcher
+    from whet.prompt.matcher import Matches, MessageContext, SkillMatcher
     from whet.prompt.message import Part
     from whet.prompt.needs import Given, Need
     from whet.prompt.shell import Runner
@@ -152,6 +153,7 @@ class Session:
         self._loaded = Loaded()
         self._ranking: dict[str, Use] | None = None
         self._offered: set[str] = set()
+        self._searched: deque[str] = deque(maxlen=2)
         self._asked: set[tuple[str, str]] = set()
         self._given: set[str] = set()
         self._settings: dict[str, Any] = {}
@@ -196,16 +198,17 @@ class Session:
         paths: bool = False,
         each: int | None = None,
         snapshot: Snapshot | None = None,
+        context: MessageContext | None = None,
     ) -> Offer:
         """What to put next to one message of the user: the few skills that fit it and are not in the context yet.
 
         Neither a skill that is active nor one that was offered since the last compaction is offered; with `again`, the
         latter is. The text is empty if no skill is left. It is an addition to the index, which does not change. `paths`
         shows each skill's file, `each` cuts descriptions at that many characters, which is quick; `snapshot` is for a
-        caller that already has one.
+        caller that already has one, `context` for one that knows what was said before and which files are there.
         """
         snapshot = snapshot or self.workspace.snapshot()
-        found = self._matcher().offer(message, self.as_model, snapshot)
+        found = self._matcher().offer(message, self.as_model, snapshot, context)
         present = {item.id for item in self.active} | (set() if again else self._offered)
         fitting = [match.card for match in (found.match, *found.others) if match and str(match.card.id) not in present]
         disabled, probe = snapshot.config.disabled, snapshot.config.probe
@@ -250,8 +253,17 @@ class Session:
         )
 
     def find(self, message: str, k: int = 5) -> Matches:
-        """The skills that fit a message best, of those the model may see, as `Library.find` gives them."""
-        return self._matcher().find(message, k, self.as_model)
+        """The skills that fit a message best, of those the model may see, as `Library.find` gives them.
+
+        What was searched for before in this conversation counts as its context, and so do the kinds of files in the
+        working directory.
+        """
+        from whet.prompt.matcher import MessageContext
+
+        context = MessageContext.here(self.workspace.place.directory, tuple(self._searched))
+        found = self._matcher().find(message, k, self.as_model, context)
+        self._searched.append(message)
+        return found
 
     def view(self, name: str, file_path: str | None = None, page: int = 1) -> View:
         """A skill or one of its files for the model; a short stub when exactly this is in the context already.

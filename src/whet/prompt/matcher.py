@@ -8,7 +8,9 @@ from this caller is told of in a note, and so is why.
 
 from __future__ import annotations
 
+import os
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from whet.errors import FailedError, UsageError, WhetError
@@ -21,6 +23,7 @@ from whet.records import NamedTuple
 from whet.routing.router import OFFERED, decide
 from whet.routing.scoring import MAY, MUST
 from whet.routing.texts import checked
+from whet.skill.names import key as name_key
 from whet.values import Json, Rows
 
 if TYPE_CHECKING:
@@ -34,6 +37,10 @@ if TYPE_CHECKING:
     from whet.routing.index_manager import IndexManager
     from whet.routing.router import Found
 
+_TURNS, _TURN = 2, 600
+"""Messages before one that count for it, and characters of each."""
+_FILES = 200
+"""Files whose kinds count for a message."""
 Level: TypeAlias = Literal["must", "may", "none"]
 """How much a message calls for a skill."""
 NAMED = "the message names it"
@@ -49,6 +56,37 @@ _NEAR, _FAR = 32, 120
 """Skills that one is compared with to tell how it does; more where it is not among the first."""
 
 
+class MessageContext(NamedTuple):
+    """What is known beside a message. What it is about often stands there and not in the message itself."""
+
+    turns: tuple[str, ...] = ()
+    """What was said before it, the latest last."""
+    files: tuple[str, ...] = ()
+    """Names or paths of files that are open, or that lie in the working directory: their kinds count."""
+    loaded: tuple[str, ...] = ()
+    """Names of skills that the conversation has already. They come up only if the message names them."""
+
+    @classmethod
+    def here(cls, directory: str, turns: tuple[str, ...] = ()) -> MessageContext:
+        """What a working directory tells: the names of the first files in it."""
+        try:
+            with os.scandir(directory) as found:
+                return cls(turns, tuple(entry.name for entry in islice(found, _FILES)))
+        except OSError:
+            return cls(turns)
+
+    @property
+    def text(self) -> str:
+        """The words that count, the latest turn first."""
+        from whet.routing.words import file_words
+
+        turns = (turn[:_TURN] for turn in reversed(self.turns[-_TURNS:]))
+        return "\n".join((*turns, " ".join(file_words(self.files[:_FILES])))).strip()
+
+
+_NO_CONTEXT = MessageContext()
+
+
 class Match(NamedTuple):
     """A skill that fits a message."""
 
@@ -57,6 +95,8 @@ class Match(NamedTuple):
     """How probable it is that it is the right one, from 0 to 1."""
     why: tuple[str, ...]
     """What speaks for it, and what against it."""
+    also: tuple[Card, ...] = ()
+    """Skills that say nearly the same, such as a copy or one of the same name by another author."""
 
     @property
     def name(self) -> str:
@@ -72,6 +112,7 @@ class Match(NamedTuple):
         """The match as a row of a search."""
         card = self.card
         told = {"name": card.full_name, "path": card.location, "score": self.fit, "why": list(self.why)}
+        told["also"] = [other.full_name for other in self.also]
         return {**told, "description": card.description, "scope": card.scope, "explicit": self.explicit}
 
 
@@ -89,7 +130,7 @@ class Matches(Rows[Match]):
         """The search as JSON carries it."""
         rows = [match.to_json() for match in self]
         notes = [note.to_json() for note in self.notes]
-        return {"success": True, "results": rows, "semantic": False, "notes": notes}
+        return {"success": True, "results": rows, "notes": notes}
 
 
 class Assessment(NamedTuple):
@@ -167,11 +208,17 @@ class Detection(NamedTuple):
             "evidence": list(self.evidence),
             "nearest": nearest,
             "others": [
-                {"name": other.name, "path": other.card.location, "confidence": other.fit, "evidence": list(other.why)}
+                {
+                    "name": other.name,
+                    "path": other.card.location,
+                    "confidence": other.fit,
+                    "evidence": list(other.why),
+                    "also": [card.full_name for card in other.also],
+                }
                 for other in self.others
             ],
+            "also": [card.full_name for card in self.match.also] if self.match else [],
             **({"about": self.about.to_json()} if self.about else {}),
-            "semantic": False,
             "notes": [note.to_json() for note in self.notes],
         }
 
@@ -184,11 +231,11 @@ class SkillMatcher:
         self.used = used
         """How often each skill was used, and when last."""
 
-    def find(self, message: str, k: int, caller: Caller) -> Matches:
+    def find(self, message: str, k: int, caller: Caller, context: MessageContext | None = None) -> Matches:
         """The skills that fit a message best, the best first."""
         if k < 1:
             raise UsageError("bad-limit", f"The limit must be at least 1, not {k}.", hint="Give 1 or more.")
-        question = Question(self, message, caller)
+        question = Question(self, message, caller, context=context)
         asked = question.asked
         rows = [Match(card, 1.0, (NAMED,)) for card in asked.cards[:k]]
         if len(rows) < k and asked.request.strip():
@@ -199,12 +246,14 @@ class SkillMatcher:
             question.is_unwanted()
         return Matches(rows, notes=question.notes())
 
-    def detect(self, message: str, caller: Caller, skill: str | None = None) -> Detection:
+    def detect(
+        self, message: str, caller: Caller, skill: str | None = None, context: MessageContext | None = None
+    ) -> Detection:
         """Whether a skill must, may or should not be brought up for a message, without being asked for.
 
         With a `skill`, also how that one does.
         """
-        question = Question(self, message, caller._replace(model=True))
+        question = Question(self, message, caller._replace(model=True), context=context)
         card = None if skill is None else self.index_manager.workspace.find(skill)[0]
         detection = question.detect()
         if question.searched:
@@ -212,9 +261,11 @@ class SkillMatcher:
         about = None if card is None else question.assess(card, detection.skill)
         return detection._replace(about=about, notes=question.notes())
 
-    def offer(self, message: str, caller: Caller, snapshot: Snapshot) -> Detection:
+    def offer(
+        self, message: str, caller: Caller, snapshot: Snapshot, context: MessageContext | None = None
+    ) -> Detection:
         """What `detect` finds in one look at the disk, without what else is worth knowing."""
-        return Question(self, message, caller, snapshot).detect()
+        return Question(self, message, caller, snapshot, context).detect()
 
     def relevance(self, message: str, caller: Caller, *, few: bool) -> Relevance:
         """How much each skill matters for a message; with `few`, only those count that should come up for it."""
@@ -236,16 +287,26 @@ class SkillMatcher:
 class Question:
     """One message of one caller, about the skills as they are at one look."""
 
-    def __init__(self, matcher: SkillMatcher, message: str, caller: Caller, snapshot: Snapshot | None = None) -> None:
+    def __init__(
+        self,
+        matcher: SkillMatcher,
+        message: str,
+        caller: Caller,
+        snapshot: Snapshot | None = None,
+        context: MessageContext | None = None,
+    ) -> None:
         """Raises UsageError for what is no message."""
         self.message = checked(message)
+        self._context = context or _NO_CONTEXT
         self.caller = caller
         self._matcher, self._index = matcher, matcher.index_manager
         self.snapshot = snapshot or self._index.workspace.snapshot()
         config = self.snapshot.config
         reasons = hidden_cards(self.snapshot.catalogue.cards, caller, config.disabled, config.probe)
         self._hidden = {str(card.id): reason for card, reason in reasons}
-        self.shut = {*self._hidden}
+        loaded = {name_key(name) for name in self._context.loaded}
+        present = [card for card in self.snapshot.catalogue.cards if loaded and not loaded.isdisjoint(card.known_as)]
+        self.shut = {*self._hidden, *(str(card.id) for card in present)}
         """Keys of skills that are not to be found."""
         self.searched = False
         """Whether the index was asked."""
@@ -314,11 +375,19 @@ class Question:
     ) -> tuple[Found, ...]:
         """The skills that fit a text, or the message, best; those that score at `least` so much have passed the guard.
 
-        With other keys to `shut` out than the question's own, nothing is asked of the guard.
+        With other keys to `shut` out than the question's own, nothing is asked of the guard, and nothing is grouped.
         """
         while True:
             closed = self.shut if shut is None else shut
-            answer = self._index.find(text or self.message, k, self.snapshot, shut=closed, recent=recent)
+            answer = self._index.find(
+                text or self.message,
+                k,
+                self.snapshot,
+                shut=closed,
+                recent=recent,
+                context=self._context.text,
+                grouped=shut is None,
+            )
             self.searched, self.cards = True, answer.cards
             if shut is not None:
                 return answer.found
@@ -337,7 +406,7 @@ class Question:
         if self.is_unwanted():
             return Detection("none", None, 0.0)
         found = decide(self.search(OFFERED, least=MAY, recent=self.recent()))
-        match = Match(self.cards[found.key], found.confidence, found.evidence) if found.key is not None else None
+        match = self.match(found.first) if found.first is not None else None
         nearest = Match(self.cards[found.nearest], found.confidence, ()) if found.nearest is not None else None
         return Detection(found.decision, match, found.confidence, nearest, tuple(map(self.match, found.others)))
 
@@ -413,7 +482,7 @@ class Question:
 
     def match(self, found: Found) -> Match:
         """What the index found, as it is told."""
-        return Match(self.cards[found.key], found.score, found.why)
+        return Match(self.cards[found.key], found.score, found.why, tuple(self.cards[key] for key in found.also))
 
     def notes(self) -> tuple[Note, ...]:
         """What else is worth knowing."""

@@ -37,6 +37,9 @@ _OWN = 3
 """A term of what a skill is not for that its body has so often is its own subject all the same."""
 _MOST_TERMS = 600
 _MOST_MESSAGES = 50
+_MOST_PHRASES = 24
+_QUOTED = compile_late(r"""(?<!\w)["“「]([^"“”「」\n]{2,80})["”」](?!\w)""")
+"""What stands between quotation marks."""
 
 
 class Analysis(NamedTuple):
@@ -61,6 +64,8 @@ class Analysis(NamedTuple):
     """The terms of each message that was not for it."""
     examples: tuple[frozenset[int], ...]
     """The terms of each message that was for it."""
+    phrases: tuple[tuple[int, int, str], ...]
+    """What a user may say word for word, quoted or as triggers: where in the sequence, how many terms, the words."""
 
 
 def analyse(texts: Texts) -> Analysis:
@@ -69,7 +74,8 @@ def analyse(texts: Texts) -> Analysis:
     when_to_use, more_clauses = without_negations(texts.when_to_use)
     body, sections = without_exclusions(texts.body[:BODY])
     name = terms(texts.name)
-    positive = terms("\n".join((description, when_to_use, *texts.triggers, *texts.tags, *texts.examples)))
+    positive, phrases = _phrases((description, when_to_use), texts.triggers, len(name))
+    positive += terms("\n".join((*texts.tags, *texts.examples)))
     fields = [[*map(number, name)], [*map(number, positive)], [*map(number, terms(body))]]
     marked = (line.lstrip("#") for line in body.split("\n") if line.startswith("#"))
     headings = "\n".join(line for line in marked if line[:1].isspace())
@@ -95,7 +101,23 @@ def analyse(texts: Texts) -> Analysis:
         against=frozenset(excluded).difference(own),
         counter=_messages(texts.counterexamples),
         examples=_messages(texts.examples),
+        phrases=phrases,
     )
+
+
+def _phrases(
+    told: tuple[str, ...], triggers: tuple[str, ...], start: int
+) -> tuple[list[str], tuple[tuple[int, int, str], ...]]:
+    """The terms of a description and its triggers, and which of them make a phrase, counted from `start`."""
+    pieces = [(piece, odd) for text in told for odd, piece in enumerate(_QUOTED.split(text))]
+    found: list[str] = []
+    phrases: list[tuple[int, int, str]] = []
+    for piece, odd in (*pieces, *((trigger, 1) for trigger in triggers)):
+        inside = terms(piece)
+        if odd % 2 and inside and len(phrases) < _MOST_PHRASES:
+            phrases.append((start + len(found), len(inside), piece.strip()))
+        found += inside
+    return found, tuple(phrases)
 
 
 def _weigh(counts: Iterable[tuple[int, ...]], norms: list[float]) -> list[bytes]:

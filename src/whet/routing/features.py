@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from whet.patterns import compile_late
 from whet.records import NamedTuple
-from whet.skill.terms import codes, number, terms
+from whet.skill.terms import codes, filler_terms, is_common, number, terms
 
 if TYPE_CHECKING:
     from array import array
@@ -34,13 +34,11 @@ FIRST = (
     "bm25f",  # the whole text, fielded
     "sentences",  # how well it does for each sentence of the message, against the best there
     "share",  # of the message's terms that it has
-    "rarity",  # the same, by how rare they are
     "rarest",  # the rarest term it has, against the rarest of the message
-    "missing",  # the rarest term it lacks
     "apart",  # terms it has that the other skills in question lack
     "described-apart",  # the same for name and description
-    "name",
     "description",
+    "opening",  # of what the message says, by how rare and how early it is, the part that name and description have
     "body",
 )
 LATER = (
@@ -49,10 +47,15 @@ LATER = (
     "fully-named",
     "described-pairs",  # neighbouring terms of the message that are neighbours in name and description too
     "pairs",  # the same in the body
+    "quoted",  # how telling the message's terms are that stand in one of its quoted phrases and triggers
     "description-length",
     "body-length",
 )
 
+_EARLY = 4
+"""Terms after which one counts half in "opening"."""
+_MOST_OF_IT = 0.6
+"""The share of a phrase's terms that a message must have."""
 _RIVALS = 40
 """Skills that "apart" looks at."""
 
@@ -64,6 +67,8 @@ class Table(NamedTuple):
     """The skills, best by BM25F first."""
     found: list[dict[int, bytes]]
     """For each skill, by the places of the terms it has: four weights up to 255 (all, name, description, body)."""
+    around: list[dict[int, bytes]]
+    """The same for the terms that only the context of the message has."""
     rarity: list[float]
     """For each term."""
     bm25f: list[float]
@@ -73,6 +78,7 @@ class Table(NamedTuple):
         return Table(
             [self.slots[at] for at in places],
             [self.found[at] for at in places],
+            [self.around[at] for at in places],
             self.rarity,
             [self.bm25f[at] for at in places],
         )
@@ -114,12 +120,14 @@ def table(postings: Found, asked: Asked, rarity: list[float], totals: Sequence[f
     """The message's terms in the given skills."""
     ordered = sorted(slots, key=lambda slot: (-totals[slot], slot))
     found: dict[int, dict[int, bytes]] = {slot: {} for slot in ordered}
+    around: dict[int, dict[int, bytes]] = {slot: {} for slot in ordered}
     ascending = sorted(found)
     for place, term in enumerate(asked.numbers):
+        kept = found if place < asked.own else around
         for part in postings.get(term, ()):
             for slot, at in _among(part.slots, ascending, found):
-                found[slot][place] = part.weights(at)
-    return Table(ordered, list(found.values()), rarity, [totals[slot] for slot in ordered])
+                kept[slot][place] = part.weights(at)
+    return Table(ordered, [*found.values()], [*around.values()], rarity, [totals[slot] for slot in ordered])
 
 
 _SEARCHED = 12
@@ -142,11 +150,13 @@ def _among(slots: array[int], wanted: Sequence[int], known: Collection[int]) -> 
 
 def first(asked: Asked, given: Table) -> list[tuple[float, ...]]:
     """The features that postings tell: skills x `FIRST`."""
-    rarity = given.rarity
-    weight = [telling * gain / 255 for telling, gain in zip(rarity, asked.gains, strict=True)]
+    rarity = given.rarity[: asked.own]
+    weight = [telling * gain / 255 for telling, gain in zip(rarity, asked.gains, strict=False)]
+    fillers = filler_terms()
+    telling_terms = zip(asked.terms, rarity, strict=False)
+    early = [0.0 if term in fillers else one / (1 + at / _EARLY) for at, (term, one) in enumerate(telling_terms)]
     telling = max(1, sum(one > 0 for one in rarity))
-    mass, rarest = sum(rarity) or 1.0, max(rarity, default=0.0)
-    by_rarity = sorted(range(len(rarity)), key=lambda place: -rarity[place])
+    rarest, said = max(rarity, default=0.0) or 1.0, sum(early) or 1.0
     described = [[place for place, (_, name, text, _) in has.items() if name or text] for has in given.found]
     columns = zip(
         given.bm25f,
@@ -154,29 +164,22 @@ def first(asked: Asked, given: Table) -> list[tuple[float, ...]]:
         _apart(given.found, len(rarity)),
         _apart(described, len(rarity)),
         given.found,
+        described,
         strict=True,
     )
     features: list[tuple[float, ...]] = []
-    for bm25f, sentences, apart, described_apart, has in columns:
-        name = description = body = 0.0
-        for place, (_, in_name, in_description, in_body) in has.items():
-            worth = weight[place]
-            name += worth * in_name
-            description += worth * in_description
-            body += worth * in_body
+    for bm25f, sentences, apart, described_apart, has, up_front in columns:
         features.append(
             (
                 bm25f,
                 sentences,
                 len(has) / telling,
-                sum(rarity[place] for place in has) / mass,
-                max((rarity[place] for place in has), default=0.0) / (rarest or 1.0),
-                next((rarity[place] for place in by_rarity if place not in has), 0.0),
+                max((rarity[place] for place in has), default=0.0) / rarest,
                 apart,
                 described_apart,
-                name,
-                description,
-                body,
+                sum(weight[place] * has[place][2] for place in up_front),
+                sum(early[place] for place in up_front) / said,
+                sum(weight[place] * weights[3] for place, weights in has.items()),
             )
         )
     return features
@@ -203,14 +206,17 @@ def _apart(found: Sequence[Collection[int]], count: int) -> list[float]:
 
 def later(asked: Asked, given: Table, features: Values, rows: Sequence[Row]) -> list[tuple[float, ...]]:
     """The features of a closer look: skills x `LATER`, for the skills of `given`."""
-    code = [codes([one]) for one in asked.numbers]
-    pairs = [(one, other, given.rarity[one] + given.rarity[other]) for one, other in asked.pairs]
+    rarity = given.rarity
+    code = [codes([one]) for one in asked.numbers[: asked.own]]
+    known = dict(zip(code, rarity, strict=False))
+    pairs = [(one, other, rarity[one] + rarity[other]) for one, other in asked.pairs]
     mass = sum(worth for _, _, worth in pairs) or 1.0
     values = []
     for has, before, row in zip(given.found, features, rows, strict=True):
         named = sum(weights[1] > 0 for weights in has.values()) / max(1, row.name_terms)
         said = [(code[one] + code[other], worth) for one, other, worth in pairs if one in has and other in has]
         described, bodied = row.sequence[: 2 * row.lead], row.sequence[2 * row.lead :]
+        phrases = (row.sequence[2 * at : 2 * (at + size)] for at, size, _ in row.more.get("phrases", ()))
         values.append(
             (
                 *before,
@@ -218,11 +224,20 @@ def later(asked: Asked, given: Table, features: Values, rows: Sequence[Row]) -> 
                 float(named >= 1),
                 sum(worth for pair, worth in said if pair in described) / mass,
                 sum(worth for pair, worth in said if pair in bodied) / mass,
+                max((_in_phrase(phrase, known) for phrase in phrases), default=0.0),
                 log1p(row.description),
                 log1p(row.body),
             )
         )
     return values
+
+
+def _in_phrase(phrase: bytes, known: Mapping[bytes, float]) -> float:
+    """How telling the terms are that a message has of a phrase; nothing where they are not most of the phrase."""
+    wanted = {phrase[at : at + 2] for at in range(0, len(phrase), 2)}
+    said = [known[term] for term in wanted if term in known]
+    share = len(said) / len(wanted) if wanted else 0.0
+    return share * sum(said) if share >= _MOST_OF_IT else 0.0
 
 
 def standard(values: Values) -> list[list[float]]:
@@ -251,6 +266,17 @@ _MOST = 256
 _VIEWS = 8
 _SENTENCE = compile_late(r"(?<=[.!?。！？])\s+|\n+|,? (?:and then|then|also) ", re.IGNORECASE)
 _SHORTEST_VIEW = 8
+_ARGUMENT = compile_late(
+    r"""```.*?(?:```|\Z)|`[^`\n]+`|"[^"\n]{1,200}"|“[^”\n]{1,200}”|https?://\S+"""
+    r"""|(?:~|\.{1,2})?/[\w@.-]+(?:/[\w@.-]*)*?(?=\.\w{1,5}\b|[\s,;:!?)]|$)"""
+    r"""|\b[\w@-]+(?:[/\\][\w@.-]+)+?(?=\.\w{1,5}\b|[\s,;:!?)]|$)|\b\w+(?=\.[a-z]{1,5}\b)|\b\w+_\w+\b""",
+    re.DOTALL,
+)
+"""What is to be worked on: code, quotations, addresses, paths and files up to the ending, identifiers."""
+_ARGUMENT_GAIN = 0.5
+"""How much a word counts that a message has only in what is to be worked on."""
+_CONTEXT_GAIN, _CONTEXT_TERMS = 0.3, 40
+"""How much a word counts that only the context has, and how many of these are asked about."""
 _GUESS = 0.6
 """How much a word counts that was taken for a mistyped one."""
 
@@ -259,27 +285,35 @@ class Asked(NamedTuple):
     """What a message asks the index for."""
 
     text: str
+    read: str
+    """The words that were read: those of the text or the same in English, and those of the context."""
     terms: tuple[str, ...]
     """Each once, in the order they come."""
     numbers: tuple[int, ...]
     """What they are stored as; another word's where one was mistyped."""
     gains: tuple[float, ...]
-    """How much each counts: more when it is said twice, less when it was guessed."""
+    """How much each counts: more when it is said twice, less when it was guessed or is only what is worked on."""
     views: tuple[frozenset[int], ...]
     """The places of the terms of each sentence."""
     pairs: frozenset[tuple[int, int]]
     """The places of terms that stand next to each other."""
     guessed: dict[str, str]
     """Mistyped words and what was taken for them."""
+    own: int
+    """How many of the terms are the message's; those after them only its context has."""
 
 
-def ask(message: str) -> Asked:
-    """Read a message."""
+def ask(message: str, context: str = "") -> Asked:
+    """Read a message, and what was said and open before it."""
     text = message[:LONGEST]
     said = terms(text)
     counts = Counter(said)
     kept = tuple(counts)[:_MOST]
     places = {term: at for at, term in enumerate(kept)}
+    task = {*terms(_ARGUMENT.sub(" ", text))} or {*kept}
+    gains = [min(counts[term], 2) ** 0.5 * (1 if term in task else _ARGUMENT_GAIN) for term in kept]
+    before = dict.fromkeys(terms(context[:LONGEST])) if context else {}
+    around = tuple(term for term in before if term not in places and not is_common(term))[:_CONTEXT_TERMS]
     known = [places.get(term, -1) for term in said]
     pairs = frozenset((one, other) for one, other in pairwise(known) if one >= 0 and other >= 0)
     views: list[frozenset[int]] = []
@@ -288,12 +322,14 @@ def ask(message: str) -> Asked:
             views.append(frozenset(places[term] for term in terms(sentence) if term in places))
     return Asked(
         text,
-        kept,
-        tuple(map(number, kept)),
-        tuple(min(counts[term], 2) ** 0.5 for term in kept),
+        f"{text}\n{context}" if context else text,
+        (*kept, *around),
+        tuple(map(number, (*kept, *around))),
+        (*gains, *(_CONTEXT_GAIN for _ in around)),
         tuple(views) or (frozenset(range(len(kept))),),
         pairs,
         {},
+        len(kept),
     )
 
 

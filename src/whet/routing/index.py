@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from whet.routing.analysis import Analysis
 
-VERSION = 6
+VERSION = 7
 """Raised when what is kept of a skill changes; everything is read again then."""
 _TOGETHER = 8
 """So many segments of a size become one."""
@@ -140,7 +140,6 @@ class New(NamedTuple):
     stamp: str
     analysis: Analysis
     name: str
-    phrases: Sequence[str]
 
 
 class Index:
@@ -334,7 +333,7 @@ def _add(connection: sqlite3.Connection, skills: Sequence[New], first: int) -> N
     for slot, skill in enumerate(skills, first):
         kept = skill.analysis
         more = {
-            "phrases": list(skill.phrases),
+            "phrases": kept.phrases,
             "against": sorted(kept.against),
             "counter": [sorted(terms) for terms in kept.counter],
             "examples": [sorted(terms) for terms in kept.examples],

@@ -116,12 +116,21 @@ class IndexManager:
                     self._give_up(error)
 
     def find(
-        self, message: str, k: int, snapshot: Snapshot, *, shut: Collection[str] = (), recent: Sequence[str] = ()
+        self,
+        message: str,
+        k: int,
+        snapshot: Snapshot,
+        *,
+        shut: Collection[str] = (),
+        recent: Sequence[str] = (),
+        context: str = "",
+        grouped: bool = False,
     ) -> SearchResult:
         """The skills of a snapshot that fit a message best, less those whose keys are `shut` out."""
 
         def search(router: Router, shelf: Shelf) -> SearchResult:
-            found = router.find(message, k, allowed=_Open(shelf.cards, shut), recent=recent)
+            allowed = _Open(shelf.cards, shut)
+            found = router.find(message, k, allowed=allowed, recent=recent, context=context, grouped=grouped)
             return SearchResult(found, shelf.cards)
 
         return self.ask(search, snapshot)

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Literal
 from whet.errors import WhetError
 from whet.records import NamedTuple
 from whet.routing import features
-from whet.routing.features import Asked, ask, corrected
+from whet.routing.features import LONGEST, Asked, ask, corrected
 from whet.routing.index import SHORTEST_TYPO, VERSION, Index, New, damage
 from whet.routing.scoring import MAY, MUST, Candidates, Explainer, judge
 from whet.routing.weights import FITTED
-from whet.skill.terms import number
+from whet.routing.words import read_message
+from whet.skill.terms import number, terms
 from whet.store.database import MEMORY
 
 if TYPE_CHECKING:
@@ -61,32 +62,35 @@ class Found(NamedTuple):
     score: float
     """From 0 to 1: how likely it is right."""
     why: tuple[str, ...]
+    also: tuple[str, ...] = ()
+    """The keys of others that say nearly the same, the best first."""
 
 
 class Detected(NamedTuple):
     """Whether a message calls for a skill."""
 
     decision: Literal["must", "may", "none"]
-    key: str | None
+    first: Found | None
+    """The skill that is called for."""
     confidence: float
-    evidence: tuple[str, ...]
     others: tuple[Found, ...]
     """What else may be called for, the likeliest first."""
     nearest: str | None = None
     """Where none is called for, the one that comes closest; how close is the confidence."""
 
-
-_NOTHING = Detected("none", None, 0.0, (), ())
+    @property
+    def key(self) -> str | None:
+        """The key of the skill that is called for."""
+        return self.first.key if self.first else None
 
 
 def decide(found: Sequence[Found]) -> Detected:
     """Whether one of the skills that fit best is called for."""
     likely = [one for one in found if one.score >= MAY]
     if not likely:
-        return Detected("none", None, found[0].score, (), (), found[0].key) if found else _NOTHING
+        return Detected("none", None, found[0].score, (), found[0].key) if found else Detected("none", None, 0.0, ())
     first, *others = likely
-    decision: Literal["must", "may"] = "must" if first.score >= MUST else "may"
-    return Detected(decision, first.key, first.score, first.why, tuple(others))
+    return Detected("must" if first.score >= MUST else "may", first, first.score, tuple(others))
 
 
 class _Looked(NamedTuple):
@@ -215,7 +219,7 @@ class Router:
             except (WhetError, OSError) as error:
                 failed.append((entry.key, str(error)))
                 continue
-            yield New(entry.key, mark + entry.stamp, analyse(texts), texts.name, texts.triggers)
+            yield New(entry.key, mark + entry.stamp, analyse(texts), texts.name)
 
     def find(
         self,
@@ -224,31 +228,37 @@ class Router:
         *,
         allowed: Container[str] | None = None,
         recent: Sequence[str] = (),
+        context: str = "",
+        grouped: bool = False,
     ) -> tuple[Found, ...]:
         """The skills that fit a message best, best first; only such as something speaks for.
 
         Only skills whose keys are `allowed` are compared with each other; `recent` are those used lately, the latest
-        first: they decide between equals.
+        first: they decide between equals. `context` is what was said before the message and what is open beside it.
+        With `grouped`, of skills that say nearly the same the best has the others beside it.
         """
-        given = self.candidates(message, allowed, max(k, _CLOSER))
+        given = self.candidates(message, allowed, max(k, _CLOSER), context)
         with damage(self._path):
             judged = judge(given, self.weights, recent)
         explained = Explainer(given, judged)
         found: list[Found] = []
-        least = 1.0
+        places: list[int] = []
         for at in judged.order():
-            if len(found) == k:
-                break
             with damage(self._path):
-                reasons = explained.why(at)
-            if reasons:
-                least = min(least, round(judged.sure[at], 3))  # nobody is likelier than the one before
-                found.append(Found(given.rows[at].key, least, reasons))
+                alike = (rank for rank, other in enumerate(places) if grouped and given.equivalent(other, at))
+                same = next(alike, None)
+                reasons = explained.why(at) if same is None and len(found) < k else ()
+            if same is not None:
+                found[same] = found[same]._replace(also=(*found[same].also, given.rows[at].key))
+            elif reasons:
+                before = (found[-1].score, judged.scores[places[-1]]) if found else (1.0, 0.0)
+                found.append(Found(given.rows[at].key, judged.behind(at, *before), reasons))
+                places.append(at)
         return tuple(found)
 
-    def detect(self, message: str, *, allowed: Container[str] | None = None) -> Detected:
+    def detect(self, message: str, *, allowed: Container[str] | None = None, context: str = "") -> Detected:
         """Does a message call for a skill, and for which?"""
-        return decide(self.find(message, OFFERED, allowed=allowed))
+        return decide(self.find(message, OFFERED, allowed=allowed, context=context, grouped=True))
 
     def confidence(self, message: str, key: str) -> float:
         """How likely it is that this skill is right for a message."""
@@ -257,21 +267,25 @@ class Router:
         with damage(self._path):
             return 0.0 if at is None else judge(given, self.weights).sure[at]
 
-    def candidates(self, message: str, allowed: Container[str] | None = None, closer: int = _CLOSER) -> Candidates:
+    def candidates(
+        self, message: str, allowed: Container[str] | None = None, closer: int = _CLOSER, context: str = ""
+    ) -> Candidates:
         """The skills in question for a message, so many of them; nobody who is not allowed takes a place."""
         with self._index.steady():
             with damage(self._path):
-                looked = self._looked_up(message)
+                looked = self._looked_up(message, context)
             if allowed is not None:
                 self._shut_out(allowed, looked)
             with damage(self._path):
                 return self._compared(looked, closer)
 
-    def _looked_up(self, message: str) -> _Looked:
+    def _looked_up(self, message: str, context: str) -> _Looked:
         """How well every skill matches the terms of a message."""
         _, alive = self._index.facts()
-        asked = ask(message)
-        postings = self._index.postings(asked.numbers)
+        asked, postings = self._asked(message, context)
+        if reading := read_message(asked.text, lambda word: self._knows(word, alive)):
+            own, english = (self._asked(text, context, message) for text in reading)
+            asked, postings = max((own, english), key=lambda read: _described(read[0], read[1], alive))
         guesses = self._guesses(asked, postings, alive)
         if guesses:
             asked = corrected(asked, guesses)
@@ -279,6 +293,17 @@ class Router:
         rarity = features.rarities(postings, asked, alive)
         totals = features.scores(postings, asked, rarity, alive)
         return _Looked(asked, postings, rarity, totals, alive.count(1))
+
+    def _asked(self, read: str, context: str, message: str = "") -> tuple[Asked, Holders]:
+        """A message as it is read, and who has its terms."""
+        asked = ask(read, context)
+        if message:
+            asked = asked._replace(text=message[:LONGEST])
+        return asked, self._index.postings(asked.numbers)
+
+    def _knows(self, word: str, alive: bytearray) -> bool:
+        """Does anybody have this word in name or description?"""
+        return any(_is_described(found, alive) for found in self._index.postings(map(number, terms(word))).values())
 
     def _compared(self, looked: _Looked, closer: int) -> Candidates:
         """The best of those that match, compared with each other."""
@@ -311,14 +336,12 @@ class Router:
         known = {term for term, found in postings.items() if any(_has(part, alive) for part in found)}
         unknown = [
             term
-            for term, at in zip(asked.terms, asked.numbers, strict=True)
+            for term, at in zip(asked.terms[: asked.own], asked.numbers, strict=False)
             if at not in known and term.isascii() and term.isalpha() and len(term) >= SHORTEST_TYPO
         ]
         alike = {term: self._index.spelled_like(term) for term in unknown[:8]}
         described = self._index.postings({number(word) for found in alike.values() for word in found})
-        leading = {
-            at for at, found in described.items() if any(part.names and _has(part, alive) for part in found)
-        }  # in name or description; words of skills that are gone may still be known
+        leading = {at for at, found in described.items() if _is_described(found, alive)}
         guesses = {}
         for term, found in alike.items():
             if guess := next((word for word in found if number(word) in leading), None):
@@ -329,3 +352,13 @@ class Router:
 def _has(part: Postings, alive: bytearray) -> bool:
     """Are any of these skills in the collection?"""
     return any(map(alive.__getitem__, part.slots))
+
+
+def _is_described(found: Iterable[Postings], alive: bytearray) -> bool:
+    """Does anybody have this term in name or description? Words of skills that are gone may still be known."""
+    return any(part.names and _has(part, alive) for part in found)
+
+
+def _described(asked: Asked, postings: Holders, alive: bytearray) -> int:
+    """How many of a message's terms somebody has in name or description."""
+    return sum(_is_described(postings.get(term, ()), alive) for term in asked.numbers[: asked.own])

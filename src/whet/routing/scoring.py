@@ -22,7 +22,8 @@ from whet.patterns import compile_late
 from whet.records import NamedTuple
 from whet.routing import features
 from whet.routing.asking import likelihood
-from whet.skill.terms import WIDE, chunks, is_common, pieces, terms
+from whet.skill.names import key as name_key
+from whet.skill.terms import WIDE, chunks, codes, is_common, pieces, terms
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -57,6 +58,12 @@ _IN_PASSING, _UNDESCRIBED = 3, 0.2
 _FEW = 5.0
 """A lead over so many rivals counts half: being the best of three means little."""
 _MOST_EXCLUDED = 0.12
+_CONTEXT = 2.0
+"""What it is worth at most that the context of a message is about a skill."""
+_AROUND, _MOST_AROUND = 0.5, 2
+"""What a term counts as proof that only the context has, and how many count."""
+_SAME_NAME, _COPY = 0.15, 0.65
+"""The share of their terms that equivalent skills have in common: with one name, and with two."""
 EVIDENCE = (
     "start",
     "share",  # of the message's subject that it has; a term that nobody has is one it lacks
@@ -89,13 +96,23 @@ class Judgement(NamedTuple):
         """The places, best first."""
         return sorted(range(len(self.keys)), key=lambda at: (-round(self.scores[at], 4), self.keys[at]))
 
+    def behind(self, at: int, likely: float, score: float) -> float:
+        """How likely the skill at this place is, behind one that is so likely and has this score.
+
+        The order was fitted so that the odds of two skills differ by the exponential of the difference of their scores.
+        """
+        if likely >= 1:
+            return round(self.sure[at], 3)
+        odds = likely / (1 - likely) * exp(min(0.0, self.scores[at] - score))
+        return round(min(self.sure[at], odds / (1 + odds)), 3)
+
 
 def judge(given: Candidates, weights: Weights, recent: Sequence[str] = ()) -> Judgement:
     """Order the skills in question and tell how sure each is."""
     scores = features.weigh(features.standard(given.values), given.names, weights.words)
     names = Names(given.asked.text)
     naming = tuple(names.naming(row.name) for row in given.rows)
-    worth = dict(zip(given.asked.numbers, given.table.rarity, strict=True))
+    worth = dict(zip(given.asked.numbers[: given.asked.own], given.table.rarity, strict=False))
     most = max(worth.values(), default=0.0)
     full = {term: weight or most for term, weight in worth.items()}  # what nobody has tells as much as the rarest
     mass = sum(full.values()) or 1.0
@@ -104,7 +121,9 @@ def judge(given: Candidates, weights: Weights, recent: Sequence[str] = ()) -> Ju
     taught = [(_EXAMPLE if one > 0 else _COUNTEREXAMPLE) * one for one in example]
     places = {key: at for at, key in enumerate(recent)}
     keys = tuple(row.key for row in given.rows)
+    around = _around(given.table)
     for at, key in enumerate(keys):
+        scores[at] += _CONTEXT * around[at]
         scores[at] += _SAID[naming[at]] + taught[at] + (_RECENT / (1 + places[key]) if key in places else 0.0)
         scores[at] += _APART * min(excluded[at], _MOST_EXCLUDED) / _MOST_EXCLUDED
     judged = Judgement(scores, keys, [], naming, excluded, example)
@@ -113,26 +132,39 @@ def judge(given: Candidates, weights: Weights, recent: Sequence[str] = ()) -> Ju
     for at, likely in enumerate(features.weigh(seen, EVIDENCE, weights.sure)):
         sure = 1 / (1 + exp(-(likely + taught[at])))
         outright = naming[at] == "named" or taught[at] > 0
-        judged.sure.append(sure if outright else min(sure, _proof(seen[at])) * asks)
+        most = _proof(seen[at]) if given.table.found[at] else _UNDESCRIBED
+        judged.sure.append(sure if outright else min(sure, most) * asks)
     return judged
+
+
+def _around(table: Table) -> list[float]:
+    """From 0 to 1: how much the context of a message is about each skill."""
+    rarity = table.rarity
+    found = [sum(rarity[at] * max(name, text) for at, (_, name, text, _) in has.items()) for has in table.around]
+    most = max(found, default=0.0) or 1.0
+    return [one / most for one in found]
 
 
 def evidence(given: Candidates, judged: Judgement) -> list[tuple[float, ...]]:
     """The skills in question x `EVIDENCE`."""
     asked, rarity = given.asked, given.table.rarity
-    subject = {term for term in asked.terms if not is_common(term)}
-    certain = [_GUESSED if term in asked.guessed else float(term in subject) for term in asked.terms]
+    said = asked.terms[: asked.own]
+    subject = {term for term in said if not is_common(term)}
+    certain = [_GUESSED if term in asked.guessed else float(term in subject) for term in said]
     length = max(1, len(subject))
     leads = _lead(judged.scores)
     seen: list[tuple[float, ...]] = []
     for at, has in enumerate(given.table.found):
         described = [place for place, (_, name, text, _) in has.items() if name or text]
+        around = [rarity[place] for place, (_, name, text, _) in given.table.around[at].items() if name or text]
+        around = nlargest(_MOST_AROUND, around)
+        more = _AROUND * len(around)
         seen.append(
             (
                 1.0,
-                sum(certain[place] for place in has) / length,
-                sum(certain[place] for place in described) / length,
-                log1p(sum(rarity[place] * certain[place] for place in described)),
+                min(1.0, (sum(certain[place] for place in has) + more) / length),
+                min(1.0, (sum(certain[place] for place in described) + more) / length),
+                log1p(sum(rarity[place] * certain[place] for place in described) + _AROUND * sum(around)),
                 log1p(len(subject)),
                 leads[at],
                 min(judged.excluded[at], _MOST_EXCLUDED),
@@ -193,6 +225,20 @@ class Candidates(NamedTuple):
     """Of the features."""
     total: int
     """Skills in the library."""
+
+    def equivalent(self, one: int, other: int) -> bool:
+        """Do two of the skills say nearly the same, as copies do, and skills of one name by two authors?"""
+        mine, theirs = self.rows[one], self.rows[other]
+        if name_key(mine.name) == name_key(theirs.name):
+            return _overlap(mine.sequence, theirs.sequence) >= _SAME_NAME
+        up_front = _overlap(mine.sequence[: 2 * mine.lead], theirs.sequence[: 2 * theirs.lead])
+        return up_front >= _COPY and _overlap(mine.sequence, theirs.sequence) >= _COPY
+
+
+def _overlap(one: bytes, other: bytes) -> float:
+    """The share of the terms of either that both have, each two bytes."""
+    mine, theirs = ({*memoryview(codes).cast("H")} for codes in (one, other))
+    return len(mine & theirs) / max(1, len(mine | theirs))
 
 
 Naming = Literal["", "named", "declined"]
@@ -256,7 +302,7 @@ class Explainer:
     def __init__(self, given: Candidates, judged: Judgement) -> None:
         self._given = given
         self._judged = judged
-        self._spelled = _spellings(given.asked.text)
+        self._spelled = _spellings(given.asked.read)
 
     def why(self, at: int) -> tuple[str, ...]:
         """The evidence for the skill at this place, the strongest first; what speaks against it last."""
@@ -274,6 +320,8 @@ class Explainer:
             told.append(f"described by {_quoted(described)}")
         if bodied:
             told.append(f"its text has {_quoted(bodied)}")
+        if around := self._around(at):
+            told.append(f"the context has {_quoted(around)}")
         guesses = given.asked.guessed.items()
         told += [f"'{word}' taken for '{other}'" for word, other in guesses if self._has(at, word)]
         if judged.excluded[at] > _EXCLUDING:
@@ -286,9 +334,12 @@ class Explainer:
 
     def _phrase(self, at: int) -> str:
         """The trigger phrase with most words of the message, and no other words."""
-        said = set(self._given.asked.terms)
-        phrases = [phrase for phrase in self._given.rows[at].more.get("phrases", ()) if len(phrase) <= _PHRASE]
-        return max((phrase for phrase in phrases if (own := terms(phrase)) and said >= set(own)), key=len, default="")
+        asked, row = self._given.asked, self._given.rows[at]
+        said = {*memoryview(codes(asked.numbers[: asked.own])).cast("H")}
+        sequence = memoryview(row.sequence).cast("H")
+        phrases = row.more.get("phrases", ())
+        held = (text for start, size, text in phrases if said.issuperset(sequence[start : start + size]))
+        return max((text for text in held if len(text) <= _PHRASE), key=len, default="")
 
     def _matched(self, at: int) -> tuple[list[str], list[str]]:
         """The telling terms of the message: those in name and description, and those in the body alone."""
@@ -307,10 +358,17 @@ class Explainer:
                 kept.append(word)
         return described, bodied
 
+    def _around(self, at: int) -> list[str]:
+        """The words of the context that the name and the description have, the most telling first."""
+        table = self._given.table
+        found = [place for place, (_, name, text, _) in table.around[at].items() if name or text]
+        rarest = nlargest(_SHOWN, found, key=table.rarity.__getitem__)
+        return list(dict.fromkeys(self._spelling(self._given.asked.terms[place]) for place in rarest))
+
     def _excluded(self, at: int) -> list[str]:
         asked = self._given.asked
         against = set(self._given.rows[at].more.get("against", ()))
-        pairs = zip(asked.terms, asked.numbers, strict=True)
+        pairs = zip(asked.terms[: asked.own], asked.numbers, strict=False)
         return list(dict.fromkeys(self._spelling(term) for term, number in pairs if number in against))[:_SHOWN]
 
     def _has(self, at: int, term: str) -> bool:

@@ -149,6 +149,7 @@ BAD: dict[str, list[list[str]]] = {
     "find": [
         *([], [" "], ["do it", "-k", "0"], ["do it", "-k"], ["do it", "-k", "x"], [" ", "--decide"]),
         *(["do it", "--decide", "--file"], ["do it", "--decide", "-k", "1"], ["do it", "--skill", "thing"]),
+        *(["do it", "--after"], ["do it", "--loaded"]),
     ],
     "clients roots": [["extra"]],
     "settings": [["extra"]],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 import pytest
@@ -14,7 +14,18 @@ from journeys.payloads import PROMPT, SESSION, TRANSCRIPT, WORK, as_bytes, paylo
 from whet.errors import InvalidError, NotFoundError, UsageError
 from whet.interfaces.hooks import MOST
 from whet.interfaces.hooks.clients import CLIENTS, EVERY_NAME, KINDS, native
-from whet.interfaces.hooks.events import LONGEST_PROMPT, Event, format_answer, format_refusal, read_event, read_members
+from whet.interfaces.hooks.events import (
+    LONGEST_PROMPT,
+    Event,
+    format_answer,
+    format_refusal,
+    read_event,
+    read_members,
+    recent_turns,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 TOOLS: dict[str, dict[str, Any]] = {
     "claude-code": {"tool": "Bash", "given": {"command": "make test", "description": "Run the tests"}},
@@ -212,6 +223,28 @@ def test_the_members_before_a_cut_are_those_of_the_whole(data: dict[str, Any], a
     text = json.dumps(data)
     found = read_members(text[:at])
     assert found == dict(list(data.items())[: len(found)])
+
+
+def test_the_last_words_of_the_user_are_read_from_a_transcript(tmp_path: Path) -> None:
+    path = tmp_path / "session.jsonl"
+    rows: list[Any] = [
+        {"type": "user", "message": {"role": "user", "content": "the first"}},
+        {"type": "assistant", "message": {"role": "assistant", "content": [{"type": "text", "text": "user"}]}},
+        {"type": "user", "message": {"role": "user", "content": [{"type": "tool_result", "content": "a result"}]}},
+        {"type": "user", "message": {"role": "user", "content": "<system-reminder>not said by the user"}},
+        {"type": "user", "message": {"role": "user", "content": [{"type": "text", "text": "the second"}]}},
+        {
+            "type": "response_item",
+            "payload": {"role": "user", "content": [{"type": "input_text", "text": "the third"}]},
+        },
+        ["user"],
+        {"role": "user", "content": "now"},
+    ]
+    lines = [json.dumps(row) for row in rows]
+    path.write_text("\n".join(('{"role": "user", cut', *lines)), encoding="utf-8")
+    assert recent_turns(str(path), "now") == ("the second", "the third")
+    assert recent_turns(str(path), "something else") == ("the third", "now")
+    assert recent_turns("", "now") == recent_turns(str(tmp_path), "now") == ()
 
 
 FIELDS = [

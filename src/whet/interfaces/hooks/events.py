@@ -194,6 +194,44 @@ def _real_client(client: str, data: Mapping[str, Any]) -> str:
     return client
 
 
+_TAIL = 64 * 1024
+"""Bytes at the end of a transcript in which earlier messages are looked for."""
+_TURNS = 2
+
+
+def recent_turns(transcript: str, prompt: str) -> tuple[str, ...]:
+    """The last messages of the user before this one, as a transcript of JSON lines has them, the latest last."""
+    try:
+        if not os.path.isfile(transcript):  # nor a pipe, which would be waited for
+            return ()
+        with open(transcript, "rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - _TAIL))
+            lines = file.read(_TAIL).splitlines()
+    except (OSError, ValueError):
+        return ()
+    turns: list[str] = []
+    for line in reversed(lines):
+        said = _said_by_user(line)
+        if said and said != prompt and len(turns) < _TURNS:
+            turns.append(said)
+    return tuple(reversed(turns))
+
+
+def _said_by_user(line: bytes) -> str:
+    """What a line of a transcript has of the user's own words: neither results of tools nor what a client adds."""
+    if b'"user"' not in line:
+        return ""
+    try:
+        row = json.loads(line)
+    except ValueError:
+        return ""  # the first line is cut
+    if not isinstance(row, dict):
+        return ""
+    inner = next((row[name] for name in ("message", "payload") if isinstance(row.get(name), dict)), row)
+    said = _prompt(inner.get("content")).strip() if inner.get("role") == "user" else ""
+    return "" if said.startswith("<") else said
+
+
 def _project(data: Mapping[str, Any], cwd: str) -> str:
     """The directory the client works in."""
     roots = data.get("workspace_roots")

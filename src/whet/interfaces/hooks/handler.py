@@ -17,7 +17,14 @@ from typing import TYPE_CHECKING, Any
 from whet.errors import FailedError, UsageError, WhetError
 from whet.interfaces.clients import settle_connections
 from whet.interfaces.hooks.clients import CLIENTS
-from whet.interfaces.hooks.events import TouchedSkill, format_answer, format_refusal, read_event, touched_skills
+from whet.interfaces.hooks.events import (
+    TouchedSkill,
+    format_answer,
+    format_refusal,
+    read_event,
+    recent_turns,
+    touched_skills,
+)
 from whet.learning.sessions import BUSY_MS, Sessions
 from whet.learning.signals import NOTHING, corrects, glance
 from whet.library.settings import config_path, read_settings
@@ -189,7 +196,7 @@ class Hooks:
             message = "The skills are not indexed yet, which takes longer than a client waits."
             raise UsageError("not-indexed", message, hint="Run `whet find` once.")
         session = self._pool.session(_key(event), library)
-        text = offer_skills(session, event.prompt, snapshot)
+        text = offer_skills(session, event, snapshot)
         if not text:
             return ""
         if self._patient and time.monotonic() - began > PATIENCE:
@@ -278,11 +285,13 @@ def _key(event: Event) -> SessionKey:
     return SessionKey(event.session, event.project, caller, event.client)
 
 
-def offer_skills(session: Session, prompt: str, snapshot: Snapshot) -> str:
+def offer_skills(session: Session, event: Event, snapshot: Snapshot) -> str:
     """What is said to the model beside a message: which skill to load, or which ones may fit; "" for nothing."""
     from whet.prompt.formats import clean
+    from whet.prompt.matcher import MessageContext
 
-    offer = session.offer(prompt, paths=True, each=_DESCRIBED, snapshot=snapshot)
+    context = MessageContext.here(event.project, recent_turns(event.transcript, event.prompt))
+    offer = session.offer(event.prompt, paths=True, each=_DESCRIBED, snapshot=snapshot, context=context)
     if not offer.skills:
         return ""
     if offer.needed is None:

@@ -77,10 +77,11 @@ def look(judge: Judge, message: str) -> Seen:
     detected = judge.detect(message)
     ranking = tuple(found.key for found in judge.find(message, RANKS))
     tiers: dict[str, Tier] = {}
-    if detected.decision != "none" and detected.key is not None:
-        tiers = {found.key: "may" for found in detected.others}
-        tiers[detected.key] = detected.decision
-        return Seen(ranking, detected.key, tiers)
+    if detected.first is not None:
+        offered = (detected.first, *detected.others)
+        tiers = {key: "may" for found in offered for key in (found.key, *found.also)}
+        tiers[detected.first.key] = detected.decision
+        return Seen(ranking, detected.first.key, tiers)
     return Seen(ranking, "", tiers)
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from whet.interfaces.cli.output import Screen, Style
     from whet.interfaces.cli.parser import Parser
     from whet.library.visibility import Caller
-    from whet.prompt.matcher import Assessment, Detection, Matches
+    from whet.prompt.matcher import Assessment, Detection, Match, Matches
     from whet.routing.duplicates import Duplicates
     from whet.routing.feedback import Forgotten, Noted, Remarks
     from whet.sources.search import SearchResult
@@ -57,32 +57,40 @@ def configure_find(parser: Parser) -> None:
     parser.option("--decide", text="Decide whether a skill should trigger for the message.")
     text = "With --decide: explain why this skill triggers or not."
     parser.option("--skill", metavar="NAME", text=text)
-    text = "With --decide: a file being worked on; skills for other files are left out. Can be repeated."
+    text = "A file being worked on; with --decide, skills for other files are left out. Can be repeated."
     parser.option("--file", metavar="PATH", action="append", default=[], text=text)
+    text = "What was said before the message; can be repeated, the latest last."
+    parser.option("--after", metavar="MESSAGE", action="append", default=[], text=text)
+    text = "A skill that the conversation has already; it does not come up again. Can be repeated."
+    parser.option("--loaded", metavar="NAME", action="append", default=[], text=text)
     parser.exclude(("--everywhere", "--decide"))
 
 
 def run_find(context: Context, options: Namespace) -> Answer:
-    if not options.decide and (options.skill or options.file):
-        raise misuse("find", f"{'--skill' if options.skill else '--file'} needs `--decide`.")
+    if options.skill and not options.decide:
+        raise misuse("find", "--skill needs `--decide`.")
     if options.decide and options.k:
         raise misuse("find", "`-k` does not work with `--decide`.")
+    from whet.prompt.matcher import MessageContext
+
     message = read_message(options.message)
+    beside = MessageContext(tuple(options.after), tuple(options.file), tuple(options.loaded))
     with progress(context, options) as library:
         if options.everywhere:
             from whet.sources.search import SearchResult
 
             most = options.k or 5
-            here = library.find(message, most, caller=context.caller)
+            here = library.find(message, most, caller=context.caller, context=beside)
             try:
                 there = library.sources.search(message, most)
             except FailedError as error:  # what is here is an answer, too
                 there = SearchResult(message, (), (Note.from_error(error, "warning"),), 0)
             return Answer(Everywhere(here, there), render_everywhere)
         if not options.decide:
-            return Answer(library.find(message, options.k or 5, caller=context.caller), render_find)
+            found = library.find(message, options.k or 5, caller=context.caller, context=beside)
+            return Answer(found, render_find)
         caller = _caller_with_files(context, options.file)
-        return Answer(library.detect(message, caller=caller, skill=options.skill), render_detect)
+        return Answer(library.detect(message, caller=caller, skill=options.skill, context=beside), render_detect)
 
 
 class Everywhere(NamedTuple):
@@ -117,7 +125,7 @@ def render_find(matches: Matches, screen: Screen, options: Namespace) -> None:
         (
             match.name,
             percent(match.fit) if screen.tty else f"{match.fit:.4f}",
-            "; ".join(("only on request", *match.why) if match.explicit else match.why),
+            "; ".join((*(("only on request",) if match.explicit else ()), *match.why, *_tell_also(match))),
         )
         for match in (shown if screen.tty or shown else matches)
     ]
@@ -135,6 +143,11 @@ def render_find(matches: Matches, screen: Screen, options: Namespace) -> None:
         learn = ", `whet learn feedback` improves matching" if matches else ""
         screen.hint(f"`whet list` shows every skill{more}{learn}.")
     render_notes(matches.notes, screen)
+
+
+def _tell_also(match: Match) -> tuple[str, ...]:
+    """The skills that say nearly the same as one that fits."""
+    return (f"also: {', '.join(card.full_name for card in match.also)}",) if match.also else ()
 
 
 def _render_matches(rows: Sequence[tuple[str, str, str]], screen: Screen) -> None:
@@ -171,8 +184,10 @@ def _caller_with_files(context: Context, paths: Sequence[str]) -> Caller:
 
 
 def render_detect(found: Detection, screen: Screen, _options: Namespace) -> None:
-    decided = (found.level, found.skill or "", found.confidence, found.evidence)
-    for word, name, confidence, evidence in (decided, *(("may", one.name, one.fit, one.why) for one in found.others)):
+    beside = _tell_also(found.match) if found.match else ()
+    decided = (found.level, found.skill or "", found.confidence, (*found.evidence, *beside))
+    others = (("may", one.name, one.fit, (*one.why, *_tell_also(one))) for one in found.others)
+    for word, name, confidence, evidence in (decided, *others):
         if not screen.tty:
             screen.line("\t".join(map(clean, (word, name, f"{confidence:.4f}", "; ".join(evidence)))))
             continue

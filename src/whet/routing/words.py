@@ -1,0 +1,147 @@
+"""The English words that skills are written in, for messages in other languages and for kinds of files.
+
+`words.txt` lists what people commonly ask for. It is no dictionary: words that it lacks stay as they are, so that
+names, technical words and skills in the language of the message are found as before.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from functools import cache
+from typing import TYPE_CHECKING
+from unicodedata import combining, normalize
+
+from whet.patterns import compile_late
+from whet.records import NamedTuple
+from whet.skill.terms import WIDE, is_common
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+_TOKEN = compile_late(rf"[{WIDE}-\uffff]+|[^\W_{WIDE}-\uffff]+(?:['’][^\W_{WIDE}-\uffff]+)?|[\W_]+")
+_TELLING = 7
+"""Letters of a listed word that tell a language without a small word beside it."""
+
+_FILES = ("dockerfile", "gemfile")
+"""Names of files without a dot."""
+
+
+class Words(NamedTuple):
+    """What the table lists, without case and accents."""
+
+    small: Mapping[str, Sequence[str]]
+    """Small word -> the languages that have it."""
+    whole: Mapping[str, Sequence[str]]
+    """Word -> English words, the commonest first."""
+    starts: Mapping[str, Sequence[str]]
+    """How a word starts -> English words."""
+    wide: Sequence[tuple[str, Sequence[str]]]
+    """Words of scripts without spaces and English words, the longest first; none for small words."""
+    files: Mapping[str, Sequence[str]]
+    """The name of a file, or its ending, -> English words."""
+
+
+class Reading(NamedTuple):
+    """A message of another language."""
+
+    own: str
+    """Its words, without the small ones."""
+    english: str
+    """The same in English, as far as the table goes."""
+
+
+def read_message(message: str, known: Callable[[str], bool]) -> Reading | None:
+    """A message of another language in English; None for one that is in English already.
+
+    Of several English words for one, the first is taken that is `known`.
+    """
+    words = table()
+    tokens = _TOKEN.findall(message)
+    folded = [_fold(token) for token in tokens]
+    told = Counter(language for plain in folded for language in words.small.get(plain, ()))
+    english = sum(plain.isalnum() and is_common(plain) for plain in folded)
+    language, most = max(told.items(), key=lambda row: row[1], default=("", 0))
+    foreign = most > english
+    if not foreign and english and message.isascii():
+        return None
+
+    def choose(meant: Sequence[str]) -> str:
+        return next(filter(known, meant), meant[0])
+
+    own: list[str] = []
+    read: list[str] = []
+    for token, plain in zip(tokens, folded, strict=True):
+        kept, meant = token, token
+        if plain >= WIDE:
+            meant = _in_english(token, words, choose)
+        elif foreign and language in words.small.get(plain, ()):
+            kept = meant = ""
+        elif foreign or len(plain) >= _TELLING:
+            others = _meant(plain, words)
+            meant = choose(others) if others else token
+        own.append(kept)
+        read.append(meant)
+    found = Reading("".join(own), "".join(read))
+    return None if found.english == message else found
+
+
+def _in_english(text: str, words: Words, choose: Callable[[Sequence[str]], str]) -> str:
+    """A text without spaces in English, in its order; what the table lacks is left out unless that is all of it."""
+    found: list[str] = []
+    rest = text
+    while rest:
+        word, meant = next((row for row in words.wide if rest.startswith(row[0])), (rest[0], ()))
+        if meant:
+            found.append(choose(meant))
+        rest = rest[len(word) :]
+    return f" {' '.join(found)} " if found else text
+
+
+def file_words(paths: Iterable[str]) -> tuple[str, ...]:
+    """What the files with these paths are, each word once."""
+    files = table().files
+    names = (path.replace("\\", "/").rpartition("/")[2].casefold() for path in paths)
+    keys = (key for name in names for key in (name, os.path.splitext(name)[1]))
+    return tuple(dict.fromkeys(word for key in keys for word in files.get(key, ())))
+
+
+def _meant(plain: str, words: Words) -> Sequence[str]:
+    """The English words for a word."""
+    if plain in words.whole:
+        return words.whole[plain]
+    return next((words.starts[plain[:end]] for end in range(len(plain), 2, -1) if plain[:end] in words.starts), ())
+
+
+@cache
+def table() -> Words:
+    """The words, read once."""
+    small: dict[str, list[str]] = {}
+    whole: dict[str, Sequence[str]] = {}
+    starts: dict[str, Sequence[str]] = {}
+    wide: dict[str, Sequence[str]] = {}
+    files: dict[str, list[str]] = {}
+    with open(os.path.join(os.path.dirname(__file__), "words.txt"), encoding="utf-8") as file:
+        for line in file:
+            if line.startswith("@"):
+                language, *listed = line[1:].split()
+                for word in listed:
+                    small.setdefault(_fold(word), []).append(language)
+                wide.update((word, ()) for word in listed if word >= WIDE)
+            elif line.strip() and not line.startswith("//"):
+                english, _, others = line.partition(":")
+                for word in others.split():
+                    if "." in word or word in _FILES:
+                        files.setdefault(word, []).extend(english.split())
+                        continue
+                    kept = wide if word >= WIDE else starts if word.endswith("*") else whole
+                    kept.setdefault(word if kept is wide else _fold(word.removesuffix("*")), english.split())
+    return Words(small, whole, starts, sorted(wide.items(), key=lambda row: -len(row[0])), files)
+
+
+def _fold(word: str) -> str:
+    """A word without case and accents."""
+    plain = word.casefold()
+    if plain.isascii() or plain >= WIDE:
+        return plain
+    return "".join(one for one in normalize("NFKD", plain) if not combining(one))
