@@ -1,6 +1,6 @@
 """A skill whose author says when to use it and when not, in the description, in `when_to_use` and in the body.
 
-Fifty messages by people who have not read it: it comes up, or is offered, for those that are for it and for no other.
+Fifty messages: it comes up, or is offered, for those that are for it and for no other.
 """
 
 from __future__ import annotations
