@@ -114,7 +114,7 @@ UNDERNEATH = Topic("underneath", "Use the parts underneath, which may change wit
 
 VALUES = (
     *("Card", "Catalogue", "Skills", "SkillView", "FileView", "Reload", "Note", "Caller", "MODEL", "PERSON"),
-    *("Match", "Matches", "Detection", "Index", "Invocation", "Needs", "Need"),
+    *("MessageContext", "Match", "Matches", "Detection", "Index", "Invocation", "Needs", "Need"),
     *("Skill", "Use", "Tokenizer", "Probe", "LocalProbe"),
 )
 HANDED_OUT = (

@@ -93,7 +93,10 @@ WRITTEN_BY_OTHERS = {
     "Execution.hooks",
     "Sessions.limits",
     "Sessions.state",
+    "ServerCall.given",
     "Setting.default",
+    "SettingValue.default",
+    "SettingValue.value",
     "Settings.skill_settings",
 }
 """What somebody else's YAML or JSON says: it may be anything."""

@@ -136,7 +136,7 @@ def looked_at(team: Team) -> None:
     unsaid = machine.ask("install", team.url, code=1)
     assert (unsaid["code"], unsaid["hint"]) == (
         "several-skills",
-        "Name those you want, such as `--skill docx`, or use `--all`.",
+        "Name those you want, such as `--skill deploy`, or use `--all`.",
     )
     assert machine.names() == [] and not machine.lock.exists()
 

@@ -144,7 +144,8 @@ def test_an_update_that_turns_dangerous_stays_out_and_the_old_one_stays(shop: Sh
     assert machine.ask("outdated", code=1)["outdated"] == 1
     for _ in range(2):
         code, out, said = machine.says("update")
-        assert (code, out) == (3, FOUND.splitlines()[1].replace("setup/SKILL.md:7", "good/setup.sh:1") + "\n")
+        told = "".join(f"{line}\n" for line in FOUND.splitlines()[1:])
+        assert (code, out) == (3, told.replace("setup/SKILL.md:7", "good/setup.sh:1"))
         assert said.splitlines()[0] == f"good: {reason}"
         assert (machine.lock.read_bytes(), sorted(p.name for p in (machine.root / "good").iterdir())) == (
             lock,
@@ -159,7 +160,8 @@ def test_an_update_that_turns_dangerous_stays_out_and_the_old_one_stays(shop: Sh
         "  Allowed by override: Our own machine.\n"
         "  added   setup.sh\n"
         "  new     pipe-shady\n"
-        f"{FOUND.splitlines()[1].replace('setup/SKILL.md:7', 'good/setup.sh:1')}\n"
+        "  new     odd-passage\n"
+        f"{told.replace('setup/SKILL.md:7', 'good/setup.sh:1')}"
     )
 
 

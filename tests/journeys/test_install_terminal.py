@@ -118,7 +118,7 @@ def test_a_skill_that_is_not_installed_is_removed_with_a_question_too(machine: M
     path = machine.root / "mine"
     path.mkdir(parents=True)
     (path / "SKILL.md").write_text(main("mine"), encoding="utf-8")
-    asked = ["remove mine, not installed", "  in ~/.agents/skills/mine", "Remove 1 skill? [Y/n]"]
+    asked = ["remove mine, your own skill", "  in ~/.agents/skills/mine", "Remove 1 skill? [Y/n]"]
     no = ["error: You did not confirm.", "hint: Nothing was changed."]
     with Terminal(machine, "remove", "mine") as terminal:
         assert terminal.until("[Y/n] ").types("n").end() == (3, [*asked[:2], f"{asked[2]} n", *no])
@@ -139,7 +139,7 @@ def test_skills_that_came_in_different_ways_are_removed_with_one_question(machin
     asked = [
         f"remove notes {head}",
         "  in ~/.agents/skills/notes",
-        "remove mine, not installed",
+        "remove mine, your own skill",
         "  in ~/.agents/skills/mine",
         "Remove 2 skills? [Y/n]",
     ]

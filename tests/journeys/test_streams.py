@@ -131,8 +131,10 @@ def test_a_terminal_gets_colour_and_a_table_that_fits(columns: int, env: dict[st
     seen = terminal(env, work, "list")
     plain = re.sub(r"\x1b\[[0-9;]*m", "", seen)
     assert seen != plain and "\x1b" not in plain
-    assert [line.split()[0] for line in plain.splitlines()][:1] == ["commit-messages"]
-    assert {width(line) for line in plain.splitlines()} <= {columns - 1, columns}
+    heading, first, *_ = plain.splitlines()
+    assert heading.startswith("Your skills")
+    assert first.split()[0] == "commit-messages"
+    assert {width(line) for line in plain.splitlines()[1:]} <= {columns - 1, columns}
     assert terminal({**env, "NO_COLOR": "1"}, work, "list") == plain
     assert terminal({**env, "TERM": "dumb"}, work, "list") == plain
 

@@ -123,6 +123,8 @@ class Told:
     def __init__(self, descriptions: dict[str, str]) -> None:
         self.descriptions = descriptions
         self.others: tuple[()] = ()
+        self.also: tuple[()] = ()
+        self.first: Told | None = None
 
     def find(self, message: str, k: int = 10) -> Sequence[Told]:
         del message, k
@@ -132,6 +134,7 @@ class Told:
         found = [key for key, text in self.descriptions.items() if {*message.split()} & {*text.split()}]
         answer = Told(self.descriptions)
         answer.key, answer.decision = (found[0], "must") if found else (None, "none")
+        answer.first = answer if found else None
         return answer
 
     @property

@@ -9,6 +9,7 @@ import pytest
 from learning.episodes import bash, says, session, user, write
 from learning.test_synthesis_learning import Clock, migration
 from whet.api import Library
+from whet.errors import RefusedError
 from whet.routing.evals.generated import FILE
 from whet.skill.dialects import read_skill
 from whet.skill.frontmatter import read_document
@@ -100,5 +101,7 @@ def test_a_context_in_the_metadata_is_one(lines: str, context: str) -> None:
 
 def test_a_distilled_skill_that_runs_apart_says_so_to_the_model(library: Library) -> None:
     name = library.learning.distill(migration(), answers={"fork": True}).to_json()["skill"]
-    (told,) = library.render(name).to_json()["skills"]
-    assert told["context"] == "fork"
+    assert "context: fork" in library.edit.open_text(name).data.decode()
+    with pytest.raises(RefusedError) as caught:
+        library.render(name)
+    assert caught.value.code == "runs-apart"

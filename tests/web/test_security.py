@@ -64,7 +64,7 @@ def test_only_our_own_pages_change_anything(site: Site, path: str) -> None:
     for headers in FOREIGN:
         assert site.post(path, headers).status == 403
     assert site.post(path, {"Cookie": None}).status == 401
-    assert site.send("GET", path).status == 405
+    assert path in SAFE or site.send("GET", path).status == 405
 
 
 def test_read_only_pages_change_nothing(tmp_path: Path) -> None:

@@ -151,7 +151,7 @@ def _weight(hit: Hit, document: Document, subject: Subject) -> Severity:
         )
     if subject.security and _speaks(document):
         steps += _less_code(hit, subject) if hit.sample else (hit.shown and rule.mention) or rule.id in _VAGUE
-    if severity != "critical" and subject.declares(hit.subject):
+    if subject.declares(hit.subject) and (severity != "critical" or hit.subject not in subject.variables):
         steps += 1
     return lower(severity, min(steps, 2))
 

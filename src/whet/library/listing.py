@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     Scores = Callable[[str, list[Card]], Mapping[str, float]]
     """How well the skills that fit a query best fit it, from 0 to 1, by path."""
 
-_CLOSE = 0.5
+_CLOSE = 0.4
 """Where no skill has all the words, those are listed that fit at least this much as well as the one that fits best."""
 _MOST_DIGITS = 18
 

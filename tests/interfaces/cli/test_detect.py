@@ -91,7 +91,9 @@ def test_a_terminal_gets_the_decision_and_the_evidence() -> None:
     empty = Screen(tty=True, colour=False, columns=80)
     render(NONE, empty, Namespace())
     assert empty.text() == "none  no skill should trigger\n"
-    assert empty.hints == ["Nearest: git (12%). `whet find` shows more; `whet learn feedback` improves matching."]
+    assert empty.hints == [
+        "Nearest: git (12%). `whet find` shows more; `whet learn feedback --help` shows how to improve matching."
+    ]
     far = Screen(tty=True, colour=False, columns=80)
     render(NONE._replace(confidence=0.004), far, Namespace())
     assert far.hints == []
