@@ -128,7 +128,7 @@ class Distilled(NamedTuple):
     model: Help | None
     """The model that wrote it."""
     draft: bool
-    """It is an outline that no model wrote, and wants a reader."""
+    """It is an outline that no model wrote: read and edit it."""
     evidence: Evidence
     """What it rests on."""
     report: tuple[Note, ...] | None = None

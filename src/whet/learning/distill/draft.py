@@ -47,7 +47,7 @@ class Draft(NamedTuple):
     asked: tuple[str, ...] = ()
     """Grants that the steps could use and that it does not have: the client asks."""
     outline: bool = True
-    """No model wrote it: it wants a reader."""
+    """No model wrote it: read and edit it."""
     goal: str = ""
     """What it does, in a sentence."""
 

@@ -264,7 +264,7 @@ def render_distill(made: Distilled, screen: Screen, _options: Namespace) -> None
         refused = f"; {plural(len(model.refused), 'answer')} rejected" if model.refused else ""
         screen.say(f"{model.name} wrote it, for {model.tokens:,} tokens{refused}.")
     elif made.draft:
-        screen.say("It is an outline that wants a reader; with --model, a model writes the skill.")
+        screen.say("It is a draft: read and edit it. With --model, a model writes the skill.")
     if found := sum(finding.severity != "info" for finding in made.findings):
         where = "--json" if made.changes is None else f"`whet skill validate {name}`"
         screen.say(f"There are {plural(found, 'remark')}; {where} shows them.")

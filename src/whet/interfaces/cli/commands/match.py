@@ -140,7 +140,7 @@ def render_find(matches: Matches, screen: Screen, options: Namespace) -> None:
         screen.say("No skill fits.")
     if poor:
         more = "" if getattr(options, "everywhere", False) else ", `whet find --everywhere` looks for others"
-        learn = ", `whet learn feedback` improves matching" if matches else ""
+        learn = ", `whet learn feedback --help` shows how to improve matching" if matches else ""
         screen.hint(f"`whet list` shows every skill{more}{learn}.")
     render_notes(matches.notes, screen)
 
@@ -201,7 +201,7 @@ def render_detect(found: Detection, screen: Screen, _options: Namespace) -> None
     if found.nearest and found.confidence >= _FAINTEST:
         screen.hint(
             f"Nearest: {found.nearest.name} ({percent(found.confidence)}). `whet find` shows more; `whet learn "
-            f"feedback` improves matching."
+            f"feedback --help` shows how to improve matching."
         )
     render_notes(found.notes, screen)
 

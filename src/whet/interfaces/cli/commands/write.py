@@ -269,7 +269,7 @@ def _confirm_removal(context: Context, plans: list[Plan], own: list[str], *, arc
         count += len(plan.ready)
     for name in own:
         shown = screen.paint(clean(name), "bold")
-        screen.line(f"archive {shown}" if archive else f"remove {shown}, not installed")
+        screen.line(f"archive {shown}" if archive else f"remove {shown}, your own skill")
         screen.paragraph(f"in {screen.place(context.library.card(name).location)}", 2)
         if users := _needed_by(context.library, name, own):
             screen.paragraph(f"Needed by {', '.join(users)}.", 2)
