@@ -26,8 +26,10 @@ from whet.hub.tokens import Identity
 from whet.skill.archive import unpack
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
+
+    from whet.hub.requests import Route
 
 ANYONE = Identity("publisher", ("admin",), "token", "")
 _SECOND = 10**9
@@ -37,12 +39,20 @@ _DAY = 86_400
 class LocalHub:
     """A hub that is being served, and a clock that can be set back for what is published."""
 
-    def __init__(self, top: Path, settings: HubSettings, origin: str, port: int, checker: Checker | None) -> None:
+    def __init__(
+        self,
+        top: Path,
+        settings: HubSettings,
+        origin: str,
+        port: int,
+        checker: Checker | None,
+        pages: Sequence[Route],
+    ) -> None:
         self._ago = 0.0
         database = open_database(str(top / "hub.db"))
         blobs, log = open_blobs(str(top / "blobs"), database), HubLog(database, origin, KEY)
         self.hub = Hub(database, blobs, log, checker or Checker(1), settings, self._now)
-        config = uvicorn.Config(create_app(self.hub), "127.0.0.1", port, log_level="warning", access_log=False)
+        config = uvicorn.Config(create_app(self.hub, pages), "127.0.0.1", port, log_level="warning", access_log=False)
         self.server = uvicorn.Server(config)
         self.url = ""
 
@@ -68,11 +78,12 @@ def hub_running(
     origin: str = "hub.example",
     port: int = 0,
     checker: Checker | None = None,
+    pages: Sequence[Route] = (),
 ) -> Iterator[LocalHub]:
     """Serve a hub until the block ends; its files lie in a directory of `top`, where they may have been before."""
     directory = top / name
     directory.mkdir(exist_ok=True)
-    local = LocalHub(directory, settings or HubSettings(), origin, port, checker)
+    local = LocalHub(directory, settings or HubSettings(), origin, port, checker, pages)
     thread = threading.Thread(target=local.server.run, daemon=True)
     thread.start()
     try:

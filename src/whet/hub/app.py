@@ -38,7 +38,7 @@ from whet.hub.routes import (
 from whet.hub.tokens import ANYBODY
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping
+    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
     from starlette.requests import Request
 
@@ -82,11 +82,11 @@ _RESCAN = 2.0
 """Seconds of scanning again among them."""
 
 
-def create_app(hub: Hub) -> Starlette:
-    """The application of a hub."""
+def create_app(hub: Hub, pages: Sequence[Route] = ()) -> Starlette:
+    """The application of a hub, with pages for people if there are any."""
     server = _Server(hub)
     table: dict[str, dict[str, Route]] = {}
-    for route in ROUTES:
+    for route in (*ROUTES, *pages):
         table.setdefault(route.path, {})[route.method] = route
     routes = [routing.Route(path, server.endpoint(methods), methods=[*methods]) for path, methods in table.items()]
 

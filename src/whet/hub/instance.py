@@ -25,7 +25,10 @@ from whet.store.clock import system_clock
 from whet.values import Json, answer_json
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from whet.hub.registry import Hub
+    from whet.hub.requests import Route
     from whet.store.clock import Clock
 
 CONFIG = "hub.toml"
@@ -215,8 +218,11 @@ def open_hub(directory: str, *, database: str = "", blobs: str = "", clock: Cloc
     return Hub(store, kept, log, Checker(), settings, clock, threads="://" in address, index=index, web=web)
 
 
-def serve(hub: Hub, host: str, port: int) -> None:
-    """Serve a hub until it is stopped; print `listening on http://HOST:PORT` once it answers."""
+def serve(hub: Hub, host: str, port: int, pages: Sequence[Route] = ()) -> None:
+    """Serve a hub, with `pages` for people, until it is stopped.
+
+    It prints `listening on http://HOST:PORT` once it answers.
+    """
     try:
         import uvicorn
 
@@ -231,7 +237,9 @@ def serve(hub: Hub, host: str, port: int) -> None:
                 address = self.servers[0].sockets[0].getsockname()
                 print(f"listening on http://{address[0]}:{address[1]}", flush=True)
 
-    config = uvicorn.Config(create_app(hub), host, port, log_level="warning", access_log=False, server_header=False)
+    config = uvicorn.Config(
+        create_app(hub, pages), host, port, log_level="warning", access_log=False, server_header=False
+    )
     try:
         with suppress(KeyboardInterrupt):  # how uvicorn ends when it was told to stop
             Server(config).run()

@@ -28,7 +28,7 @@ FOREVER = "public, max-age=31536000, immutable"
 """`Cache-Control` of what never changes."""
 SKILL = "/api/v1/skills/{owner}/{name}"
 VERSION = f"{SKILL}/versions/{{version}}"
-_STATUS = {
+STATUS = {
     "bad-request": 400,
     "bad-archive": 400,
     "token-needed": 401,
@@ -217,4 +217,4 @@ def send_text(text: str, status: int = 200) -> Response:
 
 def send_failure(code: str, message: str, hint: str, status: int = 500) -> Response:
     """A failure, as every one is said."""
-    return send_json({"error": message, "code": code, "hint": hint}, _STATUS.get(code, status))
+    return send_json({"error": message, "code": code, "hint": hint}, STATUS.get(code, status))

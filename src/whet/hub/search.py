@@ -24,7 +24,7 @@ from whet.routing.router import Entry, Router
 from whet.routing.texts import Texts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from whet.hub.database import Database, Row, Transaction
     from whet.hub.tokens import Identity
@@ -190,18 +190,21 @@ class SearchIndex:
         text = " ".join(query.split())
         if not 1 <= len(text) <= 200:
             raise UsageError("bad-request", "`q` must have 1 to 200 characters.", hint="Say what the skill is for.")
-        start = _offset(cursor)
         found = self.search(who, text, facets)
-        shown = [
-            {**show_skill(each.skill.document, each.skill.downloads), "score": each.score, "why": list(each.why)}
-            for each in found[start : start + limit]
-        ]
-        end = start + limit
-        return {
-            "skills": shown,
-            "facets": _count([each.skill for each in found]),
-            "next": make_cursor(str(end)) if end < len(found) else None,
-        }
+        start = _offset(cursor)
+        scored = ({"score": each.score, "why": list(each.why)} for each in found[start : start + limit])
+        page = _page([each.skill for each in found], start, limit)
+        return {**page, "skills": [{**skill, **score} for skill, score in zip(page["skills"], scored, strict=True)]}
+
+    def browse(self, who: Identity, facets: Facets, limit: int, cursor: str) -> Json:
+        """A page of all skills that somebody may see, the most downloaded first, with the same counts."""
+        self.catch_up()
+        allowed = _Open(self.skills, who, facets)
+        found = sorted(
+            (skill for key, skill in allowed.skills.items() if key in allowed),
+            key=lambda each: (-each.downloads, each.key),
+        )
+        return _page(found, _offset(cursor), limit)
 
     def overshadowing(self, owner: str, name: str) -> list[Listed]:
         """The popular skills that everybody sees and that a skill of this name is easily taken for."""
@@ -334,13 +337,23 @@ def _fits(skill: Listed, who: Identity, facets: Facets) -> bool:
     )
 
 
-def _count(skills: list[Listed]) -> Json:
+def _count(skills: Sequence[Listed]) -> Json:
     """How many skills have which value."""
     return {
         "owner": dict(Counter(skill.owner for skill in skills).most_common(20)),
         "tier": dict(Counter(skill.tier for skill in skills)),
         "verdict": dict(Counter(skill.verdict for skill in skills)),
         "topic": dict(Counter(topic for skill in skills for topic in skill.topics).most_common(20)),
+    }
+
+
+def _page(found: Sequence[Listed], start: int, limit: int) -> Json:
+    """So many of the skills that were found, and how many of all have which owner, tier, verdict and topic."""
+    end = start + limit
+    return {
+        "skills": [show_skill(skill.document, skill.downloads) for skill in found[start:end]],
+        "facets": _count(found),
+        "next": make_cursor(str(end)) if end < len(found) else None,
     }
 
 

@@ -133,6 +133,8 @@ class _UI:
                 "json_address": _json_address(request),
                 "notices": [*notices],
                 "read_only": self.read_only,
+                "local": True,
+                "name_of_site": "Whet",
             },
         )
 

@@ -13,12 +13,14 @@ from whet.values import Json, answer_json
 
 if TYPE_CHECKING:
     from argparse import Namespace
+    from collections.abc import Sequence
 
     from whet.hub.accounts import Invitation
     from whet.hub.bundles import Exported, Imported
     from whet.hub.instance import HubCreated
     from whet.hub.mirrors import MirrorState
     from whet.hub.registry import Hub
+    from whet.hub.requests import Route
     from whet.hub.rescans import Rescanned
     from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen
@@ -103,7 +105,10 @@ def render_created(hub: HubCreated, screen: Screen, _options: Namespace) -> None
 
 
 def configure_serve(parser: Parser) -> None:
-    parser.details = "Prints `listening on http://HOST:PORT` when it answers, and serves until it is stopped."
+    parser.details = (
+        "Prints `listening on http://HOST:PORT` when it answers, and serves until it is stopped. With the extra `ui`, "
+        "the same address has pages for people."
+    )
     _directory(parser)
     parser.option("--host", metavar="H", default="127.0.0.1", text="The address to listen on (default 127.0.0.1).")
     parser.option("--port", metavar="N", type=number, default=8765, text="The port (default 8765; 0: any free one).")
@@ -118,8 +123,17 @@ def run_serve(_context: Context, options: Namespace) -> Answer:
         with closing(_open(options)) as hub:
             hub.blobs.check()
         return Answer(True, lambda _, screen, __: screen.say("The hub can be served."), key="success")
-    serve(_open(options), options.host, options.port)
+    serve(_open(options), options.host, options.port, _pages())
     return Answer(True, lambda *_: None, key="success")
+
+
+def _pages() -> Sequence[Route]:
+    """The pages for people; none where what they need is not installed."""
+    try:
+        from whet.web.hub import ROUTES
+    except ImportError:
+        return ()
+    return ROUTES
 
 
 def configure_token(parser: Parser) -> None:
