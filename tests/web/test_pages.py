@@ -202,3 +202,12 @@ def test_settings_say_where_they_are_written(site: Site) -> None:
     assert data["file"].endswith("config.toml")
     assert {row["name"] for row in data["settings"]} >= {"min_age", "learn", "policy"}
     assert [row["trust"] for row in data["policy"]] != []
+
+
+def test_a_skill_and_the_list_agree_about_the_clients(site: Site) -> None:
+    skills = site.home / ".claude" / "skills"
+    skills.mkdir(parents=True)
+    (skills / "charts").symlink_to(site.home / ".agents" / "skills" / "charts", target_is_directory=True)
+    listed = {row["name"]: row["clients"] for row in site.get("/skills.json").json["skills"]}
+    assert listed["charts"] == {"claude-code": "yes"}
+    assert {name: site.get("/skill.json", name=name).json["clients"] for name in listed} == listed

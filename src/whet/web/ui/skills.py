@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from markupsafe import Markup
 
+from whet.library.client_lists import judge_skills
 from whet.web.markdown import render_markdown
 from whet.web.pages import Moved, Page
 from whet.web.ui.requests import Route
@@ -42,19 +43,10 @@ def show_skill(asked: Asked) -> Page:
         **view.to_json(),
         "full_name": card.full_name,
         "scan": scan["results"][0],
-        "clients": [
-            {"client": client.client, "title": client.title, **_place_in(client.to_json(), card.path)}
-            for client in library.clients()
-        ],
+        "clients": dict(judge_skills(library.clients())(card.path)),
     }
     base = f"/file?{urlencode({'name': card.full_name})}&file="
     return Page("skill.html", answer, {"html": Markup(render_markdown(view.content, base))})  # noqa: S704  cleaned by nh3
-
-
-def _place_in(listing: dict[str, Any], path: str) -> dict[str, Any]:
-    shown = any(skill.get("path") == path for skill in listing["skills"])
-    left = next((skill for skill in listing["left_out"] if skill.get("path") == path), None)
-    return {"loads": shown, "reason": left["reason"] if left else ""}
 
 
 def show_file(asked: Asked) -> Page:
