@@ -95,8 +95,8 @@ def test_the_plan_is_shown_and_nothing_is_done_without_a_yes(machine: Machine, t
             [
                 *review,
                 f"{question} d",
-                "--- notes now/SKILL.md",
-                "+++ notes then/SKILL.md",
+                "--- notes before/SKILL.md",
+                "+++ notes after/SKILL.md",
                 "@@ -1,6 +1,7 @@",
                 " ---",
                 " name: notes",
@@ -166,7 +166,7 @@ def test_what_the_policy_asks_about_needs_a_reason(machine: Machine, tmp_path: P
         "    A protection of the machine is turned off. [protection-off]",
         "    > sudo ufw disable",
     ]
-    needed, question = "The policy needs your approval for ports.", "Reason (leave empty to skip): "
+    needed, question = "The policy needs your approval for ports.", "Reason to do it anyway (leave empty to skip): "
     with Terminal(machine, "install", shop.url) as terminal:
         code, lines = terminal.until("leave empty to skip): ").types("n").end()
     assert (code, lines[:7], machine.names()) == (3, [*shown, needed, f"{question}n"], [])

@@ -43,7 +43,7 @@ _CODES = {"blocked": 3, "ask": 3, "conflict": 1}
 """State of a step -> the exit code of a command that could not do it."""
 _DECIDED = ("ask", "blocked")
 """States of steps that the policy stands in the way of."""
-_REASON = "Reason (leave empty to skip): "
+_REASON = "Reason to do it anyway (leave empty to skip): "
 _LOOKALIKE = "lookalike-name"
 """A note that a person must see before they agree."""
 _CLASHES = {
@@ -184,7 +184,8 @@ def _ask_agreement(plan: Plan, verb: str, override: str, env: Mapping[str, str])
         return unfolded.text()
 
     question = f"{review}{verb} {plural(len(doing), 'skill')}?"
-    if doing and not agree(question, show=show if changed else None):
+    dangerous = any(step.judgement and step.judgement.decision.verdict == "dangerous" for step in doing)
+    if doing and not agree(question, default=not dangerous, show=show if changed else None):
         raise RefusedError("not-agreed", "You did not confirm.", hint="Nothing was changed.")
     return override
 
@@ -200,7 +201,7 @@ def _difference(plan: Plan, step: Step) -> str:
     from whet.authoring.history import difference
     from whet.library.package import read_tree
 
-    names = (f"{step.name} now", f"{step.name} then")
+    names = (f"{step.name} before", f"{step.name} after")
     return difference(read_tree(plan.directory(step)), plan.trees.get(step.after), names)
 
 
