@@ -173,8 +173,8 @@ def _cell(result: Result | None) -> str:
 _PAGE = """\
 # How fast it is
 
-Written by `python benchmarks/speed.py`; do not edit. Run it yourself: ratios carry from one machine to another,
-milliseconds do not.
+Written by `python benchmarks/speed.py`; do not edit. Run it yourself: ratios are similar on other machines,
+milliseconds are not.
 
 | ratio | measured | goal | |
 |---|---|---|---|
@@ -186,19 +186,19 @@ Peak memory of `whet list`: {memory}.
 
 {cores} cores, {system}, Python {python}. Peers: {peers}.
 
-Best of {rounds} interleaved rounds ({slow_rounds} for who takes over two seconds), every contender in a process of its
-own, on the same generated files, which are in the page cache. Trees come from `benchmarks/trees.py`: unique names,
-descriptions of 160 to 1,000 characters, bodies of 2 to 20 KB, three of five skills with supporting files, frontmatter
-in the mix of forms seen in public skills.
+Each number is the best of {rounds} interleaved rounds ({slow_rounds} for programs that take over two seconds).
+Every program runs in a separate process, on the same generated files, which are in the page cache. Trees come from
+`benchmarks/trees.py`: unique names, descriptions of 160 to 1,000 characters, bodies of 2 to 20 KB, three of five
+skills with supporting files, frontmatter in the mix of forms seen in public skills.
 
 - The floors are plain Python without any parsing (`benchmarks/floors.py`): the first walks to every SKILL.md, reads
   4 KiB and splits at the fences, without listing any skill's folder; the second asks the file system about every
   known file.
-- Whet, looking again, checks each skill's main file and its folder, so that metadata files beside it are noticed.
+- When Whet looks again, it checks each skill's main file and its folder, so that it notices metadata files beside it.
   hermes-agent answers from memory for 30 seconds without looking at the files.
-- deepagents, skills and openskills get the same skills in one flat directory, because they look no deeper.
-- `agentskills to-prompt` stops at the first skill it cannot parse; it is given those it can.
-- Programs run in a home of their own, with telemetry off and no network; their output is read to the end.
+- deepagents, skills and openskills get the same skills in one flat directory, because they do not look deeper.
+- `agentskills to-prompt` stops at the first skill it cannot parse; it gets only those it can.
+- Each program runs in its own home directory, with telemetry off and no network; its output is read to the end.
 """
 
 
