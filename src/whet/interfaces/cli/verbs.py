@@ -56,7 +56,7 @@ GROUPS = {
     "gallery": "Choose from the skills that ship with Whet",
     "prompt": "See what a model receives",
     "clients": "Set up Whet and the programs that use it",
-    "keys": "Sign your skills, and decide whose signatures count",
+    "keys": "Sign your skills and choose which signatures to trust",
     "hub": "Run a registry of skills for a team, or use one",
 }
 """The first word of commands of two words."""
@@ -219,8 +219,8 @@ VERBS: dict[str, Verb] = {
     "gallery": Verb(
         "gallery", "List the skills that ship with Whet", "gallery", also=("gallery list",), like=("bundled", "builtin")
     ),
-    "gallery show": Verb("gallery", "Show a skill of the gallery in full"),
-    "gallery add": Verb("gallery", "Add skills of the gallery to yours"),
+    "gallery show": Verb("gallery", "Show a skill from the gallery in full"),
+    "gallery add": Verb("gallery", "Add skills from the gallery to yours"),
     "gallery remove": Verb("gallery", "Remove skills that were added from the gallery"),
     "ci": Verb("install", "Install exactly what the lock says, or fail", "sources", like=("frozen", "pipeline")),
     "prompt index": Verb("prompt", "Print the list of skills for a model's prompt", old=("index",)),
@@ -253,7 +253,7 @@ VERBS: dict[str, Verb] = {
     "hub invite": Verb("hub", "Create a link that invites a person"),
     "hub queue": Verb("hub", "List the open cases of a hub, or decide one"),
     "hub rescan": Verb("hub", "Scan every version again with the current rules"),
-    "hub mirror": Verb("hub", "Fetch from another hub or site what is not here"),
+    "hub mirror": Verb("hub", "Fetch missing skills from another hub or site"),
     "hub export": Verb("hub", "Write versions and their proofs into one file"),
     "hub import": Verb("hub", "Check the export of another hub and store what is new"),
     "hub verify": Verb("hub", "Prove that the log and the archives are intact"),

@@ -55,9 +55,9 @@ class Scanned(NamedTuple):
 
 def configure_scan(parser: Parser) -> None:
     parser.details = (
-        "A path can be a skill's directory, its SKILL.md, any other directory or file, or an archive, which is read "
-        "without unpacking. Nothing in a skill can turn off a finding, and nothing in it runs. Exits with 1 if a "
-        "verdict is at or above --fail-on. On a pipe, each finding is a line that editors can jump to."
+        "A path can be a skill's directory, its SKILL.md, any other directory or file, or an archive, which Whet "
+        "reads without unpacking it. Nothing in a skill can turn off a finding, and Whet runs nothing in it. Exits "
+        "with 1 if a verdict is at or above --fail-on. On a pipe, each finding is a line that editors can jump to."
     )
     parser.positional("paths", "PATH|NAME", "Skills, by path or by name.", many=True, optional=True)
     text = "Scan the whole library and show each skill's verdict, the policy's decision and what is new."
@@ -260,10 +260,10 @@ _DECISION_ORDER = {"block": 0, "ask": 1, "allow": 2}
 
 def configure_log(parser: Parser) -> None:
     parser.details = (
-        "Every decision is recorded, and hashes chain each record to the previous one. Newest first, with --json "
-        "oldest first."
+        "Whet records every decision, and a hash links each record to the previous one. The newest comes first; "
+        "with --json, the oldest."
     )
-    parser.positional("name", "NAME", "Only this skill.", optional=True)
+    parser.positional("name", "NAME", "Show only this skill.", optional=True)
     parser.option("--last", metavar="N", type=amount, text="Show only the last N records.")
     parser.option("--verify", text="Verify that the log is intact; exit with 1 if it is not.")
 
@@ -350,16 +350,15 @@ _VERDICT_COLUMNS = ("safe", "caution", "dangerous")
 
 def configure_policy(parser: Parser) -> None:
     parser.details = (
-        "The table says what Whet does with a skill, by the trust in its source and the verdict of the scan. Change "
-        "it under [policy] in config.toml, such as policy.community.caution = 'ask'; a project's .whet.toml can only "
-        "make it stricter. An override allows one skill in exactly its current state; it needs a reason, is "
-        "recorded, and ends when the skill changes.\n\n"
-        "`explain` alone shows the policy that an administrator set for this machine, line by line; no settings and no "
-        "override loosen it."
+        "The table says what Whet does with a skill, by the trust in its source and the verdict of the scan. "
+        "Change it under [policy] in config.toml, such as policy.community.caution = 'ask'; a project's .whet.toml "
+        "can only make it stricter. An override allows one skill in exactly its current state; it needs a reason, "
+        "is recorded, and ends when the skill changes.\n\n`explain` without other arguments shows, line by line, the "
+        "policy that an administrator set for this machine; no setting and no override can loosen it."
     )
     parser.positional("action", "ACTION", "What to do.", choices=_POLICY_ACTIONS)
     parser.positional("name", "NAME", "The skill.", optional=True)
-    parser.option("--trust", metavar="T", default="", text="With explain: a trust level of the table.")
+    parser.option("--trust", metavar="T", default="", text="With explain: a trust level from the table.")
     parser.option("--verdict", metavar="V", default="", text="With explain: safe, caution or dangerous.")
     parser.option("--reason", metavar="R", default="", text="With override and revoke: the reason, for the record.")
 
@@ -449,11 +448,11 @@ def render_explanation(found: Explanation, screen: Screen, options: Namespace) -
 
 def configure_rules(parser: Parser) -> None:
     parser.details = (
-        "The message of a finding ends in the ID of its rule; docs/rules.md lists all of them with examples. On a "
+        "The message of a finding ends with the ID of its rule; docs/rules.md lists all rules with examples. On a "
         "pipe, each line has ID, severity and title, separated by tabs."
     )
     parser.positional("rule", "ID", "Explain this rule.", optional=True)
-    parser.option("--category", metavar="C", choices=tuple(CATEGORIES), text="Only the rules of this category.")
+    parser.option("--category", metavar="C", choices=tuple(CATEGORIES), text="Show only the rules of this category.")
 
 
 def run_rules(_context: Context, options: Namespace) -> Answer:
@@ -500,9 +499,10 @@ _LONGEST_INPUT = 1024 * 1024
 
 def configure_permits(parser: Parser) -> None:
     parser.details = (
-        "Treats the skill's allowed-tools as a restriction: anything they do not cover is denied, and so is any "
-        "command whose effect is unclear. A skill that declares no tools gets ask. Exits with 0 for allow, 1 for "
-        "ask and 3 for deny. Paths are relative to the working directory, or to --project; links are not resolved."
+        "Treats the skill's allowed-tools as a restriction: the answer is deny for anything that they do not "
+        "cover, and for any command whose effect is unclear. For a skill that declares no tools, the answer is "
+        "ask. Exits with 0 for allow, 1 for ask and 3 for deny. Paths are relative to the working directory, or to "
+        "--project; links are not resolved."
     )
     parser.option("--skill", metavar="NAME", text="The skill whose allowed-tools apply.")
     parser.option("--grants", metavar="G", text="Use these allowed-tools instead of a skill's.")

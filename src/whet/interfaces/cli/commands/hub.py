@@ -106,13 +106,13 @@ def render_created(hub: HubCreated, screen: Screen, _options: Namespace) -> None
 
 def configure_serve(parser: Parser) -> None:
     parser.details = (
-        "Prints `listening on http://HOST:PORT` when it answers, and serves until it is stopped. With the extra `ui`, "
-        "the same address has pages for people."
+        "Prints `listening on http://HOST:PORT` when it is ready, and serves until you stop it. With the extra `ui`, the "
+        "same address has pages for people."
     )
     _directory(parser)
     parser.option("--host", metavar="H", default="127.0.0.1", text="The address to listen on (default 127.0.0.1).")
     parser.option("--port", metavar="N", type=number, default=8765, text="The port (default 8765; 0: any free one).")
-    parser.option("--check", text="Only check that the hub and its archives can be opened.")
+    parser.option("--check", text="Only check that Whet can open the hub and its archives.")
     _storage_options(parser)
 
 
@@ -138,14 +138,14 @@ def _pages() -> Sequence[Route]:
 
 def configure_token(parser: Parser) -> None:
     parser.details = (
-        "Scopes: read, publish:OWNER, publish:OWNER/NAME, yank:OWNER, moderate, admin. An owner that a scope names is "
-        "created if it does not exist."
+        "Scopes: read, publish:OWNER, publish:OWNER/NAME, yank:OWNER, moderate, admin. If a scope names an owner "
+        "that does not exist, the command creates it."
     )
     _directory(parser)
-    parser.positional("account", "ACCOUNT", "Who gets the token.")
+    parser.positional("account", "ACCOUNT", "The account that gets the token.")
     parser.option("--scope", metavar="S", action="append", default=[], text="What it allows; can be repeated.")
-    parser.option("--days", metavar="N", type=amount, default=90, text="When it expires (default 90 days).")
-    parser.option("--label", metavar="TEXT", default="", text="What it is for.")
+    parser.option("--days", metavar="N", type=amount, default=90, text="Days until it expires (default 90).")
+    parser.option("--label", metavar="TEXT", default="", text="What the token is for.")
     _storage_options(parser)
 
 
@@ -186,14 +186,14 @@ def render_revoked(count: int, screen: Screen, options: Namespace) -> None:
 
 def configure_member(parser: Parser) -> None:
     parser.details = (
-        "Roles of an owner: reader (sees its private skills), publisher (publishes and yanks) and admin (also manages "
-        "members). Roles of the hub, without --owner: moderator and admin. An account or owner that does not exist is "
-        "created."
+        "Roles of an owner: reader (sees its private skills), publisher (publishes and yanks) and admin (also "
+        "manages members). Roles of the hub, without --owner: moderator and admin. The command creates an account "
+        "or owner that does not exist."
     )
     _directory(parser)
     parser.positional("account", "ACCOUNT", "Whose role.")
     parser.option("--owner", metavar="OWNER", default="", text="The owner the role is for (default: the whole hub).")
-    parser.option("--role", metavar="ROLE", default="", text="The role; without it, the account loses the one it has.")
+    parser.option("--role", metavar="ROLE", default="", text="The role; without it, the account loses its role.")
     _storage_options(parser)
 
 
@@ -217,13 +217,13 @@ def render_member(done: MemberSet, screen: Screen, _options: Namespace) -> None:
 
 def configure_invite(parser: Parser) -> None:
     parser.details = (
-        "The link works once. The person who opens it gets an account with the role. An owner that does not exist is "
-        "created."
+        "The link works once. The person who opens it gets an account with the role. The command creates an owner "
+        "that does not exist."
     )
     _directory(parser)
     parser.option("--owner", metavar="OWNER", default="", text="The owner the role is for (default: the whole hub).")
     parser.option("--role", metavar="ROLE", default="", text="The role; `whet hub member --help` lists them.")
-    parser.option("--days", metavar="N", type=amount, default=7, text="When it expires (default 7 days).")
+    parser.option("--days", metavar="N", type=amount, default=7, text="Days until it expires (default 7).")
     _storage_options(parser)
 
 
@@ -243,12 +243,12 @@ def render_invitation(made: Invitation, screen: Screen, options: Namespace) -> N
 
 def configure_queue(parser: Parser) -> None:
     parser.details = (
-        "Lists what moderators have to decide: what the guard found, reports and appeals. With --case it decides one; "
-        "the decision and its reason are written into the log."
+        "Lists the cases that moderators have to decide: findings of the guard, reports and appeals. With --case, "
+        "it decides one and writes the decision and its reason into the log."
     )
     _directory(parser)
-    parser.option("--closed", text="List what was decided.")
-    parser.option("--limit", metavar="N", type=amount, default=20, text="How many at most (default 20).")
+    parser.option("--closed", text="List decided cases.")
+    parser.option("--limit", metavar="N", type=amount, default=20, text="Show at most N cases (default 20).")
     parser.option("--case", metavar="N", type=amount, text="Decide this case.")
     parser.option("--decision", metavar="D", default="", text="quarantine, release or dismiss.")
     parser.option("--reason", metavar="TEXT", default="", text="Why, in a sentence.")
@@ -284,9 +284,9 @@ def _show_case(case: Json, screen: Screen) -> None:
 
 def configure_rescan(parser: Parser) -> None:
     parser.details = (
-        "Scans every version that was not scanned with the current rules. Old verdicts are kept, a changed one is "
-        "written into the log, and what is dangerous now is quarantined and goes to the queue. A running hub does this "
-        "automatically."
+        "Scans every version that has not been scanned with the current rules. It keeps old verdicts, writes "
+        "changed verdicts into the log, quarantines versions that are now dangerous and adds them to the queue. A "
+        "running hub does this automatically."
     )
     _directory(parser)
     _storage_options(parser)
@@ -308,17 +308,17 @@ def render_rescanned(done: Rescanned, screen: Screen, _options: Namespace) -> No
 
 def configure_mirror(parser: Parser) -> None:
     parser.details = (
-        "With URL, the hub fetches from there what it does not have itself: from another hub, or with "
-        "--owner from a site with /.well-known/agent-skills. Without URL, lists the mirrors and their state."
+        "With URL, the hub fetches from there the skills that it does not have: from another hub or, with --owner, "
+        "from a site with /.well-known/agent-skills. Without URL, lists the mirrors and their state."
     )
     _directory(parser)
     parser.positional("url", "URL", "The hub or site to mirror.", optional=True)
-    parser.option("--owner", metavar="OWNER", default="", text="Mirror a site; its skills belong to this owner here.")
+    parser.option("--owner", metavar="OWNER", default="", text="Mirror a site, and put its skills under this owner.")
     parser.option("--prefix", metavar="TEXT", default="", text="A prefix for the names of the other hub's owners.")
     text = "Mirror only this owner of the other hub; can be repeated."
     parser.option("--only", metavar="OWNER", action="append", default=[], text=text)
     parser.option(
-        "--key", metavar="KEY", default="", text="The key of the other hub's log (default: what it shows now)."
+        "--key", metavar="KEY", default="", text="The key of the other hub's log (default: the key it shows now)."
     )
     _storage_options(parser)
 
@@ -352,15 +352,15 @@ def render_mirrors(found: tuple[MirrorState, ...], screen: Screen, options: Name
 
 def configure_export(parser: Parser) -> None:
     parser.details = (
-        "Writes what everybody may see into one file for `whet hub import` on a hub without a network: the versions, "
-        "their archives, and what proves them."
+        "Writes everything public into one file for `whet hub import` on a hub without a network: the versions, "
+        "their archives and their proofs."
     )
     _directory(parser)
     parser.option("--to", metavar="FILE", default="", text="The file to write, such as hub.tar.")
     parser.option(
-        "--skills", metavar="OWNER/NAME", action="append", default=[], text="Only this skill; can be repeated."
+        "--skills", metavar="OWNER/NAME", action="append", default=[], text="Export only this skill; can be repeated."
     )
-    text = "Only what is new since then: a bundle that was written before, or a file with a checkpoint."
+    text = "Export only what is new since this earlier export or file with a checkpoint."
     parser.option("--since", metavar="FILE", default="", text=text)
     _storage_options(parser)
 
@@ -382,12 +382,14 @@ def render_exported(made: Exported, screen: Screen, _options: Namespace) -> None
 
 def configure_import(parser: Parser) -> None:
     parser.details = (
-        "Checks a bundle of `whet hub export` without a network: the signature of the log, the proof and the bytes of "
-        "every version. Then it scans and stores what is new. Importing it again is safe."
+        "Checks an export of `whet hub export` without a network: the signature of the log, the proof and the "
+        "bytes of every version. Then it scans and stores what is new. Importing the same file again is safe."
     )
     _directory(parser)
-    parser.positional("file", "FILE", "The bundle.")
-    parser.option("--key", metavar="KEY", default="", text="The key of the other hub's log, if it is not known here.")
+    parser.positional("file", "FILE", "The file that `whet hub export` wrote.")
+    parser.option(
+        "--key", metavar="KEY", default="", text="The key of the other hub's log, if this hub does not know it."
+    )
     _storage_options(parser)
 
 

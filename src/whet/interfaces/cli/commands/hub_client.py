@@ -48,9 +48,9 @@ def _render_done(done: HubDone, screen: Screen, _options: Namespace) -> None:
 
 def configure_login(parser: Parser) -> None:
     parser.details = (
-        "Opens the hub's login page in your browser, where the hub has one; otherwise asks for a token. The token is "
-        "kept in credentials.json in Whet's state directory and sent to this hub only. WHET_HUB and WHET_HUB_TOKEN "
-        "take precedence."
+        "Opens the hub's login page in your browser if the hub has one; otherwise asks for a token. Whet keeps the "
+        "token in credentials.json in its state directory and sends it only to this hub. WHET_HUB and "
+        "WHET_HUB_TOKEN take precedence."
     )
     parser.positional("address", "ADDRESS", "The hub, or the link of an invitation.")
     parser.option("--token", text="Ask for a token, even if the hub has a login page.")
@@ -109,10 +109,11 @@ def render_logout(done: LoggedOut, screen: Screen, _options: Namespace) -> None:
 
 def configure_yank(parser: Parser) -> None:
     parser.details = (
-        "A yanked version is no longer offered, and installs only by its exact version; locks that name it still work."
+        "The hub no longer offers a yanked version. You can install it only by its exact version; locks that name "
+        "it still work."
     )
     parser.positional("place", "VERSION", _VERSION)
-    parser.option("--reason", metavar="R", type=nonempty, text="Why; everybody sees it.")
+    parser.option("--reason", metavar="R", type=nonempty, text="The reason; everyone can see it.")
     parser.option("--undo", text="Offer the version again.")
 
 
@@ -128,8 +129,8 @@ def run_yank(context: Context, options: Namespace) -> Answer:
 def configure_deprecate(parser: Parser) -> None:
     parser.details = "Installing a deprecated skill still works; Whet warns and names the successor."
     parser.positional("skill", "SKILL", _SKILL)
-    parser.option("--reason", metavar="R", default="", text="Why; everybody sees it.")
-    parser.option("--successor", metavar="SKILL", default="", text="What to use instead: OWNER/NAME.")
+    parser.option("--reason", metavar="R", default="", text="The reason; everyone can see it.")
+    parser.option("--successor", metavar="SKILL", default="", text="The skill to use instead: OWNER/NAME.")
     parser.option("--archive", text="Mark it as no longer maintained, without a successor.")
     parser.option("--undo", text="Mark it as active again.")
 
@@ -143,7 +144,7 @@ def run_deprecate(context: Context, options: Namespace) -> Answer:
 
 
 def configure_report(parser: Parser) -> None:
-    parser.details = "The hub's moderators see it; `docs/hub.md` says what they can do."
+    parser.details = "The hub's moderators see the report; `docs/hub.md` says what they can do."
     parser.positional("skill", "SKILL", "The skill or the version: OWNER/NAME or OWNER/NAME@VERSION.")
     parser.option("--reason", metavar="R", type=nonempty, text="What is wrong with it.")
 
@@ -158,14 +159,14 @@ def run_report(context: Context, options: Namespace) -> Answer:
 
 def configure_owner(parser: Parser) -> None:
     parser.details = (
-        "Shows the tier of an owner, how it was won, and what the owner has proved. --prove lets the hub look for the "
-        "line whet-owner=HUB/OWNER in the TXT record of _whet.DOMAIN, or in the file .whet-owner of a repository; it "
-        "is for the owner's admins. --tier is for admins of the hub."
+        "Shows the tier of an owner, how the owner got it, and what the owner has proved. --prove asks the hub to "
+        "look for the line whet-owner=HUB/OWNER in the TXT record of _whet.DOMAIN, or in the file .whet-owner of a "
+        "repository; it is for the owner's admins. --tier is for admins of the hub."
     )
     parser.positional("owner", "OWNER", _OWNER)
     parser.option("--prove", metavar="KIND:VALUE", text="dns:DOMAIN, github:REPOSITORY or gitlab:REPOSITORY.")
     parser.option("--tier", metavar="T", choices=("community", "verified", "official"), text="A new tier.")
-    parser.option("--reason", metavar="R", default="", text="Why the tier changes; everybody sees it.")
+    parser.option("--reason", metavar="R", default="", text="Why the tier changes; everyone can see it.")
     parser.exclude(("--prove", "--tier"))
 
 
@@ -189,19 +190,25 @@ def render_owner(found: HubOwner, screen: Screen, _options: Namespace) -> None:
 
 def configure_publisher(parser: Parser) -> None:
     parser.details = (
-        "Lists the repositories whose workflows may publish for an owner without a kept secret. --add lets another one "
-        "do so, and needs the numbers of the repository and of whoever owns it, because names can be taken over: "
-        "`gh api repos/OWNER/REPO --jq '.id, .owner.id'`; on GitLab, the project ID and the ID of its group."
+        "Lists the repositories whose workflows may publish for an owner without a stored secret. --add allows "
+        "another repository. It needs the numbers of the repository and of its owner, because somebody else can "
+        "take over a name: `gh api repos/OWNER/REPO --jq '.id, .owner.id'`; on GitLab, the project ID and the ID "
+        "of its group."
     )
     parser.positional("owner", "OWNER", _OWNER)
     parser.option("--add", metavar="PLATFORM:REPO", text="github:ORG/REPO or gitlab:GROUP/PROJECT.")
-    parser.option("--repository-id", metavar="N", default="", text="The platform's number of the repository.")
-    parser.option("--owner-id", metavar="N", default="", text="The platform's number of its owner or group.")
-    parser.option("--workflow", metavar="FILE", default="", text="Only this workflow, such as release.yml.")
-    parser.option("--environment", metavar="E", default="", text="Only jobs of this environment.")
-    parser.option("--ref", metavar="PATTERN", default="", text="Only these refs, such as refs/tags/v*.")
-    parser.option("--skill", metavar="NAME", default="", text="Only this skill of the owner; it need not exist yet.")
-    parser.option("--remove", metavar="N", type=amount, text="Trust the one with this number no more.")
+    parser.option("--repository-id", metavar="N", default="", text="The platform's number for the repository.")
+    parser.option("--owner-id", metavar="N", default="", text="The platform's number for its owner or group.")
+    parser.option("--workflow", metavar="FILE", default="", text="Allow only this workflow, such as release.yml.")
+    parser.option("--environment", metavar="E", default="", text="Allow only jobs of this environment.")
+    parser.option("--ref", metavar="PATTERN", default="", text="Allow only these refs, such as refs/tags/v*.")
+    parser.option(
+        "--skill",
+        metavar="NAME",
+        default="",
+        text="Allow only this skill of the owner; it does not have to exist yet.",
+    )
+    parser.option("--remove", metavar="N", type=amount, text="Stop trusting the repository with this number.")
     parser.exclude(("--add", "--remove"))
 
 
@@ -240,7 +247,7 @@ def render_publishers(found: tuple[TrustedPublisher, ...], screen: Screen, _opti
 def configure_pin(parser: Parser) -> None:
     parser.details = (
         "Whet remembers the key that a hub shows at the first contact, and refuses the hub if the key changes. Use "
-        "this when the hub's operator gave you the key, or announced a new one."
+        "this command if the hub's operator gave you the key or announced a new one."
     )
     parser.positional("address", "ADDRESS", "The hub.")
     parser.positional("key", "KEY", "The key of its log: NAME+0123abcd+BASE64.")
@@ -254,8 +261,8 @@ def run_pin(context: Context, options: Namespace) -> Answer:
 
 def configure_check(parser: Parser) -> None:
     parser.details = (
-        "Compares the log as it is now with what you, and the locks of your skills, have seen of it. A hub that shows "
-        "different people different logs cannot pass."
+        "Compares the current log with what you and the locks of your skills have seen of it. A hub that shows "
+        "different logs to different people cannot pass."
     )
     parser.positional("address", "ADDRESS", "The hub (default: the one you are logged in to).", optional=True)
 

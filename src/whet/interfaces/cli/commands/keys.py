@@ -36,9 +36,9 @@ class KeyList(NamedTuple):
 
 def configure_create(parser: Parser) -> None:
     parser.details = (
-        "The private half stays in `keys/` in Whet's state directory. Keep a copy where nobody else can read it."
+        "The private key stays in `keys/` in Whet's state directory. Keep a copy where nobody else can read it."
     )
-    parser.positional("name", "NAME", "What you call it (default: default).", optional=True)
+    parser.positional("name", "NAME", "A name for the key (default: default).", optional=True)
 
 
 def run_create(context: Context, options: Namespace) -> Answer:
@@ -54,7 +54,7 @@ def render_created(keys: KeyList, screen: Screen, _options: Namespace) -> None:
 
 
 def configure_list(parser: Parser) -> None:
-    parser.details = "Private halves are never shown."
+    parser.details = "Whet never shows private keys."
 
 
 def run_list(context: Context, _options: Namespace) -> Answer:
@@ -74,8 +74,7 @@ def render_list(keys: KeyList, screen: Screen, _options: Namespace) -> None:
 def configure_trust(parser: Parser) -> None:
     parser.details = (
         "With the setting `require_signature`, Whet installs skills from other machines only if a trusted key "
-        "signed them. "
-        "Accept a key only from a place that you would trust with the skill itself."
+        "signed them. Accept a key only from a source that you would trust for the skill itself."
     )
     parser.positional("key", "KEY", "The public key, ed25519:BASE64, or an identity, sigstore:ISSUER#IDENTITY.")
     parser.positional("name", "NAME", "Whose it is.")
@@ -101,8 +100,8 @@ def run_untrust(context: Context, options: Namespace) -> Answer:
 
 def configure_sign(parser: Parser) -> None:
     parser.details = (
-        "Writes skill.oms.sig into the skill's directory, in the form of OpenSSF Model Signing. It covers every other "
-        "file: sign again after you change one."
+        "Writes skill.oms.sig into the skill's directory, in the format of OpenSSF Model Signing. The signature "
+        "covers every other file: sign again after you change one."
     )
     parser.positional("path", "PATH|NAME", "The skill, by path or by name.")
     parser.option("--key", metavar="NAME", default=_DEFAULT, text="Your key (default: default).")

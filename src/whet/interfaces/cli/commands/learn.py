@@ -47,12 +47,12 @@ def read_stdin_session(context: Context) -> Transcript:
 def configure_learn(parser: Parser) -> None:
     parser.details = (
         "Without SESSION, looks at all waiting sessions, newest first, within the daily limit. A session is worth "
-        "learning from if it took five or more tool calls, overcame an error, or you corrected it; easy, unlucky, "
-        "unresolved or secret sessions are skipped. Results wait as proposals: `whet proposals list` shows them, "
-        "`whet proposals approve` applies them. A model, from --model or the settings, can word them; none is "
-        "needed. On a pipe, each line has session, verdict, skill, proposal and reason, separated by tabs.\n\n"
-        "With a connected client this happens automatically, as the setting `learn` allows; --waiting does the same "
-        "from a terminal or a timer."
+        "learning from if it took five or more tool calls, if it overcame an error, or if you corrected it; Whet "
+        "skips easy, unlucky, unresolved and secret sessions. Results wait as proposals: `whet proposals list` "
+        "shows them, and `whet proposals approve` applies them. A model, from --model or the settings, can write "
+        "the text, but you do not need one. On a pipe, each line has session, verdict, skill, proposal and reason, "
+        "separated by tabs.\n\nWith a connected client this happens automatically, as the setting `learn` allows; "
+        "--waiting does the same from a terminal or a timer."
     )
     parser.positional(
         "sessions", "SESSION", "CLIENT:ID, CLIENT:last, or the FILE of a transcript.", many=True, optional=True
@@ -60,7 +60,7 @@ def configure_learn(parser: Parser) -> None:
     parser.option(
         "--write", text="Write skills instead of proposing them; changes to your own skills are still proposed."
     )
-    parser.option("--model", metavar="SPEC", text="Let this model word the result, such as openai:gpt-5.")
+    parser.option("--model", metavar="SPEC", text="Let this model write the text, such as openai:gpt-5.")
     parser.option("--no-model", text="Use no model, whatever the settings say.")
     parser.option("--dry-run", text="Show what would be learned; change nothing.")
     parser.option("--limit", metavar="N", type=amount, text="Look at no more than N sessions.")
@@ -136,14 +136,14 @@ def render_learn(lessons: Lessons, screen: Screen, options: Namespace) -> None:
 
 def configure_distill(parser: Parser) -> None:
     parser.details = (
-        "SESSION is CLIENT:ID or CLIENT:last, such as claude-code:last, or a FILE: a session of Claude Code, Codex, "
-        "Gemini CLI, Qwen Code, Copilot CLI, OpenCode, Cline or Hermes, a list of messages of OpenAI or Anthropic, or "
-        "Markdown; - is standard input. On a terminal, four rounds ask for name, triggers, tools and where the skill "
-        "runs, each with a proposed answer; without SESSION, you choose from a list of recent sessions. Otherwise, and "
-        "with --yes, Whet uses the proposed answers. An existing skill for the same job gets a new version, never a "
-        "duplicate. With a model, from --model or the settings, what the session shows is sent to it with secrets "
-        "hidden; it writes the skill, and Whet checks it. Without one, nothing is sent, and the skill is an outline: "
-        "what worked, in order, marked as a draft."
+        "SESSION is CLIENT:ID or CLIENT:last, such as claude-code:last, or a FILE: a session of Claude Code, "
+        "Codex, Gemini CLI, Qwen Code, Copilot CLI, OpenCode, Cline or Hermes, a list of messages of OpenAI or "
+        "Anthropic, or Markdown; - is standard input. On a terminal, four rounds ask for name, triggers, tools and "
+        "where the skill runs, each with a proposed answer; without SESSION, you choose from a list of recent "
+        "sessions. Otherwise, and with --yes, Whet uses the proposed answers. An existing skill for the same job "
+        "gets a new version, never a duplicate. With a model, from --model or the settings, Whet hides secrets and "
+        "sends what the session shows to the model; the model writes the skill, and Whet checks it. Without a "
+        "model, nothing is sent, and the skill is an outline: what worked, in order, marked as a draft."
     )
     parser.positional("file", "SESSION", "CLIENT:ID, CLIENT:last, or the FILE of a transcript.", optional=True)
     parser.option("-y", "--yes", text="Do not ask; accept the proposed answers.")
@@ -279,14 +279,14 @@ _CALL_ARGUMENTS = ("command", "path", "query", "url", "skill")
 
 def configure_transcript(parser: Parser) -> None:
     parser.details = (
-        "FILE is a session of Claude Code, Codex, Gemini CLI, Qwen Code, Copilot CLI, OpenCode, Cline or "
-        "Hermes, messages of OpenAI or Anthropic, Markdown, or a recording of Whet; - is standard "
-        "input. Secrets are hidden, and nothing is written. Each line is an event: its kind, the tool, and what was "
-        "said, called or answered. --evidence shows what `whet distill` and `whet learn sessions` take from it. "
-        "On a pipe, fields are separated by tabs."
+        "FILE is a session of Claude Code, Codex, Gemini CLI, Qwen Code, Copilot CLI, OpenCode, Cline or Hermes, "
+        "messages of OpenAI or Anthropic, Markdown, or a recording of Whet; - is standard input. Whet hides "
+        "secrets and writes nothing. Each line is an event: its kind, the tool, and what was said, called or "
+        "answered. --evidence shows what `whet distill` and `whet learn sessions` use. On a pipe, fields are "
+        "separated by tabs."
     )
     parser.positional("file", "FILE", "The session.")
-    parser.option("--evidence", text="Show request, inputs, rules, steps, errors, files and tools instead.")
+    parser.option("--evidence", text="Show the request, inputs, rules, steps, errors, files and tools instead.")
 
 
 def run_transcript(context: Context, options: Namespace) -> Answer:
@@ -338,11 +338,11 @@ def _evidence_rows(evidence: Evidence) -> Iterator[tuple[str, str, str]]:
 
 def configure_curate(parser: Parser) -> None:
     parser.details = (
-        "Without --apply nothing changes. Only skills that an agent created are affected, never pinned, new or "
-        "referenced ones. Archived skills can be restored, and `whet undo RUN` undoes a whole run."
+        "Without --apply, nothing changes. The plan includes only skills that an agent created, never pinned, new "
+        "or referenced ones. You can restore archived skills, and `whet undo RUN` undoes a whole run."
     )
-    parser.option("--apply", text="Carry out the plan.")
-    parser.option("--if-due", text="Carry it out only if the last run was a week ago; for schedules.")
+    parser.option("--apply", text="Apply the plan.")
+    parser.option("--if-due", text="Apply the plan only if the last run was at least a week ago; for schedules.")
     parser.exclude(("--apply", "--if-due"))
 
 

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
 def configure_index(parser: Parser) -> None:
     parser.details = (
-        "The text is never larger than its budget: descriptions are shortened first, then the skills that matter "
-        "least are left out. Standard error reports what was cut. Use one of --budget, --tokens and --window. With "
-        "--for and --limit, only skills that fit the message are listed, for one turn."
+        "The text is never larger than its budget: Whet shortens descriptions first, then leaves out the skills "
+        "that matter least. Standard error reports what was cut. Use only one of --budget, --tokens and --window. "
+        "With --for and --limit, the list has only skills that fit the message, for one turn."
     )
     parser.option("--budget", metavar="N", type=amount, text="At most N characters (default 8,000).")
     parser.option("--tokens", metavar="N", type=amount, text="At most N tokens.")
@@ -99,12 +99,12 @@ _NEEDS_QUOTES = re.compile(r"""[\s"']|\\(?!\w)""")
 
 def configure_render(parser: Parser) -> None:
     parser.details = (
-        "Control characters are escaped; --json prints the exact message. A single skill is complete unless you set "
-        "--budget; several share 25,000 tokens."
+        "Control characters are escaped; --json prints the exact message. A single skill is printed in full unless "
+        "you set --budget; several skills share 25,000 tokens."
     )
     parser.positional("names", "NAME", "Skills and bundles.", many=True)
     parser.option("--budget", metavar="N", type=amount, text="Shorten the skills to fit into N tokens.")
-    text = "How much of each skill to include at most (default full); the cost of each is shown."
+    text = "How much of each skill to include at most (default full); Whet shows the cost of each."
     parser.option("--strategy", metavar="S", choices=STRATEGIES, default="full", text=text)
     parser.words_behind("arguments", "ARGS", "What the user types after the name; a single word is used as is.")
 
@@ -162,7 +162,7 @@ def _strategy_words(strategy: str) -> str:
 
 def configure_commands(parser: Parser) -> None:
     parser.details = "On a pipe, each line has name, arguments and description, separated by tabs."
-    parser.positional("prefix", "PREFIX", "Only commands that start with or contain this.", optional=True)
+    parser.positional("prefix", "PREFIX", "Show only commands that start with or contain this.", optional=True)
 
 
 def run_commands(context: Context, options: Namespace) -> Answer:
@@ -284,10 +284,10 @@ def render_bundle(view: BundleView, screen: Screen, _options: Namespace) -> None
 def configure_use(parser: Parser) -> None:
     parser.details = (
         "While a project uses a bundle, all other skills are hidden there, from you and from models; `whet list "
-        "--all` shows them. A team shares bundles in the project's .agents/bundles (`whet prompt bundle create NAME "
-        "--here`), which count once the project is trusted. `use = 'backend'` in its .whet.toml makes one the default "
-        "for everybody; what you choose here counts for more. Without NAME, lists the bundles and says which one is in "
-        "use."
+        "--all` shows them. A team shares bundles in the project's .agents/bundles (`whet prompt bundle create "
+        "NAME --here`); they count once you trust the project. `use = 'backend'` in its .whet.toml sets the "
+        "default for everyone; your choice here takes precedence. Without NAME, lists the bundles and says which "
+        "one is in use."
     )
     parser.positional("name", "NAME", "The bundle to use.", optional=True)
     parser.option("--none", text="Offer every skill again.")

@@ -31,7 +31,7 @@ def configure_pending(parser: Parser) -> None:
         "Changes that need your approval wait here, and so do changes made with --stage. On a pipe, each line has "
         "number, time, actor, action, skills and reason, separated by tabs."
     )
-    parser.positional("id", "ID", "Show this one, like `whet proposals show`.", optional=True)
+    parser.positional("id", "ID", "Show this proposal, like `whet proposals show`.", optional=True)
 
 
 def run_pending(context: Context, options: Namespace) -> Answer:
@@ -103,7 +103,8 @@ def render_proposal(shown: ShownProposal, screen: Screen, _options: Namespace) -
 
 def configure_approve(parser: Parser) -> None:
     parser.details = (
-        "Writes exactly what `whet proposals show ID` shows. If the skill has changed since, nothing is written."
+        "Writes exactly what `whet proposals show ID` shows. If the skill has changed in the meantime, nothing is "
+        "written."
     )
     configure_reject(parser)
 

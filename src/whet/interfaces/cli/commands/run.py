@@ -31,12 +31,11 @@ _LONGEST = 200
 
 def configure_run(parser: Parser) -> None:
     parser.details = (
-        "The skill runs in its own agent with only the tools of its `allowed-tools`, in a sandbox, on a copy "
-        "of the project. On a terminal, Whet asks about calls that need approval; elsewhere the run stops, and "
-        "`--resume ID --approve N` continues it. The report is what Whet saw, not what the model says. The changes "
-        "are a "
-        "diff: nothing in the project changes until you apply it. Without a model, a sandbox or a tool that the skill "
-        "needs, it does not start. Exits with 1 if the run does not finish."
+        "The skill runs in a separate agent with only the tools of its `allowed-tools`, in a sandbox, on a copy of "
+        "the project. On a terminal, Whet asks about calls that need approval; elsewhere the run stops, and "
+        "`--resume ID --approve N` continues it. The report says what Whet saw, not what the model says. The "
+        "changes are a diff: nothing in the project changes until you apply it. If a model, a sandbox or a tool "
+        "that the skill needs is missing, the run does not start. Exits with 1 if the run does not finish."
     )
     parser.positional("name", "NAME", "The skill.", optional=True)
     parser.option("--model", metavar="SPEC", text="The model, such as openai:gpt-5, or a name from [models].")
@@ -47,11 +46,11 @@ def configure_run(parser: Parser) -> None:
     parser.option("--approve", metavar="N", type=amount, action="append", text="Allow this call; can be repeated.")
     parser.option("--reject", metavar="N", type=amount, action="append", text="Refuse this call; can be repeated.")
     parser.option("--without", metavar="TOOL", action="append", text="Run without this tool; can be repeated.")
-    parser.option("--max-requests", metavar="N", type=amount, text="Requests to the model (default 100).")
-    parser.option("--max-calls", metavar="N", type=amount, text="Calls of tools (default 300).")
-    parser.option("--max-tokens", metavar="N", type=amount, text="Tokens (default 1,000,000).")
-    parser.option("--max-cost", metavar="USD", type=dollars, text="Dollars (default: no limit).")
-    parser.option("--max-seconds", metavar="N", type=amount, text="Seconds (default 1,800; a script 600).")
+    parser.option("--max-requests", metavar="N", type=amount, text="The most requests to the model (default 100).")
+    parser.option("--max-calls", metavar="N", type=amount, text="The most tool calls (default 300).")
+    parser.option("--max-tokens", metavar="N", type=amount, text="The most tokens (default 1,000,000).")
+    parser.option("--max-cost", metavar="USD", type=dollars, text="The most dollars (default: no limit).")
+    parser.option("--max-seconds", metavar="N", type=amount, text="The most seconds (default 1,800; for a script 600).")
     parser.option("--list", text="List the runs.")
     parser.option("--show", metavar="ID", text="Show a run.")
     parser.option("--discard", metavar="ID", text="Delete a run and its copy of the project.")

@@ -25,10 +25,10 @@ def configure_search(parser: Parser) -> None:
         "Searches all taps at once (`whet sources list`), or one source. Results are cached for an hour. To search "
         "your own skills, use `whet find`."
     )
-    text = "What to look for; without it, everything that the sources list."
+    text = "Words to look for; without them, everything that the sources list."
     parser.positional("query", "QUERY", text, many=True, optional=True)
     parser.option("--source", metavar="SOURCE", default="", text="Search only this tap or source.")
-    parser.option("--limit", metavar="N", type=amount, default=20, text="Show at most N (default 20).")
+    parser.option("--limit", metavar="N", type=amount, default=20, text="Show at most N skills (default 20).")
     parser.option("--offline", text="Search only cached results.")
 
 
@@ -53,13 +53,13 @@ def render_search(found: SearchResult, screen: Screen, _options: Namespace) -> N
 
 
 def configure_add(parser: Parser) -> None:
-    parser.details = "`whet sources search` searches it, and NAME:SKILL installs from it."
-    parser.positional("name", "NAME", "The name for it.")
+    parser.details = "`whet sources search` then searches the source, and `whet install NAME:SKILL` installs from it."
+    parser.positional("name", "NAME", "A name for the source.")
     parser.positional("source", "SOURCE", "A source, as for `whet install`.")
 
 
 def configure_remove(parser: Parser) -> None:
-    parser.details = "Skills installed from it stay."
+    parser.details = "Skills that you installed from it stay."
     parser.positional("name", "NAME", "The name from `whet sources list`.")
 
 

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 def configure_ui(parser: Parser) -> None:
     parser.details = (
-        "The pages are only for this machine: the server listens on 127.0.0.1, and the printed address signs in one "
-        "browser, once. After that it prints another one. Stop it with Ctrl-C."
+        "The pages are only for this machine: the server listens on 127.0.0.1, and the printed address signs in "
+        "one browser, once. Then the command prints another address. Stop it with Ctrl-C."
     )
     parser.option("--port", metavar="N", type=number, default=0, text="The port (default: any free one).")
     parser.option("--no-browser", text="Print the address, but do not open a browser.")
-    parser.option("--read-only", text="Let nothing be changed from the pages.")
-    parser.option("--check", text="Only check that the pages can be served.")
+    parser.option("--read-only", text="Allow no changes from the pages.")
+    parser.option("--check", text="Only check that Whet can serve the pages.")
 
 
 def run_ui(context: Context, options: Namespace) -> Answer:
