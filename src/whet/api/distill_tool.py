@@ -1,9 +1,9 @@
 """The tool `skill_distill`: a session becomes a skill in four rounds, over as many calls as that takes.
 
-Between the calls a distillation is kept under an id, so that it outlives the conversation, and nothing is written
-before a call says `finish`. A model names no file: it gives the session itself, or names one that hooks told of, which
-is the user's own. The model that calls is the writer: it gets the evidence of the session and gives the skill, which is
-checked; what does not hold goes back to it with the reasons, twice at most. No other model is asked.
+Between the calls Whet keeps a distillation under an id, so that it outlives the conversation, and writes nothing before
+a call says `finish`. A model cannot name a file: it passes the session itself, or names one that hooks reported, which
+is the user's own. The model that calls is the writer: it gets the evidence of the session and returns the skill, which
+Whet checks; parts that fail go back to it with the reasons, at most twice. No other model is asked.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ _REPORTED = 10
 def distill(session: Session, given: Mapping[str, Any], *, stage: bool) -> dict[str, Any]:
     """What the tool answers to arguments of the right kinds.
 
-    Answers may be for any round; a mistake in them loses nothing, for the error tells the id, and the call can be made
-    again. With `stage`, what is finished waits as a proposal.
+    Answers may be for any round; a mistake in them loses nothing, because the error has the id, and the call can be
+    made again. With `stage`, the finished skill waits as a proposal.
     """
     named = [key for key in _SOURCES if given.get(key)]
     if len(named) > 1:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Explanation(NamedTuple):
-    """What is done with a skill, or with any of a trust and a verdict."""
+    """What the policy does with a skill, or with any skill of a given trust and verdict."""
 
     decision: Decision
     skill: SkillDecision | None = None
@@ -76,7 +76,7 @@ class MachineView(NamedTuple):
 
 
 class AuditResult(NamedTuple):
-    """What an audit says of one skill."""
+    """What an audit says about one skill."""
 
     skill: SkillDecision
     change: str
@@ -91,22 +91,22 @@ class AuditResult(NamedTuple):
 
 
 class AuditReport(NamedTuple):
-    """What an audit says of every skill."""
+    """What an audit says about every skill."""
 
     results: tuple[AuditResult, ...]
 
     def count_decisions(self, action: str) -> int:
-        """How many skills are allowed, blocked, or for a person to decide."""
+        """How many skills are allowed, blocked, or need a decision."""
         return sum(result.skill.decision.action == action for result in self.results)
 
     @property
     def new(self) -> int:
-        """How many skills were never audited before."""
+        """How many skills have never been audited before."""
         return sum(result.change == "new" for result in self.results)
 
     @property
     def changed(self) -> int:
-        """How many skills are different from the last audit."""
+        """How many skills have changed since the last audit."""
         return sum(result.change not in ("", "new") for result in self.results)
 
     def to_json(self) -> Json:
@@ -136,7 +136,7 @@ class AuditLog(NamedTuple):
 
 
 class AuditProof(NamedTuple):
-    """Whether the record of decisions is whole."""
+    """Whether the record of decisions is complete."""
 
     valid: bool
     records: int
@@ -153,7 +153,7 @@ class AuditProof(NamedTuple):
 
 
 class ProjectReview(NamedTuple):
-    """What is done with the skills of a repository or a directory once it is trusted."""
+    """What happens to the skills of a repository or a directory once you trust it."""
 
     verdicts: tuple[SkillDecision, ...]
 
@@ -163,10 +163,10 @@ class ProjectReview(NamedTuple):
 
 
 class SkillGuard:
-    """What can be asked about the safety of packages, in the library or anywhere."""
+    """Questions about the safety of packages, in the library or anywhere else."""
 
     def __init__(self, workspace: Workspace, origins: Callable[[], Mapping[str, Provenance]]) -> None:
-        """`origins` returns how far skills that the user did not write are trusted, by their directories."""
+        """`origins` returns the trust of skills that the user did not write, by their directories."""
         self._workspace = workspace
         self._origins = origins
 
@@ -180,9 +180,9 @@ class SkillGuard:
     ) -> ScanReport:
         """Scan packages: directories, files or archives; with `recursive`, all skills below.
 
-        Nothing of a package is run, and the library need not know the packages. With `around`, the packages that the
-        paths lie in are scanned. `known` are findings that a baseline accepts; `progress` receives how many packages
-        are done, and how many there are.
+        It runs nothing in a package, and the packages do not have to be in the library. With `around`, it scans the
+        packages that contain the paths. `known` are findings that a baseline accepts; `progress` receives the number of
+        packages that are done and the number of all packages.
         """
         import time
 
@@ -209,7 +209,7 @@ class SkillGuard:
         return ScanReport(tuple(results))
 
     def audit(self) -> AuditReport:
-        """Scan every skill of the library again, apply the policy, and report what changed since the last time."""
+        """Scan every skill in the library again, apply the policy, and report what changed since the last time."""
         from whet.library.trust import decide_skill, keep_back
 
         workspace, origins, results = self._workspace, self._origins(), []
@@ -227,7 +227,7 @@ class SkillGuard:
         return AuditReport(tuple(results))
 
     def audit_log(self, name: str = "", last: int | None = None) -> AuditLog:
-        """The record of decisions, oldest first: about a skill or about all, the `last` few or all."""
+        """The record of decisions, oldest first, about one skill or all skills; `last` limits it to the last N."""
         return AuditLog(self._workspace.gate.audit.records(skill=name, last=last))
 
     def verify_audit(self) -> AuditProof:
@@ -238,7 +238,7 @@ class SkillGuard:
 
     @property
     def policy(self) -> PolicyView:
-        """The policy as it stands."""
+        """The current policy."""
         from whet.guard.trust import VENDORS
 
         config = self._workspace.config()
@@ -247,7 +247,8 @@ class SkillGuard:
     def explain(self, name: str = "", *, trust: str = "", verdict: str = "") -> Explanation:
         """What the policy decides about a skill, or about a trust and a verdict, and why.
 
-        Give a `name`, or both others. Raises UsageError for a trust or a verdict that the policy does not have.
+        Pass a `name`, or both a trust and a verdict. Raises UsageError for a trust or a verdict that the policy does
+        not have.
         """
         if name:
             found = self._decide(*self._workspace.find(name))
@@ -318,8 +319,9 @@ class SkillGuard:
     def permits(self, name: str, tool: str, given: Any, *, policy: Policy | None = None) -> Permission:
         """May this skill make this tool call? `allow`, `deny` or `ask`, and why in a sentence.
 
-        `given` is the tool's input as the client has it; paths are judged from the project directory. A `policy` cuts
-        further than the skill's own `allowed-tools`. `problems` names grants that cannot be read and grant nothing.
+        `given` is the tool's input as the client has it; paths are relative to the project directory. A `policy`
+        restricts more than the skill's own `allowed-tools`. `problems` names grants that cannot be read and therefore
+        grant nothing.
         """
         from whet.guard.permissions.decision import NO_POLICY, skill_permits
 

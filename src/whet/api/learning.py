@@ -1,4 +1,4 @@
-"""How skills get better: what is counted and said about them, the curator, evals, and skills made of sessions.
+"""How skills get better: usage, feedback, the curator, evals, and skills distilled from sessions.
 
 library.learning.distill("session.jsonl").skill
 library.learning.improve("release-notes", "openai:gpt-5").rounds
@@ -60,7 +60,7 @@ OUTCOMES: dict[str, Kind] = {"helped": "helped", "failed": "failed", "corrected"
 
 
 class OutcomeNoted(NamedTuple):
-    """That somebody said how a skill did."""
+    """The record that somebody said how a skill did."""
 
     name: str
     outcome: str
@@ -73,7 +73,7 @@ class OutcomeNoted(NamedTuple):
 
 
 class SessionRead(NamedTuple):
-    """A session as it is read, secrets hidden."""
+    """A session as Whet reads it, with secrets hidden."""
 
     transcript: Transcript
     evidence: Evidence | None = None
@@ -91,7 +91,7 @@ def _evidence_json(evidence: Evidence) -> Json:
 
 
 class GeneratedTriggers(NamedTuple):
-    """Trigger evals that were made of a skill's own text."""
+    """Trigger evals that were made from a skill's own text."""
 
     messages: TriggerSet
     path: str
@@ -103,7 +103,7 @@ class GeneratedTriggers(NamedTuple):
 
 
 class Distilled(NamedTuple):
-    """The skill that a session made, or would make."""
+    """The skill that was distilled from a session, or would be."""
 
     skill: str
     description: str
@@ -159,7 +159,7 @@ class Distilled(NamedTuple):
 
 
 class SkillLearning:
-    """From experience to skill. What it works with is made when it is first needed."""
+    """From experience to skill. It creates what it works with when it first needs it."""
 
     def __init__(
         self,
@@ -253,7 +253,7 @@ class SkillLearning:
         return self.curating.archive(name, reason, run)
 
     def curate(self, *, apply: bool = False, if_due: bool = False) -> Curation:
-        """What the curator would do, or with `apply` did, about skills that an agent wrote and nobody uses.
+        """What the curator would do or, with `apply`, did about skills that an agent wrote and nobody uses.
 
         With `if_due`, it works only after an interval. Everything archived is one `run`, which `undo` reverses; merges
         become proposals.
@@ -265,9 +265,9 @@ class SkillLearning:
     def duplicates(
         self, name: str | None = None, threshold: float | None = None, limit: int | None = None
     ) -> Duplicates:
-        """The pairs of skills that are for the same job, or the skills similar to one, the most similar first.
+        """The pairs of skills for the same job, or the skills similar to one skill, most similar first.
 
-        They have a score of at least `threshold` (0.5), and there are at most `limit`.
+        It returns at most `limit` of them, with a score of at least `threshold` (0.5).
         """
         from whet.routing.duplicates import find_duplicates
 
@@ -277,11 +277,11 @@ class SkillLearning:
     def eval_triggers(
         self, names: Sequence[str] = (), *, file: str | None = None, held_out: bool = False, suggest: bool = False
     ) -> TriggerEvals:
-        """How well skills, or all that have trigger evals, come up for the messages they are for.
+        """How well these skills, or all skills with trigger evals, come up for the messages they are for.
 
-        The cases come with the skills, or from a `file`. With `held_out` the numbers are about two fifths of them and
-        suggestions come from the others; with `suggest`, the report has words that would help. Raises NotFoundError for
-        a skill without evals, InvalidError for a file of none.
+        The cases come with the skills, or from a `file`. With `held_out`, the numbers are about two fifths of them, and
+        suggestions come from the rest; with `suggest`, the report has words that would help. Raises NotFoundError for a
+        skill without evals, InvalidError for a file without any.
         """
         from whet.routing.evals.judge import IndexJudge, Trial
         from whet.routing.evals.report import eval_triggers
@@ -299,9 +299,9 @@ class SkillLearning:
             )
 
     def collect_evals(self, path: str, *, results: str = "") -> CollectedEvals:
-        """How the skill in a directory of the library does on its evals, to be published with it.
+        """How the skill in a directory of the library does on its evals, for publishing with the skill.
 
-        Its trigger evals are run. `results` is where `eval_skill` kept what a model achieves; it must be about exactly
+        It runs the trigger evals. `results` is where `eval_skill` kept the results of a model; they must be for exactly
         this content. Raises NotFoundError for a skill that is not in the library or has no evals, InvalidError
         `evals-outdated` for results of another version.
         """
@@ -312,9 +312,9 @@ class SkillLearning:
     def generate_triggers(self, name: str, *, dry_run: bool = False) -> GeneratedTriggers:
         """Fifty messages for the trigger evals of a skill, made from its text and marked as generated.
 
-        They are written into the skill, in place of those that were generated before; the version stays, and `undo`
-        takes it back. Raises RefusedError for a plugin's or an administrator's skill, UsageError for one that is a
-        single file, ConflictError for a file that no longer says that it was generated.
+        They are written into the skill and replace earlier generated ones; the version stays, and `undo` reverses it.
+        Raises RefusedError for a plugin's or an administrator's skill, UsageError for one that is a single file,
+        ConflictError for a file that no longer says that it was generated.
         """
         from whet.authoring.main_file import main_of
         from whet.authoring.writer import USER
@@ -388,13 +388,13 @@ class SkillLearning:
         min_pass_rate: float | None = None,
         budget: int = TOKENS,
     ) -> Evaluation:
-        """Have a model do a skill's evals with the skill and without it, or with its version before, and compare.
+        """Let a model do a skill's evals with the skill and without it, or with its previous version, and compare.
 
-        Sentences are judged by `grader`, else by the model itself. With `blind`, that also says which of two outputs is
-        better without knowing which had the skill. With `out`, everything is kept there. `budget` is in tokens, for all
-        of it. The `problem` is that runs are missing (`eval-incomplete`), that the skill does worse than what it is
-        compared with (`eval-worse`), or that it stays below `min_pass_rate` (`below-minimum`). Raises NotFoundError
-        `no-output-evals`, UsageError `model-not-named`, and ModelError where not a single run came to anything.
+        `grader` judges sentences; without it, the model itself does. With `blind`, it also says which of two outputs is
+        better without knowing which had the skill. With `out`, everything is kept there. `budget` is the number of
+        tokens for everything. The `problem` is that runs are missing (`eval-incomplete`), that the skill does worse
+        than what it is compared with (`eval-worse`), or that it stays below `min_pass_rate` (`below-minimum`). Raises
+        NotFoundError `no-output-evals`, UsageError `model-not-named`, and ModelError if no run produced a result.
         """
         import os
 
@@ -418,7 +418,7 @@ class SkillLearning:
         )
 
     def optimise_description(self, name: str, model: str | Model | None = "", *, apply: bool = False) -> Description:
-        """Look for a description that brings a skill up more often when it should, and less when it should not.
+        """Look for a description that brings a skill up more often when it fits, and less often when it does not.
 
         Candidates come from a model, if one is named, otherwise from words in the trigger evals. One is `improved` only
         if it does better on messages that were held out, and no other skill does worse. It is written only with
@@ -455,12 +455,12 @@ class SkillLearning:
     ) -> Improvement:
         """Improve a skill by its evals: a model proposes at most `edits` small edits a round, and the gate decides.
 
-        A candidate is accepted only if it is sound and strictly better on the evals, and worse on none. What is
-        accepted becomes a proposal, or with `write` the next version; a skill that is pinned, installed or not the
-        user's own is only ever proposed for. With `dry_run`, nothing is kept at all. What is rejected is remembered,
-        and not tried again. The `problem` is that nothing is better (`not-improved`), or that a model failed. Raises
-        NotFoundError `no-output-evals`, ConflictError `skill-changed` if the skill changed in the meantime, FailedError
-        if the skill cannot be measured.
+        A candidate is accepted only if it is valid, strictly better on the evals, and worse on none. An accepted
+        candidate becomes a proposal or, with `write`, the next version; for a skill that is pinned, installed or not
+        the user's own, it always becomes a proposal. With `dry_run`, nothing is kept at all. Whet remembers rejected
+        candidates and does not try them again. The `problem` is that nothing is better (`not-improved`), or that a
+        model failed. Raises NotFoundError `no-output-evals`, ConflictError `skill-changed` if the skill changed in the
+        meantime, FailedError if the skill cannot be measured.
         """
         from whet.learning.improvement.improve import improve
 
@@ -499,7 +499,7 @@ class SkillLearning:
     # sessions
 
     def transcript(self, source: Session, *, evidence: bool = False) -> SessionRead:
-        """A session as it is read, secrets hidden, and with `evidence` what it shows.
+        """A session as Whet reads it, with secrets hidden, and with `evidence` what it shows.
 
         `source` is the path of a transcript, a Transcript, a Recorder, or a list of messages. Raises InvalidError
         `not-a-transcript`, NotFoundError `transcript-missing`.
@@ -525,9 +525,9 @@ class SkillLearning:
         """Turn a session into a skill, with these answers and otherwise as proposed; without a model it is an outline.
 
         `source` is the path of a transcript, a Transcript, a Recorder, or a list of messages. `answers` are {goal,
-        name, triggers, description, tools, fork}, as far as they are to be other than proposed; `model` is that of
-        `begin_distillation`. `finish_distillation` describes the answer; `report` says what was left out of
-        the transcript. Raises InvalidError `not-a-transcript` or `nothing-to-distill`, UsageError `bad-answer`.
+        name, triggers, description, tools, fork}, as far as they differ from the proposed ones; `model` is that of
+        `begin_distillation`. `finish_distillation` describes the answer; `report` says what was left out of the
+        transcript. Raises InvalidError `not-a-transcript` or `nothing-to-distill`, UsageError `bad-answer`.
         """
         from whet.learning.distill.rounds import session_of
 
@@ -539,9 +539,10 @@ class SkillLearning:
     def begin_distillation(self, source: Session, *, model: str | Model | None = None) -> Distillation:
         """The first of four rounds in which a session becomes a skill. Nothing is written before the end.
 
-        Where a skill of the user's own is for the same job already, its name is proposed, and it will be improved.
-        `model` writes the skill: the name of one, a Model, "" for none, None for that of the setting `model`. Without
-        one, or if it fails, the skill is an outline; a model that is named here and cannot be opened raises.
+        If one of the user's own skills is already for the same job, its name is proposed, and that skill is improved.
+        `model` writes the skill: the name of a model, a Model, "" for none, None for the one in the setting `model`.
+        Without a model, or if it fails, the skill is an outline. A model that is named here and cannot be opened raises
+        an error.
         """
         from whet.learning.distill.rounds import begin, session_of, without_taken_name
 
@@ -564,10 +565,10 @@ class SkillLearning:
         actor: str = "user",
         allowed: Callable[[Card], None] | None = None,
     ) -> Distilled:
-        """Write the skill that the rounds have made: a new one, or the next version of the one of that name.
+        """Write the skill from the rounds: a new one, or the next version of the skill with that name.
 
-        Rounds that are not answered are as proposed. With `stage`, it waits as a proposal; `allowed` raises for a skill
-        that must not be touched. It raises what the editor raises. With `dry_run`, nothing is written.
+        Rounds without an answer use the proposed one. With `stage`, it waits as a proposal; `allowed` raises for a
+        skill that must not be changed. It raises the same errors as the editor. With `dry_run`, nothing is written.
         """
         from whet.authoring.writer import Provenance
         from whet.learning.distill.operations import reason_of, writing_of
@@ -614,17 +615,17 @@ class SkillLearning:
         dry_run: bool = False,
         limit: int | None = None,
     ) -> Lessons:
-        """Learn from finished sessions: those named, or all that wait, the newest first, within the day's allowance.
+        """Learn from finished sessions: the named ones, or all that wait, newest first, within the daily limit.
 
         A source is CLIENT:ID of a session that hooks reported, the path of a transcript, or one in memory: a
-        Transcript, a Recorder, messages. What is worth it becomes a proposal, or with `write` a skill, as far as the
-        gate lets it; None is as the setting `learn` says. `model` is that of `begin_distillation`. A single source that
-        is not there raises; among several it is a report with an `error`.
+        Transcript, a Recorder, messages. A session that is worth it becomes a proposal or, with `write`, a skill, if it
+        passes the checks; None means what the setting `learn` says. `model` is that of `begin_distillation`. A single
+        source that does not exist raises an error; among several, it gets a report with an `error`.
         """
         return self._learn(sources, write, model, dry_run=dry_run, limit=limit)
 
     def recorder(self, session: str = "", path: str = "") -> Recorder:
-        """What records an agent loop, for `finish`; with a `path`, into a file that `whet learn sessions` reads."""
+        """A recorder for an agent loop, for `finish`; with a `path`, it writes a file for `whet learn sessions`."""
         from whet.learning.transcripts.recorder import Recorder
 
         return Recorder(path, session=session, project=self._place.directory, clock=self._workspace.clock)
@@ -633,7 +634,7 @@ class SkillLearning:
         """A session is over: learn from it as the setting `learn` says; returns the report.
 
         It does nothing if the setting is `off` or `note`, if the daily limit or the breaker stops it, or if a session
-        that hooks reported does not wait; `code` says so. `write` and `model` are those of `learn`. What fails is an
+        that hooks reported does not wait; `code` says so. `write` and `model` are those of `learn`. A failure is an
         `error` in the report.
         """
         from whet.learning.selection.learn import Report

@@ -1,4 +1,4 @@
-"""The front door: a `Library` is the skills of one place, always as they are on disk now.
+"""The front door: a `Library` is the skills that Whet sees from one directory, always as they are on disk now.
 
     from whet import Library
 
@@ -7,11 +7,11 @@
         print(card.name, "-", card.description)
     print(library.read("writing-skills").content)
 
-Every call looks at the disk again (a few microseconds a skill), so that edits by anyone are seen; the snapshot in
-`catalogue` only changes when something changed. What is not for every day lies one level down, by subject: `edit`,
-`history`, `proposals`, `sources`, `guard`, `learning`, `settings`. Results are frozen values; `to_json()` gives what
-the command line prints. What fails raises a `WhetError`. A `Library` may be shared between threads: snapshots are
-immutable and replaced as a whole.
+Every call looks at the disk again (a few microseconds per skill), so it sees everyone's edits; the snapshot in
+`catalogue` changes only when something has changed. Less common work is one level down, by subject: `edit`, `history`,
+`proposals`, `sources`, `guard`, `learning`, `settings`. Results are frozen values; `to_json()` returns what the command
+line prints. Failures raise a `WhetError`. Threads may share a `Library`: snapshots are immutable and replaced as a
+whole.
 """
 
 from __future__ import annotations
@@ -92,9 +92,9 @@ class Reload(NamedTuple):
 
 
 class Library:
-    """The skills of one place, always as they are on disk now. Make one with `Library.open`.
+    """The skills that Whet sees from one directory, always as they are on disk now. Open one with `Library.open`.
 
-    Every call looks at the disk again, so that edits by anyone are seen. A library may be shared between threads.
+    Every call looks at the disk again, so it sees everyone's edits. Threads may share a library.
     """
 
     def __init__(self, workspace: Workspace, *, check: Check | None = None) -> None:
@@ -241,7 +241,7 @@ class Library:
 
     @property
     def proposals(self) -> Proposals:
-        """Changes that wait for a person."""
+        """Changes that wait for approval."""
         return self.edit.proposals
 
     @cached_property
@@ -286,7 +286,7 @@ class Library:
 
     @cached_property
     def matcher(self) -> SkillMatcher:
-        """What answers `find` and `detect`: the index of what skills say, kept in step."""
+        """The index behind `find` and `detect`, which follows the skills."""
         from whet.prompt.matcher import SkillMatcher
         from whet.routing.index_manager import IndexManager
 
@@ -331,9 +331,9 @@ class Library:
                 yield change
 
     def card(self, name: str) -> Card:
-        """The skill that a name, a qualified name or a path means; the card has no body.
+        """The card of the skill that a name, a qualified name or a path refers to; it has no body.
 
-        It is checked against the disk, without looking at the others where that is safe. Raises NotFoundError with
+        It is checked against the disk, without looking at other skills if that is safe. Raises NotFoundError with
         `suggestions`, AmbiguousError with `candidates`, RefusedError for a skill that waits for trust.
         """
         return self.workspace.find(name)[0]
@@ -356,8 +356,8 @@ class Library:
         With a `query` the best match comes first; the bodies count too, as far as they are indexed. Each card says
         whether it is `ready` and, with `include_hidden`, why it is `hidden` (a code). `next` is the `cursor` of the
         next page, None after the last. `categories` are counted over all skills, and `aside` counts the others: skills
-        that wait for trust, are hidden, shadowed or left out. With `clients`, `verdicts` says of
-        each what the clients used here do with it.
+        that wait for trust, are hidden, shadowed or left out. With `clients`, `verdicts` says for each skill what the
+        clients used here do with it.
         """
         from whet.library.listing import list_skills
 
@@ -414,7 +414,7 @@ class Library:
         `content` is one of `pages`; `files` are all files of the package, `digest` names their content, and `ready` and
         `missing` say what needs to be set up. A binary file is described, not decoded. Raises RefusedError for a skill
         that is hidden from a model (a person may read any skill), NotFoundError for an unknown name or file, UsageError
-        for a bad page. In a `session`, you pay for nothing twice.
+        for a bad page. In a `session`, nothing is returned in full twice.
         """
         from whet.library.disclosure import AlreadyLoaded
         from whet.prompt.views import view
@@ -433,8 +433,8 @@ class Library:
         """The skills that fit a message best, the best first, each with its `card`, its `fit` and `why`.
 
         Skills that the message names come first. `fit` is how probable it is that the skill is the right one. `notes`
-        are what else is worth knowing, such as a skill that fits and is hidden from this caller. `context` is what was
-        said before, which files are there and which skills are loaded already.
+        say what else is worth knowing, such as a skill that fits but is hidden from this caller. `context` is what was
+        said before, which files exist and which skills are already loaded.
         """
         return self.matcher.find(message, k, caller, context)
 
@@ -450,7 +450,7 @@ class Library:
 
         `others` may come up too; if none does, `nearest` is the closest. A skill that only a person may invoke comes up
         when the message names it. With a `skill`, `about` says why that one comes up, or why not. `context` is what was
-        said before, which files are there and which skills are loaded already: these do not come up again.
+        said before, which files exist and which skills are already loaded: these do not come up again.
         """
         return self.matcher.detect(message, caller, skill, context)
 
@@ -473,11 +473,11 @@ class Library:
         """The list of skills for a model's prompt, never larger than its budget, and a report of what was cut.
 
         The budget is in characters (8,000), or in `tokens`, or 2 % of a context `window` in tokens. With a `message`,
-        what fits it comes first, described in full, if not all can be; with a `limit` as well, only the few skills
-        that fit it are listed, which is the variant for one turn. Between skills that fit alike, the one that was used
-        more often comes first. `format` is bullet, xml, json or tool.
+        the skills that fit it come first and keep their full descriptions if not all can; with a `limit` as well, the
+        list has only the few skills that fit, which is the variant for one turn. Of skills that fit equally well, the
+        one that was used more often comes first. `format` is bullet, xml, json or tool.
 
-        The text, which is what `str()` gives, goes into the prompt; it is the same, byte for byte, for the same skills.
+        The text, which `str()` returns, goes into the prompt; it is the same, byte for byte, for the same skills.
         """
         from whet.prompt.index import Options, budget_for, index_skills
         from whet.prompt.tokens import tokenizer_for
@@ -508,11 +508,11 @@ class Library:
     ) -> Invocation:
         """What a user's line asks for (`/name args`, `$name`, bundles, several at once), as one message for the model.
 
-        Several skills share `budget` tokens and step down from their full text to their description, the least wanted
-        first. A line that asks for no skill comes back as it is. `reserved` are the client's own commands, which no
-        skill can take. `strategy` is how much of each skill is included at most: `full`, `overview+usage`, `overview`
-        or `description`. `note` is a remark of the client's that the message carries. It counts as use. In a
-        `session`, nothing is repeated.
+        Several skills share `budget` tokens and are shortened from their full text to their description, the least
+        important first. A line that asks for no skill is returned unchanged. `reserved` are the client's own commands,
+        which no skill can use. `strategy` is how much of each skill is included at most: `full`, `overview+usage`,
+        `overview` or `description`. `note` is a remark from the client that goes into the message. The call counts as
+        use. In a `session`, nothing is repeated.
 
         A skill that runs in a separate agent (`context: fork`) is run, with `model` as for `run`, and the message
         has its report. What cannot be run is `missing`; it is never put into the conversation instead.
@@ -538,10 +538,10 @@ class Library:
         strategy: str = "full",
         caller: Caller = PERSON,
     ) -> Invocation:
-        """The message that `invoke` gives, for skills, or a bundle, given by name. Nothing is run.
+        """The message that `invoke` returns, for skills or a bundle that you name. Nothing is run.
 
         For a single skill, `strategies` says what each step from the full text to the description costs. Raises
-        RefusedError `runs-apart` for a skill that `run` is for.
+        RefusedError `runs-apart` for a skill that needs `run`.
         """
         return self._render(names, arguments, caller, budget=budget, strategy=strategy)
 
@@ -578,7 +578,7 @@ class Library:
         return menu_of(self.workspace.snapshot(), caller, reserved).complete(prefix, limit)
 
     def needs(self, *names: str, caller: Caller = PERSON) -> Needs:
-        """Everything the named skills, or all of them, still need: keys, programs, settings, tools, each thing once."""
+        """Everything that the named skills, or all skills, still need: keys, programs, settings, tools; each once."""
         from whet.prompt.needs import Needs, collect_needs
         from whet.prompt.requests import visible
 
@@ -590,7 +590,7 @@ class Library:
 
     @cached_property
     def runs(self) -> Runs:
-        """Runs of skills: resume one, list and show them, bring their changes into the project."""
+        """Runs of skills: resume one, list and show them, apply their changes to the project."""
         from whet.runtime.runs import Runs
 
         def render(name: str, arguments: str, caller: Caller) -> Invocation:
@@ -613,9 +613,9 @@ class Library:
         """Run a skill in a separate agent, with exactly its tools, on a copy of the project.
 
         The `report` is what the harness saw: files, commands with exit codes, denied calls, tokens. `diff` is what
-        changed; with `apply` it is brought into the project. `confirm` asks a person about a call; without it the run
-        stops where approval is needed, and `runs.resume` goes on. `without` names granted tools to go without. Raises
-        UsageError `run-model-missing`, RefusedError `run-tool-missing` and `no-sandbox`.
+        changed; with `apply`, it is applied to the project. `confirm` asks a person about a call; without it, the run
+        stops when it needs approval, and `runs.resume` continues it. `without` names granted tools that the run does
+        not get. Raises UsageError `run-model-missing`, RefusedError `run-tool-missing` and `no-sandbox`.
         """
         from whet.runtime.runs import RunLimits
 
@@ -642,9 +642,9 @@ class Library:
         stubs: bool = True,
         saved: Json | None = None,
     ) -> Session:
-        """A conversation, new or as `Session.to_json` saved it: it gives the model nothing twice.
+        """A conversation, new or saved by `Session.to_json`: it gives the model nothing twice.
 
-        `caller` is the user; requests of the model are judged as a model's. `stubs` is for a caller that reports
+        `caller` is the user; requests of the model are treated as a model's. `stubs` is for a caller that reports
         compactions; without it every view returns a skill in full. Raises UsageError `bad-session`.
         """
         from whet.api.session import Session
@@ -759,9 +759,9 @@ class Library:
     def repair(self) -> Repaired:
         """Repair what can be repaired without asking. `done` and `lost` say in sentences what happened.
 
-        Damaged databases, logs and locks are set aside and made again from what can be saved, interrupted changes
-        settled, leftovers of killed processes removed. Stored contents are never removed. `failed` names what could not
-        be repaired; the rest is repaired anyway.
+        It sets damaged databases, logs and locks aside and rebuilds them from what can be saved, settles interrupted
+        changes and removes leftovers of killed processes. It never removes stored contents. `failed` names what could
+        not be repaired; everything else is repaired anyway.
         """
         from whet.library.doctor import check_home, move_obstructions, repair_roots, repair_workplaces
         from whet.store.repair import Repaired, repair_databases

@@ -1,18 +1,18 @@
-"""One conversation: which skills are active in it, what it has seen, what was asked and given.
+"""One conversation: which skills are active in it, what it has seen, and what was asked and answered.
 
     session = library.session()
     prompt = str(session.index())
     message = session.invoke("/deploy staging").message
 
-What is active is known by content: the same skill with the same content is not paid for twice, a changed one is given
-again. When the context was compacted, `after_compaction` gives back the skills that were active, newest first, as
-reference: never the user's old request, so that nothing is done a second time, and never by running anything.
+A session identifies active skills by content: it does not send the same skill with the same content twice, but sends a
+changed one again. After the context was compacted, `after_compaction` returns the skills that were active, newest
+first, as reference: never the user's old request, so that nothing is done a second time, and never by running anything.
 
-One session serves both sides of a conversation: what the user types (`invoke`) is judged as a person's, what the model
-asks for (`index`, `skills`, `find`, `view`, `manage`) as a model's.
+One session serves both sides of a conversation: what the user types (`invoke`) counts as a person's request, and what
+the model asks for (`index`, `skills`, `find`, `view`, `manage`) as a model's.
 
-A session holds no secret. What a user enters goes to the caller's own store; only its name is remembered. `to_json`
-and `Library.session(saved=...)` carry a session from one process to the next.
+A session holds no secret. Values that a user enters go to the caller's own store; the session remembers only their
+names. `to_json` and `Library.session(saved=...)` carry a session from one process to the next.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ _FOREMOST = 1_000_000
 
 
 class Offer(NamedTuple):
-    """What to put beside one message of the user."""
+    """What to put next to one message of the user."""
 
     text: str
     """Empty where no skill is left."""
@@ -88,7 +88,7 @@ class Offer(NamedTuple):
 
 
 class Compaction(NamedTuple):
-    """What is given back after a compaction."""
+    """The skills that a session returns after a compaction."""
 
     message: str
     tokens: int
@@ -103,7 +103,7 @@ class Compaction(NamedTuple):
 
 
 class Collected(NamedTuple):
-    """What came of asking for what is missing."""
+    """The result of asking for missing values."""
 
     asked: tuple[Need, ...]
     given: tuple[str, ...]
@@ -117,7 +117,7 @@ class Collected(NamedTuple):
 class Session:
     """The skills of one conversation: which are active, what the model has seen, what was asked and answered.
 
-    You do not pay twice for what is already in the context. A session is for one thread at a time.
+    It does not send again what is already in the context. Only one thread may use a session at a time.
     """
 
     def __init__(
@@ -135,7 +135,7 @@ class Session:
         saved: Json | None = None,
         run: Callable[..., RunResult] | None = None,
     ) -> None:
-        """Made by `Library.session`, which says what each means."""
+        """Use `Library.session`, which describes the arguments."""
         self.workspace = workspace
         """Where its skills are found."""
         self.learning = learning
@@ -163,7 +163,7 @@ class Session:
 
     @property
     def active(self) -> tuple[Active, ...]:
-        """The skills in the context, the one loaded last first."""
+        """The skills in the context, the last loaded first."""
         return tuple(item for item in self._newest() if item.present)
 
     def _newest(self) -> list[Active]:
@@ -180,9 +180,9 @@ class Session:
     def index(
         self, budget: int | None = None, *, tokens: int | None = None, window: int | None = None, rules: bool = True
     ) -> Index:
-        """The index, as `Library.index` gives it, with what this conversation used before its last compaction first.
+        """The index, as `Library.index` returns it; skills used before the last compaction come first.
 
-        In between the order does not change, so that the text stays the same and with it what a provider has cached.
+        Between compactions the order does not change, so the text stays the same and a provider's cache stays valid.
         """
         room, options = budget_for(budget, tokens, window), Options(rules=rules)
         snapshot = self.workspace.snapshot()
@@ -200,12 +200,12 @@ class Session:
         snapshot: Snapshot | None = None,
         context: MessageContext | None = None,
     ) -> Offer:
-        """What to put next to one message of the user: the few skills that fit it and are not in the context yet.
+        """What to put next to one message of the user: the few skills that fit it and are not yet in the context.
 
-        Neither a skill that is active nor one that was offered since the last compaction is offered; with `again`, the
-        latter is. The text is empty if no skill is left. It is an addition to the index, which does not change. `paths`
-        shows each skill's file, `each` cuts descriptions at that many characters, which is quick; `snapshot` is for a
-        caller that already has one, `context` for one that knows what was said before and which files are there.
+        It does not offer skills that are active, or that it offered since the last compaction; with `again`, it offers
+        the latter. The text is empty if no skill is left. It is an addition to the index, which does not change.
+        `paths` shows each skill's file, and `each` cuts descriptions to that number of characters, which is quick; pass
+        `snapshot` if you already have one, and `context` if you know what was said before and which files exist.
         """
         snapshot = snapshot or self.workspace.snapshot()
         found = self._matcher().offer(message, self.as_model, snapshot, context)
@@ -253,10 +253,9 @@ class Session:
         )
 
     def find(self, message: str, k: int = 5) -> Matches:
-        """The skills that fit a message best, of those the model may see, as `Library.find` gives them.
+        """The skills that fit a message best, among those the model may see, as `Library.find` returns them.
 
-        What was searched for before in this conversation counts as its context, and so do the kinds of files in the
-        working directory.
+        Earlier searches in this conversation count as context, and so do the kinds of files in the working directory.
         """
         from whet.prompt.matcher import MessageContext
 
@@ -266,7 +265,7 @@ class Session:
         return found
 
     def view(self, name: str, file_path: str | None = None, page: int = 1) -> View:
-        """A skill or one of its files for the model; a short stub when exactly this is in the context already.
+        """A skill or one of its files for the model, or a short stub if exactly this is already in the context.
 
         It answers like `Library.read`. Raises RefusedError for a skill that the model may not have, unless the user
         asked for it in this session.
@@ -299,7 +298,7 @@ class Session:
         return view
 
     def manage(self, arguments: Any, *, stage: bool = False) -> Changes:
-        """Do what the model asks for with the tool `skill_manage`, whose `arguments` these are. Raises WhetError.
+        """Do what the model asks for with the tool `skill_manage`; `arguments` are the tool's. Raises WhetError.
 
         A change to content that the model has not viewed in this conversation gets a warning; a model may not change
         what it may not view. With `stage`, changes wait as proposals until a person approves them.
@@ -328,7 +327,7 @@ class Session:
 
     @property
     def as_model(self) -> Caller:
-        """The same caller when it is the model that asks."""
+        """The same caller, but with the model asking."""
         return self.caller._replace(model=True)
 
     def invoke(
@@ -403,22 +402,22 @@ class Session:
 
     @property
     def recorder(self) -> Recorder:
-        """Takes down what the agent loop does, for `finish`: what was said, which tools were called, what they gave."""
+        """Records what the agent loop does, for `finish`: messages, tool calls and their results."""
         if self._recorder is None:
             self._recorder = self.learning.recorder(self.id)
         return self._recorder
 
     def finish(self) -> Report:
-        """The task is done: a skill is proposed if it was hard, as `Library.learning.finish` says; the report on it."""
+        """Finish the task: propose a skill if it was hard, like `Library.learning.finish`, and return the report."""
         return self.learning.finish(self.recorder)
 
     # compaction
 
     def after_compaction(self, budget: int = REATTACH_TOKENS, each: int = REATTACH_EACH) -> Compaction:
-        """The context was compacted: forget what it had seen, and give back the skills that were active.
+        """After a compaction of the context, forget what it had seen, and return the skills that were active.
 
-        They come newest first, each cut to `each` tokens, as many as `budget` holds. The `message` is marked as
-        reference; it carries no request of the user's. `reattached`, `left_out`, `changed` and `gone` are names.
+        They come newest first, each cut to `each` tokens, as many as fit into `budget`. The `message` is marked as
+        reference; it contains no request of the user. `reattached`, `left_out`, `changed` and `gone` are names.
         """
         if budget < 1 or each < 1:
             raise UsageError("bad-budget", "The budget must be above zero.", hint="Leave it out for the default.")
@@ -468,7 +467,7 @@ class Session:
     # requirements
 
     def needs(self, *names: str) -> tuple[Need, ...]:
-        """What the named skills, or the active ones, still need and were not asked for yet."""
+        """What the named skills, or the active ones, still need and have not been asked for yet."""
         from whet.prompt.needs import collect_needs
 
         workspace = self.workspace
@@ -485,12 +484,12 @@ class Session:
         keep: Callable[[str, str], None],
         *names: str,
     ) -> Collected:
-        """Ask once for everything that is missing, and hand what was entered to the caller's store.
+        """Ask once for everything that is missing, and pass the values to the caller's store.
 
-        It is about the named skills, or those that are active. `ask` gets all needs at once and answers with values by
-        name; a need it leaves out is not asked for again in this session. `keep` gets each secret, by the name of its
-        environment variable. Values of settings stay in the session and are shown to the model; secrets are never
-        kept, shown or logged here.
+        It asks for the named skills, or for the active ones. `ask` gets all needs at once and returns values by name; a
+        need it leaves out is not asked for again in this session. `keep` gets each secret, by the name of its
+        environment variable. Values of settings stay in the session and are shown to the model; secrets are never kept,
+        shown or logged here.
         """
         needs = self.needs(*names)
         entered = (ask(needs) if needs else None) or {}
@@ -509,7 +508,7 @@ class Session:
     # from one process to the next
 
     def to_json(self) -> Json:
-        """The session as JSON, without secrets; of what was viewed, files and later pages are not remembered."""
+        """The session as JSON, without secrets; it does not remember which files and later pages were viewed."""
         active = self._active.values()
         return {
             "version": VERSION,

@@ -1,8 +1,8 @@
-"""Whose session it is: one program serves many conversations, and what one was offered or has viewed is its own.
+"""Sessions by conversation: one program serves many, and each remembers what it was offered and has viewed.
 
-A conversation begins when it is first heard of. The number that is kept is bounded: one that was not heard of for long
-begins anew, which costs it nothing but an offer made twice. With `saved`, a session is read as it was last saved, by
-whichever process.
+A conversation begins with its first request. The number of kept sessions is limited: a conversation that was silent for
+long starts again, and the only cost is that an offer may be repeated. With `saved`, a session is read as it was last
+saved, by any process.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class SessionKey(NamedTuple):
 
 
 class RecentlyUsed(Generic[Key, Value]):
-    """What was made for each key, as long as it is among the `most` that were used last. For any number of threads."""
+    """The values of the `most` keys that were used last. Any number of threads may use it."""
 
     def __init__(self, make: Callable[[Key], Value], most: int) -> None:
         self._make, self._most = make, most
@@ -51,7 +51,7 @@ class RecentlyUsed(Generic[Key, Value]):
         self._lock = threading.Lock()
 
     def get(self, key: Key) -> Value:
-        """What belongs to the key, made where it is not there."""
+        """The value of the key, which is made if it is missing."""
         with self._lock:
             value = self._kept.pop(key) if key in self._kept else self._make(key)
             self._kept[key] = value
@@ -73,7 +73,7 @@ class LibraryPool(RecentlyUsed["str | None", "Library"]):
         super().__init__(open_library, MOST_LIBRARIES)
 
     def close(self) -> None:
-        """Let all of them go."""
+        """Close all of them."""
         for library in self.values():
             library.close()
 
@@ -94,7 +94,7 @@ class SessionPool:
         shared: Tools | None = None,
         most: int = MOST_SESSIONS,
     ) -> None:
-        """`stubs` is for a client that tells of compactions; without them a skill is given in full each time.
+        """`stubs` is for a client that reports compactions; without it, every view returns a skill in full.
 
         With `shared`, every conversation has these tools, and one session with all others.
         """
@@ -112,7 +112,7 @@ class SessionPool:
         return self._tools.get(key)[0]
 
     def compact(self, key: SessionKey, gone: Collection[str]) -> None:
-        """These messages are not in the context any more: what was offered beside them may be offered again."""
+        """These messages are no longer in the context: skills offered with them may be offered again."""
         tools, known = self._tools.get(key)
         if not known.issuperset(gone):
             tools.session.after_compaction(1, 1)  # with no room to give anything back
@@ -130,7 +130,7 @@ class SessionPool:
         return library.session(key.conversation, caller=key.caller, tokenizer=self._tokenizer, stubs=self._stubs)
 
     def save(self, key: SessionKey, session: Session) -> None:
-        """Keep the session for whoever asks for it next."""
+        """Keep the session for the next request."""
         if self._saved:
             self._saved.keep(key.client, key.conversation, session.to_json())
 

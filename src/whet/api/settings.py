@@ -78,7 +78,7 @@ class Switch(NamedTuple):
 
 
 class PinChange(NamedTuple):
-    """Whether a skill is left as it is from now on."""
+    """Whether a skill is pinned now."""
 
     name: str
     pinned: bool
@@ -109,7 +109,7 @@ class ListingChange(NamedTuple):
 
 
 class Bundles(Rows["Bundle"]):
-    """The bundles that count."""
+    """The bundles that apply here."""
 
     __slots__ = ("default", "in_use", "notes")
 
@@ -129,7 +129,7 @@ class Bundles(Rows["Bundle"]):
 
 
 class BundleView(NamedTuple):
-    """A bundle, and what stands in its way."""
+    """A bundle, and what prevents its use."""
 
     bundle: Bundle
     missing: tuple[Unavailable, ...]
@@ -161,7 +161,7 @@ class BundleUse(NamedTuple):
 
 
 class RemovedBundle(NamedTuple):
-    """A bundle that is out of use."""
+    """A bundle that was removed."""
 
     bundle: Bundle
     kept: str
@@ -173,7 +173,7 @@ class RemovedBundle(NamedTuple):
 
 
 class RootView(NamedTuple):
-    """A place where skills are looked for."""
+    """A directory where Whet looks for skills."""
 
     root: Root
     exists: bool
@@ -186,7 +186,7 @@ class RootView(NamedTuple):
 
 
 class Roots(Rows[RootView]):
-    """The places where skills are looked for, most important first."""
+    """The directories where Whet looks for skills, most important first."""
 
     __slots__ = ()
 
@@ -289,7 +289,7 @@ class SkillSettings:
         return Trust(directory, True, changed, tuple(item.card.name for item in found), found)
 
     def untrust(self, path: str | None = None) -> Trust:
-        """End that trust; with a `path`, of what is trusted under it, which may no longer exist."""
+        """Stop trusting it; with a `path`, stop trusting what is trusted under that path, which may no longer exist."""
         if path is None:
             repository = self._project()
             changed = self._decisions.untrust(repository.identity)
@@ -358,7 +358,7 @@ class SkillSettings:
     def list_as(self, name: str, mode: str, *, here: bool = False) -> ListingChange:
         """List a skill for models like this: `always`, `normal`, `name` (without its description) or `manual`.
 
-        With `here`, in this project only. `hint` says who lists it less prominently all the same.
+        With `here`, in this project only. `hint` names what still lists it less prominently.
         """
         if mode not in LISTING:
             message = f"There is no way {mode!r} to list a skill."
@@ -513,7 +513,7 @@ class SkillSettings:
         )
 
     def roots(self) -> Roots:
-        """Where skills are looked for, most important first, and how many are in each place."""
+        """Where Whet looks for skills, most important first, and how many are in each directory."""
         return Roots(
             [
                 RootView(shelf.root, os.path.isdir(shelf.root.real), sum(1 for _ in shelf.cards()))

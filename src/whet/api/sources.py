@@ -1,4 +1,4 @@
-"""Where skills come from and go to: what sources have, plans, the lock, syncing, publishing.
+"""Where skills come from and go to: sources, plans, the lock, syncing, publishing.
 
 library.sources.install("anthropics/skills", skills=["pdf"])
 plan = library.sources.plan_update()
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 
 
 class TapInfo(NamedTuple):
-    """A tap, and how far what it offers is trusted."""
+    """A tap, and the trust of what it offers."""
 
     name: str
     source: str
@@ -120,7 +120,7 @@ class SkillSources:
 
     @property
     def reach(self) -> FetchContext:
-        """What the sources of one operation may use of the world; each operation ends for itself."""
+        """What the sources of one operation may use; each operation ends separately."""
         from weakref import ref
 
         from whet.sources.model import FetchContext
@@ -185,9 +185,8 @@ class SkillSources:
     def search(self, query: str, limit: int = 20, *, source: str = "", offline: bool = False) -> SearchResult:
         """Skills that fit a query, from all taps, or from one source: a tap's name, or what `install` takes.
 
-        `install` of each of the `skills` is what to give to `install`. A source that cannot be asked is in `notes`;
-        FailedError `no-source-answered` is raised when none can. With `offline`, only sources on this disk are
-        searched.
+        `install` of each of the `skills` is the text to pass to `install`. `notes` name sources that do not answer; if
+        none does, it raises FailedError `no-source-answered`. With `offline`, only sources on this disk are searched.
         """
         from whet.sources.search import search
 
@@ -278,7 +277,7 @@ class SkillSources:
     def inspect(self, source: str, skills: Sequence[str] = ()) -> Inspection:
         """What a source has; with `skills`, or if it has only one, also their files and findings.
 
-        Nothing is installed. `skills` are all it has, `inspected` those that were fetched.
+        Nothing is installed. `skills` are all skills of the source, `inspected` those that were fetched.
         """
         from whet.sources.install.installer import inspect
 
@@ -349,11 +348,10 @@ class SkillSources:
         """Plan an install: fetch, check and scan skills and apply the policy; nothing changes until `apply`.
 
         A source is a repository (`owner/repo`, `owner/repo/path@ref`), a path, an archive, an address, `tap:skill`, or
-        the name of a skill, with or without a range of versions (`pdf@^1.2`), which all taps are asked for.
-        `skills` names those to take of it, `every` takes all; a source with one skill needs neither. `prefer` (ours or
-        theirs) decides what clashes with edits here. `min_age` is used instead of the setting: how many days ago
-        something from a community source must have been published. A step that cannot be done is in the plan and says
-        why.
+        the name of a skill, with or without a range of versions (`pdf@^1.2`); Whet asks all taps for it. `skills` names
+        the skills to install from it, `every` installs all; a source with one skill needs neither. `prefer` (ours or
+        theirs) decides conflicts with edits here. `min_age` replaces the setting: how many days ago something from a
+        community source must have been published. A step that cannot be done is in the plan and says why.
         """
         from whet.sources.install.apply import plan_install
 
@@ -362,10 +360,10 @@ class SkillSources:
             return plan_install(installer, self._wanted(sources, skills, every=every), prefer=prefer)
 
     def plan_update(self, *names: str, here: bool = False, prefer: Prefer = "", min_age: int | None = None) -> Plan:
-        """Bring installed skills, or all, to what their sources have now; edits made here are merged in.
+        """Plan to update the named skills, or all, to what their sources have now; local edits are merged in.
 
-        What clashes is a step in state `conflict`, unless `prefer` says ours or theirs. Pinned skills, and updates that
-        are too young (`min_age`, as for `plan_install`), are `held`.
+        A conflict is a step in state `conflict`, unless `prefer` is ours or theirs. Pinned skills, and updates that are
+        too young (`min_age`, as for `plan_install`), are `held`.
         """
         from whet.sources.install.apply import plan_update
         from whet.sources.install.plan import join
@@ -374,7 +372,7 @@ class SkillSources:
         return join([plan_update(installer, own, prefer=prefer) for installer, own in holding])
 
     def has_lock(self, *, here: bool = False) -> bool:
-        """Is there a lock of your skills, or with `here` of the project's?"""
+        """Is there a lock for your skills or, with `here`, for the project's?"""
         from whet.sources.lock.file import lock_file
 
         return any(os.path.lexists(lock_file(root)) for root in self._roots(here=here))
@@ -382,8 +380,8 @@ class SkillSources:
     def plan_restore(self, *names: str, here: bool = False, force: bool = False, frozen: bool = False) -> Plan:
         """Restore what the lock names, exactly as it was installed; with `force`, even if it was edited.
 
-        With `frozen`, what differs from the lock in any other way is a conflict, and then nothing is restored. Raises
-        NotFoundError `no-lock` where there is no lock.
+        With `frozen`, any other difference from the lock is a conflict, and then nothing is restored. Raises
+        NotFoundError `no-lock` if there is no lock.
         """
         from whet.sources.install.apply import hold_frozen, plan_restore
         from whet.sources.install.plan import join
@@ -395,8 +393,8 @@ class SkillSources:
     def plan_uninstall(self, *names: str, here: bool = False, force: bool = False, along: Sequence[str] = ()) -> Plan:
         """Plan to remove installed skills. Without names there is nothing to do.
 
-        What another skill needs is a conflict, unless that one goes too (`along`: in another way than by this plan), or
-        with `force`.
+        A skill that another one needs is a conflict, unless the other one is removed too (`along`: by other means than
+        this plan), or with `force`.
         """
         from whet.sources.install.apply import plan_uninstall
         from whet.sources.install.plan import join
@@ -413,7 +411,7 @@ class SkillSources:
     def plan_adopt(self, *names: str, source: str = "", here: bool = False) -> Plan:
         """Start managing skills that already exist, in every directory of skills, so that a lock beside it names them.
 
-        Without names, of all that no lock names yet. With `source`, one skill is recorded as coming from
+        Without names, it adopts all skills that no lock names yet. With `source`, one skill is recorded as coming from
         there, and gets updates.
         """
         from whet.sources.install.adopt import plan_adopt
@@ -426,9 +424,9 @@ class SkillSources:
     def apply(self, plan: Plan, *, actor: str = "user", reason: str = "", override: str = "", run: str = "") -> Applied:
         """Apply the ready steps of a plan, all or nothing, and record every decision.
 
-        `override` says why what the policy asks about or blocks is done all the same. It answers with the plan as it
-        was applied, and the names of what was `done`. Changes with the same `run` are undone together. Raises
-        ConflictError when something is not as it was when the plan was made.
+        `override` is the reason to do what the policy asks about or blocks. It returns the plan as it was applied, and
+        the names of what was `done`. Changes with the same `run` are undone together. Raises ConflictError if something
+        has changed since the plan was made.
         """
         from whet.sources.install.apply import accept, apply
         from whet.sources.install.plan import Applied
@@ -460,7 +458,7 @@ class SkillSources:
         reason: str = "",
         override: str = "",
     ) -> Applied:
-        """Plan and apply in one call: it takes what `plan_install` takes, and answers like `apply`.
+        """Plan and apply in one call: it takes the arguments of `plan_install` and returns what `apply` returns.
 
         If one of the requested skills cannot be installed, none is: RefusedError if the policy does not allow it,
         ConflictError if something is in the way, FailedError if the source could not provide it.
@@ -480,7 +478,7 @@ class SkillSources:
         reason: str = "",
         override: str = "",
     ) -> Applied:
-        """Bring skills to what their sources have now; it takes what `plan_update` takes, and answers like `apply`.
+        """Update skills to what their sources have now, as `plan_update` plans it; returns what `apply` returns.
 
         Conflicts and updates that the policy does not allow are left unchanged and reported.
         """
@@ -490,8 +488,8 @@ class SkillSources:
     def auto_update(self) -> AutoUpdate:
         """Do what the setting `auto_update` says about your own skills, and note it for the next session.
 
-        `safe` makes the updates that need no person, as one change: `undo` of its `run` reverses them. `notify` changes
-        nothing.
+        `safe` makes the updates that need no decision, as one change: `undo` of its `run` reverses them. `notify`
+        changes nothing.
         """
         from whet.sources.install.automatic import AutoUpdate, LeftSkill, UpdateMemory, restrict_to_safe, summarize
 
@@ -509,9 +507,9 @@ class SkillSources:
         return done
 
     def uninstall(self, *names: str, here: bool = False, force: bool = False, reason: str = "") -> Applied:
-        """Remove installed skills; it answers like `apply`. The history keeps them, and `undo` restores them.
+        """Remove installed skills; returns what `apply` returns. The history keeps them, and `undo` restores them.
 
-        Raises ConflictError `needed-by` for one that another skill needs, unless with `force`; then nothing is removed.
+        Without `force`, a skill that another one needs raises ConflictError `needed-by`, and nothing is removed.
         """
         from whet.sources.install.apply import check_complete
 
@@ -522,10 +520,10 @@ class SkillSources:
     # telling
 
     def outdated(self, *names: str, here: bool = False, min_age: int | None = None) -> Outdated:
-        """Which installed skills have something newer at their sources; nothing is changed.
+        """Which installed skills have a newer version at their sources; nothing is changed.
 
-        `skills` are all that were asked about; `outdated` counts those that have. What is too young (`min_age`, as for
-        `plan_install`) does not count; `held` of a skill says so.
+        `skills` are all skills that it asked about; `outdated` counts those with a newer version. What is too young
+        (`min_age`, as for `plan_install`) does not count; `held` of a skill says so.
         """
         from whet.sources.install.report import outdated
 
@@ -563,7 +561,7 @@ class SkillSources:
         return any(installer.called(name, installer.installed()) for installer, _ in self._holding(here=here))
 
     def installed_among(self, cards: Iterable[Card]) -> frozenset[str]:
-        """The places of those of these skills that the lock of their root names."""
+        """The directories of those of these skills that the lock of their root names."""
         cards, found = tuple(cards), set[str]()
         for installer in self._installers():
             own = [card for card in cards if card.root.real == installer.root]
@@ -572,7 +570,7 @@ class SkillSources:
         return frozenset(found)
 
     def installed_directories(self) -> frozenset[str]:
-        """The real directories of all installed skills, and of the copies of them that other clients were given."""
+        """The real directories of all installed skills, and of their copies that other clients got."""
         from whet.sources.sync.record import read_record
 
         installers = self._installers()
@@ -590,13 +588,13 @@ class SkillSources:
     # programs that skills need
 
     def plan_needs(self, cards: Iterable[Card]) -> RecipePlan:
-        """What to do about the programs that these skills miss: the recipes they bring, as far as the policy allows."""
+        """What to do about programs that these skills lack: the recipes they bring, as far as the policy allows."""
         from whet.sources.recipes import plan_recipes
 
         return plan_recipes(cards, self._workspace.config().probe, self._rules(), self._place.home)
 
     def install_needs(self, plan: RecipePlan) -> RecipePlan:
-        """Follow the recipes of a plan that a person agreed to; the states say what came of each."""
+        """Follow the recipes of a plan that a person approved; the states say how each one ended."""
         from whet.sources.recipes import run_recipes
 
         return run_recipes(plan, self._place.env, self.web, self._rules())
@@ -629,8 +627,8 @@ class SkillSources:
         """A plan to give these clients, or all installed ones, the skills of the user or of the project.
 
         A client gets links, or copies, in the directory it reads. Clients that read the root themselves get nothing,
-        unless `force` says so, and no client gets a skill that its model would see though it is listed as `manual` or
-        has `disable-model-invocation`, unless `names` has it. Nothing is changed yet; `sync` does what the plan says.
+        except with `force`. A skill that is listed as `manual` or has `disable-model-invocation` does not go to a
+        client whose model would see it, unless `names` has it. Nothing is changed yet; `sync` does what the plan says.
         """
         from whet.sources.sync.plan import plan_sync
 
@@ -711,13 +709,13 @@ class SkillSources:
         prune: bool = False,
         evals: Mapping[str, CollectedEvals] = MappingProxyType({}),
     ) -> Published:
-        """Put skills, given by their directories, into a git repository, a web directory, a hub or an OCI registry.
+        """Publish skills, given by their directories, to a git repository, a web directory, a hub or an OCI registry.
 
         Exactly one of `git`, `index` (a directory), `hub` and `oci` (`HOST/REPOSITORY`, `:TAG` for several) says where.
         `branch`, `into`, `message` and `push` are for git, `owner` and `evals` for a hub; `evals` is what
         `library.learning.collect_evals` collected, by path. `prune` removes from a web directory what no index names.
         `releases` say what was added, `prepared` what was checked. Raises InvalidError or RefusedError for a skill that
-        is not fit to be published, UsageError `no-version` for one without a version that a hub or a registry needs.
+        cannot be published, UsageError `no-version` for one without a version that a hub or a registry needs.
         """
         if sum(map(bool, (git, index, hub, oci))) != 1:
             hint = "Pass exactly one of `--git`, `--index`, `--hub` and `--oci`."
@@ -761,9 +759,9 @@ class SkillSources:
         return published._replace(prepared=prepared)
 
     def hub(self, address: str = "", *, token: str | None = None) -> HubClient:
-        """A hub as you use it: account, yank, status, reports, its log; without an address, the one you logged in to.
+        """A client for a hub: account, yank, status, reports, log; without an address, the one you are logged in to.
 
-        `token` stands for the one that the environment or your login has.
+        `token` replaces the one from the environment or your login.
         """
         from whet.sources.registries.hub_client import HubClient
 
@@ -782,19 +780,19 @@ class SkillSources:
         return create_key(name, self._place)
 
     def keys(self) -> tuple[tuple[OwnKey, ...], tuple[TrustedKey, ...]]:
-        """Your own keys, and those of others whose signatures count."""
+        """Your own keys, and the keys of others that you trust."""
         from whet.sources.keys import list_keys
 
         return list_keys(self._place), self._workspace.decisions.trusted_keys()
 
     def trust_key(self, key: str, name: str) -> bool:
-        """Trust the signatures of a key or of an identity; False when they already did."""
+        """Trust the signatures of a key or of an identity; returns False if they were already trusted."""
         from whet.skill.signature import parse_signer
 
         return self._workspace.decisions.trust_key(parse_signer(key), name)
 
     def untrust_key(self, key: str) -> bool:
-        """Let signatures of a key, or of the key of a name, count no more; False when they did not."""
+        """Stop trusting the signatures of a key or of a key's name; returns False if they were not trusted."""
         return self._workspace.decisions.untrust_key(key)
 
     def sign(self, path: str, key: str = "default") -> SignedSkill:
@@ -812,7 +810,7 @@ class SkillSources:
         return account
 
     def login_with_browser(self, address: str, show: Callable[[str], None]) -> Account:
-        """Log in at a hub's identity provider, and keep the token; `show` is given the address for the browser."""
+        """Log in at a hub's identity provider, and keep the token; `show` gets the address for the browser."""
         from whet.sources.registries.login import log_in_with_browser
 
         location = self.hub_ref(address).location
@@ -841,7 +839,7 @@ class SkillSources:
         return LoggedOut(location, logged_out=True)
 
     def pin_hub(self, address: str, key: str) -> None:
-        """Take this key for that of a hub's log from now on, whatever was seen before."""
+        """Trust this key for a hub's log from now on, whatever key it had before."""
         from whet.sources.transparency import LogKey
 
         logs = self._hub_logs
@@ -849,7 +847,7 @@ class SkillSources:
         logs.keep()
 
     def check_hub(self, address: str = "") -> LogCheck:
-        """Check that the log of a hub continues what was seen of it. Raises InvalidError `log-diverged`."""
+        """Check that the log of a hub continues what was seen before. Raises InvalidError `log-diverged`."""
         return self.hub(address).check_log(self._hub_logs)
 
     @property
@@ -871,7 +869,7 @@ class SkillSources:
     # other machines
 
     def export_snapshot(self, path: str, *, here: bool = False, overwrite: bool = False) -> SnapshotExport:
-        """Write the skills of the user, with `here` also those of the project, and the taps into one file.
+        """Write the user's skills, with `here` also the project's, and the taps into one file.
 
         `left_out` says what was left out and why. Raises ConflictError if the file already exists, unless `overwrite`
         is set.
@@ -891,7 +889,7 @@ class SkillSources:
         """Plan to install the skills of a snapshot: those of the user or, with `here`, those of the project.
 
         They are judged like any others; nothing is changed until `apply`. Raises NotFoundError or InvalidError for a
-        file that is no snapshot.
+        file that is not a snapshot.
         """
         from whet.library.files import read_file
         from whet.sources.install.snapshot import plan_import
@@ -939,8 +937,8 @@ class SkillSources:
     def backup(self, path: str) -> Backup:
         """Write Whet's state and the user's skills into one file, even while other processes write.
 
-        The file is read back before it gets its name. Raises ConflictError `file-exists`, and FailedError where the
-        state is damaged.
+        The file is read back before it gets its name. Raises ConflictError `file-exists`, and FailedError if the state
+        is damaged.
         """
         from whet.authoring.backup import write_backup
 
@@ -954,10 +952,10 @@ class SkillSources:
         return write_backup(workspace.state, skills, files, workspace.place.home, path, workspace.clock)
 
     def restore_backup(self, path: str) -> Restored:
-        """Put back what a backup holds. The present state directory is moved aside, and no skill is overwritten.
+        """Restore a backup. The current state directory is moved aside, and no skill is overwritten.
 
-        Everything is compared with the list of the backup first. Skills are written only where your own skills are
-        looked for; `notes` name what belongs elsewhere. Raises InvalidError `backup-damaged`.
+        Everything is first compared with the list in the backup. Skills are written only into your own roots; `notes`
+        name what belongs elsewhere. Raises InvalidError `backup-damaged`.
         """
         from whet.authoring.backup import restore_backup
         from whet.library.roots import explicit_roots, own_roots
@@ -973,7 +971,7 @@ class SkillSources:
         return restore_backup(workspace.state, roots, files, path, place.home)
 
     def lock_files(self) -> list[str]:
-        """The locks of the roots that skills can be installed in, whether they are there or not."""
+        """The locks of the roots that skills can be installed in, whether they exist or not."""
         from whet.sources.lock.file import lock_file
 
         return [*map(lock_file, self._own_roots())]
@@ -982,14 +980,14 @@ class SkillSources:
         return [self._workspace.state.path, *self.lock_files()]
 
     def follow(self, commits: Sequence[Committed], planned: Any) -> None:
-        """Let what is installed follow a change of skills, in its transaction; `planned` by an install."""
+        """Update the record of what is installed after a change, in its transaction; `planned` by an install."""
         if planned is not None:
             self.installs.enter([commit.entry for commit in commits], planned)
         else:
             self.installs.follow(commits, self._own_roots())
 
     def render_locks(self, commits: Sequence[Committed]) -> Iterable[str]:
-        """Let the locks say what became of their skills."""
+        """Write the changes of their skills into the locks."""
         told: list[str] = []
         for file in self.installs.locks_of(commits, self._own_roots()):
             try:
@@ -999,9 +997,10 @@ class SkillSources:
         return told
 
     def origins(self) -> dict[str, Provenance]:
-        """Where skills come from that the user did not write, and how far they are trusted, by their directories.
+        """Where skills that the user did not write come from, and their trust, by their directories.
 
-        Skills that an agent created, and installed ones, which are trusted as far as their source, wherever they are.
+        These are skills that an agent created, and installed skills, which have the trust of their source, wherever
+        they are.
         """
         from whet.authoring.history import find_makers
         from whet.guard.trust import Provenance

@@ -1,4 +1,4 @@
-"""The six tools as a model is told of them, and how to use them. Nothing is loaded for it that a library needs.
+"""The definitions of the six tools for a model, and how to use them. It loads nothing that a library needs.
 
 What each of them answers is in `tool_answers.json`: the fields, by their names, of every answer and of each tool's. It
 is JSON because the server must tell it before anything else is loaded.
@@ -45,7 +45,7 @@ class Tool(NamedTuple):
 
 
 def definitions(writes: Writes = "allow", *, runs: bool = False) -> Iterator[Tool]:
-    """The tools, as a model is told of them: six, fewer without `writes`, one more with `runs`."""
+    """The definitions of the tools for a model: six, fewer without `writes`, one more with `runs`."""
     name = {"type": "string", "description": "The skill's name, as skills_list or skills_search gave it."}
     yield Tool(
         "skills_list",
@@ -171,5 +171,5 @@ def usage(tools: Container[str]) -> str:
 
 
 def search_hint(tools: Container[str], why: str = "") -> str:
-    """What a model is told where no skill is listed."""
+    """What a model reads if no skill is listed."""
     return " ".join(text for text in (why, _SEARCH, usage(tools)) if text)

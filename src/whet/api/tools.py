@@ -4,11 +4,11 @@
     reply = client.chat.completions.create(model=model, messages=messages, tools=tools.openai()).choices[0].message
     messages += [reply, *tools.answer(reply)]
 
-Six tools are enough for a model to find, read, use and improve skills, and to make one of what was worked out. Every
-surface that a model works through (MCP, function calling, the adapters of agent libraries) has exactly these, with
-these words. Whatever a model sends, the answer is a JSON value: an error is told like any other answer, with a hint for
-the next attempt. No answer is longer than `MAX_ANSWER` characters of JSON; what is longer comes in pages. Where one
-has to be cut all the same, what was asked for, the content, is cut last, and whatever is cut is named.
+Six tools are enough for a model to find, read, use and improve skills, and to distill what was worked out into a skill.
+Every surface that a model works through (MCP, function calling, the adapters of agent libraries) has exactly these,
+with these words. Whatever a model sends, the answer is a JSON value: an error is an answer like any other, with a hint
+for the next attempt. No answer is longer than `MAX_ANSWER` characters of JSON; longer texts come in pages. If an answer
+still has to be cut, the requested content is cut last, and the answer names what was cut.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class Tools:
         return tuple(self._defined.values())
 
     def openai(self, *, responses: bool = False) -> list[dict[str, Any]]:
-        """The definitions as OpenAI's chat completions take them, or as its `responses` do."""
+        """The definitions in the form of OpenAI's chat completions, or of its `responses`."""
         told = [
             {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
             for tool in self.definitions()
@@ -111,7 +111,7 @@ class Tools:
         return [{"type": "function", **tool} if responses else {"type": "function", "function": tool} for tool in told]
 
     def anthropic(self) -> list[dict[str, Any]]:
-        """The definitions as Anthropic's messages take them."""
+        """The definitions in the form of Anthropic's messages."""
         return [
             {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
             for tool in self.definitions()
@@ -123,7 +123,7 @@ class Tools:
         return "\n\n".join(part for part in (text.rstrip(), usage(self._answers)) if part)
 
     def introduction(self, budget: int) -> str:
-        """The same for a client that waits to begin: of a large library, no skill is looked at to name a few."""
+        """The same for a client that is waiting to start: in a large library, it names no skills and looks at none."""
         if not self.session.workspace.is_large():
             return self.instructions(budget)
         return search_hint(self._answers, "There are too many skills to list here.")
@@ -131,7 +131,8 @@ class Tools:
     def offer(self, message: str, *, again: bool = False) -> str:
         """What to put next to a message of the user: the few skills that fit it; empty if none does.
 
-        A skill that is active, or was offered since the last compaction, is left out; with `again`, the latter is not.
+        It leaves out skills that are active, or that it offered since the last compaction; with `again`, it offers the
+        latter.
         """
         if not message.strip():
             return ""
@@ -142,7 +143,7 @@ class Tools:
     # calls
 
     def call(self, name: str, arguments: Mapping[str, Any] | str | None = None) -> dict[str, Any]:
-        """What a tool answers. Arguments are an object, or JSON text as some models give it; nothing is raised."""
+        """The answer of a tool. Arguments are an object, or JSON text as some models send it; it never raises."""
         try:
             return bounded(self._answered(name, arguments))
         except WhetError as error:
@@ -177,8 +178,8 @@ class Tools:
     def answer(self, message: Any) -> list[dict[str, Any]]:
         """The messages that answer a model's message, for any provider; empty when it calls none of these tools.
 
-        `message` is what OpenAI's chat completions or responses, or Anthropic's messages gave, as an object of their
-        libraries or as plain JSON. Calls of other tools are left to the caller.
+        `message` is what OpenAI's chat completions or responses, or Anthropic's messages returned, as an object of
+        their libraries or as plain JSON. Calls of other tools are left to the caller.
         """
         answers: list[dict[str, Any]] = []
         results: list[dict[str, Any]] = []
@@ -199,7 +200,7 @@ class Tools:
     def invoke(self, line: str) -> dict[str, Any]:
         """What a typed line asks for, as `Session.invoke` returns it, with no command reserved for the client.
 
-        Skills that run in an agent of their own run only where there is a tool for that.
+        Skills that run in a separate agent run only if there is a tool for that.
         """
         with self._one_at_a_time:
             return self.session.invoke(line, reserved=(), runs=self.runs).to_json()

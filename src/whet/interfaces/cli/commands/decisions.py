@@ -177,9 +177,9 @@ def render_unpin(pin: PinChange, screen: Screen, _options: Namespace) -> None:
 
 def configure_settings(parser: Parser) -> None:
     parser.details = (
-        "The first line is the file to write settings to, in TOML, such as `min_age = 7`. Then come the settings that "
-        "differ from their defaults; -v lists all of them, with what they do. On a pipe, each line has name and value, "
-        "separated by a tab."
+        "The first line names the file for your settings, in TOML, such as `min_age = 7`. The next lines are the "
+        "settings that differ from their defaults; -v lists all settings and says what they do. On a pipe, each "
+        "line has name and value, separated by a tab."
     )
 
 

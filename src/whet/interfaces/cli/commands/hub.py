@@ -106,8 +106,8 @@ def render_created(hub: HubCreated, screen: Screen, _options: Namespace) -> None
 
 def configure_serve(parser: Parser) -> None:
     parser.details = (
-        "Prints `listening on http://HOST:PORT` when it is ready, and serves until you stop it. With the extra `ui`, the "
-        "same address has pages for people."
+        "Prints `listening on http://HOST:PORT` when it is ready, and serves until you stop it. With the extra `ui`, "
+        "the same address has pages for people."
     )
     _directory(parser)
     parser.option("--host", metavar="H", default="127.0.0.1", text="The address to listen on (default 127.0.0.1).")

@@ -1,4 +1,4 @@
-"""`whet keys ...` and `whet keys sign`: sign your skills, and decide whose signatures count."""
+"""`whet keys ...` and `whet keys sign`: sign your skills, and choose which signatures to trust."""
 
 from __future__ import annotations
 
