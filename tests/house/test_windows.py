@@ -156,7 +156,7 @@ def test_a_day_without_posix(tmp_path: Path) -> None:
         "skill pack alpha",
         "sources verify",
     )
-    assert codes(first) == ["0 install", "0 skill", "0 clients", "0 skill", "0 sources"]
+    assert codes(first) == ["0 install", "0 skill", "0 sync", "0 skill", "0 sources"]
     linked = tmp_path / "home/.claude/skills"
     assert {path.name: os.readlink(path) for path in linked.iterdir()} == {
         "alpha": str(skills / "alpha"),
@@ -165,7 +165,7 @@ def test_a_day_without_posix(tmp_path: Path) -> None:
     assert (skills / "alpha/SKILL.md").read_bytes().endswith(b"---\r\n\r\nCount lines.\r\n")
     assert (skills / "gamma/references/a.md").read_bytes() == lines
     again = run(tmp_path, JOURNEY, "sync claude-code", "sync --undo", "undo", "undo")
-    assert codes(again) == ["0 clients", "0 clients", "0 undo", "0 undo"]
+    assert codes(again) == ["0 sync", "0 sync", "0 undo", "0 undo"]
     assert not linked.exists()
     assert sorted(path.name for path in skills.iterdir()) == ["alpha"]
     assert (skills / "alpha/SKILL.md").read_bytes().endswith(b"---\r\n\r\nCount words.\r\n")
