@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 from starlette.responses import Response
 
-from whet.errors import NotFoundError, WhetError
+from whet.errors import WhetError
 from whet.hub.collections import list_collections, show_collection
 from whet.hub.diff import diff_versions
 from whet.hub.requests import STATUS as STATUS_OF_CODE
@@ -89,9 +89,7 @@ async def _skill(asked: Asked) -> Page:
     wanted = asked.query("version") or skill["latest"]
     versions = (await asked.read(asked.hub.versions, asked.who, owner, name, limit=_SHOWN))["versions"]
     if not wanted:
-        raise NotFoundError(
-            "not-found", f"{owner}/{name} has no version that can be installed.", hint="Look again later."
-        )
+        raise RequestError("not-found", f"{owner}/{name} has no version that can be installed.")
     version = json.loads(await asked.find(asked.hub.version, owner, name, asked.check_version(wanted)))
     similar = (await asked.work(find_similar, asked.hub, asked.who, owner, name))["skills"]
     answer = {"skill": skill, "version": version, "versions": versions, "similar": similar}

@@ -160,4 +160,6 @@ def test_a_skill_that_is_switched_off_is_refused(
 
 
 def test_the_help_tells_what_several_share() -> None:
-    assert f"several share {SHARED_TOKENS:,} tokens" in " ".join(parser_of("prompt render")[0].format_help().split())
+    assert f"several skills share {SHARED_TOKENS:,} tokens" in " ".join(
+        parser_of("prompt render")[0].format_help().split()
+    )
