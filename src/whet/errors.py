@@ -22,6 +22,7 @@ class WhetError(Exception):
     """Something a caller can act on. Never raised itself, only its subclasses."""
 
     exit_code: ClassVar[int] = 4
+    http_status: ClassVar[int] = 500
 
     def __init__(self, code: str, message: str, *, hint: str = "", **details: Any) -> None:
         super().__init__(message)
@@ -40,36 +41,42 @@ class UsageError(WhetError):
     """The caller made a request that cannot be carried out; a different one can."""
 
     exit_code = 2
+    http_status = 400
 
 
 class NotFoundError(WhetError):
     """Nothing answers to that name or path."""
 
     exit_code = 1
+    http_status = 404
 
 
 class AmbiguousError(WhetError):
     """Several things have that name; a qualified name says which one."""
 
     exit_code = 1
+    http_status = 409
 
 
 class InvalidError(WhetError):
     """A package or document breaks a rule of its format."""
 
     exit_code = 1
+    http_status = 422
 
 
 class ConflictError(WhetError):
     """Something is in the way that must not be overwritten."""
 
     exit_code = 1
+    http_status = 409
 
 
 class RefusedError(WhetError):
     """A policy, or missing trust, forbids it."""
 
     exit_code = 3
+    http_status = 403
 
 
 class FailedError(WhetError):

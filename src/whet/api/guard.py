@@ -96,7 +96,7 @@ class AuditReport(NamedTuple):
     results: tuple[AuditResult, ...]
 
     def count_decisions(self, action: str) -> int:
-        """How many skills are allowed, blocked, or need a decision."""
+        """The number of skills with this decision."""
         return sum(result.skill.decision.action == action for result in self.results)
 
     @property

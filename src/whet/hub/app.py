@@ -67,7 +67,6 @@ ROUTES: tuple[Route, ...] = (
 )
 OPEN = ("/api/v1", "/api/v1/openapi.json", accounts.ACCEPT, *identities.OPEN, "/healthz", "/readyz")
 """What a private hub answers without a token."""
-_BY_CLASS = {"UsageError": 400, "InvalidError": 422, "RefusedError": 403, "NotFoundError": 404, "ConflictError": 409}
 _MOST = {"reads": 1_200, "writes": 120, "failures": 30}
 """Requests a minute from one address or with one token; failures are those with a secret that is not one."""
 _GUESSES = ("invitation-not-found", "code-not-found", "login-failed", "identity-refused")
@@ -257,8 +256,7 @@ def _tag(request: Request, response: Response) -> Response:
 
 def _refuse(error: WhetError) -> Response:
     """What a caller hears of an error; what went wrong inside the hub is for its operator only."""
-    status = _BY_CLASS.get(type(error).__name__)
-    if status is not None:
-        return send_failure(error.code, error.message, error.hint, status)
+    if error.http_status < 500:
+        return send_failure(error.code, error.message, error.hint, error.http_status)
     _LOG.error("%s: %s", error.code, error.message)
     return send_failure("failed", "The hub failed; nothing was changed.", "Try again in a moment.", 503)

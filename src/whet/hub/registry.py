@@ -86,7 +86,7 @@ class HubSettings(NamedTuple):
     url: str = "http://localhost"
     """The address under which people reach the hub, without a slash at its end."""
     open_owners: bool = False
-    """Whether every account may create owners; else only the hub's admins may."""
+    """Whether every account may create owners. Otherwise, only the hub's admins may."""
     login: Login = Login()
     providers: tuple[OwnProvider, ...] = ()
     resolver: str = RESOLVER

@@ -108,7 +108,7 @@ class Result(NamedTuple):
 
 
 class _Open:
-    """The keys of the skills that somebody may find, looked up when they are asked for."""
+    """The keys of the skills that a caller may find."""
 
     def __init__(self, skills: Mapping[str, Listed], who: Identity, facets: Facets) -> None:
         self.skills, self._who, self._facets = skills, who, facets

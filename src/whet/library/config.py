@@ -44,7 +44,7 @@ class ResolvedConfig(NamedTuple):
     machine: MachinePolicy | None = None
     """What an administrator allows on this machine; None: there is no such policy."""
     default_bundle: str = ""
-    """The bundle that the settings name for this project."""
+    """The name of the bundle that this project uses, from the settings."""
 
     @property
     def bundle_directories(self) -> tuple[str, ...]:

@@ -76,7 +76,7 @@ _PROBLEMS = {
 
 
 class RunLimits(NamedTuple):
-    """The most that a run may take, with all runs that it starts. None is no limit."""
+    """The limits of a run, including the runs that it starts. None means no limit."""
 
     requests: int | None = 100
     calls: int | None = 300
@@ -114,7 +114,7 @@ class RunResult(NamedTuple):
     run: RunView
     report: RunReport
     diff: str
-    """What it changed, as a unified diff; empty once that is applied."""
+    """The changes that are not applied yet, as a unified diff."""
     removed: tuple[str, ...] = ()
     """Old runs that were deleted when this one started."""
 

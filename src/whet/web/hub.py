@@ -16,14 +16,13 @@ from starlette.responses import Response
 from whet.errors import WhetError
 from whet.hub.collections import list_collections, show_collection
 from whet.hub.diff import diff_versions
-from whet.hub.requests import STATUS as STATUS_OF_CODE
-from whet.hub.requests import RequestError, Route
+from whet.hub.requests import STATUS, RequestError, Route
 from whet.hub.search import Facets
 from whet.hub.similar import find_similar
 from whet.skill.archive import unpack
 from whet.skill.frontmatter import read_document
 from whet.web.markdown import render_markdown
-from whet.web.pages import STATUS, Page, send_html, send_json
+from whet.web.pages import Page, failure, send
 from whet.web.security import HEADERS
 
 if TYPE_CHECKING:
@@ -45,27 +44,22 @@ def _page(answer: Callable[[Asked], Awaitable[Page]], *, as_json: bool) -> Calla
             page = await answer(asked)
         except RequestError as error:
             fields = {"error": error.message, "code": error.code, "hint": error.hint}
-            page = Page("failure.html", fields, status=STATUS_OF_CODE.get(error.code, 500))
+            page = Page("failure.html", fields, status=STATUS.get(error.code, 500))
         except WhetError as error:
-            status = STATUS.get(type(error).__name__)
-            if status is None:
+            if error.http_status >= 500:
                 raise
-            page = Page("failure.html", error.to_json(), status=status)
-        if as_json:
-            response = send_json(page)
-        else:
-            path, query = asked.request.url.path, asked.request.url.query
-            shared = {
-                "menu": _MENU,
-                "here": path,
-                "address": path + (f"?{query}" if query else ""),
-                "json_address": ("/index" if path == "/" else path) + ".json" + (f"?{query}" if query else ""),
-                "notices": (),
-                "local": False,
-                "name_of_site": asked.hub.settings.title or "Hub",
-                "read_only": True,
-            }
-            response = send_html(page, shared)
+            page = failure(error)
+        title = asked.hub.settings.title or "Hub"
+        response = send(
+            asked.request,
+            page,
+            as_json=as_json,
+            menu=_MENU,
+            notices=(),
+            local=False,
+            name_of_site=title,
+            read_only=True,
+        )
         response.headers.update(HEADERS)
         return response
 

@@ -19,11 +19,10 @@ from whet.web.markdown import mark_invisible, show_invisible
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from starlette.requests import Request
     from starlette.responses import Response
 
     from whet.errors import WhetError
-
-STATUS = {"UsageError": 400, "InvalidError": 422, "RefusedError": 403, "NotFoundError": 404, "ConflictError": 409}
 
 
 class Page(NamedTuple):
@@ -47,16 +46,19 @@ class Moved(NamedTuple):
 
 def failure(error: WhetError) -> Page:
     """The page that says what went wrong."""
-    return Page("failure.html", error.to_json(), status=STATUS.get(type(error).__name__, 500))
+    return Page("failure.html", error.to_json(), status=error.http_status)
 
 
-def send_json(page: Page) -> Response:
-    """A page for a program."""
-    return JSONResponse({"success": page.status < 400, **page.answer}, page.status)
-
-
-def send_html(page: Page, shared: Mapping[str, Any]) -> Response:
-    """A page for a person."""
+def send(request: Request, page: Page, *, as_json: bool, **shared: Any) -> Response:
+    """A page for a program, or for a person with what all pages of a site share."""
+    if as_json:
+        return JSONResponse({"success": page.status < 400, **page.answer}, page.status)
+    path, query = request.url.path, f"?{request.url.query}" if request.url.query else ""
+    shared |= {
+        "here": path,
+        "address": path + query,
+        "json_address": f"{'/index' if path == '/' else path}.json{query}",
+    }
     text = templates().get_template(page.template).render({**page.answer, **shared, **page.extra})
     return HTMLResponse(text, page.status)
 

@@ -122,7 +122,7 @@ def interview(context: Context, options: Namespace, distillation: Distillation) 
 
 
 def choose_session(context: Context) -> Transcript:
-    """The session to learn from: of those that wait, and of those that clients keep. Raises NotFoundError."""
+    """Choose the session to learn from: a waiting one, or one that a client keeps. Raises NotFoundError."""
     from whet.interfaces.cli.picker import Choice, pick_one
     from whet.learning.distill.rounds import session_of
     from whet.learning.selection.consent import offered

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from whet.values import Json
 
 IDENTITY = "WHET_ID_TOKEN"
-"""The variable with the identity token of a CI job, where the platform gives it as a variable (GitLab)."""
+"""The environment variable that holds the identity token of a CI job on platforms such as GitLab."""
 _GITHUB = ("ACTIONS_ID_TOKEN_REQUEST_URL", "ACTIONS_ID_TOKEN_REQUEST_TOKEN")
 _WAIT = 300
 """Seconds that a person has in the browser."""

@@ -421,7 +421,7 @@ def start_of(root: str, base: str) -> str:
 
 
 def _directories() -> tuple[Directory, ...]:
-    """What can be synced to: all but the root itself, and what a client has besides or fills itself."""
+    """The directories that can be synced to: not the root itself, and none that its client fills."""
     return tuple(one for one in DIRECTORIES if one.role == "own" and one.client != "agents")
 
 

@@ -18,7 +18,7 @@ from starlette.routing import Route as Address
 from starlette.staticfiles import StaticFiles
 
 from whet.errors import UsageError, WhetError
-from whet.web.pages import Moved, Page, failure, send_html, send_json
+from whet.web.pages import Moved, Page, failure, send
 from whet.web.ui import doctor, editing, history, installing, matching, prompt, proposals, runs, settings, skills, usage
 from whet.web.ui.requests import Asked, Route
 
@@ -121,21 +121,19 @@ class _UI:
                 return JSONResponse({"success": True, **result._asdict()})
             self.notices.append(result)
             return RedirectResponse(result.address, 303)
-        if as_json:
-            return send_json(result)
-        notices, self.notices = self.notices, deque(maxlen=5)
-        return send_html(
+        shared: dict[str, Any] = {}
+        if not as_json:
+            shared["notices"] = [*self.notices]
+            self.notices.clear()
+        return send(
+            request,
             result,
-            {
-                "menu": MENU,
-                "here": request.url.path,
-                "address": _address(request),
-                "json_address": _json_address(request),
-                "notices": [*notices],
-                "read_only": self.read_only,
-                "local": True,
-                "name_of_site": "Whet",
-            },
+            as_json=as_json,
+            menu=MENU,
+            local=True,
+            name_of_site="Whet",
+            read_only=self.read_only,
+            **shared,
         )
 
     async def answer_missing(self, request: Request, error: Any) -> Response:
@@ -207,11 +205,3 @@ async def _read_form(request: Request) -> dict[str, str]:
     except ValueError:
         raise UsageError("bad-form", "The form is not valid UTF-8.", hint="Use the page.") from None
     return dict(fields)
-
-
-def _address(request: Request) -> str:
-    return request.url.path + (f"?{request.url.query}" if request.url.query else "")
-
-
-def _json_address(request: Request) -> str:
-    return f"{request.url.path}.json" + (f"?{request.url.query}" if request.url.query else "")
