@@ -67,6 +67,39 @@ def test_going_back_before_an_update_makes_it_outdated_again(
     assert world.there() == after[0]
 
 
+def test_updates_that_keep_all_of_your_lines_are_undone_one_by_one(world: World, library: Library) -> None:
+    world.edit("deploy", "Last", "My")
+    seen = [world.locked()["skills/deploy"]]
+    for body in (NEWER, NEWEST):
+        world.offer("deploy", body)
+        assert told(library.sources.plan_update("deploy")) == {"deploy": ("merge", "conflict", "update-conflict")}
+        library.sources.update("deploy", prefer="ours")
+        seen.append(world.locked()["skills/deploy"])
+    files, updates = world.there(), [run[0].id for run in library.history.undoable()[:2]]
+    assert len({entry.digest for entry in seen}) == 3
+    assert refused(lambda: library.history.undo(updates[1]), "cannot-undo").details["entry"] == updates[1]
+    library.settings.pin("deploy", "It works.")
+    library.settings.unpin("deploy")
+    for entry in reversed(seen[:2]):
+        undone = library.history.undo()
+        assert world.locked()["skills/deploy"] == entry
+    assert told(library.sources.plan_update("deploy")) == {"deploy": ("merge", "conflict", "update-conflict")}
+    library.history.undo(undone.entries[0].id)
+    assert (world.there(), world.locked()["skills/deploy"]) == (files, seen[1]), "an undo is undone like any change"
+
+
+def test_undoing_an_update_that_matched_your_edits_offers_it_again(world: World, library: Library) -> None:
+    world.edit("deploy", "Last", "Newer")
+    world.offer("deploy", NEWER)
+    before = world.there(), world.locked()
+    library.sources.update("deploy")
+    library.settings.pin("deploy", "It works.")
+    library.history.undo()
+    pinned = world.locked()["skills/deploy"]
+    assert (world.there(), pinned._replace(pinned="")) == (before[0], before[1]["skills/deploy"])
+    assert pinned.pinned == "It works."
+
+
 def test_going_back_several_updates_and_edits(world: World, library: Library) -> None:
     seen = [world.locked()["skills/deploy"]]
     change = {"action": "patch", "name": "deploy", "find": "First", "replace": "My"}

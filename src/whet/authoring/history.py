@@ -232,8 +232,10 @@ def find_deleted(journal: Journal, name: str) -> TreeChange:
     return TreeChange("restore", entry.skill, entry.path, journal.content(entry.before), "")
 
 
-ADOPT = "adopt"
-"""The action that changes what the lock says of a skill, and not the skill."""
+LOCK_ACTIONS = ("adopt", "update", "undo")
+"""The actions that may change what the lock says of a skill, and not the skill; an update may keep all of its lines."""
+INSTALL = "install"
+"""The origin of the changes that installing, updating and adopting make."""
 _SHORTEST_RUN = 4
 """Characters of a run's id that may stand for it."""
 _LOOKED_BACK = 10_000
@@ -245,15 +247,14 @@ _UNDOES = re.compile(r"Undo of (\S+)\.")
 _LONGEST_NUMBER = 18
 
 
-def _taken_back(entries: Sequence[Entry]) -> set[int]:
-    """The numbers of the entries that an undo took back, unless that undo was taken back, too."""
+def find_reversals(entries: Iterable[Entry]) -> dict[int, set[int]]:
+    """The numbers of the entries that each undo takes back, by the number of the undo's entry, oldest first."""
     runs: dict[str, list[Entry]] = {}
+    numbered: dict[str, list[Entry]] = {}
     for entry in entries:
         runs.setdefault(entry.run, []).append(entry)
-    numbered = {str(entry.id): [entry] for entry in entries}
-    takes: dict[int, set[int]] = {}
-    """What the undo with an entry of this number took back."""
-    found: set[int] = set()
+        numbered[str(entry.id)] = [entry]
+    found: dict[int, set[int]] = {}
     for run, made in runs.items():
         if not run or made[0].action != "undo":
             continue
@@ -262,16 +263,31 @@ def _taken_back(entries: Sequence[Entry]) -> set[int]:
         targets = numbered.get(what) or runs.get(what, [])
         if targets and targets[0].action in ("rename", "merge"):
             targets = runs[targets[0].run]
-        numbers = {entry.id for entry in targets}
         for entry in made:
-            takes[entry.id] = {target.id for target in targets if target.path == entry.path} or numbers
+            own = {target.id for target in targets if target.path == entry.path}
+            found[entry.id] = own or {target.id for target in targets}
+    return found
+
+
+def _taken_back(entries: Sequence[Entry]) -> set[int]:
+    """The numbers of the entries that an undo took back, unless that undo was taken back, too."""
+    takes = find_reversals(entries)
+    found: set[int] = set()
+    for numbers in takes.values():
         found = found.difference(*(takes.get(number, ()) for number in numbers)) | numbers
     return found
 
 
-def _lock_changes(entries: Iterable[Entry]) -> set[int]:
-    """The numbers of the entries that changed only the lock: adoptions, and undos of them."""
-    return {entry.id for entry in entries if entry.before == entry.after and entry.action in (ADOPT, "undo")}
+def is_lock_change(entry: Entry) -> bool:
+    """Did an entry change what the lock says of a skill, and not the skill?"""
+    return entry.before == entry.after != "" and entry.action in LOCK_ACTIONS
+
+
+def _check_last(entry: Entry, known: Iterable[Entry]) -> None:
+    """Raise ConflictError for a change of the lock after which the skill was installed or updated again."""
+    if any(later.id > entry.id and later.path == entry.path and later.origin == INSTALL for later in known):
+        message = f"{entry.skill} has been updated since entry {entry.id}."
+        raise ConflictError("cannot-undo", message, hint="Undo what came after it first.", entry=entry.id)
 
 
 def find_lost(journal: Journal) -> list[LostContent]:
@@ -444,7 +460,7 @@ class History:
         back = _taken_back(known)
         runs: dict[str, list[Entry]] = {}
         for entry in known:
-            changed = entry.before != entry.after or entry.action == ADOPT
+            changed = entry.before != entry.after or is_lock_change(entry)
             if entry.run and entry.action != "undo" and entry.id not in back and changed:
                 runs.setdefault(entry.run, []).append(entry)
         newest = sorted(runs.values(), key=lambda own: -own[-1].id)
@@ -458,11 +474,14 @@ class History:
 
     def _undo(self, what: str, entries: Sequence[Entry], by: Provenance) -> Reversal:
         known = self._journal.entries(last=_LOOKED_BACK)
-        locked, back = _lock_changes(known), _taken_back(known)
-        entries = [entry for entry in entries if entry.before != entry.after or entry.id in locked]
+        back = _taken_back(known)
+        entries = [entry for entry in entries if entry.before != entry.after or is_lock_change(entry)]
         if not entries:
             raise UsageError("nothing-changes", f"{what} changed nothing.", hint="Choose another entry.")
-        own = {entry.path for entry in entries if entry.id in locked and entry.id not in back}
+        locked = [entry for entry in entries if is_lock_change(entry) and entry.id not in back]
+        for entry in locked:
+            _check_last(entry, (later for later in known if later.id not in back))
+        own = {entry.path for entry in locked}
         changes = [
             change
             for change in revert_entries(self._journal, entries)

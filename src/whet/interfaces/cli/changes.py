@@ -97,9 +97,12 @@ def render_return(reversal: Reversal, screen: Screen, _options: Namespace) -> No
         if entry.after:
             screen.line(screen.place(entry.path))
         state = ("is as it was" if entry.before else "is back") if entry.after else "is gone"
+        state = f"{entry.skill} {state}."
+        if entry.before == entry.after:
+            state = f"the lock says of {entry.skill} what it said before; the files stay as they are."
         before = undone.get(entry.path)
         what = f"Undid change {before.id} ({name_action(before.action)}): " if before else ""
-        screen.say(f"{what}{entry.skill} {state}.")
+        screen.say(f"{what}{state}")
     screen.say(*reversal.notes)
     last = reversal.entries[-1]
     screen.hint(f"`whet undo {last.id if len(reversal.entries) == 1 else short_run(last.run)}` undoes this.")

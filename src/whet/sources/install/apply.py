@@ -13,6 +13,7 @@ import os
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from whet.authoring.history import INSTALL, LOCK_ACTIONS
 from whet.authoring.trees import digest
 from whet.authoring.writer import Provenance, TreeChange
 from whet.errors import ConflictError, FailedError, NotFoundError, RefusedError, UsageError, WhetError
@@ -279,13 +280,14 @@ def _commit(
     installer: Installer, plan: Plan, ready: Sequence[Step], actor: str, reason: str, run: str
 ) -> tuple[str, ...]:
     label = max((step.judgement.scan.verdict for step in ready if step.judgement), key=LABELS.index, default="")
-    by = Provenance(actor, "install", reason or _origin(installer, ready), label, run)
+    by = Provenance(actor, INSTALL, reason or _origin(installer, ready), label, run)
     changes = []
     for step in ready:
         directory = plan.directory(step)
-        if step.before != step.after or step.action == "adopt":  # that one is in the history so that it can be undone
-            # A merge of the curator takes skills away, and is undone as a whole; this one is an update.
-            action = "update" if step.action == "merge" else step.action
+        # A merge of the curator takes skills away, and is undone as a whole; this one is an update.
+        action = "update" if step.action == "merge" else step.action
+        # What changes only the lock is in the history so that it can be undone.
+        if step.before != step.after or action in LOCK_ACTIONS:
             tree = plan.trees[step.after] if step.after else None
             changes.append(TreeChange(action, step.name, directory, tree, step.before))
         elif digest(installer.content(step.path)) != step.before:

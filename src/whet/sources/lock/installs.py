@@ -22,6 +22,7 @@ import stat
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from whet.authoring.history import find_reversals, is_lock_change
 from whet.errors import ConflictError, FailedError, InvalidError, UsageError, WhetError
 from whet.guard.audit import plain
 from whet.library.files import inside
@@ -253,11 +254,14 @@ class Installs:
                 new |= {old: None, path: now[old]._replace(path=path)}
             elif not commit.entry.after:
                 new[path] = None
-            elif commit.entry.action == "undo" and (adopted := self._adoption(commit.entry)):
-                said = [row.entry for row in self._rows(file, path) if row.journal < adopted.id]
-                new[path] = said[-1] if said else None
-            elif commit.back and (earlier := self._earlier(file, path, commit.entry, now.get(path))):
-                new[path] = earlier._replace(pinned=now[path].pinned if path in now else earlier.pinned)
+            elif commit.back:
+                if number := self._reversed_lock_change(commit.entry):
+                    said = [row.entry for row in self._rows(file, path) if row.journal < number]
+                    earlier = new[path] = said[-1] if said else None
+                else:
+                    earlier = self._earlier(file, path, commit.entry, now.get(path))
+                if earlier:
+                    new[path] = earlier._replace(pinned=now[path].pinned if path in now else earlier.pinned)
         new = {path: entry for path, entry in new.items() if entry != now.get(path)}
         if not new:
             return
@@ -279,12 +283,11 @@ class Installs:
             entries |= change.new
         return {path: entry for path, entry in entries.items() if entry}
 
-    def _adoption(self, made: Entry) -> Entry | None:
-        """The entry that an undo reverses, if it changes only the lock: an adoption, or the undo of one."""
-        if made.before != made.after:
-            return None
-        past = (entry for entry in reversed(self._journal.entries(path=made.path)) if entry.id < made.id)
-        return next((one for one in past if one.before == one.after and one.action in ("adopt", "undo")), None)
+    def _reversed_lock_change(self, made: Entry) -> int:
+        """The number of the entry that an undo reverses, if it changed only the lock; 0 for any other."""
+        known = self._journal.entries(path=made.path)
+        targets = find_reversals(known).get(made.id, ())
+        return max((entry.id for entry in known if entry.id in targets and is_lock_change(entry)), default=0)
 
     def _earlier(self, file: str, path: str, made: Entry, now: Installed | None) -> Installed | None:
         """What the lock said when the skill last held the content that is back now."""
