@@ -7,6 +7,7 @@ import inspect
 import itertools
 import os
 import signal
+import subprocess
 import sys
 import threading
 from types import FunctionType
@@ -98,6 +99,23 @@ def quick(pytestconfig: pytest.Config) -> bool:
     return bool(pytestconfig.getoption("quick"))
 
 
+_PATIENCE = 240.0
+"""Seconds that a test waits for the end of a process; a whole test has 600 (`faulthandler_timeout`)."""
+
+
+def _communicate(process: subprocess.Popen[Any], input: Any = None, timeout: float | None = None) -> tuple[Any, Any]:  # noqa: A002  its name
+    """A process that does not end fails the test that waits for it, and not the whole run."""
+    try:
+        return _wait_for_ever(process, input, _PATIENCE if timeout is None else timeout)
+    except subprocess.TimeoutExpired:
+        if timeout is None:
+            process.kill()
+        raise
+
+
+_wait_for_ever = subprocess.Popen.communicate
+
+
 @pytest.fixture(autouse=True, scope="module")
 def processes(request: pytest.FixtureRequest, *, quick: bool) -> Iterator[None]:
     """In the quick tier, processes of Python are forked from this one: see `forked`.
@@ -107,6 +125,7 @@ def processes(request: pytest.FixtureRequest, *, quick: bool) -> Iterator[None]:
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "nice", lambda _: 0, raising=False)
+        patch.setattr(subprocess.Popen, "communicate", _communicate)
         if quick and os.name == "posix" and getattr(request.module, "FORKED", True):
             import forked
 

@@ -7,9 +7,9 @@ what was fetched. Objects are not checked by `fsck` on arrival: nothing is ever 
 the content anyway, and the paths of a package meet our own, stricter check.
 
 Each run is a process group of its own without a terminal. While it works, one loop looks after it: whether somebody
-cancelled, whether its time is up, whether nothing has happened for too long, and how large the directory it writes to
-has become. Whatever goes wrong, the whole group is killed before the error is raised. Output is read by a function of
-the caller's in a thread of its own, as it comes; it raises when there is too much.
+cancelled or pressed Ctrl-C, whether its time is up, whether nothing has happened for too long, and how large the
+directory it writes to has become. Whatever goes wrong, the whole group is killed before the error is raised. Output is
+read by a function of the caller's in a thread of its own, as it comes; it raises when there is too much.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from typing import IO, TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from whet.errors import FailedError, InvalidError
 from whet.store.failures import os_failure
+from whet.store.signals import HeldSignals
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -124,7 +125,8 @@ def _examined(path: str, _changed: int) -> Git:
     import subprocess
 
     try:
-        done = subprocess.run([path, "version"], capture_output=True, timeout=20, check=True, env={"LC_ALL": "C"})  # noqa: S603  the git of the user's own path
+        with HeldSignals():
+            done = subprocess.run([path, "version"], capture_output=True, timeout=20, check=True, env={"LC_ALL": "C"})  # noqa: S603  the git of the user's own path
     except (OSError, subprocess.SubprocessError) as error:
         raise FailedError("no-git", f"{path} does not run: {error}.", hint="Install git again.") from error
     text = done.stdout.decode("utf-8", "replace").strip()
@@ -296,6 +298,18 @@ def run_git(
     feed: bytes = b"",
 ) -> Ran[T]:
     """Run git with `feed` on its standard input until it ends. Raises what `read` raises, and the errors of `watch`."""
+    with HeldSignals() as signals:
+        return _run(command, env, watch, read, feed, signals)
+
+
+def _run(
+    command: Sequence[str],
+    env: Mapping[str, str],
+    watch: Watch,
+    read: Callable[[IO[bytes]], T],
+    feed: bytes,
+    signals: HeldSignals,
+) -> Ran[T]:
     try:
         process = subprocess.Popen(  # noqa: S603  a list of arguments, no shell; what strangers wrote is checked before
             command,
@@ -310,7 +324,7 @@ def run_git(
         raise os_failure(error, command[0], doing="run", other="git-failed") from error
     crew = _Crew(process, read, feed)
     try:
-        _look_after(process, crew, watch)
+        _look_after(process, crew, watch, signals)
         crew.finish()
     except BaseException:
         _kill(process)
@@ -384,11 +398,12 @@ class _Crew(Generic[T]):
                     self.progress = (int(found[1]), int(found[2]))
 
 
-def _look_after(process: subprocess.Popen[bytes], crew: _Crew[T], watch: Watch) -> None:
+def _look_after(process: subprocess.Popen[bytes], crew: _Crew[T], watch: Watch, signals: HeldSignals) -> None:
     """Wait until git ends; raise when it must not go on."""
     started = moved = time.monotonic()
     life, told = (0, 0), (0, 0)
     while True:
+        signals.deliver()
         ended = _ended(process)
         now, weight = time.monotonic(), _weight(watch.directory)
         if weight > watch.size:

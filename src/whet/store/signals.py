@@ -1,0 +1,53 @@
+"""Ctrl-C and SIGTERM at moments where raising an exception does no harm."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class HeldSignals:
+    """Within it, SIGINT and SIGTERM wait until `deliver` is called, or until the end.
+
+    Python calls a handler between any two instructions, and most handlers raise. Raised while `subprocess` starts a
+    process, that leaves a process that nobody knows of; raised while it looks after one, it can leave a lock that
+    nobody releases. Handlers only run in the main thread, so in other threads this does nothing.
+    """
+
+    def __init__(self) -> None:
+        self._handlers: dict[int, Callable[[int, Any], object]] = {}
+        self._waiting: list[int] = []
+        self._holding = False
+
+    def __enter__(self) -> Self:
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                handler = signal.getsignal(number)
+                if callable(handler):
+                    self._handlers[number] = handler
+                    signal.signal(number, self._receive)
+            self._holding = True
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._holding = False
+        for number, handler in self._handlers.items():
+            signal.signal(number, handler)
+        self.deliver()
+
+    def deliver(self) -> None:
+        """Call the handlers of what has come until now. Raises what they raise."""
+        while self._waiting:
+            number = self._waiting.pop(0)
+            self._handlers[number](number, None)
+
+    def _receive(self, number: int, frame: object) -> None:
+        """Also right where nothing is held: while the handlers are being exchanged."""
+        if self._holding:
+            self._waiting.append(number)
+        else:
+            self._handlers[number](number, frame)
