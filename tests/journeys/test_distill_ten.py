@@ -13,7 +13,7 @@ import pytest
 from journeys.machines import Machine
 from journeys.transcripts import data, running, shipping
 from whet import Library
-from whet.learning.distill.code import blocks_of, parses
+from whet.guard.syntax import blocks_of, parses
 
 if TYPE_CHECKING:
     from pathlib import Path

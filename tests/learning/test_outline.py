@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from learning.episodes import EPISODES, bash, edit, release_notes, says, session, user, write
-from whet.learning.distill.code import blocks_of, parses
+from whet.guard.syntax import blocks_of, parses
 from whet.learning.distill.draft import draft, main_file
 from whet.learning.distill.names import name_of, sentence_of, title_of, values_in
 from whet.learning.distill.outline import DRAFT, TOKENS

@@ -9,7 +9,7 @@ import pytest
 
 from learning.episodes import bash, release_notes, says, session, user, write
 from whet.api import Library
-from whet.learning.distill.code import blocks_of, parses
+from whet.guard.syntax import blocks_of, parses
 from whet.learning.distill.draft import draft
 from whet.learning.distill.rounds import begin, written_by
 from whet.learning.distill.writer import INPUT, view

@@ -175,9 +175,9 @@ class Feedback:
 
 def kept(message: str) -> str:
     """A message as it is kept: without secrets, in a length that is read."""
-    from whet.guard.secrets.redact import redact
+    from whet.guard.secrets.hide import hide_secrets
 
-    return _plain(redact(message.strip()[: 2 * LONGEST])[:LONGEST].strip())
+    return _plain(hide_secrets(message.strip()[: 2 * LONGEST])[0][:LONGEST].strip())
 
 
 def normalised(message: str) -> str:

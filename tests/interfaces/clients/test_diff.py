@@ -42,7 +42,7 @@ def test_nothing_of_tables_with_secrets_is_shown_in_json() -> None:
 """
     assert shown("jsonc", text, "mcpServers", "whet").splitlines()[3:6] == [
         '     "gh": {',
-        '       "env": {"PGPASS": "…", "PORT": "…"}, "headers": {"X": "…"}, "on": true, // "api_key": "SE***"',
+        '       "env": {"PGPASS": "…", "PORT": "…"}, "headers": {"X": "…"}, "on": true, // "api_key": "[secret:key]"',
         '       "api_keys": ["…", {"a": "…"}], "args": ["-y", "--api-key", "…", "-p", "80", "…"]',
     ]
 
@@ -98,7 +98,7 @@ def test_where_it_cannot_be_told_what_is_secret_only_the_change_is_shown() -> No
 @pytest.mark.parametrize(
     ("value", "seen"),
     [
-        ("postgres://me:hunter22@db/x", "postgres://me:***@db/x"),
+        ("postgres://me:hunter22@db/x", "postgres://me:[secret:password]@db/x"),
         ("sk-abc123def", "…"),
         ("ghp_abc123def", "…"),
         ("github_pat_11AAAA_bbb", "…"),

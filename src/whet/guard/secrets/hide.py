@@ -3,19 +3,25 @@
 Two ways to know a secret. By its shape, also on less evidence than it takes to accuse a package. By its place: after a name such as `password`, in an address, in a header.
 Digests, commits, identifiers and paths have no such place and stay. Base64 that is nobody's secret becomes `[binary]`.
 The names of variables, of functions and of placeholders stay too: they are what a skill should say instead.
+Code still parses afterwards, where its language is known: see `marks`.
 """
 
 from __future__ import annotations
 
 import re
 from functools import lru_cache, partial
+from typing import TYPE_CHECKING
 
 from whet.guard.expression import expression
 from whet.guard.secrets.data import Shape, shapes
+from whet.guard.secrets.marks import BINARY, Marks
 from whet.guard.secrets.places import hide_in_places
 from whet.guard.secrets.values import is_telling
 
-BINARY = "[binary]"
+if TYPE_CHECKING:
+    from whet.guard.secrets.speech import Hide
+
+__all__ = ["BINARY", "Known", "hide_secrets"]
 _REMEMBERED = 100
 """Secrets that are known by their value."""
 
@@ -26,41 +32,45 @@ _LEFT = expression(r"^(?:\\b|\(\?<!\[[^\]]*\]\))")
 _RIGHT = expression(r"(?:\\b|\(\?!\[[^\]]*\]\))$")
 """How the patterns of shapes say that a token begins and ends there."""
 _KEY = expression(
-    r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,10}-----[\s\S]{0,20000}?(?:-----END [A-Z0-9 ]{0,60}-----|\Z)"
+    r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,10}-----"
+    r"(?:(?:(?!-----BEGIN )[\s\S]){0,20000}?-----END [A-Z0-9 ]{0,60}-----"
+    r"|[^\n]{0,4000}(?:\n(?:[^\n]{0,300}?[A-Za-z0-9+/=]{16}[^\n]{0,4000}|[ \t]*[A-Za-z0-9+/=]{0,76}[ \t\r]*(?=\n|\Z)"
+    r"|[A-Za-z-]{4,20}: [^\n]{0,80})){0,400})"
 )
+"""A private key; one whose end is missing goes on as long as the lines are such as keys have."""
 _KEY_END = expression(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,10}-----")
 _PUTTY = expression(r"(Private-Lines: \d{1,3}(?:\\n|\r?\n))(?:[A-Za-z0-9+/=]{1,80}(?:\\n|\r?\n|\Z)){1,400}")
-_DATA = expression(r"data:[\w.+/-]{3,80}(?:;[\w.+=-]{1,40}){0,3};base64,[A-Za-z0-9+/=_-]{0,4000000}", re.ASCII)
+_DATA = expression(r"data:[\w.+/-]{3,80}(?:;[\w.+=-]{1,40}){0,3};base64,[A-Za-z0-9+/=_-]{4,4000000}", re.ASCII)
 _BLOB = expression(r"[A-Za-z0-9+/]{256,}={0,2}")
 _RUN = expression(r"[A-Za-z0-9+/]{60}")
 _LINES = expression(r"(?:[A-Za-z0-9+/]{60,80}(?:\\n|\\r|\r?\n)){6,}[A-Za-z0-9+/]{0,80}={0,2}")
 
 
-def hide_secrets(text: str, known: Known | None = None) -> tuple[str, int]:
+def hide_secrets(text: str, known: Known | None = None, language: str = "") -> tuple[str, int]:
     """The text without secrets, and how many were hidden.
 
     What is a secret in one place is one everywhere: values that were found by their place are hidden in the rest of the
-    text too, and learned by `known`, for other texts.
+    text too, and learned by `known`, for other texts. `language` is that of a text that is code; without it the text is
+    prose, and its fenced blocks are code of the language that they name.
     """
     known = Known() if known is None else known
-    hidden = 0
+    marks = Marks()
+    sure = partial(marks.put, sure=True)
     if "PRIVATE KEY" in text:
-        text, first = _KEY.subn("[secret:private-key]", text)
-        text, second = _without_ends(text)
-        hidden += first + second
+        text = _KEY.sub(lambda found: sure(found[0], "private-key"), text)
+        text = _without_ends(text, sure)
     if "Private-Lines:" in text:
-        text, found = _PUTTY.subn(r"\1[secret:private-key]\n", text)
-        hidden += found
+        text = _PUTTY.sub(lambda found: f"{found[1]}{sure(found[0][len(found[1]) :], 'private-key')}\n", text)
     if len(text) >= 256:
-        text = _without_binary(text)
+        text = _without_binary(text, sure)
     for shape in shapes():
         if shape.mark in text:
-            before = text.count("[secret:")
-            text = _pattern(shape.regex).sub(partial(_token, shape), text)
-            hidden += text.count("[secret:") - before
-    text, found = hide_in_places(text, known.learn)
-    text, again = known.hide(text)
-    return text, hidden + found + again
+            text = _pattern(shape.regex).sub(partial(_token, shape, sure), text)
+    text, hidden = marks.settle(hide_in_places(text, marks.put), language)
+    for value, kind in marks.by_place():
+        known.learn(value, kind)
+    text, again = known.hide(text, language)
+    return text, hidden + again
 
 
 class Known:
@@ -78,14 +88,17 @@ class Known:
     def __bool__(self) -> bool:
         return bool(self._kinds)
 
-    def hide(self, text: str) -> tuple[str, int]:
+    def hide(self, text: str, language: str = "") -> tuple[str, int]:
         """The text without the secrets that are known, and how many there were."""
-        hidden = 0
+        marks = Marks()
         for value, kind in self._kinds.items():
             if value in text:
-                text, found = _whole(value).subn(placeholder(kind), text)
-                hidden += found
-        return text, hidden
+                text = _whole(value).sub(partial(_known, marks, kind), text)
+        return marks.settle(text, language)
+
+
+def _known(marks: Marks, kind: str, found: re.Match[str]) -> str:
+    return marks.put(found[0], kind, sure=True)
 
 
 @lru_cache(maxsize=_REMEMBERED)
@@ -100,22 +113,17 @@ def _unescaped(value: str) -> str:
     return _CODE.sub(lambda found: chr(int(found[1], 16)), value).replace("\\/", "/").replace('\\"', '"')
 
 
-def placeholder(kind: str) -> str:
-    """What stands where a secret was."""
-    return f"[secret:{kind.lower().replace(' ', '-')}]"
-
-
 @lru_cache(maxsize=128)
 def _pattern(regex: str) -> re.Pattern[str]:
     """The pattern of a shape, taken loosely at both ends: what is glued to a token does not save it."""
     return re.compile(_RIGHT.sub("", _LEFT.sub("", regex)))
 
 
-def _token(shape: Shape, found: re.Match[str]) -> str:
+def _token(shape: Shape, hide: Hide, found: re.Match[str]) -> str:
     """A token hidden, wherever it begins. Only `sk-` also ends words, as in `task-list`, which do not look random."""
     before = found.string[max(0, found.start() - 6) : found.start()]
     word = shape.mark == "sk-" and re.search(r"[A-Za-z0-9_]\Z", before) and not _ESCAPED.search(before)
-    return found[0] if word and not _is_mixed(found[1]) else placeholder(shape.kind)
+    return found[0] if word and not _is_mixed(found[1]) else hide(found[0], shape.kind)
 
 
 def _is_mixed(text: str) -> bool:
@@ -123,7 +131,7 @@ def _is_mixed(text: str) -> bool:
     return any(c.islower() for c in text) and any(c.isupper() for c in text) and any(c.isdigit() for c in text)
 
 
-def _without_ends(text: str) -> tuple[str, int]:
+def _without_ends(text: str, hide: Hide) -> str:
     """The text without keys whose beginning is missing, as in the last lines of a file."""
     pieces: list[str] = []
     done = 0
@@ -131,16 +139,17 @@ def _without_ends(text: str) -> tuple[str, int]:
         start = found.start()
         while start > done and (text[start - 1] in "+/=\\" or text[start - 1].isalnum() or text[start - 1].isspace()):
             start -= 1
-        pieces += (text[done:start], "[secret:private-key]")
+        pieces += (text[done:start], hide(text[start : found.end()], "private-key"))
         done = found.end()
-    return "".join((*pieces, text[done:])), len(pieces) // 2
+    return "".join((*pieces, text[done:]))
 
 
-def _without_binary(text: str) -> str:
+def _without_binary(text: str, hide: Hide) -> str:
     if ";base64," in text:
-        text = _DATA.sub(BINARY, text)
-    return _BLOB.sub(_binary, _LINES.sub(_binary, text)) if _RUN.search(text) else text
+        text = _DATA.sub(lambda found: hide(found[0], "binary"), text)
+    binary = partial(_binary, hide)
+    return _BLOB.sub(binary, _LINES.sub(binary, text)) if _RUN.search(text) else text
 
 
-def _binary(found: re.Match[str]) -> str:
-    return BINARY if _is_mixed(found[0]) and len(set(found[0])) > 24 else found[0]
+def _binary(hide: Hide, found: re.Match[str]) -> str:
+    return hide(found[0], "binary") if _is_mixed(found[0]) and len(set(found[0])) > 24 else found[0]

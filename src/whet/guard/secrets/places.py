@@ -8,12 +8,11 @@ variable of a shell, a flag, a string. References to variables, calls and placeh
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from functools import cache, lru_cache, partial
 
 from whet.guard.expression import expression
 from whet.guard.secrets.data import Place, names, pattern, places
-from whet.guard.secrets.speech import hide_in_speech
+from whet.guard.secrets.speech import Hide, hide_in_speech
 from whet.guard.secrets.values import ANY, LITERAL, is_empty, is_reference, is_said, is_secret, looks_random
 
 _PASSWORD = expression(r"pass|pwd|pw$|kennwort|contraseña|senha|wachtwoord|пароль|密码|パスワード")
@@ -79,30 +78,25 @@ _HEADER = 4_000
 """Characters of a header that are looked at."""
 
 
-Learn = Callable[[str, str], None]
-"""Who is told of a secret, and of its kind."""
-
-
-def hide_in_places(text: str, learn: Learn) -> tuple[str, int]:
-    """The text without the secrets that stand in places for secrets, and how many there were."""
-    before = text.count("[secret:")
+def hide_in_places(text: str, hide: Hide) -> str:
+    """The text without the secrets that stand in places for secrets."""
     if "://" in text:
-        text = _IN_ADDRESS.sub(partial(_address, learn), text)
-        text = _AS_USER.sub(partial(_user, learn), text)
+        text = _IN_ADDRESS.sub(partial(_address, hide), text)
+        text = _AS_USER.sub(partial(_user, hide), text)
     lowered = text.lower()
     if words := tuple(word for word in names() if word in lowered):
-        text = _named(text, lowered if len(lowered) == len(text) else text, words, learn)
+        text = _named(text, lowered if len(lowered) == len(text) else text, words, hide)
     if "earer" in lowered or "asic" in lowered:
-        text = _BEARER.sub(_header, text)
+        text = _BEARER.sub(partial(_header, hide), text)
     if "-u" in text:
-        text = _USER_FLAG.sub(partial(_flag, learn), text)
+        text = _USER_FLAG.sub(partial(_flag, hide), text)
     for place in places():
         if place.mark in text:
-            text = _pattern(place).sub(partial(_argument, place, learn), text)
-    text = hide_in_speech(text, lowered, learn)
+            text = _pattern(place).sub(partial(_argument, place, hide), text)
+    text = hide_in_speech(text, lowered, hide)
     if "kind" in text and _SECRET.search(text):
-        text = "\n---".join(_manifest(learn, document) for document in text.split("\n---"))
-    return text, max(0, text.count("[secret:") - before)
+        text = "\n---".join(_manifest(hide, document) for document in text.split("\n---"))
+    return text
 
 
 def names_secret(name: str) -> str:
@@ -133,7 +127,7 @@ def _core(words: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile("|".join(names()[word] for word in words))
 
 
-def _named(text: str, lowered: str, words: tuple[str, ...], learn: Learn) -> str:
+def _named(text: str, lowered: str, words: tuple[str, ...], hide: Hide) -> str:
     """The values after names hidden; the names are looked for in the lowered text, which is as long."""
     pieces: list[str] = []
     done = 0
@@ -148,8 +142,7 @@ def _named(text: str, lowered: str, words: tuple[str, ...], learn: Learn) -> str
         elif not is_secret(text[start:end], _proof(text, core, found, kind)) or _called(text, start, end):
             continue
         if start < end:
-            learn(text[start:end], kind)
-            pieces += (text[done:start], f"[secret:{kind}]")
+            pieces += (text[done:start], hide(text[start:end], kind))
             done = end
     return "".join((*pieces, text[done:]))
 
@@ -232,45 +225,41 @@ def _after(text: str, core: re.Match[str]) -> re.Match[str] | None:
     return _SPACED.match(text, end) if _FLAG.search(text[max(0, start - 60) : start]) else None
 
 
-def _user(learn: Learn, found: re.Match[str]) -> str:
+def _user(hide: Hide, found: re.Match[str]) -> str:
     """A token that stands in an address in place of a user."""
     if len(found[2]) < 16 or not looks_random(found[2]):
         return found[0]
-    learn(found[2], "token")
-    return f"{found[1]}[secret:token]"
+    return f"{found[1]}{hide(found[2], 'token')}"
 
 
-def _address(learn: Learn, found: re.Match[str]) -> str:
+def _address(hide: Hide, found: re.Match[str]) -> str:
     if is_reference(found[2]) or is_empty(found[2]):
         return found[0]
-    learn(found[2], "password")
-    return f"{found[1]}[secret:password]@"
+    return f"{found[1]}{hide(found[2], 'password')}@"
 
 
-def _header(found: re.Match[str]) -> str:
+def _header(hide: Hide, found: re.Match[str]) -> str:
     value = found[3]
     if found[1].lower() == "basic" and re.fullmatch(r"[A-Za-z]?[a-z-]+[.]?", value):
         return found[0]
-    return found[1] + found[2] + "[secret:authorization]" if looks_random(value) else found[0]
+    return f"{found[1]}{found[2]}{hide(value, 'authorization')}" if looks_random(value) else found[0]
 
 
-def _flag(learn: Learn, found: re.Match[str]) -> str:
+def _flag(hide: Hide, found: re.Match[str]) -> str:
     """A password behind the name of a user; what stands before it stays."""
     value = found[found.lastindex or 0]
     if not is_secret(value, "password"):
         return found[0]
-    learn(value, "password")
-    return f"{found[0].removesuffix(value)}[secret:password]"
+    return f"{found[0].removesuffix(value)}{hide(value, 'password')}"
 
 
-def _argument(place: Place, learn: Learn, found: re.Match[str]) -> str:
+def _argument(place: Place, hide: Hide, found: re.Match[str]) -> str:
     """A secret on a command line or in a call; what stands around it stays."""
     start, end = found.span(found.lastgroup or 0)
     value = found.string[start:end]
     if not is_secret(value, place.proof or place.kind) or not _holds(place, found):
         return found[0]
-    learn(value, place.kind)
-    return f"{found.string[found.start() : start]}[secret:{place.kind}]{found.string[end : found.end()]}"
+    return f"{found.string[found.start() : start]}{hide(value, place.kind)}{found.string[end : found.end()]}"
 
 
 @cache
@@ -285,7 +274,7 @@ def _holds(place: Place, found: re.Match[str]) -> bool:
     return not place.unless or re.search(place.unless, _COMMAND.split(before)[-1]) is None
 
 
-def _manifest(learn: Learn, text: str) -> str:
+def _manifest(hide: Hide, text: str) -> str:
     """The values of a secret of Kubernetes, which are base64 and may have any name."""
     start = _DATA.search(text) if _SECRET.search(text) else None
     if start is None:
@@ -293,7 +282,6 @@ def _manifest(learn: Learn, text: str) -> str:
     end = stop.start() if (stop := _LAST.search(text, start.end())) else len(text)
 
     def hidden(entry: re.Match[str]) -> str:
-        learn(entry[2], "secret")
-        return f"{entry[1]}[secret:secret]"
+        return f"{entry[1]}{hide(entry[2], 'secret')}"
 
     return text[: start.end()] + _ENTRY.sub(hidden, text[start.end() : end]) + text[end:]

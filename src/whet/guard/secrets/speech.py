@@ -37,30 +37,31 @@ _LOGIN = expression(
 )
 _BESIDE = expression(rf"(?<![\w-]){_NAME} {{1,2}}{_VALUE}", re.IGNORECASE)
 _CLAUSE = expression(r"[.,;!]?(?:\s{0,2}\Z|\n|[,;] |\. [A-Z]| (?:for|on|and|use|please)\b)")
-Learn = Callable[[str, str], None]
+Hide = Callable[[str, str], str]
+"""What stands in the place of a secret of some kind."""
 
 
-def hide_in_speech(text: str, lowered: str, learn: Learn) -> str:
+def hide_in_speech(text: str, lowered: str, hide: Hide) -> str:
     """The text without secrets that somebody tells in it; `lowered` is the text in lower case."""
     if any(word in lowered for word in words("told")):
-        text = _IS.sub(partial(_told, learn, is_=True), text)
-        text = _TOLD.sub(partial(_told, learn), text)
-        text = _BESIDE.sub(partial(_beside, learn), text)
+        text = _IS.sub(partial(_told, hide, is_=True), text)
+        text = _TOLD.sub(partial(_told, hide), text)
+        text = _BESIDE.sub(partial(_beside, hide), text)
     if "log" in lowered or "sign" in lowered or "cred" in lowered:
-        text = _LOGIN.sub(partial(_login, learn), text)
+        text = _LOGIN.sub(partial(_login, hide), text)
     return text
 
 
-def _told(learn: Learn, found: re.Match[str], *, is_: bool = False) -> str:
+def _told(hide: Hide, found: re.Match[str], *, is_: bool = False) -> str:
     value = _value(found)
     kind = "pin" if found["pin"] else "token" if found["key"] else "password"
     word = is_ and kind == "password" and is_said_word(value) and _ends(found, value)
     number = is_ and kind == "pin" and value.isdigit() and len(value) >= 4
     said = is_said(value) and not (is_ and found["verb"] is None)
-    return _hidden(learn, found, value, kind) if word or number or said else found[0]
+    return _hidden(hide, found, value, kind) if word or number or said else found[0]
 
 
-def _beside(learn: Learn, found: re.Match[str]) -> str:
+def _beside(hide: Hide, found: re.Match[str]) -> str:
     """A value right after the word, which has to look like nothing but a secret."""
     value = _value(found)
     mixed = any(map(str.islower, value)) and any(map(str.isupper, value)) and any(map(str.isdigit, value))
@@ -71,12 +72,12 @@ def _beside(learn: Learn, found: re.Match[str]) -> str:
         and is_said(value)
         and re.fullmatch(r"[\w!#%+^~*@&?-]+", value)
     )
-    return _hidden(learn, found, value, "token" if found["key"] else "password") if certain else found[0]
+    return _hidden(hide, found, value, "token" if found["key"] else "password") if certain else found[0]
 
 
-def _login(learn: Learn, found: re.Match[str]) -> str:
+def _login(hide: Hide, found: re.Match[str]) -> str:
     value = _value(found)
-    return _hidden(learn, found, value, "password") if is_said(value) and "/" not in value else found[0]
+    return _hidden(hide, found, value, "password") if is_said(value) and "/" not in value else found[0]
 
 
 def _value(found: re.Match[str]) -> str:
@@ -88,7 +89,6 @@ def _ends(found: re.Match[str], value: str) -> bool:
     return bool(found["mark"]) or _CLAUSE.match(found.string, found.start("value") + len(value)) is not None
 
 
-def _hidden(learn: Learn, found: re.Match[str], value: str, kind: str) -> str:
-    learn(value, kind)
+def _hidden(hide: Hide, found: re.Match[str], value: str, kind: str) -> str:
     start = found.start("value") - found.start()
-    return f"{found[0][:start]}[secret:{kind}]{found[0][start + len(value) :]}"
+    return f"{found[0][:start]}{hide(value, kind)}{found[0][start + len(value) :]}"

@@ -38,7 +38,7 @@ def difference(path: str, format_: Format, before: str, after: str) -> str:
     """The unified diff of a file, without secrets; "" for no difference."""
     from difflib import unified_diff
 
-    from whet.guard.secrets.redact import redact
+    from whet.guard.secrets.hide import hide_secrets
 
     if before == after:
         return ""
@@ -49,7 +49,7 @@ def difference(path: str, format_: Format, before: str, after: str) -> str:
         around = 0
     old, new = (text.replace("\r\n", "\n").removesuffix("\n").split("\n") if text else [] for text in (before, after))
     from_, to = (path if text else "/dev/null" for text in (before, after))
-    lines = [redact(line) for line in unified_diff(old, new, from_, to, lineterm="", n=around)]
+    lines = [hide_secrets(line)[0] for line in unified_diff(old, new, from_, to, lineterm="", n=around)]
     return "\n".join(_cut(line, _partner(lines, at)) if len(line) > _LONGEST else line for at, line in enumerate(lines))
 
 

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.guard.secrets.hide import hide_secrets
+from whet.guard.syntax import language_of
 from whet.learning.distill.names import description_of, mentioning, name_of, sentence_of, title_of, triggers_of
 from whet.learning.distill.outline import fenced, needs, outline, rules, span
 from whet.learning.distill.permissions import grants_of
@@ -79,7 +80,7 @@ def draft(evidence: Evidence, answers: Answers | None = None, written: Written |
         _safe(body),
         tools,
         fork,
-        {path: _safe(one) for path, one in files.items()},
+        {path: _safe(one, language_of(path)) for path, one in files.items()},
         triggers,
         asked,
         written is None,
@@ -99,8 +100,8 @@ def main_file(made: Draft) -> str:
     return "\n".join([*lines, "---", "", made.body])
 
 
-def _safe(text: str) -> str:
-    return hide_secrets(text)[0]
+def _safe(text: str, language: str = "") -> str:
+    return hide_secrets(text, language=language)[0]
 
 
 def _granted(evidence: Evidence, written: Written | None) -> Sequence[Step]:

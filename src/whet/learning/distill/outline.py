@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from whet.learning.distill.code import parses
+from whet.guard.syntax import parses
 from whet.learning.distill.permissions import programs_of
 from whet.learning.evidence.session import TESTING
 from whet.prompt.tokens import estimate

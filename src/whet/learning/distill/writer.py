@@ -109,8 +109,8 @@ def view(evidence: Evidence, most: int = INPUT) -> str:
 def evidence_json(evidence: Evidence, size: int) -> Mapping[str, Any]:
     """The evidence with every text cut to a size."""
 
-    def cut(text: str, most: int = size) -> str:
-        safe = hide_secrets(text)[0]
+    def cut(text: str, most: int = size, language: str = "") -> str:
+        safe = hide_secrets(text, language=language)[0]
         return safe if len(safe) <= most else f"{safe[:most]} …"
 
     value = {
@@ -119,13 +119,17 @@ def evidence_json(evidence: Evidence, size: int) -> Mapping[str, Any]:
         "rules_of_the_user": [cut(text) for text in evidence.rules],
         "inputs": [{"kind": one.kind, "value": one.text} for one in evidence.inputs],
         "worked": [
-            {"tool": step.tool, **({"for": step.about} if step.about else {}), "did": cut(step.path or step.action)}
+            {
+                "tool": step.tool,
+                **({"for": step.about} if step.about else {}),
+                "did": cut(step.path or step.action, language="bash" if step.tool == "Bash" else ""),
+            }
             for step in evidence.steps
         ],
         "files": [
             {
                 "path": file.path,
-                **({"content": cut(file.content)} if file.content else {}),
+                **({"content": cut(file.content, language=file.language)} if file.content else {}),
                 **(
                     {"changes": [{"old": cut(old), "new": cut(new)} for old, new in file.changes]}
                     if file.changes

@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.guard.secrets.hide import hide_secrets
-from whet.learning.distill.code import blocks_of, is_shell, parses
+from whet.guard.syntax import blocks_of, is_shell, parses
 from whet.learning.distill.names import TITLE, TRIGGERS, description_problem, name_problem, values_in
 from whet.learning.distill.permissions import is_harmless
 from whet.learning.evidence.shell import COMMANDED, programs
@@ -183,7 +183,7 @@ class Ground:
         """Why a piece of code is not taken; empty when it is."""
         if len(code) > _CODE:
             return f"it has more than {_CODE} characters"
-        if problem := self._any_problem(code):
+        if problem := self._any_problem(code, language):
             return problem
         if "…" in code and "…" not in self._code:
             return "something is left out of it; write it whole"
@@ -206,10 +206,10 @@ class Ground:
         bad = next((label for label in ran if not is_harmless(label)), "")
         return f"a new step may not run {quote(bad)}" if bad else ""
 
-    def _any_problem(self, text: str) -> str:
+    def _any_problem(self, text: str, language: str = "") -> str:
         if any(hidden(sign) for sign in text if sign not in "\n\t"):
             return "it has invisible characters"
-        if hide_secrets(text)[1] or "[secret" in text:
+        if hide_secrets(text, language=language)[1] or "[secret" in text:
             return "it has a secret; name the variable that holds it"
         if found := values_in(text, self.evidence):
             return f"{quote(found[0])} belongs to this case; make it an input, with this value as its example"

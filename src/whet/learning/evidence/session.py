@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from whet.guard.syntax import language_of
 from whet.learning.evidence.loads import skills_of
 from whet.learning.evidence.recoveries import Recovery, recoveries_of, resolved, same_thing
 from whet.learning.evidence.shell import only_looks, programs, shape
@@ -82,12 +83,6 @@ _NOT_DONE = re.compile(
     r" (?:unresolved|blocked|not (?:yet )?(?:working|fixed))|ran out of time)\b"
 )
 _OPTION = re.compile(r"(?<![\w-])--?[A-Za-z][\w-]*")
-_LANGUAGES = {
-    "py": "python", "js": "javascript", "mjs": "javascript", "jsx": "javascript", "ts": "typescript",
-    "tsx": "typescript", "sh": "bash", "bash": "bash", "json": "json", "yaml": "yaml", "yml": "yaml", "toml": "toml",
-    "sql": "sql", "rb": "ruby", "go": "go", "rs": "rust", "java": "java", "html": "html", "css": "css",
-    "md": "markdown",
-}  # fmt: skip
 
 
 class Step(NamedTuple):
@@ -123,7 +118,7 @@ class File(NamedTuple):
     @property
     def language(self) -> str:
         """What it is written in, as fences of code are labelled; empty for plain text."""
-        return _LANGUAGES.get(self.path.rpartition(".")[2].lower(), "")
+        return language_of(self.path)
 
 
 class ToolUse(NamedTuple):

@@ -15,7 +15,7 @@ from whet.guard.secrets.places import names_secret
 from whet.guard.secrets.values import ANY, LITERAL, is_secret
 from whet.learning.transcripts import events as bounds
 from whet.learning.transcripts.events import NOTHING, Event, Kind, Transcript, Usage
-from whet.learning.transcripts.tools import canonical
+from whet.learning.transcripts.tools import canonical, languages_of
 from whet.learning.transcripts.values import clean_text
 from whet.learning.transcripts.wrappers import spoken
 from whet.notes import Note
@@ -218,15 +218,15 @@ class Collector:
         last = list(self._last)[-count:] if count else []
         return self._first[-(count - len(last)) :] + last if count > len(last) else last
 
-    def text(self, text: str) -> str:
-        """The text as it may be kept: readable, without secrets, not too long."""
+    def text(self, text: str, language: str = "") -> str:
+        """The text as it may be kept: readable, without secrets, not too long. `language` is that of code."""
         whole = clean_text(text)
         if len(whole) <= _HEAD + _TAIL:
-            safe, hidden = hide_secrets(whole, self._known)
+            safe, hidden = hide_secrets(whole, self._known, language)
             self.counts["secrets"] += hidden
             return self._cut(safe, len(whole))
-        head, first = hide_secrets(whole[:_HEAD], self._known)
-        tail, last = hide_secrets(whole[-_TAIL:], self._known)
+        head, first = hide_secrets(whole[:_HEAD], self._known, language)
+        tail, last = hide_secrets(whole[-_TAIL:], self._known, language)
         self.counts["secrets"] += first + last
         return self._cut(head[: max(0, len(head) - _EDGE)] + tail[_EDGE:], len(whole), at=max(0, len(head) - _EDGE))
 
@@ -257,15 +257,15 @@ class Collector:
         if not self._known:
             return event
         text, tool, id_, about = map(self._without, (event.text, event.tool, event.id, event.about))
-        given = self._without(event.given) if event.given else NOTHING
+        given = self._without(event.given, languages_of(event.tool, event.given)) if event.given else NOTHING
         return event._replace(text=text, tool=tool, id=id_, about=about, given=given)
 
-    def _without(self, value: Any) -> Any:
+    def _without(self, value: Any, languages: Mapping[str, str] = NOTHING, name: str = "") -> Any:
         if isinstance(value, str):
-            return self._known.hide(value)[0]
+            return self._known.hide(value, languages.get(name, ""))[0]
         if isinstance(value, dict):
-            return {self._known.hide(key)[0]: self._without(item) for key, item in value.items()}
-        return [self._without(item) for item in value] if isinstance(value, list) else value
+            return {self._known.hide(key)[0]: self._without(item, languages, key) for key, item in value.items()}
+        return [self._without(item, languages) for item in value] if isinstance(value, list) else value
 
     def _call(self, tool: str, given: Mapping[str, Any], id_: str, time: int) -> str:
         self._calls += 1
@@ -279,7 +279,7 @@ class Collector:
         self._open = id_
         if tool == "Task" and isinstance(prompt := given.get("prompt"), str) and len(self._tasks) < _IDS:
             self._tasks.add(_mark(prompt))
-        arguments = Arguments(self.text, self._known.learn)
+        arguments = Arguments(self.text, self._known.learn, languages_of(tool, given))
         kept = arguments.kept(given)
         self.counts["secrets"] += arguments.hidden
         self._add(Event("call", "", time, tool, id_, kept or NOTHING))
@@ -331,9 +331,13 @@ _CONTENTS = ("value", "text", "content", "input")
 class Arguments:
     """The arguments of one call."""
 
-    def __init__(self, text: Callable[[str], str], learn: Callable[[str, str], None]) -> None:
+    def __init__(
+        self, text: Callable[[str, str], str], learn: Callable[[str, str], None], languages: Mapping[str, str] = NOTHING
+    ) -> None:
         self._text = text
-        """How a text is made fit to be kept."""
+        """How a text in some language is made fit to be kept."""
+        self._languages = languages
+        """The languages of arguments that are code."""
         self._learn = learn
         """Who is told of a secret."""
         self._room = _ROOM
@@ -344,7 +348,7 @@ class Arguments:
         """The arguments as they may be kept."""
         return self._mapping(given, 0)
 
-    def _value(self, value: Any, depth: int) -> Any:
+    def _value(self, value: Any, depth: int, name: str = "") -> Any:
         if value is None or isinstance(value, bool | int | float):
             return value
         if isinstance(value, bytes | bytearray | memoryview):
@@ -355,10 +359,10 @@ class Arguments:
             return self._mapping(value, depth)
         if isinstance(value, list | tuple | set | frozenset):
             return self._sequence(list(value), depth)
-        return self._short(value if isinstance(value, str) else str(value))
+        return self._short(value if isinstance(value, str) else str(value), self._languages.get(name, ""))
 
-    def _short(self, text: str) -> str:
-        text = self._text(text)
+    def _short(self, text: str, language: str = "") -> str:
+        text = self._text(text, language)
         if len(text) > self._room:
             text = text[: self._room] + "[...]"
         self._room = max(0, self._room - len(text))
@@ -379,7 +383,7 @@ class Arguments:
             if kind and isinstance(item, str) and is_secret(item, ANY if kind == ANY else LITERAL):
                 kept[name] = self._secret(item, kind)
             else:
-                kept[name] = self._value(item, depth + 1)
+                kept[name] = self._value(item, depth + 1, name)
         return kept
 
     def _sequence(self, value: list[Any], depth: int) -> list[Any]:
@@ -399,7 +403,7 @@ class Arguments:
         """The words of a command without the secrets that one knows by the words before them."""
         if len(value) < 3 or not all(isinstance(item, str) and item and " " not in item for item in value):
             return value
-        found = self._text(" ".join(value)).split(" ")
+        found = self._text(" ".join(value), "").split(" ")
         return found if len(found) == len(value) else value
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from whet.guard.syntax import language_of
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -82,6 +84,16 @@ def canonical(name: str, given: Mapping[str, Any]) -> tuple[str, Mapping[str, An
     if tool == "Edit" and isinstance(patch := given.get("patch", given.get("input")), str) and "*** " in patch:
         return _patched(patch, given)
     return tool, given
+
+
+def languages_of(tool: str, given: Mapping[str, Any]) -> Mapping[str, str]:
+    """The languages of the arguments of a tool that are code, by their names."""
+    if tool == "Bash":
+        return {"command": "bash"}
+    path = given.get("path")
+    if tool not in ("Write", "Edit") or not isinstance(path, str):
+        return {}
+    return dict.fromkeys(("content", "old", "new", "old_string", "new_string"), language_of(path))
 
 
 def _typed(given: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -1,0 +1,145 @@
+"""The languages of code: by the name of a file, in the blocks of Markdown, and whether a piece of code parses.
+
+Nothing is run.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from textwrap import dedent
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tree_sitter import Parser
+
+_SHELL = frozenset(("bash", "sh", "shell", "zsh"))
+_EXTENSIONS = {
+    "py": "python", "js": "javascript", "mjs": "javascript", "cjs": "javascript", "jsx": "javascript",
+    "ts": "typescript", "tsx": "typescript", "sh": "bash", "bash": "bash", "json": "json", "yaml": "yaml",
+    "yml": "yaml", "toml": "toml", "sql": "sql", "rb": "ruby", "go": "go", "rs": "rust", "java": "java", "c": "c",
+    "h": "c", "cc": "cpp", "cpp": "cpp", "hpp": "cpp", "cs": "csharp", "scala": "scala", "kt": "kotlin",
+    "swift": "swift", "php": "php", "lua": "lua", "dart": "dart", "ex": "elixir", "exs": "elixir", "hs": "haskell",
+    "groovy": "groovy", "jl": "julia", "r": "r", "html": "html", "css": "css", "md": "markdown",
+}  # fmt: skip
+_OTHER_NAMES = {
+    "py": "python", "python3": "python", "js": "javascript", "mjs": "javascript", "jsx": "javascript", "node": "javascript",
+    "yml": "yaml", "ts": "typescript", "tsx": "typescript", "rb": "ruby", "rs": "rust", "golang": "go", "kt": "kotlin",
+    "c++": "cpp", "c#": "csharp", "cs": "csharp", "ex": "elixir", "hs": "haskell", "jl": "julia",
+}  # fmt: skip
+"""How fences call a language besides its own name."""
+_NO_PROGRAMS = frozenset(("json", "yaml", "toml", "sql", "html", "css", "markdown", "bash"))
+_LONGEST = 200_000
+_FENCED = re.compile(r"^(?P<indent>[ \t]*)(?P<fence>`{3,}|~{3,})[ \t]*(?P<language>[\w+#-]*)[^\n`]*\n", re.MULTILINE)
+
+
+class Block(NamedTuple):
+    """A block of code in Markdown."""
+
+    language: str
+    text: str
+    line: int
+    """The line of its fence, from 1."""
+    start: int = 0
+    """Where its text begins in the Markdown, and where it ends."""
+    end: int = 0
+
+
+def blocks_of(markdown: str) -> Iterator[Block]:
+    """The fenced blocks of a text, without the indentation of the list that they stand in."""
+    at = 0
+    while found := _FENCED.search(markdown, at):
+        end = re.compile(rf"^[ \t]*{found['fence'][0]}{{{len(found['fence'])},}}[ \t]*$", re.MULTILINE)
+        closing = end.search(markdown, found.end())
+        last = closing.start() if closing else len(markdown)
+        text = dedent(markdown[found.end() : last])
+        line = markdown.count("\n", 0, found.start()) + 1
+        yield Block(found["language"].lower(), text, line, found.end(), last)
+        at = closing.end() if closing else len(markdown)
+
+
+def is_shell(language: str) -> bool:
+    """Is it the language of a shell?"""
+    return language in _SHELL
+
+
+def language_of(path: str) -> str:
+    """What a file is written in, as fences of code are labelled; empty for plain text."""
+    name = path.replace("\\", "/").rpartition("/")[2]
+    return _EXTENSIONS.get(name.rpartition(".")[2].lower(), "") if "." in name else ""
+
+
+def is_program(language: str) -> bool:
+    """Is a bare word in this language a name, and a literal always marked as one?"""
+    return language_name(language) in set(_EXTENSIONS.values()) - _NO_PROGRAMS
+
+
+def language_name(language: str) -> str:
+    """The language that a fence or a caller names, by one name."""
+    return "bash" if language in _SHELL else _OTHER_NAMES.get(language, language)
+
+
+def parses(language: str, text: str) -> bool:
+    """Whether the code parses; True where that cannot be told."""
+    language = language_name(language)
+    if len(text) > _LONGEST:
+        return True
+    if language in ("bash", "javascript"):
+        return not _parser(language).parse(text.encode("utf-8", "replace")).root_node.has_error
+    check = _CHECKS.get(language)
+    try:
+        if check is not None:
+            check(text)
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        return False
+    return True
+
+
+def can_parse(language: str) -> bool:
+    """Is there a parser of the language here?"""
+    return (name := language_name(language)) in ("bash", "javascript") or name in _CHECKS
+
+
+@lru_cache(maxsize=2)
+def _parser(language: str) -> Parser:
+    from importlib import import_module
+
+    from tree_sitter import Language, Parser
+
+    return Parser(Language(import_module(f"tree_sitter_{language}").language()))
+
+
+def _python(text: str) -> None:
+    import ast
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ast.parse(dedent(text))
+
+
+def _json(text: str) -> None:
+    import json
+
+    json.loads(text)
+
+
+def _toml(text: str) -> None:
+    import tomllib
+
+    tomllib.loads(text)
+
+
+def _yaml(text: str) -> None:
+    import yaml
+
+    try:
+        for _ in yaml.parse(text):
+            pass
+    except yaml.YAMLError as error:
+        raise ValueError(str(error)) from error
+
+
+_CHECKS = {"python": _python, "json": _json, "yaml": _yaml, "toml": _toml}
