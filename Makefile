@@ -27,8 +27,8 @@ demo: $(STAMP) ## Run a demonstration in a temporary home
 test: $(STAMP) ## Run the linter, the type checker and the quick tests
 	@$(MAKE) --no-print-directory -j 2 check quick
 
-test-deep: $(STAMP) ## Run every test, including the slow ones
-	$(PYTEST) || $(AGAIN)
+test-deep: $(STAMP) ## Run what `make test` skips or shortens: slow tests, long tables, real processes
+	$(PYTEST) --deep || $(AGAIN)
 
 test-clients: $(STAMP) ## Test real clients from npm against a scripted model (part of test-deep)
 	$(PYTEST) tests/real_clients

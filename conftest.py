@@ -1,4 +1,4 @@
-"""Rules for every test: the quick tier, the number of Hypothesis examples, and one test for each table."""
+"""Rules for every test: the two tiers, the number of Hypothesis examples, and one test for each table."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 from hypothesis import is_hypothesis_test, settings
@@ -41,6 +41,7 @@ if os.environ.get("CI"):
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Options for the tiers, and one that collects tables row by row."""
     parser.addoption("--quick", action="store_true", help="skip deep tests, and use fewer steps and examples")
+    parser.addoption("--deep", action="store_true", help="run only what --quick skips or shortens, in full")
     parser.addoption("--rows", action="store_true", help="collect every row of a table as a separate test")
 
 
@@ -53,7 +54,7 @@ _ROOM = 2 << 30
 def pytest_configure(config: pytest.Config) -> None:
     """The files of a quick run are in memory, where the machine has room: waiting for a disk is half of the time.
 
-    The deep tier runs on the disk, so every promise is tried on both.
+    What the deep tier runs is tried on the disk as well.
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in the background of a shell; no test could interrupt
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -138,12 +139,16 @@ def processes(request: pytest.FixtureRequest, *, quick: bool) -> Iterator[None]:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what is deep, and try properties with fewer examples."""
-    if not config.getoption("quick"):
+    """Leave out what the other tier does. Both tiers together do everything, as a run without an option does."""
+    quick, deep = config.getoption("quick"), config.getoption("deep")
+    if not quick and not deep:
         return
-    config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("deep")])
-    items[:] = [item for item in items if not item.get_closest_marker("deep")]
-    for item in items:
+    if quick and deep:
+        raise pytest.UsageError("--quick and --deep together are every test: leave out both")
+    kept = [item for item in items if (_is_deep(item) or _is_shortened(item) if deep else not _is_deep(item))]
+    config.hook.pytest_deselected(items=[*{*items} - {*kept}])
+    items[:] = kept
+    for item in items if quick else ():
         test = getattr(item, "obj", None)
         machine = getattr(item, "cls", None)
         if isinstance(getattr(machine, "settings", None), settings):
@@ -151,6 +156,48 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         elif is_hypothesis_test(test):
             attributes = vars(getattr(test, "__func__", test))
             attributes[_CHOSEN] = _fewer(attributes.get(_CHOSEN) or settings())
+
+
+def _is_deep(item: pytest.Item) -> bool:
+    return item.get_closest_marker("deep") is not None
+
+
+def _is_shortened(item: pytest.Item) -> bool:
+    """Does the quick tier do less of this than there is: fewer rows, examples or steps, or no processes?"""
+    if not isinstance(item, pytest.Function):
+        return False
+    test, machine = item.obj, item.cls
+    if getattr(test, "has_deep_rows", False) or _starts_processes(item):
+        return True
+    of_machine = getattr(machine, "settings", None)
+    if isinstance(of_machine, settings):
+        fewer = _fewer(of_machine)
+        if fewer.max_examples < of_machine.max_examples or fewer.stateful_step_count < of_machine.stateful_step_count:
+            return True
+    elif is_hypothesis_test(test):
+        chosen = vars(getattr(test, "__func__", test)).get(_CHOSEN) or settings()
+        if _fewer(chosen).max_examples < chosen.max_examples:
+            return True
+    return "quick" in _fixtures(item)
+
+
+def _starts_processes(test: pytest.Function | pytest.Module) -> bool:
+    """Is it the point of this module that every command is a process? The quick tier forks them, or starts none."""
+    return bool(getattr(test.getparent(pytest.Module).obj, "PROCESSES", "journeys" in test.path.parts))
+
+
+def _fixtures(item: pytest.Function) -> set[str]:
+    """What a test asks for, and what those ask for; without what every test gets."""
+    asked = item._fixtureinfo  # noqa: SLF001  pytest tells it nowhere else
+    known = asked.name2fixturedefs
+    found = more = {
+        *getattr(item.obj, "takes", asked.argnames),
+        *(name for mark in item.iter_markers("usefixtures") for name in mark.args),
+    }
+    while more:
+        more = {name for one in more if one in known for name in known[one][-1].argnames} - found
+        found = found | more
+    return found
 
 
 def _fewer(chosen: settings) -> settings:
@@ -180,9 +227,15 @@ def pytest_pycollect_makeitem(collector: pytest.Module | pytest.Class, name: str
     if not tables or takes - _GIVEN or not all(table.is_plain for table in tables):
         return None
 
+    is_whole = "quick" in takes or "deep" in {mark.name for mark in others} or _starts_processes(collector)
+    deep_only = config.getoption("deep") and not is_whole
+
     def go_through(subtests: pytest.Subtests, tmp_path: Path, quick: bool) -> None:
-        for number, parts in enumerate(itertools.product(*(table.rows(quick=quick) for table in tables))):
-            given: dict[str, Any] = {key: value for _, row in parts for key, value in row.items()}
+        for number, parts in enumerate(itertools.product(*(table.rows() for table in tables))):
+            deep = any(row.deep for row in parts)
+            if (quick and deep) or (deep_only and not deep):
+                continue
+            given: dict[str, Any] = {key: value for row in parts for key, value in row.values.items()}
             with pytest.MonkeyPatch.context() as patch:
                 if "quick" in takes:
                     given["quick"] = quick
@@ -194,7 +247,7 @@ def pytest_pycollect_makeitem(collector: pytest.Module | pytest.Class, name: str
                 try:
                     obj(**given)
                 except BaseException:  # an assertion, a skip, Ctrl-C: pytest tells them apart
-                    with subtests.test("-".join(title for title, _ in parts)):
+                    with subtests.test("-".join(row.title for row in parts)):
                         raise
 
     vars(go_through).update(
@@ -202,9 +255,17 @@ def pytest_pycollect_makeitem(collector: pytest.Module | pytest.Class, name: str
         __signature__=inspect.signature(go_through),
         pytestmark=others,
         __doc__=obj.__doc__,
+        takes=takes,
+        has_deep_rows=any(row.deep for table in tables for row in table.rows()),
     )
     made: pytest.Item = pytest.Function.from_parent(collector, name=name, callobj=go_through)
     return made
+
+
+class _Row(NamedTuple):
+    title: str
+    values: dict[str, Any]
+    deep: bool
 
 
 class _Table:
@@ -218,16 +279,14 @@ class _Table:
         odd = {mark.name for row in self._values for mark in getattr(row, "marks", ())} - {"deep"}
         self.is_plain = not odd and not mark.kwargs.get("indirect") and bool(self._values)
 
-    def rows(self, *, quick: bool) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Each row's title and values; in the quick tier without those that are deep."""
+    def rows(self) -> Iterator[_Row]:
+        """Each row with its title."""
         titles = self._titles if isinstance(self._titles, (list, tuple)) else itertools.repeat(None)
         for row, title in zip(self._values, titles, strict=False):
             marked = isinstance(getattr(row, "marks", None), tuple)
-            if quick and marked and row.marks:
-                continue
             values = row.values if marked else row if len(self.names) > 1 else (row,)
             told = (marked and row.id) or title or "-".join(self._title(value) for value in values)
-            yield str(told), dict(zip(self.names, values, strict=True))
+            yield _Row(str(told), dict(zip(self.names, values, strict=True)), deep=marked and bool(row.marks))
 
     def _title(self, value: object) -> str:
         told = self._titles(value) if callable(self._titles) else None

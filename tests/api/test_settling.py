@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from whet import Library
     from whet.sources.sync.record import Made
 
+PROCESSES = True
+
 __all__ = ["world"]
 
 STOPPED = (

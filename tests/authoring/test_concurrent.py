@@ -14,6 +14,8 @@ from authoring.world import PRELUDE, World, check_whole, created, start, world
 if TYPE_CHECKING:
     import subprocess
 
+PROCESSES = True
+
 __all__ = ["world"]
 
 WRITER = (

@@ -26,6 +26,8 @@ from whet.store.state import StateDatabase
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+PROCESSES = True
+
 ARMED = (
     PRELUDE
     + """

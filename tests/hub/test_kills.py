@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from whet.hub.registry import Hub
 
+PROCESSES = True
+
 SCRIPT = """
 import sys
 from chaos.kill import arm, load, serve

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 @pytest.fixture(autouse=True)
 def commands(request: pytest.FixtureRequest, *, quick: bool) -> Iterator[None]:
-    """In the quick tier commands run in this process, but for modules that say `PROCESSES = True`."""
-    token = in_process.set(quick and not getattr(request.module, "PROCESSES", False))
+    """In the quick tier commands run in this process. A module may say for both tiers whether it has `PROCESSES`."""
+    token = in_process.set(not getattr(request.module, "PROCESSES", not quick))
     yield
     in_process.reset(token)
 

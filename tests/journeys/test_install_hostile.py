@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+PROCESSES = False
+
 PAGE = b"<!doctype html><html><body>Sign in</body></html>"
 
 

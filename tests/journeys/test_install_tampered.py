@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+PROCESSES = False
+
 KINDS = [*TAMPERED]
 SOME = [kind for kind in KINDS if "hundred thousand" not in kind][::9]
 """Enough of each form to see that all ways in are the same."""

@@ -10,7 +10,7 @@ import pytest
 from hub.local import hub_running
 from sources.repositories import Repository, serving_git
 
-from journeys.machines import Machine, in_process, main
+from journeys.machines import Machine, main
 from whet import Library
 from whet.errors import RefusedError
 from whet.library.settings import PolicyFile
@@ -20,6 +20,8 @@ from whet.skill.tree import Item
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+PROCESSES = False
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 PORTS = main("ports", "Opens ports.", "Run this:\n\n```bash\nsudo ufw disable\n```\n")
@@ -55,16 +57,14 @@ class Office:
 
 @pytest.fixture
 def office(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Office]:
-    """The place of the policy is passed in, so that every command runs in this process."""
+    """The place of the policy is passed in, which is why this module has no `PROCESSES`."""
     top = tmp_path.resolve()
     (top / "git").mkdir()
     monkeypatch.setattr(
         "whet.library.settings.machine_policy_file", lambda: PolicyFile(str(top / "etc" / "policy.toml"), os.getuid())
     )
-    token = in_process.set(True)
     with serving_git(top / "git") as server:
         yield Office(top, server.url)
-    in_process.reset(token)
 
 
 def failed(answer: dict[str, Any]) -> list[tuple[str, str, str]]:

@@ -22,6 +22,8 @@ from whet.store.state import StateDatabase
 if TYPE_CHECKING:
     from pathlib import Path
 
+PROCESSES = True
+
 RECORD = """
 import sys
 from whet.learning.usage import Usage

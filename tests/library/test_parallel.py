@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from whet.api import Library
 
+PROCESSES = True
+
 WRITER = """
 import hashlib, os, shutil, sys
 from whet.store.atomic import write_text

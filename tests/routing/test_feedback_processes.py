@@ -18,6 +18,8 @@ from whet.store.state import StateDatabase
 if TYPE_CHECKING:
     from pathlib import Path
 
+PROCESSES = True
+
 RECORD = """
 import sys
 from whet.routing.feedback import Feedback

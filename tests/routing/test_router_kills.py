@@ -19,6 +19,8 @@ from whet.store.database import check
 if TYPE_CHECKING:
     from pathlib import Path
 
+PROCESSES = True
+
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
 
 TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))

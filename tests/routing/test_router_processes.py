@@ -13,6 +13,8 @@ from whet.routing.router import Found, Router
 if TYPE_CHECKING:
     from pathlib import Path
 
+PROCESSES = True
+
 TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PRELUDE = f"""
 import sys

@@ -23,6 +23,8 @@ from whet.learning.transcripts.reader import read_transcript
 if TYPE_CHECKING:
     from pathlib import Path
 
+PROCESSES = True
+
 pytestmark = pytest.mark.skipif(not levels(), reason="this machine offers no sandbox")
 ASKS = [("Bash", {"command": 'python3 -c "print(1)"'}), ("Bash", {"command": 'python3 -c "print(2)"'})]
 

@@ -19,6 +19,8 @@ from whet.learning.models.recorded import Recorded
 if TYPE_CHECKING:
     from pathlib import Path
 
+PROCESSES = True
+
 pytestmark = [
     pytest.mark.skipif(os.name != "posix", reason="terminals of POSIX"),
     pytest.mark.skipif(not levels(), reason="this machine offers no sandbox"),

@@ -15,6 +15,8 @@ from sources.world import BODY, World, main, world
 if TYPE_CHECKING:
     from whet import Library
 
+PROCESSES = True
+
 __all__ = ["world"]
 
 NEWER = BODY.replace("Last", "Newer")

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from chaos.kill import Victim
 
+PROCESSES = True
+
 PLANS = {
     "install": "library.sources.plan_install(str(machine.top / 'more'), every=True)",
     "merge": "library.sources.plan_update()",

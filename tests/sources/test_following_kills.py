@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from chaos.kill import Victim
 
+PROCESSES = True
+
 CHANGES = {
     "rollback": "library.history.rollback('one')",
     "undo": "library.history.undo(str(library.edit.history.entries().entries[-1].id))",

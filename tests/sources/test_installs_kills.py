@@ -19,6 +19,8 @@ from whet.sources.lock.rebuild import repair
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+PROCESSES = True
+
 ARMED = r"""
 import json, os, sys
 from chaos.kill import arm, die, load, serve

@@ -21,6 +21,8 @@ from whet.store.repair import repair
 if TYPE_CHECKING:
     from pathlib import Path
 
+PROCESSES = True
+
 ARMED = """
 from chaos.kill import arm, serve
 import os, whet.store.atomic

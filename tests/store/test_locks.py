@@ -15,6 +15,8 @@ from whet.store.locks import FileLock, lock_path
 if TYPE_CHECKING:
     from pathlib import Path
 
+PROCESSES = True
+
 HOLD = """
 import sys
 from whet.store.locks import FileLock

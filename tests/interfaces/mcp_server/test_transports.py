@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     from mcp.client import Client
 
+PROCESSES = True
+
 __all__ = ["world"]
 
 HELLO = {
