@@ -78,3 +78,9 @@ class Progress(NamedTuple):
     total: int = 0
     """0: nobody knows."""
     unit: str = "bytes"
+
+
+def name_action(action: str) -> str:
+    """What people call the action of a change: everything that takes a skill out is `remove`."""
+    known = {"delete": "remove", "uninstall": "remove", "audit": "scan"}
+    return known.get(action, action.replace("_", " "))

@@ -403,13 +403,17 @@ class Library:
         return self.matcher.scores(query, cards)
 
     @overload
-    def read(self, name: str, file: None = None, page: int = 1, *, caller: Caller = PERSON) -> SkillView: ...
-    @overload
-    def read(self, name: str, file: str, page: int = 1, *, caller: Caller = PERSON) -> FileView: ...
     def read(
-        self, name: str, file: str | None = None, page: int = 1, *, caller: Caller = PERSON
+        self, name: str, file: None = None, page: int = 1, *, caller: Caller = PERSON, count: bool = True
+    ) -> SkillView: ...
+    @overload
+    def read(self, name: str, file: str, page: int = 1, *, caller: Caller = PERSON, count: bool = True) -> FileView: ...
+    def read(
+        self, name: str, file: str | None = None, page: int = 1, *, caller: Caller = PERSON, count: bool = True
     ) -> SkillView | FileView:
         """Tier 2, one skill's instructions; with `file` tier 3, one of its files. It counts as a view.
+
+        Without `count`, it does not: that is for looking through a library, which says nothing about a skill's worth.
 
         `content` is one of `pages`; `files` are all files of the package, `digest` names their content, and `ready` and
         `missing` say what needs to be set up. A binary file is described, not decoded. Raises RefusedError for a skill
@@ -421,7 +425,7 @@ class Library:
 
         found = view(self.workspace, name, file, page, caller=caller)
         assert not isinstance(found, AlreadyLoaded)  # noqa: S101  only a conversation has seen anything
-        if file in (None, main_file(found.card)) and page == 1:
+        if count and file in (None, main_file(found.card)) and page == 1:
             self._stores.usage.record("view", str(found.card.id), found.digest)
         return found
 

@@ -60,6 +60,16 @@ def user_home(env: Mapping[str, str], platform: str = sys.platform) -> str:
     return normal
 
 
+def shorten_home(text: str, home: str) -> str:
+    """A path or a sentence in which paths below the home begin with `~`; paths in quotes stay, as in a shell."""
+    if not home or home not in text:
+        return text
+    import os
+    import re
+
+    return re.sub(rf"(?<![^\s`(]){re.escape(home + os.sep)}", lambda _: f"~{os.sep}", text)
+
+
 def _expanded(chosen: str, env: Mapping[str, str], platform: str) -> str:
     """`chosen` with a leading `~` replaced; another user's `~name` is not looked up."""
     if not chosen.startswith("~"):

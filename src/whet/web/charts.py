@@ -23,19 +23,21 @@ class Bar(NamedTuple):
 
 _LINE = 26
 _LABEL = 190
-_ROOM = 420
 _WIDTH = 720
+_CHARACTER = 7
+"""The width of most characters of a value."""
 
 
 def draw_bars(bars: Sequence[Bar], title: str) -> Markup:
     """Horizontal bars, one below the other."""
     largest = max((bar.value for bar in bars), default=0) or 1
     height = _LINE * len(bars) + 4
+    values = [bar.shown or f"{bar.value:,.10g}" for bar in bars]
+    room = _WIDTH - _LABEL - _CHARACTER * (max(map(len, values), default=0) + 1)
     rows = []
-    for number, bar in enumerate(bars):
+    for number, (bar, shown) in enumerate(zip(bars, values, strict=True)):
         top = number * _LINE
-        width = max(1, round(bar.value / largest * _ROOM))
-        shown = bar.shown or f"{bar.value:,.10g}"
+        width = max(1, round(bar.value / largest * room))
         rows.append(
             Markup(
                 '<text class="label" x="{}" y="{}" text-anchor="end">{}</text>'

@@ -6,23 +6,30 @@ answer, so that the two cannot differ; what only HTML needs, such as rendered Ma
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote, urlencode
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
 from markupsafe import Markup, escape
 from starlette.responses import HTMLResponse, JSONResponse
 
+from whet.notes import name_action
+from whet.store.home import shorten_home
 from whet.web.markdown import mark_invisible, show_invisible
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from jinja2.runtime import Context
     from starlette.requests import Request
     from starlette.responses import Response
 
     from whet.errors import WhetError
+
+
+_CODE = re.compile(r"`([^`\n]+)`")
 
 
 class Page(NamedTuple):
@@ -78,6 +85,10 @@ def templates() -> Environment:
         "diff": mark_diff,
         "path": lambda text: quote(text, safe=""),
         "size": size,
+        "time": show_time,
+        "place": show_place,
+        "sentence": show_sentence,
+        "action": name_action,
     }
     environment.globals |= {"query": lambda **given: urlencode({k: v for k, v in given.items() if v not in ("", None)})}
     return environment
@@ -86,6 +97,25 @@ def templates() -> Environment:
 def visible(text: str) -> Markup:
     """A text of a skill in which invisible characters are shown."""
     return Markup(mark_invisible(str(escape(show_invisible(text)))))  # noqa: S704  escaped
+
+
+def show_time(time: str | None) -> Markup:
+    """A moment as people read it; None is never."""
+    if not time:
+        return Markup("never")
+    return Markup('<time datetime="{}">{}</time>').format(time, time.replace("T", " ").removesuffix("Z")[:16])
+
+
+@pass_context
+def show_place(context: Context, path: str) -> Markup:
+    """A path; below the home of the person who reads the page, it begins with `~`."""
+    return visible(shorten_home(path, context.get("home", "")))
+
+
+@pass_context
+def show_sentence(context: Context, text: str) -> Markup:
+    """A message of Whet: what stands in backticks is code, and paths are short."""
+    return Markup(_CODE.sub(r"<code>\1</code>", show_place(context, text)))  # noqa: S704  escaped
 
 
 def mark_diff(text: str) -> Markup:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from whet.authoring.journal import short_run
 from whet.authoring.writer import Provenance
 from whet.interfaces.cli.arguments import reason_option
-from whet.interfaces.cli.text import name_action
+from whet.notes import name_action
 
 if TYPE_CHECKING:
     from argparse import Namespace

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 from whet.errors import FailedError
 from whet.interfaces.cli.text import clean, clean_block, clean_json, pad, shorten, width, wrap
+from whet.store.home import shorten_home
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -72,15 +72,11 @@ class Screen:
 
     def place(self, path: str) -> str:
         """A path as a person reads it: below the home it begins with `~`, on a terminal."""
-        if self.tty and self._home and path.startswith(self._home + os.sep):
-            path = "~" + path[len(self._home) :]
-        return clean(path)
+        return clean(shorten_home(path, self._home) if self.tty else path)
 
     def places(self, text: str) -> str:
         """A sentence with its paths as a person reads them; those in quotes stay, because a shell keeps them, too."""
-        if not (self.tty and self._home) or self._home not in text:
-            return text
-        return re.sub(rf"(?<![^\s`(]){re.escape(self._home + os.sep)}", lambda _: f"~{os.sep}", text)
+        return shorten_home(text, self._home) if self.tty else text
 
     def fit(self, text: str, used: int) -> str:
         """One harmless line of what fits beside `used` columns; everything when it is not for a terminal."""

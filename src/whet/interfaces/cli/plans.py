@@ -13,8 +13,8 @@ from whet.interfaces.cli.context import Answer
 from whet.interfaces.cli.output import screen_for
 from whet.interfaces.cli.rendering import VERDICTS, paint_diff, render_findings
 from whet.interfaces.cli.terminal import agree, ask, can_ask, progress
-from whet.interfaces.cli.text import clean, name_action, plural, short_revision
-from whet.notes import Note
+from whet.interfaces.cli.text import clean, plural, short_revision
+from whet.notes import Note, name_action
 from whet.values import failure_json
 
 if TYPE_CHECKING:

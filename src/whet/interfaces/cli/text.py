@@ -143,12 +143,6 @@ def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun if count == 1 else many}"
 
 
-def name_action(action: str) -> str:
-    """What people call the action of a change: everything that takes a skill out is `remove`."""
-    known = {"delete": "remove", "uninstall": "remove", "audit": "scan"}
-    return known.get(action, action.replace("_", " "))
-
-
 def join_unique(words: Iterable[str]) -> str:
     """The words with commas, each once."""
     return ", ".join(dict.fromkeys(words))

@@ -86,6 +86,8 @@ class CheckedSkill(NamedTuple):
     code: str
     held: str = ""
     """What is newer and too young to be installed."""
+    shown: str = ""
+    """Its source, as people write it."""
 
 
 class Outdated(NamedTuple):
@@ -209,6 +211,7 @@ def _check_skill(installer: Installer, entry: Installed) -> CheckedSkill:
         latest=None,
         reason="" if entry.source else "It has no source.",
         code="",
+        shown=_show_source(installer, entry),
     )
 
 
@@ -255,8 +258,15 @@ def _decision(installer: Installer, path: str, entry: Installed | None) -> Recor
 
 
 def _installation(installer: Installer, entry: Installed) -> Installation:
+    return Installation(entry, not installer.is_intact(entry.path, entry), _show_source(installer, entry))
+
+
+def _show_source(installer: Installer, entry: Installed) -> str:
+    """A source as people write it: of a directory with several skills, the path of the one."""
     try:
-        place = shown(installer.ref_of(entry)) if entry.source else ""
+        ref = installer.ref_of(entry) if entry.source else None
     except WhetError:  # a text of a later Whet
-        place = entry.source
-    return Installation(entry, not installer.is_intact(entry.path, entry), place)
+        return entry.source
+    if ref is None:
+        return ""
+    return f"{ref.location}/{ref.path}" if ref.kind == "path" and ref.path and not ref.ref else shown(ref)

@@ -101,6 +101,7 @@ class _UI:
                 given = await _read_form(request) if route.method == "POST" else dict(request.query_params)
                 asked = Asked(self.library, dict(request.path_params), given)
                 result = await run_in_threadpool(route.answer, asked)
+                return self._send(request, result, as_json=as_json)
             except WhetError as error:
                 result = failure(error)
             except Exception:  # noqa: BLE001  whatever it is, the next page is answered
@@ -132,6 +133,7 @@ class _UI:
             menu=MENU,
             local=True,
             name_of_site="Whet",
+            home=self.library.workspace.place.home,
             read_only=self.read_only,
             **shared,
         )

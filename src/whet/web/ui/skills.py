@@ -36,7 +36,7 @@ def show_skill(asked: Asked) -> Page:
     """One skill."""
     name = asked.text("name")
     library = asked.library
-    view = library.read(name)
+    view = library.read(name, count=False)
     card = view.card
     scan = library.guard.scan(card.location).to_json()
     answer = {
@@ -51,7 +51,7 @@ def show_skill(asked: Asked) -> Page:
 
 def show_file(asked: Asked) -> Page:
     """One file of a skill as it is on disk."""
-    view = asked.library.read(asked.text("name"), asked.text("file"), asked.number("page", 1))
+    view = asked.library.read(asked.text("name"), asked.text("file"), asked.number("page", 1), count=False)
     return Page("file.html", {**view.to_json(), "full_name": view.card.full_name})
 
 

@@ -27,7 +27,13 @@ def show_usage(asked: Asked) -> Page:
         known = totals.get(card.full_name, {"views": 0, "uses": 0, "helped": 0, "failed": 0, "last": None})
         cost = count(f"{card.name}: {card.description}\n")
         rows.append(
-            {**known, "skill": card.full_name, "path": card.location, "tokens": cost, "dead": not known["views"]}
+            {
+                **known,
+                "skill": card.full_name,
+                "path": card.location,
+                "tokens": cost,
+                "dead": not (known["views"] or known["uses"]),
+            }
         )
     rows.sort(key=lambda row: (-row["uses"] - row["views"], row["skill"]))
     dead = [row for row in rows if row["dead"]]
@@ -39,7 +45,7 @@ def show_usage(asked: Asked) -> Page:
         for row in dearest
     ]
     charts = {
-        "used": draw_bars(used, "Views and uses of each skill"),
+        "used": draw_bars(used, "Views and uses of each skill") if used else "",
         "costs": draw_bars(costs, "Tokens of each skill in the prompt"),
     }
     return Page("usage.html", answer, charts)

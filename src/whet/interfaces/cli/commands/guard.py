@@ -15,7 +15,8 @@ from whet.interfaces.cli.output import Screen
 from whet.interfaces.cli.parser import amount
 from whet.interfaces.cli.rendering import DECISIONS, SEVERITIES, VERDICTS, format_time, render_findings, render_proof
 from whet.interfaces.cli.terminal import Bar
-from whet.interfaces.cli.text import clean, clean_json, name_action, plural
+from whet.interfaces.cli.text import clean, clean_json, plural
+from whet.notes import name_action
 from whet.values import as_json
 
 if TYPE_CHECKING:

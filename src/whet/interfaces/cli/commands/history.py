@@ -15,7 +15,8 @@ from whet.interfaces.cli.context import Answer, Command
 from whet.interfaces.cli.parser import amount
 from whet.interfaces.cli.rendering import fold_diff, format_time, paint_diff, render_proof
 from whet.interfaces.cli.terminal import agree, can_ask
-from whet.interfaces.cli.text import clean, clean_json, join_unique, name_action, plural
+from whet.interfaces.cli.text import clean, clean_json, join_unique, plural
+from whet.notes import name_action
 
 if TYPE_CHECKING:
     from argparse import Namespace

@@ -12,7 +12,8 @@ from whet.interfaces.cli.changes import hint_clients
 from whet.interfaces.cli.context import Answer, Command
 from whet.interfaces.cli.plans import plan_options, run_plan
 from whet.interfaces.cli.terminal import progress
-from whet.interfaces.cli.text import clean, name_action, plural, short_revision
+from whet.interfaces.cli.text import clean, plural, short_revision
+from whet.notes import name_action
 from whet.store.clock import iso
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ from whet.interfaces.cli.arguments import misuse, read_number, reason_option
 from whet.interfaces.cli.context import Answer, Command
 from whet.interfaces.cli.rendering import format_time, paint_diff
 from whet.interfaces.cli.terminal import can_ask
-from whet.interfaces.cli.text import clean, join_unique, name_action
+from whet.interfaces.cli.text import clean, join_unique
+from whet.notes import name_action
 
 if TYPE_CHECKING:
     from argparse import Namespace
