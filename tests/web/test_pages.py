@@ -48,6 +48,19 @@ def test_the_list_is_the_librarys(site: Site) -> None:
     assert [skill["name"] for skill in found["skills"]] == ["backport"]
 
 
+def test_the_list_by_scope_and_state(site: Site) -> None:
+    site.library.settings.disable("charts")
+    names = {
+        value: [skill["name"] for skill in site.get("/skills.json", **{name: value}).json["skills"]]
+        for name, value in (("state", "hidden"), ("state", "ready"), ("scope", "user"), ("scope", "project"))
+    }
+    rest = ["backport", "pdf-forms"]
+    assert names == {"hidden": ["charts"], "ready": rest, "user": ["backport", "charts", "pdf-forms"], "project": []}
+    assert "<option selected>hidden</option>" in site.get("/skills", state="hidden").text
+    assert "No skill fits." in site.get("/skills", scope="project").text
+    assert site.get("/skills.json", state="odd").json["code"] == "bad-filter"
+
+
 def test_the_page_of_a_skill(site: Site) -> None:
     body = "# Steps\n\n1. Read [the notes](references/notes.md).\n\n```sh\nls\n```\n"
     path = site.write("steps", "Has steps. Use for steps.", body, **{"references/notes.md": "Notes.\n"})

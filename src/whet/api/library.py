@@ -349,6 +349,8 @@ class Library:
         *,
         caller: Caller = PERSON,
         include_hidden: bool = False,
+        scope: str | None = None,
+        state: str | None = None,
         clients: bool = False,
     ) -> Skills:
         """Tier 1: the cards of the skills this caller may see; never a body.
@@ -357,7 +359,8 @@ class Library:
         whether it is `ready` and, with `include_hidden`, why it is `hidden` (a code). `next` is the `cursor` of the
         next page, None after the last. `categories` are counted over all skills, and `aside` counts the others: skills
         that wait for trust, are hidden, shadowed or left out. With `clients`, `verdicts` says for each skill what the
-        clients used here do with it.
+        clients used here do with it. `scope` is project, user, org, external or plugin; `state` is ready, not-ready or
+        hidden. Raises UsageError `bad-filter`.
         """
         from whet.library.listing import list_skills
 
@@ -370,6 +373,8 @@ class Library:
             limit=limit,
             cursor=cursor,
             include_hidden=include_hidden,
+            scope=scope,
+            state=state,
         )
         if clients and (lists := self.clients()):
             from whet.library.client_lists import judge_skills

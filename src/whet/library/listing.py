@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     Scores = Callable[[str, list[Card]], Mapping[str, float]]
     """How well the skills that fit a query best fit it, from 0 to 1, by path."""
 
+LIST_SCOPES = ("project", "user", "org", "external", "plugin")
+STATES = ("ready", "not-ready", "hidden")
+"""What a skill in a list can be: `not-ready` ones need a program or a key, `hidden` ones are not offered."""
 _CLOSE = 0.4
 """Where no skill has all the words, those are listed that fit at least this much as well as the one that fits best."""
 _MOST_DIGITS = 18
@@ -118,10 +121,17 @@ def list_skills(
     limit: int | None = None,
     cursor: str | None = None,
     include_hidden: bool = False,
+    scope: str | None = None,
+    state: str | None = None,
 ) -> Skills:
     """The skills that this caller may see. `cursor` is the `next` of the page before."""
     if limit is not None and limit < 1:
         raise UsageError("bad-limit", f"The limit must be at least 1, not {limit}.", hint="Pass a limit of 1 or more.")
+    for what, given, known in (("scope", scope, LIST_SCOPES), ("state", state, STATES)):
+        if given is not None and given not in known:
+            hint = f"Use one of {', '.join(known)}."
+            raise UsageError("bad-filter", f"{given!r:.40} is not a {what}.", hint=hint)
+    include_hidden = include_hidden or state == "hidden"
     catalogue, disabled, probe = snapshot.catalogue, snapshot.config.disabled, snapshot.config.probe
     reasons = {card.path: reason for card, reason in hidden_cards(catalogue.cards, caller, disabled, probe)}
     cards = [*catalogue.cards]
@@ -132,6 +142,14 @@ def list_skills(
         cards = [card for card in cards if card.path not in reasons]
     counts = Counter(map(_category, cards))
     among = cards if category is None else [card for card in cards if _in_category(card.category, category)]
+    if scope is not None:
+        among = [card for card in among if card.scope == scope]
+    if state == "hidden":
+        among = [card for card in among if card.path in reasons]
+    elif state is not None:
+        ready = state == "ready"
+        shown = (card for card in among if card.path not in reasons)
+        among = [card for card in shown if (card.gates is OPEN or not missing(card.gates, probe)) is ready]
     if query and query.split():
         chosen, page, further = _best_first(_matching(among, query, scores, reasons), limit, cursor)
     else:

@@ -115,7 +115,7 @@ def show_place(context: Context, path: str) -> Markup:
 @pass_context
 def show_sentence(context: Context, text: str) -> Markup:
     """A message of Whet: what stands in backticks is code, and paths are short."""
-    return Markup(_CODE.sub(r"<code>\1</code>", show_place(context, text)))  # noqa: S704  escaped
+    return Markup(_CODE.sub(r"<code>\1</code>", str(show_place(context, text))))  # noqa: S704  escaped
 
 
 def mark_diff(text: str) -> Markup:

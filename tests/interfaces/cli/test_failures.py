@@ -144,7 +144,14 @@ BAD: dict[str, list[list[str]]] = {
         *(["thing", "--max-cost", "0"], ["thing", "--model", "no-such"]),
         *(["thing", "--on", "moon:x", "--script", "x"], ["thing", "--on", "docker:-v"]),
     ],
-    "list": [["--limit", "0"], ["--limit", "x"], ["extra"], ["--project", "/no/such/place"]],
+    "list": [
+        ["--scope", "x"],
+        ["--state", "x"],
+        ["--limit", "0"],
+        ["--limit", "x"],
+        ["extra"],
+        ["--project", "/no/such/place"],
+    ],
     "show": [[], ["no-such"], ["thing", "--file", "../x"], ["thing", "--file", "no.md"], ["thing", "--page", "9"]],
     "find": [
         *([], [" "], ["do it", "-k", "0"], ["do it", "-k"], ["do it", "-k", "x"], [" ", "--decide"]),

@@ -87,6 +87,16 @@ def test_all_names_the_reason(root: Path, whet: Callable[..., CompletedProcess[s
     assert (run.stdout, run.stderr) == ("mac\tFor a Mac.\texternal\t\twrong-platform\n", "")
 
 
+def test_a_list_of_one_scope_or_state(root: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
+    def names(*options: str) -> list[str]:
+        return [skill["name"] for skill in answer(whet, "--root", str(root), *options)["skills"]]
+
+    assert names("--scope", "external") == ["alpha", "hostile", "ship", "tag"]
+    assert names("--scope", "user") == []
+    assert names("--state", "hidden") == ["mac"]
+    assert (names("--state", "not-ready"), names("--state", "ready")) == (["ship"], ["alpha", "hostile", "tag"])
+
+
 def test_pages_lead_to_each_other(root: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
     seen, words = [], ["--root", str(root), "--limit", "2"]
     page = answer(whet, *words)

@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 from markupsafe import Markup
 
 from whet.library.client_lists import judge_skills
+from whet.library.listing import LIST_SCOPES, STATES
 from whet.web.markdown import render_markdown
 from whet.web.pages import Moved, Page
 from whet.web.ui.requests import Route
@@ -26,10 +27,13 @@ def show_skills(asked: Asked) -> Page:
         limit=_PAGE,
         cursor=asked.text("cursor") or None,
         include_hidden=True,
+        scope=asked.text("scope") or None,
+        state=asked.text("state") or None,
         clients=True,
     )
     clients = list(dict.fromkeys(client for told in found.verdicts.values() for client, _ in told))
-    return Page("skills.html", found.to_json(), {"given": asked.given, "clients": clients})
+    filters = {"scope": LIST_SCOPES, "state": STATES}
+    return Page("skills.html", found.to_json(), {"given": asked.given, "clients": clients, "filters": filters})
 
 
 def show_skill(asked: Asked) -> Page:

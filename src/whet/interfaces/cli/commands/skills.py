@@ -12,6 +12,7 @@ from whet.interfaces.cli.parser import number
 from whet.interfaces.cli.rendering import DECISIONS, VERDICTS, render_findings, render_report
 from whet.interfaces.cli.text import clean, clean_block, is_printable, pad, plural, short_revision, width, wrap_markdown
 from whet.library.clients import CLIENTS, present_clients
+from whet.library.listing import LIST_SCOPES, STATES
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -44,6 +45,8 @@ def configure_list(parser: Parser) -> None:
     )
     parser.option("--category", metavar="C", text="Only this category and those below it.")
     parser.option("--query", metavar="Q", text="Only skills that match these words, best match first.")
+    parser.option("--scope", metavar="S", choices=LIST_SCOPES, text="Only skills of this scope.")
+    parser.option("--state", metavar="S", choices=STATES, text="Only skills in this state.")
     parser.option("--limit", metavar="N", type=number, text="Show at most N.")
     parser.option("--cursor", metavar="CURSOR", text="Start after this entry (the `next` value of the previous page).")
     parser.option("--all", text="Include hidden skills, with the reason, and say which clients load each.")
@@ -53,8 +56,8 @@ def configure_list(parser: Parser) -> None:
 
 def run_list(context: Context, options: Namespace) -> Answer:
     if options.client:
-        if options.category or options.query or options.limit or options.cursor:
-            raise misuse("list", "`--client` takes no category, query or page.")
+        if options.category or options.query or options.limit or options.cursor or options.scope or options.state:
+            raise misuse("list", "`--client` takes no filter, query or page.")
         found = context.library.clients(options.client)[0]
         answer = Answer(found, render_client_list)
         used = [client.name for client in present_clients(context.library.workspace.place)]
@@ -66,6 +69,8 @@ def run_list(context: Context, options: Namespace) -> Answer:
         options.cursor,
         caller=context.caller,
         include_hidden=options.all,
+        scope=options.scope,
+        state=options.state,
         clients=options.all or options.verbose,
     )
     return Answer(skills, render_list)
