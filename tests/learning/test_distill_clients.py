@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from whet.learning.distill.draft import Draft
 
 NAME = "build-price-list"
-DESCRIPTION = 'Build the price list. Use when the user asks for this, or mentions "price list", "python3".'
+DESCRIPTION = 'Build the price list. Use when the user asks for this, or mentions "price list".'
 TOOLS = ("Bash(python3 pricelist.py:*)", "Bash(wc:*)", "Write")
 
 

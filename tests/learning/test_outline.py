@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from learning.episodes import EPISODES, bash, edit, release_notes, says, session, user, write
+from learning.episodes import EPISODES, bash, calls, edit, release_notes, says, session, user, write
 from whet.guard.syntax import blocks_of, parses
 from whet.learning.distill.draft import draft, main_file
 from whet.learning.distill.names import name_of, sentence_of, title_of, values_in
@@ -157,3 +157,58 @@ def test_title_and_name_come_from_the_sentence_that_says_what_to_do(request_: st
 def test_tools_stay_as_narrow_as_what_was_used() -> None:
     made = draft(evidence_of(release_notes()))
     assert made.allowed_tools == ("Write", "Bash(npx markdown-link-check:*)", "Bash(git tag:*)")
+
+
+@pytest.mark.parametrize(
+    "tool",
+    [
+        "WaitForMcpServers", "ToolSearch", "TodoWrite", "todowrite", "update_plan", "wait_agent", "write_todos",
+        "report_intent", "attempt_completion", "clarify", "mcp__whet__skill_view",
+    ],
+)  # fmt: skip
+def test_what_a_client_does_for_itself_is_no_step(tool: str) -> None:
+    made = draft(
+        evidence_of(session(user("Render the changelog."), calls(tool, {"a": "b"}), bash("make changelog", "ok")))
+    )
+    assert tool not in made.body
+    assert made.body.count("make changelog") == 1
+
+
+def test_a_tool_of_a_server_is_a_step_whatever_it_is_called() -> None:
+    made = draft(evidence_of(session(user("Note the price."), calls("mcp__wiki__memory", {"text": "a price"}))))
+    assert "Call `mcp__wiki__memory`" in made.body
+
+
+@pytest.mark.parametrize(
+    ("asked", "sentence", "triggers"),
+    [
+        (
+            "Design a poster for a fictional edge product called Atlas Mini.",
+            "Design a poster for a fictional edge product",
+            ("fictional edge product", "poster"),
+        ),
+        (
+            "Fetch the filing 0000320193-23-000106 and the series GSE12345 from the archive.",
+            "Fetch the filing and the series from the archive",
+            ("series",),
+        ),
+        (
+            "Mirror the repository acme/billing-api to the new server.",
+            "Mirror the repository to the new server",
+            ("mirror",),
+        ),
+    ],
+)
+def test_a_description_has_no_value_of_the_case(asked: str, sentence: str, triggers: tuple[str, ...]) -> None:
+    evidence = evidence_of(session(user(asked), bash("python3 do.py", "ok")))
+    made = draft(evidence)
+    assert made.description.partition(". ")[0] == sentence
+    assert made.triggers == triggers
+    assert values_in(made.description, evidence) == []
+
+
+def test_an_interpreter_is_no_trigger() -> None:
+    evidence = evidence_of(
+        session(user("Transcode the interviews."), bash("python3 cut.py", "ok"), bash("ffmpeg -i a.wav a.mp3", "ok"))
+    )
+    assert draft(evidence).triggers == ("interviews", "ffmpeg")

@@ -118,18 +118,22 @@ def name_of(title: str, commands: str = "") -> str:
 
 
 def triggers_of(evidence: Evidence, title: str) -> tuple[str, ...]:
-    """The words of a request that tell this job from others: phrases of the title, rare words, programs."""
+    """The words that tell this job from others: phrases and rare words of the title, and programs.
+
+    The rest of a request is full of words of its case, and counts only where the title says too little.
+    """
     values = {term for one in evidence.inputs for term in terms(one.text)}
     request = without_values(_ASIDE.sub("", evidence.request[:1_500]))
-    said = [one for one in chunks(f"{title} {request}") if is_rare(one)]
-    used = [name for name in programs_of(evidence.steps) if is_rare(name)]
+    used = [name for name in programs_of(evidence.steps) if is_rare(re.sub(r"[\d.]+\Z", "", name))]
     held: set[str] = set()
     found: list[str] = []
-    for one in (*_phrases(title), *said, *used):
-        keys = set(terms(one))
-        if not keys <= held and not keys & values:
-            held |= keys
-            found.append(one if one.isupper() or not one.istitle() else one.lower())
+    for group in ((*_phrases(title), *filter(_is_thing, chunks(title)), *used), filter(_is_thing, chunks(request))):
+        for one in () if len(found) > 1 else group:
+            word = re.sub(r"['’]s\Z", "", one)
+            keys = set(terms(word))
+            if not keys <= held and not keys & values and not _vague().search(f"{word} "):
+                held |= keys
+                found.append(word if word.isupper() or not word.istitle() else word.lower())
     return tuple(found)[:_PROPOSED]
 
 
@@ -238,6 +242,11 @@ def tells(chunk: str) -> bool:
 def is_rare(chunk: str) -> bool:
     """Does it tell a job from others by itself?"""
     return tells(chunk) and not (set(terms(chunk)) or {""}) <= _generic()
+
+
+def _is_thing(chunk: str) -> bool:
+    """Is it rare, and more than a verb?"""
+    return is_rare(chunk) and chunk.lower() not in words("verbs")
 
 
 @lru_cache(maxsize=1)

@@ -6,20 +6,13 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.learning.evidence.shell import only_looks, programs
+from whet.learning.transcripts.tools import is_plumbing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from whet.learning.transcripts.events import Event
 
-IDLE = frozenset(
-    """
-    ToolSearch TodoWrite TodoRead TaskOutput BashOutput KillShell KillBash AskUserQuestion ExitPlanMode EnterPlanMode
-    update_plan clarify todo memory process wait_agent write_stdin Skill skill_view skills_list skills_search
-    skill_manage skill_create skill_feedback skill_distill TaskCreate TaskUpdate TaskList TaskGet TaskStop
-    """.split()  # noqa: SIM905  a paragraph of names reads better than a list of thirty strings
-)
-"""Tools that manage the session; what they do is no part of the work."""
 _TEXTS = ("command", "content", "new", "query", "url", "path", "prompt", "pattern")
 _NUMBERED = re.compile(r"^[ \t]{0,12}\d{1,7}(?:→|\t)", re.MULTILINE)
 _REMINDER = re.compile(r"\n*<system-reminder>.{0,20000}?</system-reminder>\s*", re.DOTALL)
@@ -76,7 +69,7 @@ def acts(events: Sequence[Event]) -> list[Act]:
             output = plain(result.text) if result else ""
             failed = bool(result and (result.failed or _exit_code(output) or _masked(event, output)))
             found.append(Act(at, event.tool, dict(event.given), output, failed, result is not None, said, thought))
-            if not _is_idle(event.tool) and not failed:
+            if not is_plumbing(event.tool) and not failed:
                 said = thought = ""
     return found
 
@@ -126,11 +119,7 @@ def _results(events: Sequence[Event]) -> dict[int, Event]:
 
 def working(found: Sequence[Act]) -> Iterator[Act]:
     """The calls that are work."""
-    return (act for act in found if not _is_idle(act.tool))
-
-
-def _is_idle(tool: str) -> bool:
-    return tool.rpartition("__")[2] in IDLE
+    return (act for act in found if not is_plumbing(act.tool))
 
 
 _FILES = ("Write", "Edit", "MultiEdit", "NotebookEdit")

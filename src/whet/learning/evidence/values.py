@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-Kind = Literal["file", "directory", "url", "email", "date", "version", "amount", "phone", "id"]
+Kind = Literal["file", "directory", "url", "email", "date", "version", "amount", "phone", "id", "name"]
 
 USUAL = frozenset(
     """
@@ -33,6 +33,8 @@ _EXTENSIONS = (
 _PATH = re.compile(r"(?<![\w.:/~$}\\<-])(?:~?/|[A-Za-z]:[\\/])(?:[\w.@%+~-]{1,120}[\\/]){0,20}[\w.@%+~-]{1,120}[\\/]?")
 _FILE = re.compile(rf"(?<![\w./\\@%$}}-])(?:[\w.-]{{1,60}}/){{0,6}}[\w-][\w.-]{{0,80}}\.(?:{_EXTENSIONS})(?![\w(/@-])")
 _MONTH = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}"
+_PROPER = r"[A-Z][\w'-]*(?: [A-Z][\w'-]*){0,3}"
+_OWNED = "repo|repository|branch|namespace|bucket|cluster"
 _CURRENCY = "USD|EUR|GBP|CHF"
 _SHAPES: tuple[tuple[Kind, re.Pattern[str]], ...] = (
     ("url", re.compile(r"\b(?:https?|ssh|git|ftp|s3|gs)://[^\s`'\"<>(){}\[\]|\\]{3,300}(?<![.,;:!?])")),
@@ -41,6 +43,10 @@ _SHAPES: tuple[tuple[Kind, re.Pattern[str]], ...] = (
     ("id", re.compile(r"(?<![\w#-])(?=[0-9a-f]{0,39}[0-9])(?=[0-9a-f]{0,39}[a-f])[0-9a-f]{7,40}(?![\w-])")),
     ("id", re.compile(r"(?<![\w-])(?!(?:CVE|UTF|ISO|SHA|RFC|HTTP|CWE)-)[A-Z][A-Z0-9]{1,9}(?:-\d{1,6}){1,3}(?!\w)")),
     ("id", re.compile(r"(?<![\w&#])#\d{1,6}(?![\w-])|(?<![\w.,#-])\d{5,}(?![\w.,-]?\d)(?!\w)")),
+    ("id", re.compile(r"(?<![\w.-])\d{5,}(?:-\d{2,}){1,3}(?![\w-])")),
+    ("id", re.compile(r"(?<![\w-])[A-Z]{2,6}_?\d{4,}(?:\.\d{1,2})?(?![\w-])")),
+    ("name", re.compile(rf"\b(?:called|named|titled) (?P<value>[\"“][^\"”\n]{{2,60}}[\"”]|{_PROPER})")),
+    ("name", re.compile(rf"\b(?:{_OWNED}) (?P<value>[\w.-]{{1,60}}[-_/][\w./-]{{1,60}})(?<!\.)")),
     ("date", re.compile(r"(?<![\w-])(?:19|20)\d\d-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|[12]\d|3[01]))?(?![\d-])")),
     ("date", re.compile(rf"\b{_MONTH}\.? \d{{1,2}}(?:st|nd|rd|th)?,? (?:19|20)\d\d\b")),
     ("date", re.compile(rf"\b\d{{1,2}}\.? {_MONTH} (?:19|20)\d\d\b")),
@@ -81,7 +87,8 @@ def _found(text: str) -> Iterator[tuple[int, int, Value]]:
         if one[0].rpartition("/")[2].lower() not in USUAL:
             yield one.start(), one.end(), Value("file", one[0])
     for kind, pattern in _SHAPES[2:]:
-        yield from ((one.start(), one.end(), Value(kind, one[0])) for one in pattern.finditer(text))
+        part = "value" if "value" in pattern.groupindex else 0
+        yield from ((*one.span(part), Value(kind, one[part].strip('"“”'))) for one in pattern.finditer(text))
 
 
 def without_values(text: str) -> str:

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from whet.learning.evidence.loads import loads_of
 from whet.learning.evidence.recoveries import LUCK, MACHINE, SLIP
 from whet.learning.evidence.shell import only_looks, programs, shape
-from whet.learning.evidence.tool_calls import IDLE, acts
+from whet.learning.evidence.tool_calls import acts
 from whet.learning.signals import HARD_TOOLS, corrects
+from whet.learning.transcripts.tools import is_plumbing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -196,7 +197,6 @@ READING = frozenset(("Read", "Search", "Web", "Glob", "Grep", "LS", "WebFetch", 
 WRITING = frozenset(("Write", "Edit", "NotebookEdit"))
 KEEPING = frozenset(("skill_manage", "skill_create"))
 """Tools with which an agent writes skills itself."""
-_OWN = IDLE | KEEPING
 _OUTPUT = 4_000
 
 _INSTALL = re.compile(
@@ -239,7 +239,7 @@ class Work(NamedTuple):
 def work_of(events: Sequence[Event]) -> Work:
     """The work of a session."""
     found = acts(events)
-    every = tuple(act for act in found if act.tool not in _OWN)
+    every = tuple(act for act in found if not is_plumbing(act.tool))
     kept = tuple(act for act in found if act.tool in KEEPING and not act.failed)
     failed = [act for act in every if act.failed and not SLIP.search(act.output[:_OUTPUT])]
     luck = tuple(act for act in failed if is_luck(act.output[-_OUTPUT:]) or MACHINE.search(act.output[-_OUTPUT:]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from whet.guard.syntax import language_of
@@ -84,6 +85,22 @@ def canonical(name: str, given: Mapping[str, Any]) -> tuple[str, Mapping[str, An
     if tool == "Edit" and isinstance(patch := given.get("patch", given.get("input")), str) and "*** " in patch:
         return _patched(patch, given)
     return tool, given
+
+
+def is_plumbing(tool: str) -> bool:
+    """Does the tool manage the session of a client, so that a call of it is no work? `plumbing.toml` has them."""
+    server, _, name = tool.rpartition("__")
+    tables = _plumbing()
+    return name.lower() in (tables["whet"] if server else frozenset().union(*tables.values()))
+
+
+@lru_cache(maxsize=1)
+def _plumbing() -> Mapping[str, frozenset[str]]:
+    import tomllib
+    from importlib.resources import files
+
+    text = files("whet.learning.transcripts").joinpath("plumbing.toml").read_text("utf-8")
+    return {client: frozenset(names.split()) for client, names in tomllib.loads(text).items()}
 
 
 def languages_of(tool: str, given: Mapping[str, Any]) -> Mapping[str, str]:
