@@ -7,14 +7,17 @@ import os
 import struct
 import subprocess
 import sys
+from functools import partial
 from time import sleep
 from typing import TYPE_CHECKING
 
 import pytest
+from interrupts import interrupt
+from sources.repositories import running
 
 from whet.errors import RefusedError
 from whet.guard.sandbox import levels as levels_module
-from whet.guard.sandbox import seatbelt, seccomp
+from whet.guard.sandbox import process, seatbelt, seccomp
 from whet.guard.sandbox.box import SYSTEM, Box, Limits, box_for, is_below, is_narrow
 from whet.guard.sandbox.bubblewrap import mounts
 from whet.guard.sandbox.levels import NONE, Level, level, levels, run_program
@@ -28,12 +31,22 @@ posix = pytest.mark.skipif(sys.platform == "win32", reason="paths of POSIX")
 
 @pytest.mark.skipif(sys.platform != "linux", reason="no such box there")
 def test_a_box_is_never_before_whoever_started_it() -> None:
-    with subprocess.Popen(["nice", "-n", "12", "sleep", "60"], start_new_session=True) as process:
-        while os.getpriority(os.PRIO_PROCESS, process.pid) < 12:
+    with subprocess.Popen(["nice", "-n", "12", "sleep", "60"], start_new_session=True) as nice:
+        while os.getpriority(os.PRIO_PROCESS, nice.pid) < 12:
             sleep(0.01)
-        Watch(Limits(), process.pid, in_group(process.pid)).close()
-        assert os.getpriority(os.PRIO_PROCESS, process.pid) >= 12
-        process.kill()
+        Watch(Limits(), nice.pid, in_group(nice.pid)).close()
+        assert os.getpriority(os.PRIO_PROCESS, nice.pid) >= 12
+        nice.kill()
+
+
+@posix
+def test_an_interrupt_at_any_moment_ends_the_program(tmp_path: Path, *, quick: bool) -> None:
+    seconds = f"600.{os.getpid()}"
+    command = process.Command(["sleep", seconds], {"PATH": os.environ["PATH"]}, str(tmp_path))
+    run = partial(process.run, command, process.Keeper(), seconds=60, limit=10)
+    places = {interrupt(run, process, moment) for moment in range(1, 600, 23 if quick else 1)}
+    assert running(seconds) == []
+    assert {"_execute_child", "_wait"} <= places
 
 
 # what is shown

@@ -7,9 +7,11 @@ import signal
 import subprocess
 import sys
 import threading
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 import pytest
+from interrupts import interrupt
 
 from sources.repositories import (
     Content,
@@ -32,7 +34,6 @@ from whet.sources.model import Ref
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-    from types import FrameType
 
 FILE, TREE = "100644", "40000"
 _MIB = 1024 * 1024
@@ -381,42 +382,12 @@ def test_cancelling_leaves_no_files_and_no_processes(world: World, server: Serve
     assert ([error.code for error in caught], world.left(), running(server.url)) == (["cancelled"], [], [])
 
 
-def interrupt(directory: Path, sleep: str, moment: int) -> str:
-    """Run a git that never ends, interrupted at the line with this number of those that run for it; the function."""
-    modules, lines, place = {module.__file__ for module in (program, subprocess, threading)}, 0, ""
-
-    def trace(frame: FrameType, event: str, _: object) -> Any:
-        nonlocal lines, place
-        if frame.f_code.co_filename not in modules:
-            return None
-        lines += event == "line"
-        if lines == moment:
-            sys.settrace(None)
-            place = frame.f_code.co_name
-            signal.raise_signal(signal.SIGINT)
-        return trace
-
-    def give_up(*_: object) -> None:
-        raise AssertionError(f"It did not end when it was interrupted in {place}, at line {moment}.")
-
-    watch = program.Watch(threading.Event(), str(directory), 1 << 20, total=60.0)
-    before, tracer = signal.signal(signal.SIGALRM, give_up), sys.gettrace()
-    signal.setitimer(signal.ITIMER_REAL, 30)
-    sys.settrace(trace)
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            program.run_git(["sleep", sleep], env={"PATH": os.environ["PATH"]}, watch=watch, read=program.up_to(1))
-    finally:
-        sys.settrace(tracer)
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-    return place
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 def test_an_interrupt_at_any_moment_ends_git(tmp_path: Path, *, quick: bool) -> None:
-    sleep = f"600.{os.getpid()}"
-    places = {interrupt(tmp_path, sleep, moment) for moment in range(1, 600, 7 if quick else 1)}
+    sleep, env = f"600.{os.getpid()}", {"PATH": os.environ["PATH"]}
+    watch = program.Watch(threading.Event(), str(tmp_path), 1 << 20, total=60.0)
+    run = partial(program.run_git, ["sleep", sleep], env=env, watch=watch, read=program.up_to(1))
+    places = {interrupt(run, program, moment) for moment in range(1, 600, 23 if quick else 1)}
     assert running(sleep) == []
     assert {"_execute_child", "_wait"} <= places
 

@@ -21,7 +21,8 @@ class HeldSignals:
     def __init__(self) -> None:
         self._handlers: dict[int, Callable[[int, Any], object]] = {}
         self._waiting: list[int] = []
-        self._holding = False
+        self.holding = False
+        """Whether anything is held, so that `deliver` has to be called from time to time."""
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
@@ -30,11 +31,11 @@ class HeldSignals:
                 if callable(handler):
                     self._handlers[number] = handler
                     signal.signal(number, self._receive)
-            self._holding = True
+            self.holding = bool(self._handlers)
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._holding = False
+        self.holding = False
         for number, handler in self._handlers.items():
             signal.signal(number, handler)
         self.deliver()
@@ -47,7 +48,7 @@ class HeldSignals:
 
     def _receive(self, number: int, frame: object) -> None:
         """Also right where nothing is held: while the handlers are being exchanged."""
-        if self._holding:
+        if self.holding:
             self._waiting.append(number)
         else:
             self._handlers[number](number, frame)

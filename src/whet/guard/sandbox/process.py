@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import IO
 
+    from whet.store.signals import HeldSignals
+
 _FAR_OVER = 1 << 20
 """A program that prints this many bytes more than anybody will read is ended."""
 _GRACE = 0.5
@@ -97,14 +99,24 @@ def run(
 
     Another thread ends it by setting `stop`. With `exact`, `output` and `errors` are what it printed to the letter.
     """
+    from whet.store.signals import HeldSignals
+
     try:
-        return _run(command, keeper, seconds, limit, stop, exact=exact)
+        with HeldSignals() as signals:
+            return _run(command, keeper, seconds, limit, stop, signals, exact=exact)
     finally:
         keeper.close()
 
 
 def _run(
-    command: Command, keeper: Keeper, seconds: float, limit: int, stop: threading.Event | None, *, exact: bool
+    command: Command,
+    keeper: Keeper,
+    seconds: float,
+    limit: int,
+    stop: threading.Event | None,
+    signals: HeldSignals,
+    *,
+    exact: bool,
 ) -> Ran:
     import subprocess
     import threading
@@ -141,7 +153,7 @@ def _run(
         for reader in readers:
             reader.start()
         keeper.begun(process, seconds)
-        late, excess = _wait(process, keeper, begun + seconds, stop)
+        late, excess = _wait(process, keeper, begun + seconds, stop, signals)
         if not late and not excess:
             for reader in readers:
                 reader.join(_GRACE)
@@ -168,13 +180,19 @@ def _run(
 
 
 def _wait(
-    process: subprocess.Popen[bytes], keeper: Keeper, deadline: float, stop: threading.Event | None
+    process: subprocess.Popen[bytes],
+    keeper: Keeper,
+    deadline: float,
+    stop: threading.Event | None,
+    signals: HeldSignals,
 ) -> tuple[str, str]:
     """Wait for the end: was it ended for being late or by `stop`, and of what did it take too much?"""
+    looks = keeper.watches or stop is not None or signals.holding
     with _Ending(process) as ending:
         while True:
+            signals.deliver()
             left = deadline - time.monotonic()
-            if ending.wait(max(0, min(_TICK, left) if keeper.watches or stop else left)):
+            if ending.wait(max(0, min(_TICK, left) if looks else left)):
                 return "", ""
             if stop is not None and stop.is_set():
                 return "stopped", ""
