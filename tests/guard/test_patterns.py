@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -100,3 +101,10 @@ def test_a_text_in_one_line_is_about_as_much_work_as_in_many() -> None:
 
     paragraphs = (" ".join(words[at : at + 250]) for at in range(0, len(words), 250))
     assert work(" ".join(words)) < 2 * work("\n\n".join(paragraphs))
+
+
+def test_rows_that_an_expression_matches_are_found_in_one_go() -> None:
+    lines = ["a.com", "", "nothing", "b.org and c.com", "d.com"]
+
+    assert list(made((PIPE,), lines).matched(re.compile(r"\.com\b"))) == [0, 3, 4]
+    assert list(made((PIPE,), []).matched(re.compile("x"))) == []

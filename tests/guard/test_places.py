@@ -8,7 +8,7 @@ import pytest
 
 from guard.expressions import literals
 from whet.guard import places as module
-from whet.guard.places import Place, places
+from whet.guard.places import Place, hints_in, places
 from whet.guard.tables import load_table
 
 
@@ -101,3 +101,12 @@ def test_a_hint_stands_in_every_text_that_names_a_place() -> None:
     for row in (row for rows in load_table("places").values() for row in rows):
         for text in map(str.lower, literals(parser.parse(row["pattern"]))):
             assert any(hint in text for hint in row["hints"]), (row["what"], text)
+
+
+def test_the_hints_of_several_texts_are_enough_for_each_of_them() -> None:
+    texts = ["cat ~/.ssh/id_rsa", "nothing", "~/.config/google-chrome/Default/Login Data", "the SAM hive"]
+    hints = hints_in(texts)
+
+    assert [places(text, hints) for text in texts] == [places(text) for text in texts]
+    assert hints_in(["nothing", "at all"]) == []
+    assert places("cat ~/.ssh/id_rsa", []) == []

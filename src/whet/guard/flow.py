@@ -251,14 +251,15 @@ _JOINS = expression(
 def _put_together(documents: Sequence[Document]) -> Iterator[tuple[str, Hit]]:
     """What an order in prose makes of several files of the package, one behind the other in the order it names them."""
     parts = {one.path.rpartition("/")[2]: one.text for one in documents if not one.via and len(one.text) < 2000}
+    parts.pop("SKILL.md", None)
     for document in documents:
-        if document.kind != "markdown" or document.via:
+        if document.kind != "markdown" or document.via or sum(name in document.text for name in parts) < 2:
             continue
         for found in _JOINS.finditer(document.text):
             start = document.text.rfind("\n\n", 0, found.start()) + 1
             end = document.text.find("\n\n", found.end())
             passage = document.text[start : end if end > 0 else None][:2000]
-            named = sorted((passage.find(name), name) for name in parts if name in passage and name != "SKILL.md")
+            named = sorted((passage.find(name), name) for name in parts if name in passage)
             if len(named) < 2:
                 continue
             from whet.guard.shell.checker import check

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from functools import cache, lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
@@ -150,7 +151,8 @@ class Literals:
             bits, rare = self._known[word]
             mask |= bits
             rarest.update(rare)
-        return [way for one in rarest for way in self._ways[one] if mask & way.mask == way.mask]
+        ways = chain.from_iterable(map(self._ways.__getitem__, rarest))
+        return [way for way in ways if mask & (needed := way[2]) == needed]
 
     def _learn(self, word: str) -> None:
         numbers = {*self._whole.get(word[:LENGTH], ())}.union(

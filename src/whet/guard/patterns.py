@@ -8,7 +8,9 @@ bounded repetitions only (a test of the house looks at every one of them), so th
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from functools import lru_cache
+from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.guard.expression import seldom
@@ -63,12 +65,13 @@ def _literals(patterns: tuple[Pattern, ...]) -> Literals:
 class Rows:
     """A text by its rows, and the rows that each of some expressions may match: most of them look at few rows only."""
 
-    __slots__ = ("_having", "rows", "whole")
+    __slots__ = ("_having", "_starts", "rows", "whole")
 
     def __init__(self, rows: Sequence[str], literals: Literals) -> None:
         self.rows = rows
         self.whole = "\n".join(rows)
         self._having = literals.rows(rows)
+        self._starts: list[int] = []
 
     def having(self, regex: str) -> Collection[int]:
         """The rows that have what one of the expressions needs, in order."""
@@ -78,7 +81,7 @@ class Rows:
         """Every match of every pattern, with the number of its row; one for a pattern and row, and a few in all."""
         for pattern in patterns:
             count = 0
-            for number in self.having(pattern.regex):
+            for number in self._having.get(pattern.regex, ()):
                 match = compiled(pattern.regex).search(self.rows[number])
                 if match is None or (pattern.unless and compiled(pattern.unless).search(self.rows[number])):
                     continue
@@ -86,6 +89,17 @@ class Rows:
                 count += 1
                 if count >= _MOST:
                     break
+
+    def matched(self, regex: re.Pattern[str]) -> Iterator[int]:
+        """The rows that an expression matches, which must not match the end of a row."""
+        if not self._starts:
+            self._starts = [0, *accumulate(len(row) + 1 for row in self.rows)]
+        last = -1
+        for match in regex.finditer(self.whole):
+            number = bisect_right(self._starts, match.start()) - 1
+            if number > last:
+                yield number
+                last = number
 
 
 def line_of(text: str, offset: int) -> int:

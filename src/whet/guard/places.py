@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import re
 from functools import cache, lru_cache
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from whet.guard.expression import expression
 from whet.guard.tables import load_table
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
 
 Kind = Literal["secret", "start", "agent"]
 
@@ -57,10 +60,18 @@ def _compiled(chosen: int) -> tuple[re.Pattern[str], dict[str, tuple[Kind, str, 
     return re.compile(pattern, re.IGNORECASE), meaning
 
 
-def places(text: str) -> list[Place]:
-    """Every place that a text names."""
+def hints_in(texts: Iterable[str]) -> list[str]:
+    """The hints of places that some texts have; looking through all of them at once takes least."""
+    lowered = "\n".join(texts).lower()
+    return [hint for hint in _hints() if hint in lowered]
+
+
+def places(text: str, among: Collection[str] | None = None) -> list[Place]:
+    """Every place that a text names; `among` are the only hints that it may have, where they are known."""
+    if among is not None and not among:
+        return []
     lowered = text.lower()
-    hints = [hint for hint in _hints() if hint in lowered]
+    hints = [hint for hint in (_hints() if among is None else among) if hint in lowered]
     if "sam" in hints and not _HIVE.search(lowered):
         hints.remove("sam")
     if not hints:

@@ -45,8 +45,8 @@ class Subject(NamedTuple):
     """Name, description and title in lower case, letters and digits only."""
     origin: str = ""
     """Where the package comes from, `host/owner/repository` or a host; "" when nobody knows."""
-    services: frozenset[str] = frozenset()
-    """The domains that the text leads to in several places."""
+    text: str = ""
+    """The main file."""
     defence: bool = False
     """It says that it is about security, and speaks of it all over."""
 
@@ -65,7 +65,7 @@ class Subject(NamedTuple):
 
     def serves(self, host: str) -> bool:
         """Is the package about the service of this host all over: named in its head, and several of its pages in the text?"""
-        return host_of(host).kind == "other" and self.is_about(host) and _domain(host) in self.services
+        return host_of(host).kind == "other" and self.is_about(host) and _domain(host) in _services(self.text)
 
     def is_at_home(self, host: str) -> bool:
         """Does the place where the package comes from belong to whoever owns this host?
@@ -85,6 +85,7 @@ def _domain(host: str) -> str:
 
 
 def _services(text: str) -> frozenset[str]:
+    """The domains that a text leads to in several places."""
     pages = Counter(_domain(url) for url in {url.rstrip(".,:;)*_") for url in URL.findall(text[:200_000])})
     return frozenset(domain for domain, count in pages.items() if count >= _SEVERAL_PAGES)
 
@@ -121,4 +122,4 @@ def subject_of(documents: Sequence[Document], origin: str = "") -> Subject:
     hosts = frozenset(name for name in (host_of(url).name for url in URL.findall(head)) if "." in name)
     words = re.sub(r"[^a-z0-9]", "", f"{head} {title[1] if title else ''}".lower())
     defence = topic is not None and _speaks_of_defence(main.text, _SEVERAL)
-    return Subject(spoken, hosts, frozenset(_VARIABLE.findall(head)), words, origin, _services(main.text), defence)
+    return Subject(spoken, hosts, frozenset(_VARIABLE.findall(head)), words, origin, main.text, defence)

@@ -46,6 +46,10 @@ _PLACE = expression(
     r"\.(?:claude|codex|gemini|qwen|cursor|continue|cline|windsurf|roo)/[\w./-]{0,60}?"
     r"(?:settings|config|mcp|permissions)[\w.-]{0,30}|claude_desktop_config\.json|\.claude\.json|managed-settings\.json"
 )
+_PLACE_HINTS = (
+    *(".claude", ".codex/", ".gemini/", ".qwen/", ".cursor/", ".continue/", ".cline/", ".windsurf/", ".roo/"),
+    *("claude_desktop_config", "managed-settings"),
+)
 _WIDENING = expression(
     r"bypassPermissions|danger-full-access|approval_policy[\"']?\s{0,4}[=:]\s{0,4}\\?[\"']never|Bash\(\s{0,2}:?\*\s{0,2}\)"
     r"|(?:allow|allowedTools|autoApprove|alwaysAllow)[\"'\])]{0,3}[^\n\[]{0,40}\[\s{0,4}\\?[\"']\*"
@@ -70,7 +74,7 @@ def edits(notes: Notes) -> None:
             if worst or runs_fetched(found[1]):
                 severity = "critical" if "critical" in worst or runs_fetched(found[1]) else "warn"
                 notes.hit("mcp-odd-server", found[0], severity)
-    if not _PLACE.search(text):
+    if not any(map(text.__contains__, _PLACE_HINTS)) or not _PLACE.search(text):
         return
     for piece in text.split("```")[1::2] if notes.kind in ("markdown", "text", "html") else [text]:
         for found in _WIDENING.finditer(piece):

@@ -7,9 +7,9 @@ it and the words before it: that they call it an example, or a mistake, counts o
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from whet.guard.expression import expression
+from whet.guard.expression import expression, fold
 from whet.guard.finding import Fact, Hit, Seen
 from whet.guard.manifests.checker import check_fence
 from whet.guard.prose.context import mentions, speaks
@@ -58,13 +58,17 @@ _DATA = frozenset(
 )
 _PLAIN = frozenset(("", "text", "txt", "plaintext", "plain", "markdown", "md", "code"))
 _LOOKS_LIKE = expression(
-    r"(?:^|\n)[ \t]*(?:[$#>] )?(?:sudo\s+)?(?:curl|wget|bash|sh|echo|base64|nc|rm|chmod|export|source|python3?|node|npm|npx|pip3?|brew|apt(?:-get)?|git|cat|env|printf|eval|powershell|iex|iwr|irm|certutil)\b"
+    r"\n[ \t]*(?:[$#>] )?(?:sudo\s+)?(?:curl|wget|bash|sh|echo|base64|nc|rm|chmod|export|source|python3?|node|npm|npx|pip3?|brew|apt(?:-get)?|git|cat|env|printf|eval|powershell|iex|iwr|irm|certutil)\b"
 )
 _WINDOWS = expression(
     r"\b(?:powershell|iex|iwr|irm|invoke-\w+|certutil|bitsadmin|mshta|start-process|new-object|\$env:|set-executionpolicy)\b",
     re.IGNORECASE,
 )
-_INLINE = expression(r"!?`([^`\n]{6,1500})`")
+_WINDOWS_HINTS = (
+    *("powershell", "iex", "iwr", "irm", "invoke-", "certutil", "bitsadmin", "mshta", "start-process", "new-object"),
+    *("$env:", "set-executionpolicy"),
+)
+_INLINE = expression(r"`([^`\n]{6,1500})`")
 _TIMED = expression(r"^\s*(?:@(?:reboot|hourly|daily)|(?:[\d*/,-]{1,20}\s+){5})")
 """The time at the beginning of a line for cron."""
 _BARE = expression(
@@ -85,7 +89,8 @@ def _check_code(found: list[Block], text: str) -> Seen:
     facts: list[Fact] = []
     introductions = {id(block): found[number - 1] if number else None for number, block in enumerate(found)}
     told: set[tuple[str, int]] = set()
-    for seen, line, block in (*_fences(found), *_inline(found), *_indented(text), *_together(found)):
+    rows = list(_rows(found))
+    for seen, line, block in (*_fences(found), *_inline(rows), *_indented(text), *_together(found, rows)):
         if not seen.hits and not seen.facts:
             continue
         sample, shown = _is_sample(block, introductions.get(id(block)))
@@ -130,7 +135,7 @@ def _fences(found: list[Block]) -> Iterator[tuple[Seen, int, Block]]:
         text, language = _unquoted(block.text), _language(block)
         if language:
             yield checker(language)(text), block.line, block
-            if language == "shell" and _WINDOWS.search(text):
+            if language == "shell" and _is_windows(text):
                 yield checker("windows")(text), block.line, block
         elif block.language in _DATA:
             yield check_fence(block.language, text), block.line, block
@@ -171,18 +176,18 @@ _PREFIX = expression(
 )
 """What stands before a command in a patch, a notebook, a list, a Dockerfile or a workflow."""
 _COMMAND = expression(
-    r"^[ \t]{0,40}(?:[+!$#>-][ \t]?|RUN[ \t]|(?:-[ \t])?(?:run|script|command|cmd|exec)[ \t]?[:=][ \t])?(?:sudo[ \t])?"
+    r"\n[ \t]{0,40}(?:[+!$#>-][ \t]?|RUN[ \t]|(?:-[ \t])?(?:run|script|command|cmd|exec)[ \t]?[:=][ \t])?(?:sudo[ \t])?"
     r"(?:(?:curl|wget|bash|sh|zsh|echo|printf|base64|nc|ncat|netcat|rm|chmod|export|source|eval|env|cat|tar|zip|find|dd|scp|rsync|ssh|crontab|openssl|socat|dig|nslookup|nohup"
     r"|python3|node|npx|gh|git|mail|xxd|tee|exec|security|https?|aws|gcloud|rclone|docker|read|declare|useradd|systemctl|launchctl)[ \t]{1,8}[^=\s(]"
     r"|for[ \t]\w{1,40}[ \t]in[ \t][^:\n]{1,200}(?:;|$)|if[ \t][^:\n]{1,200};[ \t]?then|[A-Za-z_]\w{0,40}(?:=\(?[\"']?[$`]|[ \t]?\(\)[ \t]?\{))",
     re.MULTILINE,
 )
-"""A line that a shell would run."""
+"""A line that a shell would run, behind the end of the one before it: what begins with a certain character is found quickly."""
 
 
 def _is_command(text: str) -> bool:
     """Is there a line that a shell would run?"""
-    return (_COMMAND.search(text) if "\n" in text else _COMMAND.match(text)) is not None
+    return _COMMAND.search(f"\n{text}") is not None
 
 
 _SPELLING = frozenset(("split-command", "shell-not-read", "unpinned-run"))
@@ -238,18 +243,17 @@ def _indented_rows(text: str) -> Iterator[tuple[int, str]]:
         yield number - len(kept) + 1, "\n".join(kept)
 
 
-def _together(found: list[Block]) -> Iterator[tuple[Seen, int, Block]]:
+def _together(found: list[Block], coded: list[_Row]) -> Iterator[tuple[Seen, int, Block]]:
     """What the commands of a text do one after the other: what one block puts into a variable or a file, another may send."""
     pieces = [
         (_unquoted(block.text), block.line, block)
         for block in found
         if block.kind == "fence" and _language(block) == "shell"
     ]
-    for block in found:
-        if block.kind not in ("heading", "fence") and "`" in block.text:
-            for line, row in enumerate(block.text.split("\n"), start=block.line):
-                codes = [code for code in _INLINE.findall(row) if _is_command(code)]
-                pieces += [(code, line, block._replace(text=block.text.partition(code)[0])) for code in codes]
+    for _, line, block, inline, _ in coded:
+        if block.kind != "fence":
+            codes = [code for code in inline if _is_command(code)]
+            pieces += [(code, line, block._replace(text=block.text.partition(code)[0])) for code in codes]
     if not 1 < len(pieces) <= _MOST_PIECES:
         return
     pieces.sort(key=lambda piece: piece[1])
@@ -267,43 +271,64 @@ _MOST_PIECES = 60
 
 def _language(block: Block) -> str:
     """The checker for a fence; one that does not name its language may look like commands."""
-    if block.language in _PLAIN and _LOOKS_LIKE.search(block.text):
-        return "windows" if _WINDOWS.search(block.text) else "shell"
+    if block.language in _PLAIN and _LOOKS_LIKE.search(f"\n{block.text}"):
+        return "windows" if _is_windows(block.text) else "shell"
     return _LANGUAGES.get(block.language, "")
 
 
-def _inline(found: list[Block]) -> Iterator[tuple[Seen, int, Block]]:
+def _is_windows(text: str) -> bool:
+    """Does a text name a command of Windows?"""
+    return any(map(fold(text).__contains__, _WINDOWS_HINTS)) and _WINDOWS.search(text) is not None
+
+
+def _inline(found: list[_Row]) -> Iterator[tuple[Seen, int, Block]]:
     """Commands in backticks and in running text; all of them are looked over at once, since few texts have any."""
     from whet.guard.shell.checker import worth_reading
 
-    whole = "\n".join(block.text for block in found).lower()
-    hints = tuple(hint for hint in _HINTS if hint in whole)
-    codes = list(_spans(found, hints))
+    codes = list(_spans(found))
     joined = "\n".join(code for code, _, _ in codes)
-    if not worth_reading(joined) and not _WINDOWS.search(joined):
+    if not worth_reading(joined) and not _is_windows(joined):
         return
     for code, line, block in codes:
-        windows = _WINDOWS.search(code) is not None
+        windows = _is_windows(code)
         if windows or worth_reading(code):
             before = block.text.partition(code)[0]
             yield checker("windows" if windows else "shell")(code), line, block._replace(text=before)
 
 
-def _spans(found: list[Block], hints: tuple[str, ...]) -> Iterator[tuple[str, int, Block]]:
+class _Row(NamedTuple):
+    """A row outside headings and code, with the code in its backticks."""
+
+    text: str
+    line: int
+    block: Block
+    codes: list[str]
+    bare: bool
+    """May a command stand outside the backticks?"""
+
+
+def _rows(found: list[Block]) -> Iterator[_Row]:
+    """The rows that may have commands."""
+    whole = "\n".join(block.text for block in found).lower()
+    hints = tuple(hint for hint in _HINTS if hint in whole)
     for block in found:
         if block.kind == "heading" or (block.kind == "fence" and (block.language not in _PLAIN or _language(block))):
             continue
         if not hints and "`" not in block.text:
             continue
         for line, row in enumerate(block.text.split("\n"), start=block.line):
-            rest = row
-            if "`" in row:
-                yield from ((_TIMED.sub("", code), line, block) for code in _INLINE.findall(row) if " " in code)
-                rest = _INLINE.sub(" ", row)
-            if hints:
-                lowered = rest.lower()
-                if any(hint in lowered for hint in hints):
-                    yield from ((code.rstrip("`*_). "), line, block) for code in _BARE.findall(rest))
+            codes = _INLINE.findall(row) if "`" in row else []
+            bare = bool(hints) and any(map(row.lower().__contains__, hints))
+            if codes or bare:
+                yield _Row(row, line, block, codes, bare)
+
+
+def _spans(found: list[_Row]) -> Iterator[tuple[str, int, Block]]:
+    for row in found:
+        yield from ((_TIMED.sub("", code), row.line, row.block) for code in row.codes if " " in code)
+        if row.bare:
+            rest = _INLINE.sub(" ", row.text)
+            yield from ((code.rstrip("`*_). "), row.line, row.block) for code in _BARE.findall(rest))
 
 
 def checker(language: str) -> Callable[[str], Seen]:

@@ -13,7 +13,7 @@ from whet.guard.expression import expression
 from whet.guard.finding import Fact, Hit
 from whet.guard.hosts import URL, host_of, is_placeholder, is_shared
 from whet.guard.patterns import compiled, shorten
-from whet.guard.places import places
+from whet.guard.places import hints_in, places
 from whet.guard.prose.context import meant
 from whet.guard.prose.patterns import ORDERS
 from whet.guard.taint.secret import belongs, own_service, secret_name
@@ -61,6 +61,7 @@ _DATA = expression(
     r"\b(?:files?|documents?|reports?|results?|outputs?|content|contents|data|drafts?|spreadsheets?|presentations?|workbooks?|exports?|repositor(?:y|ies)|codebase|invoices?|records?|emails?|messages?|attachments?|notes?|summary|summaries|logs?|slides|pdfs?|images?|contract|dataset|statistics|usage|details|information|archive|deck|cop(?:y|ies))\b",
     re.IGNORECASE,
 )
+_ADDRESS_SIGN = expression(r"://|@")
 _ADDRESS = expression(r"\b[\w.+-]{1,64}@(?:[\w-]{1,63}\.){1,4}[a-z]{2,16}\b", re.IGNORECASE)
 _NAMELESS = expression(
     r"\b(?:to|at|via)\s+(?:our|the|an?|this)\s+(?:\w+\s+){0,2}(?:remote|external|collection|collector|telemetry|analytics|monitoring|logging|tracking|ingest\w*|callback|command|c2|drop|attacker['’]?s?|third[- ]party)\s+(?:\w+\s+)?(?:server|endpoint|service|host|url|address|webhook|api|backend|site|domain)\b|\battacker[\w-]*\.",
@@ -138,8 +139,7 @@ EXPRESSIONS = (_SEND.pattern, _COLLECTS.pattern, _NAMELESS.pattern)
 
 def hits(found: list[Block], rows: Sequence[Row], index: Rows) -> Iterator[Hit]:
     """The orders to send of a text."""
-    targets = {number for number, row in enumerate(rows) if "://" in row.text or "@" in row.text}
-    targets.update(index.having(_NAMELESS.pattern))
+    targets = {*index.matched(_ADDRESS_SIGN), *index.having(_NAMELESS.pattern)}
     for number in index.having(_SEND.pattern) if targets else ():
         if targets.isdisjoint(range(number, number + 5)):
             continue
@@ -159,7 +159,8 @@ def hits(found: list[Block], rows: Sequence[Row], index: Rows) -> Iterator[Hit]:
 
 def posts(found: list[Block], rows: Sequence[Row], index: Rows) -> Iterator[Hit]:
     """Orders to send one secret to somebody it does not belong to, in one sentence or in two that follow each other."""
-    placed = {number for number, row in enumerate(rows) if _names_place(row.text)}
+    placed = {*index.matched(_ADDRESS_SIGN)}
+    placed.update(number for number in index.matched(_DOTTED) if _BARE_HOST.search(rows[number].text))
     placed |= {number - 1 for number in placed if number and rows[number - 1].text.endswith(":")}
     for pattern in ORDERS["sends"] if placed else ():
         for number in index.having(pattern.regex):
@@ -187,13 +188,6 @@ def posts(found: list[Block], rows: Sequence[Row], index: Rows) -> Iterator[Hit]
                         )  # of several sentences perhaps
                         yield Hit(pattern.rule, row.line, shorten(sentence), severity, target, steps=less, shown=shown)
                 before = sentence[-_NEAR:]
-
-
-def _names_place(text: str) -> bool:
-    """Is an address or a host named?"""
-    if "://" in text or "@" in text:
-        return True
-    return _DOTTED.search(text) is not None and _BARE_HOST.search(text) is not None
 
 
 def _sent(match: re.Match[str], before: str, early: str, rest: str, rows: Sequence[str]) -> tuple[Severity | None, str]:
@@ -277,40 +271,42 @@ def _target(text: str) -> tuple[str, str]:
     return "", ""
 
 
-def beside(found: list[Block], rows: Sequence[Row]) -> Iterator[Hit]:
+def beside(found: list[Block], rows: Sequence[Row], index: Rows) -> Iterator[Hit]:
     """Secret files and an outside address in the same passage: whatever the language, one goes to the other."""
-    for number, row in enumerate(rows):
-        if "://" not in row.text:
-            continue
+    passages: list[tuple[Row, str, str]] = []
+    for number in index.matched(_ADDRESS_SIGN):
+        row = rows[number]
         block = found[row.owner]
-        if block.kind in ("heading", "fence", "frontmatter") or not (target := _target(row.text))[1]:
+        if block.kind in ("heading", "fence", "frontmatter") or "://" not in row.text:
             continue
-        passage = f"{_joined(rows[max(0, number - 2) : number], found, block)[-400:]} {row.text}"
-        named = [place for place in places(passage) if place.kind == "secret" and place.grave]
+        if (target := _target(row.text))[1]:
+            before = _joined(rows[max(0, number - 2) : number], found, block)[-400:]
+            passages.append((row, f"{before} {row.text}", target[0]))
+    hints = hints_in(passage for _, passage, _ in passages)
+    for row, passage, host in passages if hints else ():
+        named = [place for place in places(passage, hints) if place.kind == "secret" and place.grave]
         if (
             named
             and not _HONEST.search(passage)
             and (_SEND.search(passage) or _TAKEN.search(passage) or not passage.isascii())
         ):
-            less, shown = meant(block, passage[: passage.find(named[0].text)])
-            yield Hit(
-                "order-sends-secrets", row.line, shorten(row.text), "critical", target[0], steps=less, shown=shown
-            )
+            less, shown = meant(found[row.owner], passage[: passage.find(named[0].text)])
+            yield Hit("order-sends-secrets", row.line, shorten(row.text), "critical", host, steps=less, shown=shown)
 
 
 def reads(found: list[Block], rows: Sequence[Row], index: Rows) -> Iterator[Hit]:
     """Orders to read what lies in secret places, with nothing said of sending."""
+    orders: list[tuple[Row, str]] = []
     for number in index.having(_COLLECTS.pattern):
         row = rows[number]
-        block = found[row.owner]
-        if block.kind in ("heading", "fence", "frontmatter", "table") or not _COLLECTS.search(row.text):
-            continue
-        text = row.text
-        if text.rstrip("*_ ").endswith(":"):
-            text = "\n".join((text, *_listed(found, rows, number)))
-        named = [place for place in places(text) if place.kind == "secret" and place.grave]
-        if named and not _HONEST.search(text) and not _OWNER.search(text):
-            less, shown = meant(block, text[: text.find(named[0].text)])
+        if found[row.owner].kind not in ("heading", "fence", "frontmatter", "table"):
+            listed = _listed(found, rows, number) if row.text.rstrip("*_ ").endswith(":") else ()
+            orders.append((row, "\n".join((row.text, *listed))))
+    hints = hints_in(text for _, text in orders)
+    for row, text in orders if hints else ():
+        named = [place for place in places(text, hints) if place.kind == "secret" and place.grave]
+        if named and _COLLECTS.search(row.text) and not _HONEST.search(text) and not _OWNER.search(text):
+            less, shown = meant(found[row.owner], text[: text.find(named[0].text)])
             grave: Severity = "critical" if len({place.what for place in named}) > 1 else "warn"
             yield Hit("order-reads-secrets", row.line, shorten(row.text), grave, named[0].text, steps=less, shown=shown)
 
@@ -319,7 +315,7 @@ def facts(found: list[Block], rows: Sequence[Row], index: Rows) -> Iterator[Fact
     """What orders in prose do with files: put secrets into one, or send one. Another file may do the other half."""
     for number in sorted({*index.having(_COLLECTS.pattern), *index.having(_SEND.pattern)}):
         text, block = rows[number].text, found[rows[number].owner]
-        if block.kind in ("heading", "fence", "frontmatter", "table") or not NAMED_FILE.search(text):
+        if block.kind in ("heading", "fence", "frontmatter", "table") or not _NAMES_FILE.search(text):
             continue
         if "://" in text and (sent := _SEND.search(text)) and (target := _target(text[sent.start() :]))[1]:
             yield Fact("sink", ORDERED, rows[number].line, shorten(text), target[0])
@@ -330,8 +326,8 @@ def facts(found: list[Block], rows: Sequence[Row], index: Rows) -> Iterator[Fact
 
 
 ORDERED = "an order in the text"
-NAMED_FILE = expression(
-    r"[\w-]{2,60}\.(?:txt|json|log|dat|tmp|bin|zip|tar|gz|tgz|db|csv|enc|b64|out|yaml|yml|toml|md)\b"
+_NAMES_FILE = expression(
+    r"\.(?<=[\w-]{2}\.)(?:txt|json|log|dat|tmp|bin|zip|tar|gz|tgz|db|csv|enc|b64|out|yaml|yml|toml|md)\b"
 )
 _WHOLE = expression(
     r"`(?:printenv|env|set|export -p)`|\b(?:all|every|whole|entire|complete)\s+(?:the\s+)?environment|\benvironment\s+(?:variables\s+)?(?:with|and)\s+(?:their|its)\s+values",

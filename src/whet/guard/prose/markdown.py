@@ -70,8 +70,10 @@ def rows(found: list[Block]) -> list[Row]:
     for number, block in enumerate(found):
         lined = block.kind in ("fence", "frontmatter", "table")
         for offset, text in enumerate(block.text.split("\n") if lined else (block.text.replace("\n", " "),)):
-            line = block.line + offset
-            made.extend(Row(part, line, number) for part in (_parts(text) if len(text) > _LONG else (text,)))
+            if len(text) <= _LONG:
+                made.append(Row(text, block.line + offset, number))
+            else:
+                made.extend(Row(part, block.line + offset, number) for part in _parts(text))
     return made
 
 

@@ -102,7 +102,7 @@ class _Look:
         self.hits.extend(sent)
         if sent:
             self.alone(("quiet",))
-        self.hits.extend(prose_sending.beside(self.blocks, self.rows))
+        self.hits.extend(prose_sending.beside(self.blocks, self.rows, self.index))
         self.hits.extend(prose_sending.reads(self.blocks, self.rows, self.index))
 
     def judge(self, beside: int) -> None:
@@ -114,10 +114,13 @@ class _Look:
         matched: dict[int, set[str]] = {}
         for hit in self.hits:
             matched.setdefault(hit.line, set()).add(f"={hit.rule}")
-        section, owner = 0, -1
-        for row in self.rows:
-            block, text = self.blocks[row.owner], row.text
-            signs = _signs(block.kind, block.trail.rpartition(" > ")[2])
+        section, owner, signed = 0, -1, -1
+        placed = frozenset[str]()
+        for row, line, number in self.rows:
+            text, block = row, self.blocks[number]
+            if number != signed:
+                signed, placed = number, _signs(block.kind, block.trail.rpartition(" > ")[2])
+            signs = placed
             if block.kind in ("heading", "frontmatter"):
                 section += 1
             if block.kind == "frontmatter" and text.startswith("description:"):
@@ -126,14 +129,14 @@ class _Look:
                 continue
             if block.kind != "fence":
                 if len(text) >= SHORTEST:
-                    signs |= matched.get(row.line, set())
-                    yield Passage(row.line, text, signs, section, begins=block.kind == "paragraph")
-            elif row.owner != owner:
-                owner = row.owner
+                    signs |= matched.get(line, set())
+                    yield Passage(line, text, signs, section, begins=block.kind == "paragraph")
+            elif number != owner:
+                owner = number
                 code = block.language not in _TEXT
-                for line, part in pieces(block.text, block.line):
+                for start, part in pieces(block.text, block.line):
                     yield Passage(
-                        line, part if code else " ".join(part.split()), signs, section, begins=False, code=code
+                        start, part if code else " ".join(part.split()), signs, section, begins=False, code=code
                     )
 
     def add(self, rule: str, number: int, match: re.Match[str], severity: Severity | None = None) -> None:

@@ -487,7 +487,7 @@ def _turned(given: _Given) -> Iterator[_Piece]:
         for start, literal in (*_literals(text, SHORTEST), *_alone(text)):
             yield _Piece("rot13", start, codecs.decode(literal, "rot13"))
     if any(sign in text for sign in _REVERSALS) or (
-        any(sign in given.lowered for sign in (b"revers", b"backward", b"right"))
+        any(sign in given.lowered for sign in (b"revers", b"backward", b"right to", b"right-to"))
         and _REVERSED.search(given.lowered.decode("latin-1"))
     ):
         for start, literal in (*_literals(text, SHORTEST), *_alone(text)):
@@ -512,7 +512,9 @@ def _telling() -> frozenset[str]:
     return frozenset(word for word in words if len(word) > 2)
 
 
-_REVERSED = expression(r"\b(?:revers(?:e|ed|ing)|backwards?|right[ -]to[ -]left)\b")
+_REVERSED = expression(
+    r"(?:revers(?<!\w.{6})(?:e|ed|ing)|backward(?<!\w.{8})s?|right(?<!\w.{5})[ -]to[ -]left)\b", re.DOTALL
+)
 _ALONE = expression(r"^[ \t>]{0,20}(?:[-*][ \t])?([^\s\"'`][^\"'`\n]{11,2000})$", re.MULTILINE)
 _COMMAND_SIGNS = expression(r"[|/$&;]")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache, partial
 
-from whet.guard.expression import expression
+from whet.guard.expression import expression, fold
 from whet.guard.secrets.data import all_shapes
 
 _ASSIGNED = expression(
@@ -41,8 +41,12 @@ def redact(text: str) -> str:
             text = exact(shape.regex).sub(partial(_token, shape.kind), text)
     if "://" in text:
         text = _IN_URL.sub(r"\1***\3", text)
-    text = _BEARER.sub(lambda found: found[1] + _short(found[2]), text)
-    return _ASSIGNED.sub(_assigned, text)
+    lowered = fold(text)
+    if any(map(lowered.__contains__, ("bearer", "basic", "token"))):
+        text = _BEARER.sub(lambda found: found[1] + _short(found[2]), text)
+    if any(map(lowered.__contains__, ("key", "secret", "token", "passw", "pwd", "credential"))):
+        text = _ASSIGNED.sub(_assigned, text)
+    return text
 
 
 def _assigned(found: re.Match[str]) -> str:

@@ -89,6 +89,8 @@ def _alarms(text: str) -> bool:
     found = frozenset(_WORD.findall(text))
     if not word_list("shell_alarms").isdisjoint(found) or _SIGNS.search(text) or _SECRET.search(text):
         return True
+    if "'" in text and _SPLIT_WORD.search(text):
+        return True
     if not found.isdisjoint(word_list("shell_in_company")) and _USES.search(text):
         return True
     return not found.isdisjoint(_CLIENTS) and _RISKY.search(text) is not None
@@ -106,8 +108,10 @@ _USES = expression(
 )
 _SIGNS = expression(
     r"\$\{!|\|\s*(?:sudo\s+)?(?:env\s+)?(?:(?:ba|z|da|k)?sh\b|(?:python\d?|node|perl|ruby|php)\b)|<\(|\.(?:claude|codex|cursor|openclaw|gemini)/|/etc/|\$[@*]\w|/dev/(?:tcp|udp|sd|disk|nvme|hd|vd)|\.(?:ssh|aws|kube|gnupg|netrc)\b|:\(\)|''\w|\"\"\w"
-    r"|\\\w|\$'|/\?{2}|\}\w|\$\w+\$|\)\w|\{\w+,|\$\{?\w+\}?\$\{?\w|\"\w+\"(?=\w)|(?<=\w)\"\w|(?:^|[|;&(\n])\s*\w+'\w"
+    r"|\\\w|\$'|/\?{2}|\}\w|\$\w+\$|\)\w|\{\w+,|\$\{?\w+\}?\$\{?\w|\"\w+\"(?=\w)|\"(?<=\w\")\w"
 )
+"""Every one of these begins with a sign, so that few characters of a text are looked at."""
+_SPLIT_WORD = expression(r"(?:^|[|;&(\n])\s*\w+'\w")
 _SECRET = expression(
     r"\$[{!]{0,2}\w{0,60}?(?:key|token|secret|pass|pwd|cred|pat\b|jwt|dsn|mnemonic|database_ur|mongo|redis_ur|kubeconfig)",
     re.IGNORECASE,
