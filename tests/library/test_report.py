@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import whet.library
 from whet.guard.sandbox.levels import NONE, SEATBELT
 from whet.library.bundles import read_bundles
-from whet.library.client_lists import examine_clients
+from whet.library.client_lists import examine_clients, list_for
+from whet.library.clients import present_clients
 from whet.library.doctor import examine_sandbox
 from whet.library.readiness import LocalProbe
 from whet.library.roots import Place
@@ -139,7 +140,8 @@ def clients_say(home: Path) -> set[str]:
         path = home / ".agents" / "skills" / name / "SKILL.md"
         path.parent.mkdir(parents=True)
         path.write_text(f"---\n{head}\n---\n", encoding="utf-8")
-    return {note.code for note in examine_clients(Place(str(home), str(home), "", "linux", {}))}
+    place = Place(str(home), str(home), "", "linux", {})
+    return {note.code for note in examine_clients(list_for(client, place) for client in present_clients(place))}
 
 
 def test_everything_that_can_be_reported_is_reported(

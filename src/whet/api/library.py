@@ -380,13 +380,13 @@ class Library:
             from whet.library.client_lists import judge_skills
 
             judge = judge_skills(lists)
-            found.verdicts = {card.path: judge(card.path) for card in found}
+            found.verdicts = {card.path: judge(card) for card in found}
         return found
 
     def clients(self, *names: str, only: Card | None = None) -> tuple[ClientList, ...]:
         """What these clients list when they are started here; without names, the clients that have been used here.
 
-        With `only`, as if this skill were alone.
+        With `only`, as if there were no skills but this one and those of the same name.
 
         Each list has the skills as the client shows them to its model, and those it leaves out, with the reason. Skills
         that come with a client are not in it. Raises NotFoundError for a client that Whet does not know.
@@ -400,8 +400,10 @@ class Library:
             return ()
         from whet.library.client_lists import list_for
 
-        path = os.path.realpath(only.path) if only else ""
-        return tuple(list_for(client, place, path) for client in chosen)
+        catalogue = self.workspace.snapshot().catalogue if only else None
+        cards = (*catalogue.cards, *(loser for loser, _ in catalogue.shadowed)) if catalogue else ()
+        paths = {card.resolved for card in cards if only and card.key == only.key}
+        return tuple(list_for(client, place, paths) for client in chosen)
 
     def _scores(self, query: str, cards: Sequence[Card]) -> Mapping[str, float]:
         """How well skills fit a query; without one, the index is not even loaded."""
@@ -737,7 +739,7 @@ class Library:
 
         A library that cannot be read, such as one with a damaged state database, still gets a report.
         """
-        from whet.library.client_lists import examine_clients
+        from whet.library.client_lists import examine_clients, explain_shadows
         from whet.library.doctor import examine, examine_place, examine_state, worst_first
         from whet.notes import Note
         from whet.prompt.requests import menu_report
@@ -748,14 +750,12 @@ class Library:
         entries = [*examine_place(place), *state, *stores.sessions.examine()]
         try:
             snapshot = workspace.snapshot()
-            entries.extend(
-                (*workspace.report(snapshot), *examine(snapshot.catalogue, snapshot.config.probe, self._tell))
-            )
-            if workspace.explicit is None:
-                root = os.path.realpath(workspace.new_root())
-                entries.extend(
-                    examine_clients(place, [card.path for card in snapshot.catalogue.cards if card.root.real == root])
-                )
+            lists = self.clients()
+            entries.extend(explain_shadows(workspace.report(snapshot), lists))
+            entries.extend(examine(snapshot.catalogue, snapshot.config.probe, self._tell))
+            root = os.path.realpath(workspace.new_root())
+            own = [card for card in snapshot.catalogue.cards if card.root.real == root]
+            entries.extend(examine_clients(lists, root, own))
             entries.extend(menu_report(snapshot, PERSON))
             entries.extend((*self.history.interrupted(), *stores.usage.problems))
             entries.extend((*self.history.examine(), *workspace.gate.audit.examine()))

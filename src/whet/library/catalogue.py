@@ -53,7 +53,7 @@ class Catalogue(NamedTuple):
         entries = list(self.places)
         for card in self.cards:
             entries.extend(note.at(card.full_name, card.path) for note in card.notes)
-        entries.extend(_shadowed(loser, winner) for loser, winner in self.shadowed)
+        entries.extend(shadowed(loser, winner) for loser, winner in self.shadowed)
         entries.extend(untrusted(card) for card in self.waiting)
         return tuple(entries)
 
@@ -92,7 +92,7 @@ def assemble(shelves: Sequence[RootListing], hidden: Collection[str] = ()) -> Ca
     `hidden` are the resolved directories of skills that are left out.
     """
     by_key: dict[str, Card] = {}
-    shadowed: list[tuple[Card, Card]] = []
+    losers: list[tuple[Card, Card]] = []
     waiting: list[Card] = []
     categories: dict[str, str] = {}
     places: list[Note] = []
@@ -116,14 +116,14 @@ def assemble(shelves: Sequence[RootListing], hidden: Collection[str] = ()) -> Ca
         for card in _ordered(cards, seen):
             winner = by_key.setdefault(card.key, card)
             if winner is not card:
-                shadowed.append((card, winner))
+                losers.append((card, winner))
     winners = tuple(sorted(by_key.values(), key=_key))
     for name in dict.fromkeys(map(_category, winners)):
         if name:
             categories.setdefault(name, "")
     return Catalogue(
         winners,
-        tuple(shadowed),
+        tuple(losers),
         tuple(waiting),
         tuple(shelf.root for shelf in shelves),
         categories,
@@ -248,7 +248,8 @@ def _not_found(catalogue: Catalogue, name: str) -> NotFoundError | RefusedError:
     return NotFoundError("skill-not-found", message, hint=hint, suggestions=suggestions)
 
 
-def _shadowed(loser: Card, winner: Card) -> Note:
+def shadowed(loser: Card, winner: Card) -> Note:
+    """Why a skill does not answer to its name."""
     same = loser.scope == winner.scope and loser.root.namespace == winner.root.namespace
     reach = loser.location if same else loser.qualified
     return Note(

@@ -26,10 +26,9 @@ from whet.library.client_formats import (
     Dropped,
     Loaded,
 )
-from whet.library.clients import in_home, present_clients
+from whet.library.clients import in_home
 from whet.library.plugins import PluginReader
 from whet.library.repository import find_repository, is_same, project_directories
-from whet.library.roots import user_root
 from whet.notes import Note
 from whet.skill.collation import collation_key
 from whet.skill.finder import MAIN_FILE
@@ -37,8 +36,9 @@ from whet.skill.frontmatter import MAX_DOCUMENT
 from whet.values import Json, fields_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
+    from whet.library.card import Card
     from whet.library.clients import Client
     from whet.library.plugins import PluginFolder
     from whet.library.roots import Place
@@ -106,13 +106,13 @@ class _Found(NamedTuple):
     root: _Root
 
 
-def list_for(client: Client, place: Place, only: str = "") -> ClientList:
-    """What this client would list if it were started here. With `only`, a resolved path, no other file is read."""
+def list_for(client: Client, place: Place, only: Collection[str] = ()) -> ClientList:
+    """What this client would list if it were started here. With `only`, resolved paths, no other file is read."""
     skills: list[ClientSkill] = []
     left_out: list[ClientSkill] = []
     reals: set[str] = set()
     for group in _groups(client, place):
-        wanted = (item for item in _search(client, group) if not only or os.path.realpath(item.path) == only)
+        wanted = (item for item in _search(client, group) if not only or os.path.realpath(item.path) in only)
         read = [skill for item in wanted if (skill := _read(client, item, reals))]
         left_out.extend(skill for skill in read if not skill.listed)
         _add(client, skills, left_out, _sort(client, [skill for skill in read if skill.listed]))
@@ -153,22 +153,28 @@ def _add(client: Client, skills: list[ClientSkill], left_out: list[ClientSkill],
         left_out.append(lost._replace(listed=False, reason=why))
 
 
-def judge_skills(lists: Iterable[ClientList]) -> Callable[[str], tuple[tuple[str, str], ...]]:
-    """A function that says of a main file what each of these clients does with it: its name, and `yes` or `no, why`."""
+def judge_skills(lists: Iterable[ClientList]) -> Callable[[Card], tuple[tuple[str, str], ...]]:
+    """A function that says of a skill what each of these clients does with it: its name, and `yes` or `no, why`."""
     known = [
-        (found.client, {os.path.realpath(skill.path): skill for skill in (*found.left_out, *found.skills)})
+        (
+            found.client,
+            {os.path.realpath(skill.path): skill.verdict for skill in (*found.left_out, *found.skills)},
+            {skill.name: f"no, it loads {skill.path} instead" for skill in found.skills},
+        )
         for found in lists
     ]
 
-    def judge(path: str) -> tuple[tuple[str, str], ...]:
-        real = os.path.realpath(path)
-        return tuple((name, skills[real].verdict if real in skills else ELSEWHERE) for name, skills in known)
+    def judge(card: Card) -> tuple[tuple[str, str], ...]:
+        real = os.path.realpath(card.path)
+        return tuple(
+            (client, verdicts.get(real) or others.get(card.name, ELSEWHERE)) for client, verdicts, others in known
+        )
 
     return judge
 
 
 ELSEWHERE = "no, not in its directories"
-"""The verdict on a skill that a client does not look for where it is."""
+"""The verdict on a skill that a client does not look for where it is, and of whose name it has no other."""
 _HINTS = {
     BAD_YAML.reason: "Put values that have a colon or begin with a special character in quotes.",
     NO_FRONTMATTER.reason: "Begin the file with `---`, `name:` and `description:`, in UTF-8 without a byte order mark.",
@@ -180,25 +186,35 @@ _HINTS = {
 }
 
 
-def examine_clients(place: Place, own: Sequence[str] = ()) -> Iterator[Note]:
-    """Which skills the clients used here drop, cut, rename, or show to models that should not see them.
+def explain_shadows(notes: Iterable[Note], lists: Sequence[ClientList]) -> Iterator[Note]:
+    """The notes; those about a shadowed skill also name the clients that load it all the same."""
+    loaded = [(found.title, {os.path.realpath(skill.path) for skill in found.skills}) for found in lists]
+    for note in notes:
+        titles = [title for title, paths in loaded if note.code == "shadowed" and os.path.realpath(note.path) in paths]
+        loads = (
+            f" {' and '.join(titles)} load{'s' if len(titles) == 1 else ''} this one all the same." if titles else ""
+        )
+        yield note._replace(message=note.message + loads)
 
-    `own` are the main files of the skills in `~/.agents/skills`; some clients look elsewhere.
+
+def examine_clients(lists: Iterable[ClientList], root: str = "", own: Sequence[Card] = ()) -> Iterator[Note]:
+    """Which skills these clients drop, cut, rename, or show to models that should not see them.
+
+    `own` are the skills in `root`, the user's own directory; some clients look elsewhere.
     """
     told: dict[tuple[str, str, str, str], list[str]] = {}
-    for client in present_clients(place):
-        found = list_for(client, place)
+    for found in lists:
         judge = judge_skills([found])
-        if count := sum(judge(path)[0][1] == ELSEWHERE for path in own):
+        if count := sum(judge(card)[0][1] == ELSEWHERE for card in own):
             skills = "1 skill" if count == 1 else f"{count:,} skills"
-            message = f"{client.title} does not load {skills} of yours, because it does not look in ~/.agents/skills."
+            message = f"{found.title} does not load {skills} of yours, because it does not look in ~/.agents/skills."
             hint = "`whet sync` links your skills to where clients look."
-            yield Note("client-elsewhere", "info", message, hint, path=user_root(place))
+            yield Note("client-elsewhere", "info", message, hint, path=root)
         for skill in (*found.skills, *found.left_out):
             if skill.scope == "plugin":  # its author's to change
                 continue
             for code, reason in _problems(skill):
-                told.setdefault((code, skill.path, skill.name, reason), []).append(client.title)
+                told.setdefault((code, skill.path, skill.name, reason), []).append(found.title)
     for (code, path, name, reason), titles in told.items():
         yield describe_problem(code, reason, " and ".join(titles), len(titles), name, path)
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from whet.errors import UsageError
 from whet.library.card import Card
-from whet.library.catalogue import left_out, untrusted
+from whet.library.catalogue import left_out, shadowed, untrusted
 from whet.library.readiness import missing
 from whet.library.visibility import hidden_cards
 from whet.records import NamedTuple
@@ -61,7 +61,7 @@ class Aside(NamedTuple):
     hidden: int = 0
     """Skills that this caller does not see."""
     shadowed: int = 0
-    """Skills that another of the same name comes before."""
+    """Skills that another of the same name comes before; 0 where they are listed."""
     left_out: int = 0
     """Skills that cannot be read."""
     missing_roots: tuple[str, ...] = ()
@@ -135,9 +135,11 @@ def list_skills(
     catalogue, disabled, probe = snapshot.catalogue, snapshot.config.disabled, snapshot.config.probe
     reasons = {card.path: reason for card, reason in hidden_cards(catalogue.cards, caller, disabled, probe)}
     cards = [*catalogue.cards]
-    if include_hidden and catalogue.waiting:
+    if include_hidden and (catalogue.waiting or catalogue.shadowed):
         reasons |= {card.path: untrusted(card) for card in catalogue.waiting}
-        cards = sorted((*cards, *catalogue.waiting), key=lambda card: card.key)
+        reasons |= {loser.path: shadowed(loser, winner) for loser, winner in catalogue.shadowed}
+        others = (*catalogue.waiting, *(loser for loser, _ in catalogue.shadowed))
+        cards = sorted((*cards, *others), key=lambda card: card.key)
     elif reasons and not include_hidden:
         cards = [card for card in cards if card.path not in reasons]
     counts = Counter(map(_category, cards))
@@ -155,7 +157,7 @@ def list_skills(
     else:
         chosen = among
         rest = [card for card in chosen if card.key > cursor] if cursor else chosen
-        page = rest[:limit] if limit else rest
+        page = rest[: _whole_names(rest, limit)] if limit else rest
         further = page[-1].key if len(page) < len(rest) else None
     listed = [
         card
@@ -176,7 +178,7 @@ def list_skills(
         Aside(
             len(catalogue.waiting),
             0 if include_hidden else len(catalogue.cards) - len(cards),
-            len(catalogue.shadowed),
+            0 if include_hidden else len(catalogue.shadowed),
             len(left_out(catalogue)),
             tuple(root.path for root in catalogue.roots if not os.path.isdir(root.real)),
         ),
@@ -184,6 +186,12 @@ def list_skills(
 
 
 _category = itemgetter(Card._fields.index("category"))
+
+
+def _whole_names(cards: list[Card], limit: int) -> int:
+    """How many of these make a page: it ends where another name begins, because a cursor names the last one."""
+    ends = [at for at in range(1, len(cards) + 1) if at == len(cards) or cards[at].key != cards[at - 1].key]
+    return max((end for end in ends if end <= limit), default=min(ends, default=0))
 
 
 def _in_category(name: str, wanted: str) -> bool:

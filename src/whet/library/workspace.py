@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from whet.errors import WhetError
 from whet.library.cache import Cache
-from whet.library.catalogue import Catalogue, assemble, competes, find
+from whet.library.catalogue import Catalogue, assemble, competes, find, shadowed
 from whet.library.config import Configuration, ResolvedConfig
 from whet.library.discovery import RootListing, count_names, discover, reread, revalidate, unchanged, undisturbed
 from whet.library.files import inside
@@ -142,6 +142,11 @@ class Workspace:
         from whet.skill.tree import library_digest
 
         return library_digest((card.qualified, self.open(card).digest) for card in self.snapshot().catalogue.cards)
+
+    def shadowed(self, card: Card) -> Note | None:
+        """Why a skill does not answer to its name, as the last look found; None where it does."""
+        pairs = self._snapshot.catalogue.shadowed if self._snapshot else ()
+        return next((shadowed(loser, winner) for loser, winner in pairs if loser.path == card.path), None)
 
     def report(self, snapshot: Snapshot | None = None) -> tuple[Note, ...]:
         """Everything that is wrong or surprising about what is on disk; `whet doctor` adds a look at the machine."""

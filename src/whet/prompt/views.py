@@ -72,6 +72,7 @@ def view_card(
     must not choose them.
     """
     reason = refused_unless_seen(card, caller, config, asked_for)
+    reason = reason or (None if caller.model else workspace.shadowed(card))
     shown: View
     if file_path is not None:
         if caller.model and card.scope == "project":

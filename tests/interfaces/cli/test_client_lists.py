@@ -132,6 +132,30 @@ def test_doctor_names_what_clients_drop_cut_and_show(whet: Whet, skills: Path) -
     assert all(note["path"].startswith(str(skills)) for note in notes if note["code"].startswith("client-"))
 
 
+def test_a_shadowed_skill_that_a_client_loads_is_listed(whet: Whet, home: Path, shown: Callable[..., Screen]) -> None:
+    mine, theirs = (home / client / "skills" / "pdf" / "SKILL.md" for client in (".agents", ".claude"))
+    (home / ".cursor").mkdir()
+    for path in (mine, theirs):
+        path.parent.mkdir(parents=True)
+        path.write_text(f"---\nname: pdf\ndescription: Of {path.parts[-4]}.\n---\n\nDo it.\n", encoding="utf-8")
+    found = json.loads(whet("list", "--all", "--json").stdout)
+    assert "shadowed" not in found, "they are listed"
+    assert [(skill["path"], skill.get("hidden"), skill["clients"]) for skill in found["skills"]] == [
+        (str(mine.parent), None, {"claude-code": f"no, it loads {theirs} instead", "cursor": "yes"}),
+        (str(theirs.parent), "shadowed", {"claude-code": "yes", "cursor": f"no, hidden by {mine}"}),
+    ]
+    pages = [json.loads(whet("list", "--all", "--limit", "1", "--json").stdout)]
+    assert [(len(page["skills"]), page["next"]) for page in pages] == [(2, None)], "a page has whole names"
+    assert json.loads(whet("list", "--json").stdout)["shadowed"] == 1
+    assert shown("list", "--all").hints == [], "sync cannot link it"
+    lines = whet("show", str(theirs.parent)).stdout.splitlines()
+    assert f"cursor         no, hidden by {mine}" in lines
+    assert any(line.startswith(f"hidden         {mine.parent} (user) has this name") for line in lines)
+    told = [(note["code"], note["message"]) for note in json.loads(whet("doctor", "--json").stdout)["report"]]
+    message = f"{mine.parent} (user) has this name and takes precedence. Claude Code loads this one all the same."
+    assert [(code, text) for code, text in told if code in ("shadowed", "client-elsewhere")] == [("shadowed", message)]
+
+
 def test_validate_asks_a_client(whet: Whet, skills: Path) -> None:
     path = str(skills / "colon")
     codes = [

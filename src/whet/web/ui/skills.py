@@ -47,7 +47,7 @@ def show_skill(asked: Asked) -> Page:
         **view.to_json(),
         "full_name": card.full_name,
         "scan": scan["results"][0],
-        "clients": dict(judge_skills(library.clients())(card.path)),
+        "clients": dict(judge_skills(library.clients(only=card))(card)),
     }
     base = f"/file?{urlencode({'name': card.full_name})}&file="
     return Page("skill.html", answer, {"html": Markup(render_markdown(view.content, base))})  # noqa: S704  cleaned by nh3

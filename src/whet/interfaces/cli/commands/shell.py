@@ -191,7 +191,7 @@ def _rules(_library: Library) -> list[str]:
 
 
 _NAMES_BY_KIND: dict[str, Callable[[Library], list[str]]] = {
-    "skills": lambda library: [card.full_name for card in library.skills(include_hidden=True)],
+    "skills": lambda library: [*dict.fromkeys(card.full_name for card in library.skills(include_hidden=True))],
     "bundles": lambda library: [bundle.slug for bundle in library.settings.bundles()],
     "taps": lambda library: [tap.name for tap in library.sources.list_taps()],
     "deleted": _deleted,

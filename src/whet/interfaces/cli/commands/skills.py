@@ -49,7 +49,7 @@ def configure_list(parser: Parser) -> None:
     parser.option("--state", metavar="S", choices=STATES, text="Only skills in this state.")
     parser.option("--limit", metavar="N", type=number, text="Show at most N.")
     parser.option("--cursor", metavar="CURSOR", text="Start after this entry (the `next` value of the previous page).")
-    parser.option("--all", text="Include hidden skills, with the reason, and say which clients load each.")
+    parser.option("--all", text="Include hidden and shadowed skills, with the reason, and say which clients load each.")
     text = "Show what this client lists here, such as claude-code: its names, descriptions and order."
     parser.option("--client", metavar="NAME", text=text)
 
@@ -294,7 +294,7 @@ def run_show(context: Context, options: Namespace) -> Answer:
     if file is None and (lists := context.library.clients(only=view.card)):
         from whet.library.client_lists import judge_skills
 
-        view = view._replace(verdicts=judge_skills(lists)(view.card.path))
+        view = view._replace(verdicts=judge_skills(lists)(view.card))
     return Answer(view, render_file if file is not None or page > 1 else render_show)
 
 
@@ -388,12 +388,12 @@ def _facts(view: SkillView, screen: Screen) -> Iterator[tuple[str, str]]:
     }
     yield from ((label, clean(text)) for label, text in said.items() if text)
     if view.hidden:
-        yield "hidden", screen.paint(f"{clean(view.hidden.message)} {clean(view.hidden.hint)}", "yellow")
+        yield "hidden", screen.paint(screen.places(f"{clean(view.hidden.message)} {clean(view.hidden.hint)}"), "yellow")
     if listed := LISTED.get(view.listing):
         yield "listing", listed
     yield "ready", screen.paint("yes", "green") if view.ready else screen.paint("no, see below", "yellow")
     for name, verdict in view.verdicts:
-        yield name, screen.paint(clean(verdict), "green" if verdict == "yes" else "yellow")
+        yield name, screen.paint(screen.places(clean(verdict)), "green" if verdict == "yes" else "yellow")
 
 
 def _render_foot(view: SkillView, screen: Screen) -> None:
