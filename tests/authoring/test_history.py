@@ -89,7 +89,7 @@ def test_a_skill_that_was_never_changed_has_no_earlier_version(world: World, lib
 
 def test_the_difference_between_versions_and_what_is_there(world: World, library: Library) -> None:
     text = library.edit.history.diff("deploy", 1, 2).to_json()["text"]
-    assert "-One.\n+Two.\n" in text and text.startswith("--- v1/SKILL.md\n+++ v2/SKILL.md\n")
+    assert "-One.\n+Two.\n" in text and text.startswith("--- state-1/SKILL.md\n+++ state-2/SKILL.md\n")
     assert "-Two.\n+Three.\n" in library.edit.history.diff("deploy").to_json()["text"]
     (world.root / "deploy/SKILL.md").write_text((world.root / "deploy/SKILL.md").read_text() + "More.\n")
     assert library.edit.history.diff("deploy").to_json()["text"].endswith("+More.\n")

@@ -74,6 +74,9 @@ def test_a_pattern_whose_needs_are_not_met_is_not_even_compiled() -> None:
 def test_evidence_is_one_line_and_short() -> None:
     assert shorten(" a\n\tb  c ") == "a b c"
     assert (len(shorten("x" * 999)), shorten("x" * 999)[-3:]) == (EVIDENCE, "...")
+    address = f"http://{'x' * 300}.example"
+    assert shorten(f"send it to {address} at once, please") == f"send it to {address}..."
+    assert len(shorten(f"http://{'x' * 999}")) == 2 * EVIDENCE + 3
     assert (line_of("a\nb\nc", 0), line_of("a\nb\nc", 4)) == (1, 3)
     assert compiled("a") is compiled("a")
 

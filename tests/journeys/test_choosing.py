@@ -40,7 +40,8 @@ def test_the_first_root_wins_and_the_others_stay_reachable(
         str(user / "SKILL.md"),
         str(claude / "SKILL.md"),
     ]
-    assert whet("list").stderr == "2 shadowed (`whet doctor`).\n"
+    assert whet("list").stderr == ""
+    assert whet("list", "--all").stderr == "2 skills replaced by another of the same name (`whet doctor`).\n"
     assert project.is_dir()
 
 

@@ -265,6 +265,20 @@ def test_dotfiles_that_are_links_stay_links(home: Path, whet: Callable[..., Comp
     assert contents(home / "dotfiles") == before
 
 
+def test_what_hooks_do_and_how_the_client_finds_your_skills_is_said(
+    home: Path, whet: Callable[..., CompletedProcess[str]]
+) -> None:
+    (home / ".claude").mkdir()
+    linking = "Claude Code does not look in ~/.agents/skills; `whet sync` links your skills"
+    assert linking not in whet("connect", "claude-code", "--yes").stderr  # there are none yet
+    whet("connect", "claude-code", "--undo", "--yes")
+    whet("new", "notes", "--description", "Write notes. Use when asked for notes.", "--body", "Write.")
+    done = whet("connect", "claude-code", "--yes")
+    assert "The hooks offer fitting skills with each message" in done.stdout and linking in done.stderr
+    without = whet("connect", "claude-code", "--no-hooks", "--yes")
+    assert "The hooks offer" not in without.stdout
+
+
 def test_no_input_and_dry_run_only_show(home: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
     for words in (["--no-input"], ["--dry-run"], ["--dry-run", "--yes"], ["--json"]):
         assert whet("connect", "gemini", *words).returncode == 0

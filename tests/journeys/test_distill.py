@@ -183,7 +183,7 @@ def test_four_rounds_at_a_terminal_with_edits_and_steps_back(machine: Machine, t
         terminal.until("3/4  Which tools").types("-Bash(npx markdown-link-check:*), +Read")
         terminal.until("4/4  Where it runs").types("b")
         terminal.until("Write, Bash(git tag:*), Read").types("-Nothing")
-        terminal.until("is not in the list").types("")
+        terminal.until("is not in the list").types("n").until("'n' is not an answer here.").types("y")
         terminal.types("yes").until("Write it? [Y/n/b/s] ").types("s").until("\r\n# Write notes of a release\r\n")
         terminal.until("Write it? [Y/n/b/s] ").types("b")
         terminal.until("Run separately (fork):\r\n    yes").types("no").types("y")
@@ -251,8 +251,10 @@ def test_two_terminals_at_once_do_not_get_into_each_others_way(machine: Machine,
         Terminal(machine, "distill", other) as second,
         Terminal(machine, "distill", one) as third,
     ):
+        for terminal in (first, second, third):  # nobody has answered yet
+            terminal.until("What it does:")
         for terminal, name in ((first, "notes"), (second, "rollback"), (third, "notes")):
-            terminal.until("What it does:").types("").until("Name:").types(name).until("2/4")
+            terminal.types("").until("Name:").types(name).until("2/4")
         for terminal in (second, first, third):
             for _ in range(5):
                 terminal.types("")
@@ -344,9 +346,12 @@ def test_of_two_that_were_interrupted_each_can_be_gone_on_with(machine: Machine,
             terminal.until("What it does:").types("").until("Name:").types(name).until("2/4").until("> ")
             assert terminal.interrupt()[0] == 130
     with Terminal(machine, "distill", files[0]) as terminal:
-        terminal.until("You have earlier answers for this session").until("> ")
+        terminal.until("You stopped halfway through this session.").types("n").until("1/4").until("> ")
         terminal.process.send_signal(signal.SIGKILL)
         assert terminal.process.wait() == -signal.SIGKILL
+    with Terminal(machine, "distill", files[1]) as terminal:
+        terminal.until("You stopped halfway through this session.").types("y").until("2/4").until("> ")
+        assert terminal.interrupt()[0] == 130
     assert machine.ask("distill", files[1], "--resume", "--yes")["skill"] == "rollback"
     assert machine.ask("distill", files[1], "--resume", "--yes", code=1)["code"] == "nothing-to-resume"
 

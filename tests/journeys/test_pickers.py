@@ -57,6 +57,16 @@ def test_skills_of_the_gallery_are_chosen(machine: Machine) -> None:
     assert machine.names() == ["incident-postmortems"]
 
 
+def test_skills_to_remove_are_chosen(machine: Machine, shop: str) -> None:
+    machine.ask("install", shop, "--all", "--yes")
+    with Terminal(machine, "remove") as terminal:
+        terminal.until("Remove which skills?").until("Esc leaves").press(" ", DOWN, " ").until("2 of 4 marked")
+        terminal.press(ENTER).until("Remove 2 skills? [Y/n] ").types("y")
+        assert terminal.end()[0] == 0
+    assert machine.names() == ["pdf", "review"]
+    assert machine.ask("remove", code=2)["error"] == "NAME is missing."
+
+
 def test_what_is_typed_filters_and_the_cursor_is_enough(machine: Machine, shop: str) -> None:
     with Terminal(machine, "install", shop) as terminal:
         terminal.until("Esc leaves").press("r", "e", "v").until("filter: rev")

@@ -89,7 +89,7 @@ def version_at(journal: Journal, path: str, number: int) -> Version:
     known = versions(journal, path)
     if not 1 <= number <= len(known):
         hint = f"Versions 1 to {len(known)} exist." if known else "Whet has not changed it yet."
-        raise NotFoundError("no-such-version", f"There is no version {number}.", hint=hint)
+        raise NotFoundError("no-such-version", f"There is no state {number}.", hint=hint)
     return known[number - 1]
 
 
@@ -143,13 +143,13 @@ def to_version(journal: Journal, skill: str, path: str, number: int | None) -> T
         held = [*(entry.before for entry in entries), *(entry.after for entry in entries[-1:])]
         older = [of for of in held if of and of != now]
         if not older:
-            hint = "`whet history NAME` lists the versions." if known else "Whet has not changed it yet."
-            raise NotFoundError("no-such-version", f"{skill} has no earlier version.", hint=hint)
+            hint = "`whet history NAME` lists its states." if known else "Whet has not changed it yet."
+            raise NotFoundError("no-such-version", f"{skill} has no earlier state.", hint=hint)
         wanted = older[-1]
     else:
         wanted = version_at(journal, path, number).entry.after
     if wanted == now:
-        raise UsageError("nothing-changes", f"{skill} is already at that version.", hint="Name another with --to.")
+        raise UsageError("nothing-changes", f"{skill} is already in that state.", hint="Name another with --to.")
     return TreeChange("rollback", skill, path, journal.content(wanted), now)
 
 
@@ -178,7 +178,7 @@ def revert_entries(journal: Journal, entries: Sequence[Entry]) -> list[TreeChang
 def _reverted(entry: Entry, now: Tree | None, before: Tree | None, after: Tree | None) -> Tree | None:
     if digest(now) == entry.after:
         return before
-    hint = "Undo what came after it first, or go back with `whet undo NAME --to VERSION`."
+    hint = "Undo what came after it first, or go back with `whet undo NAME --to N`."
     if now is None or before is None or after is None:
         message = f"{entry.skill} has changed since entry {entry.id}."
         raise ConflictError("cannot-undo", message, hint=hint, entry=entry.id)
@@ -376,7 +376,7 @@ class History:
         return SkillHistory(tuple(own), skill, path, numbers)
 
     def diff(self, name: str, one: int | None = None, other: int | None = None) -> Difference:
-        """What changed from one version (default: the previous one) to another (default: the current one)."""
+        """What changed from one state (default: the previous one) to another (default: the current one)."""
         skill, path = self._directory(name)
         known = versions(self._journal, path)
         if one is None and not known:
@@ -394,11 +394,11 @@ class History:
             after, label = current, "now"
         else:
             right = version_at(self._journal, path, other)
-            after, label = self._journal.content(right.entry.after), f"v{right.number}"
-        return Difference(skill, left.number, other, difference(before, after, (f"v{left.number}", label)))
+            after, label = self._journal.content(right.entry.after), f"state-{right.number}"
+        return Difference(skill, left.number, other, difference(before, after, (f"state-{left.number}", label)))
 
     def rollback(self, name: str, number: int | None = None, by: Provenance = USER) -> Reversal:
-        """Go back to a version (default: the previous one)."""
+        """Go back to a state (default: the previous one)."""
         skill, path = self._directory(name)
         return Reversal(*self._committer.commit([to_version(self._journal, skill, path, number)], by))
 

@@ -182,7 +182,7 @@ class Journal:
         try:
             data = self.blobs.get(of.removeprefix("sha256:"))
         except (NotFoundError, UsageError):
-            hint = "`whet history NAME` shows the versions that are kept."
+            hint = "`whet history NAME` shows the states that are kept."
             raise NotFoundError("no-such-content", f"No content {of} is stored.", hint=hint) from None
         if data and not (found := read_manifest(data)):
             raise FailedError("history-damaged", f"The stored content {of} is not a list of files.", hint=_DOCTOR)

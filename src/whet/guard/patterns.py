@@ -108,9 +108,15 @@ def line_of(text: str, offset: int) -> int:
 
 
 def shorten(text: str) -> str:
-    """Evidence on one line, cut where it is long."""
+    """Evidence on one line, cut where it is long; an address at the cut stays whole, up to as much again."""
     line = " ".join(text.split())
-    return line if len(line) <= EVIDENCE else line[: EVIDENCE - 3] + "..."
+    if len(line) <= EVIDENCE:
+        return line
+    cut = EVIDENCE - 3
+    word = line[line.rfind(" ", 0, cut) + 1 :].partition(" ")[0]
+    if "://" in word:
+        cut = min(line.rfind(" ", 0, cut) + 1 + len(word), 2 * EVIDENCE)
+    return line if cut >= len(line) else line[:cut] + "..."
 
 
 @lru_cache(maxsize=4096)

@@ -2,7 +2,7 @@
 
 Plain tuples and no TOML, because every command needs the directories at start-up and `tomllib` alone costs a third of
 that. `measured` rows were compared with the real program (`tests/real_clients`); the others say what is
-known of the client, read by the Agent Skills standard, and Whet says "as far as known" with them.
+known of the client, read by the Agent Skills standard, and Whet says that they are not tested.
 
     depth       how many directories below a root a skill may lie; 0: any number
     inside      whether a skill inside a skill is found

@@ -6,12 +6,9 @@ user's own, where every client finds it, a newer Whet brings its updates, and ed
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from whet.authoring.main_file import main_of
 from whet.errors import NotFoundError
-from whet.library.package import read_package
 from whet.library.roots import gallery_directory, gallery_names
 from whet.skill.names import closest, key
 from whet.sources.install.installer import Wanted, inspect
@@ -92,11 +89,10 @@ class GalleryPage(NamedTuple):
 
     skill: GallerySkill
     inspected: InspectedSkill
-    instructions: str
 
     def to_json(self) -> Json:
         """The page as every surface answers it."""
-        return {**self.inspected.to_json(), **self.skill.to_json(), "instructions": self.instructions}
+        return {**self.inspected.to_json(), **self.skill.to_json()}
 
 
 def show(installer: Installer, skills: Sequence[GallerySkill], name: str) -> GalleryPage:
@@ -105,8 +101,7 @@ def show(installer: Installer, skills: Sequence[GallerySkill], name: str) -> Gal
     if skill is None:
         raise not_in_gallery(name)
     (inspected,) = inspect(installer, Wanted(EVERYTHING, (skill.name,))).inspected
-    tree = read_package(os.path.join(gallery_directory(), skill.name)).tree
-    return GalleryPage(skill, inspected, main_of(tree).document.body)
+    return GalleryPage(skill, inspected)
 
 
 def check_added(skills: Sequence[GallerySkill], names: Iterable[str]) -> None:

@@ -75,7 +75,7 @@ def test_history_is_a_table_on_a_terminal() -> None:
     assert row.startswith("7   2026-11-15 06:00  agent  edit  deploy  Why Why") and width(row) <= 60
     named = screen()
     render_history(SkillHistory((entry,), "deploy"), named, Namespace())
-    assert named.text().startswith("ID  WHEN              WHO    WHAT  VERSION  REASON\n")
+    assert named.text().startswith("ID  WHEN              WHO    WHAT  STATE  REASON\n")
 
 
 def test_nothing_was_changed_yet(skill: Callable[..., Path], whet: Callable[..., CompletedProcess[str]]) -> None:
@@ -104,7 +104,7 @@ def test_an_export_is_json_with_and_without_asking(deploy: Path, whet: Callable[
 def test_diff_of_the_last_and_of_any_versions(whet: Callable[..., CompletedProcess[str]]) -> None:
     run = whet("history", "diff", "deploy")
     assert (run.returncode, run.stderr) == (0, "")
-    assert run.stdout.startswith("--- v2/SKILL.md\n+++ now/SKILL.md\n@@")
+    assert run.stdout.startswith("--- state-2/SKILL.md\n+++ now/SKILL.md\n@@")
     assert run.stdout.endswith("-Two.\n+Three.\n")
     assert whet("history", "diff", "deploy", "3", "1").stdout.endswith("-Three.\n+One.\n")
     told = answer(whet("history", "diff", "deploy", "1", "--json"))
@@ -113,7 +113,7 @@ def test_diff_of_the_last_and_of_any_versions(whet: Callable[..., CompletedProce
         whet("history", "diff", "deploy", "1").stdout,
     )
     same = whet("history", "diff", "deploy", "3")
-    assert (same.returncode, same.stdout, same.stderr) == (0, "", "The versions are the same.\n")
+    assert (same.returncode, same.stdout, same.stderr) == (0, "", "The states are the same.\n")
 
 
 def test_a_diff_has_colours_and_no_tricks() -> None:

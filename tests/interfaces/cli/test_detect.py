@@ -13,6 +13,7 @@ from whet.interfaces.cli.commands.match import render_detect as render
 from whet.interfaces.cli.output import Screen
 from whet.notes import Note
 from whet.prompt.matcher import Assessment, Detection, Match
+from whet.routing.scoring import MAY, MUST
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -81,11 +82,9 @@ def test_a_terminal_gets_the_decision_and_the_evidence() -> None:
     screen = Screen(tty=True, colour=False, columns=80)
     render(ANSWER, screen, Namespace())
     assert screen.text() == (
-        "must  backport  97%\n"
-        "      matched trigger 'backport'\n"
-        "      words: fix, branch\n"
-        "may  git\\x1b[2J  60%\n"
-        "      words: branch\n"
+        "DECISION  SKILL       FIT  WHY\n"
+        "must      backport    97%  matched trigger 'backport'; words: fix, branch\n"
+        "may       git\\x1b[2J  60%  words: branch\n"
     )
     assert (screen.messages, screen.hints) == (["One."], ["Two."])
     empty = Screen(tty=True, colour=False, columns=80)
@@ -97,6 +96,12 @@ def test_a_terminal_gets_the_decision_and_the_evidence() -> None:
     far = Screen(tty=True, colour=False, columns=80)
     render(NONE._replace(confidence=0.004), far, Namespace())
     assert far.hints == []
+
+
+def test_the_help_gives_the_scale_and_the_thresholds(whet: Callable[..., CompletedProcess[str]]) -> None:
+    told = " ".join(whet("find", "--help").stdout.split())
+    for sentence in ("from 0 to 100 %", f"must ({MUST:.0%} or more)", f"may ({MAY:.0%} or more)"):
+        assert sentence.replace("% or", " % or") in told
 
 
 HIDDEN = Note("explicit-only", "info", "Only a person may.", "Type /git.")

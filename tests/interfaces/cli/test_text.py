@@ -135,6 +135,10 @@ def test_a_paragraph_that_was_wrapped_for_wider_pages_is_wrapped_as_a_whole() ->
     )
 
 
+def test_an_empty_line_before_a_long_paragraph_stays() -> None:
+    assert wrap_markdown("# one\n\none two three four five\n", 22) == "# one\n\none two three four\nfive\n"
+
+
 def test_a_command_in_a_sentence_stays_whole() -> None:
     assert wrap("Run `whet guard trust --yes` (or `x y`) now.", 20) == [
         "Run",

@@ -249,7 +249,7 @@ def test_every_old_spelling_works_with_a_note_in_one_line(
         ("create x --body y --description Z.", "new"),
         ("delete x", "remove"),
         ("restore x", "undo NAME`, `whet install` or `whet history restore FILE"),
-        ("rollback x --to 1", "undo NAME --to VERSION"),
+        ("rollback x --to 1", "undo NAME --to N"),
     ):
         note = f"`whet {old.split()[0]}` is now `whet {now}`. The old name works until the next release.\n"
         assert whet(*old.split()).stderr.startswith(note)

@@ -223,7 +223,7 @@ def _odd(passages: list[Passage], beside: int) -> Iterator[Hit]:
         severity: Severity = "critical" if found.critical > 0 and one.signs != _FILE else "warn"
         # One word alone says nothing about why the model points at the passage.
         words = f"The words that weigh most are {', '.join(map(repr, found.words))}" if len(found.words) > 1 else ""
-        yield Hit("odd-passage", one.line, shorten(one.text)[:140], severity, message=words)
+        yield Hit("odd-passage", one.line, shorten(one.text), severity, message=words)
 
 
 @lru_cache(maxsize=256)

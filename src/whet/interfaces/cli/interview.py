@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from whet.errors import FailedError, InvalidError, NotFoundError, RefusedError, UsageError, WhetError
 from whet.interfaces.cli.output import screen_for
-from whet.interfaces.cli.terminal import end_progress
+from whet.interfaces.cli.terminal import agree, end_progress
 from whet.interfaces.cli.text import clean, clean_block, wrap
 from whet.learning.distill.operations import session_label
 
@@ -33,11 +33,13 @@ _HEAD = 256 * 1024
 _MOST_SESSIONS = 20
 """Sessions that are offered."""
 _HELP = (
-    "Enter accepts the proposal; typing replaces it. e opens your editor, b goes back, Ctrl-C stops and keeps your "
-    "answers."
+    "Enter or y accepts the proposal; any other text replaces it. e opens your editor, b goes back, Ctrl-C stops and "
+    "keeps your answers."
 )
 _LIST = "Separate list items with commas; +WORD adds one and -WORD removes one."
 KEPT = "Your answers are kept; `whet distill --resume` continues."
+_YES, _NO = ("y", "yes", "ok"), ("n", "no")
+"""Answers to a yes-or-no question. A proposal is accepted by one of them; none of them is a text."""
 NO_SESSION = "Pass the file of a session: `whet distill FILE`."
 
 
@@ -72,14 +74,15 @@ def resume(context: Context, begun: Distillation | None = None) -> Distillation:
     return kept.read(newest)
 
 
-def remind(context: Context, begun: Distillation) -> None:
-    """Tell whoever begins anew that there are answers already."""
+def offer_earlier(context: Context, begun: Distillation) -> Distillation:
+    """The distillation of the same session that was interrupted, if there is one and the person continues it."""
     try:
         known = _open_kept(context).read(_key(begun))
-    except WhetError:  # there are none that could be gone on with
-        return
-    if known.at or known.edits:
-        _say("You have earlier answers for this session. To continue with them, press Ctrl-C and use `--resume`.")
+    except WhetError:  # nothing that could be continued
+        return begun
+    if (known.at or known.edits) and agree("You stopped halfway through this session. Continue with your answers?"):
+        return known
+    return begun
 
 
 def _open_kept(context: Context) -> Kept:
@@ -212,8 +215,11 @@ def _read_answer(context: Context, options: Namespace, field: Field) -> str | li
         raise _BackError
     if said == "e":
         return _edit_answer(context, options, field)
-    if not said:
+    if not said or (field.kind != "yes-no" and said.lower() in _YES):
         return None
+    if field.kind != "yes-no" and said.lower() in _NO:
+        hint = "Type your answer, or press Enter to accept the proposal."
+        raise UsageError("bad-answer", f"{said!r} is not an answer here.", hint=hint)
     parts = [part.strip() for part in said.split(",")]
     if field.kind == "list" and all(part.startswith(("+", "-")) for part in parts) and isinstance(field.value, tuple):
         gone = {part[1:].strip() for part in parts if part.startswith("-")}

@@ -187,6 +187,11 @@ def pick_one(title: str, choices: Sequence[Choice], env: Mapping[str, str]) -> i
     return _pick_some(title, choices, env, many=False)[0]
 
 
+def pick_several(title: str, choices: Sequence[Choice], env: Mapping[str, str]) -> list[int]:
+    """The numbers of those that a person marks. Raises RefusedError when they leave."""
+    return _pick_some(title, choices, env, many=True)
+
+
 def _pick_some(title: str, choices: Sequence[Choice], env: Mapping[str, str], *, many: bool) -> list[int]:
     if chosen := pick(title, choices, env, many=many):
         return chosen
@@ -205,7 +210,7 @@ def settle(error: AmbiguousError, options: Namespace, env: Mapping[str, str]) ->
     if error.code == "several-skills" and len(given.get("sources", ())) == 1:
         about = error.details["descriptions"]
         choices = [Choice(cells) for cells in zip(candidates, about, strict=True)]
-        chosen = _pick_some("Which skills?", choices, env, many=True)
+        chosen = pick_several("Which skills?", choices, env)
         options.skill = [candidates[number] for number in chosen]
         return True
     name = error.details.get("name")

@@ -247,11 +247,12 @@ def _name_step(step: Step) -> str:
     entry, old = step.entry or step.previous, step.previous
     if entry is None:
         return step.name
+    what = "" if entry.version or not entry.revision else ", revision"
     new = entry.version or short_revision(entry.revision)
     before = "" if old is None else old.version if entry.version else short_revision(old.revision)
     if step.action in ("update", "merge") and before and before != new:
-        return f"{step.name} {before} -> {new}"
-    return f"{step.name} {new}".rstrip()
+        return f"{step.name}{what} {before} -> {new}"
+    return f"{step.name}{what} {new}".rstrip()
 
 
 def render_plan(result: PlanResult, screen: Screen, options: Namespace, *, empty: str = "") -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from whet.interfaces.cli.text import clean, clean_block, plural
+from whet.interfaces.cli.text import clean, clean_block, plural, wrap_markdown
 from whet.store.clock import iso
 
 if TYPE_CHECKING:
@@ -93,20 +93,29 @@ _FINDING_INDENT = 4
 
 
 def render_findings(findings: Sequence[Finding], path: str, screen: Screen, *, every: bool = False) -> None:
-    """Every finding that matters; on a pipe a line for each, with its place in front."""
+    """Every finding that matters; on a pipe a line for each, with its place in front.
+
+    On a terminal, evidence that several findings share is quoted once.
+    """
+    quoted: set[tuple[str, str]] = set()
     for finding in findings:
         if finding.severity == "info" and not every:
             continue
-        (_render_block if screen.tty else _render_line)(finding, path, screen)
+        if not screen.tty:
+            _render_line(finding, path, screen)
+            continue
+        evidence = (format_place(finding), finding.evidence)
+        _render_block(finding, screen, quote=evidence not in quoted)
+        quoted.add(evidence)
 
 
-def _render_block(finding: Finding, _path: str, screen: Screen) -> None:
+def _render_block(finding: Finding, screen: Screen, *, quote: bool) -> None:
     severity = screen.paint(f"{finding.severity:<8}", SEVERITIES[finding.severity])
     screen.line(f"  {severity}  {screen.paint(screen.fit(format_place(finding), 14), 'bold')}")
     screen.paragraph(f"{finding.message} [{finding.rule}]", _FINDING_INDENT)
-    if finding.evidence:
-        evidence = screen.paint(f"> {screen.fit(finding.evidence, _FINDING_INDENT + 2)}", "dim")
-        screen.line(" " * _FINDING_INDENT + evidence)
+    if finding.evidence and quote:
+        mark = screen.paint(f"{' ' * _FINDING_INDENT}> ", "dim")
+        screen.paragraph(finding.evidence, _FINDING_INDENT + 2, mark)
     if screen.verbose:
         screen.paragraph(finding.remedy, _FINDING_INDENT)
 
@@ -120,6 +129,12 @@ def _render_line(finding: Finding, path: str, screen: Screen) -> None:
     severity = screen.paint(finding.severity, SEVERITIES[finding.severity])
     place = screen.place(f"{path}/{format_place(finding)}")
     screen.line(f"{place}: {severity}: {clean(finding.message)} [{finding.rule}]")
+
+
+def render_text(text: str, screen: Screen) -> None:
+    """Add the instructions of a skill, wrapped for a terminal."""
+    text = clean_block(text).strip("\n")
+    screen.line(wrap_markdown(text, screen.columns) if screen.tty else text)
 
 
 def render_proof(

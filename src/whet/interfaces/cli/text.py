@@ -114,7 +114,7 @@ def wrap_markdown(text: str, limit: int) -> str:
         mark = line.strip()[:3]
         if mark in ("```", "~~~") and fence in ("", mark):
             fence = "" if fence else mark
-        if fence or mark in ("```", "~~~") or line.lstrip().startswith("|") or line.startswith("    "):
+        if fence or not mark or mark in ("```", "~~~") or mark.startswith("|") or line.startswith("    "):
             end()
             lines.append(line)
             continue

@@ -278,7 +278,7 @@ VERBS: dict[str, Verb] = {
         "Restore a removed skill, or everything in the lock",
         now="undo NAME`, `whet install` or `whet history restore FILE",
     ),
-    "rollback": Verb("history", "Go back to an earlier version of a skill", now="undo NAME --to VERSION"),
+    "rollback": Verb("history", "Go back to an earlier state of a skill", now="undo NAME --to N"),
 }
 COMMANDS = {name: verb for name, verb in VERBS.items() if not verb.now}
 """Every command that is not replaced by another."""

@@ -281,7 +281,7 @@ def earlier(journal: Journal, subject: Subject) -> Subject:
         if tree is not None and _shown(tree) != now:
             return subject._replace(tree=tree)
     hint = "Leave out `--against` to compare with no skill."
-    raise NotFoundError("no-such-version", f"{subject.name} has no earlier version.", hint=hint)
+    raise NotFoundError("no-such-version", f"{subject.name} has no earlier state.", hint=hint)
 
 
 def _shown(tree: Mapping[str, Item]) -> dict[str, Item]:

@@ -676,6 +676,8 @@ class InspectedSkill(NamedTuple):
     judgement: Judgement
     """What the guard found, and what the policy says of it."""
     notes: tuple[Note, ...]
+    instructions: str
+    """The text of its `SKILL.md` below the frontmatter."""
 
     def to_json(self) -> Json:
         """The skill as every surface answers it."""
@@ -687,6 +689,7 @@ class InspectedSkill(NamedTuple):
             "source": self.offer.source,  # not that of the decision
             "findings": as_json(self.judgement.scan.findings),
             "notes": as_json(self.notes),
+            "instructions": self.instructions,
         }
 
 
@@ -739,4 +742,5 @@ def _inspect_skill(installer: Installer, package: Fetched) -> InspectedSkill:
         InspectedFile(path, len(item.data), item.executable, item.link) for path, item in sorted(package.tree.items())
     )
     judgement = installer.judged_package(package)
-    return InspectedSkill(_offered(package.offer), digest(package.tree), files, judgement, package.notes)
+    instructions = main_of(package.tree).document.body
+    return InspectedSkill(_offered(package.offer), digest(package.tree), files, judgement, package.notes, instructions)

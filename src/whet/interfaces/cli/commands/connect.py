@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -43,6 +44,10 @@ _CONTRARY = (
     ("--enforce", "--no-enforce"),
 )
 """Options that say opposite things, or of which one means nothing beside the other."""
+_HOOKS = (
+    "The hooks offer fitting skills with each message, count which skills are used, and note where the transcript is "
+    "so that Whet can learn from hard sessions. They do not store what you or the model write."
+)
 
 
 def configure_connect(parser: Parser) -> None:
@@ -96,7 +101,11 @@ def run_connect(context: Context, options: Namespace) -> Answer:
         return Answer(Connecting(plan, False), render_connect)
     if not (options.yes or plan.is_empty or _ask_agreement(plan, context, options)):
         return Answer(Connecting(plan, False), render_connect, 1)
-    return Answer(Connecting(plan, True, apply(plan, connections)), render_connect)
+    answer = Answer(Connecting(plan, True, apply(plan, connections)), render_connect)
+    if options.undo or options.here or not _needs_sync(context, options.client.name):
+        return answer
+    title = options.client.title
+    return answer.hint(f"{title} does not look in ~/.agents/skills; `whet sync` links your skills to where it looks.")
 
 
 def render_connect(done: Connecting, screen: Screen, options: Namespace) -> None:
@@ -119,6 +128,17 @@ def render_connect(done: Connecting, screen: Screen, options: Namespace) -> None
     screen.say(*(f"Backup: {path}" for path in done.backups))
     undo = f"`whet connect {options.client.name}{' --here' if options.here else ''} --undo` undoes it."
     screen.hint(plan.next, "" if options.undo else undo)
+
+
+def _needs_sync(context: Context, client: str) -> bool:
+    """Does the client not look where your own skills are?"""
+    from whet.library.clients import clients_without
+
+    workspace = context.library.workspace
+    root = os.path.realpath(workspace.new_root())
+    own = (card for card in context.library.catalogue.cards if os.path.realpath(card.root.path) == root)
+    names = [os.path.relpath(card.directory, card.root.path) for card in own]
+    return any(one.name == client for one in clients_without(root, workspace.place, names))
 
 
 def _plan_connection(place: Place, connections: Connections, options: Namespace) -> Plan:
@@ -207,14 +227,17 @@ def _remarks(plan: Plan) -> list[str]:
 
 
 def _render_changes(plan: Plan, screen: Screen, *, whole: bool) -> None:
-    """A line for each file that changes, or what changes in it."""
-    for at, change in enumerate(change for change in plan.changes if change.action != "none"):
+    """A line for each file that changes, with what the hooks do; or what changes in it."""
+    changes = [change for change in plan.changes if change.action != "none"]
+    for at, change in enumerate(changes):
         if not whole:
             screen.line(f"{change.action} {screen.place(change.path)}  {count_lines(change.diff)}{_describe(change)}")
             continue
         if at:
             screen.line()
         paint_diff(screen, change.diff)
+    if any(entry.kind == "hook" for change in changes for entry in change.added):
+        screen.paragraph(_HOOKS, 2)
 
 
 def _describe(change: Change) -> str:

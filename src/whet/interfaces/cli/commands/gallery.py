@@ -8,9 +8,9 @@ from whet.interfaces.cli.arguments import misuse
 from whet.interfaces.cli.commands.install import run_install
 from whet.interfaces.cli.context import Answer, Command
 from whet.interfaces.cli.plans import asks, force_option, plan_options, run_plan
-from whet.interfaces.cli.rendering import VERDICTS
+from whet.interfaces.cli.rendering import VERDICTS, render_text
 from whet.interfaces.cli.terminal import can_ask
-from whet.interfaces.cli.text import clean, clean_block, plural, wrap_markdown
+from whet.interfaces.cli.text import clean, plural
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -61,8 +61,7 @@ def render_page(page: GalleryPage, screen: Screen, _options: Namespace) -> None:
         screen.line(f"  {file.size:>9,}  {'run' if file.executable else '':<4}{clean(file.path)}")
     screen.line(f"  {screen.paint(decision.verdict, VERDICTS[decision.verdict])}")
     screen.line()
-    text = clean_block(page.instructions).strip("\n")
-    screen.line(wrap_markdown(text, screen.columns) if screen.tty else text)
+    render_text(page.inspected.instructions, screen)
     if hint := _HINTS.get(skill.state):
         screen.hint(hint.format(skill.name))
 

@@ -34,7 +34,9 @@ if TYPE_CHECKING:
 def configure_history(parser: Parser) -> None:
     parser.details = (
         "Newest first, with --json oldest first. A removed skill keeps its history. On a pipe, each line has number, "
-        "time, actor, action, skill (with NAME: version) and reason, separated by tabs."
+        "time, actor, action, skill (with NAME: state) and reason, separated by tabs.\n\n"
+        "STATE numbers the recorded contents of one skill, for `whet undo NAME --to` and `whet history diff`. The "
+        "version is something else: its author writes it into SKILL.md, and `whet show` prints it."
     )
     parser.positional("name", "NAME", "Only this skill.", optional=True)
     parser.option("--last", metavar="N", type=amount, text="Show only the last N entries.")
@@ -84,7 +86,7 @@ def render_history(history: SkillHistory, screen: Screen, _options: Namespace) -
         for entry in reversed(history.entries)
     ]
     about = f"about {history.name}" if named else "yet"
-    heads = ("ID", "WHEN", "WHO", "WHAT", "VERSION" if named else "SKILL", "REASON")
+    heads = ("ID", "WHEN", "WHO", "WHAT", "STATE" if named else "SKILL", "REASON")
     screen.grid(heads, rows, f"The history has no entries {about}.")
 
 
@@ -98,17 +100,17 @@ def render_lost(found: LostContents, screen: Screen, _options: Namespace) -> Non
 
 def configure_diff(parser: Parser) -> None:
     parser.details = (
-        "A defaults to the previous version, B to the current state. `whet history NAME` lists the version numbers. "
+        "A defaults to the previous state, B to the skill as it is now. `whet history NAME` lists the states. "
         "Control characters are escaped; --json prints the exact text."
     )
     parser.positional("name", "NAME", "The skill.")
-    parser.positional("one", "A", "From this version.", optional=True)
-    parser.positional("other", "B", "To this version.", optional=True)
+    parser.positional("one", "A", "From this state.", optional=True)
+    parser.positional("other", "B", "To this state.", optional=True)
 
 
 def run_diff(context: Context, options: Namespace) -> Answer:
     given = [text for text in (options.one, options.other) if text is not None]
-    versions = (read_number(text, "a version", "history diff") for text in given)
+    versions = (read_number(text, "a state", "history diff") for text in given)
     return Answer(context.library.history.diff(options.name, *versions), render_diff)
 
 
@@ -116,12 +118,12 @@ def render_diff(difference: Difference, screen: Screen, _options: Namespace) -> 
     if fold_diff(screen, difference.text):
         screen.hint("-v shows the long ones in full.")
     if not difference.text:
-        screen.say("The versions are the same.")
+        screen.say("The states are the same.")
 
 
 def configure_rollback(parser: Parser) -> None:
     parser.positional("name", "NAME", "The skill; it may be removed already.")
-    parser.option("--to", metavar="V", type=amount, text="To this version (default: the previous one).")
+    parser.option("--to", metavar="N", type=amount, text="To this state (default: the previous one).")
     reason_option(parser)
 
 
@@ -135,8 +137,8 @@ def configure_undo(parser: Parser) -> None:
     )
     text = "The number of a change (`whet history` shows it), the id of a run or its start, or the name of a skill."
     parser.positional("id", "ID|NAME", text, optional=True)
-    text = "Return the skill NAME to this version (`whet history NAME` lists them)."
-    parser.option("--to", metavar="V", type=amount, text=text)
+    text = "Return the skill NAME to this state (`whet history NAME` lists them)."
+    parser.option("--to", metavar="N", type=amount, text=text)
     reason_option(parser)
 
 
@@ -196,7 +198,7 @@ def run_undo(context: Context, options: Namespace) -> Answer:
 
 
 def _go_back(context: Context, options: Namespace, name: str) -> Answer:
-    """To an earlier version of a skill."""
+    """To an earlier state of a skill."""
     by = Provenance("user", reason=options.reason)
     return Answer(context.library.history.rollback(name, options.to, by), render_return)
 

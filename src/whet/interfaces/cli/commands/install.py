@@ -226,8 +226,9 @@ def _outdated_row(skill: CheckedSkill) -> tuple[str, ...]:
     held = f"held back: {skill.held}" if skill.held else ""
     note = "; ".join(filter(None, (", ".join(word for word, true in marks.items() if true), skill.reason, held)))
     revision, version = skill.latest or ("", "")
-    newer = version if version not in ("", skill.version) else short_revision(revision)
-    return skill.name, skill.status, skill.version or short_revision(skill.revision), newer, note
+    if skill.version and version != skill.version and (version or not revision):
+        return skill.name, skill.status, skill.version, version, note
+    return skill.name, skill.status, short_revision(skill.revision), short_revision(revision), note
 
 
 _VERIFY_STYLES: dict[str, Style] = {"ok": "green", "edited": "yellow"}

@@ -160,7 +160,7 @@ def configure_distill(parser: Parser) -> None:
     parser.option("--inline", text="Run it in the conversation.")
     parser.option("--model", metavar="M", text="Let this model write the skill, such as openai:gpt-5.")
     parser.option("--no-model", text="Use no model, whatever the settings say.")
-    parser.option("--resume", text="Continue the last interrupted rounds, or those for SESSION.")
+    parser.option("--resume", text="Continue where you stopped last, or where you stopped with SESSION.")
     parser.option("--dry-run", text="Write nothing; show what would be written.")
     parser.exclude(("--fork", "--inline"), ("--allow", "--no-tools"), ("--model", "--no-model"))
     parser.exclude(("--resume", "--model"), ("--resume", "--no-model"))
@@ -177,7 +177,7 @@ def run_distill(context: Context, options: Namespace) -> Answer:
     else:
         distillation, report = _begin(context, options)
         if can_ask(options):
-            interview.remind(context, distillation)
+            distillation = interview.offer_earlier(context, distillation)
     if given:
         at = distillation.at
         distillation = distillation._replace(at=0).answer_all(given)._replace(at=at)

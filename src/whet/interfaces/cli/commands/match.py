@@ -31,20 +31,24 @@ if TYPE_CHECKING:
     from whet.values import Json
 
 
+_DECISION = "DECISION  "
+_DECISION_STYLES: dict[str, Style] = {"must": "green", "may": "yellow", "none": "dim"}
 _FAINT = 0.05
 """What fits by less is not shown to a person."""
 
 
 def configure_find(parser: Parser) -> None:
     parser.details = (
-        "Looks at names, triggers, descriptions and instructions. FIT is the probability that the skill is the right "
-        "one for the message, and WHY gives the evidence. Skills that the message names (/name, $name) come first; a "
-        "fit below 5 % is not shown. On a pipe, each line has name, fit from 0 to 1 and "
+        "Looks at names, triggers, descriptions and instructions. FIT is the probability, from 0 to 100 %, that the "
+        "skill is the right one for the message; WHY gives the evidence. Skills that the message names (/name, $name) "
+        "come first; a fit below 5 % is not shown. On a pipe, each line has name, fit from 0 to 1 and "
         "evidence, separated by tabs; --json lists every skill with any evidence.\n\n"
-        "--decide says whether a skill should trigger automatically. must: load the skill. may: offer it to the model, "
-        "which decides. none: do nothing. Skills that only a person may invoke trigger when the message names them. On "
-        "a pipe, the first line has the decision, name, confidence from 0 to 1 and evidence; each following line is "
-        "another skill that may fit, and a line that starts with `about` is the skill from --skill.\n\n"
+        "--decide says whether a skill should trigger automatically, by the same FIT. must (75 % or more): load the "
+        "skill. may (28 % or more): offer it to the model, which decides. none: do nothing. Skills that only a person "
+        "may invoke trigger only when the message names them; --decide leaves them out, so the next best skill can "
+        "get a higher FIT than without --decide. On a pipe, the first line has the decision, name, fit from 0 to 1 and "
+        "evidence; each following line is another skill that may fit, and a line that starts with `about` is the skill "
+        "from --skill.\n\n"
         "--everywhere adds skills that you can install.\n\n"
         "Use `whet learn feedback` to report right and wrong answers, and `whet learn eval triggers` to measure many "
         "messages at once."
@@ -150,16 +154,21 @@ def _tell_also(match: Match) -> tuple[str, ...]:
     return (f"also: {', '.join(card.full_name for card in match.also)}",) if match.also else ()
 
 
-def _render_matches(rows: Sequence[tuple[str, str, str]], screen: Screen) -> None:
-    """The rows under their headings; reasons go on below each other."""
+def _render_matches(rows: Sequence[tuple[str, str, str]], screen: Screen, decisions: Sequence[str] = ()) -> None:
+    """The rows under their headings, each after its decision if there is one; reasons go on below each other."""
     names = [clean(name) for name, *_ in rows]
     column = max(map(width, ("SKILL", *names)))
     indent = column + 7
     if indent > screen.columns // 2:
         column, indent = 0, 6
-    screen.line(screen.paint(f"{pad('SKILL', column)}  FIT  {'WHY' if column else ''}".rstrip(), "bold"))
-    for name, (_, fit, why) in zip(names, rows, strict=True):
-        lead = f"{pad(name, column)}  {fit:<4} "
+    if decisions:
+        indent += len(_DECISION)
+    decision = _DECISION if decisions else ""
+    screen.line(screen.paint(f"{decision}{pad('SKILL', column)}  FIT  {'WHY' if column else ''}".rstrip(), "bold"))
+    for at, (name, (_, fit, why)) in enumerate(zip(names, rows, strict=True)):
+        word = decisions[at] if decisions else ""
+        decided = screen.paint(pad(word, len(decision)), _DECISION_STYLES[word]) if word else ""
+        lead = f"{decided}{pad(name, column)}  {fit:<4} "
         if column and why:
             screen.paragraph(why, indent, lead)
         else:
@@ -169,7 +178,6 @@ def _render_matches(rows: Sequence[tuple[str, str, str]], screen: Screen) -> Non
 
 _FAINTEST = 0.01
 """What comes no closer than this is not told of."""
-_DECISION_STYLES: dict[str, Style] = {"must": "green", "may": "yellow", "none": "dim"}
 
 
 def _caller_with_files(context: Context, paths: Sequence[str]) -> Caller:
@@ -187,15 +195,13 @@ def render_detect(found: Detection, screen: Screen, _options: Namespace) -> None
     beside = _tell_also(found.match) if found.match else ()
     decided = (found.level, found.skill or "", found.confidence, (*found.evidence, *beside))
     others = (("may", one.name, one.fit, (*one.why, *_tell_also(one))) for one in found.others)
-    for word, name, confidence, evidence in (decided, *others):
-        if not screen.tty:
-            screen.line("\t".join(map(clean, (word, name, f"{confidence:.4f}", "; ".join(evidence)))))
-            continue
-        told = f"{clean(name)}  {percent(confidence)}" if name else "no skill should trigger"
-        told = screen.paint(told, "bold") if word == found.level else told
-        screen.line(f"{screen.paint(word, _DECISION_STYLES[word])}  {told}")
-        for sentence in evidence:
-            screen.paragraph(sentence, 6)
+    rows = [(word, name, fit, "; ".join(evidence)) for word, name, fit, evidence in (decided, *others)]
+    if not screen.tty:
+        screen.grid((), [(word, name, f"{fit:.4f}", why) for word, name, fit, why in rows])
+    elif not found.match:
+        screen.line(f"{screen.paint('none', 'dim')}  no skill should trigger")
+    else:
+        _render_matches([(name, percent(fit), why) for _, name, fit, why in rows], screen, [row[0] for row in rows])
     if found.about:
         _render_about(found.about, screen)
     if found.nearest and found.confidence >= _FAINTEST:

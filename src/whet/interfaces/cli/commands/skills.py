@@ -9,8 +9,8 @@ from whet.errors import NotFoundError, UsageError
 from whet.interfaces.cli.arguments import misuse
 from whet.interfaces.cli.context import Answer, Command
 from whet.interfaces.cli.parser import number
-from whet.interfaces.cli.rendering import DECISIONS, VERDICTS, render_findings, render_report
-from whet.interfaces.cli.text import clean, clean_block, is_printable, pad, plural, short_revision, width, wrap_markdown
+from whet.interfaces.cli.rendering import DECISIONS, VERDICTS, render_findings, render_report, render_text
+from whet.interfaces.cli.text import clean, clean_block, is_printable, pad, plural, short_revision, width
 from whet.library.clients import CLIENTS, present_clients
 from whet.library.listing import LIST_SCOPES, STATES
 
@@ -83,8 +83,11 @@ _SMALL_WINDOW = 100_000
 def render_client_list(found: ClientList, screen: Screen, options: Namespace) -> None:
     """The skills as the client shows them; with --all those it leaves out as well."""
     screen.grid(("NAME", "DESCRIPTION"), [(skill.name, skill.description) for skill in found.skills])
-    told = f"{found.title} lists {plural(len(found.skills), 'skill')} here"
-    screen.say(f"{told}, as measured with version {found.version}." if found.version else f"{told}, as far as known.")
+    count = plural(len(found.skills), "skill")
+    if found.version:
+        screen.say(f"{found.title} lists {count} here (tested with {found.title} {found.version}).")
+    else:
+        screen.say(f"{found.title} should list {count} here (not tested with {found.title} itself).")
     if found.window > _SMALL_WINDOW:
         screen.say(f"With a context window below about {found.window:,} tokens, it {found.over}.")
     elif not found.over and screen.verbose:
@@ -134,7 +137,7 @@ def render_list(skills: Skills, screen: Screen, options: Namespace) -> None:
         screen.hint("`whet sync` links your skills to clients that do not look in ~/.agents/skills.")
     if skills.next:
         screen.say(f"{len(skills):,} of {skills.total:,}; see more with --cursor '{skills.next}'.")
-    if aside := "; ".join(_omissions(skills.aside)):
+    if aside := "; ".join(_omissions(skills.aside, every=options.all or options.verbose)):
         screen.say(f"{aside}.")
 
 
@@ -244,14 +247,14 @@ def _format_row(card: Card, column: int, indent: int, screen: Screen, told: str)
     return f"{screen.paint(name, 'cyan')}  {marked}{description}".rstrip()
 
 
-def _omissions(aside: Aside) -> Iterator[str]:
-    """What is not in the list, and what to do about it."""
+def _omissions(aside: Aside, *, every: bool) -> Iterator[str]:
+    """What is not in the list, and what to do about it; of what another skill replaces only if `every`thing counts."""
     if aside.waiting:
         yield f"{plural(aside.waiting, 'project skill')} waiting for trust (`whet guard trust`)"
     if aside.hidden:
         yield f"{aside.hidden:,} hidden (`whet list --all`)"
-    if aside.shadowed:
-        yield f"{aside.shadowed:,} shadowed (`whet doctor`)"
+    if aside.shadowed and every:
+        yield f"{plural(aside.shadowed, 'skill')} replaced by another of the same name (`whet doctor`)"
     if aside.left_out:
         yield f"{aside.left_out:,} left out (`whet doctor`)"
 
@@ -333,8 +336,12 @@ def _render_inspected(skill: InspectedSkill, screen: Screen) -> None:
         screen.line(f"  {file.size:>9,}  {mark:<4}  {clean(file.path)}")
     verdict = screen.paint(decision.verdict, VERDICTS[decision.verdict])
     action = screen.paint(decision.action, DECISIONS[decision.action])
-    screen.line(f"  {verdict}, {action}: {clean(decision.reason)}")
+    lead = f"  {verdict}, {action}: "
+    screen.paragraph(decision.reason, len(f"  {decision.verdict}, {decision.action}: "), lead)
     render_findings(scan.findings, offer.path, screen)
+    _render_rule(screen)
+    render_text(skill.instructions, screen)
+    _render_rule(screen)
 
 
 def render_file(view: FileView | SkillView, screen: Screen, _options: Namespace) -> None:
@@ -349,8 +356,7 @@ def render_show(view: SkillView, screen: Screen, _options: Namespace) -> None:
     screen.line()
     screen.facts(_facts(view, screen), _LABEL)
     _render_rule(screen)
-    text = clean_block(view.content).strip("\n")
-    screen.line(wrap_markdown(text, screen.columns) if screen.tty else text)
+    render_text(view.content, screen)
     _render_foot(view, screen)
     _render_pages(view, screen)
 

@@ -15,7 +15,7 @@ from whet.interfaces.cli.changes import change, change_options, hint_clients, na
 from whet.interfaces.cli.context import Answer, Command
 from whet.interfaces.cli.output import screen_for
 from whet.interfaces.cli.plans import apply_plan, asks, force_option, plan_options, render_review, run_plan
-from whet.interfaces.cli.terminal import agree
+from whet.interfaces.cli.terminal import agree, can_ask
 from whet.interfaces.cli.text import clean, plural
 from whet.skill.names import key
 
@@ -191,9 +191,10 @@ class RemovedSkill(NamedTuple):
 def configure_remove(parser: Parser) -> None:
     parser.details = (
         "Removes the files of each skill and, if it is installed, its entry in the lock. The history keeps "
-        "everything, including your edits. One `whet undo` brings back all skills that were removed together."
+        "everything, including your edits. One `whet undo` brings back all skills that were removed together. Without "
+        "NAME, you choose from a list on a terminal."
     )
-    parser.positional("names", "NAME", "The skills.", many=True)
+    parser.positional("names", "NAME", "The skills.", many=True, optional=True)
     parser.option("--archive", text="Archive the skills, as `whet learn curate` does; pinned skills stay.")
     parser.option(
         "--stage",
@@ -207,6 +208,8 @@ def run_remove(context: Context, options: Namespace) -> Answer:
     """Remove skills, wherever they came from: one question, and one change that is undone as a whole."""
     from whet.sources.install.apply import check_complete
 
+    if not options.names:
+        options.names = _choose_skills(context, options)
     library, ways = context.library, dict[tuple[str, bool], list[str]]()
     cards = {name: None if options.archive else _find_card(library, name, here=options.here) for name in options.names}
     installed = library.sources.installed_among(card for card in cards.values() if card)
@@ -241,6 +244,21 @@ def run_remove(context: Context, options: Namespace) -> Answer:
     gone = tuple(RemovedSkill(name, how) for (how, _), names in ways.items() for name in names if done)
     parts = [*planned, *parts]
     return Answer(Removed(tuple(parts), gone), render_removed, max(part.code for part in parts))
+
+
+def _choose_skills(context: Context, options: Namespace) -> list[str]:
+    """The skills that a person marks in a list. Raises UsageError where nobody can be asked."""
+    if not can_ask(options):
+        raise misuse("remove", "NAME is missing.")
+    from whet.interfaces.cli.picker import Choice, pick_several
+
+    scopes = ("project",) if options.here else ("project", "user")
+    cards = [card for card in context.library.catalogue.cards if card.scope in scopes]
+    if not cards:
+        hint = "`whet list --all` shows every skill."
+        raise NotFoundError("skill-not-found", "There are no skills to remove.", hint=hint)
+    choices = [Choice((card.full_name, card.scope, card.description)) for card in cards]
+    return [cards[number].full_name for number in pick_several("Remove which skills?", choices, context.env)]
 
 
 def _needed_by(library: Library, name: str, along: list[str]) -> tuple[str, ...]:
