@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
+from functools import partial
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,7 +18,7 @@ import pytest
 from hypothesis import is_hypothesis_test, settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
 EXAMPLES = 10
@@ -247,7 +248,7 @@ def pytest_pycollect_makeitem(collector: pytest.Module | pytest.Class, name: str
                 try:
                     obj(**given)
                 except BaseException:  # an assertion, a skip, Ctrl-C: pytest tells them apart
-                    with subtests.test("-".join(row.title for row in parts)):
+                    with subtests.test("-".join(row.title() for row in parts)):
                         raise
 
     vars(go_through).update(
@@ -263,9 +264,10 @@ def pytest_pycollect_makeitem(collector: pytest.Module | pytest.Class, name: str
 
 
 class _Row(NamedTuple):
-    title: str
     values: dict[str, Any]
     deep: bool
+    title: Callable[[], str]
+    """What it is called where it fails; writing out all values of all tables takes seconds."""
 
 
 class _Table:
@@ -280,14 +282,16 @@ class _Table:
         self.is_plain = not odd and not mark.kwargs.get("indirect") and bool(self._values)
 
     def rows(self) -> Iterator[_Row]:
-        """Each row with its title."""
+        """Each row, and whether it is deep."""
         titles = self._titles if isinstance(self._titles, (list, tuple)) else itertools.repeat(None)
         for row, title in zip(self._values, titles, strict=False):
             marked = isinstance(getattr(row, "marks", None), tuple)
             values = row.values if marked else row if len(self.names) > 1 else (row,)
-            told = (marked and row.id) or title or "-".join(self._title(value) for value in values)
-            yield _Row(str(told), dict(zip(self.names, values, strict=True)), deep=marked and bool(row.marks))
+            given = (marked and row.id) or title
+            deep = marked and bool(row.marks)
+            yield _Row(dict(zip(self.names, values, strict=True)), deep, partial(self._title, given, values))
 
-    def _title(self, value: object) -> str:
-        told = self._titles(value) if callable(self._titles) else None
-        return str(value if told is None else told)[:60]
+    def _title(self, given: object, values: Iterable[object]) -> str:
+        titled = [self._titles(value) if callable(self._titles) else None for value in values]
+        told = (value if title is None else title for title, value in zip(titled, values, strict=True))
+        return str(given or "-".join(str(part)[:60] for part in told))

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-NEED_A_LIBRARY = ("test_langchain.py", "test_pydantic_ai.py")
+NEED_A_LIBRARY = ("test_langchain.py", "test_pydantic_ai.py", "test_workspaces.py")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from pathlib import Path
 
-pytestmark = pytest.mark.skipif(not levels(), reason="this machine offers no sandbox")
+pytestmark = [pytest.mark.deep, pytest.mark.skipif(not levels(), reason="this machine offers no sandbox")]
 
 
 @pytest.fixture
@@ -26,7 +26,6 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-@pytest.mark.deep
 class TestConformance(WorkspaceBackendSuite):  # type: ignore[misc,unused-ignore]  # untyped where it is not installed
     """Every rule of the suite.
 
