@@ -9,7 +9,7 @@ import pytest
 
 from learning.evaluated import BODY, DESCRIPTION, EVALS, NAME, edit, improver, obedient, opened, with_evals
 from whet.authoring.results import Changes
-from whet.errors import WhetError
+from whet.errors import RefusedError, WhetError
 from whet.guard.sandbox import levels
 from whet.guard.sandbox.levels import level
 from whet.interfaces.cli import main
@@ -211,3 +211,65 @@ def test_what_cannot_be_measured_costs_nothing(
         with pytest.raises(WhetError) as caught:
             library.learning.eval_skill(NAME, model)
     assert (caught.value.code, model.requests) == (code, [])
+
+
+# publishing
+
+
+def published(run: Callable[..., tuple[int, str, str]], top: Path, *words: str) -> tuple[int, Any]:
+    code, out, _ = run("sources", "publish", NAME, "--index", str(top / "site"), "--json", *words)
+    return code, json.loads(out)
+
+
+def test_a_skill_is_published_once_its_evals_passed(tmp_path: Path, run: Callable[..., tuple[int, str, str]]) -> None:
+    library = created(tmp_path)
+    code, answer = published(run, tmp_path)
+    assert (code, answer["code"]) == (3, "failing-checks")
+    assert answer["error"] == f"{NAME} is not published: The evals of {NAME} were not run on the skill as it is now."
+    assert answer["hint"].startswith(f"Run `whet learn eval {NAME}`. `--allow-failing REASON`")
+    assert [problem["code"] for problem in answer["problems"]] == ["evals-not-run"]
+    assert not (tmp_path / "site").exists()
+    library.learning.eval_skill(NAME, obedient())
+    assert published(run, tmp_path)[0] == 0
+    library.edit.patch(NAME, find="one line", replace="one short line")
+    assert published(run, tmp_path)[1]["code"] == "failing-checks"
+
+
+def test_a_skill_whose_evals_failed_is_published_with_a_reason_only(
+    tmp_path: Path, run: Callable[..., tuple[int, str, str]]
+) -> None:
+    library = created(tmp_path)
+    assert library.learning.eval_skill(NAME, obedient(), min_pass_rate=1.0).problem
+    code, answer = published(run, tmp_path)
+    assert (code, [problem["code"] for problem in answer["problems"]]) == (3, ["evals-failed"])
+    assert published(run, tmp_path, "--allow-failing", " ")[1]["code"] == "reason-needed"
+    code, answer = published(run, tmp_path, "--allow-failing", "The note is a draft.")
+    assert (code, [(note["code"], note["severity"]) for note in answer["notes"]]) == (0, [("evals-failed", "warning")])
+    last = library.guard.audit_log(last=1).records[-1]
+    told = (last.action, last.skill, last.decision, last.reason)
+    assert told == ("publish", NAME, "allow", "The note is a draft. (evals-failed)")
+
+
+def test_the_tests_of_a_skill_run_before_it_is_published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    library = opened(tmp_path)
+    library.edit.apply([{"action": "create", "name": NAME, "description": DESCRIPTION, "body": BODY}])
+    path, site = str(tmp_path / "skills" / NAME), str(tmp_path / "site")
+    test = tmp_path / "skills" / NAME / "tests" / "test_it.sh"
+    test.parent.mkdir()
+    test.write_text("exit 1\n", encoding="utf-8")
+    with pytest.raises(RefusedError) as caught:
+        library.sources.publish(path, index=site)
+    assert [problem["code"] for problem in caught.value.details["problems"]] == ["tests-failed"]
+    test.write_text("exit 0\n", encoding="utf-8")
+    assert library.sources.publish(path, index=site).changed
+    monkeypatch.setattr("whet.guard.sandbox.levels.level", lambda: levels.NONE)
+    with pytest.raises(RefusedError) as caught:
+        library.sources.publish(path, index=site)
+    assert [problem["code"] for problem in caught.value.details["problems"]] == ["tests-not-run"]
+
+
+def test_results_that_were_kept_elsewhere_count(tmp_path: Path, run: Callable[..., tuple[int, str, str]]) -> None:
+    created(tmp_path).learning.eval_skill(NAME, obedient(), out=tmp_path / "kept")
+    (tmp_path / "state").rename(tmp_path / "another-machine")
+    assert published(run, tmp_path)[1]["code"] == "failing-checks"
+    assert published(run, tmp_path, "--eval-results", str(tmp_path / "kept"))[0] == 0

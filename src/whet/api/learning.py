@@ -49,7 +49,8 @@ if TYPE_CHECKING:
     from whet.routing.evals.generated import TriggerSet
     from whet.routing.evals.report import TriggerEvals
     from whet.routing.feedback import Forgotten, Noted, Remarks
-    from whet.skill.evals_proof import CollectedEvals
+    from whet.skill.evals_proof import CollectedEvals, OutputResults
+    from whet.sources.publish.prepare import Prepared
 
     Session = str | os.PathLike[str] | Transcript | Recorder | Sequence[Any]
 
@@ -399,9 +400,10 @@ class SkillLearning:
         import os
 
         from whet.learning.evals.evaluation import eval_skill
+        from whet.learning.evals.release import record_evaluation
 
-        self._workspace.find(name)
-        return eval_skill(
+        digest = self._workspace.open(self._workspace.find(name)[0]).digest
+        evaluation = eval_skill(
             self._workspace,
             self._editor().journal,
             name,
@@ -416,6 +418,19 @@ class SkillLearning:
             tokens=budget,
             progress=self._counting(f"Evals of {name}", "runs"),
         )
+        record_evaluation(self._workspace.gate.audit, evaluation, digest)
+        return evaluation
+
+    def check_release(self, skill: Prepared, path: str, outputs: OutputResults | None = None) -> tuple[Note, ...]:
+        """Run the tests of a skill that is about to be published, and look whether its evals passed.
+
+        The notes say what speaks against it: `tests-failed`, `tests-not-run`, `evals-failed`, `evals-not-run`. Evals
+        count if `eval_skill` measured exactly this content, or if `outputs` are their results.
+        """
+        from whet.learning.evals.release import find_problems
+
+        audit, told = self._workspace.gate.audit, self._counting(f"Tests of {skill.name}", "tests")
+        return tuple(find_problems(skill, path, audit, self._place, outputs, told))
 
     def optimise_description(self, name: str, model: str | Model | None = "", *, apply: bool = False) -> Description:
         """Look for a description that brings a skill up more often when it fits, and less often when it does not.

@@ -66,6 +66,8 @@ if TYPE_CHECKING:
     from whet.prompt.tokens import Tokenizer
     from whet.runtime.agent import Confirm
     from whet.runtime.runs import RunLimits, RunResult, Runs
+    from whet.skill.evals_proof import OutputResults
+    from whet.sources.publish.prepare import Prepared
     from whet.store.clock import Clock
     from whet.store.intents import Handler
     from whet.store.repair import Repaired
@@ -249,7 +251,12 @@ class Library:
         """Where skills come from and go to: installing, updating, the lock, syncing, publishing."""
         from whet.api.sources import SkillSources
 
-        return SkillSources(self.workspace, self.edit, self._tell)
+        return SkillSources(
+            self.workspace,
+            self.edit,
+            self._tell,
+            self._check_release,
+        )
 
     @cached_property
     def guard(self) -> SkillGuard:
@@ -257,6 +264,9 @@ class Library:
         from whet.api.guard import SkillGuard
 
         return SkillGuard(self.workspace, self._origins)
+
+    def _check_release(self, skill: Prepared, path: str, outputs: OutputResults | None) -> tuple[Note, ...]:
+        return self.learning.check_release(skill, path, outputs)
 
     def _installed_directories(self) -> frozenset[str]:
         return self.sources.installed_directories()

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from whet.library.state import TrustedKey
     from whet.library.workspace import Workspace
     from whet.notes import Note, Progress
-    from whet.skill.evals_proof import CollectedEvals
+    from whet.skill.evals_proof import CollectedEvals, OutputResults
     from whet.skill.tree import Tree
     from whet.sources.gallery import GalleryPage, GallerySkill
     from whet.sources.hub_logs import HubLogs
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from whet.sources.lock.installs import Installs
     from whet.sources.merge import Prefer
     from whet.sources.model import FetchContext, Ref
-    from whet.sources.publish.prepare import Published
+    from whet.sources.publish.prepare import Prepared, Published
     from whet.sources.publish.snapshots import SnapshotExport
     from whet.sources.recipes import RecipePlan, Rules
     from whet.sources.registries.hub_client import Account, HubClient, LogCheck, LoggedOut
@@ -79,11 +79,18 @@ class TapInfo(NamedTuple):
 class SkillSources:
     """Installing, updating and the lock; bringing skills to other clients, people and machines."""
 
-    def __init__(self, workspace: Workspace, editor: SkillEditor, progress: Callable[[Progress], None]) -> None:
+    def __init__(
+        self,
+        workspace: Workspace,
+        editor: SkillEditor,
+        progress: Callable[[Progress], None],
+        check_release: Callable[[Prepared, str, OutputResults | None], tuple[Note, ...]],
+    ) -> None:
         self._workspace = workspace
         self._place = workspace.place
         self._editor = editor
         self._progress = progress
+        self._check_release = check_release
         self._turn = threading.Lock()
         self._running: list[ref[threading.Event]] = []
         """What ends each operation that is under way; where it is gone, the operation is over."""
@@ -708,6 +715,7 @@ class SkillSources:
         push: bool | None = None,
         prune: bool = False,
         evals: Mapping[str, CollectedEvals] = MappingProxyType({}),
+        allow_failing: str | None = None,
     ) -> Published:
         """Publish skills, given by their directories, to a git repository, a web directory, a hub or an OCI registry.
 
@@ -715,14 +723,26 @@ class SkillSources:
         `branch`, `into`, `message` and `push` are for git, `owner` and `evals` for a hub; `evals` is what
         `library.learning.collect_evals` collected, by path. `prune` removes from a web directory what no index names.
         `releases` say what was added, `prepared` what was checked. Raises InvalidError or RefusedError for a skill that
-        cannot be published, UsageError `no-version` for one without a version that a hub or a registry needs.
+        cannot be published, UsageError `no-version` for one without a version that a hub or a registry needs. A skill
+        with failing tests or evals, or with evals that were not run on it as it is, is refused (RefusedError
+        `failing-checks`), unless `allow_failing` gives a reason, which is recorded.
         """
         if sum(map(bool, (git, index, hub, oci))) != 1:
             hint = "Pass exactly one of `--git`, `--index`, `--hub` and `--oci`."
             raise UsageError("usage", "Whet needs to know where to publish.", hint=hint)
         from whet.sources.publish.prepare import prepare
 
+        if allow_failing is not None and not allow_failing.strip():
+            raise UsageError("reason-needed", "`--allow-failing` needs a reason.", hint="Say why, in a few words.")
         prepared = tuple(prepare(path, scan=self._scan_for_others) for path in paths)
+        outputs = {path: found.results.outputs for path, found in evals.items()}
+        failing = [
+            problem
+            for path, skill in zip(paths, prepared, strict=True)
+            for problem in self._check_release(skill, path, outputs.get(path))
+        ]
+        if failing:
+            self._allow_failing(paths, prepared, failing, allow_failing)
         if git:
             from whet.sources.publish.git import publish_git
 
@@ -756,7 +776,29 @@ class SkillSources:
             ref = read_ref(hub if hub.startswith("hub:") else f"hub:{hub}", self._place)
             by_name = {skill.name: evals[path] for path, skill in zip(paths, prepared, strict=True) if path in evals}
             published = publish_hub(prepared, ref, owner, self.web, self._place, by_name)
-        return published._replace(prepared=prepared)
+        notes = (*published.notes, *(problem._replace(severity="warning") for problem in failing))
+        return published._replace(prepared=prepared, notes=notes)
+
+    def _allow_failing(
+        self, paths: Sequence[str], prepared: Sequence[Prepared], failing: Sequence[Note], reason: str | None
+    ) -> None:
+        """Record why skills with these problems are published all the same. Raises RefusedError without a reason."""
+        if reason is None:
+            more = f", and {len(failing) - 1} more problems" if len(failing) > 1 else ""
+            message = f"{failing[0].skill} is not published: {failing[0].message.rstrip('.')}{more}."
+            hint = f"{failing[0].hint} `--allow-failing REASON` publishes it anyway and records the reason."
+            listed = [problem.to_json() for problem in failing]
+            raise RefusedError("failing-checks", message, hint=hint, path=failing[0].path, problems=listed)
+        from whet.guard.audit import AuditEntry
+
+        self._workspace.gate.audit.add(
+            AuditEntry(
+                *("user", "publish", skill.name, path, skill.digest, "", skill.verdict, "allow"),
+                f"{reason.strip()} ({', '.join(problem.code for problem in failing if problem.path == path)})",
+            )
+            for path, skill in zip(paths, prepared, strict=True)
+            if any(problem.path == path for problem in failing)
+        )
 
     def hub(self, address: str = "", *, token: str | None = None) -> HubClient:
         """A client for a hub: account, yank, status, reports, log; without an address, the one you are logged in to.

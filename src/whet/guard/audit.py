@@ -33,7 +33,7 @@ class AuditEntry(NamedTuple):
 
     actor: str
     action: str
-    """`write`, `trust`, `view`, `audit`, `override` or `revoke`."""
+    """`write`, `trust`, `view`, `audit`, `override`, `revoke`, `eval` or `publish`, or what an install did."""
     skill: str
     path: str
     digest: str
@@ -92,6 +92,11 @@ class Audit:
     def about(self, path: str, action: str) -> Record | None:
         """The last decision of one kind about the skill at a path."""
         return next(iter(self._chain.rows("path = ? AND action = ?", (plain(path), action), last=1)), None)
+
+    def last_about(self, digest: str, action: str) -> Record | None:
+        """The last decision of one kind about exactly this content. One whose own hash does not fit is none."""
+        found = self._chain.rows("digest = ? AND action = ?", (digest, action), last=1) if digest else ()
+        return next((record for record in found if self._chain.is_whole(record)), None)
 
     def override(self, digest: str) -> Override | None:
         """The override that holds for exactly this content. One whose own hash does not fit holds for nothing."""

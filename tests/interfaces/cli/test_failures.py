@@ -308,6 +308,7 @@ BAD: dict[str, list[list[str]]] = {
     "sources publish": [
         *([], ["thing"], ["no-such", "--index", "site"], ["thing", "--index", "site", "--git", "x"]),
         *(["./empty", "--index", "site"], ["thing", "--git", "./empty"], ["thing", "--hub", "https://127.0.0.1:9"]),
+        ["thing", "--index", "site", "--allow-failing", " "],
     ],
     "sources snapshot": [
         [],

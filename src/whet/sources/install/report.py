@@ -249,7 +249,8 @@ def why(installer: Installer, card: Card) -> Origin:
 
 def _decision(installer: Installer, path: str, entry: Installed | None) -> Record | None:
     """The decision that let in what is there: the last one about that content, else about the skill."""
-    known = (record for record in installer.workspace.gate.audit.records() if record.action != "uninstall")
+    others = ("uninstall", "eval", "publish")
+    known = (record for record in installer.workspace.gate.audit.records() if record.action not in others)
     records = [record for record in known if record.path == path]
     allowed = [record for record in records if record.decision == "allow"]
     contents = {digest(read_tree(path)), entry.digest if entry else ""}

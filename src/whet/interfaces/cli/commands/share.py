@@ -117,8 +117,10 @@ def _sync_word(done: Done) -> str:
 
 def configure_publish(parser: Parser) -> None:
     parser.details = (
-        "Validates the skills strictly and scans them first. --git commits them to a repository: Whet pushes to an "
-        "address, or commits in a working copy. --index writes a directory for any web server, with the index that "
+        "Validates the skills strictly and scans them first. It runs their tests, and refuses a skill with failing "
+        "tests, with failing evals, or with evals that `whet learn eval` did not run on the skill as it is. --git "
+        "commits them to a repository: Whet pushes to an address, or commits in a working copy. --index writes a "
+        "directory for any web server, with the index that "
         "clients look for under .well-known. --hub uploads a version to a Whet hub; WHET_HUB and WHET_HUB_TOKEN "
         "hold your credentials. --oci pushes a skill to a repository of an OCI registry, tagged with its version, or "
         "several as a collection under the tag you name; credentials come from `docker login`, or from WHET_OCI (the "
@@ -129,8 +131,10 @@ def configure_publish(parser: Parser) -> None:
     parser.option("--index", metavar="DIR", default="", text="A directory served by a web server.")
     parser.option("--hub", metavar="ADDRESS", default="", text="A hub.")
     parser.option("--evals", text="With --hub: run the skill's trigger evals and publish the results with it.")
-    text = "With --evals: also what a model achieved, from `whet learn eval --out`."
+    text = "The results of evals, from `whet learn eval --out`; a hub shows them."
     parser.option("--eval-results", metavar="DIR", default="", text=text)
+    text = "Publish although tests or evals fail, or evals were not run. The reason is recorded."
+    parser.option("--allow-failing", metavar="REASON", text=text)
     parser.option("--oci", metavar="HOST/REPO", default="", text="A repository of an OCI registry; :TAG may follow.")
     parser.option("--owner", metavar="O", default="", text="The owner on the hub.")
     parser.option("--branch", metavar="B", default="", text="The branch (default: the repository's default branch).")
@@ -145,7 +149,7 @@ def run_publish(context: Context, options: Namespace) -> Answer:
     push = True if options.push else False if options.no_push else None
     paths = [context.locate(name) for name in options.names]
     wanted = options.evals or options.eval_results
-    if wanted and not options.hub:
+    if options.evals and not options.hub:
         raise UsageError("usage", "Results of evals can only be published on a hub.", hint="Pass `--hub`.")
     learning = context.library.learning
     results = {path: learning.collect_evals(path, results=options.eval_results) for path in paths} if wanted else {}
@@ -162,6 +166,7 @@ def run_publish(context: Context, options: Namespace) -> Answer:
         push=push,
         prune=options.prune,
         evals=results,
+        allow_failing=options.allow_failing,
     )
     return Answer(published, render_publish)
 
