@@ -1,6 +1,6 @@
 """Learn, and judge, the model of passages that read like the orders of malicious skills. Needs numpy.
 
-    python benchmarks/passages.py --pool POOL.jsonl[.gz] [--packages PACKAGES.jsonl[.gz]] [--without PART...] [--write]
+    python benchmarks/passages.py --pool POOL.jsonl[.gz] [--packages PACKAGES.jsonl[.gz]] [--writers NAME...] [--write]
 
 Attacks and their honest twins come from `tests/corpus/passages` (one file for each writer; a passage, or a whole
 package) and from the pairs of `tests/corpus`; honest texts and programs come from the pool, from honest packages and
@@ -14,9 +14,9 @@ Reported is the share of attacks that are pointed at, each writer's by a model t
 that point at a given share of pool skills that the model has not seen either. A passage is judged inside a skill of the
 pool, at a place chosen by chance. `--write` writes `src/whet/guard/data/passages.txt`, learned from everything, with
 thresholds that hold for skills it has not seen. Nothing depends on chance but the choice of places and samples, which
-is seeded: the same data and the same patterns give the same file, byte for byte. The shipped file is learned from 4,880
-of 4,900 pool skills: `--without` leaves out 20 that are malicious, or samples for scanners. Honest skills that the
-guard calls dangerous stay in.
+is seeded: the same data and the same patterns give the same file, byte for byte. 20 of the 4,900 pool skills are
+malicious, or samples for scanners, and are left out (`NOT_HONEST`). Honest skills that the guard calls dangerous stay
+in.
 """
 
 from __future__ import annotations
@@ -48,6 +48,8 @@ CORPUS = HERE / "tests" / "corpus"
 TARGET = HERE / "src" / "whet" / "guard" / "data" / "passages.txt"
 SHARES = {"warn": 0.02, "critical": 0.004}
 """The share of honest skills that each threshold lets through by mistake."""
+PROGRAMS = 0.01
+"""The share of honest packages that are flagged for a program alone."""
 LEAST = 4
 PENALTY = 4.0
 SMALLEST = 0.06
@@ -59,6 +61,14 @@ speak of is learned as well, and holds in other words and languages."""
 FOLDS = 4
 CHECKED = ("blind-code", "blind-prose", "javascript", "prose", "python", "shell")
 """Pairs that `tests/guard/test_corpus.py` looks at one by one."""
+NOT_HONEST = frozenset(
+    (
+        *(0x0B13A6ED, 0x0E4C4BF0, 0x2DBFD0B6, 0x3041483C, 0x34B6037A, 0x39BFFCE2, 0x4E72E8DD, 0x51C8B05E),
+        *(0x633910BF, 0x69F684D9, 0x83FD343B, 0x94923EAA, 0x9B9BFE1A, 0xA0C35A7E, 0xCF9615E6, 0xDCBF3D59),
+        *(0xDD147422, 0xEDEED3BA, 0xF83067E1, 0xFABB5740),
+    )
+)
+"""Checksums of the ids of pool skills that are malicious, or samples for scanners."""
 TEXTS = (".md", ".markdown", ".txt", ".rst")
 
 
@@ -117,7 +127,7 @@ class Names:
 def honest(names: Names, options: argparse.Namespace) -> Iterator[Item]:
     """Honest skills, honest packages and the skills that we ship."""
     for row in lines(options.pool):
-        if not any(part in row["id"] for part in options.without):
+        if zlib.crc32(row["id"].encode()) not in NOT_HONEST:
             yield names.item("pool", row["id"], said(skill(row, row["body"])))
     for row in lines(options.packages) if options.packages else ():
         if row["label"] == "benign":
@@ -305,31 +315,32 @@ def judge(names: Names, items: Sequence[Item], pairs: Sequence[Pair], groups: Se
 def write(names: Names, items: Sequence[Item], pairs: Sequence[Pair]) -> None:
     """The weights that matter, as small whole numbers, with thresholds that hold for skills not seen before.
 
-    A program that is a file has many more passages than a text: what they have to exceed in addition is the weight of
-    `<file>`.
+    A program that is a file has many more passages than a text, and the readers of programs know more of it: what they
+    have to exceed in addition, so that they alone flag few honest packages, is part of the weight of `<file>`.
     """
     found: list[list[float]] = []
-    more: list[float] = []
+    programs: list[float] = []
+    file = names.known["<file>"]
     for part in range(2):
         strangers = [item for item in items if fold(item) % 2 == part]
         weights = rounded(learn(names, [item for item in items if fold(item) % 2 != part], pairs))
         found.append(limits(strangers, weights, list(SHARES.values())))
-        file = names.known["<file>"]
-        code = [[one for one in item.spans if file in one.seen] for item in strangers if item.writer == "packages"]
-        worsts = (max((rate(one.seen, weights) - one.lift for one in spans), default=-9.0) for spans in code)
-        rated = sorted(worsts, reverse=True)
-        more.append(max(0.0, rated[int(len(rated) * SHARES["warn"])] - found[-1][0]))
-        print(f"part {part}: {found[-1]}, programs {more[-1]:.2f} more", flush=True)
+        for item in strangers:
+            if item.writer == "packages":
+                code = tuple(one for one in item.spans if file in one.seen)
+                programs.append(worst(item._replace(spans=code), weights)[0] - found[-1][0])
+        print(f"part {part}: {found[-1]}", flush=True)
+    more = max(0.0, sorted(programs, reverse=True)[int(len(programs) * PROGRAMS)])
     whole = rounded(learn(names, items, pairs))
     table = {name: round(whole[at] / UNIT) for name, at in names.known.items() if whole[at]}
-    table["<file>"] = table.get("<file>", 0) - round(max(more) / UNIT)
+    table["<file>"] = table.get("<file>", 0) - round(more / UNIT)
     bias = {
         f"<{name}>": round((whole[-1] - sum(one) / 2) / UNIT)
         for name, one in zip(SHARES, zip(*found, strict=True), strict=True)
     }
     rows = (f"{name}\t{weight}\n" for name, weight in (*sorted(bias.items()), *sorted(table.items())))
     TARGET.write_text("".join(rows), "utf-8")
-    print(f"{len(table)} weights, {TARGET.stat().st_size} bytes, limits {found}")
+    print(f"{len(table)} weights, {TARGET.stat().st_size} bytes, limits {found}, programs {more:.2f} more")
 
 
 def rounded(weights: Floats) -> Floats:
@@ -354,7 +365,6 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--pool", required=True, help="JSON lines of honest skills: id, description, body")
     parser.add_argument("--packages", help="JSON lines of packages: id, source, label, files")
-    parser.add_argument("--without", nargs="*", default=[], help="parts of ids of pool skills that are not honest")
     parser.add_argument("--writers", nargs="*", help="judge these writers only, each alone")
     parser.add_argument("--write", action="store_true", help="write the model")
     options = parser.parse_args()

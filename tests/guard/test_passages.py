@@ -190,7 +190,7 @@ def test_a_block_of_code_can_be_a_danger_only_together_with_what_is_said_about_i
     assert alone is not None
     assert about is not None
     assert (score([alone]).warn > 0, score([alone]).critical) == (True, -9.0)
-    assert score([alone._replace(seen=alone.seen | {"=conceal-from-user"})]).critical > -9.0
+    assert score([alone, alone]).critical == -9.0
     assert score([about, alone]).critical > -9.0
 
 

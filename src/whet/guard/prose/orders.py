@@ -220,7 +220,7 @@ class _Look:
 
 def _odd(passages: list[Passage], beside: int) -> Iterator[Hit]:
     for one, found in judge(passages, beside):
-        severity: Severity = "critical" if found.critical > 0 and one.signs != _FILE else "warn"
+        severity: Severity = "critical" if found.critical > 0 else "warn"
         # One word alone says nothing about why the model points at the passage.
         words = f"The words that weigh most are {', '.join(map(repr, found.words))}" if len(found.words) > 1 else ""
         yield Hit("odd-passage", one.line, shorten(one.text), severity, message=words)

@@ -437,9 +437,8 @@ def score(looks: Sequence[Look], more: int = 0) -> Score:
     total = sum(map(weights.__getitem__, seen & weights.keys())) - more
     if total + warn <= 0:
         return Score((total + warn) * UNIT, _NOTHING.critical)
-    grounded = any(feature[0] == "=" for feature in seen) or (
-        ("<code-block>" not in seen or "<wide>" in seen) and any(ground <= seen for ground in _GROUNDS)
-    )
+    grounded = any(feature[0] == "=" for feature in seen) or any(ground <= seen for ground in _GROUNDS)
+    grounded &= any(map(_CODE.isdisjoint, (look.seen for look in looks)))
     words = sorted(
         (feature for feature in seen if weights.get(feature, 0) > 0 and not re.search("[<=+~]", feature)),
         key=lambda feature: (-weights[feature], feature),
@@ -464,8 +463,9 @@ _GROUNDS = tuple(
         "+money",
     )
 )
-"""What a passage has to speak of to be a danger and not only odd, where no pattern matched it. A block of code by itself
-is only odd: the readers of programs know where its values go."""
+"""What a passage has to speak of to be a danger and not only odd, where no pattern matched it."""
+_CODE = frozenset(("<fence>", "<file>", "<code-block>"))
+"""The places of code. By itself it is only odd: the readers of programs know where its values go."""
 UNIT = 0.04
 """What one step of a written weight stands for."""
 _NOTHING = Score(-9.0, -9.0)
