@@ -30,10 +30,10 @@ class WhetError(Exception):
         self.message = message
         self.hint = hint
         self.details = details
-        """Further facts for programs, such as `suggestions` or `candidates`; merged into the JSON answer."""
+        """More facts for programs, such as `suggestions` or `candidates`; merged into the JSON answer."""
 
     def to_json(self) -> dict[str, Any]:
-        """The failure as every surface answers it."""
+        """The failure as JSON."""
         return {"success": False, "error": self.message, "code": self.code, "hint": self.hint, **self.details}
 
 
@@ -45,7 +45,7 @@ class UsageError(WhetError):
 
 
 class NotFoundError(WhetError):
-    """Nothing answers to that name or path."""
+    """There is nothing with that name or path."""
 
     exit_code = 1
     http_status = 404

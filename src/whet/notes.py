@@ -28,19 +28,19 @@ class Note(NamedTuple):
     hint: str = ""
     """What to do next."""
     skill: str = ""
-    """The skill's name, or "" when the note is about a place."""
+    """The skill's name; "" if the note is not about a skill."""
     path: str = ""
-    """The file or directory it is about; "" when it is about none."""
+    """The file or directory it is about; "" if there is none."""
     line: int | None = None
     """Where in the file, counted from 1."""
     fix: str = ""
-    """What `whet skill validate --fix` would do about it; "" when that is left to the author."""
+    """What `whet skill validate --fix` would do about it; "" if only the author can fix it."""
 
     @classmethod
     def from_error(
         cls, error: WhetError, severity: Severity, *, skill: str = "", path: str = "", line: int | None = None
     ) -> Self:
-        """An error that stops nothing else: one skill or file is left out because of it."""
+        """A note about an error that affects only one skill or file."""
         return cls(error.code, severity, error.message, error.hint, skill, path, line)
 
     def at(self, skill: str, path: str) -> Note:
@@ -48,7 +48,7 @@ class Note(NamedTuple):
         return self._replace(skill=skill, path=path)
 
     def to_json(self) -> dict[str, Any]:
-        """The note as a report carries it."""
+        """The note as JSON, as in a report."""
         return {
             "code": self.code,
             "severity": self.severity,
@@ -60,12 +60,12 @@ class Note(NamedTuple):
         }
 
     def to_finding(self) -> dict[str, Any]:
-        """The note as `whet skill validate` answers it."""
+        """The note as JSON, as `whet skill validate` prints it."""
         keys = ("code", "severity", "line", "message", "fix")
         return {key: getattr(self, key) for key in keys}
 
     def to_reason(self) -> dict[str, str]:
-        """The note as the reason why something is left out or refused."""
+        """The note as JSON, as the reason why something is left out or refused."""
         return {"code": self.code, "message": self.message, "hint": self.hint}
 
 

@@ -28,7 +28,7 @@ def as_json(value: Any) -> Any:
 
 
 def fields_json(value: Any) -> Json:
-    """The fields of a named tuple as JSON carries them; what a `to_json` is made of."""
+    """The fields of a named tuple as JSON; what a `to_json` is made of."""
     return {name: as_json(item) for name, item in zip(value._fields, value, strict=True)}
 
 

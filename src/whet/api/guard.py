@@ -39,7 +39,7 @@ class Explanation(NamedTuple):
     """Whether revoking changed anything."""
 
     def to_json(self) -> Json:
-        """The explanation as JSON carries it."""
+        """The explanation as JSON."""
         changed = {} if self.changed is None else {"changed": self.changed}
         return {"success": True, **(self.skill or self.decision).to_json(), **changed}
 
@@ -52,7 +52,7 @@ class PolicyView(NamedTuple):
     trusted_sources: tuple[str, ...]
 
     def to_json(self) -> Json:
-        """The policy as JSON carries it."""
+        """The policy as JSON."""
         rows = [
             {"trust": trust, **{verdict: cell._asdict() for verdict, cell in row.items()}}
             for trust, row in self.rows.items()
@@ -68,7 +68,7 @@ class MachineView(NamedTuple):
     active: bool
 
     def to_json(self) -> Json:
-        """The policy as JSON carries it, and what each of its lines does."""
+        """The policy as JSON, and what each of its lines does."""
         told = fields_json(self.policy)
         cells = [dict(zip(("trust", "verdict", "action"), cell, strict=True)) for cell in told.pop("cells")]
         lines = [{"line": line, "does": does} for line, does in self.policy.lines()]
@@ -85,7 +85,7 @@ class AuditResult(NamedTuple):
     """The last audit, where something is different."""
 
     def to_json(self) -> Json:
-        """The result as JSON carries it."""
+        """The result as JSON."""
         before = self.before and {name: getattr(self.before, name) for name in ("verdict", "decision", "digest")}
         return {**self.skill.to_json(), "change": self.change, "before": before}
 
@@ -110,7 +110,7 @@ class AuditReport(NamedTuple):
         return sum(result.change not in ("", "new") for result in self.results)
 
     def to_json(self) -> Json:
-        """The report as JSON carries it, with a summary."""
+        """The report as JSON, with a summary."""
         from whet.guard.finding import LABELS
         from whet.guard.policy import ACTIONS
 
@@ -131,7 +131,7 @@ class AuditLog(NamedTuple):
     records: tuple[Record, ...]
 
     def to_json(self) -> Json:
-        """The record as JSON carries it."""
+        """The record as JSON."""
         return answer_json(self)
 
 
@@ -147,7 +147,7 @@ class AuditProof(NamedTuple):
     """Where it is not whole."""
 
     def to_json(self) -> Json:
-        """The proof as JSON carries it."""
+        """The proof as JSON."""
         problems = [{"record": number, "code": code, "message": text} for number, code, text in self.problems]
         return {**answer_json(self), "problems": problems}
 
@@ -158,7 +158,7 @@ class ProjectReview(NamedTuple):
     verdicts: tuple[SkillDecision, ...]
 
     def to_json(self) -> Json:
-        """The review as JSON carries it."""
+        """The review as JSON."""
         return answer_json(self)
 
 

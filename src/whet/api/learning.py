@@ -69,7 +69,7 @@ class OutcomeNoted(NamedTuple):
     """False when it could not be noted."""
 
     def to_json(self) -> Json:
-        """It as every surface answers it."""
+        """The value as JSON."""
         return answer_json(self)
 
 
@@ -81,7 +81,7 @@ class SessionRead(NamedTuple):
     """What it shows, where that was asked for."""
 
     def to_json(self) -> Json:
-        """The session as every surface answers it."""
+        """The session as JSON."""
         answer = answer_json(self.transcript)
         return answer if self.evidence is None else {**answer, "evidence": _evidence_json(self.evidence)}
 
@@ -99,7 +99,7 @@ class GeneratedTriggers(NamedTuple):
     """The file that was written; "" for a dry run."""
 
     def to_json(self) -> Json:
-        """The answer of every surface."""
+        """The answer as JSON."""
         return answer_json(self)
 
 
@@ -136,7 +136,7 @@ class Distilled(NamedTuple):
     """What was left out of the transcript; None where nobody read one."""
 
     def to_json(self) -> Json:
-        """The skill as every surface answers it; of a dry run, with what would be written."""
+        """The skill as JSON; of a dry run, with what would be written."""
         answer = {"success": True, "skill": self.skill, "description": self.description}
         answer |= {"allowed_tools": list(self.allowed_tools), "fork": self.fork}
         answer["findings"] = [finding.to_finding() for finding in self.findings]

@@ -78,18 +78,18 @@ class Reload(NamedTuple):
     """What a reload found."""
 
     added: tuple[str, ...]
-    """Names of skills that are new."""
+    """Names of new skills."""
     removed: tuple[str, ...]
-    """Names of skills that are gone."""
+    """Names of removed skills."""
     changed: tuple[str, ...]
-    """Names of skills that are not as they were, or come from another place."""
+    """Names of skills that changed, or that now come from another root."""
     unchanged: int
-    """How many are as they were."""
+    """How many did not change."""
     total: int
     """How many there are now."""
 
     def to_json(self) -> Json:
-        """The reload as JSON carries it."""
+        """The reload as JSON."""
         return fields_json(self)
 
 

@@ -83,7 +83,7 @@ class Offer(NamedTuple):
     """The one of them that the message calls for without doubt."""
 
     def to_json(self) -> Json:
-        """The offer as JSON carries it."""
+        """The offer as JSON."""
         return {"success": True, "text": self.text, "skills": list(self.skills), "tokens": self.tokens}
 
 
@@ -98,7 +98,7 @@ class Compaction(NamedTuple):
     gone: tuple[str, ...]
 
     def to_json(self) -> Json:
-        """What is given back as JSON carries it."""
+        """What is given back as JSON."""
         return answer_json(self)
 
 
@@ -110,7 +110,7 @@ class Collected(NamedTuple):
     skipped: tuple[str, ...]
 
     def to_json(self) -> Json:
-        """It as JSON carries it; never a value."""
+        """The value as JSON; never a value."""
         return answer_json(self)
 
 

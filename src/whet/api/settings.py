@@ -37,7 +37,7 @@ class TrustedRepositories(Rows[Trusted]):
     __slots__ = ()
 
     def to_json(self) -> Json:
-        """The repositories as JSON carries them."""
+        """The repositories as JSON."""
         return {"success": True, "trusted": [item.to_json() for item in self]}
 
 
@@ -54,7 +54,7 @@ class Trust(NamedTuple):
     """What the guard says of them; None where trust is taken back."""
 
     def to_json(self) -> Json:
-        """The decision as JSON carries it."""
+        """The decision as JSON."""
         answer = answer_json(self._replace(verdicts=None))
         del answer["verdicts"]
         return answer if self.verdicts is None else answer | {"verdicts": [item.to_json() for item in self.verdicts]}
@@ -73,7 +73,7 @@ class Switch(NamedTuple):
     """Who still switches it off."""
 
     def to_json(self) -> Json:
-        """The decision as JSON carries it."""
+        """The decision as JSON."""
         return answer_json(self)
 
 
@@ -86,7 +86,7 @@ class PinChange(NamedTuple):
     """False when it was so before."""
 
     def to_json(self) -> Json:
-        """The decision as JSON carries it."""
+        """The decision as JSON."""
         return answer_json(self)
 
 
@@ -104,7 +104,7 @@ class ListingChange(NamedTuple):
     """Who lists it otherwise all the same."""
 
     def to_json(self) -> Json:
-        """The decision as JSON carries it."""
+        """The decision as JSON."""
         return answer_json(self)
 
 
@@ -122,7 +122,7 @@ class Bundles(Rows["Bundle"]):
         """What is wrong with their files."""
 
     def to_json(self) -> Json:
-        """The bundles as JSON carries them."""
+        """The bundles as JSON."""
         report = [note.to_json() for note in self.notes]
         bundles = [bundle.to_json() for bundle in self]
         return {"success": True, "bundles": bundles, "in_use": self.in_use, "default": self.default, "report": report}
@@ -138,7 +138,7 @@ class BundleView(NamedTuple):
     """Which commands mean something else now; None unless it was just saved."""
 
     def to_json(self) -> Json:
-        """The bundle as JSON carries it."""
+        """The bundle as JSON."""
         answer = {"success": True, **self.bundle.to_json(), "missing": [item._asdict() for item in self.missing]}
         return answer if self.notes is None else answer | {"report": [note.to_json() for note in self.notes]}
 
@@ -156,7 +156,7 @@ class BundleUse(NamedTuple):
     """Which of its skills cannot be had, and why."""
 
     def to_json(self) -> Json:
-        """The decision as JSON carries it."""
+        """The decision as JSON."""
         return {**answer_json(self), "missing": [item._asdict() for item in self.missing]}
 
 
@@ -168,7 +168,7 @@ class RemovedBundle(NamedTuple):
     """Where its file is now."""
 
     def to_json(self) -> Json:
-        """The bundle as JSON carries it."""
+        """The bundle as JSON."""
         return {"success": True, **self.bundle.to_json(), "kept": self.kept}
 
 
@@ -181,7 +181,7 @@ class RootView(NamedTuple):
     """How many are in it."""
 
     def to_json(self) -> Json:
-        """The root as JSON carries it."""
+        """The root as JSON."""
         return {**self.root.to_json(), "exists": self.exists, "skills": self.skills}
 
 
@@ -191,7 +191,7 @@ class Roots(Rows[RootView]):
     __slots__ = ()
 
     def to_json(self) -> Json:
-        """The roots as JSON carries them."""
+        """The roots as JSON."""
         return {"success": True, "roots": [root.to_json() for root in self]}
 
 
@@ -223,7 +223,7 @@ class SettingValues(NamedTuple):
     settings: tuple[SettingValue, ...]
 
     def to_json(self) -> Json:
-        """The settings as JSON carries them."""
+        """The settings as JSON."""
         return answer_json(self)
 
 

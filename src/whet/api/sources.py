@@ -64,15 +64,15 @@ class TapInfo(NamedTuple):
     name: str
     source: str
     default: bool
-    """It is one of the taps from the start."""
+    """Whether it ships with Whet."""
     added: str
-    """When it was added; "" for taps that Whet starts with."""
+    """When it was added; "" for taps that ship with Whet."""
     shown: str
-    """Its source, as people write it."""
+    """Its source, in readable form."""
     trust: str
 
     def to_json(self) -> Json:
-        """The tap as JSON carries it."""
+        """The tap as JSON."""
         return fields_json(self)
 
 

@@ -100,7 +100,7 @@ class Backup(NamedTuple):
     """What could not be read, a sentence each."""
 
     def to_json(self) -> Json:
-        """The backup as JSON carries it."""
+        """The backup as JSON."""
         return answer_json(self)
 
 
@@ -118,7 +118,7 @@ class Restored(NamedTuple):
     """What was not restored, and why."""
 
     def to_json(self) -> Json:
-        """The outcome as JSON carries it."""
+        """The outcome as JSON."""
         return answer_json(self)
 
 

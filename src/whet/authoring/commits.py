@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Committed(NamedTuple):
-    """What became of one skill."""
+    """What was done with one skill."""
 
     entry: Entry
     """For a skill that moved, the entry about its new place."""

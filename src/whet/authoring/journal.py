@@ -69,7 +69,7 @@ class Entry(NamedTuple):
     hash: str
 
     def to_json(self) -> Json:
-        """The entry as JSON carries it."""
+        """The entry as JSON."""
         told = {**self._asdict(), "time": iso(self.time)}
         return told if self.modes else {name: value for name, value in told.items() if name != "modes"}
 
@@ -97,7 +97,7 @@ class Edit(NamedTuple):
     notes: tuple[Note, ...]
     """What will be entered when it is made."""
     lock: Any = None
-    """What a lock will say of these skills from then on, as JSON carries it; for `whet.sources.lock`."""
+    """What a lock will say of these skills from then on, as JSON; for `whet.sources.lock`."""
 
     @property
     def own(self) -> tuple[Note, ...]:

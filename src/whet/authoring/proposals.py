@@ -61,7 +61,7 @@ class Proposal(NamedTuple):
     remark: str
 
     def to_json(self) -> Json:
-        """The proposal as JSON carries it."""
+        """The proposal as JSON."""
         changes = [change._asdict() for change in self.changes]
         decided = iso(self.decided) if self.decided else ""
         return {**self._asdict(), "time": iso(self.time), "decided": decided, "changes": changes}
@@ -73,7 +73,7 @@ class PendingProposals(Rows[Proposal]):
     __slots__ = ()
 
     def to_json(self) -> Json:
-        """They as JSON carries them."""
+        """They as JSON."""
         return {"success": True, "proposals": [proposal.to_json() for proposal in self], "count": len(self)}
 
 
@@ -84,7 +84,7 @@ class ShownProposal(NamedTuple):
     diff: str
 
     def to_json(self) -> Json:
-        """The proposal as JSON carries it."""
+        """The proposal as JSON."""
         return {"success": True, **self.proposal.to_json(), "diff": self.diff}
 
 

@@ -29,7 +29,7 @@ class Similar(NamedTuple):
     """The words that tell most of what they have in common."""
 
     def to_json(self) -> Json:
-        """The skill as JSON carries it."""
+        """The skill as JSON."""
         return fields_json(self)
 
 
@@ -73,7 +73,7 @@ class Change(NamedTuple):
         return told
 
     def to_json(self) -> Json:
-        """The change as JSON carries it, alone."""
+        """The change as JSON, alone."""
         return Changes((self,), () if self.id is None else (self.id,), self.notes, self.proposal, self.reason).to_json()
 
 
@@ -124,7 +124,7 @@ class Reversal(NamedTuple):
     """The changes that an undo reversed."""
 
     def to_json(self) -> Json:
-        """The answer as JSON carries it."""
+        """The answer as JSON."""
         skills = [
             {"name": entry.skill, "path": entry.path, "digest": entry.after, "entry": entry.id}
             for entry in self.entries
@@ -143,7 +143,7 @@ class SkillHistory(NamedTuple):
     """Of one skill: the number of an entry, and the number of the version it made."""
 
     def to_json(self) -> Json:
-        """The history as JSON carries it."""
+        """The history as JSON."""
         entries = [entry.to_json() for entry in self.entries]
         if self.name is None:
             return {"success": True, "name": None, "entries": entries}
@@ -162,7 +162,7 @@ class LostContent(NamedTuple):
     files: int
 
     def to_json(self) -> Json:
-        """The content as JSON carries it."""
+        """The content as JSON."""
         return {**self._asdict(), "time": iso(self.time)}
 
 
@@ -172,7 +172,7 @@ class LostContents(NamedTuple):
     contents: tuple[LostContent, ...]
 
     def to_json(self) -> Json:
-        """The contents as JSON carries them."""
+        """The contents as JSON."""
         return {"success": True, "contents": [content.to_json() for content in self.contents]}
 
 
@@ -190,7 +190,7 @@ class Difference(NamedTuple):
         return self.text
 
     def to_json(self) -> Json:
-        """The difference as JSON carries it."""
+        """The difference as JSON."""
         return {"success": True, "name": self.name, "from": self.older, "to": self.newer, "text": self.text}
 
 
@@ -209,7 +209,7 @@ class Proof(NamedTuple):
         return not self.problems
 
     def to_json(self) -> Json:
-        """The proof as JSON carries it."""
+        """The proof as JSON."""
         told = {"success": True, "valid": self.valid, "entries": self.entries, "lineage": self.lineage}
         problems = [{"entry": number, "code": code, "message": text} for number, code, text in self.problems]
         return {**told, "problems": problems}
@@ -232,7 +232,7 @@ class Export(NamedTuple):
     """Digest -> path -> file."""
 
     def to_json(self) -> Json:
-        """The history as JSON carries it."""
+        """The history as JSON."""
         entries = [{**entry.to_json(), "time_ns": entry.time} for entry in self.entries]
         return {"success": True, "name": self.name, "entries": entries, "contents": as_json(self.contents)}
 
@@ -247,7 +247,7 @@ class Decision(NamedTuple):
     notes: tuple[str, ...] = ()
 
     def to_json(self) -> Json:
-        """The decision as JSON carries it."""
+        """The decision as JSON."""
         told: Json = {"success": True, "proposal": self.proposal, "state": self.state}
         if self.state == "approved":
             told["entries"] = list(self.entries)

@@ -63,7 +63,7 @@ class Record(NamedTuple):
     hash: str
 
     def to_json(self) -> Json:
-        """The record as every surface answers it."""
+        """The record as JSON."""
         return {**self._asdict(), "time": iso(self.time)}
 
 

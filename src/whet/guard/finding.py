@@ -65,7 +65,7 @@ class Rule(NamedTuple):
         return f"{self.title.rstrip('.')}."
 
     def to_json(self) -> Json:
-        """The rule as JSON carries it."""
+        """The rule as JSON."""
         answer = self._asdict()
         del answer["mention"]
         return {**answer, "title": self.sentence, "references": list(self.references)}
@@ -96,7 +96,7 @@ class Rules(Rows[Rule]):
     __slots__ = ()
 
     def to_json(self) -> Json:
-        """The rules as JSON carries them."""
+        """The rules as JSON."""
         return {"success": True, "rules": as_json(list(self)), "count": len(self)}
 
 
@@ -174,7 +174,7 @@ class Finding(NamedTuple):
         return hashlib.sha256("\0".join((self.rule, self.file, squeezed)).encode("utf-8", "replace")).hexdigest()[:32]
 
     def to_json(self) -> Json:
-        """The finding as every surface answers it."""
+        """The finding as JSON."""
         return {**self._asdict(), "references": list(self.references), "fingerprint": self.fingerprint}
 
 

@@ -139,7 +139,7 @@ class Decision(NamedTuple):
     """No override changes it."""
 
     def to_json(self) -> Json:
-        """The decision as every surface answers it."""
+        """The decision as JSON."""
         return {
             "decision": self.action,
             "reason": self.reason,

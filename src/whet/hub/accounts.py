@@ -40,7 +40,7 @@ class Granted(NamedTuple):
     role: str = ""
 
     def to_json(self) -> Json:
-        """The answer as JSON carries it."""
+        """The answer as JSON."""
         return {**self._asdict(), "scopes": list(self.scopes), "expires": time_text(self.expires)}
 
 
@@ -56,7 +56,7 @@ class Invitation(NamedTuple):
     expires: int
 
     def to_json(self) -> Json:
-        """The answer as JSON carries it."""
+        """The answer as JSON."""
         return {
             "link": self.link,
             "invitation": self.secret,

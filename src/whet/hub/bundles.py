@@ -60,7 +60,7 @@ class Exported(NamedTuple):
     """From which entry on there is everything; 0 for all."""
 
     def to_json(self) -> Json:
-        """The answer as JSON carries it."""
+        """The answer as JSON."""
         return answer_json(self)
 
 
@@ -81,7 +81,7 @@ class Imported(NamedTuple):
     """Up to where the other hub's log is known now."""
 
     def to_json(self) -> Json:
-        """The answer as JSON carries it."""
+        """The answer as JSON."""
         return answer_json(self)
 
 

@@ -74,7 +74,7 @@ class HubCreated(NamedTuple):
     log_key: str
 
     def to_json(self) -> Json:
-        """The answer as JSON carries it."""
+        """The answer as JSON."""
         return answer_json(self)
 
 

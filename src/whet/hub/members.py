@@ -30,7 +30,7 @@ class Member(NamedTuple):
     since: int
 
     def to_json(self) -> Json:
-        """The answer as JSON carries it."""
+        """The answer as JSON."""
         return {"account": self.account, "role": self.role, "since": time_text(self.since)}
 
 
@@ -45,7 +45,7 @@ class Owner(NamedTuple):
     id: int
 
     def to_json(self) -> Json:
-        """The answer as JSON carries it."""
+        """The answer as JSON."""
         return {"owner": self.owner, "tier": self.tier, "won": self.won, "created": time_text(self.created)}
 
 

@@ -70,7 +70,7 @@ class MirrorState(NamedTuple):
     """What went wrong the last time; "" if nothing did."""
 
     def to_json(self) -> Json:
-        """The answer as JSON carries it."""
+        """The answer as JSON."""
         return answer_json(self)
 
 

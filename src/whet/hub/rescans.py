@@ -46,7 +46,7 @@ class Rescanned(NamedTuple):
     """Versions that could not be scanned, and are in the queue."""
 
     def to_json(self) -> Json:
-        """The answer as JSON carries it."""
+        """The answer as JSON."""
         return answer_json(self)
 
 

@@ -136,7 +136,7 @@ class Plan(NamedTuple):
     """What is to be said about the plan as a whole."""
 
     def to_json(self) -> Json:
-        """The plan as JSON carries it."""
+        """The plan as JSON."""
         return {**fields_json(self), "at": iso(self.at)}
 
     def report(self) -> str:
@@ -367,7 +367,7 @@ class Archived(NamedTuple):
     warnings: tuple[str, ...] = ()
 
     def to_json(self) -> Json:
-        """It as every surface answers it."""
+        """The value as JSON."""
         return {name: value for name, value in answer_json(self).items() if name != "warnings" or value}
 
 
@@ -384,7 +384,7 @@ class Curation(NamedTuple):
     warnings: tuple[str, ...] = ()
 
     def to_json(self) -> Json:
-        """It as every surface answers it."""
+        """The value as JSON."""
         answer = {"success": True, "applied": self.applied, "run": self.run, "plan": self.plan.to_json()}
         answer["report"] = self.plan.report()
         if self.applied:
@@ -401,7 +401,7 @@ class Curating:
         self._lifecycle = lifecycle
 
     def archive(self, name: str, reason: str = "", run: str = "") -> Archived:
-        """Put a skill away by hand; a pinned one must be unpinned first."""
+        """Archive a skill. A pinned skill must be unpinned first."""
         card, _ = self._editor.workspace.find(name)
         target, pins = self._editor.target(card), self._lifecycle.pins()
         if not pins.keys().isdisjoint(card.known_as):
@@ -424,7 +424,7 @@ class Curating:
         return make_plan(standings, texts, now=now, last_run=last_run, ages=ages)
 
     def curate(self, *, apply: bool = False, if_due: bool = False) -> Curation:
-        """The plan, and with `apply` what came of it; with `if_due`, apply it only when an interval has gone by."""
+        """The plan and, with `apply`, its result; with `if_due`, apply it only once per interval."""
         last_run = self._lifecycle.last_run()
         plan = self.plan()
         if if_due and not plan.due:

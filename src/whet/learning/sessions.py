@@ -92,7 +92,7 @@ class Seen(NamedTuple):
     learned: bool
 
     def to_json(self) -> Json:
-        """The session as every surface answers it."""
+        """The session as JSON."""
         return {**fields_json(self), "first": iso(self.first), "last": iso(self.last)}
 
 

@@ -80,7 +80,7 @@ class UsageTotals(NamedTuple):
     """What is wrong with what was recorded."""
 
     def to_json(self) -> Json:
-        """The counts as every surface answers them."""
+        """The counts as JSON."""
         return answer_json(self)
 
 
@@ -93,7 +93,7 @@ class SkillUsage(NamedTuple):
     report: tuple[Note, ...]
 
     def to_json(self) -> Json:
-        """The counts as every surface answers them."""
+        """The counts as JSON."""
         return answer_json(self)
 
 
@@ -261,7 +261,7 @@ class Usage:
         self._failure = 0, ""
 
     def record(self, kind: Kind, skill: str, digest: str, *, version: str = "", session: str = "") -> bool:
-        """Note that something happened to a skill. Never raises; False when it could not be noted."""
+        """Record an event of a skill. Never raises; returns False if it could not be recorded."""
         try:
             large = self._log.append(Event(self._clock(), kind, skill, digest, version, session))
         except Exception as error:  # noqa: BLE001  whatever it is, an invocation must not fail because of it
@@ -272,14 +272,14 @@ class Usage:
         return True
 
     def totals(self) -> tuple[Total, ...]:
-        """Every skill that anything is known about, all its versions together, by name."""
+        """The counts of every skill, over all its versions, sorted by name."""
         by_skill: dict[str, list[Total]] = {}
         for total in self._rows():
             by_skill.setdefault(total.skill, []).append(total)
         return tuple(whole for _, totals in sorted(by_skill.items()) if (whole := together(totals)))
 
     def named(self, names: Mapping[str, str]) -> tuple[Total, ...]:
-        """The same by names for people: `names` has those of ids; a skill that is gone has that of its directory."""
+        """The same with readable names: `names` maps ids to names; a removed skill is named after its directory."""
         by_name: dict[str, list[Total]] = {}
         for total in self._rows():
             name = names.get(total.skill) or total.skill.rpartition("/")[2]
@@ -287,17 +287,17 @@ class Usage:
         return tuple(whole for _, totals in sorted(by_name.items()) if (whole := together(totals)))
 
     def of(self, *skills: str) -> Total | None:
-        """One skill, by everything that it is counted as, all its versions together; None when nothing is known."""
+        """The counts of one skill under all its ids and names, over all its versions; None if there are none."""
         return together([total for skill in dict.fromkeys(skills) for total in self._rows(skill)])
 
     def versions(self, *skills: str) -> tuple[Total, ...]:
-        """The versions of a skill, told apart by their content, the one that was last touched first."""
+        """The counts for each content of a skill, the latest first."""
         rows = [total for skill in dict.fromkeys(skills) for total in self._rows(skill)]
         rows = added(total._replace(skill=skills[0]) for total in rows) if len(skills) > 1 else rows
         return tuple(sorted(rows, key=lambda total: (total.last, total.digest), reverse=True))
 
     def rename(self, old: str, new: str) -> bool:
-        """Give all that was recorded so far about one skill to another; whether there was anything and it worked."""
+        """Move the counts of one skill to another. Returns whether there were any and it worked."""
         try:
             with self.writing() as connection:
                 return old != new and move(connection, old, new)
@@ -306,7 +306,7 @@ class Usage:
             return False
 
     def follow(self, commits: Sequence[Committed]) -> Iterable[str]:
-        """Count what was changed, and keep the counts of skills that have another name now."""
+        """Count changes, and keep the counts of renamed skills."""
         for commit in commits:
             if commit.moved:
                 for known in (str(commit.before), f"{commit.scope}:{commit.old_name}"):
@@ -317,7 +317,7 @@ class Usage:
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """A transaction on the counts, which hold everything recorded so far. What fails is raised."""
+        """A transaction on the counts, which include everything recorded so far. Errors are raised."""
         with self._turn, self._alone(_PATIENCE):
             self._count(self.state.open())
             with self.state.write() as connection:
@@ -325,7 +325,7 @@ class Usage:
 
     @property
     def problems(self) -> tuple[Note, ...]:
-        """What could not be recorded, counted or read, as far as it has come up."""
+        """What could not be recorded, counted or read so far."""
         number, why = self._failure
         if not number:
             return tuple(self._notes.values())

@@ -53,7 +53,7 @@ class Imported(NamedTuple):
     """What is wrong with what was recorded."""
 
     def to_json(self) -> Json:
-        """It as every surface answers it."""
+        """The value as JSON."""
         return answer_json(self)
 
 

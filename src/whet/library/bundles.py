@@ -54,7 +54,7 @@ class Bundle(NamedTuple):
     path: str
 
     def to_json(self) -> dict[str, Any]:
-        """The bundle as JSON carries it."""
+        """The bundle as JSON."""
         return {**self._asdict(), "skills": list(self.skills)}
 
 

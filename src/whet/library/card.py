@@ -29,13 +29,13 @@ class Card(NamedTuple):
     directory: str
     """The directory of the main file."""
     name: str
-    """As the frontmatter says, else as the directory is called."""
+    """The name in the frontmatter, or else the name of the directory."""
     key: str
-    """The name as names are compared (`whet.skill.names.key`)."""
+    """The form of the name that is used to compare names (`whet.skill.names.key`)."""
     description: str
-    """What it is for; "" when it says nothing."""
+    """What it is for; "" if there is no description."""
     category: str
-    """The path between the root and the skill, else what the frontmatter says; "" when there is none."""
+    """The path between the root and the skill, or else the category in the frontmatter; "" if there is none."""
     kind: str
     """`skill`: a directory with a SKILL.md; `flat`: one Markdown file; `command`: a client's command file."""
     mtime: int
@@ -43,27 +43,27 @@ class Card(NamedTuple):
     size: int
     inode: int
     folder: int
-    """The directory's stamp (`whet.library.files.stamp`): it changes when a file beside SKILL.md comes or goes."""
+    """The directory's stamp (`whet.library.files.stamp`); changes when files next to SKILL.md come or go."""
     real: str
-    """The main file with links resolved, when a link below the root leads to it; else ""."""
+    """The main file with links resolved if it is reached through a link below the root; otherwise ""."""
     root: Root
-    """The place it was found in."""
+    """The root it was found in."""
     gates: Gates = OPEN
-    """What it asks for and whom it is for."""
+    """What it requires, and who may use it."""
     notes: tuple[Note, ...] = ()
-    """What reading it brought up."""
+    """What Whet noticed while reading it."""
     extras: tuple[tuple[str, int], ...] = ()
-    """Files beside SKILL.md that were read too, and their stamps."""
+    """Other files that were read along with SKILL.md, and their stamps."""
     when: str = ""
-    """When to use it, as the frontmatter or skill.json says, in one line; the body is not looked at."""
+    """When to use it, in one line, from the frontmatter or skill.json; the instructions are not read."""
     hint: str = ""
     """What to type after its name, for a menu of commands."""
     ready: bool | None = True
-    """Whether what it asks for is there: true where it asks for nothing, None where nobody looked."""
+    """Whether everything it requires is available; None if this was not checked."""
     hidden: str = ""
-    """Why it is hidden from whoever asked for a list: a code; "" when it is not."""
+    """The code that says why it is hidden from the caller; "" if it is not hidden."""
     listing: str = ""
-    """How it is listed for a model (`whet.library.settings.LISTING`); "" as usual, or where nobody looked."""
+    """How it is listed for a model (`whet.library.settings.LISTING`); "" for the default, or if not checked."""
 
     def __repr__(self) -> str:
         return f"Card(name={self.name!r}, scope={self.scope!r}, path={self.path!r})"
@@ -85,7 +85,7 @@ class Card(NamedTuple):
 
     @property
     def qualified(self) -> str:
-        """The name that reaches this skill even when another one shadows it."""
+        """The name that means this skill even if another one shadows it."""
         return f"{self.root.namespace or self.root.scope}:{self.name}"
 
     @property
@@ -95,7 +95,7 @@ class Card(NamedTuple):
 
     @property
     def place(self) -> str:
-        """The same with every link resolved: what a change is about."""
+        """The same with every link resolved. Changes refer to it."""
         return os.path.realpath(self.location)
 
     @property
@@ -108,16 +108,16 @@ class Card(NamedTuple):
 
     @property
     def id(self) -> SkillId:
-        """What every store knows the skill by."""
+        """The id under which the databases store the skill."""
         return skill_id(os.path.dirname(self.resolved) if self.kind == "skill" else self.resolved, self.root)
 
     @property
     def known_as(self) -> tuple[str, str, str]:
-        """What stores know it by: its id; where a person or an older Whet wrote a name, that, plain or qualified."""
+        """The names under which databases and settings may store it: its id, its plain name and its qualified name."""
         return str(self.id), self.key, name_key(self.qualified)
 
     def settled(self) -> Card:
-        """The card as it would be had everything been settled when it was read, for comparing two of them."""
+        """The card without marks for files that were too new to trust, so that two cards can be compared."""
         if self.mtime >= 0 and self.folder >= 0 and all(mark >= 0 for _, mark in self.extras):
             return self
         extras = tuple((path, max(mark, ~mark)) for path, mark in self.extras)

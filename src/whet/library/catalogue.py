@@ -34,13 +34,13 @@ class Catalogue(NamedTuple):
     """Which skills there are, and which one answers to a name."""
 
     cards: tuple[Card, ...]
-    """The skills that answer to their names, sorted by name."""
+    """The skills that their names refer to, sorted by name."""
     shadowed: tuple[tuple[Card, Card], ...]
-    """Pairs of a skill and the one that answers to its name instead."""
+    """Pairs of a skill and the one that its name refers to instead."""
     waiting: tuple[Card, ...]
     """Skills of a repository that is not trusted."""
     roots: tuple[Root, ...]
-    """The places that were searched, most important first."""
+    """The roots that were searched, highest precedence first."""
     categories: dict[str, str]
     """Category -> what its DESCRIPTION.md says, "" when it says nothing."""
     places: tuple[Note, ...]
@@ -49,7 +49,7 @@ class Catalogue(NamedTuple):
     """The cards by their `key`."""
 
     def report(self) -> tuple[Note, ...]:
-        """Everything worth knowing that reading and choosing brought up: skips, repairs, shadows, missing trust."""
+        """What Whet noticed: files it skipped or repaired, skills that are shadowed or wait for trust."""
         entries = list(self.places)
         for card in self.cards:
             entries.extend(note.at(card.full_name, card.path) for note in card.notes)

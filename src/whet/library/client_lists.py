@@ -66,7 +66,7 @@ class ClientSkill(NamedTuple):
         return f"{word}, {self.reason}" if self.reason else word
 
     def to_json(self) -> Json:
-        """The skill as JSON carries it."""
+        """The skill as JSON."""
         return fields_json(self)
 
 
@@ -85,7 +85,7 @@ class ClientList(NamedTuple):
     """What the client does with a list that does not fit."""
 
     def to_json(self) -> Json:
-        """The list as JSON carries it."""
+        """The list as JSON."""
         return {"success": True, **fields_json(self), "count": len(self.skills)}
 
 

@@ -112,30 +112,30 @@ def _remark(problem: WhetError) -> Note:
 
 
 class SkillView(NamedTuple):
-    """Tier 2: one skill as it is read, and everything one may want to know before following it."""
+    """Tier 2: one skill with its instructions, and everything to know before following them."""
 
     card: Card
     skill: Skill
-    """The skill as it is written: its frontmatter as a typed value, and its body."""
+    """The skill as written: the frontmatter as typed values, and the instructions."""
     body: str
-    """Its instructions as they are to be read, with variables filled in."""
+    """Its instructions, with variables filled in."""
     page: int
     files: tuple[PackageFile, ...]
     """All files of the package."""
     digest: str
-    """Names the content of all of them."""
+    """The digest of all files."""
     ready: bool
-    """Whether everything is there that it asks for."""
+    """Whether everything it requires is available."""
     missing: tuple[Missing, ...]
-    """What is to be set up."""
+    """What still has to be set up."""
     notes: tuple[Note, ...]
-    """What reading and rendering it brought up."""
+    """What Whet noticed while reading and rendering it."""
     settings: tuple[str, ...] = ()
     """The values of its settings, as the model reads them."""
     hidden: Note | None = None
-    """Why it is hidden from others than the person who looks."""
+    """Why it is hidden from everyone but the person who looks at it."""
     verdicts: tuple[tuple[str, str], ...] = ()
-    """What each client used here does with it, `yes` or `no, why`; none where nobody asked."""
+    """What each client used here does with it: `yes`, or `no` and the reason; empty unless requested."""
     listing: str = "normal"
     """How it is listed for a model (`whet.library.settings.LISTING`)."""
 
@@ -151,16 +151,16 @@ class SkillView(NamedTuple):
 
     @property
     def pages(self) -> int:
-        """How many pages the body has."""
+        """How many pages the instructions have."""
         return _pages(self.body)
 
     @property
     def content(self) -> str:
-        """The page of the body that was asked for."""
+        """The requested page of the instructions."""
         return _page(self.body, self.page)
 
     def to_json(self) -> Json:
-        """The skill as JSON carries it."""
+        """The skill as JSON."""
         card, skill = self.card, self.skill
         return {
             "success": True,
@@ -211,10 +211,10 @@ class FileView(NamedTuple):
     size: int
     digest: str
     text: str | None
-    """Its text; None for a file that is not shown."""
+    """Its text; None if the file is not shown."""
     page: int
     described: str = ""
-    """What it is, when it is not shown."""
+    """A description of the file if it is not shown."""
 
     @property
     def name(self) -> str:
@@ -223,7 +223,7 @@ class FileView(NamedTuple):
 
     @property
     def binary(self) -> bool:
-        """Is it no text?"""
+        """Whether it is a binary file."""
         return self.described == _BINARY
 
     @property
@@ -233,13 +233,13 @@ class FileView(NamedTuple):
 
     @property
     def content(self) -> str:
-        """The page that was asked for, or what the file is."""
+        """The requested page, or a description of the file."""
         if self.text is None:
             return f"[{self.described}: {self.file}, {self.size:,} bytes]"
         return _page(self.text, self.page)
 
     def to_json(self) -> Json:
-        """The file as JSON carries it."""
+        """The file as JSON."""
         answer = {"success": True, "name": self.name, "file": self.file, "size": self.size, "digest": self.digest}
         answer |= {"binary": self.binary, "content": self.content}
         return answer if self.text is None else {**answer, "page": self.page, "pages": self.pages}
@@ -265,7 +265,7 @@ class AlreadyLoaded(NamedTuple):
         return f"[{what} is already loaded above and has not changed.]"
 
     def to_json(self) -> Json:
-        """The stub as JSON carries it."""
+        """The stub as JSON."""
         return {
             "success": True,
             "name": self.name,

@@ -49,7 +49,7 @@ class Category(NamedTuple):
     description: str
 
     def to_json(self) -> Json:
-        """The category as JSON carries it."""
+        """The category as JSON."""
         return {"name": self.name, "count": self.skills, "description": self.description}
 
 
@@ -92,10 +92,10 @@ class Skills(Rows["Card"]):
         self.hint = hint
         self.aside = aside
         self.verdicts: Mapping[str, tuple[tuple[str, str], ...]] = {}
-        """By path, what each client used here does with a skill; empty where nobody asked."""
+        """By path, what each client used here does with the skill; empty unless requested."""
 
     def to_json(self) -> Json:
-        """The list as JSON carries it."""
+        """The list as JSON."""
         return {
             "success": True,
             "skills": [

@@ -64,7 +64,7 @@ class LocalProbe:
         self._commands: dict[str, bool] = {}
 
     def has_command(self, name: str) -> bool:
-        """Along PATH; looked for once, because a library makes a new probe for every question it is asked."""
+        """Whether PATH has it. The result is cached, because a library makes a new probe for every question."""
         if name not in self._commands:
             self._commands[name] = self._which(name)
         return self._commands[name]
@@ -79,15 +79,15 @@ class LocalProbe:
             return False
 
     def has_env(self, name: str) -> bool:
-        """Set and not empty in the environment given."""
+        """Whether it is set and not empty in the given environment."""
         return bool(self._env.get(name))
 
     def has_tool(self, tool: Tool) -> bool | None:
-        """Among the tools named by the caller; unknown when none were."""
+        """Whether the caller named it; unknown if the caller named no tools."""
         return None if self._tools is None else tool.name in self._tools
 
     def has_setting(self, key: str) -> bool | None:
-        """Among the settings given by the caller; unknown when none were."""
+        """Whether the caller passed it; unknown if the caller passed no settings."""
         return None if self._settings is None else bool(self._settings.get(key))
 
 
@@ -100,7 +100,7 @@ class Missing(NamedTuple):
     help: str = ""
 
     def to_json(self) -> dict[str, str]:
-        """The item as JSON carries it."""
+        """The item as JSON."""
         return self._asdict()
 
 

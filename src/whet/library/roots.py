@@ -61,7 +61,7 @@ class Root(NamedTuple):
         return f"plugin:{self.namespace}" if self.namespace else portable(self.real or self.path, self.home)
 
     def to_json(self) -> Json:
-        """The root as JSON carries it."""
+        """The root as JSON."""
         return {name: value for name, value in self._asdict().items() if name != "home"}
 
 

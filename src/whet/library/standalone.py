@@ -64,7 +64,7 @@ class Checked(NamedTuple):
     """What was repaired; None where nothing was."""
 
     def to_json(self) -> Json:
-        """The result as JSON carries it."""
+        """The result as JSON."""
         answer: Json = {"path": self.path, "file": self.file, "valid": self.valid}
         answer["findings"] = [finding.to_finding() for finding in self.findings]
         return answer if self.fixed is None else answer | {"fixed": [finding.to_finding() for finding in self.fixed]}
@@ -81,7 +81,7 @@ class Validation(NamedTuple):
         return all(result.valid for result in self.results)
 
     def to_json(self) -> Json:
-        """The results as JSON carries them."""
+        """The results as JSON."""
         return {"success": True, "valid": self.valid, "results": [result.to_json() for result in self.results]}
 
 
@@ -96,7 +96,7 @@ class Packed(NamedTuple):
     valid: bool
 
     def to_json(self) -> Json:
-        """The archive as JSON carries it."""
+        """The archive as JSON."""
         return answer_json(self)
 
 
@@ -113,7 +113,7 @@ class Unpacked(NamedTuple):
     """A skill was there before."""
 
     def to_json(self) -> Json:
-        """The skill as JSON carries it."""
+        """The skill as JSON."""
         return answer_json(self)
 
 
@@ -125,7 +125,7 @@ class Begun(NamedTuple):
     file: str
 
     def to_json(self) -> Json:
-        """The skill as JSON carries it."""
+        """The skill as JSON."""
         return answer_json(self)
 
 

@@ -30,7 +30,7 @@ class Trusted(NamedTuple):
     since: int
 
     def to_json(self) -> Json:
-        """The repository as JSON carries it."""
+        """The repository as JSON."""
         return {**self._asdict(), "since": iso(self.since)}
 
 

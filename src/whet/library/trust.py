@@ -51,7 +51,7 @@ class SkillDecision(NamedTuple):
         return Judgement(self.scan, self.decision)
 
     def to_json(self) -> Json:
-        """The decision as every surface answers it."""
+        """The decision as JSON."""
         card, findings = self.card, [finding.to_json() for finding in self.scan.grave]
         about = {"name": card.full_name, "path": card.location, "scope": card.scope, "digest": self.scan.digest}
         return {**about, **self.decision.to_json(), "findings": findings}

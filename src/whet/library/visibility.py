@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 
 class Caller(NamedTuple):
-    """Who asks: a person or a model, through which surface, in which product, with which files in play."""
+    """Who asks: a person or a model, through which surface, from which product, working on which files."""
 
     model: bool = False
     """True when a model chooses; False when a person does."""
     surface: str = ""
-    """What it is asked through, such as `cli` or `mcp`; with a slash between them where it is several, `mcp/codex`."""
+    """The surface, such as `cli` or `mcp`; several are separated by a slash: `mcp/codex`."""
     product: str = ""
-    """Which product asks; a skill for other products only is hidden. "" hides none."""
+    """The product that asks. Skills that are only for other products are hidden; "" hides none."""
     files: tuple[str, ...] | None = None
     """The paths being worked on, relative to the project; None if unknown."""
 
@@ -41,7 +41,7 @@ BY_COMMAND = "whet skill disable"
 LISTED_BY_COMMAND = "whet prompt list-as"
 """Who decided how a skill is listed, when it was not a settings file."""
 PERSON = Caller()
-"""A person, who sees what a person may invoke and may look at anything."""
+"""A person, who sees the skills that a person may invoke and may look at any skill."""
 MODEL = Caller(model=True)
 """A model, which sees the skills that it may choose."""
 

@@ -31,23 +31,23 @@ class Active(NamedTuple):
     """A skill that was loaded into the conversation."""
 
     id: str
-    """What it is known by (`Card.id`)."""
+    """Its id (`Card.id`)."""
     name: str
     path: str
     digest: str
     text: str
-    """Its body as it was rendered, as much of it as a message shows."""
+    """Its rendered instructions, as much of them as the message shows."""
     times: int
     turn: int
-    """The invocation it was last part of, counted from 1."""
+    """The last invocation that included it, counted from 1."""
     present: bool = True
     """Whether it is still in the context."""
     whole: bool = True
-    """Whether all of it is, and not only its beginning or an excerpt."""
+    """Whether all of it is in the context, not only its beginning or an excerpt."""
     directory: str = ""
     """Its own directory; "" when it is a single file."""
     settings: tuple[str, ...] = ()
-    """The values of its settings that came with it."""
+    """The values of its settings that were included."""
 
 
 def reference(item: Active, text: str, state: str) -> str:

@@ -83,7 +83,7 @@ class IndexReport(NamedTuple):
     tokenizer: str
     level: Level
     rules: bool
-    """Whether there was room for the rules."""
+    """Whether the rules fit into the budget."""
     budget: Budget
     shortened_names: tuple[str, ...]
     omitted_names: tuple[str, ...]
@@ -96,37 +96,37 @@ class IndexReport(NamedTuple):
     """How many are not in the index at all because somebody said so."""
 
     def to_json(self) -> Json:
-        """The report as JSON carries it."""
+        """The report as JSON."""
         return fields_json(self)
 
 
 class Index(NamedTuple):
-    """A rendered index and what became of each skill. As a string it is its text."""
+    """A rendered index, and what happened to each skill. `str()` returns its text."""
 
     text: str
     level: Level
     included: tuple[Card, ...]
     shortened: tuple[str, ...]
-    """Names of the skills whose name or description is not shown in full."""
+    """Names of skills whose name or description is shortened."""
     omitted: tuple[Card, ...]
     rules: bool
-    """Whether there was room for the rules."""
+    """Whether the rules fit into the budget."""
     budget: Budget
     tokens: int
     tokenizer: str
     missing_roots: tuple[str, ...] = ()
-    """Places that skills are looked for in and that are not there."""
+    """Roots that do not exist."""
     always: int = 0
     name_only: int = 0
     manual: int = 0
-    """How many skills are listed in these ways; see `IndexReport`."""
+    """How many skills are listed in each of these ways; see `IndexReport`."""
 
     def __str__(self) -> str:
         return self.text
 
     @property
     def report(self) -> IndexReport:
-        """What was shown, shortened and left out."""
+        """What is shown, shortened and left out."""
         return IndexReport(
             len(self.included) + len(self.omitted),
             len(self.included),
@@ -146,7 +146,7 @@ class Index(NamedTuple):
         )
 
     def to_json(self) -> Json:
-        """The index as JSON carries it."""
+        """The index as JSON."""
         gone = {"missing_roots": list(self.missing_roots)} if self.missing_roots else {}
         return {"success": True, "text": self.text, "report": self.report.to_json(), **gone}
 
@@ -513,7 +513,7 @@ def _said(card: Card) -> str:
 
 
 class Use(NamedTuple):
-    """How often a skill was used, and when last, in any unit that grows."""
+    """How often a skill was used, and when last (any increasing number)."""
 
     times: int
     last: int

@@ -105,22 +105,22 @@ class Invocation(NamedTuple):
     skills: tuple[InvokedSkill, ...]
     bundles: tuple[str, ...]
     missing: tuple[Unavailable, ...]
-    """What was asked for and cannot be had."""
+    """What was requested but is not available."""
     budget: int | None
     blocks: tuple[Block, ...]
-    """What the message is made of."""
+    """The parts of the message."""
     strategies: Mapping[str, int] | None = None
-    """What each step from the full text to the description costs, where that was asked for."""
+    """What each step from the full text to the description costs; None unless requested."""
 
     def with_strategies(self, tokenizer: Tokenizer) -> Invocation:
-        """The same with what each step costs, where it is one skill."""
+        """The same, with what each step costs if there is only one skill."""
         if len(self.blocks) != 1:
             return self
         steps = ladder(self.blocks[0].part, tokenizer.count)
         return self._replace(strategies={strategy: tokens for strategy, (_, tokens) in steps.items()})
 
     def to_json(self) -> Json:
-        """The invocation as JSON carries it."""
+        """The invocation as JSON."""
         told = {"success": True, **fields_json(self._replace(blocks=(), strategies=None))}
         del told["blocks"], told["strategies"]
         return told if self.strategies is None else {**told, "strategies": dict(self.strategies)}

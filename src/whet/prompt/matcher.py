@@ -57,18 +57,18 @@ _NEAR, _FAR = 32, 120
 
 
 class MessageContext(NamedTuple):
-    """What is known beside a message. What it is about often stands there and not in the message itself."""
+    """What is known besides a message. It often says what the message leaves out."""
 
     turns: tuple[str, ...] = ()
-    """What was said before it, the latest last."""
+    """The messages before it, the latest last."""
     files: tuple[str, ...] = ()
-    """Names or paths of files that are open, or that lie in the working directory: their kinds count."""
+    """Names or paths of files that are open or in the working directory. Their kinds count."""
     loaded: tuple[str, ...] = ()
-    """Names of skills that the conversation has already. They come up only if the message names them."""
+    """Names of skills that the conversation has already loaded. They match only if the message names them."""
 
     @classmethod
     def here(cls, directory: str, turns: tuple[str, ...] = ()) -> MessageContext:
-        """What a working directory tells: the names of the first files in it."""
+        """The context of a working directory: the names of the first files in it."""
         try:
             with os.scandir(directory) as found:
                 return cls(turns, tuple(entry.name for entry in islice(found, _FILES)))
@@ -92,11 +92,11 @@ class Match(NamedTuple):
 
     card: Card
     fit: float
-    """How probable it is that it is the right one, from 0 to 1."""
+    """The probability that it is the right one, from 0 to 1."""
     why: tuple[str, ...]
-    """What speaks for it, and what against it."""
+    """The evidence for it, and against it."""
     also: tuple[Card, ...] = ()
-    """Skills that say nearly the same, such as a copy or one of the same name by another author."""
+    """Skills that say nearly the same, such as a copy or a skill of the same name by another author."""
 
     @property
     def name(self) -> str:
@@ -124,10 +124,10 @@ class Matches(Rows[Match]):
     def __init__(self, rows: Sequence[Match], *, notes: tuple[Note, ...]) -> None:
         super().__init__(rows)
         self.notes = notes
-        """What else is worth knowing, such as a skill that fits and is hidden from this caller."""
+        """Remarks, such as a skill that fits but is hidden from this caller."""
 
     def to_json(self) -> Json:
-        """The search as JSON carries it."""
+        """The search as JSON."""
         rows = [match.to_json() for match in self]
         notes = [note.to_json() for note in self.notes]
         return {"success": True, "results": rows, "notes": notes}
@@ -141,9 +141,9 @@ class Assessment(NamedTuple):
     confidence: float
     level: Level
     reasons: tuple[str, ...]
-    """What speaks for it."""
+    """The evidence for it."""
     against: tuple[str, ...]
-    """What speaks against it."""
+    """The evidence against it."""
     instead: str | None
     """The skill that comes up instead."""
     ahead: Match | None
@@ -152,7 +152,7 @@ class Assessment(NamedTuple):
     """Why it does not come up, however well it fits."""
 
     def to_json(self) -> Json:
-        """The assessment as JSON carries it."""
+        """The assessment as JSON."""
         return {
             "name": self.card.full_name,
             "path": self.card.location,
@@ -169,35 +169,35 @@ class Assessment(NamedTuple):
 
 
 class Detection(NamedTuple):
-    """Whether a skill should be brought up for a message."""
+    """Whether a skill should trigger for a message."""
 
     level: Level
     """`must`, `may` or `none`."""
     match: Match | None
-    """The skill to bring up."""
+    """The skill that should trigger."""
     confidence: float
-    """How sure that is; where none comes up, of the nearest."""
+    """The probability that it is the right one; if none triggers, that of the nearest."""
     nearest: Match | None = None
-    """What comes closest where none comes up."""
+    """The closest skill, if none triggers."""
     others: tuple[Match, ...] = ()
-    """Skills that may come up, too."""
+    """Other skills that may trigger."""
     about: Assessment | None = None
-    """How the skill does that was asked about."""
+    """The assessment of the skill that the caller asked about."""
     notes: tuple[Note, ...] = ()
-    """What else is worth knowing."""
+    """Remarks."""
 
     @property
     def skill(self) -> str | None:
-        """The name of the skill to bring up."""
+        """The name of the skill that should trigger."""
         return self.match.name if self.match else None
 
     @property
     def evidence(self) -> tuple[str, ...]:
-        """What speaks for it."""
+        """The evidence for it."""
         return self.match.why if self.match else ()
 
     def to_json(self) -> Json:
-        """The detection as JSON carries it."""
+        """The detection as JSON."""
         nearest = {"name": self.nearest.name, "confidence": self.confidence} if self.nearest else None
         return {
             "success": True,
@@ -485,7 +485,7 @@ class Question:
         return Match(self.cards[found.key], found.score, found.why, tuple(self.cards[key] for key in found.also))
 
     def notes(self) -> tuple[Note, ...]:
-        """What else is worth knowing."""
+        """Remarks."""
         return (*self._notes, *(self._index.notes if self.searched else ()))
 
 

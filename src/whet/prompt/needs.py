@@ -33,7 +33,7 @@ class Need(NamedTuple):
     skills: tuple[str, ...]
 
     def to_json(self) -> Json:
-        """The need as JSON carries it."""
+        """The need as JSON."""
         return fields_json(self)
 
 
@@ -44,11 +44,11 @@ class Needs(Rows[Need]):
 
     @property
     def ready(self) -> bool:
-        """Is there nothing?"""
+        """Whether nothing is missing."""
         return not len(self)
 
     def to_json(self) -> Json:
-        """The needs as JSON carries them."""
+        """The needs as JSON."""
         return {"success": True, "ready": self.ready, "needs": [need.to_json() for need in self]}
 
 

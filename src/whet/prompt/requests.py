@@ -78,7 +78,7 @@ class Commands(Rows["Command"]):
         """Who lost a name to whom."""
 
     def to_json(self) -> Json:
-        """The commands as JSON carries them."""
+        """The commands as JSON."""
         commands = [command.to_json() for command in self]
         return {"success": True, "commands": commands, "report": [note.to_json() for note in self.notes]}
 

@@ -31,7 +31,7 @@ Counter = Callable[[str], int]
 
 
 class Tokenizer(NamedTuple):
-    """A way of counting, and whether its numbers are those of the vocabulary it is named after."""
+    """A way to count tokens, and whether it counts exactly."""
 
     name: str
     count: Counter

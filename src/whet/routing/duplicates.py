@@ -144,7 +144,7 @@ class Duplicates(NamedTuple):
     """What could not be read."""
 
     def to_json(self) -> Json:
-        """The pairs as every surface answers them."""
+        """The pairs as JSON."""
         pairs, *others = (as_json(part) for part in self)
         told = dict(zip(self._fields[1:], others, strict=True))
         return {"success": True, "pairs": pairs, "count": len(self.pairs), **told}

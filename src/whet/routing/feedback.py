@@ -57,7 +57,7 @@ class Remark(NamedTuple):
     origin: str
 
     def to_json(self) -> Json:
-        """The remark as every surface answers it."""
+        """The remark as JSON."""
         return {**self._asdict(), "time": iso(self.time)}
 
 
@@ -208,7 +208,7 @@ class Noted(NamedTuple):
     notes: tuple[Note, ...] = ()
 
     def to_json(self) -> Json:
-        """The remark as every surface answers it."""
+        """The remark as JSON."""
         return answer_json(self)
 
 
@@ -229,7 +229,7 @@ class Remarks(NamedTuple):
     feedback: tuple[Said, ...]
 
     def to_json(self) -> Json:
-        """The remarks as every surface answers them."""
+        """The remarks as JSON."""
         return {**answer_json(self), "count": len(self.feedback)}
 
 
@@ -242,7 +242,7 @@ class Forgotten(NamedTuple):
     counterexamples: int
 
     def to_json(self) -> Json:
-        """It as every surface answers it."""
+        """The value as JSON."""
         return answer_json(self)
 
 

@@ -90,7 +90,7 @@ class RunReport(NamedTuple):
     """What the model says it did. Nobody checked it."""
 
     def to_json(self) -> Json:
-        """The report as JSON carries it."""
+        """The report as JSON."""
         return {**fields_json(self), "calls": dict(self.calls), "seconds": round(self.seconds, 3)}
 
     def failures(self) -> tuple[CommandRun, ...]:

@@ -155,7 +155,7 @@ class RunResult(NamedTuple):
         return "\n".join(rows)
 
     def to_json(self) -> Json:
-        """The result as JSON carries it."""
+        """The result as JSON."""
         return failure_json({"success": True, **fields_json(self)}, self.problem)
 
 

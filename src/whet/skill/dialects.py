@@ -95,7 +95,7 @@ class Heading(NamedTuple):
     gates: Gates
     notes: tuple[Note, ...]
     when: str = ""
-    """When to use it, as the frontmatter or skill.json says, in one line; the body is not looked at."""
+    """When to use it, in one line, from the frontmatter or skill.json; the instructions are not read."""
     hint: str = ""
 
 

@@ -43,7 +43,7 @@ class Interface(NamedTuple):
 
 
 class Skill(NamedTuple):
-    """Everything a skill says about itself, whatever dialect it says it in."""
+    """Everything a skill says about itself, in any dialect."""
 
     name: str
     description: str
@@ -58,7 +58,7 @@ class Skill(NamedTuple):
     updated: str = ""
     id: str = ""
     entry_point: str = ""
-    """The file to begin with, where it is not the main file."""
+    """The file to start with, if it is not the main file."""
     tags: tuple[str, ...] = ()
     category: str = ""
     related: tuple[str, ...] = ()
@@ -74,7 +74,7 @@ class Skill(NamedTuple):
     argument_hint: str = ""
     interface: Interface = Interface()
     runtime: tuple[tuple[str, str], ...] = ()
-    """Versions of agents the skill asks for, such as `hermes_version`, kept as written."""
+    """The versions of agents that the skill requires, such as `hermes_version`, as written."""
     step: Step = "strict"
     diagnostics: tuple[Note, ...] = ()
     frontmatter: Values = {}  # noqa: RUF012  the raw mapping, shared and never written

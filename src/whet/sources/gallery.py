@@ -54,7 +54,7 @@ class GallerySkill(NamedTuple):
         return self.state not in ("available", "other")
 
     def to_json(self) -> Json:
-        """The skill as every surface answers it."""
+        """The skill as JSON."""
         return fields_json(self)
 
 
@@ -91,7 +91,7 @@ class GalleryPage(NamedTuple):
     inspected: InspectedSkill
 
     def to_json(self) -> Json:
-        """The page as every surface answers it."""
+        """The page as JSON."""
         return {**self.inspected.to_json(), **self.skill.to_json()}
 
 

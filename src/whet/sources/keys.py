@@ -45,7 +45,7 @@ class SignedSkill(NamedTuple):
     files: int
 
     def to_json(self) -> Json:
-        """The answer as JSON carries it."""
+        """The answer as JSON."""
         return answer_json(self)
 
 

@@ -67,7 +67,7 @@ class Clash(NamedTuple):
     """The places in question, labelled `yours`, `before` and `theirs`, or a sentence."""
 
     def to_json(self) -> Json:
-        """The clash as JSON carries it."""
+        """The clash as JSON."""
         return fields_json(self)
 
 

@@ -60,7 +60,7 @@ class RecipeStep(NamedTuple):
     """Where a program that is downloaded goes."""
 
     def to_json(self) -> Json:
-        """The step as JSON carries it."""
+        """The step as JSON."""
         return fields_json(self)
 
 
@@ -76,7 +76,7 @@ class RecipePlan(NamedTuple):
         return tuple(step for step in self.steps if step.state == "ready")
 
     def to_json(self) -> Json:
-        """The plan as JSON carries it."""
+        """The plan as JSON."""
         return answer_json(self)
 
 

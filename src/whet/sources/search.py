@@ -149,13 +149,13 @@ class Hit(NamedTuple):
 
     offer: Offer
     tap: str
-    """What the source was called in the search."""
+    """The name of the source in the search."""
     trust: str
     install: str
-    """What to write to get it."""
+    """What to pass to `whet install`."""
 
     def to_json(self) -> Json:
-        """The hit as every surface answers it."""
+        """The hit as JSON."""
         offer = self.offer
         return {
             "name": offer.name,
@@ -170,17 +170,17 @@ class Hit(NamedTuple):
 
 
 class SearchResult(NamedTuple):
-    """What a search brought."""
+    """The result of a search."""
 
     query: str
     skills: tuple[Hit, ...]
     notes: tuple[Note, ...]
-    """Sources that did not answer, or only with what they said earlier."""
+    """Sources that did not answer, or for which only cached results are available."""
     asked: int
     """How many sources answered."""
 
     def to_json(self) -> Json:
-        """The answer as every surface gives it."""
+        """The answer as JSON."""
         return {**answer_json(self), "count": len(self.skills)}
 
 

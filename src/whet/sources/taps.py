@@ -63,9 +63,9 @@ class Tap(NamedTuple):
     source: str
     """The text of its reference (`whet.sources.refs.parse.ref_text`)."""
     default: bool = False
-    """It is one of the taps from the start."""
+    """Whether it ships with Whet."""
     added: str = ""
-    """When it was added; "" for taps that Whet starts with."""
+    """When it was added; "" for taps that ship with Whet."""
 
 
 class Taps:

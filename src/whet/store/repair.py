@@ -53,7 +53,7 @@ class Repaired(NamedTuple):
     """What could not be done, and what a person can do about it."""
 
     def to_json(self) -> Json:
-        """The repair as JSON carries it."""
+        """The repair as JSON."""
         return {"repaired": list(self.done), "lost": list(self.lost), "failed": list(self.failed)}
 
 

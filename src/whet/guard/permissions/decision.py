@@ -61,7 +61,7 @@ class Permission(NamedTuple):
     """Grants that cannot be read, and grant nothing."""
 
     def to_json(self) -> Json:
-        """The answer as every surface gives it."""
+        """The answer as JSON."""
         answer: Json = {"success": True, "decision": self.decision, "reason": self.reason}
         return {**answer, "problems": list(self.problems)} if self.problems else answer
 

@@ -30,7 +30,7 @@ class ScanResult(NamedTuple):
     """Whether the files lie in an archive or are a single file."""
 
     def to_json(self) -> Json:
-        """The result as every surface answers it."""
+        """The result as JSON."""
         answer = {
             "path": self.path,
             "skill": self.skill,
@@ -59,7 +59,7 @@ class ScanReport(NamedTuple):
         return sum(result.verdict == verdict for result in self.results)
 
     def to_json(self) -> Json:
-        """The report as JSON carries it, with a summary."""
+        """The report as JSON, with a summary."""
         severities = [finding.severity for result in self.results for finding in result.findings]
         summary = {
             "packages": len(self.results),

@@ -114,7 +114,7 @@ def here_option(parser: Parser) -> None:
 
 
 def age_option(parser: Parser) -> None:
-    text = "Hold back what community sources published fewer days ago (default: the setting `min_age`; 0: nothing)."
+    text = "Hold back what a community source published less than DAYS ago (default: setting `min_age`; 0: nothing)."
     parser.option("--min-age", metavar="DAYS", type=_days, text=text)
 
 

@@ -65,7 +65,7 @@ def plan_options(parser: Parser, *, override: bool = True) -> None:
     parser.option("--dry-run", text="Only show the plan.")
     parser.option("-y", "--yes", text="Do not ask for confirmation.")
     if override:
-        text = "Install even what the policy asks about or blocks, for this recorded reason."
+        text = "Install even what the policy asks about or blocks; R is the reason, which is recorded."
         parser.option("--override", metavar="R", type=nonempty, text=text)
     parser.option("--reason", metavar="R", default="", text="The reason, for the history.")
 
@@ -100,7 +100,7 @@ class PlanResult(NamedTuple):
         return self.applied.plan
 
     def to_json(self) -> Json:
-        """The plan with what was done, as JSON carries it; a problem makes it a failure."""
+        """The plan with what was done, as JSON; a problem makes it a failure."""
         answer, override = self.applied.to_json(), {"override": self.override} if self.override else {}
         if self.dry_run:
             answer |= {"done": [], "installed": [], **override, "dry_run": True}

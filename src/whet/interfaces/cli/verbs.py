@@ -48,7 +48,7 @@ FRONT = ("Look", "Write", "Install", "Run", "Go back", "Set up")
 """The headings of the front screen."""
 GROUPS = {
     "skill": "Change, check, disable and pack single skills",
-    "history": "Compare versions, verify and back up",
+    "history": "Compare states, verify and back up",
     "proposals": "Decide on changes that wait for approval",
     "guard": "Decide what is trusted and allowed",
     "learn": "Learn from sessions and measure skills",
@@ -158,7 +158,7 @@ VERBS: dict[str, Verb] = {
     "skill unpin": Verb("decisions", "Let updates and cleanup change a skill again", old=("unpin",)),
     "skill pack": Verb("share", "Pack a skill into one .skill file", old=("pack",), like=("zip", "archive-file")),
     "skill unpack": Verb("share", "Unpack a skill from a .skill file", old=("unpack",), like=("unzip", "extract")),
-    "history diff": Verb("history", "Show how two versions of a skill differ", old=("diff",), like=("compare",)),
+    "history diff": Verb("history", "Show how two states of a skill differ", old=("diff",), like=("compare",)),
     "history verify": Verb("history", "Prove that the history is complete and unchanged", old=("verify-history",)),
     "history backup": Verb(
         "history", "Save the history, all state and your skills in one file", old=("backup",), like=("save",)

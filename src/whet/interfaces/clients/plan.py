@@ -78,7 +78,7 @@ class Change(NamedTuple):
         return difference(self.path, self.format, old, new)
 
     def to_json(self) -> Json:
-        """The change as JSON carries it."""
+        """The change as JSON."""
         return {"path": self.path, "action": self.action, "diff": self.diff}
 
 
@@ -99,7 +99,7 @@ class LeftOut(NamedTuple):
     why: str
 
     def to_json(self) -> Json:
-        """What it is, and why, as JSON carries it."""
+        """What it is, and why, as JSON."""
         return fields_json(self)
 
 

@@ -77,7 +77,7 @@ class Field(NamedTuple):
     """Of a list: what there is to choose from; other values are possible."""
 
     def to_json(self) -> Json:
-        """The field as every surface answers it."""
+        """The field as JSON."""
         return fields_json(self)
 
 
@@ -94,7 +94,7 @@ class Question(NamedTuple):
     fields: tuple[Field, ...]
 
     def to_json(self) -> Json:
-        """The question as every surface answers it."""
+        """The question as JSON."""
         return fields_json(self)
 
 

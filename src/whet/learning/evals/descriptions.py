@@ -71,7 +71,7 @@ class Tried(NamedTuple):
     """The skills that would do worse, by their keys."""
 
     def to_json(self) -> Json:
-        """The candidate as every surface answers it."""
+        """The candidate as JSON."""
         fields = ("description", "verdict", "score", "worse")
         return {name: as_json(getattr(self, name)) for name in fields}
 
@@ -240,7 +240,7 @@ class Description(NamedTuple):
     """Of the skill, where the description was written or proposed."""
 
     def to_json(self) -> Json:
-        """It as every surface answers it."""
+        """The value as JSON."""
         best = self.best
         answer = {"success": True, "name": self.name, "path": self.path, "old": self.old, "improved": best.improved}
         answer |= {"description": best.description, "before": as_json(best.before), "after": as_json(best.after)}

@@ -58,7 +58,7 @@ class OwnTests(NamedTuple):
         return Note("tests-failed", "error", message, "What they printed is in `output`.")
 
     def to_json(self) -> Json:
-        """The tests as every surface answers them."""
+        """The tests as JSON."""
         told = {"success": True, "name": self.name, "path": self.path}
         if self.tests is None:
             return {**told, "tests": [{"path": path} for path in self.found], "count": len(self.found)}
@@ -92,7 +92,7 @@ class Evaluation(NamedTuple):
     """What makes it a failure."""
 
     def to_json(self) -> Json:
-        """The comparison as every surface answers it."""
+        """The comparison as JSON."""
         told = fields_json(self)
         del told["problem"]
         evals = [{"id": name, **rates} for name, rates in self.evals.items()]

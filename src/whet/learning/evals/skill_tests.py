@@ -83,7 +83,7 @@ class Tested(NamedTuple):
     level: str
 
     def to_json(self) -> Json:
-        """The test as every surface answers it."""
+        """The test as JSON."""
         return {**self._asdict(), "seconds": round(self.seconds, 3)}
 
 

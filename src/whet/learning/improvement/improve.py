@@ -122,7 +122,7 @@ class Improvement(NamedTuple):
         return Note("not-improved", "error", message, hint)
 
     def to_json(self) -> Json:
-        """It as every surface answers it."""
+        """The value as JSON."""
         told = fields_json(self)
         kept = told.pop("kept") or {}
         return failure_json({"success": True, **told, "written": False}, self.problem) | kept

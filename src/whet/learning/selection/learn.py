@@ -93,7 +93,7 @@ class Lessons(NamedTuple):
         return sum(report.error is not None for report in self.sessions)
 
     def to_json(self) -> Json:
-        """All of it as every surface answers it."""
+        """All of it as JSON."""
         answer = {"success": True, "sessions": as_json(self.sessions), "captured": self.captured, "failed": self.failed}
         answer |= {"left": self.left, "used": as_json(self.used), "allowance": as_json(ALLOWANCE)}
         answer |= {"stopped": self.stopped, "stopped_why": self.stopped_why} if self.stopped else {}
@@ -281,7 +281,7 @@ class Report(NamedTuple):
     warnings: tuple[str, ...] | None = None
 
     def to_json(self) -> Json:
-        """The report as every surface answers it."""
+        """The report as JSON."""
         return {name: as_json(value) for name, value in self._asdict().items() if value is not None}
 
 

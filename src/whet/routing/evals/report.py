@@ -201,7 +201,7 @@ class Report(NamedTuple):
         return [one for one in self.tallies if one.skill and one.skill not in self.explicit]
 
     def tell(self, names: Mapping[str, str]) -> ToldReport:
-        """The report as every surface answers it; `names` are those of the keys."""
+        """The report as JSON; `names` are those of the keys."""
 
         def name(key: str) -> str:
             return names.get(key, key)
@@ -337,7 +337,7 @@ class TriggerEvals(NamedTuple):
     """What makes it a failure."""
 
     def to_json(self) -> Json:
-        """The report as every surface answers it."""
+        """The report as JSON."""
         answer = answer_json(self.report.tell(self.names))
         answer |= {"files": list(self.files), "report": as_json(self.notes)}
         answer |= {} if self.below is None else {"below": as_json(self.below)}

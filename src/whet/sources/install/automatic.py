@@ -51,7 +51,7 @@ class AutoUpdate(NamedTuple):
     """What `undo` takes to reverse all of it; "" where nothing was changed."""
 
     def to_json(self) -> Json:
-        """The answer of every surface."""
+        """The answer as JSON."""
         return answer_json(self)
 
     def news(self) -> str:

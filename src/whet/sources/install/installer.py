@@ -651,7 +651,7 @@ class OfferedSkill(NamedTuple):
     version: str
     path: str
     source: str
-    """What to give to `install`, in its one spelling."""
+    """What to pass to `install`, in its canonical spelling."""
     revision: str
     group: str
     hidden: bool
@@ -668,19 +668,19 @@ class InspectedFile(NamedTuple):
 
 
 class InspectedSkill(NamedTuple):
-    """A skill that was fetched and looked at."""
+    """A skill that was fetched and inspected."""
 
     offer: OfferedSkill
     digest: str
     files: tuple[InspectedFile, ...]
     judgement: Judgement
-    """What the guard found, and what the policy says of it."""
+    """What the guard found, and what the policy decides."""
     notes: tuple[Note, ...]
     instructions: str
     """The text of its `SKILL.md` below the frontmatter."""
 
     def to_json(self) -> Json:
-        """The skill as every surface answers it."""
+        """The skill as JSON."""
         return {
             **fields_json(self.offer),
             "digest": self.digest,
@@ -705,7 +705,7 @@ class Inspection(NamedTuple):
     notes: tuple[Note, ...]
 
     def to_json(self) -> Json:
-        """The answer of every surface."""
+        """The answer as JSON."""
         return answer_json(self)
 
 

@@ -77,28 +77,28 @@ class Step(NamedTuple):
     path: str
     """Its directory, relative to the directory of the lock, with forward slashes."""
     reason: str = ""
-    """Why it is so, in a sentence."""
+    """The reason, in a sentence."""
     code: str = ""
-    """For programs: what stands in the way."""
+    """For programs: the code of the obstacle."""
     before: str = ""
-    """The digest of what is there now; "" for nothing."""
+    """The digest of the current content; "" if there is none."""
     after: str = ""
-    """The digest of what will be there; "" for nothing."""
+    """The digest of the new content; "" if there is none."""
     entry: Installed | None = None
-    """What the lock will say; None: it will not name the skill any more."""
+    """What the lock will say; None if it will no longer have the skill."""
     previous: Installed | None = None
     """What the lock says now."""
     judgement: Judgement | None = None
     files: tuple[FileChange, ...] = ()
     """How the content changes."""
     powers: tuple[str, ...] = ()
-    """What an update can do that what is there cannot."""
+    """What the new content can do that the current one cannot."""
     clashes: tuple[Clash, ...] = ()
     notes: tuple[Note, ...] = ()
     hint: str = ""
-    """Of a failure: what to do about it."""
+    """For a failure: what to do about it."""
     exit_code: int = 1
-    """Of a failure: what a command ends with."""
+    """For a failure: the exit code of a command."""
     needed_by: tuple[str, ...] = ()
     """The skills of the plan that need it."""
     root: str = ""
@@ -111,11 +111,11 @@ class Step(NamedTuple):
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """What a person must look at."""
+        """The findings that a person must review."""
         return self.judgement.scan.grave if self.judgement else ()
 
     def to_json(self) -> Json:
-        """The step as every surface answers it."""
+        """The step as JSON."""
         entry = self.entry or self.previous
         answer: Json = {
             "action": self.action,
@@ -146,29 +146,29 @@ class Step(NamedTuple):
 
     @property
     def published(self) -> Publication | None:
-        """What the log of a hub says about what will be there."""
+        """What the log of a hub says about the new content."""
         return read_publication(self.entry) if self.entry and self.after else None
 
     def refusal(self) -> dict[str, str]:
-        """What the policy says of a step that it stands in the way of."""
+        """The policy's reason not to allow the step."""
         decision = "ask" if self.state == "ask" else "block"
         return {"name": self.name, "decision": decision, "reason": self.reason}
 
 
 class Plan(NamedTuple):
-    """Everything that is about to happen to the skills of a root, and of others where steps name them."""
+    """Everything that will happen to the skills of a root, and of other roots that steps name."""
 
     root: str
     steps: tuple[Step, ...]
     trees: Mapping[str, Tree]
-    """Digest -> content, of everything that will be written and everything that later merges start from."""
+    """Digest -> content, for everything that will be written or that later merges need."""
     notes: tuple[Note, ...] = ()
     taps: tuple[tuple[str, str], ...] = ()
     """Name and source of taps that will be added."""
 
     @property
     def ready(self) -> tuple[Step, ...]:
-        """What is done when the plan is applied."""
+        """The steps that are carried out when the plan is applied."""
         return tuple(step for step in self.steps if step.state == "ready")
 
     def directory(self, step: Step) -> str:
@@ -176,7 +176,7 @@ class Plan(NamedTuple):
         return directory_of(lock_file(step.root or self.root), step.path)
 
     def by_root(self) -> tuple[Plan, ...]:
-        """A plan for each root, that of the plan first."""
+        """One plan per root, that of this plan's root first."""
         roots = dict.fromkeys((self.root, *(step.root or self.root for step in self.steps)))
         return tuple(
             self._replace(
@@ -188,7 +188,7 @@ class Plan(NamedTuple):
         )
 
     def to_json(self) -> Json:
-        """The plan as every surface answers it; contents are named by their digests."""
+        """The plan as JSON; contents are named by their digests."""
         counts: dict[str, int] = {}
         for step in self.steps:
             counts[step.state] = counts.get(step.state, 0) + 1
@@ -220,16 +220,16 @@ class Applied(NamedTuple):
 
     @property
     def done(self) -> tuple[str, ...]:
-        """The names of what was changed."""
+        """The names of the skills that changed."""
         return tuple(step.name for step in self.plan.ready)
 
     @property
     def installed(self) -> tuple[str, ...]:
-        """The names of what is installed by it."""
+        """The names of the skills that were installed."""
         return tuple(step.name for step in self.plan.ready if step.entry)
 
     def to_json(self) -> Json:
-        """The plan, and what was done of it, as every surface answers it."""
+        """The plan, and what was done of it, as JSON."""
         answer = {"success": True, **self.plan.to_json(), "done": list(self.done), "installed": list(self.installed)}
         return answer | ({"warnings": list(self.warnings)} if self.warnings else {})
 

@@ -37,10 +37,10 @@ class VerifiedSkill(NamedTuple):
     name: str
     path: str
     digest: str
-    """Of what was installed."""
+    """The digest of the installed content."""
     status: Literal["ok", "edited", "missing", "unreadable", "unproved"]
     now: str
-    """The digest of what is there; "" when nothing can be read."""
+    """The digest of the current content; "" if it cannot be read."""
     files: tuple[FileChange, ...]
     reason: str
 
@@ -56,7 +56,7 @@ class Verification(NamedTuple):
     """Skills of the root that no lock names."""
 
     def to_json(self) -> Json:
-        """The answer of every surface."""
+        """The answer as JSON."""
         return answer_json(self)
 
 
@@ -81,38 +81,38 @@ class CheckedSkill(NamedTuple):
     revision: str
     version: str
     latest: Latest | None
-    """What is newer there; None for nothing."""
+    """The newer content at the source; None if there is none."""
     reason: str
     code: str
     held: str = ""
-    """What is newer and too young to be installed."""
+    """The newer content that is too young to be installed."""
     shown: str = ""
-    """Its source, as people write it."""
+    """Its source, in readable form."""
 
 
 class Outdated(NamedTuple):
-    """Which installed skills have something newer at their sources."""
+    """Which installed skills are outdated."""
 
     root: str
     skills: tuple[CheckedSkill, ...]
 
     @property
     def outdated(self) -> int:
-        """How many of them have."""
+        """How many are outdated."""
         return sum(skill.outdated for skill in self.skills)
 
     def to_json(self) -> Json:
-        """The answer of every surface."""
+        """The answer as JSON."""
         return {**answer_json(self), "outdated": self.outdated}
 
 
 class Installation(NamedTuple):
-    """What the lock says of a skill, and what became of it since."""
+    """What the lock says about a skill, and whether it has changed since."""
 
     entry: Installed
     edited: bool
     shown: str
-    """Its source, as people write it."""
+    """Its source, in readable form."""
 
     @property
     def published(self) -> Publication | None:
@@ -120,7 +120,7 @@ class Installation(NamedTuple):
         return read_publication(self.entry)
 
     def to_json(self) -> Json:
-        """The fields of the entry and what became of it."""
+        """The fields of the lock entry and whether the skill has changed, as JSON."""
         return {
             **fields_json(self.entry),
             "files": len(self.entry.files),
@@ -137,20 +137,20 @@ class Origin(NamedTuple):
     path: str
     scope: str
     installed: Installation | None
-    """None: no lock names it."""
+    """What the lock says; None if it is in no lock."""
     history: tuple[Entry, ...]
-    """How it came, if Whet knows."""
+    """The changes that created it, if Whet has them."""
     decision: Record | None
-    """What the guard said."""
+    """The guard's decision."""
     plugin: str = ""
-    """The plugin that it belongs to, and whose plugin that is."""
+    """The plugin that it belongs to, and the client of the plugin."""
     needs: tuple[str, ...] = ()
-    """The skills that it needs, and in which versions."""
+    """The skills that it needs, with their version ranges."""
     needed_by: tuple[str, ...] = ()
     """The skills that need it."""
 
     def to_json(self) -> Json:
-        """The answer of every surface."""
+        """The answer as JSON."""
         known = ("time", "actor", "action")
         history = [{key: value for key, value in entry.to_json().items() if key in known} for entry in self.history]
         answer = {**answer_json(self._replace(history=())), "history": history}

@@ -184,7 +184,7 @@ def entry_of(path: str, values: object) -> Installed:
 
 
 def entry_json(entry: Installed) -> Json:
-    """An entry as JSON carries it, without what it does not say."""
+    """An entry as JSON, without what it does not say."""
     known = {**{name: getattr(entry, name) for name in (*_TEXTS, *_OPTIONAL)}, "files": dict(entry.files)}
     said = {name: value for name, value in known.items() if value or name in _NEEDED}
     return {**_fields(entry.extra), **said}

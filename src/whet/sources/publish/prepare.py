@@ -60,7 +60,7 @@ class Prepared(NamedTuple):
     """What stands in nobody's way and should be known all the same: warnings of the check and of the scan."""
 
     def to_json(self) -> Json:
-        """The skill as JSON carries it, without its content."""
+        """The skill as JSON, without its content."""
         return {
             "name": self.name,
             "version": self.version,
@@ -75,7 +75,7 @@ class Prepared(NamedTuple):
 
 
 class Release(NamedTuple):
-    """What became of one skill."""
+    """What was done with one skill."""
 
     name: str
     version: str
@@ -92,20 +92,20 @@ class Published(NamedTuple):
     target: str
     """The directory, the repository, the hub or the registry's repository."""
     changed: bool
-    """False: everything was there already, and nothing was written."""
+    """False if everything was already there and nothing was written."""
     releases: tuple[Release, ...]
     revision: str = ""
-    """The commit that holds it, or the digest of its manifest in a registry."""
+    """The commit, or the digest of the manifest in a registry."""
     branch: str = ""
     pushed: bool = False
     notes: tuple[Note, ...] = ()
     removed: tuple[str, ...] = ()
-    """What a web directory does not hold any more."""
+    """What was removed from a web directory."""
     prepared: tuple[Prepared, ...] = ()
-    """What was checked before."""
+    """What was checked before publishing."""
 
     def to_json(self) -> Json:
-        """The answer of every surface; of a hub, without what only a repository or a directory has."""
+        """The answer as JSON; of a hub, without what only a repository or a directory has."""
         answer = answer_json(self)
         if self.kind == "hub":
             for name in ("revision", "branch", "pushed", "removed"):

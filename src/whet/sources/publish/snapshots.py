@@ -76,14 +76,14 @@ class SnapshotExport(NamedTuple):
     path: str
     size: int
     skills: tuple[str, ...]
-    """The names of what is in it."""
+    """The names of the skills in it."""
     contents: int
     taps: int
     left_out: tuple[Note, ...]
     """What is not in it, and why."""
 
     def to_json(self) -> Json:
-        """The answer of every surface."""
+        """The answer as JSON."""
         return answer_json(self)
 
 

@@ -35,7 +35,7 @@ class Account(NamedTuple):
     scopes: tuple[str, ...]
 
     def to_json(self) -> Json:
-        """The answer as JSON carries it."""
+        """The answer as JSON."""
         return answer_json(self)
 
 
@@ -47,7 +47,7 @@ class LoggedOut(NamedTuple):
     problem: str = ""
 
     def to_json(self) -> Json:
-        """The answer as JSON carries it."""
+        """The answer as JSON."""
         return answer_json(self)
 
 
@@ -61,7 +61,7 @@ class LogCheck(NamedTuple):
     """How many entries it had when it was last seen; 0 at the first contact."""
 
     def to_json(self) -> Json:
-        """The answer as JSON carries it."""
+        """The answer as JSON."""
         return answer_json(self)
 
 
@@ -86,7 +86,7 @@ class HubOwner(NamedTuple):
     proofs: tuple[OwnerProof, ...]
 
     def to_json(self) -> Json:
-        """The answer as JSON carries it."""
+        """The answer as JSON."""
         return answer_json(self)
 
 

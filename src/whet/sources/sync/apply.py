@@ -76,7 +76,7 @@ class Done(NamedTuple):
     message: str = ""
 
     def to_json(self) -> Json:
-        """The step and its outcome as JSON carries them."""
+        """The step and its outcome as JSON."""
         return {**self.step.to_json(), "outcome": self.outcome, "message": self.message or self.step.message}
 
 
@@ -88,7 +88,7 @@ class SyncReport(NamedTuple):
     """What an earlier sync left behind when it was cut off, and is gone now."""
 
     def to_json(self) -> Json:
-        """The report as JSON carries it."""
+        """The report as JSON."""
         return answer_json(self)
 
 
@@ -105,7 +105,7 @@ class Synced(NamedTuple):
     else."""
 
     def to_json(self) -> Json:
-        """What was made, as JSON carries it."""
+        """What was made, as JSON."""
         return fields_json(self)
 
 
@@ -118,7 +118,7 @@ class Repaired(NamedTuple):
     """The links that were found again."""
 
     def to_json(self) -> Json:
-        """The outcome as JSON carries it."""
+        """The outcome as JSON."""
         return fields_json(self)
 
 

@@ -105,7 +105,7 @@ class Step(NamedTuple):
     message: str = ""
 
     def to_json(self) -> Json:
-        """The step as JSON carries it."""
+        """The step as JSON."""
         return fields_json(self)
 
 
@@ -126,7 +126,7 @@ class SyncPlan(NamedTuple):
     """The directories of skills that are listed as `manual`."""
 
     def to_json(self) -> Json:
-        """The plan as JSON carries it."""
+        """The plan as JSON."""
         return fields_json(self)
 
 

@@ -49,7 +49,7 @@ class Scanned(NamedTuple):
     """The file that has the answer; "" for none."""
 
     def to_json(self) -> Json:
-        """The report as JSON carries it, with what is said besides where there is something to say."""
+        """The report as JSON, with what is said besides where there is something to say."""
         also = self._asdict()
         return {**also.pop("report").to_json(), **{key: as_json(value) for key, value in also.items() if value}}
 

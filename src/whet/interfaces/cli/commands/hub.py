@@ -37,7 +37,7 @@ class TokenCreated(NamedTuple):
     days: int
 
     def to_json(self) -> Json:
-        """The answer as JSON carries it."""
+        """The answer as JSON."""
         return answer_json(self)
 
 
@@ -51,7 +51,7 @@ class MemberSet(NamedTuple):
     """"" for none."""
 
     def to_json(self) -> Json:
-        """The answer as JSON carries it."""
+        """The answer as JSON."""
         return answer_json(self)
 
 
@@ -65,7 +65,7 @@ class HubProof(NamedTuple):
     checkpoint: str
 
     def to_json(self) -> Json:
-        """The answer as JSON carries it."""
+        """The answer as JSON."""
         return answer_json(self)
 
 

@@ -38,7 +38,7 @@ class HubDone(NamedTuple):
     """In a sentence."""
 
     def to_json(self) -> Json:
-        """The answer as JSON carries it."""
+        """The answer as JSON."""
         return answer_json(self)
 
 

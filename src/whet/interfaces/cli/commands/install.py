@@ -45,7 +45,7 @@ def configure_install(parser: Parser) -> None:
     parser.option("--skill", metavar="S", action="append", default=[], text="Only this skill; can be repeated.")
     parser.option("--all", text="Install every skill in the source.")
     parser.option("--frozen", text="Make the skills exactly what the lock says, or fail, as `whet ci` does.")
-    parser.option("--force", text="Without SOURCE: discard your edits, too; the history keeps them.")
+    parser.option("--force", text="Without SOURCE: also restore skills that you edited; the history keeps your edits.")
     parser.exclude(("--skill", "--all"), ("--frozen", "--force"))
     age_option(parser)
     plan_options(parser)
@@ -75,9 +75,9 @@ def run_install(context: Context, options: Namespace) -> Answer:
 
 def configure_ci(parser: Parser) -> None:
     parser.details = (
-        "For pipelines. Uses the project's lock if there is one, otherwise yours. It restores what is missing, at "
+        "For CI pipelines. Uses the project's lock if there is one, otherwise yours. It restores what is missing, at "
         "the recorded revision, and asks nothing. It changes nothing and exits with 1 if a skill is edited, is not in "
-        "the lock, or is no longer in its source. Edits that `whet update` merged belong to the lock."
+        "the lock, or is no longer in its source. Edits that `whet update` merged count as part of the lock."
     )
     here_option(parser)
     parser.option("--dry-run", text="Only compare; a missing skill is a failure, too.")
@@ -109,7 +109,7 @@ def configure_update(parser: Parser) -> None:
     names_argument(parser)
     text = "Only show what is outdated. Exits with 1 if something is, with 4 if a source does not answer."
     parser.option("--check", text=text)
-    text = "Do what the setting `auto_update` says, as connected clients do once a day; for a timer."
+    text = "Do what the setting `auto_update` says, as connected clients do once a day. For scheduled jobs."
     parser.option("--auto", text=text)
     parser.exclude(("--check", "--auto"))
     text = "On conflicts, keep your lines (ours) or take the source's (theirs)."

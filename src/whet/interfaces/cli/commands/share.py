@@ -33,14 +33,14 @@ _SYNC_DONE = {"refresh": "refreshed", "replace": "replaced", "remove": "removed"
 def configure_sync(parser: Parser) -> None:
     parser.details = (
         "Your skills are in ~/.agents/skills (a project's are in .agents/skills). A client that looks elsewhere gets a "
-        "link to each skill, or a copy, which follows when you remove or rename the skill. Sync leaves out a skill "
-        "that still has parts marked TODO. It never touches anything it did not make; --undo removes exactly what it "
-        "made."
+        "link to each skill, or a copy. When you remove or rename a skill, its links and copies follow. Sync leaves "
+        "out skills that still have parts marked TODO. It never changes anything that it did not make, and --undo "
+        "removes exactly what it made."
     )
     text = "The clients, such as claude-code, codex, cursor, gemini (default: all installed clients)."
     parser.positional("clients", "CLIENT", text, many=True, optional=True)
     parser.option("--skill", metavar="S", action="append", default=[], text="Only this skill; can be repeated.")
-    parser.option("--copy", text="Make copies instead of links; the next sync refreshes them.")
+    parser.option("--copy", text="Make copies instead of links; the next sync updates them.")
     parser.option("--force", text="Include clients that read .agents/skills themselves.")
     parser.option("--dry-run", text="Only show what would be done.")
     parser.option("--undo", text="Remove what sync made.")
@@ -135,7 +135,7 @@ def configure_publish(parser: Parser) -> None:
     parser.option("--eval-results", metavar="DIR", default="", text=text)
     text = "Publish although tests or evals fail, or evals were not run. The reason is recorded."
     parser.option("--allow-failing", metavar="REASON", text=text)
-    parser.option("--oci", metavar="HOST/REPO", default="", text="A repository of an OCI registry; :TAG may follow.")
+    parser.option("--oci", metavar="HOST/REPO", default="", text="A repository in an OCI registry; :TAG is optional.")
     parser.option("--owner", metavar="O", default="", text="The owner on the hub.")
     parser.option("--branch", metavar="B", default="", text="The branch (default: the repository's default branch).")
     parser.option("--into", metavar="PATH", default="skills", text="The directory in the repository (default skills).")
@@ -226,7 +226,7 @@ def render_export(made: SnapshotExport, screen: Screen, _options: Namespace) -> 
 
 
 def configure_pack(parser: Parser) -> None:
-    parser.details = "The same content gives the same bytes on every machine. An existing path wins over a name."
+    parser.details = "The same content gives the same bytes on every machine. If PATH exists, it is not read as a name."
     parser.positional("path", "PATH|NAME", "The skill, by path or by name.")
     parser.option("-o", "--output", metavar="FILE", text="The file or directory to write to (default NAME.skill).")
 
@@ -275,7 +275,7 @@ class Digest(NamedTuple):
 
 
 def configure_digest(parser: Parser) -> None:
-    parser.details = "A .skill file has the digest of the skill inside it. An existing path wins over a name."
+    parser.details = "The digest of a .skill file is that of the skill in it. If PATH exists, it is not read as a name."
     parser.positional("path", "PATH|NAME", "The skill, by path or by name.", optional=True)
     parser.option("--library", text="The digest of all skills together.")
 
