@@ -75,6 +75,22 @@ class Site:
         finally:
             connection.close()
 
+    @contextmanager
+    def listen(self) -> Iterator[Iterator[tuple[str, Any]]]:
+        """What an open page is told, from now on: events and their data."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        try:
+            connection.request("GET", "/events", headers={"Cookie": f"whet_ui_{self.port}={self.cookie}"})
+            lines = (line.decode().rstrip("\n") for line in connection.getresponse())
+            assert next(lines) == "retry: 2000"
+            yield (
+                (line.removeprefix("event: "), json.loads(next(lines).removeprefix("data: ")))
+                for line in lines
+                if line.startswith("event: ")
+            )
+        finally:
+            connection.close()
+
     def get(self, path: str, **query: str) -> Answer:
         """Look at a page as a browser does."""
         return self.send("GET", f"{path}?{urlencode(query)}" if query else path)

@@ -222,6 +222,70 @@ def test_a_skill_is_installed_after_its_plan_is_seen(site: Site) -> None:
     assert missing.status == 404
 
 
+STEPS = "---\nname: tidy\ndescription: Tidies up. Use it.\n---\n1. Look.\n\n2. Sort.\n\n3. Throw away.\n"
+
+
+def install_and_edit(site: Site, ours: str, theirs: tuple[str, str]) -> None:
+    """An installed skill whose third step was edited here, and whose source has changed as well."""
+    offered = site.home / "offered" / "tidy"
+    offered.mkdir(parents=True)
+    (offered / "SKILL.md").write_text(STEPS, encoding="utf-8")
+    site.library.sources.install(str(offered))
+    site.library.edit.patch("tidy", find="3. Throw away.", replace=ours)
+    (offered / "SKILL.md").write_text(STEPS.replace(*theirs), encoding="utf-8")
+
+
+def test_an_update_shows_both_sides_and_what_comes_of_them(site: Site) -> None:
+    install_and_edit(site, "3. Give away.", ("1. Look.", "1. Look around."))
+    data = site.get("/updates.json", plan="1").json
+    (step,), (found,) = data["plan"]["plan"], data["compared"]
+    assert (step["action"], step["state"]) == ("merge", "ready")
+    assert "+1. Look around." in found["source"]
+    assert "+3. Give away." not in found["source"]
+    assert "+3. Give away." in found["yours"]
+    assert "+1. Look around." not in found["yours"]
+    assert "+1. Look around." in found["result"]
+    page = words(site.get("/updates", plan="1").text)
+    assert page.index("What the update changes") < page.index("What you changed") < page.index("What the source")
+    assert site.post("/updates", name="tidy").status == 303
+    assert site.library.read("tidy").content == "1. Look around.\n\n2. Sort.\n\n3. Give away.\n"
+    assert "Updated tidy." in (text := site.get("/updates").text)
+    assert "<button>Undo</button>" in text
+
+
+def test_a_conflict_is_decided_on_the_page(site: Site) -> None:
+    install_and_edit(site, "3. Give away.", ("3. Throw away.", "3. Sell."))
+    page = site.get("/updates", plan="1").text
+    assert "SKILL.md changed here and in the source." in words(page)
+    assert "&lt;&lt;&lt;&lt;&lt;&lt;&lt; yours" in page
+    assert 'href="/updates?plan=1&amp;name=tidy&amp;prefer=theirs"' in page
+    assert "Nothing was changed." in (site.post("/updates", name="tidy"), site.get("/updates"))[1].text
+    assert "+3. Sell." in site.get("/updates.json", plan="1", prefer="theirs").json["compared"][0]["result"]
+    assert site.get("/updates.json", plan="1", prefer="both").json["code"] == "bad-prefer"
+    assert site.post("/updates", name="tidy", prefer="theirs").status == 303
+    assert site.library.read("tidy").content.endswith("3. Sell.\n")
+
+
+def test_what_happens_is_told_while_a_page_is_open(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("whet.web.ui.app._LOOK", 0.2)
+    for name in ("one", "two"):
+        path = site.home / "offered" / name / "SKILL.md"
+        path.parent.mkdir(parents=True)
+        path.write_text(f"---\nname: {name}\ndescription: Is {name}. Use it.\n---\nDo.\n", encoding="utf-8")
+    with site.listen() as events:
+        site.get("/install", source=str(site.home / "offered"))
+        told = (data for event, data in events if event == "progress" and data["what"] == "Scan")
+        assert [next(told) for _ in range(2)] == [
+            {"what": "Scan", "done": done, "total": 2, "unit": "skills"} for done in (1, 2)
+        ]
+        site.write("four", "Comes from elsewhere. Use it.")
+        assert next(events) == ("change", {})
+        site.library.session().manage(
+            {"action": "patch", "name": "charts", "find": "Do", "replace": "Redo"}, stage=True
+        )
+        assert next(events) == ("change", {})
+
+
 def test_what_is_never_opened_is_counted_with_its_cost(site: Site) -> None:
     site.library.read("charts")
     data = site.get("/usage.json").json

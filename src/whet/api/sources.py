@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from whet.sources.hub_logs import HubLogs
     from whet.sources.install.automatic import AutoUpdate
     from whet.sources.install.installer import Inspection, Installer, Wanted
-    from whet.sources.install.plan import Applied, Plan
+    from whet.sources.install.plan import Applied, Comparison, Plan
     from whet.sources.install.report import Origin, Outdated, Verification
     from whet.sources.keys import OwnKey, SignedSkill
     from whet.sources.lock.file import Installed
@@ -453,6 +453,20 @@ class SkillSources:
                 raise
             warnings.extend(done.warnings)
         return Applied(accept(plan) if override else plan, tuple(warnings))
+
+    def compare(self, plan: Plan) -> tuple[Comparison, ...]:
+        """What a plan changes in skills that exist: by their source, here, and in the end, each as a unified diff."""
+        from whet.sources.install.plan import compare
+
+        journal, found = self._editor.journal, []
+        for step in plan.steps:
+            if step.state == "nothing" or not step.before:
+                continue
+            base = None
+            with suppress(WhetError):  # what was installed is no longer stored
+                base = journal.content(step.previous.digest) if step.previous else None
+            found.append(compare(plan, step, base))
+        return tuple(found)
 
     def install(
         self,

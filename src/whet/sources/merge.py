@@ -40,6 +40,16 @@ Kind = Literal[
     "both-changed", "both-added", "changed-and-removed", "removed-and-changed", "binary", "type", "unreadable"
 ]
 
+CLASHES: dict[Kind, str] = {
+    "both-changed": "changed here and in the source",
+    "both-added": "was added here and in the source",
+    "changed-and-removed": "changed here and was removed in the source",
+    "removed-and-changed": "was removed here and changed in the source",
+    "binary": "is not text and changed here and in the source",
+    "type": "is a different kind of file here and in the source",
+    "unreadable": "cannot be merged",
+}
+"""What happened to a file that clashes."""
 MAX_BYTES = 1024 * 1024
 MAX_LINES = 50_000
 """Texts beyond this are not merged."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import os
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from whet.store.home import LOGS
@@ -47,6 +47,15 @@ class StateDatabase:
             if self._database is not None:
                 self._database.close()
             self._database = None
+
+    def stamp(self) -> tuple[int, ...]:
+        """What differs after a write, by whichever process; it opens nothing."""
+        stamp: list[int] = []
+        for name in (self.path, f"{self.path}-wal"):
+            with suppress(OSError):
+                found = os.stat(name)
+                stamp += (found.st_mtime_ns, found.st_size)
+        return tuple(stamp)
 
     def existing(self) -> Database | None:
         """The database; None when nothing was ever kept here."""

@@ -19,7 +19,7 @@ from whet.values import failure_json
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
     from whet.api import Library
     from whet.api.sources import SkillSources
@@ -46,15 +46,6 @@ _DECIDED = ("ask", "blocked")
 _REASON = "Reason to do it anyway (leave empty to skip): "
 _LOOKALIKE = "lookalike-name"
 """A note that a person must see before they agree."""
-_CLASHES = {
-    "both-changed": "changed here and in the source",
-    "both-added": "was added here and in the source",
-    "changed-and-removed": "changed here and was removed in the source",
-    "removed-and-changed": "was removed here and changed in the source",
-    "binary": "is not text and changed here and in the source",
-    "type": "is a different kind of file here and in the source",
-    "unreadable": "cannot be merged",
-}
 _SHOWN_FILES = 8
 _SHOWN_SCRIPTS = 3
 
@@ -118,7 +109,7 @@ def run_plan(
         plan = make(library.sources)
     override = getattr(options, "override", None) or ""
     if asked := asks(options):
-        override = _ask_agreement(plan, verb, override, context.env)
+        override = _ask_agreement(plan, verb, override, context)
     return apply_plan(library, options, plan, override=override, asked=asked, empty=empty)
 
 
@@ -156,14 +147,14 @@ def _exit_code(step: Step) -> int:
     return step.exit_code if step.state == "failed" else _CODES.get(step.state, 0)
 
 
-def _ask_agreement(plan: Plan, verb: str, override: str, env: Mapping[str, str]) -> str:
+def _ask_agreement(plan: Plan, verb: str, override: str, context: Context) -> str:
     """Show what is about to happen, and ask; the reason to override the policy, if the person gives one.
 
     Raises RefusedError for a no.
     """
     doing = [step for step in plan.steps if step.state == "ready" or (override and step.overridable)]
     waiting = [step for step in plan.steps if step.state == "ask"] if not override else []
-    screen = screen_for(sys.stderr, env)
+    screen = screen_for(sys.stderr, context.env)
     for note in plan.notes:
         if note.code == _LOOKALIKE:
             screen.paragraph(note.message)
@@ -178,9 +169,14 @@ def _ask_agreement(plan: Plan, verb: str, override: str, env: Mapping[str, str])
     changed = [step for step in doing if step.before and step.after]
 
     def show() -> str:
-        unfolded = screen_for(sys.stderr, env)
-        for step in changed:
-            paint_diff(unfolded, _difference(plan, step))
+        unfolded = screen_for(sys.stderr, context.env)
+        for found in context.library.sources.compare(plan._replace(steps=tuple(changed))):
+            if found.yours and found.source:
+                for title, text in (("You changed", found.yours), ("The source changed", found.source)):
+                    unfolded.line(unfolded.paint(f"{title} in {clean(found.name)}:", "bold"))
+                    paint_diff(unfolded, text)
+                unfolded.line(unfolded.paint(f"The update changes in {clean(found.name)}:", "bold"))
+            paint_diff(unfolded, found.result)
         return unfolded.text()
 
     question = f"{review}{verb} {plural(len(doing), 'skill')}?"
@@ -195,14 +191,6 @@ def _ask_reason(question: str) -> str:
     while (said := ask(question)).lower() in ("y", "yes"):
         question = _REASON
     return "" if said.lower() in ("n", "no") else said
-
-
-def _difference(plan: Plan, step: Step) -> str:
-    from whet.authoring.history import difference
-    from whet.library.package import read_tree
-
-    names = (f"{step.name} before", f"{step.name} after")
-    return difference(read_tree(plan.directory(step)), plan.trees.get(step.after), names)
 
 
 def render_review(plan: Plan, step: Step, screen: Screen) -> None:
@@ -313,8 +301,10 @@ def _render_files(step: Step, screen: Screen) -> None:
 
 
 def _render_clashes(step: Step, screen: Screen) -> None:
+    from whet.sources.merge import CLASHES
+
     for clash in step.clashes:
-        screen.line(screen.paint(f"{clean(step.name)}: {clean(clash.path)} {_CLASHES[clash.kind]}.", "bold"))
+        screen.line(screen.paint(f"{clean(step.name)}: {clean(clash.path)} {CLASHES[clash.kind]}.", "bold"))
         for line in clash.text.splitlines():
             screen.line(f"  {clean(line)}")
 

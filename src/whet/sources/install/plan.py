@@ -22,7 +22,7 @@ from whet.authoring.trees import digest
 from whet.errors import InvalidError, UsageError, WhetError
 from whet.guard.finding import SEVERITIES
 from whet.guard.ruleset import ruleset
-from whet.notes import Note
+from whet.notes import Note, Progress
 from whet.skill.names import key, slug
 from whet.skill.paths import check, collides
 from whet.skill.tree import entries
@@ -203,6 +203,39 @@ class Plan(NamedTuple):
         return {**answer, "taps": taps} if taps else answer
 
 
+class Comparison(NamedTuple):
+    """What an update changes in one skill, as unified diffs."""
+
+    name: str
+    directory: str
+    source: str
+    """What its source changed since it was installed."""
+    yours: str
+    """What was changed here since then."""
+    result: str
+    """What the update changes here; "" if it does not happen."""
+
+    def to_json(self) -> Json:
+        """The comparison as every surface answers it."""
+        return self._asdict()
+
+
+def compare(plan: Plan, step: Step, base: Tree | None) -> Comparison:
+    """What a step changes; `base` is what was installed."""
+    from whet.authoring.history import difference
+    from whet.library.package import read_tree
+
+    directory = plan.directory(step)
+    here, names = read_tree(directory), (f"{step.name} before", f"{step.name} after")
+    theirs = plan.trees.get(step.entry.digest) if step.entry else None
+    source, yours = (
+        difference(base, new, names) if base is not None and new is not None else "" for new in (theirs, here)
+    )
+    changes = bool(step.after) and step.after != step.before
+    result = difference(here, plan.trees.get(step.after), names) if changes else ""
+    return Comparison(step.name, directory, source, yours, result)
+
+
 def join(plans: Sequence[Plan]) -> Plan:
     """Plans for several roots as one."""
     first, *others = plans
@@ -324,7 +357,8 @@ class Planner:
         """Take packages in: new ones are placed, those that are there already follow their source."""
         packages = list(packages)
         self.installer.scan_ahead(packages)
-        for package in packages:
+        for number, package in enumerate(packages, 1):
+            self.installer.reach.progress(Progress("Scan", number, len(packages), "skills"))
             entry = self._sources.get(self._stored(package.offer.ref._replace(ref="")))
             path = entry.path if entry else self.path_of(slug(package.offer.name))
             twice = [step for step in self.steps if step.path == path]
@@ -488,6 +522,7 @@ class Planner:
             reason = "It was edited, and the installed version is no longer stored, so nothing can be merged."
             self.steps.append(step._replace(state="conflict", reason=reason, code="no-base"))
             return
+        self.trees[digest(remote)] = remote  # what the next merge starts from, and a conflict is compared with
         merged = merge(base or {}, local, remote, prefer=self.prefer)
         if merged.clashes:
             files = ", ".join(clash.path for clash in merged.clashes)
@@ -499,7 +534,6 @@ class Planner:
         new = step.entry and step.entry._replace(merged=after)
         step = step._replace(after=after, entry=new, reason=_MERGED[self.prefer])
         self.add(step, local, merged.tree, self.installer.judged_package(package, merged.tree))
-        self.trees[digest(remote)] = remote  # what the next merge starts from
 
     # restore
 

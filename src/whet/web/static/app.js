@@ -3,6 +3,17 @@
 
 const typing = (element) => element.matches("input, textarea, select, [contenteditable]");
 
+// How far something that takes its time has come.
+const progress = document.getElementById("progress");
+let hideProgress = 0;
+
+function say(text) {
+  progress.hidden = false;
+  progress.textContent = text;
+  clearTimeout(hideProgress);
+  hideProgress = setTimeout(() => (progress.hidden = true), 5000);
+}
+
 // Rows of the list: j and k move, Enter opens.
 const rows = () => [...document.querySelectorAll("table.rows tbody tr")].filter((row) => row.querySelector("a"));
 
@@ -89,18 +100,37 @@ document.addEventListener("keydown", (event) => {
     (document.getElementById("search") ?? document.getElementById("quick")).focus();
   } else if (event.key === "j") select(1);
   else if (event.key === "k") select(-1);
+  else if (event.key === "u") document.querySelector(".notice form button")?.click();
 });
 
+// What was just done, as a toast: it stays until it is closed, and `u` undoes.
+document.documentElement.classList.add("scripted");
+for (const notice of document.querySelectorAll(".notice")) {
+  const close = document.createElement("button");
+  close.type = "button";
+  close.className = "close";
+  close.textContent = "×";
+  close.setAttribute("aria-label", "Close");
+  close.addEventListener("click", () => notice.remove());
+  notice.append(close);
+}
+
+// A form that takes its time says so, and is sent once.
+document.addEventListener("submit", (event) => {
+  const form = event.target;
+  if (event.defaultPrevented || form.hasAttribute("hx-get")) return;
+  if (form.getAttribute("aria-busy") === "true") return event.preventDefault();
+  form.setAttribute("aria-busy", "true");
+  setTimeout(() => say("Working…"), 400);
+});
+addEventListener("pageshow", () => document.querySelectorAll("form[aria-busy]").forEach((form) => form.removeAttribute("aria-busy")));
+
 // News: changes on disk reload the lists that ask for it, progress is shown while it lasts.
-const progress = document.getElementById("progress");
-let hideProgress = 0;
 const events = new EventSource("/events");
 events.addEventListener("change", () => document.body.dispatchEvent(new CustomEvent("library-changed")));
 events.addEventListener("progress", (event) => {
-  const { what, done, total } = JSON.parse(event.data);
-  progress.hidden = false;
-  progress.textContent = total ? `${what}: ${done} of ${total}` : `${what}: ${done}`;
-  clearTimeout(hideProgress);
-  hideProgress = setTimeout(() => (progress.hidden = true), 1500);
+  const { what, done, total, unit } = JSON.parse(event.data);
+  const shown = unit === "bytes" ? (count) => `${Math.ceil(count / 1000)} kB` : (count) => count;
+  say(`${what}: ${shown(done)}${total ? ` of ${shown(total)}` : ""}${unit === "bytes" ? "" : ` ${unit}`}`);
 });
 addEventListener("pagehide", () => events.close());

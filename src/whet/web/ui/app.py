@@ -122,8 +122,8 @@ class _UI:
                 return JSONResponse({"success": True, **result._asdict()})
             self.notices.append(result)
             return RedirectResponse(result.address, 303)
-        shared: dict[str, Any] = {}
-        if not as_json:
+        shared: dict[str, Any] = {"notices": ()}
+        if not as_json and "hx-request" not in request.headers:  # else only a part of the page is shown again
             shared["notices"] = [*self.notices]
             self.notices.clear()
         return send(
@@ -153,7 +153,7 @@ class _UI:
     # what happens while a page is open
 
     def _tell_progress(self, progress: Progress) -> None:
-        self._tell("progress", {"what": progress.what, "done": progress.done, "total": progress.total})
+        self._tell("progress", progress._asdict())
 
     def _tell(self, event: str, data: Any) -> None:
         for waiting in [*self.listeners]:
@@ -167,8 +167,8 @@ class _UI:
         waiting: deque[tuple[str, Any]] = deque(maxlen=_MOST_WAITING)
         self.listeners.append(waiting)
         try:
-            yield "retry: 2000\n\n"
             before = await run_in_threadpool(self._state)
+            yield "retry: 2000\n\n"
             while True:
                 for _ in range(int(_LOOK / 0.2)):
                     while waiting:
@@ -176,7 +176,7 @@ class _UI:
                         yield f"event: {event}\ndata: {json.dumps(data)}\n\n"
                     await anyio.sleep(0.2)
                 now = await run_in_threadpool(self._state)
-                if now is not before:
+                if now[0] is not before[0] or now[1] != before[1]:
                     before = now
                     yield "event: change\ndata: {}\n\n"
                 else:
@@ -184,11 +184,11 @@ class _UI:
         finally:
             self.listeners[:] = [other for other in self.listeners if other is not waiting]
 
-    def _state(self) -> object:
-        """What is another object once a skill on disk has changed."""
+    def _state(self) -> tuple[object, tuple[int, ...]]:
+        """What differs once a skill on disk or a record of Whet has changed."""
         with suppress(WhetError):
-            return self.library.catalogue
-        return None
+            return self.library.catalogue, self.library.workspace.state.stamp()
+        return None, ()
 
 
 async def _read_form(request: Request) -> dict[str, str]:

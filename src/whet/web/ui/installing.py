@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
+from whet.errors import UsageError
+from whet.sources.merge import CLASHES
 from whet.web.pages import Moved, Page
 from whet.web.ui.requests import Route
 
 if TYPE_CHECKING:
     from whet.sources.install.plan import Applied, Plan
+    from whet.sources.merge import Prefer
     from whet.web.ui.requests import Asked
 
 
 def show_install(asked: Asked) -> Page:
     """What the sources offer for a query, or the plan for a source."""
     query, source = asked.text("q"), asked.text("source")
-    answer: dict[str, object] = {"q": query, "source": source, "found": None, "plan": None}
+    answer: dict[str, object] = {
+        "q": query,
+        "source": source,
+        "skills": asked.text("skills"),
+        "found": None,
+        "plan": None,
+    }
     if source:
         answer["plan"] = _plan(asked).to_json()
     elif query.strip():
@@ -30,24 +40,38 @@ def _plan(asked: Asked) -> Plan:
 
 def install(asked: Asked) -> Moved:
     """Install what the plan says. It is made again: what is fetched now is what is scanned and installed."""
-    applied = asked.library.sources.apply(_plan(asked), reason=asked.text("reason"), override=asked.text("override"))
-    return Moved("/skills", _told(applied, "Installed"))
+    return _apply(asked, _plan(asked), "/skills", "Installed")
+
+
+def _apply(asked: Asked, plan: Plan, address: str, done: str) -> Moved:
+    run = f"r{os.urandom(8).hex()}"
+    applied = asked.library.sources.apply(plan, reason=asked.text("reason"), override=asked.text("override"), run=run)
+    return Moved(address, _told(applied, done), run if applied.done else "")
 
 
 def show_updates(asked: Asked) -> Page:
     """The installed skills, and what is newer at their sources; with `plan`, what an update would change."""
     sources = asked.library.sources
-    answer = {**sources.outdated().to_json(), "plan": None}
+    answer = {**sources.outdated().to_json(), "plan": None, "compared": []}
     if asked.is_set("plan"):
-        answer["plan"] = sources.plan_update(*_names(asked)).to_json()
-    return Page("updates.html", answer)
+        plan = sources.plan_update(*_names(asked), prefer=_prefer(asked))
+        answer |= {"plan": plan.to_json(), "compared": [one.to_json() for one in sources.compare(plan)]}
+    return Page("updates.html", answer, {"given": asked.given, "clashes": CLASHES})
 
 
 def update(asked: Asked) -> Moved:
-    """Update one skill, or all."""
-    sources = asked.library.sources
-    applied = sources.apply(sources.plan_update(*_names(asked)), override=asked.text("override"))
-    return Moved("/updates", _told(applied, "Updated"))
+    """Update one skill, or all; with `prefer`, as that decides conflicts."""
+    plan = asked.library.sources.plan_update(*_names(asked), prefer=_prefer(asked))
+    return _apply(asked, plan, "/updates", "Updated")
+
+
+def _prefer(asked: Asked) -> Prefer:
+    """Whose lines win where both sides changed them. Raises UsageError."""
+    prefers: dict[str, Prefer] = {"": "", "ours": "ours", "theirs": "theirs"}
+    given = asked.text("prefer")
+    if given not in prefers:
+        raise UsageError("bad-prefer", f"{given!r:.40} is neither ours nor theirs.", hint="Choose whose lines win.")
+    return prefers[given]
 
 
 def _names(asked: Asked) -> tuple[str, ...]:
