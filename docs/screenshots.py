@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urljoin
 
-from demo import BROKEN, STRANGE, TRIAGE
+from demo import BROKEN, SESSION, STRANGE, TRIAGE
 
 from whet import Library
 from whet.web.server import serve_ui
@@ -37,6 +37,7 @@ ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking",
 _NOW = 1_790_000_000_000_000_000
 """The pictures show the same times whenever they are taken."""
 _STEP = 60_000_000_000
+DISTILLATION = "0123456789"
 
 
 class Shot(NamedTuple):
@@ -66,6 +67,9 @@ PAGES = (
     "/match?message=review+the+diff",
     "/updates?plan=1",
     "/install?q=tests",
+    "/session?source=claude-code:monday",
+    f"/distill?id={DISTILLATION}",
+    f"/distill?id={DISTILLATION}0",
     "/nowhere",
 )
 LOOKS = {"light": ("light", 1280), "dark": ("dark", 1280), "phone": ("light", 390), "phone-dark": ("dark", 390)}
@@ -99,6 +103,14 @@ def prepare(home: Path) -> Library:
     for message in ("review this diff", "review the branch"):
         library.invoke(f"/reviewing-changes {message}")
     library.read("commit-messages")
+    (home / "monday.md").write_text(SESSION, encoding="utf-8")
+    learning, transcript = library.learning, str(home / "monday.md")
+    learning.sessions.note(
+        "claude-code", "monday", project=str(project), transcript=transcript, prompts=2, tools=9, errors=1, ended=True
+    )
+    begun = learning.begin_distillation(learning.open_session("claude-code:monday"), model="")
+    learning.distillations.keep(begun, DISTILLATION)
+    learning.distillations.keep(begun.answer_all({}), f"{DISTILLATION}0")
     library.settings.disable("writing-skills")
     return library
 

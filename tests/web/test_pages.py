@@ -323,3 +323,77 @@ def test_a_skill_and_the_list_agree_about_the_clients(site: Site) -> None:
     listed = {row["name"]: row["clients"] for row in site.get("/skills.json").json["skills"]}
     assert listed["charts"] == {"claude-code": "yes"}
     assert {name: site.get("/skill.json", name=name).json["clients"] for name in listed} == listed
+
+
+SESSION = (
+    "## User\n\nPublish the docs of release 2.4 <script>alert(1)</script>.\n\n"
+    "## Tool call: Bash\n\nmkdocs build\n\n## Result\n\nExit code 1\nERROR - site_url is missing\n\n"
+    "## Tool call: Bash\n\nSITE_URL=https://staging.example.com mkdocs build --strict\n\n## Result\n\nbuilt\n\n"
+    "## User\n\nAlways check the links first.\n\n## Tool call: Bash\n\nlychee site\n\n## Result\n\n0 errors\n\n"
+    "## Tool call: Bash\n\nrclone sync site staging:docs\n\n## Result\n\ndone\n\n## Assistant\n\nThe docs are there.\n"
+)
+
+
+def with_session(site: Site) -> str:
+    """A session that waits; how it is named."""
+    path = site.home / "monday.md"
+    path.write_text(SESSION, encoding="utf-8")
+    site.library.learning.sessions.note(
+        "claude-code", "monday", project=str(site.home), transcript=str(path), prompts=2, tools=9, errors=1, ended=True
+    )
+    return "claude-code:monday"
+
+
+def test_sessions_that_are_worth_a_skill(site: Site) -> None:
+    assert "No client keeps a session here" in site.get("/sessions").text
+    name = with_session(site)
+    (row,) = site.get("/sessions.json").json["sessions"]
+    assert (row["source"], row["waiting"]) == (name, True)
+    assert row["about"].startswith("Publish the docs of release 2.4")
+    assert "<script>alert" not in site.get("/sessions").text + (page := site.get("/session", source=name).text)
+    assert "worth a skill" in page
+    data = site.get("/session.json", source=name).json
+    assert (data["report"]["captured"], data["report"]["action"]) == (True, "create")
+    assert "lychee site" in data["steps"]
+    assert site.library.learning.sessions.waiting() != ()
+    assert site.get("/session", source="claude-code:nosuch").status == 404
+
+
+def test_a_session_becomes_a_skill_in_four_rounds(site: Site) -> None:
+    address = site.post("/distill/begin", source=with_session(site)).headers["location"]
+    path, number = address.split("?id=")
+    asked = []
+    for answers in ({"goal": "Publish the docs.", "name": "publish docs"}, {}, {"tools": "Bash(lychee:*)"}, {}):
+        question = site.get(f"{path}.json", id=number).json["question"]
+        asked.append(question["id"])
+        lists = (field for field in question["fields"] if field["kind"] == "list")
+        form: dict[str, str] = {
+            "id": number,
+            **{field["name"]: "\n".join(field["value"]) for field in lists},
+            **answers,
+        }
+        assert site.get(path, id=number).status == 200
+        assert site.post("/distill/answer", None, **form).headers["location"] == address
+    assert asked == ["what", "when", "tools", "where"]
+    made = site.get(f"{path}.json", id=number).json["made"]
+    assert (made["skill"], made["created"], made["allowed_tools"]) == ("publish-docs", True, ["Bash(lychee:*)"])
+    assert "<script>alert" not in site.get(path, id=number).text
+    site.post("/distill/answer", id=number, back="1")
+    assert site.get(f"{path}.json", id=number).json["question"]["id"] == "where"
+    assert "publish-docs" not in [card.name for card in site.library.skills()]
+    assert site.post("/distill/finish", id=number).headers["location"].startswith("/skill?name=")
+    assert "Created publish-docs." in (text := site.get("/skill", name="publish-docs").text)
+    assert "<button>Undo</button>" in text
+    assert site.library.learning.sessions.waiting() == ()
+    assert site.get(path, id=number).status == 404
+
+
+def test_a_session_becomes_a_proposal(site: Site) -> None:
+    number = site.post("/distill/begin", source=with_session(site)).headers["location"].split("=")[1]
+    for _ in range(4):
+        bad = site.post("/distill/answer", id=number, name="!!!", tools="Bash(")
+        if bad.status != 303:
+            assert bad.status == 400
+            site.post("/distill/answer", id=number)
+    assert site.post("/distill/finish", id=number, stage="1").headers["location"] == "/proposal?number=1"
+    assert [row["id"] for row in site.get("/proposals.json").json["proposals"]] == [1]

@@ -12,13 +12,13 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from whet.errors import InvalidError, NotFoundError, UsageError, WhetError
-from whet.learning.distill.rounds import ROUNDS, Kept
+from whet.learning.distill.rounds import ROUNDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from whet.api.session import Session
-    from whet.learning.distill.rounds import Distillation
+    from whet.learning.distill.rounds import Distillation, Kept
     from whet.learning.sessions import Seen
     from whet.learning.transcripts.events import Transcript
 
@@ -49,8 +49,8 @@ def distill(session: Session, given: Mapping[str, Any], *, stage: bool) -> dict[
         raise UsageError(
             "bad-arguments", "back cannot be combined with other arguments.", hint="Go back first, then answer."
         )
-    workspace, learning = session.workspace, session.learning
-    kept = Kept(workspace.state, workspace.clock)
+    learning = session.learning
+    kept = learning.distillations
     told: dict[str, Any] = {}
     number = given.get("distillation", "")
     if not number:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from whet.errors import FailedError, UsageError, WhetError
+from whet.errors import FailedError, NotFoundError, UsageError, WhetError
 from whet.records import NamedTuple
 from whet.values import Json, answer_json, as_json
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from whet.learning.curator import Archived, Curating, Curation
     from whet.learning.distill.draft import Draft
     from whet.learning.distill.rounds import Distillation, Help
+    from whet.learning.distill.rounds import Kept as DistillationStore
     from whet.learning.evals.descriptions import Description
     from whet.learning.evals.evaluation import Evaluation, OwnTests
     from whet.learning.evals.task_runs import Attempt, Task
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from whet.learning.improvement.improve import Improvement
     from whet.learning.models.model import Model
     from whet.learning.selection.learn import Lessons, Report
+    from whet.learning.selection.recent import RecentSession
     from whet.learning.sessions import Seen, Sessions
     from whet.learning.transcripts.events import Transcript
     from whet.learning.transcripts.recorder import Recorder
@@ -527,6 +529,43 @@ class SkillLearning:
         from whet.learning.evidence.session import evidence_of
 
         return SessionRead(read, evidence_of(read))
+
+    def recent_sessions(self, limit: int = 20) -> tuple[RecentSession, ...]:
+        """The sessions that wait and the newest ones that clients keep here, newest first.
+
+        Each says what it was `about`, with secrets hidden; `source` names it for `open_session`, `learn` and `distill`.
+        """
+        from whet.learning.selection.recent import list_recent
+
+        return list_recent(self.context, limit)
+
+    def open_session(self, source: str) -> Transcript:
+        """The session that CLIENT:ID, CLIENT:last or the path of a transcript names, with secrets hidden.
+
+        Raises NotFoundError `no-such-session` or `transcript-missing`, InvalidError `not-a-transcript`.
+        """
+        import os
+
+        from whet.learning.distill.rounds import session_of
+        from whet.learning.selection.learn import read_source
+
+        if ":" not in source or os.path.lexists(os.path.expanduser(source)):
+            return session_of(source)
+        try:
+            read = read_source(self.context, source)
+        except NotFoundError as error:
+            if error.code != "no-such-session":
+                raise
+            hint = "Pass the file of a session: `whet distill FILE`."
+            raise NotFoundError("no-such-session", error.message, hint=hint) from None
+        return read.transcript._replace(client=read.client, session=read.id)
+
+    @property
+    def distillations(self) -> DistillationStore:
+        """The distillations that are not finished, so that they can be continued."""
+        from whet.learning.distill.rounds import Kept
+
+        return Kept(self._workspace.state, self._workspace.clock)
 
     def distill(
         self,

@@ -6,7 +6,6 @@ when the skill is written.
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -28,10 +27,6 @@ if TYPE_CHECKING:
 _WIDTH = 92
 """Columns of a line, where the terminal has as many."""
 _LEAST = 20
-_HEAD = 256 * 1024
-"""Bytes of a transcript that are read to tell what it was about."""
-_MOST_SESSIONS = 20
-"""Sessions that are offered."""
 _HELP = (
     "Enter or y accepts the proposal; any other text replaces it. e opens your editor, b goes back, Ctrl-C stops and "
     "keeps your answers."
@@ -86,9 +81,7 @@ def offer_earlier(context: Context, begun: Distillation) -> Distillation:
 
 
 def _open_kept(context: Context) -> Kept:
-    from whet.learning.distill.rounds import Kept
-
-    return Kept(context.library.workspace.state, context.library.workspace.clock)
+    return context.library.learning.distillations
 
 
 def _key(distillation: Distillation) -> str:
@@ -127,45 +120,20 @@ def interview(context: Context, options: Namespace, distillation: Distillation) 
 def choose_session(context: Context) -> Transcript:
     """Choose the session to learn from: a waiting one, or one that a client keeps. Raises NotFoundError."""
     from whet.interfaces.cli.picker import Choice, pick_one
-    from whet.learning.distill.rounds import session_of
-    from whet.learning.selection.consent import offered
-    from whet.learning.transcripts.places import recent_sessions
     from whet.store.clock import iso
 
-    library = context.library
-    place = library.workspace.place
-    waiting = [seen for seen in offered(library.learning.context) if os.path.isfile(seen.transcript)]
-    known = {seen.transcript for seen in library.learning.sessions.all()}
-    rows = [(seen.last, seen.client, seen.id, seen.transcript) for seen in waiting]
-    rows += [
-        (int(changed * 1e9), client, "", path)
-        for client, path, changed in recent_sessions(place.home, place.env, _MOST_SESSIONS)
-        if path not in known
-    ]
-    rows = sorted(rows, reverse=True)[:_MOST_SESSIONS]
-    if not rows:
+    learning = context.library.learning
+    recent = learning.recent_sessions()
+    if not recent:
         raise NotFoundError("no-session-waits", "There is no session to learn from.", hint=NO_SESSION)
+    times = [iso(session.time) for session in recent]
     choices = [
-        Choice((f"{iso(when)[:10]} {iso(when)[11:16]}", client, _describe_session(context, path)))
-        for when, client, _, path in rows
+        Choice((f"{time[:10]} {time[11:16]}", session.client, session.about))
+        for time, session in zip(times, recent, strict=True)
     ]
-    _, client, id_, path = rows[pick_one("Learn from which session?", choices, context.env)]
-    read = session_of(path)
-    return read._replace(client=client, session=id_ or read.session)
-
-
-def _describe_session(context: Context, transcript: str) -> str:
-    """The beginning of what a session was about, secrets hidden; empty where that cannot be told."""
-    from whet.learning.transcripts.reader import read_piped
-
-    try:
-        with open(transcript, "rb") as file:
-            data = file.read(_HEAD)
-        read = read_piped(context.library.workspace.place.state, [data.rpartition(b"\n")[0] or data], "It")
-    except (OSError, WhetError):
-        return ""
-    asked = (event.text for event in read.events if event.kind == "user" and event.text.strip())
-    return " ".join(next(asked, "").split())
+    chosen = recent[pick_one("Learn from which session?", choices, context.env)]
+    read = learning.open_session(chosen.path)
+    return read._replace(client=chosen.client, session=chosen.id or read.session)
 
 
 def _ask_round(

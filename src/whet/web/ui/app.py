@@ -19,7 +19,20 @@ from starlette.staticfiles import StaticFiles
 
 from whet.errors import UsageError, WhetError
 from whet.web.pages import Moved, Page, failure, send
-from whet.web.ui import doctor, editing, history, installing, matching, prompt, proposals, runs, settings, skills, usage
+from whet.web.ui import (
+    doctor,
+    editing,
+    history,
+    installing,
+    matching,
+    prompt,
+    proposals,
+    runs,
+    sessions,
+    settings,
+    skills,
+    usage,
+)
 from whet.web.ui.requests import Asked, Route
 
 if TYPE_CHECKING:
@@ -43,6 +56,7 @@ ROUTES: tuple[Route, ...] = (
     *installing.ROUTES,
     *usage.ROUTES,
     *runs.ROUTES,
+    *sessions.ROUTES,
     *settings.ROUTES,
 )
 MENU = (
@@ -52,6 +66,7 @@ MENU = (
     ("/install", "Install"),
     ("/updates", "Updates"),
     ("/usage", "Usage"),
+    ("/sessions", "Sessions"),
     ("/runs", "Runs"),
     ("/history", "History"),
     ("/proposals", "Proposals"),

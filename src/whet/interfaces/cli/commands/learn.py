@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import TYPE_CHECKING
 
 from whet.authoring.journal import short_run
-from whet.errors import NotFoundError, UsageError
+from whet.errors import UsageError
 from whet.interfaces.cli.arguments import STDIN, misuse
 from whet.interfaces.cli.changes import hint_clients, render_change
 from whet.interfaces.cli.context import Answer, Command
@@ -208,23 +207,10 @@ def _read_answers(options: Namespace) -> dict[str, object]:
 
 def _read_session(context: Context, options: Namespace) -> Transcript:
     """The session that is named, or chosen."""
-    from whet.learning.distill.rounds import session_of
-
     if options.file == STDIN:
         return read_stdin_session(context)
-    if options.file is not None and ":" in options.file and not os.path.lexists(os.path.expanduser(options.file)):
-        from whet.interfaces.cli.interview import NO_SESSION
-        from whet.learning.selection.learn import read_source
-
-        try:
-            read = read_source(context.library.learning.context, options.file)
-        except NotFoundError as error:
-            if error.code != "no-such-session":
-                raise
-            raise NotFoundError("no-such-session", error.message, hint=NO_SESSION) from None
-        return read.transcript._replace(client=read.client, session=read.id)
     if options.file is not None:
-        return session_of(options.file)
+        return context.library.learning.open_session(options.file)
     if can_ask(options):
         from whet.interfaces.cli.interview import choose_session
 

@@ -1,0 +1,76 @@
+"""The sessions that somebody may want to make a skill of: those that wait, and the newest that clients keep."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from whet.errors import WhetError
+from whet.learning.selection.consent import offered
+from whet.learning.transcripts.places import recent_sessions
+from whet.store.clock import iso
+from whet.values import Json, fields_json
+
+if TYPE_CHECKING:
+    from whet.learning.context import LearningContext
+
+_HEAD = 256 * 1024
+"""Bytes of a transcript that are read to tell what it was about."""
+
+
+class RecentSession(NamedTuple):
+    """A session whose transcript is on this machine."""
+
+    client: str
+    id: str
+    """The client's name for it; "" where no hook reported it."""
+    path: str
+    project: str
+    """The directory the client worked in; "" where nobody says."""
+    time: int
+    """When it was last active, in nanoseconds."""
+    waiting: bool
+    """It took effort, and nobody has learned from it yet."""
+    about: str = ""
+    """The beginning of the first request, with secrets hidden."""
+
+    @property
+    def source(self) -> str:
+        """What names it: CLIENT:ID, or the path of its transcript."""
+        return f"{self.client}:{self.id}" if self.id else self.path
+
+    def to_json(self) -> Json:
+        """The session as every surface answers it."""
+        return {**fields_json(self), "time": iso(self.time), "source": self.source}
+
+
+def list_recent(context: LearningContext, limit: int) -> tuple[RecentSession, ...]:
+    """The sessions, the newest first."""
+    place = context.workspace.place
+    found = [
+        RecentSession(seen.client, seen.id, seen.transcript, seen.project, seen.last, waiting=True)
+        for seen in offered(context)
+        if os.path.isfile(seen.transcript)
+    ]
+    known = {seen.transcript for seen in context.sessions.all()}
+    found += [
+        RecentSession(client, "", path, "", int(changed * 1e9), waiting=False)
+        for client, path, changed in recent_sessions(place.home, place.env, limit)
+        if path not in known
+    ]
+    newest = sorted(found, key=lambda session: session.time, reverse=True)[:limit]
+    return tuple(session._replace(about=_describe(context, session.path)) for session in newest)
+
+
+def _describe(context: LearningContext, transcript: str) -> str:
+    """The beginning of what a session was about; empty where that cannot be told."""
+    from whet.learning.transcripts.reader import read_piped
+
+    try:
+        with open(transcript, "rb") as file:
+            data = file.read(_HEAD)
+        read = read_piped(context.workspace.place.state, [data.rpartition(b"\n")[0] or data], "It")
+    except (OSError, WhetError):
+        return ""
+    asked = (event.text for event in read.events if event.kind == "user" and event.text.strip())
+    return " ".join(next(asked, "").split())
