@@ -185,3 +185,47 @@ def test_a_skill_that_changed_meanwhile_is_not_archived(world: World, monkeypatc
     with pytest.raises(ConflictError) as caught:
         curating.curate(apply=True)
     assert (caught.value.code, world.names()) == ("skill-changed", ["alpha"])
+
+
+# skills that cost tokens and do nothing
+
+
+def dead(world: World) -> list[tuple[str, str, int, str]]:
+    found = world.library.learning.usage_totals().dead
+    return [(skill.name, skill.reason, skill.days, skill.command) for skill in found]
+
+
+def test_dead_skills_are_named_with_what_they_cost_and_how_to_stop_it(world: World) -> None:
+    for name in ("used", "quiet-one", "bad", "manual"):
+        world.create(name)
+    manual = world.top / "home" / ".agents" / "skills" / "manual" / "SKILL.md"
+    head = "---\nname: manual\ndescription: Only by hand.\ndisable-model-invocation: true\n---\n\nDo it.\n"
+    manual.write_text(head, encoding="utf-8")
+    assert dead(world) == []
+    world.library.read("used")
+    for _ in range(3):
+        world.library.read("bad")
+        world.library.learning.note_outcome("bad", "failed")
+    assert dead(world) == [("bad", "never-helped", 0, "whet remove bad --archive")]
+    world.later(15)
+    assert dead(world) == [
+        ("quiet-one", "never-loaded", 15, "whet remove quiet-one --archive"),
+        ("bad", "never-helped", 15, "whet remove bad --archive"),
+    ]
+    assert 10 <= world.library.learning.usage_totals().dead[0].tokens <= 25
+    world.library.learning.note_outcome("bad", "helped")
+    world.library.learning.archive("quiet-one")
+    assert dead(world) == []
+
+
+def test_a_skill_of_somebody_else_is_disabled_and_not_archived(world: World) -> None:
+    directory = world.top / "org" / "skills" / "shared"
+    directory.mkdir(parents=True)
+    (directory / "SKILL.md").write_text("---\nname: shared\ndescription: Shared.\n---\n\nDo it.\n", encoding="utf-8")
+    world.create("used")
+    (world.top / "state" / "config.toml").write_text(f"external = ['{world.top}/org/skills']\n", encoding="utf-8")
+    world.library.read("used")
+    world.later(20)
+    assert dead(world) == [("shared", "never-loaded", 20, "whet skill disable shared")]
+    world.library.settings.disable("shared")
+    assert dead(world) == []

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from whet.learning.sessions import Seen, Sessions
     from whet.learning.transcripts.events import Transcript
     from whet.learning.transcripts.recorder import Recorder
-    from whet.learning.usage import Kind, Usage
+    from whet.learning.usage import Kind, Usage, UsageTotals
     from whet.library.card import Card
     from whet.library.catalogue import Catalogue
     from whet.library.workspace import Workspace
@@ -204,6 +204,18 @@ class SkillLearning:
         return self._stores.sessions
 
     # how skills did
+
+    def usage_totals(self) -> UsageTotals:
+        """The counts of every skill, and the skills that cost tokens in every prompt and do nothing for it."""
+        from whet.learning.curator import find_dead
+        from whet.learning.usage import UsageTotals
+        from whet.library.visibility import MODEL
+        from whet.prompt.requests import visible
+
+        snapshot = self._workspace.snapshot()
+        names = {str(card.id): card.qualified for card in snapshot.catalogue.cards}
+        dead = find_dead(visible(snapshot, MODEL), self.usage.totals(), self._workspace.clock())
+        return UsageTotals(self.usage.named(names), self.usage.problems, dead)
 
     def note_outcome(self, name: str, outcome: str) -> OutcomeNoted:
         """Record how a skill did: it `helped`, it `failed`, or the user `corrected` the result.

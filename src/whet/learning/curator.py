@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from whet.authoring.editor import SkillEditor
     from whet.authoring.journal import Entry
     from whet.learning.lifecycle import Lifecycle
-    from whet.learning.usage import Usage
+    from whet.learning.usage import DeadSkill, Total, Usage
     from whet.library.card import Card
     from whet.library.workspace import Snapshot
     from whet.routing.duplicates import Pair
@@ -187,6 +187,42 @@ def make_plan(
         start_over=not last_run or bool(jumped),
         notes=() if due else (jumped or _early(last_run, ages),),
     )
+
+
+_TRIED = 3
+"""Times a skill was loaded and failed or was corrected, until it counts as one that never helps."""
+
+
+def find_dead(cards: Sequence[Card], totals: Sequence[Total], now: int, ages: Ages = AGES) -> tuple[DeadSkill, ...]:
+    """The skills among those listed to a model that nobody ever loaded, or that never helped; the dearest first.
+
+    `totals` are by id. A skill that is new, or that changed lately, is not among them, and none is before usage was
+    recorded for some time.
+    """
+    from whet.learning.usage import DeadSkill, counted_as, together
+    from whet.prompt.formats import FORMATS, Line
+    from whet.prompt.tokens import estimate
+
+    by_id: dict[str, list[Total]] = {}
+    for total in totals:
+        by_id.setdefault(total.skill, []).append(total)
+    begun = min((total.first for total in totals if total.first), default=now)
+    found: list[DeadSkill] = []
+    for card in cards:
+        whole = together([total for name in counted_as(card) for total in by_id.get(name, ())])
+        days = (now - max(begun, card.mtime)) // DAY
+        loads = whole.views + whole.uses if whole else 0
+        tried = whole.failed + whole.corrected if whole else 0
+        reason = "" if loads else "never-loaded"
+        if whole and not whole.helped and min(loads, tried) >= _TRIED:
+            reason = "never-helped"
+        if not reason or (reason == "never-loaded" and days < ages.grace_days):
+            continue
+        cost = estimate(FORMATS["bullet"].line(Line(card.full_name, card.description)))
+        own = card.kind == "skill" and card.scope in ("user", "project")
+        command = f"whet remove {card.full_name} --archive" if own else f"whet skill disable {card.full_name}"
+        found.append(DeadSkill(card.full_name, reason, cost, max(0, days), command))
+    return tuple(sorted(found, key=lambda one: (-one.tokens, one.name)))
 
 
 # --- the age of skills ----------------------------------------------------------------------------------------------

@@ -72,12 +72,28 @@ class Total(NamedTuple):
         return {**self._asdict(), **times}
 
 
+class DeadSkill(NamedTuple):
+    """A skill that is listed in every prompt and does nothing for it."""
+
+    name: str
+    reason: str
+    """`never-loaded`, or `never-helped` for one that was loaded and noted to have failed, again and again."""
+    tokens: int
+    """What its name and description cost in a prompt, about."""
+    days: int
+    """For how long that has been watched."""
+    command: str
+    """What removes it from prompts."""
+
+
 class UsageTotals(NamedTuple):
     """What is known about every skill."""
 
     skills: tuple[Total, ...]
     report: tuple[Note, ...]
     """What is wrong with what was recorded."""
+    dead: tuple[DeadSkill, ...] = ()
+    """Skills that cost tokens in every prompt and were never loaded, or never helped; the dearest first."""
 
     def to_json(self) -> Json:
         """The counts as JSON."""

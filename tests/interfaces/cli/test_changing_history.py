@@ -17,7 +17,7 @@ from whet.interfaces.cli.commands.proposals import render_pending
 from whet.interfaces.cli.commands.usage import render_usage
 from whet.interfaces.cli.output import Screen
 from whet.interfaces.cli.text import width
-from whet.learning.usage import Total, UsageTotals
+from whet.learning.usage import DeadSkill, Total, UsageTotals
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -262,3 +262,10 @@ def test_usage_is_a_table_on_a_terminal() -> None:
         "deploy  3      2     1        0       0       0          2026-11-15 06:00\n"
         "x       3      2     1        0       0       0          never\n"
     )
+    gone = DeadSkill("old", "never-loaded", 40, 15, "whet remove old --archive")
+    render_usage(UsageTotals((), (), (gone, gone._replace(name="bad", reason="never-helped"))), view, Namespace())
+    assert view.messages[-3:] == [
+        "2 skills cost about 80 tokens in every prompt and did not help:",
+        "  old: not loaded in 15 days, 40 tokens; `whet remove old --archive` removes it from prompts.",
+        "  bad: loaded, and never helped, 40 tokens; `whet remove old --archive` removes it from prompts.",
+    ]

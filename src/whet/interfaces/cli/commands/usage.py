@@ -21,13 +21,17 @@ if TYPE_CHECKING:
 
 
 _COUNTS = ("views", "uses", "patches", "helped", "failed", "corrected")
+_DEAD = 10
+"""Dead skills that are shown."""
 _OUTCOMES = ("helped", "failed", "corrected")
 
 
 def configure_usage(parser: Parser) -> None:
     parser.details = (
         "On a pipe, each line has a skill (with NAME: a version), its counts and the time of the last event, "
-        "separated by tabs. Importing a file again adds only what is new."
+        "separated by tabs. Importing a file again adds only what is new. Skills that are listed in every prompt "
+        "and were not loaded in 14 days, or that failed and never helped, are named after the table, with what they "
+        "cost in tokens and the command that removes them from prompts."
     )
     parser.positional("name", "NAME", "Only this skill, per version.", optional=True)
     parser.option("--outcome", metavar="O", choices=_OUTCOMES, text="Record how NAME did.")
@@ -36,7 +40,7 @@ def configure_usage(parser: Parser) -> None:
 
 def run_usage(context: Context, options: Namespace) -> Answer:
     """Ask for the counts, or take some over."""
-    from whet.learning.usage import SkillUsage, UsageTotals
+    from whet.learning.usage import SkillUsage
 
     usage = context.library.learning.usage
     if options.outcome is not None:
@@ -52,8 +56,7 @@ def run_usage(context: Context, options: Namespace) -> Answer:
 
         return Answer(import_hermes(usage, os.path.abspath(os.path.expanduser(options.source))), render_import)
     if options.name is None:
-        names = {str(card.id): card.qualified for card in context.library.catalogue.cards}
-        return Answer(UsageTotals(usage.named(names), usage.problems), render_usage)
+        return Answer(context.library.learning.usage_totals(), render_usage)
     name, skills = _find_counted(context, options.name)
     whole, versions = usage.of(*skills), usage.versions(*skills)
     found = SkillUsage(
@@ -93,6 +96,14 @@ def render_usage(usage: UsageTotals, screen: Screen, _options: Namespace) -> Non
     rows = [(total.skill, *_count_cells(total), format_time(screen, total.last)) for total in usage.skills]
     screen.grid(("SKILL", *map(str.upper, _COUNTS), "LAST"), rows, "Nothing is recorded yet.")
     render_report(usage.report, screen)
+    if usage.dead:
+        total = sum(skill.tokens for skill in usage.dead)
+        screen.say(f"{plural(len(usage.dead), 'skill')} cost about {total:,} tokens in every prompt and did not help:")
+        for skill in usage.dead[:_DEAD]:
+            why = f"not loaded in {skill.days} days" if skill.reason == "never-loaded" else "loaded, and never helped"
+            screen.say(f"  {skill.name}: {why}, {skill.tokens:,} tokens; `{skill.command}` removes it from prompts.")
+        if len(usage.dead) > _DEAD:
+            screen.say(f"  and {len(usage.dead) - _DEAD:,} more; `--json` lists all of them.")
 
 
 def render_skill_usage(usage: SkillUsage, screen: Screen, _options: Namespace) -> None:
