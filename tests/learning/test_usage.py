@@ -334,7 +334,7 @@ def test_a_failure_to_record_is_counted_and_not_raised(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("kind", "skill", "why"),
     [
-        ("eat", "a", "'eat' is no kind of event"),
+        ("eat", "a", "'eat' is not a kind of event"),
         ("use", "a" * 5000, "[Errno 90] the event has more than 4,096 bytes"),
         ("use", None, "'NoneType' object has no attribute 'translate'"),
     ],

@@ -157,7 +157,7 @@ def test_a_file_that_is_no_usage_file_changes_nothing(usage: Usage, file: Path, 
     with pytest.raises(InvalidError) as caught:
         import_hermes(usage, str(file))
     assert caught.value.code == "usage-file"
-    assert caught.value.message.startswith(f"{file} is no usage file: it is not ")
+    assert caught.value.message.startswith(f"{file} is not a usage file: it is not ")
     assert caught.value.hint.startswith("Nothing was imported.")
     assert caught.value.details == {"path": str(file)}
     assert (usage.totals(), os.path.exists(file.parent / "state")) == ((), False)

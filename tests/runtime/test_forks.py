@@ -22,10 +22,10 @@ pytestmark = pytest.mark.skipif(not levels(), reason="this machine offers no san
 SECRET_STEP = "Say the secret step."
 REPORT = """\
 The user asked for the skill shipper.
-shipper ran in an agent of its own; the report follows.
+shipper ran in a separate agent; the report follows.
 
 <skill_content name="shipper" digest="{digest}" status="report">
-The skill shipper ran in an agent of its own (run {run}): done.
+The skill shipper ran in a separate agent (run {run}): done.
 added made.txt
 The changes are in a copy of the project. The user applies them with `whet run --resume {run} --apply`.
 false: exit code 1

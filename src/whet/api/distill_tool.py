@@ -94,7 +94,7 @@ def _moved(kept: Kept, number: str, given: Mapping[str, Any]) -> Distillation:
     if moved != known:
         kept.keep(moved, number)
     if problems:
-        hint = "Mend these parts or leave them out, and call again with distillation and the whole skill."
+        hint = "Fix these parts or leave them out, and call again with distillation and the whole skill."
         error = UsageError("skill-refused", " ".join(problems[:_REPORTED]), hint=hint)
         error.details["problems"] = list(problems)
         raise error

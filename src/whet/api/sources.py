@@ -247,7 +247,7 @@ class SkillSources:
         from whet.sources.taps import expand
 
         if not sources:
-            hint = "Name a skill, repository, path or address. `whet install` alone brings back what the lock names."
+            hint = "Name a skill, repository, path or address. `whet install` alone restores what the lock names."
             raise UsageError("usage", "No source was given.", hint=hint)
         taps = self.taps.all()
         wanted: dict[tuple[Ref, bool], Wanted] = {}

@@ -90,7 +90,7 @@ def _parsed(path: str) -> Mapping[str, Any]:
 
 def _not_a_usage_file(path: str, why: str) -> InvalidError:
     hint = "Nothing was imported. Name the .usage.json of a Hermes home, or restore it from a copy."
-    return InvalidError("usage-file", f"{path} is no usage file: {why}.", hint=hint, path=path)
+    return InvalidError("usage-file", f"{path} is not a usage file: {why}.", hint=hint, path=path)
 
 
 def _record(name: str, fields: Any) -> _Record:

@@ -87,7 +87,7 @@ class Event(NamedTuple):
 def encode(event: Event) -> bytes:
     """The line of an event; any text may stand in its fields."""
     if event.kind not in KINDS:
-        raise ValueError(f"{event.kind!r} is no kind of event")
+        raise ValueError(f"{event.kind!r} is not a kind of event")
     time, *texts = event
     fields = [str(min(max(time, 1), LAST)), *(text.translate(_ESCAPES) for text in texts)]
     return _line("\t".join(fields).encode("utf-8", "surrogatepass"))

@@ -301,7 +301,7 @@ def _with_host(package: ValidationInput, path: str, host: Host) -> ValidationInp
 
 def _read_plain(path: str) -> _Found:
     if is_flat(path):
-        note = Note("main-file-name", "warning", "This skill has no directory of its own; move it to NAME/SKILL.md.")
+        note = Note("main-file-name", "warning", "This skill is a single file; move it to NAME/SKILL.md.")
         stem = os.path.basename(path).removesuffix(".md")
         return _Found(ValidationInput(stem, content(path), MAIN_FILE, (MAIN_FILE,)), path, (note,))
     directory = package_directory(path)

@@ -82,7 +82,7 @@ class InvokedSkill(NamedTuple):
     run did."""
     tokens: int
     context: str
-    """Where it runs: `fork`, in an agent of its own, or `inline`, in the conversation."""
+    """Where it runs: `fork`, in a separate agent, or `inline`, in the conversation."""
     agent: str
     model: str
     effort: str
@@ -144,7 +144,7 @@ def prepare(card: Card, arguments: str, context: InvocationContext) -> Part:
     skill = opened.skill
     if is_apart(skill, context):
         if not callable(context.fork):
-            message = f"{card.full_name} runs in an agent of its own (`context: fork`), not in the conversation."
+            message = f"{card.full_name} runs in a separate agent (`context: fork`), not in the conversation."
             raise RefusedError("runs-apart", message, hint=f"Run it with `whet run {card.full_name}`.")
         report = context.fork(card.location, arguments)
         return Part(card, skill, opened.digest, report, (), (), (), ())
@@ -246,7 +246,9 @@ def _head(asked: Asked, blocks: Sequence[Block]) -> list[str]:
         what = "skill" if len(blocks) == 1 else "skills"
         rows = [f"{ASKED}{what} {_list([item.part.card.full_name for item in blocks])}.{follow}"]
     if ran:
-        rows.append(f"{_list(ran)} ran in an agent of {'its' if len(ran) == 1 else 'their'} own; the report follows.")
+        rows.append(
+            f"{_list(ran)} ran in {'a separate agent' if len(ran) == 1 else 'separate agents'}; the report follows."
+        )
     for item in asked.missing:
         rows.append(f"Not loaded: {spoken(item.name or 'more')}. {clean(item.message)[:_LONGEST_REASON]}")
     if omitted:

@@ -102,9 +102,7 @@ def view_card(
 
 def _apart(card: Card) -> Note:
     """What a model learns that reads a skill which is not meant for its conversation."""
-    message = (
-        f"{card.full_name} runs in an agent of its own (`context: fork`). Do not carry it out in this conversation."
-    )
+    message = f"{card.full_name} runs in a separate agent (`context: fork`). Do not carry it out in this conversation."
     hint = f"Call skill_run if you have it, or ask the user to run `whet run {card.full_name}`."
     return Note("runs-apart", "warning", message, hint, skill=card.full_name, path=card.path)
 

@@ -132,7 +132,7 @@ class RunResult(NamedTuple):
     def message(self) -> str:
         """The report for the model that asked for the skill: what happened, and the other model's words, marked."""
         run, report, problem = self.run, self.report, self.problem
-        rows = [f"The skill {run.skill} ran in an agent of its own (run {run.id}): {run.status}."]
+        rows = [f"The skill {run.skill} ran in a separate agent (run {run.id}): {run.status}."]
         rows += [f"{problem.message} {problem.hint}".strip()] if problem else []
         rows += [f"{one.change} {one.path}" for one in report.files]
         if report.files and not report.applied:
@@ -221,7 +221,7 @@ class Runs:
         without: Collection[str] = (),
         caller: Caller = PERSON,
     ) -> RunResult:
-        """Run a skill in an agent of its own, on a copy of the project.
+        """Run a skill in a separate agent, on a copy of the project.
 
         `confirm` asks a person about calls; without it the run stops at the first that needs approval. `apply` brings
         the changes into the project when the run is done. `without` names granted tools to go without. Raises

@@ -75,7 +75,7 @@ DEFINITIONS = {
         {"replace_all": {"type": "boolean"}},
     ),
     "Glob": Definition(
-        "List files by a pattern: `*` stays within a name, `**` stands for any directories.",
+        "List files by a pattern: `*` stays within a name, `**` matches any directories.",
         {"pattern": _TEXT},
         {"path": {**_PATH, "description": "The directory to look in (default: the project)."}},
     ),
@@ -87,7 +87,7 @@ DEFINITIONS = {
     "LS": Definition("List a directory.", {"path": _PATH}),
     "WebFetch": Definition("Fetch what is at an https address, as text.", {"url": _TEXT}),
     "Skill": Definition(
-        "Run another skill in an agent of its own, in the same copy of the project, and get its report.",
+        "Run another skill in a separate agent, in the same copy of the project, and get its report.",
         {"skill": _TEXT},
         {"args": {"type": "string", "description": "What it is to do."}},
     ),

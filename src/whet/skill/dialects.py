@@ -392,7 +392,7 @@ class _Reader:
                     self.note("dependency-refused", "warning", message, path, "Write `name >=1.2,<2`.")
                     continue
                 if need.range and satisfies((0, 0, 0), need.range) is None:
-                    message = f"{need.range!r} is no range of versions, so no version of {need.name} fits."
+                    message = f"{need.range!r} is not a range of versions, so no version of {need.name} fits."
                     self.note("dependency-refused", "warning", message, path, "Write it like `>=1.2,<2` or `^1.2`.")
                 found.append(need)
         return tuple(dict.fromkeys(found))

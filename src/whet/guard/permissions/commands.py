@@ -58,7 +58,10 @@ def allowed_command(text: str, grants: Sequence[Grant], where: Where) -> tuple[s
             worst = decision, reason
         if program_of(command.words[command.first].text) in ("cd", "chdir") and len(line.commands) > 1:
             if number or (moved := _moved(command, where)) is None:
-                return "deny", "nobody can be sure where this runs: cd leads away or stands in the middle of a line"
+                return (
+                    "deny",
+                    "the directory in which this runs is not certain: cd leads out of the project, or is in the middle of a line",
+                )
             where = where._replace(at=moved)
     return worst
 

@@ -111,7 +111,7 @@ def _by_program(name: str, argv: Sequence[str], depth: int) -> Iterator[Power]:
 
 
 def _interpreter(name: str, argv: Sequence[str]) -> Iterator[Power]:
-    reason = f"{name} runs any code it is given, so it stands for everything"
+    reason = f"{name} runs any code it is given, so it covers everything"
     valued, at = program_tables().interpreters[name], 1
     awk = name.endswith("awk")
     while at < len(argv) and argv[at].startswith(("-", "+")) and argv[at] != "-":
@@ -131,7 +131,7 @@ def _wrapper(name: str, argv: Sequence[str], depth: int) -> Iterator[Power]:
     while at < len(argv) and (argv[at].startswith("-") or (name in ("env", "sudo") and _VARIABLE.match(argv[at]))):
         at += 2 if argv[at] in wrapper.valued.split() else 1
     at += wrapper.before
-    reason = f"{name} runs the command behind it"
+    reason = f"{name} runs the command after it"
     if at >= len(argv):
         if len(argv) > 1 or name not in ("env", "time"):
             yield Power(len(argv) - 1, "runs", reason)
@@ -277,7 +277,7 @@ def git_powers(argv: Sequence[str]) -> Iterator[tuple[int, str]]:
         return
     command, rest = argv[at], range(at + 1, len(argv))
     if command not in git.commands:
-        yield at, f"git {command} is no command of git itself, it may be an alias for anything"
+        yield at, f"git {command} is not a command of git itself; it may be an alias for anything"
         return
     asked = [word for word in argv[at + 1 :] if word not in ("--global", "--local", "--system", "--worktree")]
     if command == "config" and not git.reads_config & set(asked[:1]):

@@ -170,7 +170,7 @@ class _Reader:
             return
         if data.startswith(b"#!"):
             head = data[: data.index(0)] if 0 in data else data[:END]
-            self.hit(path, "trailing-data", f"{len(data) - len(head)} bytes that are no text follow a script")
+            self.hit(path, "trailing-data", f"{len(data) - len(head)} bytes that are not text follow a script")
             self.text(path, head.decode("utf-8", "replace"), via, line)
         if what == "pickle":
             self.pickle(path, data, line)

@@ -191,6 +191,6 @@ SEATBELT = Level(
         "A bug in the kernel can let a program escape.",
         "A program can look up names, sizes and times of other files.",
         "Memory and the number of processes are not limited.",
-        "A process that starts a session of its own can outlive the command.",
+        "A process that starts its own session can outlive the command.",
     ),
 )

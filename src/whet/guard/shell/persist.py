@@ -58,7 +58,7 @@ def look(scene: Scene, step: Step, judge: Callable[[str], list[Hit]]) -> None:
             if len(word) < 300 and _rules_agent(word):
                 _judge(scene, step, Writing(word, " ".join(step.args), typed=True), is_bad)
     elif step.name in ("launchctl", "systemctl") and step.has("load", "bootstrap", "enable"):
-        scene.fact("write", "a service that starts by itself", step)
+        scene.fact("write", "a service that starts automatically", step)
     for name, value in step.command.assignments:
         if name in _RUN_BY_SHELLS and is_bad(value.text):
             scene.hit("persist-start", step, "critical", subject=name)

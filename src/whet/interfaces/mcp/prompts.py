@@ -45,7 +45,7 @@ Turn what was worked out in this conversation into a skill, together with the us
 1. Begin with skill_distill and session "current". If no such session is known, give `transcript` instead: what was
    done that worked, as Markdown, with the headings `## User`, `## Assistant`, `## Tool: Bash` and `## Result`; the
    user's words and corrections and the commands as they were, secrets left out.
-2. Write the skill from the evidence, as `write` says, and call skill_distill with `distillation` and `skill`. Mend
+2. Write the skill from the evidence, as `write` says, and call skill_distill with `distillation` and `skill`. Fix
    what it does not accept.
 3. Show the user the question and the proposed answers; where they can be clearer, suggest it. Call skill_distill with
    `distillation` and, in `answers`, what they want otherwise, or {} to go on. `back` shows the round before, and `ask`

@@ -94,7 +94,7 @@ def write(evidence: Evidence, model: Model, existing: str = "") -> Result:
 
 def mend(problems: tuple[str, ...]) -> str:
     """What a model is told whose skill does not hold."""
-    return "\n".join((*problems[:40], "Send the whole skill again, with these parts mended or left out."))
+    return "\n".join((*problems[:40], "Send the whole skill again, with these parts fixed or left out."))
 
 
 def view(evidence: Evidence, most: int = INPUT) -> str:

@@ -81,13 +81,13 @@ def publish_oci(prepared: Sequence[Prepared], ref: Ref, context: FetchContext, c
 def _choose_tag(prepared: Sequence[Prepared], ref: Ref) -> str:
     """The tag to publish under. Raises UsageError."""
     if ref.path:
-        hint = "Publish each skill in a repository of its own, or several at once as a collection."
+        hint = "Publish each skill to its own repository, or several at once as a collection."
         raise UsageError("usage", "A skill of a collection cannot be published alone.", hint=hint)
     tag = ref.ref or (prepared[0].version.replace("+", "_") if len(prepared) == 1 else "")
     if not tag:
         hint = "Name a tag: `--oci HOST/REPOSITORY:TAG`."
         if len(prepared) > 1:
-            raise UsageError("usage", "A collection has no version of its own.", hint=hint)
+            raise UsageError("usage", "A collection has no version.", hint=hint)
         hint = "Add it to the frontmatter: `metadata: {version: ...}`, or name a tag: `--oci HOST/REPOSITORY:TAG`."
         raise UsageError("no-version", f"{prepared[0].name} has no version.", hint=hint)
     if not TAG.fullmatch(tag):

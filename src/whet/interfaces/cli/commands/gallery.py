@@ -33,9 +33,9 @@ _HINTS = {
 
 def configure_list(parser: Parser) -> None:
     parser.details = (
-        "A skill of the gallery is in no list, no prompt and no search until you add it. Then it is an installed "
-        "skill like any other: all your clients find it, `whet update` brings what a newer Whet ships, and your edits "
-        "are kept."
+        "A skill of the gallery does not appear in lists, prompts or searches until you add it. Then it is an "
+        "installed skill like any other: your clients find it, `whet update` installs what a newer Whet ships, and "
+        "your edits are kept."
     )
 
 

@@ -1,4 +1,4 @@
-"""`run`: a skill at work in an agent of its own, and the harness's report of what it did."""
+"""`run`: a skill at work in a separate agent, and the harness's report of what it did."""
 
 from __future__ import annotations
 
