@@ -12,6 +12,7 @@ from counting import databases, reads
 
 from whet import Library
 from whet.authoring.journal import Journal
+from whet.store import atomic
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,9 +43,11 @@ def test_an_install_reads_the_settings_once_and_opens_two_databases(tmp_path: Pa
 class Disk:
     """What a power failure would leave: which files and names are known to be on the disk, and when they must be."""
 
-    def __init__(self, top: Path, patch: pytest.MonkeyPatch) -> None:
+    def __init__(self, top: Path, patch: pytest.MonkeyPatch, *, whole: bool) -> None:
         self.contents, self.skills = top / "state" / "contents", top / "home" / ".agents" / "skills"
         self.synced: Counter[int] = Counter()
+        self.whole = 0
+        """How often everything was synced at once."""
         self.early: list[str] = []
         """What was not on the disk when the history said that it is."""
         real = os.fsync
@@ -53,6 +56,12 @@ class Disk:
             status = os.fstat(file)
             real(file)
             self.synced[status.st_ino] += 1
+
+        def sync_file_system(_: str) -> bool:
+            self.whole += 1
+            places = (path for path in (self.contents, self.skills) if path.exists())
+            self.synced.update(path.stat().st_ino for path in self.below(*places))
+            return True
 
         def after(method: Callable[..., Any], *places: Path) -> Callable[..., Any]:
             def call(*args: Any, **kwargs: Any) -> Any:
@@ -68,6 +77,7 @@ class Disk:
 
         rename = os.rename
         patch.setattr(os, "fsync", fsync)
+        patch.setattr(atomic, "sync_file_system", sync_file_system if whole else lambda _: False)
         patch.setattr(os, "rename", moved)
         patch.setattr(os, "replace", moved)
         patch.setattr(Journal, "begin", after(Journal.begin, self.contents))
@@ -78,8 +88,13 @@ class Disk:
         return [found for place in places for found in (place, *place.rglob("*"))]
 
 
-def installed(top: Path, count: int, patch: pytest.MonkeyPatch) -> tuple[Disk, Counter[str], Counter[str]]:
-    """Install so many skills; what of it is on the disk, what was asked of the database, and what was read."""
+def installed(
+    top: Path, count: int, patch: pytest.MonkeyPatch, *, whole: bool = False
+) -> tuple[Disk, Counter[str], Counter[str]]:
+    """Install so many skills; what of it is on the disk, what was asked of the database, and what was read.
+
+    `whole`: on a system that can sync a whole file system.
+    """
     for number in range(count):
         directory = top / "source" / f"skill-{number:02}"
         (directory / "references").mkdir(parents=True)
@@ -103,7 +118,7 @@ def installed(top: Path, count: int, patch: pytest.MonkeyPatch) -> tuple[Disk, C
 
     patch.setattr(sqlite3, "connect", connect)
     env = {"PATH": os.environ["PATH"], "HOME": str(top / "home")}
-    disk = Disk(top, patch)
+    disk = Disk(top, patch, whole=whole)
     with reads() as read, Library.open(home=top / "state", project=top / "home", env=env) as library:
         assert len(library.sources.install(str(top / "source"), every=True).done) == count
     return disk, said, read
@@ -118,6 +133,14 @@ def test_an_install_syncs_each_file_once_before_the_history_names_it(tmp_path: P
     assert {disk.synced[path.stat().st_ino] for path in (*kept, *files) if path != disk.contents} == {1}
     folders = [path for path in disk.below(disk.skills) if path.is_dir()]
     assert sum(disk.synced.values()) < len(kept) + len(files) + len(folders) + 16, "and little else is waited for"
+
+
+def test_an_install_of_many_waits_for_the_disk_a_few_times(tmp_path: Path) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        disk, *_ = installed(tmp_path, 40, patch, whole=True)
+    assert disk.early == []
+    assert 0 < disk.whole < 8
+    assert sum(disk.synced.values()) - disk.whole * len(disk.below(disk.contents, disk.skills)) < 40
 
 
 def test_an_install_of_many_commits_as_often_as_one_of_few(tmp_path: Path) -> None:

@@ -141,12 +141,23 @@ def test_a_change_of_the_content_changes_the_marker_and_a_touch_does_not(tmp_pat
     assert at(tmp_path).inspect().offers[0].marker != before.offers[0].marker
 
 
-def test_what_changed_since_it_was_listed_is_not_fetched(tmp_path: Path) -> None:
+def test_what_changed_since_it_was_listed_is_fetched_as_it_was_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     skills(tmp_path, "a", "b")
     source = at(tmp_path)
     listing = source.inspect()
     put(tmp_path / "b", {"x": b"1"})
-    assert code_of(lambda: source.fetch(listing.offers)) == "source-changed"
+    assert [sorted(one.tree) for one in source.fetch(listing.offers)] == [["SKILL.md"], ["SKILL.md"]]
+    assert code_of(lambda: at(tmp_path).fetch(listing.offers)) == "source-changed"
+    with monkeypatch.context() as patch:
+        patch.setattr(local, "read_package", None)
+        assert len(source.fetch(listing.offers)) == 2, "without reading it again"
+    monkeypatch.setattr(local, "_HELD", 0)
+    source = at(tmp_path)
+    listing = source.inspect()
+    put(tmp_path / "b", {"x": b"2"})
+    assert code_of(lambda: source.fetch(listing.offers)) == "source-changed", "what is not held is read again"
     assert len(source.fetch(source.inspect().offers)) == 2
 
 
@@ -172,6 +183,7 @@ def test_a_skill_that_vanished_cannot_be_fetched(tmp_path: Path) -> None:
     source = at(skills(tmp_path, "a"))
     offers = source.inspect().offers
     (tmp_path / "a").rename(tmp_path / "elsewhere")
+    source.close()
     assert code_of(lambda: source.fetch(offers)) == "path-not-found"
 
 

@@ -1,7 +1,7 @@
 """Skills on this machine: a directory that is one or holds several, and an archive in a file.
 
 A directory is searched without following links, so that nothing outside it is ever read, and a skill counts as it was
-at one moment: what is fetched has the digest that was listed, or the fetch is refused. An archive is read once; its
+at one moment: what is fetched is what was listed, or the fetch is refused. An archive is read once; its
 hash is the revision and stays true for everything that is fetched from it.
 """
 
@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
 MAX_ENTRIES = 200_000
 """Names that are looked at while a directory is searched for skills."""
+_HELD = 32 * 1024 * 1024
+"""Bytes of what was listed that are kept until it is fetched; the rest is read again."""
 _ATTEMPTS = 5
 _VANISHED = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 
@@ -51,9 +53,12 @@ class PathSource:
     def __init__(self, ref: Ref, reach: FetchContext) -> None:
         self.ref = ref
         self._reach = reach
+        self._held: dict[Offer, Tree] = {}
+        self._room = _HELD
 
     def inspect(self, names: Collection[str] = ()) -> Listing:  # noqa: ARG002  everything is listed anyway
         """What lies there now, each skill with the digest of its content as revision and marker."""
+        self.close()
         base = self._directory(self.ref.path)
         directories, unsearched = find_skills(base, entries=MAX_ENTRIES, check=self._reach.check_cancelled)
         problems = [(where, error) for where, error in unsearched if error.code != "too-deep"]
@@ -79,21 +84,28 @@ class PathSource:
         for done, offer in enumerate(offers):
             self._reach.check_cancelled()
             self._reach.progress(Progress(offer.name, done, len(offers), "skills"))
-            tree = self._tree(offer.ref.path)
-            if digest(tree) != offer.revision:
-                raise _changed(self._directory(offer.ref.path))
+            tree = self._held.get(offer)
+            if tree is None:
+                tree = self._tree(offer.ref.path)
+                if digest(tree) != offer.revision:
+                    raise _changed(self._directory(offer.ref.path))
             total = weigh(tree, total)
             found.append(Fetched(offer, tree))
         return tuple(found)
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Let go of the contents."""
+        self._held, self._room = {}, _HELD
 
     def _offer(self, where: str) -> Offer:
         tree = self._tree(where)
         fallback = os.path.basename(self._directory(where))
         main, content = tree[main_file(tree, "")].data, digest(tree)
-        return describe(self.ref._replace(path=where), main, fallback=fallback, revision=content, marker=content)
+        offer = describe(self.ref._replace(path=where), main, fallback=fallback, revision=content, marker=content)
+        self._room -= sum(len(item.data) for item in tree.values())
+        if self._room >= 0:
+            self._held[offer] = tree
+        return offer
 
     def _tree(self, where: str) -> Tree:
         """The package in a directory, all of one moment."""

@@ -1,7 +1,7 @@
 """Files and directories that change in one step: whoever looks, and whenever the power fails, it is all old or all new.
 
 A file is written beside its target under a temporary name, synced, and renamed over it. Of several, all are written,
-then synced side by side: the disk is waited for once, and not for each. A directory cannot be renamed over another
+then synced together: the disk is waited for once, and not for each. A directory cannot be renamed over another
 one: the two trade places where the system can do that, else the old one steps aside first. Where a change
 may have to be taken back, what it replaces stays beside it until that is decided (`Swap`).
 
@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Literal, Self, TypeVar
 
 from whet.patterns import compile_late
 from whet.records import NamedTuple
-from whet.store.directories import sync_directory
+from whet.store.directories import sync_directory, sync_file_system
 from whet.store.failures import os_failure, os_failures
 from whet.store.locks import is_file_at, try_lock
 from whet.store.regular import is_link, long_path
@@ -55,6 +55,8 @@ _MOST_OPEN = 128
 """Files that are open while several are written: some systems let a process have no more than 256."""
 _MOST_SYNCS = 16
 """Syncs that are under way together: the file system answers them with one write of its own journal."""
+_MANY = 32
+"""More than so many are synced with everything else on their file system, where the system can do that."""
 _FEW = 8
 """So many syncs take no longer one by one than it takes to start threads for them."""
 
@@ -75,7 +77,7 @@ def write_files(files: Mapping[str, bytes], *, mode: int | None = None, durable:
         with ExitStack() as begun:
             drafts = [begun.enter_context(_Draft(*item, mode)) for item in items[start : start + _MOST_OPEN]]
             if durable:
-                _each(_Draft.sync, drafts)
+                _sync_drafts(drafts)
             for draft in drafts:
                 draft.finish()
     if durable:
@@ -476,8 +478,31 @@ def _sync_together(paths: Mapping[str, str]) -> None:
             else:
                 sync_file(path)
 
-    if not _WINDOWS:  # has no sync for directories, and none for files that are read-only
+    if _WINDOWS:  # has no sync for directories, and none for files that are read-only
+        return
+    if len(paths) <= _MANY:
         _each(sync, [*paths.items()])
+        return
+    devices: dict[int, dict[str, str]] = {}
+    for path, told in paths.items():
+        with os_failures(told):
+            devices.setdefault(os.lstat(path).st_dev, {})[path] = told
+    for there in devices.values():
+        path, told = next(iter(there.items()))
+        with os_failures(told):
+            whole = len(there) > _MANY and sync_file_system(path if os.path.isdir(path) else os.path.dirname(path))
+        if not whole:
+            _each(sync, [*there.items()])
+
+
+def _sync_drafts(drafts: list[_Draft]) -> None:
+    """Make the contents of files durable that do not have their names yet."""
+    directories = {os.path.dirname(draft.path) for draft in drafts}
+    if len(drafts) > _MANY and len({os.stat(directory).st_dev for directory in directories}) == 1:
+        with os_failures(drafts[0].path):
+            if sync_file_system(directories.pop()):
+                return
+    _each(_Draft.sync, drafts)
 
 
 def _each(do: Callable[[T], object], items: list[T]) -> None:

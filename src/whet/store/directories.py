@@ -12,13 +12,14 @@ import os
 import stat
 import sys
 from contextlib import suppress
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from whet.store.failures import os_failures
 from whet.store.regular import long_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 PRIVATE = 0o600
 """The permissions of a file that is for its owner alone."""
@@ -72,6 +73,59 @@ def sync_directory(directory: str) -> None:
     except OSError as error:
         if error.errno not in _NO_DIRECTORY_SYNC:
             raise
+
+
+def sync_file_system(directory: str) -> bool:
+    """Make everything on the file system of a directory survive a power failure; false where only `fsync` is sure to.
+
+    For many files this takes a fraction of the time, and what other programs have written is written with them.
+    """
+    call = _syncfs()
+    if call is None or _file_system(os.stat(directory).st_dev) not in _SYNCED_WHOLE:
+        return False
+    fd = os.open(directory, _DIRECTORY)
+    try:
+        if call(fd) != 0:
+            import ctypes
+
+            code = ctypes.get_errno()
+            raise OSError(code, os.strerror(code), directory)
+    finally:
+        os.close(fd)
+    return True
+
+
+_SYNCED_WHOLE = frozenset(("ext4", "xfs", "f2fs", "overlay", "tmpfs"))
+"""File systems of this machine itself. Others, such as those of programs, may be told of single files only."""
+_TELLS_FAILURES = (5, 8)
+"""The first version of Linux whose `syncfs` tells that something could not be written."""
+
+
+@lru_cache(maxsize=1)
+def _syncfs() -> Callable[[int], int] | None:
+    if sys.platform != "linux":
+        return None
+    version = tuple(int(part) for part in os.uname().release.split("-")[0].split(".")[:2] if part.isdigit())
+    if version < _TELLS_FAILURES:
+        return None
+    import ctypes
+
+    try:
+        found: Callable[[int], int] = ctypes.CDLL(None, use_errno=True).syncfs
+    except (AttributeError, OSError):
+        return None
+    return found
+
+
+def _file_system(device: int) -> str:
+    """The kind of the file system on a device, as Linux calls it; "" for one that is not mounted as a whole."""
+    try:
+        with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as file:
+            rows = [line.split() for line in file]
+    except OSError:
+        return ""
+    number = f"{os.major(device)}:{os.minor(device)}"
+    return next((row[row.index("-") + 1] for row in rows if row[2] == number and "-" in row), "")
 
 
 def tighten_state(state: str) -> None:
