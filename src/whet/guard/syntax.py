@@ -32,7 +32,8 @@ _OTHER_NAMES = {
 """How fences call a language besides its own name."""
 _NO_PROGRAMS = frozenset(("json", "yaml", "toml", "sql", "html", "css", "markdown", "bash"))
 _LONGEST = 200_000
-_FENCED = re.compile(r"^(?P<indent>[ \t]*)(?P<fence>`{3,}|~{3,})[ \t]*(?P<language>[\w+#-]*)[^\n`]*\n", re.MULTILINE)
+_FENCED = re.compile(r"^[ \t]{0,80}(?P<fence>`{3,}|~{3,})(?P<info>[^\n`~]{0,500})\n", re.MULTILINE)
+_LANGUAGE = re.compile(r"[\w+#-]{0,40}")
 
 
 class Block(NamedTuple):
@@ -56,7 +57,8 @@ def blocks_of(markdown: str) -> Iterator[Block]:
         last = closing.start() if closing else len(markdown)
         text = dedent(markdown[found.end() : last])
         line = markdown.count("\n", 0, found.start()) + 1
-        yield Block(found["language"].lower(), text, line, found.end(), last)
+        language = _LANGUAGE.match(found["info"].strip())
+        yield Block(language[0].lower() if language else "", text, line, found.end(), last)
         at = closing.end() if closing else len(markdown)
 
 

@@ -34,7 +34,7 @@ _RIGHT = expression(r"(?:\\b|\(\?!\[[^\]]*\]\))$")
 _KEY = expression(
     r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,10}-----"
     r"(?:(?:(?!-----BEGIN )[\s\S]){0,20000}?-----END [A-Z0-9 ]{0,60}-----"
-    r"|[^\n]{0,4000}(?:\n(?:[^\n]{0,300}?[A-Za-z0-9+/=]{16}[^\n]{0,4000}|[ \t]*[A-Za-z0-9+/=]{0,76}[ \t\r]*(?=\n|\Z)"
+    r"|[^\n]{0,4000}(?:\n(?:[^\n]{0,300}?[A-Za-z0-9+/=]{16}[^\n]{0,4000}|[ \t]{0,40}[A-Za-z0-9+/=]{0,76}[ \t\r]{0,4}(?=\n|\Z)"
     r"|[A-Za-z-]{4,20}: [^\n]{0,80})){0,400})"
 )
 """A private key; one whose end is missing goes on as long as the lines are such as keys have."""

@@ -23,7 +23,7 @@ _FIRST = 0xF0000
 """A character for private use; with the number of a mark added it is part of the mark, and of no other text."""
 _MOST = 0xFFFD
 _MARK = expression(r"\[(secret:[^\[\]\n]{1,60}|binary)([\U000F0000-\U000FFFFD])\]")
-_NAME = expression(r"[A-Za-z_$][\w$]*(?:(?:\?\.|\.|::|->)[A-Za-z_$][\w$]*)*[\s:;,.!?)\]}]*\Z")
+_NAME = expression(r"[A-Za-z_$][\w$]{0,80}(?:(?:\?\.|\.|::|->)[A-Za-z_$][\w$]{0,80}){0,8}[\s:;,.!?)\]}]{0,80}\Z")
 _CLOSING = expression(r"[)\]}>,;:]")
 _SWITCH = expression(r"[A-Za-z](?=\d)|\d(?=[A-Za-z])")
 _RANDOM = 4
