@@ -54,7 +54,8 @@ class Shot(NamedTuple):
 SHOTS = (
     Shot("ui-skills", "/skills", height=640),
     Shot("ui-skill", "/skill?name=chart-helper", "dark", height=800),
-    Shot("ui-prompt", "/prompt?budget=900", height=640),
+    Shot("ui-updates", "/updates?plan=1&name=triage", height=900),
+    Shot("ui-session", "/session?source=claude-code:monday", "dark", height=720),
 )
 """The pictures of the documentation."""
 PAGES = (
@@ -68,6 +69,8 @@ PAGES = (
     "/updates?plan=1",
     "/install?q=tests",
     "/session?source=claude-code:monday",
+    "/evals?measure=1",
+    "/eval?name=triage",
     f"/distill?id={DISTILLATION}",
     f"/distill?id={DISTILLATION}0",
     "/nowhere",
@@ -110,6 +113,8 @@ def prepare(home: Path) -> Library:
     )
     begun = learning.begin_distillation(learning.open_session("claude-code:monday"), model="")
     learning.distillations.keep(begun, DISTILLATION)
+    for name in ("triage", "reviewing-changes", "release-notes"):
+        learning.generate_triggers(name)
     learning.distillations.keep(begun.answer_all({}), f"{DISTILLATION}0")
     library.settings.disable("writing-skills")
     return library

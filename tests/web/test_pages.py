@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import pytest
+from learning.evaluated import BETTER, DESCRIPTION, EVALS, NAME, obedient
 
 from web.site import SKILLS
+from whet.api.learning import SkillLearning
 from whet.web.ui.app import MENU
 
 if TYPE_CHECKING:
@@ -397,3 +400,31 @@ def test_a_session_becomes_a_proposal(site: Site) -> None:
             site.post("/distill/answer", id=number)
     assert site.post("/distill/finish", id=number, stage="1").headers["location"] == "/proposal?number=1"
     assert [row["id"] for row in site.get("/proposals.json").json["proposals"]] == [1]
+
+
+def test_evals_are_measured_and_shown(site: Site) -> None:
+    assert "No skill has evals yet." in site.get("/evals").text
+    site.library.learning.generate_triggers("charts")
+    (row,) = site.get("/evals.json").json["skills"]
+    assert (row["name"], row["triggers"], row["tasks"], row["tests"]) == ("charts", True, False, False)
+    data = site.get("/evals.json", measure="1").json["triggers"]
+    assert data == site.library.learning.eval_triggers().to_json()
+    assert 'aria-label="Found, by skill"' in site.get("/evals", measure="1").text
+    data = site.get("/eval.json", name="charts").json
+    assert data["triggers"]["skills"][0]["cases"] == 50
+    assert "50 messages." in words(site.get("/eval", name="charts").text)
+    assert "has no usable trigger evals" in site.get("/eval", name="backport").text
+
+
+def test_a_model_does_the_tasks_with_the_skill_and_without_it(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    site.write(NAME, DESCRIPTION, BETTER, **{"evals/evals.json": json.dumps(EVALS)})
+    assert site.get("/eval.json", name=NAME).json["skill"]["tasks"] is True
+    assert site.post("/eval", name=NAME).status == 400
+    monkeypatch.setattr(SkillLearning, "model", lambda _self, spec=None: obedient() if spec else None)
+    page = site.post("/eval", name=NAME, model="scripted")
+    assert page.status == 200
+    assert 'aria-label="Pass rate of each task"' in page.text
+    assert "signed, with" in page.text
+    assert "Signed-off-by: Ann" in page.text
+    (row,) = site.post("/eval.json", name=NAME, model="scripted").json["evaluation"]["evals"]
+    assert row["with_skill"] > row["without_skill"]

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from whet.learning.distill.draft import Draft
     from whet.learning.distill.rounds import Distillation, Help
     from whet.learning.distill.rounds import Kept as DistillationStore
+    from whet.learning.evals.collection import SkillEvals
     from whet.learning.evals.descriptions import Description
     from whet.learning.evals.evaluation import Evaluation, OwnTests
     from whet.learning.evals.task_runs import Attempt, Task
@@ -312,6 +313,15 @@ class SkillLearning:
                 suggest=suggest,
                 try_phrase=trial.with_phrase,
             )
+
+    def list_evals(self, *names: str) -> tuple[SkillEvals, ...]:
+        """Which skills have trigger evals, tasks or tests; of these skills, whatever they have."""
+        from whet.learning.evals.collection import list_evals
+
+        if names:
+            return list_evals(self._workspace.find(name)[0] for name in names)
+        found = list_evals(self._workspace.snapshot().catalogue.cards)
+        return tuple(skill for skill in found if skill.triggers or skill.tasks or skill.tests)
 
     def collect_evals(self, path: str, *, results: str = "") -> CollectedEvals:
         """How the skill in a directory of the library does on its evals, for publishing with the skill.

@@ -28,9 +28,9 @@ _CHARACTER = 7
 """The width of most characters of a value."""
 
 
-def draw_bars(bars: Sequence[Bar], title: str) -> Markup:
-    """Horizontal bars, one below the other."""
-    largest = max((bar.value for bar in bars), default=0) or 1
+def draw_bars(bars: Sequence[Bar], title: str, largest: float = 0) -> Markup:
+    """Horizontal bars, one below the other; `largest` is the value of a full one (default: the largest here)."""
+    largest = largest or max((bar.value for bar in bars), default=0) or 1
     height = _LINE * len(bars) + 4
     values = [bar.shown or f"{bar.value:,.10g}" for bar in bars]
     room = _WIDTH - _LABEL - _CHARACTER * (max(map(len, values), default=0) + 1)

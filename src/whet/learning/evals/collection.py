@@ -5,25 +5,59 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet import __version__
 from whet.authoring.trees import digest as digest_of
 from whet.errors import InvalidError, NotFoundError
-from whet.learning.evals.formats import find_file
+from whet.learning.evals.formats import FOLDERS, find_file
 from whet.learning.evals.results_directory import read_history
 from whet.library.package import package_directory, read_tree
+from whet.routing.evals.formats import find_files
 from whet.skill.evals_proof import CollectedEvals, EvalsFile, EvalsResults, OutputResults, TriggerResults
 from whet.store.clock import iso
 from whet.store.failures import os_failures
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
+    from whet.library.card import Card
     from whet.library.workspace import Workspace
     from whet.routing.evals.report import TriggerEvals
+    from whet.values import Json
 
 _SIDES = ("with_skill", "without_skill", "old_skill")
+
+
+class SkillEvals(NamedTuple):
+    """What a skill has to be measured by."""
+
+    name: str
+    path: str
+    triggers: bool
+    """Messages that it is for, or is not for."""
+    tasks: bool
+    """Tasks with expected results."""
+    tests: bool
+
+    def to_json(self) -> Json:
+        """It as every surface answers it."""
+        return self._asdict()
+
+
+def list_evals(cards: Iterable[Card]) -> tuple[SkillEvals, ...]:
+    """What each skill has to be measured by; it looks at the names of files only."""
+    found = []
+    for card in cards:
+        names: list[str] = []
+        for folder in FOLDERS if card.kind == "skill" else ():
+            with suppress(OSError):
+                names += (f"{folder}/{name}" for name in os.listdir(os.path.join(card.directory, folder)))
+        tasks, tests = find_file(names), any(name.startswith(("tests/", "test/")) for name in names)
+        triggers = any(name != tasks for name in find_files(names))
+        found.append(SkillEvals(card.full_name, card.location, triggers, bool(tasks), tests))
+    return tuple(found)
 
 
 def collect_evals(workspace: Workspace, path: str, results: str, run: Callable[[str], TriggerEvals]) -> CollectedEvals:

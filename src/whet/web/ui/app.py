@@ -22,6 +22,7 @@ from whet.web.pages import Moved, Page, failure, send
 from whet.web.ui import (
     doctor,
     editing,
+    evals,
     history,
     installing,
     matching,
@@ -57,6 +58,7 @@ ROUTES: tuple[Route, ...] = (
     *usage.ROUTES,
     *runs.ROUTES,
     *sessions.ROUTES,
+    *evals.ROUTES,
     *settings.ROUTES,
 )
 MENU = (
@@ -67,6 +69,7 @@ MENU = (
     ("/updates", "Updates"),
     ("/usage", "Usage"),
     ("/sessions", "Sessions"),
+    ("/evals", "Evals"),
     ("/runs", "Runs"),
     ("/history", "History"),
     ("/proposals", "Proposals"),
