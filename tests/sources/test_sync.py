@@ -92,6 +92,55 @@ def test_a_manual_skill_goes_to_clients_only_by_name_unless_they_hide_it(world: 
 
 
 @pytest.mark.parametrize("how", ["link", "copy"])
+def test_disabling_a_skill_takes_it_from_clients_until_it_is_enabled(world: World, how: str) -> None:
+    world.sync("claude-code", "cursor", how=how)
+    after = shape(world.home)
+    with world.library() as library:
+        done = library.settings.disable("alpha")
+        what = "links" if how == "link" else "copies"
+        assert done.notes == (
+            f"Removed the {what} for claude-code, cursor.",
+            f"Cursor reads {world.mine} directly and still loads it.",
+        )
+        assert {*world.states()} == {".claude/skills/beta", ".cursor/skills/beta"}
+        plan = library.sources.plan_sync("claude-code", how="copy" if how == "copy" else "link")
+        assert states(plan) == {("claude-code", "alpha"): "disabled", ("claude-code", "beta"): "fine"}
+        assert states(library.sources.plan_sync("claude-code", names=("alpha",))) == {
+            ("claude-code", "alpha"): "disabled"
+        }, "not even by name"
+        notes = [note for note in library.doctor() if note.code in ("disabled", "client-elsewhere")]
+        assert [(note.code, note.severity, note.message) for note in notes] == [
+            ("disabled", "warning", "Disabled by whet skill disable. Cursor loads this skill all the same.")
+        ], "it does not recommend a sync that gives the skill to nobody"
+        library.edit.apply([{"action": "delete", "name": "alpha"}])
+        library.history.undo()
+        assert {*world.states()} == {".claude/skills/beta", ".cursor/skills/beta"}, "it is still disabled"
+        assert library.settings.enable("alpha").notes == (f"Made the {what} for claude-code, cursor.",)
+        assert shape(world.home) == after
+        library.settings.disable("alpha", "cursor")
+        assert {*world.states()} == {".claude/skills/alpha", ".claude/skills/beta", ".cursor/skills/beta"}
+        library.settings.disable("alpha", "mcp")
+        library.settings.disable("alpha")
+        library.settings.enable("alpha", "cursor")
+        assert {*world.states()} == {".claude/skills/beta", ".cursor/skills/beta"}, "it is disabled everywhere"
+        library.settings.enable("alpha")
+        assert shape(world.home) == after
+
+
+def test_a_disabled_skill_that_was_linked_before_is_removed_by_the_next_sync(world: World) -> None:
+    world.sync("claude-code")
+    (world.top / "state" / "config.toml").write_text('disabled = ["alpha"]\n')
+    with world.library() as library:
+        report = library.sources.sync(library.sources.plan_sync("claude-code"))
+    assert [(done.step.name, done.step.state, done.outcome) for done in report.steps] == [
+        ("alpha", "disabled", "left"),
+        ("beta", "fine", "left"),
+        ("alpha", "remove", "done"),
+    ]
+    assert {*world.states()} == {".claude/skills/beta"}
+
+
+@pytest.mark.parametrize("how", ["link", "copy"])
 def test_undo_leaves_everything_as_it_was(world: World, how: str) -> None:
     world.skill("own", where=world.home / ".claude" / "skills")
     before = shape(world.home)

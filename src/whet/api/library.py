@@ -749,7 +749,7 @@ class Library:
 
         A library that cannot be read, such as one with a damaged state database, still gets a report.
         """
-        from whet.library.client_lists import examine_clients, explain_shadows
+        from whet.library.client_lists import examine_clients, name_loaders
         from whet.library.doctor import examine, examine_place, examine_state, worst_first
         from whet.notes import Note
         from whet.prompt.requests import menu_report
@@ -761,10 +761,12 @@ class Library:
         try:
             snapshot = workspace.snapshot()
             lists = self.clients()
-            entries.extend(explain_shadows(workspace.report(snapshot), lists))
+            entries.extend(name_loaders(workspace.report(snapshot), lists))
             entries.extend(examine(snapshot.catalogue, snapshot.config.probe, self._tell))
             root = os.path.realpath(workspace.new_root())
-            own = [card for card in snapshot.catalogue.cards if card.root.real == root]
+            off = workspace.disabled(everywhere=True)
+            cards = (card for card in snapshot.catalogue.cards if card.root.real == root)
+            own = [card for card in cards if off.source(card, "") is None]
             entries.extend(examine_clients(lists, root, own))
             entries.extend(menu_report(snapshot, PERSON))
             entries.extend((*self.history.interrupted(), *stores.usage.problems))

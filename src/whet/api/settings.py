@@ -14,11 +14,12 @@ from whet.skill.names import key as name_key
 from whet.values import Json, Rows, answer_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from whet.api.sources import SkillSources
     from whet.learning.lifecycle import Lifecycle
     from whet.library.bundles import Bundle
+    from whet.library.card import Card
     from whet.library.repository import Repository
     from whet.library.roots import Root
     from whet.library.trust import SkillDecision
@@ -71,10 +72,13 @@ class Switch(NamedTuple):
     """False when it was so before."""
     hint: str = ""
     """Who still switches it off."""
+    notes: tuple[str, ...] = ()
+    """What became of its links and copies for clients, and which clients load it all the same; a sentence each."""
 
     def to_json(self) -> Json:
         """The decision as JSON."""
-        return answer_json(self)
+        answer = answer_json(self)
+        return answer if self.notes else {name: value for name, value in answer.items() if name != "notes"}
 
 
 class PinChange(NamedTuple):
@@ -324,26 +328,60 @@ class SkillSettings:
     # what is offered
 
     def enable(self, name: str, surface: str = "") -> Switch:
-        """Offer a skill again, everywhere or on one surface.
+        """Offer a skill again, everywhere or on one surface, such as a client.
 
-        `enabled` is false, and `hint` says why, if a settings file still disables it.
+        `enabled` is false, and `hint` says why, if a settings file still disables it. Links for clients that were
+        removed when it was disabled are made again.
         """
-        keys, known_as = self._disabled_keys(name, surface)
+        keys, known_as, card = self._disabled_keys(name, surface)
         changed = sum([self._decisions.enable(key, surface) for key in keys]) > 0
+        notes: tuple[str, ...] = ()
+        if card is not None:
+            off = self._workspace.disabled(everywhere=True)
+            notes = self._switch_links(card, lambda client: off.source(card, client) is not None)
         disabled = self._workspace.config().disabled
         source = next((found for key in (*keys, known_as) if (found := disabled.by(key, surface))), None)
         hint = f"It is still disabled by {source}." if source else ""
-        return Switch(known_as, surface, not source, changed, hint)
+        return Switch(known_as, surface, not source, changed, hint, notes)
 
     def disable(self, name: str, surface: str = "") -> Switch:
-        """Stop offering a skill, everywhere or on one surface, such as `cli`. It stays on disk."""
-        keys, known_as = self._disabled_keys(name, surface)
+        """Stop offering a skill, everywhere or on one surface, such as `cli` or a client. It stays on disk.
+
+        Its links and copies for clients are removed; `notes` names the clients that still load it.
+        """
+        keys, known_as, card = self._disabled_keys(name, surface)
         off = self._decisions.disabled()
         changed = all((key, surface) not in off for key in keys) and self._decisions.disable(keys[0], surface)
-        return Switch(known_as, surface, False, changed)
+        notes: tuple[str, ...] = ()
+        if card is not None:
+            links = self._switch_links(card, lambda client: surface in ("", client))
+            notes = (*links, *self._name_loaders(card, surface))
+        return Switch(known_as, surface, False, changed, notes=notes)
 
-    def _disabled_keys(self, name: str, surface: str) -> tuple[Sequence[str], str]:
-        """What a skill, which may be gone by now, is known by, and the name that was meant."""
+    def _switch_links(self, card: Card, disabled: Callable[[str], bool]) -> tuple[str, ...]:
+        """Remove or restore the links and copies of a skill for clients; a sentence about each kind."""
+        from whet.sources.sync.apply import finish_following, follow_switch
+
+        follow_switch(self._workspace.state, os.path.dirname(card.resolved), disabled)
+        return tuple(finish_following(self._workspace.state))
+
+    def _name_loaders(self, card: Card, surface: str) -> Iterator[str]:
+        """Which clients load a skill from where it is, although it is disabled."""
+        if self._workspace.explicit is not None:
+            return
+        from whet.library.client_lists import list_for
+        from whet.library.clients import present_clients
+
+        place = self._workspace.place
+        chosen = [client for client in present_clients(place) if surface in ("", client.name)]
+        titles = [client.title for client in chosen if list_for(client, place, {card.resolved}).skills]
+        if titles:
+            verbs = ("reads", "loads") if len(titles) == 1 else ("read", "load")
+            where = os.path.dirname(card.location)
+            yield f"{' and '.join(titles)} {verbs[0]} {where} directly and still {verbs[1]} it."
+
+    def _disabled_keys(self, name: str, surface: str) -> tuple[Sequence[str], str, Card | None]:
+        """What a skill, which may be gone by now, is known by, the name that was meant, and the skill."""
         wanted = name_key(name)
         try:
             card, _ = self._workspace.find(name)
@@ -352,8 +390,8 @@ class SkillSettings:
             keys = [key for key, where in off if where == surface and _is_named(key, wanted)]
             if not keys:
                 raise
-            return keys, wanted
-        return card.known_as, wanted if wanted == card.key else card.known_as[-1]
+            return keys, wanted, None
+        return card.known_as, wanted if wanted == card.key else card.known_as[-1], card
 
     def list_as(self, name: str, mode: str, *, here: bool = False) -> ListingChange:
         """List a skill for models like this: `always`, `normal`, `name` (without its description) or `manual`.

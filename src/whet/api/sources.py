@@ -648,13 +648,16 @@ class SkillSources:
         """A plan to give these clients, or all installed ones, the skills of the user or of the project.
 
         A client gets links, or copies, in the directory it reads. Clients that read the root themselves get nothing,
-        except with `force`. A skill that is listed as `manual` or has `disable-model-invocation` does not go to a
-        client whose model would see it, unless `names` has it. Nothing is changed yet; `sync` does what the plan says.
+        except with `force`. No client gets a skill that is disabled for it. A skill that is listed as `manual` or has
+        `disable-model-invocation` does not go to a client whose model would see it, unless `names` has it. Nothing is
+        changed yet; `sync` does what the plan says.
         """
-        from whet.sources.sync.plan import plan_sync
+        from whet.sources.sync.plan import known_clients, plan_sync
 
         self.installer(here=here).machine.check()
         root = self._workspace.new_root(project=here)
+        disabled = self._workspace.disabled(everywhere=not here)
+        cards = self._workspace.snapshot().catalogue.cards
         return plan_sync(
             self._place,
             self._workspace.state,
@@ -665,7 +668,13 @@ class SkillSources:
             names=names,
             force=force,
             refused=self._refused(),
-            manual=self._manual(here=here),
+            manual=tuple(card.directory for card in cards if disabled.listed(card).mode == "manual"),
+            disabled=tuple(
+                (card.directory, client)
+                for card in cards
+                for client in known_clients()
+                if disabled.source(card, client) is not None
+            ),
         )
 
     def _refused(self) -> tuple[tuple[str, str], ...]:
@@ -678,19 +687,6 @@ class SkillSources:
             *((path, f"{note.message} {note.hint}") for path, note in found.items()),
             *((path, reason) for path, reason in kept.items() if reason),
         )
-
-    def _manual(self, *, here: bool) -> tuple[str, ...]:
-        """The directories of skills that are listed as `manual`: in this project, or everywhere."""
-        workspace, place = self._workspace, self._place
-        config = workspace.configuration
-        if not here:  # what one project decides is no reason to change what all projects see
-            from whet.library.config import Configuration
-
-            home = place._replace(directory=place.home)
-            config = Configuration(home, workspace.explicit, workspace.decisions, workspace.clock, None)
-        disabled = config.resolve().disabled
-        cards = workspace.snapshot().catalogue.cards
-        return tuple(card.directory for card in cards if disabled.listed(card).mode == "manual")
 
     def sync(self, plan: SyncPlan) -> SyncReport:
         """Apply a plan of `plan_sync`, as far as nothing has changed since it was made.

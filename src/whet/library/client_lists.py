@@ -186,15 +186,21 @@ _HINTS = {
 }
 
 
-def explain_shadows(notes: Iterable[Note], lists: Sequence[ClientList]) -> Iterator[Note]:
-    """The notes; those about a shadowed skill also name the clients that load it all the same."""
+_NOT_OFFERED = ("shadowed", "disabled")
+"""Why Whet does not offer a skill that clients may load all the same."""
+
+
+def name_loaders(notes: Iterable[Note], lists: Sequence[ClientList]) -> Iterator[Note]:
+    """The notes; those about a skill that is shadowed or disabled also name the clients that load it all the same."""
     loaded = [(found.title, {os.path.realpath(skill.path) for skill in found.skills}) for found in lists]
     for note in notes:
-        titles = [title for title, paths in loaded if note.code == "shadowed" and os.path.realpath(note.path) in paths]
-        loads = (
-            f" {' and '.join(titles)} load{'s' if len(titles) == 1 else ''} this one all the same." if titles else ""
-        )
-        yield note._replace(message=note.message + loads)
+        path = os.path.realpath(note.path) if note.code in _NOT_OFFERED else ""
+        if titles := [title for title, paths in loaded if path in paths]:
+            load = "loads" if len(titles) == 1 else "load"
+            message = f"{note.message} {' and '.join(titles)} {load} this skill all the same."
+            yield note._replace(message=message, severity="warning")
+        else:
+            yield note
 
 
 def examine_clients(lists: Iterable[ClientList], root: str = "", own: Sequence[Card] = ()) -> Iterator[Note]:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from whet.library.card import Card
     from whet.library.disclosure import Opened
     from whet.library.readiness import Probe
+    from whet.library.visibility import Disabled
     from whet.notes import Progress, Severity
     from whet.skill.model import Skill
     from whet.store.clock import Clock
@@ -99,6 +100,13 @@ class Workspace:
     def config(self) -> ResolvedConfig:
         """Where skills are looked for now, and what is switched off."""
         return self.configuration.resolve()
+
+    def disabled(self, *, everywhere: bool) -> Disabled:
+        """What is disabled, and how skills are listed: here, or `everywhere`, whatever this project says."""
+        if not everywhere:
+            return self.config().disabled
+        home = self.place._replace(directory=self.place.home)
+        return Configuration(home, self.explicit, self.decisions, self.clock, None).resolve().disabled
 
     def identify(self, directory: str) -> tuple[SkillId, str]:
         """Id and scope of the skill that lies in a directory, or lay there; the scope is "" outside of all roots."""

@@ -138,6 +138,7 @@ def apply_sync(plan: SyncPlan, place: Place, state: StateDatabase) -> SyncReport
             force=plan.force,
             refused=plan.refused,
             manual=plan.manual,
+            disabled=plan.disabled,
         )
         fresh = {(step.client, step.path): step for step in again.steps}
         steps = [_still(step, fresh.get((step.client, step.path))) for step in plan.steps]
@@ -176,7 +177,7 @@ def handler(state: StateDatabase) -> Handler:
         bases = {work["base"]} if work else {made["base"] for made in intent.payload["made"]}
         full = False
         for base in bases:
-            job = Work(state, work.get("root", ""), base, read_record(state))
+            job = Work(state, work.get("root", ""), base, read_record(state), work.get("away", ""))
             job.clean_up(())
             if "undo" in work:
                 job.undo(work["undo"])
@@ -219,7 +220,38 @@ def follow_skills(state: StateDatabase, commits: Sequence[Committed]) -> None:
             gone[_place_of(commit.entry.path, before)] = ""
         elif commit.moved and before and after and before.root == after.root:
             gone[_place_of(commit.entry.path, after)[0], before.path] = after.path
-    if not (gone or back) or not state.read("SELECT 1 FROM synced LIMIT 1"):
+    if not (gone or back):
+        return
+
+    def follow(made: Made) -> list[Step]:
+        at = (os.path.realpath(made.root), made.source)
+        if at in gone and not made.away and standing(made) == "ours":
+            return [_step(made, "remove"), *([_rename(made, gone[at])] if gone[at] else [])]
+        return [_step(made, "make")] if at in back and made.away == "gone" else []
+
+    _begin_following(state, follow)
+
+
+def follow_switch(state: StateDatabase, skill: str, disabled: Callable[[str], bool]) -> None:
+    """After a skill was disabled or enabled, write down what becomes of its links and copies.
+
+    Those for a client that it is `disabled` for are removed, and return when it is enabled again. `skill` is its real
+    directory.
+    """
+
+    def follow(made: Made) -> list[Step]:
+        if os.path.realpath(source_of(made)) != skill:
+            return []
+        if disabled(made.client):
+            return [_step(made, "remove")] if not made.away and standing(made) == "ours" else []
+        return [_step(made, "make")] if made.away == "disabled" else []
+
+    _begin_following(state, follow, "disabled")
+
+
+def _begin_following(state: StateDatabase, follow: Callable[[Made], list[Step]], away: str = "") -> None:
+    """Write down the steps for everything that was made; `away` is why what goes is removed, if its skill stays."""
+    if not state.read("SELECT 1 FROM synced LIMIT 1"):
         return
     try:
         record = read_record(state)
@@ -227,14 +259,11 @@ def follow_skills(state: StateDatabase, commits: Sequence[Committed]) -> None:
         return
     work: dict[tuple[str, str], list[Step]] = {}
     for made in record.made.values():
-        at, steps = (os.path.realpath(made.root), made.source), work.setdefault((made.root, made.base), [])
-        if at in gone and not made.away and standing(made) == "ours":
-            steps += [_step(made, "remove"), *([_rename(made, gone[at])] if gone[at] else [])]
-        elif at in back and made.away:
-            steps.append(_step(made, "make"))
+        work.setdefault((made.root, made.base), []).extend(follow(made))
     for (root, base), steps in work.items():
         if steps:
-            payload = {"root": root, "base": base, "steps": [step._asdict() for step in steps], _FOLLOW: True}
+            told = [step._asdict() for step in steps]
+            payload = {"root": root, "base": base, "steps": told, _FOLLOW: True, "away": away}
             begin(state, record, (), work=payload)
 
 
@@ -263,7 +292,7 @@ def finish_following(state: StateDatabase) -> Iterator[str]:
         followed = [work for intent in intents if (work := intent.payload.get("work") or {}).get(_FOLLOW)]
         done: list[Done] = []
         for work in followed:
-            job = Work(state, work["root"], work["base"], read_record(state))
+            job = Work(state, work["root"], work["base"], read_record(state), work.get("away", ""))
             job.resume(Step(**step) for step in work["steps"])
             done += job.done.values()
     for word, states in (("Removed", ("remove",)), ("Made", MAKING)):
@@ -290,11 +319,13 @@ def _now(made: Made) -> Literal["fine", "stale", "edited", "broken", "gone", "re
 class Work:
     """One sync or undo, by whoever holds the lock of the record."""
 
-    def __init__(self, state: StateDatabase, root: str, base: str, record: Record) -> None:
+    def __init__(self, state: StateDatabase, root: str, base: str, record: Record, away: str = "") -> None:
+        """`away` is why what goes is removed, where its skill stays (`Made.away`)."""
         self.state = state
         self.root = root
         self.base = base
         self.record = record
+        self.away = away
         self.done: dict[Step, Done] = {}
         self.cleaned: list[str] = []
         self.full = False
@@ -313,7 +344,8 @@ class Work:
         if not begun:
             self.record = begin(self.state, self.record, (), work=work)
         removed = [self.record.made[step.path] for step in steps if step.state == "remove"]
-        self.leave(made for made in removed if not os.path.isdir(source_of(made)))
+        gone = (made for made in removed if self.away or not os.path.isdir(source_of(made)))
+        self.leave(made._replace(away=self.away or "gone") for made in gone)
         for step in steps:
             if step.state in ("remove", "replace"):
                 self.attempt(step, self.remove)
@@ -473,8 +505,8 @@ class Work:
         self.record = write_record(self.state, self.record)
 
     def leave(self, gone: Iterable[Made]) -> None:
-        """Write down that what is about to be removed goes with its skill, and returns with it."""
-        self.record = begin(self.state, self.record, [made._replace(away=True) for made in gone])
+        """Write down what is about to be removed, and returns."""
+        self.record = begin(self.state, self.record, [*gone])
 
     def forget(self, *paths: str) -> None:
         """Take entries out of the record."""

@@ -58,6 +58,7 @@ State = Literal[
     "no-directory",
     "outside",
     "refused",
+    "disabled",
     "users-only",
     "manual",
     "draft",
@@ -82,6 +83,7 @@ MESSAGES: dict[State, str] = {
     "no-directory": "It has no skill directory there.",
     "outside": "It is outside the project.",
     "refused": "Whet does not load this skill, so no client gets it.",
+    "disabled": "It is disabled. `whet skill enable` gives it to clients again.",
     "users-only": "It is for users only, and this client shows it to its model. Name it with `--skill` to sync it.",
     "manual": "You list it as `manual`, and this client would show it to its model. Name it with `--skill` to sync it.",
     "draft": "It still has parts marked TODO. Fill them in and sync again, or name it with `--skill`.",
@@ -124,6 +126,8 @@ class SyncPlan(NamedTuple):
     """The directories of skills that Whet itself does not load, and why."""
     manual: tuple[str, ...] = ()
     """The directories of skills that are listed as `manual`."""
+    disabled: tuple[tuple[str, str], ...] = ()
+    """The directories of disabled skills, each with a client that does not get it."""
 
     def to_json(self) -> Json:
         """The plan as JSON."""
@@ -142,23 +146,25 @@ def plan_sync(
     force: bool = False,
     refused: Collection[tuple[str, str]] = (),
     manual: Collection[str] = (),
+    disabled: Collection[tuple[str, str]] = (),
 ) -> SyncPlan:
     """What it takes to give these clients the skills of the root; without clients, all that this person has.
 
     Clients that read the root themselves get nothing unless `force` says so. With `names`, only those skills. No client
-    gets a skill whose directory is `refused`, or `manual` unless `names` has it: what was made of one is removed.
+    gets a skill whose directory is `refused`, or `disabled` for it, or `manual` unless `names` has it: what was made of
+    one is removed.
     """
     root, base = os.path.abspath(root), base_of(place, project=project)
     check_root(root, base, project=project)
     chosen = named(clients) or present_clients(place)
     record = read_record(state)
-    looking = _Looking(root, base, how, record, frozenset(names), dict(refused), frozenset(manual))
+    kept = (tuple(refused), tuple(manual), tuple(disabled))
+    looking = _Looking(root, base, how, record, frozenset(names), dict(refused), frozenset(manual), frozenset(disabled))
     looking.check_names()
     steps: list[Step] = []
     for folder in folders(place, root, chosen, project=project):
         forced = force or any(made.client == folder.client and made.root == root for made in looking.mine.values())
         steps.extend(looking.client(folder, project=project, force=forced))
-    kept = (tuple(refused), tuple(manual))
     return SyncPlan(root, base, how, project, chosen, tuple(names), force, tuple(steps), *kept)
 
 
@@ -174,6 +180,7 @@ class _Looking:
         names: Collection[str],
         refused: Mapping[str, str],
         manual: Collection[str],
+        disabled: Collection[tuple[str, str]],
     ) -> None:
         self.root = root
         self.base = base
@@ -181,6 +188,7 @@ class _Looking:
         self.names = names
         self.refused = refused
         self.manual = manual
+        self.disabled = disabled
         self.skills = skills_below(root)
         self.mine = {path: made for path, made in record.made.items() if made.base == base and not made.away}
         self.digests: dict[str, str] = {}
@@ -214,10 +222,10 @@ class _Looking:
         taken: dict[str, str] = {}
         for source, name in self.skills.items():
             path = os.path.join(folder.path, name)
-            if reason := self.refused.get(_join(self.root, source)):
+            if denied := self.denied(folder.client, source):
                 if not self.names or name in self.names:
-                    message = f"{MESSAGES['refused']} {reason}"
-                    yield Step(folder.client, name, path, "refused", self.how, source, message=message)
+                    message = f"{MESSAGES[denied]} {self.refused.get(_join(self.root, source), '')}".rstrip()
+                    yield Step(folder.client, name, path, denied, self.how, source, message=message)
                 continue
             if not self.names and (shown := self.shown_to_models(folder.client, source)):
                 yield Step(folder.client, name, path, shown, self.how, source, message=MESSAGES[shown])
@@ -286,6 +294,13 @@ class _Looking:
             if found in ("ours", "edited"):
                 state: State = "remove" if found == "ours" else "edited"
                 yield Step(made.client, made.name, made.path, state, made.how, made.source, message=MESSAGES[state])
+
+    def denied(self, client: str, source: str) -> Literal["refused", "disabled", ""]:
+        """Why this client does not get the skill, even by name."""
+        directory = _join(self.root, source)
+        if directory in self.refused:
+            return "refused"
+        return "disabled" if (directory, client) in self.disabled else ""
 
     def shown_to_models(self, client: str, source: str) -> Literal["users-only", "manual", ""]:
         """Why this client's model should not see the skill, but would."""

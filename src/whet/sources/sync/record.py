@@ -58,8 +58,8 @@ class Made(NamedTuple):
     """Of a copy: the content it is being given; it may have either."""
     instead: bool = False
     """It is a junction or a copy because a link could not be made."""
-    away: bool = False
-    """It was removed together with its skill, and returns when the skill does."""
+    away: str = ""
+    """Why it was removed: `gone` with its skill, and returns with it; `disabled`, until the skill is enabled again."""
 
     @property
     def name(self) -> str:
@@ -125,7 +125,8 @@ def _parse(made: Any, directories: Any) -> Record:
 def _made(entry: Any) -> Made:
     if not isinstance(entry, dict):
         raise TypeError("an entry is not an object")
-    instead, away = (entry.pop(flag, False) is True for flag in ("instead", "away"))
+    instead, away = entry.pop("instead", False) is True, entry.pop("away", "")
+    away = away if away in ("gone", "disabled") else "gone" if away is True else ""  # earlier versions wrote true
     made = Made(**entry, instead=instead, away=away)
     if not all(isinstance(value, str) for value in entry.values()) or made.how not in ("link", "copy"):
         raise TypeError("an entry has a value of the wrong type")

@@ -137,6 +137,7 @@ def render_disable(switch: Switch, screen: Screen, _options: Namespace) -> None:
 
 def _render_switch(switch: Switch, screen: Screen, verb: str, hint: str) -> None:
     screen.say(f"{switch.name} {verb}{f' on {switch.surface}' if switch.surface else ''}.")
+    screen.say(*map(screen.places, switch.notes))
     screen.hint(*filter(None, [hint]))
 
 
