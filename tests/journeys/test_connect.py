@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -46,7 +47,8 @@ def test_connected_twice_and_taken_back(
     assert (shown.returncode, contents(home)) == (0, before)
     assert "the MCP server" in shown.stdout and "@@" not in shown.stdout
     whole = whet("connect", client, "-v")
-    assert "whet" in whole.stdout and "@@" in whole.stdout and "secret" not in whole.stdout
+    hidden = re.sub(r"\[secret:\w+\]", "", whole.stdout)
+    assert "whet" in hidden and "@@" in hidden and "secret" not in hidden
     assert shown.stderr.endswith("Nothing was changed.\nhint: --yes makes the change; -v shows it in full.\n")
 
     done = answer(whet("connect", client, "--yes", "--json"))
