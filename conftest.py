@@ -46,7 +46,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--rows", action="store_true", help="collect every row of a table as a separate test")
 
 
-_MEMORY = "/dev/shm"  # noqa: S108  pytest makes a directory there that is for this user only
 _ROOM = 2 << 30
 """Bytes that must be free in memory for the files of a quick run; it takes a tenth of that."""
 
@@ -60,16 +59,17 @@ def pytest_configure(config: pytest.Config) -> None:
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in the background of a shell; no test could interrupt
         signal.signal(signal.SIGINT, signal.default_int_handler)
     given = config.getoption("basetemp") or os.environ.get("PYTEST_DEBUG_TEMPROOT")
-    if config.getoption("quick") and not given and os.path.isdir(_MEMORY) and os.access(_MEMORY, os.W_OK | os.X_OK):
-        status = os.statvfs(_MEMORY)
-        if status.f_bavail * status.f_frsize >= _ROOM and not status.f_flag & os.ST_NOEXEC:
-            os.environ["PYTEST_DEBUG_TEMPROOT"] = _MEMORY
+    if config.getoption("quick") and not given:
+        from memory import memory_directory
+
+        if memory := memory_directory(_ROOM):
+            os.environ["PYTEST_DEBUG_TEMPROOT"] = memory
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
-    """In the quick tier one more than there are cores: many tests wait for a process, a server or a clock."""
-    if not config.getoption("quick") or os.environ.get("PYTEST_XDIST_AUTO_NUM_WORKERS"):
+    """In both tiers one more than there are cores: many tests wait for a process, a server, a clock or the disk."""
+    if not (config.getoption("quick") or config.getoption("deep")) or os.environ.get("PYTEST_XDIST_AUTO_NUM_WORKERS"):
         return None
     return (os.cpu_count() or 1) + 1
 

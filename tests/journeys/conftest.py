@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from subprocess import CompletedProcess
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(autouse=True, scope="module")
 def commands(request: pytest.FixtureRequest, *, quick: bool) -> Iterator[None]:
     """In the quick tier commands run in this process. A module may say for both tiers whether it has `PROCESSES`."""
     token = in_process.set(not getattr(request.module, "PROCESSES", not quick))

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from journeys.transcripts.model import Case, Kind
 
+PROCESSES = False
+
 KINDS: dict[str, Kind] = {
     kind.name: kind
     for make in (
