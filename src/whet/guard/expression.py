@@ -1,7 +1,7 @@
 """Regular expressions that are compiled when they are first used.
 
 Most texts need few of them, and compiling an expression takes longer than matching it to a page. Without regard to case an
-expression takes twice as long: one that seldom matches is tried on the text in lower case first.
+expression takes twice as long, so it is tried on the text in lower case first.
 """
 
 from __future__ import annotations
@@ -29,21 +29,24 @@ class Expression:
         return getattr(compiled, name)
 
 
-class Seldom(Expression):
-    """An expression without regard to case that seldom matches."""
+class Folded(Expression):
+    """An expression without regard to case."""
 
-    def __init__(self, regex: str, flags: int = 0) -> None:
-        super().__init__(regex, flags | re.IGNORECASE)
+    def __init__(self, regex: str, flags: int) -> None:
+        super().__init__(regex, flags)
         self._lower = Expression(lower(regex), flags & ~re.IGNORECASE)
-        self._exact = Expression(regex, flags | re.IGNORECASE)
+        self._exact = Expression(regex, flags)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._exact, name)
 
     def search(self, text: str, *between: int) -> re.Match[str] | None:
         """The first match, or None."""
-        if not between and self._lower.search(fold(text)) is None:
-            return None
+        if not between:
+            first = self._lower.search(fold(text))
+            if first is None:
+                return None
+            between = (first.start(),)
         found: re.Match[str] | None = self._exact.search(text, *between)
         return found
 
@@ -65,9 +68,4 @@ def lower(regex: str) -> str:
 
 def expression(regex: str, flags: int = 0) -> re.Pattern[str]:
     """An expression that is compiled when one of its methods is first used."""
-    return cast("re.Pattern[str]", Expression(regex, flags))
-
-
-def seldom(regex: str, flags: int = 0) -> re.Pattern[str]:
-    """An expression without regard to case that seldom matches: searching a text that it does not match is quick."""
-    return cast("re.Pattern[str]", Seldom(regex, flags))
+    return cast("re.Pattern[str]", (Folded if flags & re.IGNORECASE else Expression)(regex, flags))

@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
-from whet.guard.expression import seldom
+from whet.guard.expression import expression
 from whet.guard.finding import Hit
 from whet.guard.literals import Literals
 from whet.guard.tables import load_toml
@@ -122,7 +122,7 @@ def shorten(text: str) -> str:
 @lru_cache(maxsize=4096)
 def compiled(regex: str) -> re.Pattern[str]:
     """An expression, compiled once."""
-    return seldom(regex, re.MULTILINE)
+    return expression(regex, re.IGNORECASE | re.MULTILINE)
 
 
 def _matches(pattern: Pattern, text: str) -> Iterator[tuple[Pattern, re.Match[str]]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from whet.guard.expression import expression, seldom
+from whet.guard.expression import expression
 from whet.guard.patterns import Pattern
 from whet.guard.tables import load_toml
 
@@ -14,9 +14,9 @@ ORDERS = {
     if isinstance(group, list)
 }
 """The patterns of each group, matched on one block in one line (`whet.guard.prose.markdown.rows`)."""
-NEAR = {name: seldom(regex, re.MULTILINE) for name, regex in load_toml("orders")["near"].items()}
+NEAR = {name: expression(regex, re.IGNORECASE | re.MULTILINE) for name, regex in load_toml("orders")["near"].items()}
 """What turns a match into something else."""
-INSTALLER = {name: seldom(regex) for name, regex in load_toml("orders")["installer"].items()}
+INSTALLER = {name: expression(regex, re.IGNORECASE) for name, regex in load_toml("orders")["installer"].items()}
 """The signs of fake installers."""
 SCRIPTS = {
     "cyrillic": expression("[\u0400-\u04ff]"),
