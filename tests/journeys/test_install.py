@@ -125,14 +125,16 @@ def looked_at(team: Team) -> None:
         "notes": [],
     }
     code, shown, said = machine.says("show", team.url, "--skill", "notes")
-    assert (code, said) == (0, f"{team.url} at {first[:10]}, a community source: 1 skill.\n")
-    assert shown == (
+    assert (code, said) == (0, f"{team.url} at revision {first[:10]}, a community source: 1 skill.\n")
+    above, instructions, below = shown.split(f"{'─' * 40}\n")
+    assert above == (
         "notes\n"
         "  Does notes. Use when asked for it.\n"
         "         82        SKILL.md\n"
         "         21  run   scripts/note.sh\n"
         "  safe, allow: Community skills without a serious finding are allowed.\n"
     )
+    assert (instructions.strip(), below) == (BODIES["notes"].strip(), "")
     unsaid = machine.ask("install", team.url, code=1)
     assert (unsaid["code"], unsaid["hint"]) == (
         "several-skills",
@@ -207,6 +209,7 @@ def newer(team: Team, second: str) -> None:
             "reason": "",
             "code": "",
             "held": "",
+            "shown": team.source(name),
         }
 
     machine = team.mine
@@ -317,12 +320,12 @@ def decided(team: Team, second: str) -> None:
     )
     revisions = f"{team.first[:10]} -> {second[:10]}"
     code, out, _ = machine.says("update", "review", "--prefer", "ours")
-    assert (code, out) == (0, f"Merged review {revisions}  safe\n  {MERGED} yours win.\n")
+    assert (code, out) == (0, f"Merged review, revision {revisions}  safe\n  {MERGED} yours win.\n")
     assert machine.text("review") == mine
     code, out, _ = machine.says("update", "triage", "--prefer", "theirs")
     assert (code, out) == (
         0,
-        f"Merged triage {revisions}  safe\n  {MERGED} the source wins.\n  changed SKILL.md\n",
+        f"Merged triage, revision {revisions}  safe\n  {MERGED} the source wins.\n  changed SKILL.md\n",
     )
     assert machine.text("triage") == skill("triage", MOVED)["SKILL.md"]
     statuses = {
@@ -345,7 +348,7 @@ def pinned(team: Team, second: str) -> None:
     assert machine.says("skill", "unpin", "notes") == (0, "", "notes is no longer pinned.\n")
     assert machine.says("update", "notes")[:2] == (
         0,
-        f"Updated notes {first[:10]} -> {second[:10]}  safe\n  changed SKILL.md\n",
+        f"Updated notes, revision {first[:10]} -> {second[:10]}  safe\n  changed SKILL.md\n",
     )
     assert machine.text("notes") == skill("notes", MOVED)["SKILL.md"]
     assert machine.locked()["skills/notes"]["revision"] == second
@@ -360,13 +363,14 @@ def taken_back(team: Team, second: str) -> None:
     """What is uninstalled is gone from the lock, and comes back with it."""
     machine = team.mine
     locked = machine.locked()
-    assert machine.says("uninstall", "pdf")[:2] == (0, f"Removed pdf {team.first[:10]}\n")
+    assert machine.says("uninstall", "pdf")[:2] == (0, f"Removed pdf, revision {team.first[:10]}\n")
     assert ("pdf" in machine.names(), "skills/pdf" in machine.locked()) == (False, False)
     number = machine.ask("history", "pdf")["entries"][-1]["id"]
     assert machine.ask("undo", str(number))["success"]
     assert (machine.text("pdf"), machine.locked()) == (skill("pdf", BODIES)["SKILL.md"], locked)
     code, out, _ = machine.says("uninstall", "deploy", "review")
-    gone = [f"Removed {name} {second[:10]}\n  Your edits are removed with it.\n" for name in ("deploy", "review")]
+    removed = ("deploy", "review")
+    gone = [f"Removed {name}, revision {second[:10]}\n  Your edits are removed with it.\n" for name in removed]
     assert (code, out) == (0, "".join(gone))
     assert machine.ask("uninstall", "deploy", code=1)["code"] == "skill-not-found"
     assert [record["action"] for record in machine.ask("guard", "log")["records"]].count("uninstall") == 3
@@ -386,7 +390,9 @@ def brought_back(team: Team) -> None:
     revisions = {name: entry["revision"][:10] for name, entry in machine.locked().items()}
     assert (code, out) == (
         0,
-        "".join(f"Restored {name} {revisions[f'skills/{name}']}  safe\n" for name in ("notes", "pdf", "triage")),
+        "".join(
+            f"Restored {name}, revision {revisions[f'skills/{name}']}  safe\n" for name in ("notes", "pdf", "triage")
+        ),
     )
     assert other.library_digest() == machine.library_digest()
     assert other.lock.read_bytes() == machine.lock.read_bytes()

@@ -78,7 +78,7 @@ def test_what_is_grave_stays_out_and_the_record_has_it(shop: Shop) -> None:
     told = machine.ask("inspect", shop.source("setup"))["inspected"][0]
     assert (told["verdict"], told["decision"], told["reason"]) == ("dangerous", "block", DANGEROUS)
 
-    assert machine.says("install", shop.url, "--all")[1] == f"Installed good {shop.first[:10]}  safe\n{FOUND}"
+    assert machine.says("install", shop.url, "--all")[1] == f"Installed good, revision {shop.first[:10]}  safe\n{FOUND}"
     assert (machine.names(), [*machine.locked()]) == (["good"], ["skills/good"])
 
 
@@ -102,7 +102,7 @@ def test_a_reason_lets_it_in_and_is_kept(shop: Shop) -> None:
     code, out, said = machine.says(*words)
     assert (code, said) == (0, "")
     assert out == (
-        f"Installed ports {shop.first[:10]}  caution\n"
+        f"Installed ports, revision {shop.first[:10]}  caution\n"
         "  Allowed by override: It is for a machine without a network.\n"
         f"{FOUND.splitlines()[0]}\n"
     )
@@ -156,7 +156,7 @@ def test_an_update_that_turns_dangerous_stays_out_and_the_old_one_stays(shop: Sh
     code, out, _ = machine.says("update", "good", "--override", "Our own machine.")
     assert code == 0
     assert out == (
-        f"Updated good {shop.first[:10]} -> {second[:10]}  dangerous\n"
+        f"Updated good, revision {shop.first[:10]} -> {second[:10]}  dangerous\n"
         "  Allowed by override: Our own machine.\n"
         "  added   setup.sh\n"
         "  new     pipe-shady\n"
@@ -173,7 +173,7 @@ def test_an_update_that_wants_more_says_so(shop: Shop) -> None:
     code, out, said = machine.says("update", "--dry-run")
     assert (code, said) == (0, "")
     assert out == (
-        f"Would update good {shop.first[:10]} -> {second[:10]}  safe\n"
+        f"Would update good, revision {shop.first[:10]} -> {second[:10]}  safe\n"
         "  changed SKILL.md\n"
         "  new     asks for the tool Bash(git:*)\n"
         "  new     asks for the tool Read\n"
@@ -214,4 +214,4 @@ def test_what_is_found_in_your_own_directory_is_shown_although_it_is_let_in(shop
     code, out, said = machine.says("install", "./ports")
     assert (code, said) == (0, "")
     assert out.splitlines()[1:] == [FOUND.splitlines()[0]]
-    assert out.startswith("Installed ports ") and out.splitlines()[0].endswith("  caution")
+    assert out.startswith("Installed ports, ") and out.splitlines()[0].endswith("  caution")

@@ -57,9 +57,9 @@ def tar(files: Mapping[str, str]) -> bytes:
 def test_the_plan_is_shown_and_nothing_is_done_without_a_yes(machine: Machine, team: Repository) -> None:
     head = team.git("rev-parse", "main")[:10]
     shown = [
-        f"install notes {head}  safe, from a community source",
+        f"install notes, revision {head}  safe, from a community source",
         "  into ~/.agents/skills/notes",
-        f"install review {head}  safe, from a community source",
+        f"install review, revision {head}  safe, from a community source",
         "  into ~/.agents/skills/review",
     ]
     words = ("install", team.url, "--all")
@@ -74,7 +74,12 @@ def test_the_plan_is_shown_and_nothing_is_done_without_a_yes(machine: Machine, t
     with Terminal(machine, *words) as terminal:
         assert terminal.until("[Y/n] ").types("").end() == (
             0,
-            [*shown, "Install 2 skills? [Y/n]", f"Installed notes {head}  safe", f"Installed review {head}  safe"],
+            [
+                *shown,
+                "Install 2 skills? [Y/n]",
+                f"Installed notes, revision {head}  safe",
+                f"Installed review, revision {head}  safe",
+            ],
         )
     assert machine.names() == ["notes", "review"]
 
@@ -84,7 +89,7 @@ def test_the_plan_is_shown_and_nothing_is_done_without_a_yes(machine: Machine, t
     new = team.git("rev-parse", "main")[:10]
     with Terminal(machine, "update") as terminal:
         review = [
-            f"update notes {head} -> {new}  safe, from a community source",
+            f"update notes, revision {head} -> {new}  safe, from a community source",
             "  in ~/.agents/skills/notes",
             "  new: asks for the tool Bash(git:*)",
             "  changed SKILL.md",
@@ -106,12 +111,12 @@ def test_the_plan_is_shown_and_nothing_is_done_without_a_yes(machine: Machine, t
                 "",
                 " Do it.",
                 f"{question} y",
-                f"Updated notes {head} -> {new}  safe",
+                f"Updated notes, revision {head} -> {new}  safe",
                 "review: Up to date.",
             ],
         )
     with Terminal(machine, "remove", "notes", "--yes") as terminal:
-        assert terminal.end() == (0, [f"Removed notes {new}", "hint: `whet undo notes` brings it back."])
+        assert terminal.end() == (0, [f"Removed notes, revision {new}", "hint: `whet undo notes` brings it back."])
 
 
 def test_a_skill_that_is_not_installed_is_removed_with_a_question_too(machine: Machine) -> None:
@@ -137,7 +142,7 @@ def test_skills_that_came_in_different_ways_are_removed_with_one_question(machin
     path.mkdir(parents=True)
     (path / "SKILL.md").write_text(main("mine"), encoding="utf-8")
     asked = [
-        f"remove notes {head}",
+        f"remove notes, revision {head}",
         "  in ~/.agents/skills/notes",
         "remove mine, your own skill",
         "  in ~/.agents/skills/mine",
@@ -149,7 +154,7 @@ def test_skills_that_came_in_different_ways_are_removed_with_one_question(machin
     assert machine.names() == ["mine", "notes"]
     with Terminal(machine, "remove", "mine", "notes") as terminal:
         code, lines = terminal.until("[Y/n] ").types("y").end()
-    done = [f"Removed notes {head}", "Removed mine.", "hint: `whet undo` brings them back."]
+    done = [f"Removed notes, revision {head}", "Removed mine.", "hint: `whet undo` brings them back."]
     assert (code, lines, machine.names()) == (0, [*asked[:4], f"{asked[4]} y", *done], [])
     machine.ask("undo")
     assert machine.names() == ["mine", "notes"]
@@ -160,7 +165,7 @@ def test_what_the_policy_asks_about_needs_a_reason(machine: Machine, tmp_path: P
     shop = Repository.new(tmp_path / "shop.git")
     head = shop.commit({"ports/SKILL.md": PORTS})[:10]
     shown = [
-        f"install ports {head}  caution, from a community source",
+        f"install ports, revision {head}  caution, from a community source",
         "  into ~/.agents/skills/ports",
         "  warn      SKILL.md:9",
         "    A protection of the machine is turned off. [protection-off]",
@@ -181,7 +186,7 @@ def test_what_the_policy_asks_about_needs_a_reason(machine: Machine, tmp_path: P
                 f"{question}y",
                 f"{question}Read it.",
                 "Install 1 skill? [Y/n] y",
-                f"Installed ports {head}  caution",
+                f"Installed ports, revision {head}  caution",
                 "  Allowed by override: Read it.",
             ],
         )
@@ -199,7 +204,7 @@ def test_progress_is_a_line_that_goes_away(machine: Machine) -> None:
     with serving({"/notes.tar.gz": Route(length=str(len(body)), pieces=pieces, interval=0.2)}) as server:
         with Terminal(machine, "install", f"{server.url}/notes.tar.gz", "--yes") as terminal:
             code, lines = terminal.end()
-        assert (code, len(lines), lines[0].split()[:2]) == (0, 1, ["Installed", "notes"])
+        assert (code, len(lines), lines[0].split()[:2]) == (0, 1, ["Installed", "notes,"])
         drawn = re.findall(
             r"\r(\[#+ *\] +\d+ %  http://127\.0\.0\.1:\d+/notes\.tar\.gz: \d+ kB of \d+ kB)", terminal.raw
         )

@@ -63,7 +63,7 @@ def test_what_one_installs_for_the_repository_the_other_restores_from_its_lock(s
     alice, repo = shop.alice, shop.repo
     assert alice.says("install", shop.url, "--all", "--here", cwd=repo / "src") == (
         0,
-        f"Installed deploy {shop.first[:10]}  safe\nInstalled notes {shop.first[:10]}  safe\n",
+        f"Installed deploy, revision {shop.first[:10]}  safe\nInstalled notes, revision {shop.first[:10]}  safe\n",
         "hint: 2 project skills waiting for trust; `whet guard trust` loads them.\n",
     )
     alice.ask("install", "./vendor/review", "--here", cwd=repo)
@@ -118,7 +118,7 @@ def test_the_locks_of_a_person_and_of_a_repository_know_nothing_of_each_other(sh
     mine = alice.lock.read_bytes()
     assert alice.says("update", "--here", cwd=repo)[:2] == (
         0,
-        f"Updated notes {shop.first[:10]} -> {second[:10]}  safe\n  changed SKILL.md\n",
+        f"Updated notes, revision {shop.first[:10]} -> {second[:10]}  safe\n  changed SKILL.md\n",
     )
     assert (alice.lock.read_bytes(), alice.text("notes")) == (mine, NOTES["SKILL.md"])
     assert (repo / ".agents" / "skills" / "notes" / "SKILL.md").read_text(encoding="utf-8") == NEWER["SKILL.md"]

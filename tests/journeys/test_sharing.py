@@ -252,7 +252,7 @@ def test_a_snapshot_takes_everything_along(alice: Machine, bob: Machine, tmp_pat
     put(bob, "review", BETTER)
     words = ("sources", "snapshot", "import", str(file))
     code, out, said = bob.says(*words)
-    assert (code, out) == (1, f"Installed deploy {first[:10]}  safe\nInstalled notes 1.0.0  safe\n")
+    assert (code, out) == (1, f"Installed deploy, revision {first[:10]}  safe\nInstalled notes 1.0.0  safe\n")
     kept = "skills/review already exists with different content. Rename or delete it, or `whet sources adopt` it."
     assert said == f"review: {kept}\n"
     assert contents(bob) == {**contents(alice), "review": content(BETTER)}

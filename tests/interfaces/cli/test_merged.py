@@ -67,13 +67,13 @@ def test_remove_does_what_fits_the_origin_and_says_which(
     own: Path, whet: Callable[..., CompletedProcess[str]], ask: Callable[..., dict[str, Any]]
 ) -> None:
     plan = whet("remove", "alpha", "mine", "--dry-run")
-    assert [line.split()[:3] for line in plan.stdout.splitlines()] == [
+    assert [line.replace(",", "").split()[:3] for line in plan.stdout.splitlines()] == [
         ["Would", "remove", "alpha"],
         ["Would", "remove", "mine"],
     ]
     assert names(own) == ["alpha", "beta", "mine"]
     run = whet("remove", "alpha", "mine")
-    assert (run.returncode, run.stdout.split()[:2]) == (0, ["Removed", "alpha"])
+    assert (run.returncode, run.stdout.split()[:2]) == (0, ["Removed", "alpha,"])
     assert run.stderr == "Removed mine.\nhint: `whet undo` brings them back.\n"
     assert names(own) == ["beta"]
     assert [skill["name"] for skill in ask("sources", "verify")["skills"]] == ["beta"]
@@ -103,6 +103,15 @@ def test_the_document_of_remove_is_that_of_what_it_did(own: Path, ask: Callable[
     assert (archived["path"], archived["removed"]) == (str(own / "beta"), [{"name": "beta", "how": "archived"}])
     assert ask("sources", "verify")["skills"] == []
     assert names(own) == []
+
+
+@pytest.mark.usefixtures("brought")
+def test_an_installed_skill_is_removed_by_its_qualified_name_or_its_path(
+    own: Path, ask: Callable[..., dict[str, Any]]
+) -> None:
+    for typed, name in (("user:alpha", "alpha"), (str(own / "beta"), "beta")):
+        assert ask("remove", typed)["removed"] == [{"name": name, "how": "uninstalled"}]
+    assert names(own) == ["mine"]
 
 
 @pytest.mark.usefixtures("brought")

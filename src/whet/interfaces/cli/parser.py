@@ -185,8 +185,9 @@ class Parser(argparse.ArgumentParser):
         from whet.skill.names import closest
 
         flags = [flag for option in (*self.options, *GLOBAL_OPTIONS) for flag in option.flags]
-        near = closest(word, flags, 1) if word.startswith("--") else ()
-        hint = f"Did you mean {near[0]}?" if near else f"`{self.command} --help` lists the options."
+        words = [flag[2:] for flag in flags if flag.startswith("--")]
+        near = closest(word[2:], words, 1) if word.startswith("--") else ()
+        hint = f"Did you mean --{near[0]}?" if near else f"`{self.command} --help` lists the options."
         return UsageError("unknown-option", f"{self.command} has no option {word}.", hint=hint)
 
     def usage_line(self) -> str:

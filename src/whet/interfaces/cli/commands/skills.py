@@ -321,7 +321,7 @@ def render_inspection(found: Inspection, screen: Screen, _options: Namespace) ->
     if not found.inspected:
         rows = [(offer.name, offer.version, offer.path, offer.description) for offer in found.skills]
         screen.table(("NAME", "VERSION", "PATH", "DESCRIPTION"), rows)
-    revision = f" at {short_revision(found.revision)}" if found.revision else ""
+    revision = f" at revision {short_revision(found.revision)}" if found.revision else ""
     shown = f"{clean(found.shown)}{clean(revision)}, a {found.trust} source"
     screen.say(f"{shown}: {plural(len(found.skills), 'skill')}.")
     screen.say(*(note.message for note in found.notes))

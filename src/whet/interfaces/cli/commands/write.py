@@ -222,9 +222,10 @@ def run_remove(context: Context, options: Namespace) -> Answer:
     if options.stage and _LOCKED in found:
         raise misuse("remove", "`--stage` works only for skills of your own.")
     asked = asks(options)
-    force, all_names = options.force or asked, [name for names in ways.values() for name in names]
+    plain = {name: card.name if card else name for name, card in cards.items()}  # the lock knows no scopes
+    force, all_names = options.force or asked, list(plain.values())
     plans = [
-        library.sources.plan_uninstall(*names, here=here, force=force, along=all_names)
+        library.sources.plan_uninstall(*map(plain.__getitem__, names), here=here, force=force, along=all_names)
         for (how, here), names in ways.items()
         if how == _LOCKED
     ]
@@ -241,7 +242,7 @@ def run_remove(context: Context, options: Namespace) -> Answer:
         parts = _remove_own(library, options, own, run) if own else []
         planned = [apply_plan(library, options, plan, asked=asked, run=run) for plan in plans]
     done = not (options.dry_run or options.stage)
-    gone = tuple(RemovedSkill(name, how) for (how, _), names in ways.items() for name in names if done)
+    gone = tuple(RemovedSkill(plain[name], how) for (how, _), names in ways.items() for name in names if done)
     parts = [*planned, *parts]
     return Answer(Removed(tuple(parts), gone), render_removed, max(part.code for part in parts))
 
