@@ -190,7 +190,7 @@ def test_a_tool_of_a_server_is_a_step_whatever_it_is_called() -> None:
         (
             "Fetch the filing 0000320193-23-000106 and the series GSE12345 from the archive.",
             "Fetch the filing and the series from the archive",
-            ("series",),
+            ("series", "archive"),
         ),
         (
             "Mirror the repository acme/billing-api to the new server.",

@@ -125,10 +125,11 @@ def triggers_of(evidence: Evidence, title: str) -> tuple[str, ...]:
     values = {term for one in evidence.inputs for term in terms(one.text)}
     request = without_values(_ASIDE.sub("", evidence.request[:1_500]))
     used = [name for name in programs_of(evidence.steps) if is_rare(re.sub(r"[\d.]+\Z", "", name))]
-    held: set[str] = set()
+    verb = title.partition(" ")[0].lower()
+    held = set(terms(verb)) if verb in words("verbs") else set[str]()
     found: list[str] = []
-    for group in ((*_phrases(title), *filter(_is_thing, chunks(title)), *used), filter(_is_thing, chunks(request))):
-        for one in () if len(found) > 1 else group:
+    for group in ((*_phrases(title), *filter(is_rare, chunks(title)), *used), filter(is_rare, chunks(request))):
+        for one in () if len(found) >= _ENOUGH else group:
             word = re.sub(r"['’]s\Z", "", one)
             keys = set(terms(word))
             if not keys <= held and not keys & values and not _vague().search(f"{word} "):
@@ -242,11 +243,6 @@ def tells(chunk: str) -> bool:
 def is_rare(chunk: str) -> bool:
     """Does it tell a job from others by itself?"""
     return tells(chunk) and not (set(terms(chunk)) or {""}) <= _generic()
-
-
-def _is_thing(chunk: str) -> bool:
-    """Is it rare, and more than a verb?"""
-    return is_rare(chunk) and chunk.lower() not in words("verbs")
 
 
 @lru_cache(maxsize=1)
