@@ -16,6 +16,7 @@ import pytest
 
 from web.payloads import PAYLOADS
 from web.site import serve
+from web.test_pages import install_and_edit, with_session
 from whet.web.ui.app import MENU
 
 if TYPE_CHECKING:
@@ -101,6 +102,13 @@ def test_every_page_can_be_read(tmp_path: Path, size: str) -> None:
         run = site.get("/history.json").json["entries"][0]["run"]
         more = ["/skill?name=charts", "/file?name=charts&file=SKILL.md", "/edit?name=charts", "/proposal?number=1"]
         more += [f"/change?run={run}", "/match?message=draw+a+chart"]
+        session = with_session(site)
+        more += [f"/session?source={session}", "/eval?name=charts"]
+        more.append(site.post("/distill/begin", source=session).headers["location"])
+        site.library.learning.generate_triggers("charts")
+        more.append("/evals?measure=1")
+        install_and_edit(site, "3. Give away.", ("3. Throw away.", "3. Sell."))
+        more += ["/updates?plan=1", "/updates?plan=1&prefer=ours"]
         with browsing(site, size) as page:
             for address in [*(address for address, _ in MENU), *more]:
                 page.goto(f"http://{site.host}{address}")
@@ -118,12 +126,17 @@ def test_a_day_with_the_pages(tmp_path: Path) -> None:
         page.keyboard.press("/")
         page.keyboard.type("release")
         page.wait_for_function("() => document.querySelectorAll('table.rows tbody tr').length === 1")
-        assert page.url.endswith("/skills?q=release")
+        assert "/skills?q=release" in page.url
         page.locator("main").focus()
         page.keyboard.press("j")
         page.keyboard.press("Enter")
         page.wait_for_url("**/skill?**")
         assert page.locator("h1").inner_text().startswith("backport")
+        # only what is hidden
+        page.goto(f"http://{site.host}/skills")
+        page.locator("#state").select_option("hidden")
+        page.get_by_text("No skill fits.").wait_for()
+        page.goto(f"http://{site.host}/skill?name=backport")
         # edit with validation, save, undo
         page.get_by_role("link", name="Edit").click()
         page.locator("#text").fill("---\nname: backport\ndescription: Backports. Use it.\n---\n# New\n")
@@ -144,6 +157,17 @@ def test_a_day_with_the_pages(tmp_path: Path) -> None:
         page.locator(".decision.must").wait_for()
         page.get_by_role("button", name="Does not fit").first.click()
         page.get_by_text("Noted: this message is not for backport.").wait_for()
+        # a session becomes a skill, and the toast takes it back
+        page.goto(f"http://{site.host}/session?source={with_session(site)}")
+        page.get_by_role("button", name="Make a skill of it").click()
+        for _ in range(4):
+            page.get_by_role("button", name="Continue").click()
+        page.get_by_role("button", name="Write it").click()
+        page.get_by_text("Created publish-docs-release").wait_for()
+        page.keyboard.press("u")
+        page.get_by_text("Undone: publish-docs-release").wait_for()
+        page.get_by_role("button", name="Close").click()
+        assert page.locator(".notice").count() == 0
         # what changes on disk appears by itself
         page.goto(f"http://{site.host}/skills")
         page.locator("table.rows tbody tr").nth(2).wait_for()

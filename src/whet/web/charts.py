@@ -33,7 +33,7 @@ def draw_bars(bars: Sequence[Bar], title: str, largest: float = 0) -> Markup:
     largest = largest or max((bar.value for bar in bars), default=0) or 1
     height = _LINE * len(bars) + 4
     values = [bar.shown or f"{bar.value:,.10g}" for bar in bars]
-    room = _WIDTH - _LABEL - _CHARACTER * (max(map(len, values), default=0) + 1)
+    room = _WIDTH - _LABEL - _CHARACTER * (max(map(len, values), default=0) + 2)
     rows = []
     for number, (bar, shown) in enumerate(zip(bars, values, strict=True)):
         top = number * _LINE

@@ -51,8 +51,9 @@ def list_evals(cards: Iterable[Card]) -> tuple[SkillEvals, ...]:
     found = []
     for card in cards:
         names: list[str] = []
-        for folder in FOLDERS if card.kind == "skill" else ():
-            with suppress(OSError):
+        with suppress(OSError):
+            folders = FOLDERS if card.kind == "skill" else ()
+            for folder in set(os.listdir(card.directory)).intersection(folders):
                 names += (f"{folder}/{name}" for name in os.listdir(os.path.join(card.directory, folder)))
         tasks, tests = find_file(names), any(name.startswith(("tests/", "test/")) for name in names)
         triggers = any(name != tasks for name in find_files(names))
