@@ -70,7 +70,7 @@ PAGES = (
     "/install?q=tests",
     "/session?source=claude-code:monday",
     "/evals?measure=1",
-    "/eval?name=triage",
+    "/eval?name=release-notes",
     f"/distill?id={DISTILLATION}",
     f"/distill?id={DISTILLATION}0",
     "/nowhere",
@@ -113,7 +113,7 @@ def prepare(home: Path) -> Library:
     )
     begun = learning.begin_distillation(learning.open_session("claude-code:monday"), model="")
     learning.distillations.keep(begun, DISTILLATION)
-    for name in ("triage", "reviewing-changes", "release-notes"):
+    for name in ("commit-messages", "reviewing-changes", "release-notes"):
         learning.generate_triggers(name)
     learning.distillations.keep(begun.answer_all({}), f"{DISTILLATION}0")
     library.settings.disable("writing-skills")

@@ -19,6 +19,7 @@ ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "docs"))
 
 import picture  # noqa: E402  the documentation's own tools, not a package
+import screenshots  # noqa: E402
 from sessions import PAGES, empty_home, rewritten  # noqa: E402
 from terminal import show  # noqa: E402
 
@@ -104,3 +105,16 @@ def test_commands_are_understood(page: Path) -> None:
             command, rest, old = read_command(words[1:])
             assert not old, line
             parser_of(command)[0].read(rest)
+
+
+def test_the_screenshots_are_there_and_small() -> None:
+    page = (ROOT / "docs" / "ui.md").read_text(encoding="utf-8")
+    for shot in screenshots.SHOTS:
+        assert f'src="{shot.name}.webp"' in page
+        assert 1_000 < (ROOT / "docs" / f"{shot.name}.webp").stat().st_size < 100_000
+
+
+def test_screenshots_need_chromium(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(screenshots, "CHROMIUM", "")
+    assert screenshots.main([]) == 1
+    assert capsys.readouterr().err.startswith("Chromium is missing.")
