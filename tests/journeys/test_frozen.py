@@ -57,7 +57,7 @@ def test_what_is_missing_comes_back_exactly(pipeline: Pipeline) -> None:
 
     assert machine.says("ci")[:2] == (
         0,
-        "Restored deploy a  safe\nRestored notes a  safe\n".replace(" a ", f" {rev(machine)} "),
+        "Restored deploy, revision a  safe\nRestored notes, revision a  safe\n".replace(" a ", f" {rev(machine)} "),
     )
     assert "Do it." in machine.text("deploy")
     again = machine.ask("install", "--frozen")

@@ -279,7 +279,7 @@ def test_a_marketplace_in_a_directory(machine: Machine) -> None:
         machine,
         "marketplace:./market",
         lambda: written(directory, market(NEW)),
-        shown=f"path:{directory}#path=plugins/quality/skills/review",
+        shown=str(directory / "plugins" / "quality" / "skills" / "review"),
         trust="local",
         listed="community",  # a list vouches for nobody; where its plugins lie is what counts
         skills=("notes", "review"),

@@ -137,7 +137,7 @@ def render_list(skills: Skills, screen: Screen, options: Namespace) -> None:
         screen.hint("`whet sync` links your skills to clients that do not look in ~/.agents/skills.")
     if skills.next:
         screen.say(f"{len(skills):,} of {skills.total:,}; see more with --cursor '{skills.next}'.")
-    if aside := "; ".join(_omissions(skills.aside, every=options.all or options.verbose)):
+    if aside := "; ".join(_omissions(skills.aside)):
         screen.say(f"{aside}.")
 
 
@@ -247,14 +247,12 @@ def _format_row(card: Card, column: int, indent: int, screen: Screen, told: str)
     return f"{screen.paint(name, 'cyan')}  {marked}{description}".rstrip()
 
 
-def _omissions(aside: Aside, *, every: bool) -> Iterator[str]:
-    """What is not in the list, and what to do about it; of what another skill replaces only if `every`thing counts."""
+def _omissions(aside: Aside) -> Iterator[str]:
+    """What is not in the list, and what to do about it."""
     if aside.waiting:
         yield f"{plural(aside.waiting, 'project skill')} waiting for trust (`whet guard trust`)"
     if aside.hidden:
         yield f"{aside.hidden:,} hidden (`whet list --all`)"
-    if aside.shadowed and every:
-        yield f"{plural(aside.shadowed, 'skill')} replaced by another of the same name (`whet doctor`)"
     if aside.left_out:
         yield f"{aside.left_out:,} left out (`whet doctor`)"
 
