@@ -34,7 +34,15 @@ SIZES = {"desk": (1280, 900, "light"), "phone": (390, 844, "dark")}
 
 @contextmanager
 def browsing(site: Site, size: str = "desk") -> Iterator[Page]:
-    """A page that is signed in; at the end, nothing strange may have happened in it."""
+    """A page that is signed in."""
+    with opened(site.host, size) as page:
+        page.goto(f"http://{site.host}/sign-in?token={site.sign_in.token}")
+        yield page
+
+
+@contextmanager
+def opened(host: str, size: str = "desk") -> Iterator[Page]:
+    """A page for a site; at the end, nothing strange may have happened in it."""
     from playwright.sync_api import sync_playwright
 
     width, height, scheme = SIZES[size]
@@ -47,16 +55,15 @@ def browsing(site: Site, size: str = "desk") -> Iterator[Page]:
             page = context.new_page()
             page.on("console", lambda message: strange.append(message.text))
             page.on("pageerror", lambda error: strange.append(str(error)))
-            page.on("request", lambda request: None if _own(request.url, site) else strange.append(request.url))
-            page.goto(f"http://{site.host}/sign-in?token={site.sign_in.token}")
+            page.on("request", lambda request: None if _own(request.url, host) else strange.append(request.url))
             yield page
         finally:
             browser.close()
     assert strange == []
 
 
-def _own(address: str, site: Site) -> bool:
-    return address.startswith(f"http://{site.host}/")
+def _own(address: str, host: str) -> bool:
+    return address.startswith(f"http://{host}/")
 
 
 def shoot(page: Page, name: str) -> None:

@@ -15,7 +15,7 @@ from whet.hub.collections import put_skill, set_collection
 from whet.hub.lifecycle import set_visibility
 from whet.skill.archive import pack
 from whet.skill.tree import Item
-from whet.web.hub import ROUTES
+from whet.web.hub.app import ROUTES
 from whet.web.security import HEADERS
 
 if TYPE_CHECKING:

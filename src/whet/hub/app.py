@@ -21,7 +21,7 @@ from starlette.responses import Response
 from whet.errors import WhetError
 from whet.hub.mirrors import Mirrors
 from whet.hub.openapi import describe_api
-from whet.hub.requests import Asked, RequestError, Route, send_failure, send_json
+from whet.hub.requests import COOKIE, Asked, RequestError, Route, send_failure, send_json
 from whet.hub.rescans import Rescan
 from whet.hub.routes import (
     accounts,
@@ -161,7 +161,7 @@ class _Server:
         started = time.perf_counter()
         headers: dict[str, str] = {}
         try:
-            who = await self._identify(request)
+            who = await self._identify(request, route)
             headers |= self._count(request, who, "reads" if route.method == "GET" else "writes")
             asked = self._ask(request, who)
             self._allow(asked, route.needs)
@@ -182,7 +182,7 @@ class _Server:
             response = send_failure("failed", "The hub failed; nothing was changed.", "Try again in a moment.")
         if response.status_code == 401:
             headers["WWW-Authenticate"] = "Bearer"
-        private = "authorization" in request.headers
+        private = "authorization" in request.headers or (route.page and COOKIE in request.cookies)
         kept = response.headers.get("cache-control")
         if kept is None:
             headers["Cache-Control"] = "private, no-cache" if private else "no-cache"
@@ -204,22 +204,25 @@ class _Server:
             place = asked.request.path_params
             self.hub.allow(asked.who, needs, place.get("owner", ""), place.get("name", ""))
 
-    async def _identify(self, request: Request) -> Identity:
+    async def _identify(self, request: Request, route: Route) -> Identity:
         header = request.headers.get("authorization", "")
         scheme, _, token = header.partition(" ")
-        if not header:
-            if self.hub.settings.private and request.url.path not in OPEN:
-                raise RequestError("token-needed", "This hub needs a token.", "Set WHET_HUB and WHET_HUB_TOKEN.")
-            return ANYBODY
-        if scheme.lower() != "bearer":
+        if header and scheme.lower() != "bearer":
             raise RequestError(
                 "token-needed", "The hub takes bearer tokens only.", "Send `Authorization: Bearer TOKEN`."
             )
-        try:
-            return await self._ask(request, ANYBODY).read(self.hub.identify, token.strip())
-        except WhetError:
-            self._count(request, ANYBODY, "failures")
-            raise
+        if not header and route.page:
+            token = request.cookies.get(COOKIE, "")
+        if header or token:
+            try:
+                return await self._ask(request, ANYBODY).read(self.hub.identify, token.strip())
+            except WhetError:
+                self._count(request, ANYBODY, "failures")
+                if header:
+                    raise
+        if self.hub.settings.private and not route.page and request.url.path not in OPEN:
+            raise RequestError("token-needed", "This hub needs a token.", "Set WHET_HUB and WHET_HUB_TOKEN.")
+        return ANYBODY
 
     def _count(self, request: Request, who: Identity, kind: str) -> dict[str, str]:
         """Count a request; what the answer says of the limit. Raises RequestError for one too many."""

@@ -42,13 +42,15 @@ class Metrics:
             name = "+Inf" if bound == float("inf") else f"{bound:g}"
             lines.append(f'whet_hub_request_seconds_bucket{{le="{name}"}} {total}')
         lines += [f"whet_hub_request_seconds_sum {self._seconds:.6f}", f"whet_hub_request_seconds_count {total}"]
-        for name, value in _gauges(hub).items():
+        for name, value in count_contents(hub).items():
             lines += [f"# TYPE whet_hub_{name} gauge", f"whet_hub_{name} {value}"]
         lines += ["# TYPE process_start_time_seconds gauge", f"process_start_time_seconds {self._started:.3f}"]
         return "\n".join(lines) + "\n"
 
 
-def _gauges(hub: Hub) -> dict[str, int]:
+def count_contents(hub: Hub) -> dict[str, int]:
+    """How many owners, skills, versions and so on the hub has."""
+
     def ask(found: Transaction) -> dict[str, int]:
         counts = {table: found.get(f"SELECT COUNT(*) FROM {table}")[0] for table in _TABLES}  # noqa: S608  our own names
         held = found.get("SELECT COUNT(*) FROM versions WHERE quarantined IS NOT NULL")[0]

@@ -157,7 +157,7 @@ class Hub:
         web: Web | None = None,
     ) -> None:
         """`index` is a file that keeps the index of search while the hub is down; `web` asks other servers."""
-        self.web = web or Web(env={}, timeout=_PATIENCE, total=_PATIENCE)
+        self.web = web or Web(env={}, private_hosts=settings.private_hosts, timeout=_PATIENCE, total=_PATIENCE)
         self.database, self.blobs, self.log, self.checker = database, blobs, log, checker
         self.settings = settings
         self.threads = threads

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from urllib.parse import parse_qsl
 
 import anyio
 from starlette.responses import Response
@@ -52,6 +53,8 @@ STATUS = {
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _UPLOAD_SECONDS = 120
 _MOST_JSON = 64 * 1024
+COOKIE = "whet_hub"
+"""Where a browser that signed in keeps its token."""
 
 
 class Route(NamedTuple):
@@ -64,6 +67,9 @@ class Route(NamedTuple):
     needs: str = ""
     """The verb that the caller must be allowed, for the owner and the skill in the address; `token` for any token, ""
     for what everybody may ask. It is checked before the body is read."""
+    page: bool = False
+    """Whether it is a page: the cookie of a browser counts as a token, and the page itself decides what a private hub
+    shows without one."""
 
 
 class RequestError(Exception):
@@ -191,6 +197,14 @@ class Asked(NamedTuple):
         if not isinstance(fields, dict) or not all(isinstance(fields.get(name, ""), str) for name in names):
             raise RequestError("bad-request", f"The body must be a JSON object with {', '.join(names)}.")
         return {name: fields[name] for name in names if name in fields}
+
+    async def form(self) -> dict[str, str]:
+        """The fields of a form."""
+        try:
+            text = (await self.body(_MOST_JSON)).decode("ascii")
+            return dict(parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=100))
+        except ValueError:
+            raise RequestError("bad-request", "The form cannot be read.", "Use the page.") from None
 
     async def reason(self, name: str = "reason") -> str | None:
         """The reason in the body of a PUT; None for a DELETE."""

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from whet.values import Json
 
 CALLBACK = "/api/v1/login/callback"
+RETURN = "/sign-in/return"
+"""The page of this hub to which a browser comes back that signs in to the pages."""
 _LOOPBACK = re.compile(r"http://(?:127\.0\.0\.1|\[::1\]):[1-9][0-9]{0,4}(?:/[A-Za-z0-9._~/-]{0,100})?")
 _WORD = re.compile(r"[A-Za-z0-9._~-]{8,200}")
 _CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}")
@@ -52,7 +54,7 @@ def begin(hub: Hub, redirect: str, state: str, challenge: str, method: str) -> B
     login = hub.settings.login
     if not login.issuer:
         raise NotFoundError("login-not-offered", "This hub has no provider to log in.", hint="Ask for an invitation.")
-    if not _LOOPBACK.fullmatch(redirect):
+    if redirect != hub.settings.url + RETURN and not _LOOPBACK.fullmatch(redirect):
         hint = "Use http://127.0.0.1:PORT/callback."
         raise UsageError("bad-request", "`redirect_uri` must be an address of this computer.", hint=hint)
     if not _WORD.fullmatch(state) or not _CHALLENGE.fullmatch(challenge) or method != "S256":

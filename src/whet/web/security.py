@@ -110,7 +110,11 @@ class LocalOnly:
             return None
         if self.read_only:
             return PlainTextResponse("These pages are read-only.\n", 403)
-        return None if _is_own(headers, hosts[0]) else PlainTextResponse("This request is not from our pages.\n", 403)
+        return (
+            None
+            if is_own(headers, f"http://{hosts[0]}")
+            else PlainTextResponse("This request is not from our pages.\n", 403)
+        )
 
     def _sign_in(self, scope: Scope) -> Response:
         given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
@@ -130,9 +134,9 @@ class LocalOnly:
         return cookie.value if cookie else ""
 
 
-def _is_own(headers: Headers, host: str) -> bool:
-    """Does the browser say that our own page sent this? Nothing said, or two things, is no."""
+def is_own(headers: Headers, own: str) -> bool:
+    """Does the browser say that a page of this origin sent this? Nothing said, or two things, is no."""
     origin, site = headers.getlist("origin"), headers.getlist("sec-fetch-site")
     if origin:
-        return origin == [f"http://{host}"] and site in ([], ["same-origin"])
+        return origin == [own] and site in ([], ["same-origin"])
     return site == ["same-origin"]

@@ -130,7 +130,7 @@ def run_serve(_context: Context, options: Namespace) -> Answer:
 def _pages() -> Sequence[Route]:
     """The pages for people; none where what they need is not installed."""
     try:
-        from whet.web.hub import ROUTES
+        from whet.web.hub.app import ROUTES
     except ImportError:
         return ()
     return ROUTES

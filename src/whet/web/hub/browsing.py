@@ -1,7 +1,6 @@
-"""The pages of a hub: search, a skill with its verdict and its proof, what changed, an owner, a collection, the log.
+"""What everybody looks at: search, a skill with its verdict and its proof, changes, owners, collections and the log.
 
-They are routes of the hub like those of its API, so that tokens, private skills and limits hold for them, too. Each
-page has a JSON form under the same address with `.json`.
+The pages are routes of the hub like those of its API, so that tokens, private skills and limits hold for them, too.
 """
 
 from __future__ import annotations
@@ -13,57 +12,29 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 from starlette.responses import Response
 
-from whet.errors import WhetError
+from whet.guard.ruleset import ruleset
 from whet.hub.collections import list_collections, show_collection
 from whet.hub.diff import diff_versions
-from whet.hub.requests import STATUS, RequestError, Route
+from whet.hub.metrics import count_contents
+from whet.hub.moderation import KINDS
+from whet.hub.requests import RequestError, Route
 from whet.hub.search import Facets
 from whet.hub.similar import find_similar
 from whet.skill.archive import unpack
 from whet.skill.frontmatter import read_document
+from whet.web.hub.requests import page
 from whet.web.markdown import render_markdown
-from whet.web.pages import Page, failure, send
+from whet.web.pages import Page
 from whet.web.security import HEADERS
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Mapping
 
     from whet.hub.requests import Asked
 
 _SKILL = "/skills/{owner}/{name}"
-_MENU = (("/skills", "Skills"), ("/collections", "Collections"), ("/log", "Log"), ("/about", "About"))
 _TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 _SHOWN = 50
-
-
-def _page(answer: Callable[[Asked], Awaitable[Page]], *, as_json: bool) -> Callable[[Asked], Awaitable[Response]]:
-    """A route that answers with a page, also where something is wrong."""
-
-    async def respond(asked: Asked) -> Response:
-        try:
-            page = await answer(asked)
-        except RequestError as error:
-            fields = {"error": error.message, "code": error.code, "hint": error.hint}
-            page = Page("failure.html", fields, status=STATUS.get(error.code, 500))
-        except WhetError as error:
-            if error.http_status >= 500:
-                raise
-            page = failure(error)
-        title = asked.hub.settings.title or "Hub"
-        response = send(
-            asked.request,
-            page,
-            as_json=as_json,
-            menu=_MENU,
-            notices=(),
-            local=False,
-            name_of_site=title,
-            read_only=True,
-        )
-        response.headers.update(HEADERS)
-        return response
-
-    return respond
 
 
 async def _search(asked: Asked) -> Page:
@@ -87,7 +58,8 @@ async def _skill(asked: Asked) -> Page:
     version = json.loads(await asked.find(asked.hub.version, owner, name, asked.check_version(wanted)))
     similar = (await asked.work(find_similar, asked.hub, asked.who, owner, name))["skills"]
     answer = {"skill": skill, "version": version, "versions": versions, "similar": similar}
-    return Page("hub_skill.html", answer, {"html": await _text(asked, version), "site": asked.hub.settings.url})
+    extra = {"html": await _text(asked, version), "site": asked.hub.settings.url, "kinds": KINDS}
+    return Page("hub_skill.html", answer, {**extra, "may_appeal": asked.who.may("publish", owner, name)})
 
 
 async def _text(asked: Asked, version: Mapping[str, Any]) -> Markup:
@@ -131,11 +103,16 @@ async def _log(asked: Asked) -> Page:
     found = await asked.read(asked.hub.log.changes, first, _SHOWN)
     entries = [{"index": change.number, **json.loads(change.entry)} for change in reversed(found)]
     checkpoint = await asked.read(asked.hub.log.checkpoint)
-    return Page("hub_log.html", {"entries": entries, "checkpoint": checkpoint, "first": first, "size": size})
+    answer = {"entries": entries, "checkpoint": checkpoint, "first": first, "size": size}
+    texts = {change.number: change.entry for change in found}
+    return Page("hub_log.html", answer, {"texts": texts, "key": str(asked.hub.log.public_key)})
 
 
 async def _about(asked: Asked) -> Page:
-    return Page("hub_about.html", {"about": asked.hub.describe()})
+    facets = (await asked.work(asked.hub.index.browse, asked.who, Facets(), 1, ""))["facets"]
+    contents = await asked.read(count_contents, asked.hub)
+    answer = {"about": asked.hub.describe(), "contents": contents, "verdicts": facets["verdict"]}
+    return Page("hub_about.html", {**answer, "ruleset": ruleset()})
 
 
 async def _static(asked: Asked) -> Response:
@@ -147,20 +124,15 @@ async def _static(asked: Asked) -> Response:
     return Response(place.read_bytes(), media_type=kind, headers={**HEADERS, "Cache-Control": "public, max-age=3600"})
 
 
-_PAGES = {
-    "/skills": _search,
-    f"{_SKILL}/diff": _diff,
-    _SKILL: _skill,
-    "/owners/{owner}": _owner,
-    "/collections": _collections,
-    "/collections/{owner}/{collection}": _collection,
-    "/log": _log,
-    "/about": _about,
-}
 ROUTES = (
-    Route("GET", "/static/{file}", _static),
-    Route("GET", "/", _page(_search, as_json=False)),
-    Route("GET", "/index.json", _page(_search, as_json=True)),
-    *(Route("GET", f"{path}.json", _page(answer, as_json=True)) for path, answer in _PAGES.items()),
-    *(Route("GET", path, _page(answer, as_json=False)) for path, answer in _PAGES.items()),
+    Route("GET", "/static/{file}", _static, page=True),
+    *page("/", _search),
+    *page("/skills", _search),
+    *page(f"{_SKILL}/diff", _diff),
+    *page(_SKILL, _skill),
+    *page("/owners/{owner}", _owner),
+    *page("/collections", _collections),
+    *page("/collections/{owner}/{collection}", _collection),
+    *page("/log", _log),
+    *page("/about", _about),
 )

@@ -1,0 +1,108 @@
+"""How a page of a hub is declared and answered: who may see it, where a form may come from, what all pages share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode, urlsplit
+
+from starlette.responses import RedirectResponse, Response
+
+from whet.errors import WhetError
+from whet.hub.requests import COOKIE, STATUS, RequestError, Route
+from whet.web.pages import Moved, Page, failure, send
+from whet.web.security import HEADERS, is_own
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from whet.hub.accounts import Granted
+    from whet.hub.requests import Asked
+
+    Answer = Callable[[Asked], Awaitable[Page | Moved | Response]]
+
+SIGN_IN = "/sign-in"
+_MENU = (("/skills", "Skills"), ("/collections", "Collections"), ("/log", "Log"), ("/about", "About"))
+
+
+def page(path: str, answer: Answer, *, is_open: bool = False) -> tuple[Route, Route]:
+    """The routes of a page and of its JSON; `is_open` for one that a private hub shows to everybody."""
+    name = "/index" if path == "/" else path
+    return (
+        Route("GET", f"{name}.json", _responder(answer, as_json=True, is_open=is_open), page=True),
+        Route("GET", path, _responder(answer, is_open=is_open), page=True),
+    )
+
+
+def action(path: str, answer: Answer, *, is_open: bool = False) -> Route:
+    """The route of a form."""
+    return Route("POST", path, _responder(answer, is_open=is_open), page=True)
+
+
+def _responder(
+    answer: Answer, *, as_json: bool = False, is_open: bool = False
+) -> Callable[[Asked], Awaitable[Response]]:
+    """A route that answers with a page, also where something is wrong."""
+
+    async def respond(asked: Asked) -> Response:
+        try:
+            result = await _answer(asked, answer, as_json=as_json, is_open=is_open)
+        except RequestError as error:
+            fields = {"error": error.message, "code": error.code, "hint": error.hint}
+            result = Page("failure.html", fields, status=STATUS.get(error.code, 500))
+        except WhetError as error:
+            if error.http_status >= 500:
+                raise
+            result = failure(error)
+        response = _send(asked, result, as_json=as_json)
+        response.headers.update(HEADERS)
+        if COOKIE in asked.request.cookies and not asked.who.account and "set-cookie" not in response.headers:
+            response.delete_cookie(COOKIE)
+        return response
+
+    return respond
+
+
+async def _answer(asked: Asked, answer: Answer, *, as_json: bool, is_open: bool) -> Page | Moved | Response:
+    request = asked.request
+    if asked.hub.settings.private and not asked.who.account and not is_open:
+        if as_json or request.method == "POST":
+            raise RequestError("token-needed", "This hub is private.", "Sign in.")
+        return Moved(f"{SIGN_IN}?{urlencode({'next': request.url.path})}")
+    if request.method == "POST" and not is_own(request.headers, origin(asked)):
+        raise RequestError("not-allowed", "This form does not come from a page of this hub.", "Use the page.")
+    return await answer(asked)
+
+
+def origin(asked: Asked) -> str:
+    """The scheme and host under which browsers know the hub."""
+    parts = urlsplit(asked.hub.settings.url)
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+def _send(asked: Asked, result: Page | Moved | Response, *, as_json: bool) -> Response:
+    if isinstance(result, Moved):
+        return RedirectResponse(result.address, 303)
+    if isinstance(result, Response):
+        return result
+    shared: dict[str, Any] = {
+        "menu": (*_MENU, *((("/moderation", "Moderation"),) if asked.who.may("moderate") else ())),
+        "notices": (),
+        "local": False,
+        "name_of_site": asked.hub.settings.title or "Hub",
+        "read_only": True,
+        "account": asked.who.account,
+    }
+    return send(asked.request, result, as_json=as_json, **shared)
+
+
+def let_in(asked: Asked, token: str, seconds: int, address: str) -> Response:
+    """Keep a token as the cookie of a browser, and go on."""
+    response = RedirectResponse(address, 303)
+    secure = asked.hub.settings.url.startswith("https:")
+    response.set_cookie(COOKIE, token, max_age=seconds, secure=secure, httponly=True, samesite="lax")
+    return response
+
+
+def let_in_with(asked: Asked, granted: Granted, address: str) -> Response:
+    """The same for a token that was just made."""
+    return let_in(asked, granted.token, granted.expires - asked.hub.now(), address)
