@@ -86,6 +86,14 @@ def test_a_text_that_almost_fits_is_completed_rather_than_ended_with_an_ellipsis
     assert shown(["Files invoices."], cost("Files invoices.") - 1) == [""]
 
 
+def test_a_line_begins_as_it_is_written_where_little_stands_between_the_first_words() -> None:
+    commits = "Turns working-tree changes into git commits with one reason each. Use it when somebody says commit this."
+    charts = "Use it when you want to plot, for everybody who would like to have charts of what was measured."
+    got = shown([commits, charts], 150)
+    assert got[0].startswith("Turns working-tree changes into git commits")
+    assert "when you want" not in got[1]
+
+
 def test_what_the_name_says_already_comes_last() -> None:
     text = "Makes invoices and receipts."
     assert shorten(["invoices"], [text], cost("receipts…"), cost) == ["receipts…"]
@@ -392,7 +400,8 @@ def test_words_are_never_cut_and_keep_their_order(library: list[str], room: int)
 @settings(max_examples=200, deadline=None)
 @given(st.lists(texts | st.text(max_size=60), max_size=6), st.integers(0, 300), st.integers(0, 100))
 def test_more_room_never_shows_less_by_more_than_a_phrase(library: list[str], room: int, more: int) -> None:
-    longest = max((end - start + 3 for text in library for start, end, _ in phrases(text)), default=0)
+    openings = (len(re.split(r"[.;:!?,)](?=\s)|\s(?=[—–-]\s)|[。；！？，]", text)[0]) + 3 for text in library)
+    longest = max((*(end - start + 3 for text in library for start, end, _ in phrases(text)), *openings), default=0)
     spent = [sum(map(cost, shown(library, size))) for size in (room, room + more)]
     assert spent[1] >= spent[0] - longest
     assert spent[0] <= room

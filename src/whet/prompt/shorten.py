@@ -1,7 +1,9 @@
 """Shortening descriptions so that what tells sibling skills apart stays.
 
 A description is taken apart into *phrases*: runs of words between filler words and punctuation. Nothing is ever cut
-inside a phrase. Each phrase is worth the sum of its words, and a word is worth more
+inside a phrase. The first phrases of the first clause are one, so that a line begins as its author wrote it, as long as
+little stands between them and they leave room for others. Each phrase is worth the sum of its words, and a word is
+worth more
 
 - the fewer other skills of the same index use it (that is what tells siblings apart),
 - the earlier it stands and the more often it is repeated (measured on real messages: a user is four times as likely to
@@ -92,6 +94,9 @@ _ALMOST = 3
 """Characters more that are worth showing a text in full."""
 _SPARE = 0.7
 """The part of all the text for which there is room, from which on it is worth reading like sentences."""
+_OPENING, _JOINED = 0.4, 0.2
+"""The part of a text's mean room that the beginning of its first clause may take as it is written, and what may stand
+between its phrases, as a part of them: in "Use it when you want to plot charts", that is too much."""
 _HUNGER = 400.0
 """Characters a skill has got that halve the worth of its next phrase."""
 
@@ -230,8 +235,11 @@ class _Allotment:
 
     def fill(self, room: int) -> None:
         """Hand out the room, the most urgent phrase first, then show in full what almost is."""
-        if room >= _SPARE * sum(map(self.cost, self.texts)):
+        share = room / max(1, sum(map(self.cost, self.texts)))
+        if share >= _SPARE:
             self._connection = _SENTENCE_LIKE
+        most = int(_OPENING * share * sum(map(len, self.texts)) / max(1, len(self.texts)))
+        self.phrases = [_open(text, found, most) for text, found in zip(self.texts, self.phrases, strict=True)]
         heap = [
             (-self._urgency(at, number), at, number)
             for at, found in enumerate(self.phrases)
@@ -300,6 +308,25 @@ class _Allotment:
             parts.append(text[phrase.start : phrase.end])
             last = number
         return "".join(parts) + ELLIPSIS
+
+
+def _open(text: str, found: list[Phrase], most: int) -> list[Phrase]:
+    """The phrases of a text, the first of its first clause as one, up to so many characters."""
+    if not found:
+        return found
+    start, end = found[0].start, _CLAUSE_END.search(text)
+    last = min(end.start() if end else len(text), start + most)
+    words = count = 0
+    for number, phrase in enumerate(found, 1):
+        if phrase.end > last or phrase.negated:
+            break
+        words += phrase.end - phrase.start
+        if phrase.end - start - words <= _JOINED * words:
+            count = number
+    if count < 2:
+        return found
+    worth = dict(pair for phrase in found[:count] for pair in phrase.worth)
+    return [Phrase(start, found[count - 1].end, tuple(worth.items()), negated=False), *found[count:]]
 
 
 def _weigh(names: Sequence[str], texts: Sequence[str]) -> list[list[Phrase]]:
