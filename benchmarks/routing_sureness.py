@@ -49,13 +49,15 @@ class Pair(NamedTuple):
 
 
 def signs(router: Router, message: str, key: str | None = None) -> tuple[str, np.ndarray] | None:
-    """The evidence for a skill, or for the first one; None when it is not even in question."""
+    """The evidence for a skill, or for the first one; None when it is not in question, or the message turns it down."""
     given = router.candidates(message)
     judged = judge(given, router.weights)
     keys = [row.key for row in given.rows]
     if not keys or (key is not None and key not in keys):
         return None
     at = judged.order()[0] if key is None else keys.index(key)
+    if judged.naming[at] == "declined":
+        return None
     return keys[at], np.array(evidence(given, judged)[at])
 
 

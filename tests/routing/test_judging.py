@@ -101,6 +101,22 @@ def test_a_named_skill_goes_up_and_one_turned_down_goes_down(known: Router) -> N
     assert found.naming[at(given, "git-bisect")] == "declined"
 
 
+def test_one_word_of_name_and_description_brings_no_skill_up_by_itself() -> None:
+    body = "Press the key, then sort the list and copy the old file."
+    keys = Texts("keyboards", "Choose a keyboard and its keys.", body)
+    known = router((*SHELF, keys))
+    assert known.detect("sort these keys and copy the list").decision == "may"
+    assert known.detect("choose the keys of a keyboard").decision == "must"
+
+
+def test_a_question_that_has_the_trigger_of_a_skill_is_offered_it() -> None:
+    said = 'Find the cause of a failure. Use when the user says "this test fails".'
+    texts = [Texts("failures", description, "Repeat it.") for description in (said, said.replace('"', ""))]
+    asked = "why does this test fail only on Mondays?"
+    quoted, plain = (router((*SHELF, one)).confidence(asked, "failures") for one in texts)
+    assert plain < quoted < MUST
+
+
 def test_how_much_of_a_message_it_says_it_is_not_for(known: Router) -> None:
     given, found = judged(known, "undo the commits that I already pushed")
     assert found.excluded[at(given, "git-rebase")] > 0

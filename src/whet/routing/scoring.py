@@ -3,19 +3,22 @@
 The order comes from the fitted weights, moved by what a message says outright (it names a skill, or turns it down) and
 by what people said about earlier messages. How sure one can be is another question: the best of a bad lot is still
 best. It is a logistic curve over a few things: the share of the message's subject the skill has, where a term that
-nobody has counts too, and the small words of any message do not; how telling those in its name and description are;
-how much there is to go by; the lead it has on the next; whether the message names it, or turns it down; and whether it
-is about something the skill says it is not for. It was fitted on messages that should and should not bring a skill up,
-in libraries from four skills to thousands, on the runners-up of messages that are for another skill, and on messages
-about something else altogether; benchmarks/detect.py measures it. One word is no proof, whatever the curve says. And
-where a message does not read like a request that any skill is for (`whet.routing.asking`), no skill is likely, unless
-the message names it or was brought up as an example.
+nobody has counts too, and the small words of any message do not; how much of it name and description have; how much
+there is to go by; the lead it has on the next; whether the message names it; and whether it is about something the
+skill says it is not for. The curve was fitted on messages that should and should not bring a skill up, in libraries
+from four skills to thousands, on the runners-up of messages that are for another skill, and on messages about something
+else altogether; benchmarks/detect.py measures it.
+
+Three rules stand above the curve. A skill that the message turns down is not meant. One word of name and description is
+no proof that a skill is, whatever its text has. And where a message does not read like a request that any skill is for
+(`whet.routing.asking`), no skill is likely, unless the message names it or was brought up as an example; a skill that
+quotes two words of the message or more as its trigger may still be offered.
 """
 
 from __future__ import annotations
 
 from heapq import nlargest
-from math import exp, expm1, log1p
+from math import exp, expm1, log1p, sqrt
 from typing import TYPE_CHECKING, Literal
 
 from whet.patterns import compile_late
@@ -23,10 +26,10 @@ from whet.records import NamedTuple
 from whet.routing import features
 from whet.routing.asking import likelihood
 from whet.skill.names import key as name_key
-from whet.skill.terms import WIDE, chunks, codes, is_common, pieces, terms
+from whet.skill.terms import WIDE, chunks, codes, is_common, key_terms, pieces, terms
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from whet.routing.features import Asked, Table, Values
     from whet.routing.index import Row
@@ -51,8 +54,10 @@ _RECENT = 0.1
 """What use lately is worth: enough to decide between equals."""
 _GUESSED = 0.5
 """What a mistyped word counts."""
-_ONE_WORD = 0.8
-"""How sure one word can make: not so sure that a skill comes up by itself."""
+_ONE_WORD = 0.7
+"""How sure one word of name and description can make: not so sure that a skill comes up by itself."""
+_TURNED_DOWN = 0.02
+"""How sure one can be of a skill that the message turns down."""
 _IN_PASSING, _UNDESCRIBED = 3, 0.2
 """Fewer terms than this that only a body has are said in passing, and make no skill worth offering."""
 _FEW = 5.0
@@ -68,12 +73,10 @@ EVIDENCE = (
     "start",
     "share",  # of the message's subject that it has; a term that nobody has is one it lacks
     "described",  # of the message's subject that its name and description have
-    "telling",  # how rare those are, as a logarithm
     "length",  # of the subject in terms, as a logarithm
     "lead",  # on the next, or behind the first
     "excluded",  # the part of the message that it says it is not for
     "named",
-    "declined",
 )
 """What speaks for a skill being right at all, and against it."""
 
@@ -131,9 +134,15 @@ def judge(given: Candidates, weights: Weights, recent: Sequence[str] = ()) -> Ju
     asks = likelihood(given.asked.text, given.total)
     for at, likely in enumerate(features.weigh(seen, EVIDENCE, weights.sure)):
         sure = 1 / (1 + exp(-(likely + taught[at])))
-        outright = naming[at] == "named" or taught[at] > 0
         most = _proof(seen[at]) if given.table.found[at] else _UNDESCRIBED
-        judged.sure.append(sure if outright else min(sure, most) * asks)
+        fits = min(sure, most) * asks
+        if naming[at] == "declined":
+            fits = min(sure, _TURNED_DOWN)
+        elif naming[at] == "named" or taught[at] > 0:
+            fits = sure
+        elif any(len(key_terms(phrase)) > 1 for phrase in given.phrases(at)):
+            fits = max(fits, min(min(sure, most) * sqrt(asks), _ONE_WORD))
+        judged.sure.append(fits)
     return judged
 
 
@@ -147,7 +156,7 @@ def _around(table: Table) -> list[float]:
 
 def evidence(given: Candidates, judged: Judgement) -> list[tuple[float, ...]]:
     """The skills in question x `EVIDENCE`."""
-    asked, rarity = given.asked, given.table.rarity
+    asked = given.asked
     said = asked.terms[: asked.own]
     subject = {term for term in said if not is_common(term)}
     certain = [_GUESSED if term in asked.guessed else float(term in subject) for term in said]
@@ -156,32 +165,28 @@ def evidence(given: Candidates, judged: Judgement) -> list[tuple[float, ...]]:
     seen: list[tuple[float, ...]] = []
     for at, has in enumerate(given.table.found):
         described = [place for place, (_, name, text, _) in has.items() if name or text]
-        around = [rarity[place] for place, (_, name, text, _) in given.table.around[at].items() if name or text]
-        around = nlargest(_MOST_AROUND, around)
-        more = _AROUND * len(around)
+        around = sum(bool(name or text) for _, name, text, _ in given.table.around[at].values())
+        more = _AROUND * min(around, _MOST_AROUND)
         seen.append(
             (
                 1.0,
                 min(1.0, (sum(certain[place] for place in has) + more) / length),
                 min(1.0, (sum(certain[place] for place in described) + more) / length),
-                log1p(sum(rarity[place] * certain[place] for place in described) + _AROUND * sum(around)),
                 log1p(len(subject)),
                 leads[at],
                 min(judged.excluded[at], _MOST_EXCLUDED),
                 float(judged.naming[at] == "named"),
-                float(judged.naming[at] == "declined"),
             )
         )
     return seen
 
 
 def _proof(seen: Sequence[float]) -> float:
-    """How sure one can be at most, by how many terms of the subject there are and whether one is in the description."""
+    """How sure one can be at most, by how many terms of the subject there are, and how many in the description."""
     share, described, length = (seen[EVIDENCE.index(name)] for name in ("share", "described", "length"))
-    matched = round(share * expm1(length))
-    if described == 0 and matched < _IN_PASSING:
+    if described == 0 and round(share * expm1(length)) < _IN_PASSING:
         return _UNDESCRIBED
-    return _ONE_WORD if matched < 2 else 1.0
+    return _ONE_WORD if round(described * expm1(length)) < 2 else 1.0
 
 
 def _lead(scores: Sequence[float]) -> list[float]:
@@ -225,6 +230,13 @@ class Candidates(NamedTuple):
     """Of the features."""
     total: int
     """Skills in the library."""
+
+    def phrases(self, at: int) -> Iterator[str]:
+        """The trigger phrases of the skill at this place that the message has every word of."""
+        said = {*memoryview(codes(self.asked.numbers[: self.asked.own])).cast("H")}
+        sequence = memoryview(self.rows[at].sequence).cast("H")
+        known = self.rows[at].more.get("phrases", ())
+        return (text for start, size, text in known if said.issuperset(sequence[start : start + size]))
 
     def equivalent(self, one: int, other: int) -> bool:
         """Do two of the skills say nearly the same, as copies do, and skills of one name by two authors?"""
@@ -313,7 +325,7 @@ class Explainer:
             told.append(f"the message names {row.name}")
         if judged.example[at] > 0:
             told.append("similar to a message it was right for")
-        if phrase := self._phrase(at):
+        if phrase := max((text for text in given.phrases(at) if len(text) <= _PHRASE), key=len, default=""):
             told.append(f"matched trigger '{phrase}'")
         described, bodied = self._matched(at)
         if described:
@@ -331,15 +343,6 @@ class Explainer:
         if judged.naming[at] == "declined":
             told.append(f"but the message rules out {row.name}")
         return tuple(told)
-
-    def _phrase(self, at: int) -> str:
-        """The trigger phrase with most words of the message, and no other words."""
-        asked, row = self._given.asked, self._given.rows[at]
-        said = {*memoryview(codes(asked.numbers[: asked.own])).cast("H")}
-        sequence = memoryview(row.sequence).cast("H")
-        phrases = row.more.get("phrases", ())
-        held = (text for start, size, text in phrases if said.issuperset(sequence[start : start + size]))
-        return max((text for text in held if len(text) <= _PHRASE), key=len, default="")
 
     def _matched(self, at: int) -> tuple[list[str], list[str]]:
         """The telling terms of the message: those in name and description, and those in the body alone."""
