@@ -10,7 +10,9 @@ from urllib.parse import quote
 import pytest
 from learning.evaluated import BETTER, DESCRIPTION, EVALS, NAME, obedient
 
+from web.payloads import PAYLOADS
 from web.site import SKILLS
+from web.test_markdown import BAD_TAGS, Reader
 from whet.api.learning import SkillLearning
 from whet.web.ui.app import MENU
 
@@ -428,3 +430,20 @@ def test_a_model_does_the_tasks_with_the_skill_and_without_it(site: Site, monkey
     assert "Signed-off-by: Ann" in page.text
     (row,) = site.post("/eval.json", name=NAME, model="scripted").json["evaluation"]["evals"]
     assert row["with_skill"] > row["without_skill"]
+
+
+def test_sessions_and_evals_of_strangers_are_only_text(site: Site) -> None:
+    messages = [{"query": payload, "should_trigger": True} for payload in PAYLOADS]
+    site.write("bad", "Is bad. Use it.", "\n\n".join(PAYLOADS), **{"evals/triggers.json": json.dumps(messages)})
+    calls = "".join(f"## Tool call: Bash\n\necho {payload}\n\n## Result\n\n{payload}\n\n" for payload in PAYLOADS)
+    path = site.home / "bad.md"
+    path.write_text(f"## User\n\n{PAYLOADS[0]}\n\n{calls}## Assistant\n\nDone.\n", encoding="utf-8")
+    site.library.learning.sessions.note(
+        "<b>", "<i>", project="/<script>", transcript=str(path), prompts=2, tools=9, errors=1, ended=True
+    )
+    begun = site.post("/distill/begin", source=str(path)).headers["location"]
+    own = {"form", "input", "button", "textarea", "svg", "label"}
+    for address in ("/evals?measure=1", "/eval?name=bad", "/sessions", f"/session?source={path}", begun):
+        answer = site.get(address)
+        main = answer.text[answer.text.index("<main") : answer.text.index("</main>")]
+        assert (answer.status, Reader(main).tags & (BAD_TAGS - own)) == (200, set()), address
