@@ -12,6 +12,11 @@ Reads sessions, one JSON object per line: `task`, `instance`, `instruction`, `se
   hit for the instructions of the other instances of its task;
 - whether secrets planted in messages, commands and outputs come out;
 - whether the skill passes the profiles `spec` and `quality`.
+
+With `--writer FILE` (skills that machines wrote for these tasks: `task`, `name`, `description`, `body`), it also lets a
+scripted model write each skill. The model answers with one of the skills for the task, good or bad as it is; what Whet
+refuses it leaves out in the next try. Counted for these skills and for the outlines: whether all code parses, whether
+name and description hold values of the case, whether placeholders are left, and whether the name names the task.
 """
 
 from __future__ import annotations
@@ -19,6 +24,7 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+import re
 import sys
 import time
 from collections import defaultdict
@@ -28,8 +34,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from distill_points import THRESHOLDS, read_point, shares
 
+from whet.guard.syntax import blocks_of, parses
 from whet.learning.distill.draft import Draft, draft, main_file
+from whet.learning.distill.names import name_problem, values_in
+from whet.learning.distill.writer import write
 from whet.learning.evidence.session import evidence_of
+from whet.learning.models.scripted import Scripted
 from whet.learning.transcripts.collector import Collector
 from whet.learning.transcripts.documents import pieces_of
 from whet.learning.transcripts.generic import trajectory
@@ -41,6 +51,8 @@ from whet.skill.validate import ValidationInput, validate
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from whet.learning.evidence.session import Evidence
+    from whet.learning.models.model import Request
     from whet.learning.transcripts.events import Transcript
 
 TOKENS = 5_000
@@ -246,6 +258,72 @@ def measure(sessions: Sequence[Session], *, misses: bool = False, among: Sequenc
     }
 
 
+_HEADING = re.compile(r"^#{2,4} +(.+)$", re.MULTILINE)
+_PLACEHOLDER = re.compile(r"\{\w[\w ]{0,30}\}(?![\w}])|<[a-z][\w -]{1,30}>")
+
+
+def answer_of(row: dict[str, Any]) -> dict[str, Any]:
+    """A skill that a machine wrote, as a model answers: a step for each section."""
+    steps = []
+    pieces = _HEADING.split(row["body"] or "")
+    for title, text in zip(pieces[1::2], pieces[2::2], strict=True):
+        block = next(blocks_of(text), None)
+        prose = text[: max(0, text.find("```"))] if block else text
+        code = {"code": block.text, "language": block.language or "text"} if block else {}
+        steps.append({"title": title.strip(" *#")[:110], "text": prose.strip()[:1_500], **code})
+    title = (row["description"] or row["name"]).partition(". ")[0][:110]
+    return {"name": row["name"], "title": title, "description": (row["description"] or "")[:1_000], "steps": steps[:30]}
+
+
+def scripted(row: dict[str, Any]) -> Scripted:
+    """A model that answers with a skill; in the next try without the parts that were refused."""
+    answer = answer_of(row)
+
+    def reply(request: Request) -> str:
+        refused = {int(found) for found in re.findall(r"^Step (\d+) ", request.messages[-1].text, re.MULTILINE)}
+        answer["steps"] = [step for number, step in enumerate(answer["steps"], 1) if number not in refused]
+        return json.dumps(answer)
+
+    return Scripted(reply)
+
+
+def broken(made: Draft, evidence: Evidence) -> dict[str, bool]:
+    """What is wrong with a skill that a reader would not accept."""
+    texts = (made.body, *made.files.values())
+    prose = "\n".join((made.name.replace("-", " "), made.description, made.goal))
+    said = "\n".join((*(step.action for step in evidence.steps), *(file.content for file in evidence.files)))
+    code = "\n".join(block.text for text in texts for block in blocks_of(text) if block.language == "bash")
+    return {
+        "code does not parse": any(
+            not parses(block.language, block.text) for text in texts for block in blocks_of(text)
+        ),
+        "values of the case": bool(values_in(prose, evidence)),
+        "placeholders": any(found not in said for found in _PLACEHOLDER.findall(code)),
+        "name does not name the task": bool(name_problem(made.name, evidence)),
+    }
+
+
+def compare_writers(sessions: Sequence[Session], path: str) -> dict[str, Any]:
+    """The outlines and what a scripted model wrote, side by side: of how many skills something is wrong."""
+    rows: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for row in _rows(path):
+        rows[row["task"]].append(row)
+    sides: dict[str, list[dict[str, bool]]] = {"outline": [], "as the model wrote it": [], "written and checked": []}
+    refused = outlined = 0
+    for number, session in enumerate(sessions):
+        evidence = evidence_of(transcript_of(session.record))
+        row = rows[session.task][number * 7 % len(rows[session.task])]
+        result = write(evidence, scripted(row))
+        raw = draft(evidence)._replace(name=row["name"], description=row["description"] or "", body=row["body"] or "")
+        sides["outline"].append(broken(draft(evidence), evidence))
+        sides["as the model wrote it"].append(broken(raw._replace(files={}), evidence))
+        sides["written and checked"].append(broken(draft(evidence, None, result.written), evidence))
+        refused += len(result.refused)
+        outlined += result.written is None
+    told = {side: {what: sum(one[what] for one in found) for what in found[0]} for side, found in sides.items()}
+    return {"sessions": len(sessions), "sides": told, "refused at the end": refused, "outline instead": outlined}
+
+
 def _share(held: Sequence[float], least: float) -> float:
     return sum(one >= least for one in held) / max(1, len(held))
 
@@ -327,10 +405,15 @@ def main(arguments: list[str] | None = None) -> int:
         "--trajectories", required=True, metavar="FILE", help="sessions as JSON lines, plain or gzipped"
     )
     parser.add_argument("--among", metavar="FILE", help="further skills of the library, as JSON lines")
+    parser.add_argument("--writer", metavar="FILE", help="skills that a scripted model answers with, as JSON lines")
     parser.add_argument("--limit", type=int, default=0, help="read only so many sessions")
     parser.add_argument("--misses", action="store_true", help="list the key points that are not held")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     options = parser.parse_args(arguments)
+    if options.writer:
+        compared = compare_writers(read_sessions(options.trajectories, options.limit), options.writer)
+        print(json.dumps(compared, indent=1))
+        return 0
     result = measure(
         read_sessions(options.trajectories, options.limit),
         misses=options.misses,
