@@ -101,7 +101,7 @@ def quick(pytestconfig: pytest.Config) -> bool:
     return bool(pytestconfig.getoption("quick"))
 
 
-_PATIENCE = 240.0
+_PATIENCE = 400.0
 """Seconds that a test waits for the end of a process; a whole test has 600 (`faulthandler_timeout`)."""
 
 
