@@ -263,3 +263,12 @@ def test_padding_does_not_hide_what_follows() -> None:
     )
     (hit,) = check(text).hits
     assert (hit.rule, hit.line) == ("secret-sent", text.count("\n"))
+
+
+def test_a_function_is_read_again_for_a_list_that_takes_the_place_of_one_that_is_gone() -> None:
+    """Lists are told apart by their identity, which a new one may have from an old one."""
+    text = "import subprocess\ndef run(words):\n    return subprocess.run(words)\n" + "".join(
+        f'def step_{number}(x):\n    return run(["tool", f"{{x}}/{number}"])\nstep_{number}("a")\n'
+        for number in range(5)
+    )
+    assert len({fact.subject for fact in check(text).facts}) == 5

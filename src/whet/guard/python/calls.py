@@ -305,6 +305,7 @@ def invoke(reader: Reader, function: Function, args: list[Value], words: dict[st
             result = joined(result, run)
         return either(NOTHING, result)
     function.runs[key] = NOTHING
+    function.given.append((args, words))
     scope = Scope(function.scope, function.klass)
     _parameters(function, args, words, owner, scope)
     node = function.node

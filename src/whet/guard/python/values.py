@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 class Function:
     """A function of the file: what it is called with decides what it does."""
 
-    __slots__ = ("home", "klass", "name", "node", "runs", "scope")
+    __slots__ = ("given", "home", "klass", "name", "node", "runs", "scope")
 
     def __init__(
         self,
@@ -31,6 +31,8 @@ class Function:
         self.home = home
         """The reader of the file where it is written."""
         self.runs: dict[Any, Value] = {}
+        self.given: list[Any] = []
+        """What it was called with. A key of `runs` has the identity of a list, which another one gets when it is gone."""
 
 
 class Klass:
