@@ -344,3 +344,25 @@ def test_a_leftover_that_cannot_be_removed_is_reported(tmp_path: Path, monkeypat
 
     monkeypatch.setattr(os, "unlink", refusing)
     assert clean_leftovers(str(tmp_path)) == (Cleaned(str(path), "failed", "Permission denied"),)
+
+
+def test_of_many_linked_files_the_file_system_is_synced_that_the_links_lead_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "links").mkdir()
+    (tmp_path / "files").mkdir()
+    paths = [tmp_path / "links" / str(number) for number in range(atomic._MANY + 1)]
+    for path in paths:
+        (tmp_path / "files" / path.name).write_bytes(b"old")
+        path.symlink_to(tmp_path / "files" / path.name)
+    synced: list[str] = []
+
+    def sync(directory: str) -> bool:
+        synced.append(directory)
+        return True
+
+    monkeypatch.setattr(atomic, "sync_file_system", sync)
+    atomic.write_files({str(path): b"new" for path in paths})
+    assert synced == [str(tmp_path / "files")]
+    assert {path.read_bytes() for path in paths} == {b"new"}
+    assert all(path.is_symlink() for path in paths)

@@ -497,7 +497,7 @@ def _sync_together(paths: Mapping[str, str]) -> None:
 
 def _sync_drafts(drafts: list[_Draft]) -> None:
     """Make the contents of files durable that do not have their names yet."""
-    directories = {os.path.dirname(draft.path) for draft in drafts}
+    directories = {os.path.dirname(_target(draft.path)) for draft in drafts}
     if len(drafts) > _MANY and len({os.stat(directory).st_dev for directory in directories}) == 1:
         with os_failures(drafts[0].path):
             if sync_file_system(directories.pop()):
