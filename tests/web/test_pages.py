@@ -17,6 +17,8 @@ from whet.api.learning import SkillLearning
 from whet.web.ui.app import MENU
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from web.site import Site
 
 
@@ -89,6 +91,9 @@ def test_a_finding_stands_on_every_page_that_has_one(site: Site) -> None:
     assert f"/file?name={quote(path, safe='')}&amp;file=SKILL.md#L{finding['line']}" in page
     assert words(finding["message"]) in words(page)
     assert finding["evidence"] in page
+    file = site.get("/file", name="strange", file="SKILL.md").text
+    beside = file.partition(f'id="L{finding["line"]}"')[2].partition('id="L')[0]
+    assert f'<span class="remark {finding["severity"]}">' in beside
     offered = site.home / "offered" / "strange"
     offered.parent.mkdir()
     (site.home / ".agents/skills/strange").rename(offered)
@@ -447,3 +452,20 @@ def test_sessions_and_evals_of_strangers_are_only_text(site: Site) -> None:
         answer = site.get(address)
         main = answer.text[answer.text.index("<main") : answer.text.index("</main>")]
         assert (answer.status, Reader(main).tags & (BAD_TAGS - own)) == (200, set()), address
+
+
+def test_the_page_of_a_skill_says_where_it_is_from_and_what_it_may_do(site: Site, tmp_path: Path) -> None:
+    tools = "Bash(git:*) Read mcp__wiki__search"
+    text = f"---\nname: ship\ndescription: Ships. Use to ship.\nallowed-tools: {tools}\n---\nShip.\n"
+    (tmp_path / "ship").mkdir()
+    (tmp_path / "ship" / "SKILL.md").write_text(text)
+    site.library.sources.install(str(tmp_path / "ship"), override="It is ours.")
+    shown = site.get("/skill.json", name="ship").json
+    assert shown["permissions"] == [
+        "run commands that begin with git",
+        "read files",
+        "use search of the MCP server wiki",
+    ]
+    assert shown["origin"]["installed"]["edited"] is False
+    assert f"<dt>Source</dt><dd>{shown['origin']['installed']['shown']}" in site.get("/skill", name="ship").text
+    assert "<dd>not installed by Whet</dd>" in site.get("/skill", name="charts").text

@@ -17,6 +17,16 @@ if TYPE_CHECKING:
     from whet.web.ui.requests import Asked
 
 _PAGE = 100
+_TOOLS = {
+    "Bash": "run commands",
+    "Read": "read files",
+    "Glob": "list files",
+    "Grep": "search in files",
+    "Write": "write files",
+    "Edit": "change files",
+    "WebFetch": "fetch web pages",
+    "WebSearch": "search the web",
+}
 
 
 def show_skills(asked: Asked) -> Page:
@@ -43,20 +53,39 @@ def show_skill(asked: Asked) -> Page:
     view = library.read(name, count=False)
     card = view.card
     scan = library.guard.scan(card.location).to_json()
+    told = view.to_json()
     answer = {
-        **view.to_json(),
+        **told,
         "full_name": card.full_name,
         "scan": scan["results"][0],
+        "origin": library.sources.why(card.location).to_json(),
+        "permissions": [describe_tool(tool) for tool in told["allowed_tools"]],
         "clients": dict(judge_skills(library.clients(only=card))(card)),
     }
     base = f"/file?{urlencode({'name': card.full_name})}&file="
     return Page("skill.html", answer, {"html": Markup(render_markdown(view.content, base))})  # noqa: S704  cleaned by nh3
 
 
+def describe_tool(rule: str) -> str:
+    """What an entry of `allowed-tools` lets a skill do: `Bash(git:*)` is running commands that begin with git."""
+    name, _, given = rule.partition("(")
+    given = given.removesuffix(")")
+    if name.startswith("mcp__"):
+        server, _, tool = name.removeprefix("mcp__").partition("__")
+        return f"use {tool or 'every tool'} of the MCP server {server}"
+    words = _TOOLS.get(name, f"use {name}")
+    if not given:
+        return words
+    return f"{words} that begin with {given[:-2]}" if given.endswith(":*") else f"{words}: {given}"
+
+
 def show_file(asked: Asked) -> Page:
-    """One file of a skill as it is on disk."""
+    """One file of a skill as it is on disk, with the findings beside their lines."""
     view = asked.library.read(asked.text("name"), asked.text("file"), asked.number("page", 1), count=False)
-    return Page("file.html", {**view.to_json(), "full_name": view.card.full_name})
+    answer = view.to_json()
+    scan = asked.library.guard.scan(view.card.location).to_json()["results"][0]
+    found = [finding for finding in scan["findings"] if finding["file"] == answer["file"] and answer["page"] == 1]
+    return Page("file.html", {**answer, "full_name": view.card.full_name, "findings": found})
 
 
 def switch(asked: Asked) -> Moved:
