@@ -85,10 +85,12 @@ def test_what_is_outdated_is_told_with_what_is_there(world: World, library: Libr
     def told(name: str, **changes: object) -> dict[str, object]:
         plain = {"outdated": False, "edited": False, "missing": False, "pinned": "", "latest": None, "reason": ""}
         entry = entries[f"skills/{name}"]
-        known = {"name": name, "path": entry.path, "source": entry.source, "revision": entry.revision}
+        shown = str(world.shelf / name)
+        known = {"name": name, "path": entry.path, "source": entry.source, "shown": shown, "revision": entry.revision}
         return {**known, "version": "", **plain, "status": "current", "code": "", "held": "", **changes}
 
-    nothing = {"name": "own", "path": "skills/own", "source": "", "revision": "", "status": "no-source"}
+    nothing = {"name": "own", "path": "skills/own", "source": "", "shown": "", "revision": ""}
+    nothing |= {"status": "no-source"}
     gone = f"path:{world.shelf}#path=notes no longer has this skill."
     latest = {"revision": newest, "version": ""}
     assert library.sources.outdated().to_json() == {
