@@ -40,6 +40,7 @@ PORTS = "Switch the protection off:\n\n```bash\nsudo ufw disable\n```\n"
 def furnish(top: Path) -> Machine:
     """A machine with a few skills, a repository of others, and a little history."""
     machine = Machine(top)
+    (machine.work / ".git").mkdir()  # what is in your project is yours
     for place, (description, more, body) in SKILLS.items():
         _skill(machine.home / place, description, more, body)
     for name, (description, more) in OFFERED.items():

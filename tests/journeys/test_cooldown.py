@@ -11,7 +11,7 @@ from hub.local import ANYONE, hub_running
 from sources.loopback import answer, serving
 from sources.repositories import Repository, serving_git
 
-from journeys.machines import Machine, main
+from journeys.machines import ALLOWED, Machine, main
 from whet.hub.lifecycle import set_fixes
 from whet.skill.archive import pack
 from whet.skill.tree import Item
@@ -71,7 +71,11 @@ def test_an_older_commit_is_installed_and_the_plan_says_so(shop: Shop, tmp_path:
     plan = machine.ask("install", shop.url, "--dry-run")
     assert told(plan) == [("install", "ready", "", "1.1.0", instead)]
     assert plan["plan"][0]["revision"] == shop.second
-    assert machine.says("install", shop.url) == (0, f"Installed review 1.1.0  safe\n  {instead}\n", "")
+    assert machine.says("install", shop.url) == (
+        0,
+        f"Installed review 1.1.0  safe\n  {instead}\n",
+        f"Installed without asking: {ALLOWED}\n",
+    )
     assert "Two." in machine.text("review")
 
     held = "Held back: 1.2.0 is 5 hours old; the minimum is 3 days."

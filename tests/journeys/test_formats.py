@@ -96,7 +96,7 @@ def test_flat_skills(home: Path, whet: Callable[..., CompletedProcess[str]]) -> 
     listed = document(whet("list", "--json"))["skills"]
     assert [(skill["name"], skill["description"]) for skill in listed] == [("tidy-up", "Sort the desk first.")]
     for words, version in (
-        (("new", "tidy-up", "--body", "# Tidy up\n\nWipe the desk.\n"), "2"),
+        (("edit", "tidy-up", "--body", "# Tidy up\n\nWipe the desk.\n"), "2"),
         (("skill", "patch", "tidy-up", "--find", "Wipe", "--replace", "Dust"), "3"),
         (("edit", "tidy-up", "--body", "# Tidy up\n\nDust all desks.\n"), "4"),
     ):

@@ -45,7 +45,9 @@ def test_nothing_is_anywhere_until_it_is_added(machine: Machine) -> None:
     assert page["instructions"].lstrip().startswith("# Commit messages\n")
 
     assert machine.says("gallery", "add", NAME, "reviewing-changes") == (
-        *(0, f"Installed {NAME} 1.0.0  safe\nInstalled reviewing-changes 1.0.0  safe\n", ""),
+        0,
+        f"Installed {NAME} 1.0.0  safe\nInstalled reviewing-changes 1.0.0  safe\n",
+        "Installed without asking: Trusted skills without a serious finding are allowed.\n",
     )
     assert machine.names() == [NAME, "reviewing-changes"]
     assert [skill["name"] for skill in machine.ask("list")["skills"]] == machine.names()

@@ -57,8 +57,13 @@ def test_a_skill_gets_better_in_its_place(
     assert (made["path"], made["version"], made["created"]) == (str(own / "deploy"), "1", True)
     assert "deploy" in [skill["name"] for skill in ask("list")["skills"]]
 
-    better = ask("new", "deploy", "--body", SECOND)
-    assert (better["path"], better["version"], better["created"]) == (str(own / "deploy"), "2", False)
+    again = document(whet("new", "deploy", "--body", SECOND, "--json"))
+    assert (again["code"], again["hint"]) == (
+        "skill-exists",
+        "Choose another name. `whet edit deploy` changes this skill.",
+    )
+    better = ask("edit", "deploy", "--body", SECOND)
+    assert (better["path"], better["version"]) == (str(own / "deploy"), "2")
     assert os.listdir(own) == ["deploy"]
 
     patched = ask("skill", "patch", "deploy", "--find", "Push to prod.", "--replace", "Push to staging.")
@@ -71,7 +76,7 @@ def test_a_skill_gets_better_in_its_place(
 
     shown = ask("show", "deploy")
     assert (shown["version"], shown["digest"]) == ("3", patched["digest"])
-    assert [entry["action"] for entry in ask("history", "deploy")["entries"]] == ["create", "create", "patch"]
+    assert [entry["action"] for entry in ask("history", "deploy")["entries"]] == ["create", "edit", "patch"]
     assert whet("history", "diff", "deploy", "2").stdout.endswith(
         "-2. Push to prod.\n+2. Push to staging.\n 3. Tell the team.\n"
     )

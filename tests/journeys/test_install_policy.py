@@ -118,6 +118,17 @@ def test_a_reason_lets_it_in_and_is_kept(shop: Shop) -> None:
     assert machine.ask("update")["counts"] == {"nothing": 1}
 
 
+def test_what_needs_approval_keeps_the_rest_of_an_install_out_if_nobody_can_be_asked(shop: Shop) -> None:
+    machine, words = shop.machine, ("install", shop.url, "--skill", "good", "--skill", "ports")
+    machine.settings('[policy.community]\ncaution = "ask"\n')
+    code, out, said = machine.says(*words)
+    assert (code, machine.names()) == (3, [])
+    assert out.splitlines()[0] == "good: It is not installed while another skill of this plan needs your approval."
+    assert said.startswith("ports: ")
+    assert (machine.says(*words, "--yes")[0], machine.names()) == (3, ["good"])
+    assert (machine.says(*words, "--override", "Checked.")[0], machine.names()) == (0, ["good", "ports"])
+
+
 def test_a_policy_can_ask_instead(shop: Shop) -> None:
     machine = shop.machine
     machine.settings('[policy.community]\ncaution = "ask"\n')
@@ -196,7 +207,8 @@ def test_a_clone_is_what_its_remotes_are_and_not_your_own(shop: Shop) -> None:
         (clone / ".git" / "config").write_text("".join(lines))
         return [row["trust"] for row in machine.ask("install", "./clone/good", "--dry-run")["plan"]]
 
-    assert trust() == ["local"]
+    assert trust() == ["community"], "it may be a download"
+    assert machine.ask("install", "./good", "--dry-run", cwd=clone)["plan"][0]["trust"] == "local", "your project"
     assert trust("https://github.com/anthropics/skills.git") == ["trusted"]
     assert trust("https://github.com/anthropics/skills.git", "git@github.com:somebody/skills.git") == ["community"]
     code, out, said = machine.says("install", "./clone", "--skill", "ports")
@@ -211,7 +223,10 @@ def test_what_is_found_in_your_own_directory_is_shown_although_it_is_let_in(shop
     machine = shop.machine
     (machine.work / "ports").mkdir()
     (machine.work / "ports" / "SKILL.md").write_text(PORTS["SKILL.md"])
-    code, out, said = machine.says("install", "./ports")
+    downloaded = machine.says("install", "./ports")
+    assert (downloaded[0], downloaded[2].splitlines()[0]) == (3, f"ports: {WARNED}"), "it may be a download"
+    (machine.work / ".git").mkdir()
+    code, out, said = machine.says("install", "./ports", "--yes")
     assert (code, said) == (0, "")
     assert out.splitlines()[1:] == [FOUND.splitlines()[0]]
     assert out.startswith("Installed ports, ") and out.splitlines()[0].endswith("  caution")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from sources.repositories import Repository, serving_git
 
-from journeys.machines import Machine, content, main
+from journeys.machines import ALLOWED, Machine, content, main
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,6 +53,9 @@ def shop(tmp_path: Path) -> Iterator[Shop]:
         yield Shop(tmp_path, server.url)
 
 
+WAITING = "hint: 2 project skills waiting for trust; `whet guard trust` loads them.\n"
+
+
 def loaded(machine: Machine, cwd: Path) -> dict[str, str]:
     """The skills that are loaded and did not come with Whet, with their scope."""
     listed = machine.ask("list", cwd=cwd)["skills"]
@@ -64,7 +67,7 @@ def test_what_one_installs_for_the_repository_the_other_restores_from_its_lock(s
     assert alice.says("install", shop.url, "--all", "--here", cwd=repo / "src") == (
         0,
         f"Installed deploy, revision {shop.first[:10]}  safe\nInstalled notes, revision {shop.first[:10]}  safe\n",
-        "hint: 2 project skills waiting for trust; `whet guard trust` loads them.\n",
+        f"Installed without asking: {ALLOWED}\n{WAITING}",
     )
     alice.ask("install", "./vendor/review", "--here", cwd=repo)
     assert sorted(os.listdir(repo / ".agents")) == ["skills", "whet-lock.json"]

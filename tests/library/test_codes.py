@@ -35,7 +35,7 @@ COMPUTED = {
 
 STEPS = (
     *("locked-missing", "no-base", "other-source", "same-name", "skill-exists", "update-conflict"),
-    *("frozen", "frozen-edited", "frozen-extra", "frozen-missing"),
+    *("frozen", "frozen-edited", "frozen-extra", "frozen-missing", "needs-approval"),
     *("dependency-cycle", "dependency-missing", "dependency-range", "needed-by", "too-many-dependencies"),
 )
 

@@ -20,6 +20,7 @@ from whet.library.roots import Place
 from whet.library.settings import PolicyFile
 from whet.library.visibility import Caller
 from whet.notes import Note
+from whet.skill.gates import DRAFT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -199,6 +200,7 @@ def test_every_reason_to_hide_is_given(
     }.items():
         skill(root, name, more=more)
     write(Path(root) / "empty" / "SKILL.md")
+    skill(root, "template", description=f"TODO {DRAFT}.")
     write(Path(root) / "product" / "agents" / "openai.yaml", "policy: {products: [chatgpt]}")
     library = opened(root, platform="linux", probe=LocalProbe({}, "linux", tools=["search"]))
     library.settings.disable("off")

@@ -9,7 +9,7 @@ from whet.errors import RefusedError
 from whet.library.card import Card
 from whet.library.readiness import LocalProbe
 from whet.library.roots import Root
-from whet.library.visibility import BY_COMMAND, MODEL, PERSON, Caller, Disabled, hidden
+from whet.library.visibility import BY_COMMAND, MODEL, PERSON, Caller, Disabled, hidden, hidden_cards
 from whet.notes import Note
 from whet.skill.gates import OPEN, Gates, Tool
 from whet.skill.names import key
@@ -67,6 +67,12 @@ def test_who_is_shown_what(gates: Gates, caller: Caller, expected: str | None) -
     assert code(found) == expected
     if found:
         assert found.message.endswith(".") and found.hint.endswith(".")
+
+
+def test_a_template_is_shown_to_people_and_not_to_models() -> None:
+    draft = card(description="Done says what it does in one sentence. Use when the user says so.")
+    assert [code(hidden(draft, caller, NOBODY, LINUX)) for caller in (PERSON, MODEL)] == [None, "draft"]
+    assert [code(reason) for _, reason in hidden_cards([draft], MODEL, NOBODY, LINUX)] == ["draft"]
 
 
 def test_a_skill_that_says_nothing_is_not_shown() -> None:

@@ -149,11 +149,11 @@ def test_a_circle_is_refused_with_its_path(world: World) -> None:
 
 
 def test_a_need_may_name_another_source(world: World, tmp_path: Path) -> None:
-    elsewhere = tmp_path / "elsewhere"
+    elsewhere, own = tmp_path / "elsewhere", world.project / "shelf"
     world.offer("lint", where=elsewhere, more=needing())
-    world.offer("deploy", more=needing(f"{elsewhere}:lint ^1.0"))
+    world.offer("deploy", where=own, more=needing(f"{elsewhere}:lint ^1.0"))
     library = world.library()
-    assert told(library.sources.plan_install(str(world.shelf))) == {"deploy": READY, "lint": READY}
+    assert told(library.sources.plan_install(str(own))) == {"deploy": READY, "lint": READY}
 
 
 def test_a_stranger_leads_to_no_place_on_this_machine(world: World, tmp_path: Path) -> None:

@@ -64,10 +64,10 @@ def test_a_plan_tells_everything_about_a_new_skill(world: World) -> None:
                 "powers": [],
                 "clashes": [],
                 "notes": [],
-                "trust": "local",
+                "trust": "community",
                 "verdict": "safe",
                 "decision": "allow",
-                "why": "Your own skills without a serious finding are allowed.",
+                "why": "Community skills without a serious finding are allowed.",
                 "findings": [],
             }
         ],

@@ -277,19 +277,23 @@ class SkillEditor:
         allowed: Callable[[Card], None] | None = None,
         stage: bool = False,
         triggers: bool = False,
+        improve: bool = True,
     ) -> Changes:
         """Apply all of these operations or none; `whet.authoring.operations` defines them.
 
         `viewed` says whether a path was seen with this digest, `allowed` raises for a skill that must not be changed.
-        With `stage`, the change waits as a proposal. New skills have generated trigger evals if `triggers`. Patches say
-        what they expect to find, so after a concurrent change they are applied to the new content, under a lock.
+        With `stage`, the change waits as a proposal. New skills have generated trigger evals if `triggers`. Creating a
+        skill that exists changes it; without `improve`, that raises ConflictError `skill-exists`. Patches say what they
+        expect to find, so after a concurrent change they are applied to the new content, under a lock.
         """
         patches = all(isinstance(item, dict) and item.get("action") == "patch" for item in operations)
         paths: Sequence[str] = ()
         for _ in range(_TRIES):
             try:
                 with self.writer.hold(paths):
-                    batch = _Batch(self, allowed or _anyone, several=len(operations) > 1, triggers=triggers)
+                    batch = _Batch(
+                        self, allowed or _anyone, several=len(operations) > 1, triggers=triggers, improve=improve
+                    )
                     return self._apply(batch, operations, by, viewed, stage=stage)
             except ConflictError as error:
                 if error.code != "skill-changed" or not patches:
@@ -473,8 +477,11 @@ def _anyone(_: Card) -> None:
 class _Batch:
     """The skills that a batch of operations concerns, as they would become."""
 
-    def __init__(self, editor: SkillEditor, allowed: Callable[[Card], None], *, several: bool, triggers: bool) -> None:
+    def __init__(
+        self, editor: SkillEditor, allowed: Callable[[Card], None], *, several: bool, triggers: bool, improve: bool
+    ) -> None:
         self._editor, self._allowed, self._several, self._triggers = editor, allowed, several, triggers
+        self._improve = improve
         self._targets: dict[str, Target] = {}
         self._names: dict[str, str] = {}
         self.warnings: list[str] = []
@@ -559,6 +566,9 @@ class _Batch:
             hint = "Choose another name, or change that skill by its own name."
             target = self._take(Target(called, self._free(path, hint), None, None))
             return self._become(target, draft, "create")._replace(created=True)
+        if not self._improve:
+            hint = f"Choose another name. `whet edit {target.name}` changes this skill."
+            raise ConflictError("skill-exists", f"{target.path} already exists.", hint=hint, path=target.path)
         draft = drafts.improve(target.tree or {}, description=description, body=body, version=version)
         return self._become(target, draft, "create")._replace(created=False)
 

@@ -98,3 +98,5 @@ class Gates(NamedTuple):
 
 OPEN = Gates()
 """The gates of a skill that asks for nothing."""
+DRAFT = "says what it does in one sentence"
+"""Part of the description of the template for new skills; a skill that still has it is offered to no model."""

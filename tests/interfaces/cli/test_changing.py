@@ -36,19 +36,25 @@ def printed(run: CompletedProcess[str]) -> tuple[int, str, str]:
     return run.returncode, run.stdout, run.stderr
 
 
-def test_create_prints_the_path_and_improves_in_place(home: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
+def test_new_prints_the_path_and_overwrites_nothing(home: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
     path = home / ".agents" / "skills" / "deploy"
     assert printed(whet(*CREATE)) == (0, f"{path}\n", "Created deploy, version 1.\n")
-    better = whet("new", "Deploy", "--body", "Push it twice.\n")
-    assert printed(better) == (0, f"{path}\n", "Improved deploy to version 2.\n")
-    same = whet("new", "deploy", "--body", "Push it twice.\n")
-    assert printed(same) == (0, f"{path}\n", "No change: the skill already says this.\n")
+    before = (path / "SKILL.md").read_bytes()
+    for name in ("deploy", "Deploy"):
+        hint = "hint: Choose another name. `whet edit deploy` changes this skill.\n"
+        again = whet("new", name, "--body", "Push it twice.\n")
+        assert printed(again) == (1, "", f"error: {path} already exists.\n{hint}")
+    assert (path / "SKILL.md").read_bytes() == before
+    better = whet("create", "Deploy", "--body", "Push it twice.\n")
+    assert better.stderr.endswith("Improved deploy to version 2.\n"), "the old spelling does what it did"
+    same = whet("create", "deploy", "--body", "Push it twice.\n")
+    assert same.stderr.endswith("No change: the skill already says this.\n")
     assert os.listdir(path.parent) == ["deploy"]
 
 
 def test_the_document_of_create(deploy: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
     shown = answer(whet("show", "deploy", "--json"))
-    made = answer(whet("new", "deploy", "--body", "Push it twice.\n", "--set-version", "minor", "--json"))
+    made = answer(whet("create", "deploy", "--body", "Push it twice.\n", "--set-version", "minor", "--json"))
     digest = answer(whet("show", "deploy", "--json"))["digest"]
     assert digest not in ("", shown["digest"])
     assert made == {
@@ -82,7 +88,7 @@ def test_texts_come_from_the_line_a_file_or_standard_input(
     assert whet("skill", "write-file", "deploy", "assets/all.bin", "--content-file", "-").returncode == 0
     assert (deploy / "assets" / "all.bin").read_bytes() == data
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"From a pipe: \xc3\xa4.\n")))
-    assert whet("new", "deploy", "--body-file", "-").returncode == 0
+    assert whet("edit", "deploy", "--body-file", "-").returncode == 0
     assert (deploy / "SKILL.md").read_text(encoding="utf-8").endswith("---\n\nFrom a pipe: ä.\n")
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
     refused = answer(whet("new", "deploy", "--body-file", "-", "--json"))
@@ -146,7 +152,7 @@ def test_rename_remove_and_undo(deploy: Path, whet: Callable[..., CompletedProce
 @pytest.mark.parametrize(
     "words",
     [
-        ["new", "deploy", "--body", "x"],
+        ["new", "ship", "--description", "Ships it.", "--body", "x"],
         ["edit", "deploy", "--body", "x"],
         ["skill", "patch", "deploy", "--find", "Push", "--replace", "Pull"],
         ["skill", "rename", "deploy", "ship"],

@@ -27,6 +27,14 @@ prerequisites:
 """
 
 
+def test_looking_at_a_skill_is_no_use_of_it(
+    skill: Callable[..., Path], whet: Callable[..., CompletedProcess[str]]
+) -> None:
+    skill("ship", "Ships it.")
+    assert whet("show", "ship").returncode == 0
+    assert whet("learn", "usage").stderr == "Nothing is recorded yet.\n"
+
+
 @pytest.fixture
 def ship(skill: Callable[..., Path]) -> Path:
     """A skill that has and lacks everything."""

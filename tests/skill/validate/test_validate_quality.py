@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import pytest
 
+from whet.library.roots import gallery_directory
 from whet.notes import Note
+from whet.skill.template import PHRASES
 from whet.skill.validate import ValidationInput, validate
 
 DESCRIPTION = "Extracts text and tables from PDF files. Use when the user mentions a PDF, a form or a '.pdf' file."
@@ -271,6 +274,19 @@ def test_a_log_of_incidents_is_not_a_procedure() -> None:
 )
 def test_leftovers_are_told_from_talk_about_them(row: str, found: bool) -> None:
     assert codes(lint(f"{COMPLETE}\n{row}\n")) == ["leftover-marker"] * found
+
+
+def test_a_template_in_which_only_the_markers_were_replaced_is_a_draft() -> None:
+    with open(
+        os.path.join(gallery_directory(), "writing-skills", "templates", "SKILL.template.md"), encoding="utf-8"
+    ) as file:
+        template = file.read()
+    assert all(phrase in template for phrase in PHRASES), "the table follows the template"
+    package = ValidationInput("name-of-the-folder", template.replace("TODO", "Done"))
+    (found,) = (note for note in validate(package, "quality") if note.code == "leftover-marker")
+    assert "The template's text" in found.message and found.line == 3
+    marked = [line for line in template.splitlines() if "TODO" in line and not line.startswith("#")]
+    assert len(marked) - sum(any(phrase in line for phrase in PHRASES) for line in marked) <= 1
 
 
 def test_a_leftover_in_the_description_has_its_line() -> None:

@@ -25,13 +25,21 @@ def hint_clients(answer: Answer, context: Context, names: Sequence[str], *, draf
 
     A `draft` is not linked until it is finished.
     """
-    from whet.library.clients import clients_without
+    from whet.library.clients import clients_without, present_clients
 
     library = context.library
     if library.workspace.explicit is not None:
         return answer
     root = os.path.realpath(library.workspace.new_root())
-    titles = [client.title for client in clients_without(root, library.workspace.place, names)]
+    place = library.workspace.place
+    titles = [client.title for client in clients_without(root, place, names)]
+    readers = [client.title for client in present_clients(place) if client.title not in titles] if draft else []
+    if readers:
+        verbs = ("reads", "lists") if len(readers) == 1 else ("read", "list")
+        where = "`whet new NAME --dir DIR` writes a template where no client looks"
+        answer = answer.hint(
+            f"{' and '.join(readers)} {verbs[0]} this directory and {verbs[1]} the template now; {where}."
+        )
     if not titles:
         return answer
     *first, last = titles
@@ -56,6 +64,7 @@ def change(
     *,
     viewed: Callable[[str, str], bool] | None = None,
     triggers: bool = False,
+    improve: bool = True,
     **fields: Any,
 ) -> Changes:
     """Do one operation on the skill that the options name; fields that are None are not given."""
@@ -64,7 +73,8 @@ def change(
         operation["version"] = version
     given = {name: value for name, value in operation.items() if value is not None}
     by = Provenance("user", reason=options.reason)
-    return context.library.edit.apply([given], by=by, stage=options.stage, viewed=viewed, triggers=triggers)
+    how = {"stage": options.stage, "viewed": viewed, "triggers": triggers, "improve": improve}
+    return context.library.edit.apply([given], by=by, **how)
 
 
 def render_change(changes: Changes, screen: Screen, done: str, *, path: bool = True) -> None:

@@ -267,6 +267,10 @@ def render_plan(result: PlanResult, screen: Screen, options: Namespace, *, empty
         screen.say("Nothing was changed.")
     screen.say(*(note.message for note in result.plan.notes if not (result.asked and note.code == _LOOKALIKE)))
     screen.say(*result.applied.warnings)
+    if getattr(options, "sources", ()) and not (result.asked or result.dry_run or options.yes):
+        allowed = (step.judgement.decision for step in result.plan.ready if step.action == "install" and step.judgement)
+        reasons = dict.fromkeys(decision.reason for decision in allowed if decision.action == "allow")
+        screen.say(*(f"Installed without asking: {reason}" for reason in reasons))
     _render_hints(result, screen, " --here" if options.here else "")
 
 

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 from whet.errors import UsageError
 from whet.skill.finder import MAIN_FILES
 from whet.skill.frontmatter import read_document
+from whet.skill.template import may_be_draft
 from whet.skill.validate import spec
-from whet.skill.validate.input import MARKERS, PROFILES, Profile, ValidationInput
+from whet.skill.validate.input import PROFILES, Profile, ValidationInput
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -55,7 +56,7 @@ def validate(package: ValidationInput, profile: Profile = "spec") -> tuple[Note,
 
 def has_leftovers(document: Document) -> bool:
     """May something of a draft be left? Every profile says so; a template is valid, and finished it is not."""
-    return any(marker in document.body or marker in str(document.values.get("description")) for marker in MARKERS)
+    return may_be_draft(document.body) or may_be_draft(str(document.values.get("description")))
 
 
 def valid(findings: Iterable[Note]) -> bool:

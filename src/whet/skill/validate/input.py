@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
 Profile = Literal["spec", "upload", "quality", "package"]
 PROFILES: tuple[Profile, ...] = ("spec", "upload", "quality", "package")
-MARKERS = ("TODO", "FIXME", "TBD", "orem ipsum")
-"""What a draft leaves behind."""
 _NONE: Mapping[str, bytes] = MappingProxyType({})
 _NO_HOSTS: Mapping[str, str] = MappingProxyType({})
 

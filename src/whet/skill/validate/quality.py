@@ -17,8 +17,8 @@ from whet.skill.body import first_prose
 from whet.skill.body import sections as body_sections
 from whet.skill.coerce import split_tools
 from whet.skill.paths import SUPPORT_DIRECTORIES
+from whet.skill.template import PHRASES, may_be_draft
 from whet.skill.validate.fixable import written
-from whet.skill.validate.input import MARKERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -108,10 +108,11 @@ def check_leftovers(document: Document) -> Iterator[Note]:
 
 def _leftovers(prose: list[Row], document: Document) -> Iterator[Note]:
     places = [(document.lines.get("description"), written(document, "description") or "")]
-    if any(marker in document.body for marker in MARKERS):
+    if may_be_draft(document.body):
         places.extend((row.line, without_code(row.text)) for row in prose)
-    found = [(line, match[0]) for line, text in places if (match := _LEFTOVER.search(_QUOTATION.sub("", text)))]
-    if found:
+    marked = [(line, match[0]) for line, text in places if (match := _LEFTOVER.search(_QUOTATION.sub("", text)))]
+    words = ((line, phrase) for line, text in places for phrase in PHRASES if phrase in text)
+    if found := marked or [(line, f"The template's text ({phrase!r})") for line, phrase in words]:
         lines, (first, marker) = [str(line) for line, _ in found], found[0]
         more = f" and {len(lines) - _NAMED_LINES} more" if len(lines) > _NAMED_LINES else ""
         where = f" on {len(lines)} lines: {', '.join(lines[:_NAMED_LINES])}{more}" if len(lines) > 1 else ""

@@ -177,10 +177,19 @@ def hold_frozen(plan: Plan) -> Plan:
     """The plan of a frozen install: where anything differs for good, what would be restored is held."""
     if all(step.state in ("ready", "nothing") for step in plan.steps):
         return plan
-    reason = "It is not restored while other skills differ from the lock."
+    return _hold(plan, "frozen", "It is not restored while other skills differ from the lock.")
+
+
+def hold_unanswered(plan: Plan) -> Plan:
+    """The plan of an install that nobody can be asked about: where one skill needs approval, the others are held."""
+    if all(step.state != "ask" for step in plan.steps):
+        return plan
+    return _hold(plan, "needs-approval", "It is not installed while another skill of this plan needs your approval.")
+
+
+def _hold(plan: Plan, code: str, reason: str) -> Plan:
     steps = (
-        step._replace(state="held", code="frozen", reason=reason) if step.state == "ready" else step
-        for step in plan.steps
+        step._replace(state="held", code=code, reason=reason) if step.state == "ready" else step for step in plan.steps
     )
     return plan._replace(steps=tuple(steps))
 

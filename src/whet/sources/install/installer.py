@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from whet.guard.gate import Judgement
     from whet.guard.policy import MachinePolicy
     from whet.library.config import ResolvedConfig
+    from whet.library.repository import Repository
     from whet.library.workspace import Workspace
     from whet.notes import Note
     from whet.skill.tree import Tree
@@ -248,18 +249,30 @@ class Installer:
     def _checkout_trust(self, directory: str) -> str:
         """How far a directory is trusted: the clone of a repository is what its remotes are, the least trusted counts.
 
-        A repository that the user trusted stays so; a directory that comes from nowhere is the user's own.
+        A repository that the user trusted stays so. The user's own are the directories of the user's skills, and the
+        project around the working directory if it comes from nowhere; any other directory may be a download.
         """
         directory = os.path.realpath(directory)
         if self.project and inside(directory, self.project):
             return self.own_trust
         repository = find_repository(directory, home=self.reach.place.home)
-        if not (addresses := find_remotes(repository)):
+        addresses = find_remotes(repository)
+        if not addresses and self._is_own(directory, repository):
             return self.own_trust
         if repository.identity in {known.identity for known in self.workspace.decisions.trusted()}:
             return "trusted"
+        if not addresses:
+            return "community"
         levels = {origin_trust(address, self._config.settings.trusted_sources) for address in addresses}
         return "trusted" if levels == {"trusted"} else "community"
+
+    def _is_own(self, directory: str, repository: Repository) -> bool:
+        """Is it in a directory of the user's skills, or in the project around the working directory?"""
+        place = self.reach.place
+        if any(root.scope == "user" and inside(directory, root.real) for root in self._config.roots):
+            return True
+        project = find_repository(os.path.realpath(place.directory), home=place.home)
+        return repository.identity == project.identity and os.path.lexists(os.path.join(repository.root, ".git"))
 
     def trust_in(self, package: Fetched) -> str:
         """How far a package is trusted: as far as its source, unless somebody else may have put it there.

@@ -18,7 +18,7 @@ from whet.library.repository import find_repository, is_same
 from whet.skill.finder import LIBRARY, MAIN_FILE
 from whet.skill.frontmatter import MAX_DOCUMENT, read_document
 from whet.skill.names import closest
-from whet.skill.validate.input import MARKERS
+from whet.skill.template import may_be_draft
 from whet.sources.sync.record import How, Made, Record, content_digest, read_record, standing
 from whet.values import Json, fields_json
 
@@ -86,7 +86,7 @@ MESSAGES: dict[State, str] = {
     "disabled": "It is disabled. `whet skill enable` gives it to clients again.",
     "users-only": "It is for users only, and this client shows it to its model. Name it with `--skill` to sync it.",
     "manual": "You list it as `manual`, and this client would show it to its model. Name it with `--skill` to sync it.",
-    "draft": "It still has parts marked TODO. Fill them in and sync again, or name it with `--skill`.",
+    "draft": "It still has parts of the template. Fill them in and sync again, or name it with `--skill`.",
 }
 
 
@@ -319,12 +319,12 @@ class _Looking:
 
     def is_finished(self, source: str) -> bool:
         """Is nothing of a template left in it? A skill that is named is taken as it is."""
-        data = self.read(source)
-        if self.names or not any(marker.encode() in data for marker in MARKERS):
+        text = "" if self.names else self.read(source).decode("utf-8", "replace")
+        if not may_be_draft(text):
             return True
         from whet.skill.validate.quality import check_leftovers
 
-        return not any(check_leftovers(read_document(data.decode("utf-8", "replace"))))
+        return not any(check_leftovers(read_document(text)))
 
     def read(self, source: str) -> bytes:
         """The main file of a skill of the root; nothing where it cannot be read."""

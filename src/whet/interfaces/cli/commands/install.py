@@ -10,7 +10,7 @@ from whet.errors import WhetError
 from whet.interfaces.cli.arguments import age_option, here_option, misuse, names_argument, skill_argument
 from whet.interfaces.cli.changes import hint_clients
 from whet.interfaces.cli.context import Answer, Command
-from whet.interfaces.cli.plans import plan_options, run_plan
+from whet.interfaces.cli.plans import asks, plan_options, run_plan
 from whet.interfaces.cli.terminal import progress
 from whet.interfaces.cli.text import clean, plural, short_revision
 from whet.notes import name_action
@@ -36,8 +36,9 @@ def configure_install(parser: Parser) -> None:
         "clawhub:owner/slug; hub:ADDRESS; oci:HOST/REPOSITORY:TAG; marketplace:SOURCE; or tap:skill. A version or a "
         "range of versions follows after @, such as pdf@1.2 or 'pdf@^1.2'; updates stay in the range.\n\n"
         "Whet fetches, checks and scans everything before it writes anything; then it installs all of it in one "
-        "step and records it in the lock. On a terminal, it shows what it will do and asks. Without one, it asks "
-        "nothing and installs what the policy allows; what needs your approval stays out.\n\n"
+        "step and records it in the lock. On a terminal, it shows what it will do and asks. Without one, it installs "
+        "what the policy allows and says so; if one of the skills needs your approval, it installs none of them and "
+        "exits with 3. --yes installs the others, --override that one, too.\n\n"
         "Without SOURCE, restores everything in the lock that is missing, exactly as it was installed, from this "
         "machine's history or from its source at the recorded revision."
     )
@@ -52,13 +53,17 @@ def configure_install(parser: Parser) -> None:
 
 
 def run_install(context: Context, options: Namespace) -> Answer:
+    from whet.sources.install.apply import hold_unanswered
+
     def plan(sources: SkillSources) -> Plan:
         if not options.sources:
             restored = sources.plan_restore(here=options.here, force=options.force, frozen=options.frozen)
             return _compare(restored) if options.frozen and options.dry_run else restored
-        return sources.plan_install(
+        found = sources.plan_install(
             *options.sources, skills=options.skill, every=options.all, here=options.here, min_age=options.min_age
         )
+        decided = options.yes or options.override or options.dry_run or asks(options)
+        return found if decided else hold_unanswered(found)
 
     if not options.sources and (options.skill or options.all):
         raise misuse("install", "SOURCE is missing.")

@@ -282,7 +282,7 @@ def run_show(context: Context, options: Namespace) -> Answer:
             raise misuse("show", "`--skill` takes neither `--file` nor `--page`.")
         return inspect_source(context, options)
     try:
-        view = context.library.read(name, file, page, caller=context.caller)
+        view = context.library.read(name, file, page, caller=context.caller, count=False)
     except NotFoundError as error:
         if error.code != "skill-not-found" or file is not None or not _may_be_source(name):
             raise

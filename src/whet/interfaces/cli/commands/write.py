@@ -39,9 +39,10 @@ if TYPE_CHECKING:
 
 def configure_new(parser: Parser) -> None:
     parser.details = (
-        "Without a text, writes a template to fill in; it never overwrites anything. With --body or --body-file the "
-        "skill is complete, and an existing skill with that name gets the new text as its next version. The text "
-        "can be a whole document with its own frontmatter. The skill goes to ~/.agents/skills, or to the first "
+        "Without a text, writes a template to fill in. It is a draft: Whet does not offer it to models while it has "
+        "the template's description, and does not link it while any part of the template is left. With --body or "
+        "--body-file the skill is complete; the text can be a whole document with its own frontmatter. An existing "
+        "skill is never overwritten: `whet edit` changes one. The skill goes to ~/.agents/skills, or to the first "
         "--root. Codex and many other clients read ~/.agents/skills; `whet sync` links the skill for those "
         "that do not, such as Claude Code. A new skill with a description has 50 generated messages in "
         "evals/triggers.generated.json; `whet learn eval triggers` tries them."
@@ -62,7 +63,7 @@ def run_new(context: Context, options: Namespace) -> Answer:
     from whet.library.standalone import begin
 
     if options.body is not None or options.body_file is not None:
-        return run_create(context, options)
+        return run_create(context, options, improve=False)
     if given := next((name for name in ("category", "set_version", "stage", "reason") if getattr(options, name)), ""):
         raise misuse("new", f"--{given.replace('_', '-')} needs --body or --body-file.")
     library = context.library
@@ -87,13 +88,13 @@ def render_new(begun: Begun, screen: Screen, options: Namespace) -> None:
     screen.hint(f"Then run `whet skill validate {skill} --profile quality`.{trust}")
 
 
-def run_create(context: Context, options: Namespace) -> Answer:
-    """Write a skill with its text, or improve the one of that name."""
+def run_create(context: Context, options: Namespace, *, improve: bool = True) -> Answer:
+    """Write a skill with its text; where there is one of that name, `improve` it or refuse."""
     if options.dir or options.here:
         raise misuse("new", f"--{'dir' if options.dir else 'here'} works only for a template.")
     body = read_text(options.body, options.body_file, "new", "body")
     fields = {"description": options.description, "body": body, "category": options.category}
-    done = change(context, options, "create", triggers=not options.no_triggers, **fields)
+    done = change(context, options, "create", triggers=not options.no_triggers, improve=improve, **fields)
     return hint_clients(Answer(done, telling(_tell_created)), context, [options.name])
 
 
