@@ -237,7 +237,7 @@ def test_a_library_is_shared_between_threads(machine: Machine, library: Library)
 def test_installed_skills_are_audited_as_far_as_their_source_is_trusted(machine: Machine, library: Library) -> None:
     library.sources.install(str(machine.archive("theirs", CAUTION)), override="I read it.")
     machine.skill("shelved", CAUTION)
-    library.sources.install(str(machine.shelf))
+    library.sources.install(str(machine.shelf), override="I read it, too.")
     machine.skill("mine", CAUTION, where=machine.root)
     library.edit.apply(
         [{"action": "create", "name": "made", "description": "Does it.", "body": "Do.\n"}], by=Provenance("agent")
@@ -246,7 +246,7 @@ def test_installed_skills_are_audited_as_far_as_their_source_is_trusted(machine:
     assert judged(library) == {
         "made": ("agent-created", "safe", "allow"),
         "mine": local,
-        "shelved": local,
+        "shelved": ("community", "caution", "allow"),
         "theirs": ("community", "caution", "allow"),
     }, "the override holds"
     library.guard.revoke("theirs")

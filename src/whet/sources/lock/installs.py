@@ -399,6 +399,8 @@ class Installs:
         if not lock.entries and not os.path.lexists(file):
             pending = self.pending(file)
             if known := [entry for entry in self.left_by(file) if entry.path not in pending]:
+                if os.path.lexists(file):  # another thread or process has written it since
+                    return locks.read(file)
                 names = ", ".join(entry.name for entry in known)
                 raise InvalidError(
                     "lock-missing", f"{file} is missing, so the sources of {names} are unknown.", hint=GONE
