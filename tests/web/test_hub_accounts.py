@@ -14,9 +14,11 @@ from hub.local import ANYONE, hub_running
 
 from web.test_hub_pages import publish
 from whet.hub.accounts import invite
+from whet.hub.cases import open_case
+from whet.hub.lifecycle import set_visibility
 from whet.hub.moderation import list_queue
 from whet.hub.registry import HubSettings
-from whet.hub.requests import COOKIE
+from whet.hub.requests import cookie_name
 from whet.hub.settings import Login
 from whet.hub.tokens import OPERATOR
 from whet.web.hub.accounts import LABEL
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from hub.local import LocalHub
 
 URL = "http://hub.test"
+COOKIE = cookie_name(URL)
 OWN = {"Origin": URL, "Sec-Fetch-Site": "same-origin"}
 
 
@@ -87,7 +90,7 @@ def test_a_token_signs_in_and_signing_out_forgets_it(browser: Browser) -> None:
     assert "<h1>mia</h1>" in page
     assert "<code>moderate</code>" in page
     status, headers, text = browser.get("/")
-    assert (status, headers["cache-control"]) == (200, "private, no-cache")
+    assert (status, headers["cache-control"]) == (200, "private, no-store")
     assert 'href="/sign-in">mia</a>' in text
     assert browser.post("/sign-out")[0] == 303
     assert browser.cookies == {}
@@ -171,6 +174,28 @@ def test_a_report_becomes_a_case_that_a_moderator_decides(browser: Browser) -> N
     assert "Appeal" not in browser.get("/skills/acme/review?version=1.0.0")[2]
 
 
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("/collections?cursor=WyJcdWQ4MDAiLCAieCJd", 400),
+        ("/static/" + "a" * 300 + ".css", 404),
+        ("/skills/%00/x", 400),
+        ("/skills?q=%00", 400),
+    ],
+)
+def test_odd_addresses_are_refused(browser: Browser, path: str, status: int) -> None:
+    assert browser.get(path)[0] == status
+
+
+def test_a_dismissed_case_of_a_private_skill_is_hidden_in_the_log(browser: Browser) -> None:
+    hub = browser.hub.hub
+    set_visibility(hub, ANYONE, "acme", "payroll", "private")
+    hub.database.write(lambda change: open_case(change, ("acme", "payroll", "1.0.0"), "held", "Too slow.", hub.now()))
+    browser.enter("admin", account="sam")
+    assert browser.post("/moderation/1", decision="dismiss", reason="Nothing to see.")[0] == 303
+    assert "payroll" not in Browser(browser.hub).get("/log")[2]
+
+
 def test_an_invitation_makes_an_account_that_is_signed_in(browser: Browser) -> None:
     link = invite(browser.hub.hub, OPERATOR, "acme", "publisher").link
     assert 'name="account"' in browser.get("/invitation")[2]
@@ -200,8 +225,10 @@ def test_a_private_hub_shows_nothing_before_somebody_signs_in(tmp_path: Path) ->
                 assert (path, status) == (path, 401)
             else:
                 assert (status, headers["location"]) == (303, "/sign-in?" + urlencode({"next": path}))
+        assert browser.get("/log/checkpoint")[0] == 401
         browser.enter()
         assert "Reviews changes" in browser.get("/skills/acme/review")[2]
+        assert [browser.get(path)[0] for path in ("/log/checkpoint", "/api/v1/log/proof/0", "/x")] == [200, 200, 404]
 
 
 def test_a_provider_signs_in(tmp_path: Path) -> None:

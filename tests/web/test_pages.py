@@ -215,10 +215,12 @@ def test_a_skill_is_installed_after_its_plan_is_seen(site: Site) -> None:
     (offered / "SKILL.md").write_text(
         "---\nname: tidy\ndescription: Tidies up. Use it.\n---\nTidy.\n", encoding="utf-8"
     )
-    (step,) = site.get("/install.json", source=str(offered)).json["plan"]["plan"]
+    shown = site.get("/install.json", source=str(offered)).json
+    (step,) = shown["plan"]["plan"]
     assert (step["action"], step["state"], step["name"], step["verdict"]) == ("install", "ready", "tidy", "safe")
+    assert site.post("/install", source=str(offered), seen="0").status == 409, "the source has changed since"
     assert "tidy" not in [card.name for card in site.library.skills()]
-    assert site.post("/install", source=str(offered)).status == 303
+    assert site.post("/install", source=str(offered), seen=shown["seen"]).status == 303
     assert "Installed tidy." in site.get("/skills").text
     assert [row["name"] for row in site.get("/updates.json").json["skills"]] == ["tidy"]
     (offered / "SKILL.md").write_text(

@@ -21,7 +21,7 @@ from starlette.responses import Response
 from whet.errors import WhetError
 from whet.hub.mirrors import Mirrors
 from whet.hub.openapi import describe_api
-from whet.hub.requests import COOKIE, Asked, RequestError, Route, send_failure, send_json
+from whet.hub.requests import Asked, RequestError, Route, cookie_name, send_failure, send_json
 from whet.hub.rescans import Rescan
 from whet.hub.routes import (
     accounts,
@@ -145,7 +145,7 @@ class _Server:
         async def missing(_asked: Asked) -> Response:
             raise RequestError("not-found", f"There is nothing at {request.url.path}.", "See docs/hub-api.md.")
 
-        return await self._answer(request, Route("GET", "", missing))
+        return await self._answer(request, Route("GET", "", missing, browser=True))
 
     async def answer_bad_method(self, request: Request, error: Any) -> Response:
         """Say that an address does not support a method."""
@@ -182,7 +182,9 @@ class _Server:
             response = send_failure("failed", "The hub failed; nothing was changed.", "Try again in a moment.")
         if response.status_code == 401:
             headers["WWW-Authenticate"] = "Bearer"
-        private = "authorization" in request.headers or (route.page and COOKIE in request.cookies)
+        private = "authorization" in request.headers or (
+            route.browser and cookie_name(self.hub.settings.url) in request.cookies
+        )
         kept = response.headers.get("cache-control")
         if kept is None:
             headers["Cache-Control"] = "private, no-cache" if private else "no-cache"
@@ -205,14 +207,16 @@ class _Server:
             self.hub.allow(asked.who, needs, place.get("owner", ""), place.get("name", ""))
 
     async def _identify(self, request: Request, route: Route) -> Identity:
+        if "\0" in request.scope["path"]:
+            raise RequestError("bad-request", "The address has a character that no name has.")
         header = request.headers.get("authorization", "")
         scheme, _, token = header.partition(" ")
         if header and scheme.lower() != "bearer":
             raise RequestError(
                 "token-needed", "The hub takes bearer tokens only.", "Send `Authorization: Bearer TOKEN`."
             )
-        if not header and route.page:
-            token = request.cookies.get(COOKIE, "")
+        if not header and route.browser:
+            token = request.cookies.get(cookie_name(self.hub.settings.url), "")
         if header or token:
             try:
                 return await self._ask(request, ANYBODY).read(self.hub.identify, token.strip())

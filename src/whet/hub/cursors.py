@@ -18,6 +18,7 @@ def read_cursor(cursor: str, count: int) -> list[str]:
     """What a cursor was made of. Raises UsageError."""
     try:
         parts = json.loads(base64.urlsafe_b64decode(cursor[:512] + "=" * (-len(cursor) % 4)))
+        json.dumps(parts, ensure_ascii=False).encode()  # no half of a pair of surrogates
     except (ValueError, binascii.Error):
         parts = None
     if not isinstance(parts, list) or len(parts) != count or not all(isinstance(part, str) for part in parts):

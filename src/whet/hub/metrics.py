@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from whet.hub.registry import Hub
 
 _BOUNDS = (0.005, 0.025, 0.1, 0.5, 2.5, 10.0)
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE"})
+"""What is counted by name: anybody can send any other word."""
 _TABLES = ("owners", "skills", "versions", "accounts", "collections")
 
 
@@ -25,7 +27,7 @@ class Metrics:
 
     def count(self, method: str, path: str, status: int, seconds: float) -> None:
         """Count an answer; `path` is the address with names in place of values."""
-        self._answers[method, path, status] += 1
+        self._answers[method if method in _METHODS else "other", path, status] += 1
         self._bounds[next((bound for bound in _BOUNDS if seconds <= bound), float("inf"))] += 1
         self._seconds += seconds
 
@@ -42,15 +44,13 @@ class Metrics:
             name = "+Inf" if bound == float("inf") else f"{bound:g}"
             lines.append(f'whet_hub_request_seconds_bucket{{le="{name}"}} {total}')
         lines += [f"whet_hub_request_seconds_sum {self._seconds:.6f}", f"whet_hub_request_seconds_count {total}"]
-        for name, value in count_contents(hub).items():
+        for name, value in _gauges(hub).items():
             lines += [f"# TYPE whet_hub_{name} gauge", f"whet_hub_{name} {value}"]
         lines += ["# TYPE process_start_time_seconds gauge", f"process_start_time_seconds {self._started:.3f}"]
         return "\n".join(lines) + "\n"
 
 
-def count_contents(hub: Hub) -> dict[str, int]:
-    """How many owners, skills, versions and so on the hub has."""
-
+def _gauges(hub: Hub) -> dict[str, int]:
     def ask(found: Transaction) -> dict[str, int]:
         counts = {table: found.get(f"SELECT COUNT(*) FROM {table}")[0] for table in _TABLES}  # noqa: S608  our own names
         held = found.get("SELECT COUNT(*) FROM versions WHERE quarantined IS NOT NULL")[0]

@@ -87,7 +87,7 @@ def list_queue(hub: Hub, who: Identity, *, closed: bool = False, limit: int = 20
     """A page of the queue, or of what was decided, with the reports. Raises WhetError."""
     hub.allow(who, "moderate", "the hub", "")
     start = read_cursor(cursor, 1)[0] if cursor else "0"
-    if not start.isdecimal():
+    if not start.isdecimal() or len(start) > 18:
         raise UsageError("bad-request", "The cursor is not valid.", hint="Start again without a cursor.")
 
     def ask(transaction: Transaction) -> Json:
@@ -197,8 +197,7 @@ def _close(transaction: Transaction, case: Case, decision: str, reason: str, who
 def _dismiss(hub: Hub, transaction: Transaction, who: Identity, case: Case, reason: str, now: int) -> None:
     """Close one case and leave the version as it is."""
     act = {"act": "dismiss", **_named(case.place), "case": case.id, "cause": case.cause, "reason": reason}
-    name = case.name if case.cause != "held" else ""
-    hub.log.append(transaction, case.owner, name, {**act, **hub.sign(who, now)})
+    hub.log.append(transaction, case.owner, case.name, {**act, **hub.sign(who, now)})
     _close(transaction, case, "dismiss", reason, who, now)
 
 

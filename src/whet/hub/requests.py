@@ -53,8 +53,6 @@ STATUS = {
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _UPLOAD_SECONDS = 120
 _MOST_JSON = 64 * 1024
-COOKIE = "whet_hub"
-"""Where a browser that signed in keeps its token."""
 
 
 class Route(NamedTuple):
@@ -67,9 +65,10 @@ class Route(NamedTuple):
     needs: str = ""
     """The verb that the caller must be allowed, for the owner and the skill in the address; `token` for any token, ""
     for what everybody may ask. It is checked before the body is read."""
+    browser: bool = False
+    """Whether the cookie of a browser that signed in counts as a token; never for what changes something in the API."""
     page: bool = False
-    """Whether it is a page: the cookie of a browser counts as a token, and the page itself decides what a private hub
-    shows without one."""
+    """Whether it is a page, which itself decides what a private hub shows to somebody without a token."""
 
 
 class RequestError(Exception):
@@ -131,7 +130,10 @@ class Asked(NamedTuple):
 
     def query(self, name: str, most: int = 200) -> str:
         """A value of the query, at most so long; "" where it is missing."""
-        return self.request.query_params.get(name, "")[:most]
+        text = self.request.query_params.get(name, "")[:most]
+        if "\0" in text:
+            raise RequestError("bad-request", f"`{name}` has a character that no text has.")
+        return text
 
     def number(self, name: str) -> int:
         """A whole number of the address or of the query; 0 where it is missing."""
@@ -209,6 +211,11 @@ class Asked(NamedTuple):
     async def reason(self, name: str = "reason") -> str | None:
         """The reason in the body of a PUT; None for a DELETE."""
         return None if self.request.method == "DELETE" else (await self.fields(name)).get(name, "")
+
+
+def cookie_name(url: str) -> str:
+    """Where a browser that signed in to the hub at this address keeps its token. Only the host itself can set it."""
+    return "__Host-whet_hub" if url.startswith("https:") else "whet_hub"
 
 
 def read_count(fields: Mapping[str, str], name: str, usual: int) -> int:

@@ -42,7 +42,7 @@ _JOINER = r"(?<=[^\x00-\x7f])[\u200c\u200d](?=[^\x00-\x7f])"
 """Between letters of many scripts and in emoji, joiners are honest."""
 _INVISIBLE = re.compile(f"(?:(?!{_JOINER})[{INVISIBLE}])+")
 _MARKED = re.compile("\ue000([0-9A-F ]+)\ue001")
-_COMMENT = re.compile(r"&lt;!--[^<]*?--&gt;")
+_COMMENT = re.compile(r"&lt;!--(?:(?!&lt;!--)[^<])*?--&gt;")
 _KEPT = 64
 """Rendered texts that are kept; a long one takes tens of milliseconds."""
 

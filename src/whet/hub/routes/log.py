@@ -67,8 +67,8 @@ def _read_path(text: str) -> tuple[str, int, int]:
 
 ROUTES = (
     Route("GET", "/api/v1/changes", _changes),
-    Route("GET", "/api/v1/log/proof/{number}", _proof),
-    Route("GET", "/api/v1/log/consistency/{number}", _consistency),
-    Route("GET", "/log/checkpoint", _checkpoint),
+    Route("GET", "/api/v1/log/proof/{number}", _proof, browser=True),
+    Route("GET", "/api/v1/log/consistency/{number}", _consistency, browser=True),
+    Route("GET", "/log/checkpoint", _checkpoint, browser=True),
     Route("GET", "/log/tile/{rest:path}", _tile),
 )

@@ -17,15 +17,15 @@ from starlette.responses import RedirectResponse
 
 from whet.errors import RefusedError
 from whet.hub.accounts import accept_invitation, describe_account, revoke_own_token
-from whet.hub.requests import COOKIE
 from whet.hub.routes.identities import LOGIN
 from whet.hub.sign_ins import RETURN, redeem
-from whet.web.hub.requests import SIGN_IN, action, let_in, let_in_with, page
-from whet.web.pages import Moved, Page
+from whet.web.hub.requests import SIGN_IN, action, forget, let_in, page
+from whet.web.pages import Page
 
 if TYPE_CHECKING:
     from starlette.responses import Response
 
+    from whet.hub.accounts import Granted
     from whet.hub.requests import Asked
 
 LABEL = "Web pages"
@@ -53,11 +53,22 @@ def _own_address(text: str) -> str:
 
 
 async def _leave(asked: Asked) -> Response:
+    await _revoke(asked)
+    response = RedirectResponse("/", 303)
+    forget(asked, response)
+    return response
+
+
+async def _revoke(asked: Asked) -> None:
+    """Take the token of this browser out of use, if the pages made it."""
     if asked.who.detail == LABEL:
         await asked.work(revoke_own_token, asked.hub, asked.who, 0)
-    response = RedirectResponse("/", 303)
-    response.delete_cookie(COOKIE)
-    return response
+
+
+async def _let_in(asked: Asked, granted: Granted, address: str) -> Response:
+    """Go on with a token that was just made, in place of the one that the browser had."""
+    await _revoke(asked)
+    return let_in(asked, granted.token, granted.expires - asked.hub.now(), address)
 
 
 async def _begin(asked: Asked) -> Response:
@@ -85,7 +96,7 @@ async def _return(asked: Asked) -> Response:
         message = asked.query("error_description") or "The provider did not let you in."
         raise RefusedError("login-failed", message, hint="Try again.")
     granted = await asked.work(redeem, asked.hub, asked.query("code"), verifier, LABEL)
-    response = let_in_with(asked, granted, "/")
+    response = await _let_in(asked, granted, "/")
     response.delete_cookie(_STARTED)
     return response
 
@@ -94,12 +105,12 @@ async def _invitation(asked: Asked) -> Page:
     return Page("hub_invitation.html", {"account": asked.who.account})
 
 
-async def _accept(asked: Asked) -> Response | Moved:
+async def _accept(asked: Asked) -> Response:
     form = await asked.form()
     secret = form.get("invitation", "").strip().rpartition("#")[2]
     name = form.get("account", "").strip()
     granted = await asked.work(accept_invitation, asked.hub, asked.who, secret, name, LABEL)
-    return let_in_with(asked, granted, SIGN_IN)
+    return await _let_in(asked, granted, SIGN_IN)
 
 
 ROUTES = (

@@ -15,7 +15,6 @@ from starlette.responses import Response
 from whet.guard.ruleset import ruleset
 from whet.hub.collections import list_collections, show_collection
 from whet.hub.diff import diff_versions
-from whet.hub.metrics import count_contents
 from whet.hub.moderation import KINDS
 from whet.hub.requests import RequestError, Route
 from whet.hub.search import Facets
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
 _SKILL = "/skills/{owner}/{name}"
 _TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 _SHOWN = 50
+_LONGEST_NAME = 100
 
 
 async def _search(asked: Asked) -> Page:
@@ -110,16 +110,15 @@ async def _log(asked: Asked) -> Page:
 
 async def _about(asked: Asked) -> Page:
     facets = (await asked.work(asked.hub.index.browse, asked.who, Facets(), 1, ""))["facets"]
-    contents = await asked.read(count_contents, asked.hub)
-    answer = {"about": asked.hub.describe(), "contents": contents, "verdicts": facets["verdict"]}
-    return Page("hub_about.html", {**answer, "ruleset": ruleset()})
+    answer = {"about": asked.hub.describe(), "verdicts": facets["verdict"], "ruleset": ruleset()}
+    return Page("hub_about.html", {**answer, "log_entries": await asked.read(asked.hub.log.size)})
 
 
 async def _static(asked: Asked) -> Response:
     name = asked.request.path_params["file"]
     kind = _TYPES.get(name.rpartition(".")[2])
-    place = files("whet.web").joinpath("static", name)
-    if kind is None or "/" in name or "\\" in name or not place.is_file():
+    place = files("whet.web").joinpath("static", name[:_LONGEST_NAME])
+    if kind is None or len(name) > _LONGEST_NAME or "/" in name or "\\" in name or not place.is_file():
         raise RequestError("not-found", f"There is nothing at {asked.request.url.path}.")
     return Response(place.read_bytes(), media_type=kind, headers={**HEADERS, "Cache-Control": "public, max-age=3600"})
 

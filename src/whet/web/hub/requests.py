@@ -8,14 +8,13 @@ from urllib.parse import urlencode, urlsplit
 from starlette.responses import RedirectResponse, Response
 
 from whet.errors import WhetError
-from whet.hub.requests import COOKIE, STATUS, RequestError, Route
+from whet.hub.requests import STATUS, RequestError, Route, cookie_name
 from whet.web.pages import Moved, Page, failure, send
 from whet.web.security import HEADERS, is_own
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from whet.hub.accounts import Granted
     from whet.hub.requests import Asked
 
     Answer = Callable[[Asked], Awaitable[Page | Moved | Response]]
@@ -28,14 +27,14 @@ def page(path: str, answer: Answer, *, is_open: bool = False) -> tuple[Route, Ro
     """The routes of a page and of its JSON; `is_open` for one that a private hub shows to everybody."""
     name = "/index" if path == "/" else path
     return (
-        Route("GET", f"{name}.json", _responder(answer, as_json=True, is_open=is_open), page=True),
-        Route("GET", path, _responder(answer, is_open=is_open), page=True),
+        Route("GET", f"{name}.json", _responder(answer, as_json=True, is_open=is_open), browser=True, page=True),
+        Route("GET", path, _responder(answer, is_open=is_open), browser=True, page=True),
     )
 
 
 def action(path: str, answer: Answer, *, is_open: bool = False) -> Route:
     """The route of a form."""
-    return Route("POST", path, _responder(answer, is_open=is_open), page=True)
+    return Route("POST", path, _responder(answer, is_open=is_open), browser=True, page=True)
 
 
 def _responder(
@@ -55,8 +54,10 @@ def _responder(
             result = failure(error)
         response = _send(asked, result, as_json=as_json)
         response.headers.update(HEADERS)
-        if COOKIE in asked.request.cookies and not asked.who.account and "set-cookie" not in response.headers:
-            response.delete_cookie(COOKIE)
+        if asked.who.account or "set-cookie" in response.headers:
+            response.headers["Cache-Control"] = "private, no-store"
+        elif cookie_name(asked.hub.settings.url) in asked.request.cookies:
+            forget(asked, response)
         return response
 
     return respond
@@ -98,11 +99,13 @@ def _send(asked: Asked, result: Page | Moved | Response, *, as_json: bool) -> Re
 def let_in(asked: Asked, token: str, seconds: int, address: str) -> Response:
     """Keep a token as the cookie of a browser, and go on."""
     response = RedirectResponse(address, 303)
-    secure = asked.hub.settings.url.startswith("https:")
-    response.set_cookie(COOKIE, token, max_age=seconds, secure=secure, httponly=True, samesite="lax")
+    url = asked.hub.settings.url
+    secure = url.startswith("https:")
+    response.set_cookie(cookie_name(url), token, max_age=seconds, secure=secure, httponly=True, samesite="lax")
     return response
 
 
-def let_in_with(asked: Asked, granted: Granted, address: str) -> Response:
-    """The same for a token that was just made."""
-    return let_in(asked, granted.token, granted.expires - asked.hub.now(), address)
+def forget(asked: Asked, response: Response) -> None:
+    """Let a browser forget its token."""
+    url = asked.hub.settings.url
+    response.delete_cookie(cookie_name(url), secure=url.startswith("https:"), httponly=True, samesite="lax")

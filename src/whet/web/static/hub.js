@@ -33,6 +33,7 @@ function need(holds, message) {
 }
 
 async function checkInclusion(leaf, index, size, path, root) {
+  need(index < size, "the signed log is shorter than that");
   let [number, last, value] = [index, size - 1, leaf];
   for (const other of path) {
     need(last > 0, "its path is too long");
@@ -100,6 +101,8 @@ async function verifyLog(key, told) {
     told(`Checking ${done + 1} of ${rows.length}…`);
     const [head, ...rest] = (await fetchText(`/api/v1/log/proof/${row.dataset.index}`)).split("\n\n");
     const checkpoint = await readCheckpoint(rest.join("\n\n"), key);
+    need(checkpoint.size === newest.size, "the log grew meanwhile; verify again");
+    need(same(checkpoint.root, newest.root), `two roots were signed for ${newest.size} entries`);
     const [, index, ...path] = head.split("\n");
     need(index === `index ${row.dataset.index}`, `the proof of entry ${row.dataset.index} is about another entry`);
     const leaf = await hashLeaf(bytes(row.dataset.entry));

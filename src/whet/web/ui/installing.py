@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 from typing import TYPE_CHECKING
 
-from whet.errors import UsageError
+from whet.errors import ConflictError, UsageError
 from whet.sources.merge import CLASHES
 from whet.web.pages import Moved, Page
 from whet.web.ui.requests import Route
@@ -25,9 +27,11 @@ def show_install(asked: Asked) -> Page:
         "skills": asked.text("skills"),
         "found": None,
         "plan": None,
+        "seen": "",
     }
     if source:
-        answer["plan"] = _plan(asked).to_json()
+        plan = _plan(asked)
+        answer |= {"plan": plan.to_json(), "seen": _sum_up(plan)}
     elif query.strip():
         answer["found"] = asked.library.sources.search(query).to_json()
     return Page("install.html", answer)
@@ -38,9 +42,17 @@ def _plan(asked: Asked) -> Plan:
     return asked.library.sources.plan_install(asked.text("source"), skills=chosen, every=not chosen)
 
 
+def _sum_up(plan: Plan) -> str:
+    """A checksum of what a plan shows."""
+    return hashlib.sha256(json.dumps(plan.to_json()["plan"], sort_keys=True).encode()).hexdigest()
+
+
 def install(asked: Asked) -> Moved:
-    """Install what the plan says. It is made again: what is fetched now is what is scanned and installed."""
-    return _apply(asked, _plan(asked), "/skills", "Installed")
+    """Install what the plan says. It is made again; a source that changed since the person saw it is refused."""
+    plan = _plan(asked)
+    if _sum_up(plan) != asked.text("seen"):
+        raise ConflictError("source-changed", "The source has changed since you saw the plan.", hint="Look again.")
+    return _apply(asked, plan, "/skills", "Installed")
 
 
 def _apply(asked: Asked, plan: Plan, address: str, done: str) -> Moved:

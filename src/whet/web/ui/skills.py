@@ -81,10 +81,14 @@ def describe_tool(rule: str) -> str:
 
 def show_file(asked: Asked) -> Page:
     """One file of a skill as it is on disk, with the findings beside their lines."""
-    view = asked.library.read(asked.text("name"), asked.text("file"), asked.number("page", 1), count=False)
+    view = asked.library.read(
+        asked.text("name"), asked.text("file") or "SKILL.md", asked.number("page", 1), count=False
+    )
     answer = view.to_json()
     scan = asked.library.guard.scan(view.card.location).to_json()["results"][0]
-    found = [finding for finding in scan["findings"] if finding["file"] == answer["file"] and answer["page"] == 1]
+    found = [
+        finding for finding in scan["findings"] if finding["file"] == answer["file"] and answer.get("page", 1) == 1
+    ]
     return Page("file.html", {**answer, "full_name": view.card.full_name, "findings": found})
 
 
