@@ -127,6 +127,31 @@ def test_disabling_a_skill_takes_it_from_clients_until_it_is_enabled(world: Worl
         assert shape(world.home) == after
 
 
+def test_disabling_a_skill_for_one_surface_restores_no_link_for_another_client(world: World) -> None:
+    world.sync("claude-code", "cursor")
+    after = shape(world.home)
+    with world.library() as library:
+        library.settings.disable("alpha")
+        for surface in ("cli", "cursor"):
+            done = library.settings.disable("alpha", surface)
+            assert not [note for note in done.notes if note.startswith(("Made", "Removed"))]
+            assert {*world.states()} == {".claude/skills/beta", ".cursor/skills/beta"}
+        library.settings.enable("alpha")
+    assert shape(world.home) == after
+
+
+def test_a_skill_that_another_one_shadows_is_disabled_and_manual_for_clients_too(world: World) -> None:
+    for name in ("alpha", "beta"):
+        world.skill(name, where=world.project / ".agents" / "skills")
+    with world.library() as library:
+        library.settings.trust()
+        library.settings.disable("user:alpha")
+        library.settings.list_as("user:beta", "manual")
+        assert {loser.name for loser, _ in library.workspace.snapshot().catalogue.shadowed} == {"alpha", "beta"}
+        plan = library.sources.plan_sync("claude-code")
+    assert states(plan) == {("claude-code", "alpha"): "disabled", ("claude-code", "beta"): "manual"}
+
+
 def test_a_disabled_skill_that_was_linked_before_is_removed_by_the_next_sync(world: World) -> None:
     world.sync("claude-code")
     (world.top / "state" / "config.toml").write_text('disabled = ["alpha"]\n')

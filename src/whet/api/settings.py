@@ -337,8 +337,7 @@ class SkillSettings:
         changed = sum([self._decisions.enable(key, surface) for key in keys]) > 0
         notes: tuple[str, ...] = ()
         if card is not None:
-            off = self._workspace.disabled(everywhere=True)
-            notes = self._switch_links(card, lambda client: off.source(card, client) is not None)
+            notes = self._switch_links(card)
         disabled = self._workspace.config().disabled
         source = next((found for key in (*keys, known_as) if (found := disabled.by(key, surface))), None)
         hint = f"It is still disabled by {source}." if source else ""
@@ -354,15 +353,16 @@ class SkillSettings:
         changed = all((key, surface) not in off for key in keys) and self._decisions.disable(keys[0], surface)
         notes: tuple[str, ...] = ()
         if card is not None:
-            links = self._switch_links(card, lambda client: surface in ("", client))
-            notes = (*links, *self._name_loaders(card, surface))
+            notes = (*self._switch_links(card), *self._name_loaders(card, surface))
         return Switch(known_as, surface, False, changed, notes=notes)
 
-    def _switch_links(self, card: Card, disabled: Callable[[str], bool]) -> tuple[str, ...]:
+    def _switch_links(self, card: Card) -> tuple[str, ...]:
         """Remove or restore the links and copies of a skill for clients; a sentence about each kind."""
         from whet.sources.sync.apply import finish_following, follow_switch
 
-        follow_switch(self._workspace.state, os.path.dirname(card.resolved), disabled)
+        off = self._workspace.disabled(everywhere=True)
+        real = os.path.dirname(card.resolved)
+        follow_switch(self._workspace.state, real, lambda client: off.source(card, client) is not None)
         return tuple(finish_following(self._workspace.state))
 
     def _name_loaders(self, card: Card, surface: str) -> Iterator[str]:

@@ -657,7 +657,8 @@ class SkillSources:
         self.installer(here=here).machine.check()
         root = self._workspace.new_root(project=here)
         disabled = self._workspace.disabled(everywhere=not here)
-        cards = self._workspace.snapshot().catalogue.cards
+        catalogue = self._workspace.snapshot().catalogue
+        cards = (*catalogue.cards, *(loser for loser, _ in catalogue.shadowed))
         return plan_sync(
             self._place,
             self._workspace.state,
