@@ -98,7 +98,7 @@ class Compaction(NamedTuple):
     gone: tuple[str, ...]
 
     def to_json(self) -> Json:
-        """What is given back as JSON."""
+        """The compaction as JSON."""
         return answer_json(self)
 
 
@@ -110,7 +110,7 @@ class Collected(NamedTuple):
     skipped: tuple[str, ...]
 
     def to_json(self) -> Json:
-        """The value as JSON; never a value."""
+        """The names as JSON, never a value."""
         return answer_json(self)
 
 

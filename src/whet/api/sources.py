@@ -795,7 +795,8 @@ class SkillSources:
     ) -> None:
         """Record why skills with these problems are published all the same. Raises RefusedError without a reason."""
         if reason is None:
-            more = f", and {len(failing) - 1} more problems" if len(failing) > 1 else ""
+            others = len(failing) - 1
+            more = f", and {others} more problem{'s' if others > 1 else ''}" if others else ""
             message = f"{failing[0].skill} is not published: {failing[0].message.rstrip('.')}{more}."
             hint = f"{failing[0].hint} `--allow-failing REASON` publishes it anyway and records the reason."
             listed = [problem.to_json() for problem in failing]

@@ -88,7 +88,7 @@ def version_at(journal: Journal, path: str, number: int) -> Version:
     """One version by its number. Raises NotFoundError."""
     known = versions(journal, path)
     if not 1 <= number <= len(known):
-        hint = f"Versions 1 to {len(known)} exist." if known else "Whet has not changed it yet."
+        hint = f"States 1 to {len(known)} exist." if known else "Whet has not changed it yet."
         raise NotFoundError("no-such-version", f"There is no state {number}.", hint=hint)
     return known[number - 1]
 

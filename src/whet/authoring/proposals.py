@@ -73,7 +73,7 @@ class PendingProposals(Rows[Proposal]):
     __slots__ = ()
 
     def to_json(self) -> Json:
-        """They as JSON."""
+        """The proposals as JSON."""
         return {"success": True, "proposals": [proposal.to_json() for proposal in self], "count": len(self)}
 
 

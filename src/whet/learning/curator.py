@@ -210,7 +210,7 @@ def find_dead(cards: Sequence[Card], totals: Sequence[Total], now: int, ages: Ag
     found: list[DeadSkill] = []
     for card in cards:
         whole = together([total for name in counted_as(card) for total in by_id.get(name, ())])
-        days = (now - max(begun, card.mtime)) // DAY
+        days = (now - max(begun, card.mtime, ~card.mtime)) // DAY
         loads = whole.views + whole.uses if whole else 0
         tried = whole.failed + whole.corrected if whole else 0
         reason = "" if loads else "never-loaded"

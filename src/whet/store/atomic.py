@@ -486,11 +486,13 @@ def _sync_together(paths: Mapping[str, str]) -> None:
     devices: dict[int, dict[str, str]] = {}
     for path, told in paths.items():
         with os_failures(told):
-            devices.setdefault(os.lstat(path).st_dev, {})[path] = told
+            devices.setdefault(os.stat(path).st_dev, {})[path] = told
     for there in devices.values():
         path, told = next(iter(there.items()))
         with os_failures(told):
-            whole = len(there) > _MANY and sync_file_system(path if os.path.isdir(path) else os.path.dirname(path))
+            whole = len(there) > _MANY and sync_file_system(
+                path if os.path.isdir(path) else os.path.dirname(_target(path))
+            )
         if not whole:
             _each(sync, [*there.items()])
 

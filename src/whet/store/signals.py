@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ class HeldSignals:
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
+            self.holding = True
             for number in (signal.SIGINT, signal.SIGTERM):
                 handler = signal.getsignal(number)
                 if callable(handler):
@@ -35,10 +37,15 @@ class HeldSignals:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.holding = False
-        for number, handler in self._handlers.items():
-            signal.signal(number, handler)
-        self.deliver()
+        try:
+            for number, handler in self._handlers.items():
+                signal.signal(number, handler)
+        finally:
+            self.holding = False
+            with ExitStack() as last_first:  # it calls all of them, even if some raise
+                while self._waiting:
+                    number = self._waiting.pop()
+                    last_first.callback(self._handlers[number], number, None)
 
     def deliver(self) -> None:
         """Call the handlers of what has come until now. Raises what they raise."""
@@ -47,7 +54,7 @@ class HeldSignals:
             self._handlers[number](number, None)
 
     def _receive(self, number: int, frame: object) -> None:
-        """Also right where nothing is held: while the handlers are being exchanged."""
+        """Also right where nothing is held any more: where a handler raised while they were being exchanged."""
         if self.holding:
             self._waiting.append(number)
         else:

@@ -263,9 +263,11 @@ def test_usage_is_a_table_on_a_terminal() -> None:
         "x       3      2     1        0       0       0          never\n"
     )
     gone = DeadSkill("old", "never-loaded", 40, 15, "whet remove old --archive")
+    render_usage(UsageTotals((), (), (gone,)), view, Namespace())
+    assert view.messages[-2] == "1 skill costs about 40 tokens in every prompt and did not help:"
     render_usage(UsageTotals((), (), (gone, gone._replace(name="bad", reason="never-helped"))), view, Namespace())
     assert view.messages[-3:] == [
         "2 skills cost about 80 tokens in every prompt and did not help:",
-        "  old: not loaded in 15 days, 40 tokens; `whet remove old --archive` removes it from prompts.",
+        "  old: never loaded, known for 15 days, 40 tokens; `whet remove old --archive` removes it from prompts.",
         "  bad: loaded, and never helped, 40 tokens; `whet remove old --archive` removes it from prompts.",
     ]

@@ -108,9 +108,10 @@ def render_return(reversal: Reversal, screen: Screen, _options: Namespace) -> No
             screen.line(screen.place(entry.path))
         state = ("is as it was" if entry.before else "is back") if entry.after else "is gone"
         state = f"{entry.skill} {state}."
-        if entry.before == entry.after:
-            state = f"the lock says of {entry.skill} what it said before; the files stay as they are."
         before = undone.get(entry.path)
+        if entry.before == entry.after:
+            article = "the" if before else "The"
+            state = f"{article} lock entry of {entry.skill} is as it was before; the files stay as they are."
         what = f"Undid change {before.id} ({name_action(before.action)}): " if before else ""
         screen.say(f"{what}{state}")
     screen.say(*reversal.notes)

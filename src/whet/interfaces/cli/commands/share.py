@@ -34,7 +34,7 @@ def configure_sync(parser: Parser) -> None:
     parser.details = (
         "Your skills are in ~/.agents/skills (a project's are in .agents/skills). A client that looks elsewhere gets a "
         "link to each skill, or a copy. When you remove or rename a skill, its links and copies follow. Sync leaves "
-        "out skills that still have parts marked TODO. It never changes anything that it did not make, and --undo "
+        "out skills that still have template text or TODO. It never changes anything that it did not make, and --undo "
         "removes exactly what it made."
     )
     text = "The clients, such as claude-code, codex, cursor, gemini (default: all installed clients)."

@@ -30,8 +30,8 @@ def configure_usage(parser: Parser) -> None:
     parser.details = (
         "On a pipe, each line has a skill (with NAME: a version), its counts and the time of the last event, "
         "separated by tabs. Importing a file again adds only what is new. Skills that are listed in every prompt "
-        "and were not loaded in 14 days, or that failed and never helped, are named after the table, with what they "
-        "cost in tokens and the command that removes them from prompts."
+        "and were never loaded, although known for 14 days or more, or that failed and never helped, are named after "
+        "the table, with what they cost in tokens and the command that removes them from prompts."
     )
     parser.positional("name", "NAME", "Only this skill, per version.", optional=True)
     parser.option("--outcome", metavar="O", choices=_OUTCOMES, text="Record how NAME did.")
@@ -98,9 +98,12 @@ def render_usage(usage: UsageTotals, screen: Screen, _options: Namespace) -> Non
     render_report(usage.report, screen)
     if usage.dead:
         total = sum(skill.tokens for skill in usage.dead)
-        screen.say(f"{plural(len(usage.dead), 'skill')} cost about {total:,} tokens in every prompt and did not help:")
+        cost = "costs" if len(usage.dead) == 1 else "cost"
+        dead = plural(len(usage.dead), "skill")
+        screen.say(f"{dead} {cost} about {total:,} tokens in every prompt and did not help:")
         for skill in usage.dead[:_DEAD]:
-            why = f"not loaded in {skill.days} days" if skill.reason == "never-loaded" else "loaded, and never helped"
+            never = f"never loaded, known for {plural(skill.days, 'day')}"
+            why = never if skill.reason == "never-loaded" else "loaded, and never helped"
             screen.say(f"  {skill.name}: {why}, {skill.tokens:,} tokens; `{skill.command}` removes it from prompts.")
         if len(usage.dead) > _DEAD:
             screen.say(f"  and {len(usage.dead) - _DEAD:,} more; `--json` lists all of them.")
