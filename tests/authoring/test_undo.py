@@ -199,8 +199,10 @@ def test_a_change_that_was_changed_again_cannot_be_undone_and_nothing_changes(wo
     for what in ("3", run):
         error = refused(partial(library.edit.history.undo, what), "cannot-undo")
         assert error.details["entry"] == 3
+        assert error.hint == "Undo what came after it first: `whet undo 5`, or go back with `whet undo deploy --to 1`."
         assert content(world.root) == before
-    library.edit.history.undo("4")
+    for what in ("4", "5", "3"):
+        library.edit.history.undo(what)
     check_whole(world.state, world.root)
 
 

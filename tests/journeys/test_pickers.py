@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="terminals of POSIX")
-LEFT = (3, ["error: Nothing was chosen.", "hint: Nothing was changed."])
+LEFT = (3, ["Nothing was changed."])
 NAMES = ("docx", "notes", "pdf", "review")
 
 

@@ -171,14 +171,30 @@ def revert_entries(journal: Journal, entries: Sequence[Entry]) -> list[TreeChang
             seen[path] = digest(trees[path])
             names[path] = entry.skill
         before, after = journal.content(entry.before), journal.content(entry.after)
-        trees[path] = _reverted(entry, trees[path], before, after)
+        try:
+            trees[path] = _reverted(entry, trees[path], before, after)
+        except ConflictError as error:
+            error.hint = _ways_back(journal, entry) or error.hint
+            raise
     return [TreeChange("undo", names[path], path, tree, seen[path]) for path, tree in trees.items()]
+
+
+def _ways_back(journal: Journal, entry: Entry) -> str:
+    """What to do about an entry that cannot be undone as it is: the commands, as far as there are some."""
+    known = journal.entries(path=entry.path)
+    gone = {*_taken_back(known), *find_reversals(known)}
+    later = [other.id for other in known if other.id > entry.id and other.id not in gone]
+    states = [state.number for state in versions(journal, entry.path) if state.entry.after == entry.before]
+    first = f"undo what came after it first: `whet undo {later[-1]}`" if later else ""
+    back = f"go back with `whet undo {entry.skill} --to {states[-1]}`" if states else ""
+    ways = ", or ".join(filter(None, (first, back)))
+    return f"{ways[:1].upper()}{ways[1:]}." if ways else ""
 
 
 def _reverted(entry: Entry, now: Tree | None, before: Tree | None, after: Tree | None) -> Tree | None:
     if digest(now) == entry.after:
         return before
-    hint = "Undo what came after it first, or go back with `whet undo NAME --to N`."
+    hint = "`whet history NAME` lists what came after it, and its states."
     if now is None or before is None or after is None:
         message = f"{entry.skill} has changed since entry {entry.id}."
         raise ConflictError("cannot-undo", message, hint=hint, entry=entry.id)

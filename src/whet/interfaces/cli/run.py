@@ -163,6 +163,8 @@ def _failure(error: WhetError, console: Console, env: Mapping[str, str], cause: 
         console.block("".join(format_exception(cause or error)))
     if console.json and not console.answered:
         console.document(error.to_json())
+    elif error.code == "not-agreed":  # what a person decided is no error to them
+        console.say(error.hint)
     else:
         console.error(error.message)
         console.hint(error.hint)
