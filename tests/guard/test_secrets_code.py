@@ -197,6 +197,92 @@ def test_a_name_in_code_is_no_secret_elsewhere() -> None:
     assert known.hide("login('s3cr3t-horse-9')", "python") == ("login('[secret:password]')", 1)
 
 
+HIDDEN = "hunter_horse1"
+"""A password that could be the name of a variable."""
+
+
+@pytest.mark.parametrize(
+    ("language", "code"),
+    [
+        ("typescript", "const env = `\nDB_PASSWORD={}\n`;\n"),
+        ("typescript", "const env = `a ${{x ? `\nDB_PASSWORD={}\n` : 1}} b`;\n"),
+        ("typescript", "const page = <pre>\n  password: {}\n</pre>;\n"),
+        ("typescript", "/*\n  password: {}\n*/\nf();\n"),
+        ("ruby", "text = <<~EOS\n  password: {}\nEOS\n"),
+        ("ruby", "  password: {}\nEOS\nputs text\n"),
+        ("ruby", "text = %q{{\n  password: {}\n}}\n"),
+        ("php", "$text = <<<'EOS'\npassword: {}\nEOS;\n"),
+        ("go", "var env = `\nDB_PASSWORD={}\n`\n"),
+        ("go", "a := `C:\\`\nvar env = `\nDB_PASSWORD={}\n`\nb := `D:\\`\n"),
+        ("rust", "const A: &'static str = \"it's\nDB_PASSWORD={}\n\";\n"),
+        ("lua", "text = [[\npassword = {}\n]]\n"),
+        ("kotlin", 'val env = """\nDB_PASSWORD={}\n"""\n'),
+        ("python", 'print "x"\ntext = """\npassword: {}\n"""\n'),
+        ("python", "print 'x'\ntext = '''\npassword: {}\n'''\n"),
+        ("python", 'text = """\npassword: {}\n'),
+        ("python", 'password: {}\n"""\nx = 1\n'),
+    ],
+)
+def test_a_secret_in_text_over_lines_is_hidden_without_a_parser(language: str, code: str) -> None:
+    known = Known()
+    safe, hidden = hide_secrets(code.format(HIDDEN), known, language)
+    assert HIDDEN not in safe
+    assert hidden
+    assert known.hide(f"login {HIDDEN} now")[1] == 1
+
+
+@pytest.mark.parametrize(
+    ("language", "code"),
+    [
+        ("typescript", "// it's here\nconst a = `x\n`;\nconst password: Passw0rdType = user.password2;\n"),
+        ("go", "a := `x\ny`\nq := '\"'\ntoken := makeToken2\n"),
+        ("ruby", "# don't\nname = 'x'\npassword = read_password1\n"),
+        ("python", 'print "x"\nd = """a\nb"""\npassword = get_password1\n'),
+    ],
+)
+def test_a_name_after_closed_strings_stays_without_a_parser(language: str, code: str) -> None:
+    assert hide_secrets(code, language=language) == (code, 0)
+
+
+def test_a_text_that_looks_like_a_mark_is_none() -> None:
+    forged = "[secret:x\U000f0000]"
+    for text in (
+        f'password: "abc{forged}def9"\n',
+        f"https://u:ab{forged}c9@h/x\n",
+        f'password = "{GITHUB}{forged}"\n',
+        f"{forged} = 1\ntoken = '{HIDDEN}'\n",
+    ):
+        for language in ("", "python", "typescript"):
+            safe, _ = hide_secrets(text, language=language)
+            assert GITHUB not in safe
+            assert HIDDEN not in safe
+    known = Known()
+    known.learn(GITHUB, "token")
+    assert known.hide(f"{GITHUB}{forged}", "python")[0].startswith("[secret:token]")
+    assert hide_secrets("an icon \U000f0001 stays") == ("an icon \U000f0001 stays", 0)
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("yaml", 'a: "\\UFFFFFFFF"'),
+        ("yaml", 'a: "\\U00110000"'),
+        ("yaml", "a: \ud800"),
+        ("yaml", "[" * 5000),
+        ("json", "[" * 100_000),
+        ("json", "1" * 5000 + "x"),
+        ("toml", "a = " + "[" * 5000),
+        ("toml", "a = 2024-99-99"),
+        ("python", "x = \0"),
+        ("python", "x = '\ud800'"),
+        ("python", "(" * 5000),
+        ("python", "-" * 100_000 + "1"),
+    ],
+)
+def test_no_text_breaks_a_parser(language: str, text: str) -> None:
+    assert not parses(language, text)
+
+
 def test_a_session_keeps_its_code() -> None:
     code = "def f(password: Passw0rdType):\n    return password.value1\n"
     call = {"type": "tool_use", "id": "1", "name": "Write", "input": {"file_path": "a.py", "content": code}}

@@ -94,7 +94,7 @@ def parses(language: str, text: str) -> bool:
     try:
         if check is not None:
             check(text)
-    except (ValueError, SyntaxError, RecursionError, MemoryError):
+    except (ValueError, SyntaxError, OverflowError, RecursionError, MemoryError):
         return False
     return True
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from whet.guard.expression import expression
 from whet.guard.secrets.data import Shape, shapes
-from whet.guard.secrets.marks import BINARY, Marks
+from whet.guard.secrets.marks import BINARY, Marks, without_marks
 from whet.guard.secrets.places import hide_in_places
 from whet.guard.secrets.values import is_telling
 
@@ -54,6 +54,7 @@ def hide_secrets(text: str, known: Known | None = None, language: str = "") -> t
     prose, and its fenced blocks are code of the language that they name.
     """
     known = Known() if known is None else known
+    text = without_marks(text)
     marks = Marks()
     sure = partial(marks.put, sure=True)
     if "PRIVATE KEY" in text:
@@ -90,6 +91,7 @@ class Known:
 
     def hide(self, text: str, language: str = "") -> tuple[str, int]:
         """The text without the secrets that are known, and how many there were."""
+        text = without_marks(text)
         marks = Marks()
         for value, kind in self._kinds.items():
             if value in text:

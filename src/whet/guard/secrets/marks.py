@@ -8,14 +8,14 @@ that stands where only a name may stand becomes `SECRET_GITHUB_TOKEN`.
 
 from __future__ import annotations
 
+import re
 from textwrap import dedent
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.guard.expression import expression
-from whet.guard.syntax import blocks_of, can_parse, is_program, parses
+from whet.guard.syntax import blocks_of, can_parse, is_program, language_name, parses
 
 if TYPE_CHECKING:
-    import re
     from collections.abc import Iterator, Mapping
 
 BINARY = "[binary]"
@@ -34,6 +34,26 @@ _DIGITS = 6
 _QUOTE = expression(r"\"\"\"|'''|[\"'`]")
 _RUN = expression(r"[A-Za-z0-9+/]{40}")
 _COMMENT = expression(r"//|#|--|/\*|\A\s*\*")
+_SIGN = expression(r"\\[^\n]|\"\"\"|'''|[\"'`\n]|\$\{(?=[^}`]{0,400}`)|/\*|\*/|//|#|--")
+"""Where strings and comments begin and end, in any language."""
+_DOUBTFUL = frozenset((("'", "\n"), ('"', "\n"), ("`", "${"), ("`", "\\`"), ('"""', '\\"'), ("'''", "\\'")))
+"""What in a string leaves open where it ends: a line end, strings within it, an escape that may be none."""
+_HASH = frozenset(("python", "ruby", "elixir", "julia", "r", "php"))
+_DASHES = frozenset(("lua", "haskell"))
+"""Languages whose comments do not begin with `//`, or not only."""
+_UNCLEAR = expression(
+    r"<<[~-]?[\"'`]?[A-Za-z_]|<<<|^[ \t]{0,40}[A-Z][A-Z_]{1,40}[ \t]{0,9};?\r?$|</|/>|\?>|^=begin|^__END__|#=|\{-|-\}|\$/",
+    re.MULTILINE,
+)
+"""Signs of text that no quotes enclose: heredocs and their ends, markup, comments of some languages."""
+_UNCLEAR_IN = {
+    "ruby": expression(r"%[qQwWiIrxs]?[^\w\s=]"),
+    "elixir": expression(r"~[A-Za-z]{1,20}[^\w\s]"),
+    "lua": expression(r"\[=*\[|\]=*\]"),
+    "haskell": expression(r"\[\w{0,40}\||\|\]"),
+    "cpp": expression(r"R\""),
+    "r": expression(r"[rR][\"']"),
+}
 _TRIED = 60
 """Marks of one piece of code that are tried with a parser."""
 
@@ -118,7 +138,7 @@ class Marks:
             return code
         original = self._original(code)
         if not can_parse(language) or not parses(language, dedent(original)):
-            forms = self._without_parser(code, numbers) if is_program(language) else {}
+            forms = self._without_parser(code, language_name(language)) if is_program(language) else {}
             self._returned |= set(forms)
             return self._render(code, forms)
         if parses(language, dedent(self._render(code))):
@@ -165,15 +185,66 @@ class Marks:
             return not found.sure and (len(value) < _DIGITS or found.kind not in _NUMBERS)
         return not found.sure and _NAME.match(value) is not None and len(_SWITCH.findall(value)) < _RANDOM
 
-    def _without_parser(self, code: str, numbers: Mapping[int, re.Match[str]]) -> dict[int, str]:
+    def _without_parser(self, code: str, language: str) -> dict[int, str]:
         """The names that are given back in code that cannot be parsed: those outside of strings and comments."""
+        pieces: list[str] = []
+        places: list[tuple[int, int]] = []
+        done = length = 0
+        for number, mark in self._numbers(code):
+            before, value = code[done : mark.start()], self._original(mark[0])
+            places.append((number, length + len(before)))
+            pieces += (before, value)
+            length += len(before) + len(value)
+            done = mark.end()
+        original = "".join((*pieces, code[done:]))
+        spans = _enclosed(original, language)
+        if spans is None:
+            return {}
         forms: dict[int, str] = {}
-        for number, mark in numbers.items():
-            line = code[code.rfind("\n", 0, mark.start()) + 1 : mark.start()]
-            inside = any(line.count(quote) % 2 for quote in "\"'`") or _COMMENT.search(line)
-            if not inside and self._is_name(number):
-                forms[number] = self._original(mark[0])
+        at = 0
+        for number, place in places:
+            while at < len(spans) and spans[at][1] <= place:
+                at += 1
+            inside = at < len(spans) and spans[at][0] < place
+            line = original[original.rfind("\n", 0, place) + 1 : place]
+            if not inside and not _COMMENT.search(line) and self._is_name(number):
+                forms[number] = self._original(self._found[number].value)
         return forms
+
+
+def without_marks(text: str) -> str:
+    """The text, in which nothing can be taken for a mark that was put there."""
+    return _MARK.sub(lambda mark: f"[{mark[1]}\N{REPLACEMENT CHARACTER}]", text)
+
+
+def _enclosed(code: str, language: str) -> list[tuple[int, int]] | None:
+    """Where the strings and comments of some code are, in order; None where that is in doubt.
+
+    It is in doubt where quotes do not add up: a piece of a file may begin or end within a string.
+    """
+    if _UNCLEAR.search(code) or (language in _UNCLEAR_IN and _UNCLEAR_IN[language].search(code)):
+        return None
+    slashes = language not in (_HASH | _DASHES) - {"php"}
+    lines = {"//": slashes, "#": language in _HASH, "--": language in _DASHES}
+    spans: list[tuple[int, int]] = []
+    opened, start = "", 0
+    for found in _SIGN.finditer(code):
+        sign = found[0]
+        if not opened:
+            if sign == "*/" and slashes:
+                return None
+            if sign[0] in "\"'`" or lines.get(sign, False) or (sign == "/*" and slashes):
+                opened, start = sign, found.start()
+        elif sign == ("\n" if opened in lines else "*/" if opened == "/*" else opened):
+            spans.append((start, found.end()))
+            opened = ""
+        elif (opened, sign) in _DOUBTFUL:
+            return None
+    if opened in lines:
+        spans.append((start, len(code)))
+    elif opened:
+        return None
+    return spans
 
 
 def _plain(kind: str) -> str:
