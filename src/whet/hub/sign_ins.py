@@ -61,7 +61,7 @@ def begin(hub: Hub, redirect: str, state: str, challenge: str, method: str) -> B
         hint = "Send a random state and a code_challenge with the method S256."
         raise UsageError("bad-request", "`state` or `code_challenge` does not have the required form.", hint=hint)
     issuer, now = find_issuer(hub, login.issuer), hub.now()
-    own, browser, nonce, verifier = (_random() for _ in range(4))
+    own, browser, nonce, verifier = (make_secret() for _ in range(4))
 
     def change(transaction: Transaction) -> None:
         transaction.run("DELETE FROM sign_ins WHERE expires < ?", now)
@@ -80,7 +80,7 @@ def begin(hub: Hub, redirect: str, state: str, challenge: str, method: str) -> B
         "scope": "openid profile email",
         "state": own,
         "nonce": nonce,
-        "code_challenge": _challenge(verifier),
+        "code_challenge": make_challenge(verifier),
         "code_challenge_method": "S256",
     }
     mark = "&" if "?" in issuer.authorization_endpoint else "?"
@@ -123,7 +123,7 @@ def redeem(hub: Hub, code: str, verifier: str, label: str) -> Granted:
         hub.log.lock(transaction)
         sql = "SELECT id, challenge, account FROM sign_ins WHERE code = ? AND expires > ?"
         row = transaction.one(sql, _hash(code), now)
-        if row is None or not hmac.compare_digest(row[1].encode(), _challenge(verifier).encode()):
+        if row is None or not hmac.compare_digest(row[1].encode(), make_challenge(verifier).encode()):
             message = "The code is unknown, used or expired."
             raise NotFoundError("code-not-found", message, hint="Begin again: `whet hub login`.")
         transaction.run("DELETE FROM sign_ins WHERE id = ?", row[0])
@@ -172,7 +172,7 @@ def _let_in(hub: Hub, transaction: Transaction, number: int, claims: Json) -> st
     sql = "SELECT a.name FROM subjects s JOIN accounts a ON s.account = a.id WHERE s.issuer = ? AND s.subject = ?"
     row = transaction.one(sql, issuer, subject)
     name = row[0] if row else _create(transaction, issuer, subject, _wish(claims), now)
-    code = _random()
+    code = make_secret()
     sql = "UPDATE sign_ins SET code = ?, account = ?, expires = ? WHERE id = ?"
     transaction.run(sql, _hash(code), name, now + _CODE_SECONDS, number)
     return code
@@ -197,7 +197,8 @@ def _wish(claims: Json) -> str:
     return name if is_owner(name) and name != "operator" else "person"
 
 
-def _random() -> str:
+def make_secret() -> str:
+    """A random text that nobody can guess."""
     return base64.urlsafe_b64encode(os.urandom(32)).decode().rstrip("=")
 
 
@@ -205,5 +206,6 @@ def _hash(secret: str) -> bytes:
     return hashlib.sha256(secret.encode()).digest()
 
 
-def _challenge(verifier: str) -> str:
+def make_challenge(verifier: str) -> str:
+    """What PKCE sends in place of a verifier."""
     return base64.urlsafe_b64encode(_hash(verifier)).decode().rstrip("=")

@@ -190,7 +190,7 @@ def make_plan(
 
 
 _TRIED = 3
-"""Times a skill was loaded and failed or was corrected, until it counts as one that never helps."""
+"""A skill that never helped counts as dead after it has failed or been corrected this many times."""
 
 
 def find_dead(cards: Sequence[Card], totals: Sequence[Total], now: int, ages: Ages = AGES) -> tuple[DeadSkill, ...]:

@@ -108,7 +108,7 @@ class Card(NamedTuple):
 
     @property
     def id(self) -> SkillId:
-        """The id under which the databases store the skill."""
+        """The id of the skill in the databases."""
         return skill_id(os.path.dirname(self.resolved) if self.kind == "skill" else self.resolved, self.root)
 
     @property

@@ -64,7 +64,7 @@ class LocalProbe:
         self._commands: dict[str, bool] = {}
 
     def has_command(self, name: str) -> bool:
-        """Whether PATH has it. The result is cached, because a library makes a new probe for every question."""
+        """Whether PATH has a command. The result is cached, because a library creates a new probe for each question."""
         if name not in self._commands:
             self._commands[name] = self._which(name)
         return self._commands[name]

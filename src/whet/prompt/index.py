@@ -513,7 +513,7 @@ def _said(card: Card) -> str:
 
 
 class Use(NamedTuple):
-    """How often a skill was used, and when last (any increasing number)."""
+    """How often a skill was used, and when it was last used (any number that increases with time)."""
 
     times: int
     last: int

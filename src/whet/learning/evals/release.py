@@ -27,7 +27,7 @@ ACTION = "eval"
 
 
 def record_evaluation(audit: Audit, evaluation: Evaluation, digest: str) -> None:
-    """Remember what an evaluation said of the content that it measured."""
+    """Record the result of an evaluation together with the digest of the content it measured."""
     problem = evaluation.problem
     rate = evaluation.summary.sides["with_skill"].pass_rate
     reason = problem.message if problem else f"Pass rate {rate.mean:.2f} with {evaluation.model}." if rate else ""

@@ -30,7 +30,7 @@ class RecentSession(NamedTuple):
     time: int
     """When it was last active, in nanoseconds."""
     waiting: bool
-    """It took effort, and nobody has learned from it yet."""
+    """Whether the session took effort and no skill has been made from it yet."""
     about: str = ""
     """The beginning of the first request, with secrets hidden."""
 

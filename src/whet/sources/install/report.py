@@ -263,7 +263,7 @@ def _installation(installer: Installer, entry: Installed) -> Installation:
 
 
 def _show_source(installer: Installer, entry: Installed) -> str:
-    """A source as people write it: of a directory with several skills, the path of the one."""
+    """A source as people write it. For one of several skills in a directory, this is the path of that skill."""
     try:
         ref = installer.ref_of(entry) if entry.source else None
     except WhetError:  # a text of a later Whet

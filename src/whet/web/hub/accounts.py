@@ -6,10 +6,7 @@ cannot use it in somebody's name; forms are accepted from the hub's own pages on
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import hmac
-import os
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
@@ -18,7 +15,7 @@ from starlette.responses import RedirectResponse
 from whet.errors import RefusedError
 from whet.hub.accounts import accept_invitation, describe_account, revoke_own_token
 from whet.hub.routes.identities import LOGIN
-from whet.hub.sign_ins import RETURN, redeem
+from whet.hub.sign_ins import RETURN, make_challenge, make_secret, redeem
 from whet.web.hub.requests import SIGN_IN, action, forget, let_in, page
 from whet.web.pages import Page
 
@@ -73,12 +70,11 @@ async def _let_in(asked: Asked, granted: Granted, address: str) -> Response:
 
 async def _begin(asked: Asked) -> Response:
     """Send the browser to the provider; the cookie proves at the return that this browser began."""
-    state, verifier = (base64.urlsafe_b64encode(os.urandom(32)).decode().rstrip("=") for _ in range(2))
-    digest = hashlib.sha256(verifier.encode()).digest()
+    state, verifier = make_secret(), make_secret()
     query = {
         "redirect_uri": asked.hub.settings.url + RETURN,
         "state": state,
-        "code_challenge": base64.urlsafe_b64encode(digest).decode().rstrip("="),
+        "code_challenge": make_challenge(verifier),
         "code_challenge_method": "S256",
     }
     response = RedirectResponse(f"{LOGIN}?{urlencode(query)}", 303)

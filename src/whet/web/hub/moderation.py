@@ -10,7 +10,10 @@ from whet.web.hub.requests import action, page
 from whet.web.pages import Moved, Page
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from whet.hub.requests import Asked
+    from whet.values import Json
 
 _SHOWN = 50
 
@@ -32,17 +35,18 @@ async def _decide(asked: Asked) -> Moved:
 
 
 async def _report(asked: Asked) -> Page:
-    form = await asked.form()
-    place = (*asked.skill, asked.check_version(form.get("version", "")))
-    values = form.get("kind", ""), form.get("text", "").strip()
-    made = await asked.work(report, asked.hub, asked.who, place, *values)
-    return Page("hub_case.html", {"owner": place[0], "name": place[1], **made})
+    return await _open_case(asked, report, "kind", "text")
 
 
 async def _appeal(asked: Asked) -> Page:
+    return await _open_case(asked, appeal, "text")
+
+
+async def _open_case(asked: Asked, do: Callable[..., Json], *names: str) -> Page:
+    """Tell the moderators something about a version, with these fields of the form."""
     form = await asked.form()
     place = (*asked.skill, asked.check_version(form.get("version", "")))
-    made = await asked.work(appeal, asked.hub, asked.who, place, form.get("text", "").strip())
+    made = await asked.work(do, asked.hub, asked.who, place, *(form.get(name, "").strip() for name in names))
     return Page("hub_case.html", {"owner": place[0], "name": place[1], **made})
 
 

@@ -1,4 +1,4 @@
-"""Sessions that can become skills: which there are, what each shows, and the four rounds to a skill."""
+"""Sessions that can become skills: the list, what a session contains, and the four rounds that make a skill of it."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def show_skill(asked: Asked) -> Page:
 
 
 def describe_tool(rule: str) -> str:
-    """What an entry of `allowed-tools` lets a skill do: `Bash(git:*)` is running commands that begin with git."""
+    """An entry of `allowed-tools` in words: `Bash(git:*)` is "run commands that begin with git"."""
     name, _, given = rule.partition("(")
     given = given.removesuffix(")")
     if name.startswith("mcp__"):

@@ -131,7 +131,7 @@ def configure_publish(parser: Parser) -> None:
     parser.option("--index", metavar="DIR", default="", text="A directory served by a web server.")
     parser.option("--hub", metavar="ADDRESS", default="", text="A hub.")
     parser.option("--evals", text="With --hub: run the skill's trigger evals and publish the results with it.")
-    text = "The results of evals, from `whet learn eval --out`; a hub shows them."
+    text = "Eval results written by `whet learn eval --out`; a hub shows them."
     parser.option("--eval-results", metavar="DIR", default="", text=text)
     text = "Publish although tests or evals fail, or evals were not run. The reason is recorded."
     parser.option("--allow-failing", metavar="REASON", text=text)
