@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from whet.skill.rank import BEGINS, EXACT, IN_NAME, IN_TEXT, SIMILAR, Entry, rank
+from whet.skill.rank import BEGINS, EXACT, IN_NAME, IN_TEXT, SIMILAR, Entry, Ranking, rank
 
 ENTRIES = (
     Entry("deploy", "ops", "Ships the service to production."),
@@ -13,6 +13,7 @@ ENTRIES = (
     Entry("pdf-forms", "office", "Fills in forms."),
     Entry("secret-deploy", "", "Not for everybody.", internal=True),
     Entry("部署服务", "", "把服务部署到生产环境。"),
+    Entry("kite", "", "Whatever flies in a park."),
 )
 
 
@@ -34,6 +35,7 @@ def found(query: str) -> list[tuple[str, int, bool]]:
         ("depoly", [("deploy", SIMILAR, False)]),
         ("服务", [("部署服务", IN_NAME, True)]),
         ("生产", [("部署服务", IN_TEXT, True)]),
+        ("fly", [("kite", IN_TEXT, True)]),
         ("xylophone", []),
         ("?!", []),
     ],
@@ -52,3 +54,12 @@ def test_what_does_not_fit_changes_nothing_about_what_does() -> None:
     alone = rank(ENTRIES[:1], "deployment production")
     among = rank(ENTRIES, "deployment production")
     assert [(fit.tier, fit.whole) for fit in (alone[0], among[0])] == [(IN_TEXT, True)] * 2
+
+
+def test_a_ranking_answers_every_query_as_if_it_were_the_first() -> None:
+    ranking = Ranking(ENTRIES)
+    for query in ("deploy", "deployment production", "fly", "服务", "", "deploy", "secret-deploy", "depoly"):
+        assert ranking.rank(query) == rank(ENTRIES, query)
+        among = [at for at in range(len(ENTRIES)) if at % 2]
+        few = rank([ENTRIES[at] for at in among], query)
+        assert ranking.rank(query, among) == {among[at]: fit for at, fit in few.items()}

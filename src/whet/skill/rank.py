@@ -8,6 +8,7 @@ mistake. A skill that its author marked as internal fits only its own name.
 from __future__ import annotations
 
 import math
+from operator import mul
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.skill.names import closest, key
@@ -51,36 +52,80 @@ class Fit(NamedTuple):
 
 
 class _Words(NamedTuple):
-    name: frozenset[str]
-    group: frozenset[str]
-    text: frozenset[str]
+    """The terms of a skill, each on a line of its own: a term is found, and the beginning of one, as text is."""
 
-
-_NOTHING = _Words(frozenset(), frozenset(), frozenset())
+    name: str
+    group: str
+    text: str
 
 
 def rank(entries: Sequence[Entry], query: str) -> dict[int, Fit]:
     """Which skills fit, by their position, and how well; all of them where the query is empty."""
-    wanted = "-".join(spell(key(query)))
-    named = {at: "-".join(spell(key(entry.name))) for at, entry in enumerate(entries)}
-    open_ = [at for at, entry in enumerate(entries) if not entry.internal or (wanted and named[at] == wanted)]
-    spelled = _query_words(query)
-    words = tuple(dict.fromkeys(term for word in spelled for term in stem(word)))[:MAX_WORDS]
-    if not words:
-        return dict.fromkeys(open_, Fit(EXACT, 0.0)) if not query.strip() else {}
-    heads = {word[:_LONG_ENOUGH] if word.isascii() else "" for word in spelled}
-    found: dict[int, Fit] = {}
-    for at, fit in zip(open_, _fits([_words(entries[at], heads) for at in open_], words), strict=True):
-        if named[at] == wanted:
-            found[at] = Fit(EXACT, 0.0)
-        elif named[at].startswith(wanted):
-            found[at] = Fit(BEGINS, len(named[at]))
-        elif fit is not None:
-            found[at] = fit
-    if not found and len(words) == 1:
-        near = closest(wanted, [named[at] for at in open_], _NEAR)
-        found = {at: Fit(SIMILAR, near.index(named[at]), whole=False) for at in open_ if named[at] in near}
-    return found
+    return Ranking(entries).rank(query)
+
+
+class Ranking:
+    """Skills that are ranked for several queries: what a query needs of a skill is made once, and only when needed."""
+
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        self._parts = [(key(entry.name), key(entry.group), key(entry.description[:_DESCRIBED])) for entry in entries]
+        self._named = ["-".join(spell(name)) for name, _, _ in self._parts]
+        self._texts = ["\n".join(parts) for parts in self._parts]
+        self._internal = frozenset(at for at, entry in enumerate(entries) if entry.internal)
+        self._words: dict[int, _Words] = {}
+
+    def rank(self, query: str, among: Sequence[int] | None = None) -> dict[int, Fit]:
+        """Which skills fit, by their position, and how well; all of them where the query is empty.
+
+        With `among`, as if there were no others than those at these positions.
+        """
+        wanted, named = "-".join(spell(key(query))), self._named
+        places = range(len(named)) if among is None else among
+        if self._internal:
+            places = [at for at in places if at not in self._internal or (wanted and named[at] == wanted)]
+        words = tuple(dict.fromkeys(term for word in _query_words(query) for term in stem(word)))[:MAX_WORDS]
+        if not words:
+            return dict.fromkeys(places, Fit(EXACT, 0.0)) if not query.strip() else {}
+        found = self._fits(places, words)
+        for at in [at for at in places if named[at].startswith(wanted)]:
+            found[at] = Fit(EXACT, 0.0) if named[at] == wanted else Fit(BEGINS, len(named[at]))
+        if not found and len(words) == 1:
+            near = closest(wanted, [named[at] for at in places], _NEAR)
+            found = {at: Fit(SIMILAR, near.index(named[at]), whole=False) for at in places if named[at] in near}
+        return found
+
+    def _fits(self, places: Sequence[int], words: Sequence[str]) -> dict[int, Fit]:
+        """How well the skills that speak of half of the words or more do so."""
+        texts, known = self._texts, self._words
+        rows: dict[int, list[float]] = {}
+        rarity = []
+        for number, word in enumerate(words):
+            head, count = _head(word), 0
+            for at in [at for at in places if head in texts[at]]:
+                if weight := _weight(known.get(at) or self._find_words(at), word):
+                    count += 1
+                    rows.setdefault(at, [0.0] * len(words))[number] = weight
+            rarity.append(1 + math.log(1 + len(places) / count) if count else 0.0)
+        fits = {}
+        for at, row in rows.items():
+            matched = len(row) - row.count(0.0)
+            if 2 * matched >= len(words):
+                total = sum(map(mul, row, rarity)) * matched / len(words)
+                total *= 1 + _WHOLE_NAME * row.count(_NAME) / max(1, known[at].name.count("\n") - 1)
+                fits[at] = Fit(IN_NAME if min(row) >= _NAME_BEGINS else IN_TEXT, -total, matched == len(words))
+        return fits
+
+    def _find_words(self, at: int) -> _Words:
+        terms = (dict.fromkeys(term for word in spell(part) for term in stem(word)) for part in self._parts[at])
+        found = self._words[at] = _Words(*("\n".join(("", *each, "")) for each in terms))
+        return found
+
+
+def _head(word: str) -> str:
+    """What stands in every text with a word of this term, or of a longer one: `fly` is the term of `flies`, too."""
+    if not word.isascii():
+        return ""
+    return word[:-1] if len(word) <= _LONG_ENOUGH and word.endswith("y") else word[:_LONG_ENOUGH]
 
 
 def _query_words(query: str) -> list[str]:
@@ -89,38 +134,15 @@ def _query_words(query: str) -> list[str]:
     return [word for word in spelled if word not in FILLERS] or spelled
 
 
-def _words(entry: Entry, heads: set[str]) -> _Words:
-    """The words of a skill; none where no word can begin like one of the query, which is quickly seen."""
-    parts = [key(part) for part in (entry.name, entry.group, entry.description[:_DESCRIBED])]
-    if not any(head in part for head in heads for part in parts):
-        return _NOTHING
-    return _Words(*(frozenset(term for word in spell(part) for term in stem(word)) for part in parts))
-
-
-def _fits(entries: Sequence[_Words], words: Sequence[str]) -> list[Fit | None]:
-    """How well each skill speaks of the words; None for less than half of them."""
-    found = [[_weight(entry, word) for word in words] for entry in entries]
-    with_word = [sum(row[at] > 0 for row in found) for at in range(len(words))]
-    rarity = [1 + math.log(1 + len(entries) / count) if count else 0.0 for count in with_word]
-    fits: list[Fit | None] = []
-    for entry, row in zip(entries, found, strict=True):
-        matched = sum(weight > 0 for weight in row)
-        total = sum(weight * rare for weight, rare in zip(row, rarity, strict=True)) * matched / len(words)
-        total *= 1 + _WHOLE_NAME * len(entry.name.intersection(words)) / max(1, len(entry.name))
-        tier = IN_NAME if min(row) >= _NAME_BEGINS else IN_TEXT
-        fits.append(Fit(tier, -total, matched == len(words)) if matched and 2 * matched >= len(words) else None)
-    return fits
-
-
 def _weight(entry: _Words, word: str) -> float:
     """How strongly a skill speaks of one word."""
-    begins = len(word) >= _LONG_ENOUGH
-    if word in entry.name:
+    exact, begins = f"\n{word}\n", f"\n{word}" if len(word) >= _LONG_ENOUGH else "\n\n"
+    if exact in entry.name:
         return _NAME
-    if begins and any(other.startswith(word) for other in entry.name):
+    if begins in entry.name:
         return _NAME_BEGINS
-    if word in entry.group:
+    if exact in entry.group:
         return _GROUP
-    if word in entry.text:
+    if exact in entry.text:
         return _TEXT
-    return _TEXT_BEGINS if begins and any(other.startswith(word) for other in entry.text) else 0.0
+    return _TEXT_BEGINS if begins in entry.text else 0.0
