@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+import shutil
 import sys
 import threading
 from typing import TYPE_CHECKING
@@ -9,9 +11,11 @@ import pytest
 from whet.api import Reload
 from whet.errors import UsageError
 from whet.extras import how_to_install
+from whet.library import watch
 from whet.library.watch import wait_for_changes
 
 if TYPE_CHECKING:
+    from collections import Counter
     from collections.abc import Callable
     from pathlib import Path
 
@@ -66,3 +70,122 @@ def test_directories_that_are_missing_are_not_watched(
     monkeypatch.setattr("watchfiles.watch", watch)
     assert list(wait_for_changes([root, str(tmp_path / "gone")])) == [None, None]
     assert asked == [(root,)]
+
+
+# what the kernel reports
+
+on_linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has inotify")
+
+
+def edit(path: str) -> None:
+    with open(path, "a", encoding="utf-8") as file:
+        file.write("More.\n")
+
+
+def edit_in_secret(path: str) -> None:
+    """Edit a file and set its time back."""
+    found = os.stat(path)
+    edit(path)
+    os.utime(path, ns=(found.st_atime_ns, found.st_mtime_ns))
+
+
+def replace(path: str) -> None:
+    edit(shutil.copy(path, f"{path}.new"))
+    os.replace(f"{path}.new", path)
+
+
+def link(path: str) -> None:
+    os.link(path, f"{path}.link")
+
+
+TOUCHES: list[Callable[[str], object]] = [
+    edit,
+    edit_in_secret,
+    replace,
+    link,
+    os.unlink,
+    lambda path: shutil.rmtree(os.path.dirname(path)),
+    lambda path: os.rename(os.path.dirname(path), f"{os.path.dirname(path)}-new"),
+    lambda path: os.mkdir(os.path.join(os.path.dirname(path), "agents")),
+    lambda path: os.chmod(path, 0o600),
+]
+
+
+@on_linux
+@pytest.mark.parametrize("touch", TOUCHES)
+def test_a_look_asks_the_kernel_and_misses_nothing(
+    root: str, skill: Callable[..., str], opened: Callable[..., Library], io: Counter[str], touch: Callable[[str], None]
+) -> None:
+    paths = [skill(root, f"skill-{number}") for number in range(20)]
+    library, other = opened(root, settled=True), opened(root, settled=True)
+    library.workspace.watch()
+    for _ in range(2):
+        catalogue = library.catalogue
+    io.clear()
+    assert library.catalogue is catalogue
+    assert io["stat"] < 20  # none of a skill
+    touch(paths[7])
+    assert library.catalogue == other.catalogue
+    assert library.catalogue is not catalogue
+    skill(root, "another")
+    edit(paths[3])
+    assert library.catalogue == other.catalogue
+
+
+@on_linux
+def test_what_the_kernel_does_not_report_is_looked_at(
+    root: str, tmp_path: Path, skill: Callable[..., str], opened: Callable[..., Library]
+) -> None:
+    outside = skill(str(tmp_path / "home"), "outside")
+    os.symlink(os.path.dirname(outside), os.path.join(root, "outside"))
+    linked = skill(root, "linked")
+    os.link(linked, tmp_path / "second-name")
+    (tmp_path / "real").mkdir()
+    os.rename(skill(root, "file"), tmp_path / "real" / "SKILL.md")
+    os.symlink(tmp_path / "real" / "SKILL.md", os.path.join(root, "file", "SKILL.md"))
+    library, other = (opened(root, str(tmp_path / "home"), str(tmp_path / "real"), settled=True) for _ in range(2))
+    library.workspace.watch()
+    for path in (outside, str(tmp_path / "second-name"), str(tmp_path / "real" / "SKILL.md")):
+        for _ in range(2):
+            before = library.catalogue
+        edit(path)
+        assert library.catalogue == other.catalogue
+        assert library.catalogue is not before
+
+
+@on_linux
+def test_a_watch_that_cannot_follow_everything_loses_nothing(
+    root: str, skill: Callable[..., str], opened: Callable[..., Library], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = skill(root, "one")
+    library, other = (opened(root, settled=True) for _ in range(2))
+    library.workspace.watch()
+    kernel = library.workspace._watch
+    assert kernel
+    monkeypatch.setattr(kernel, "_most", 0)  # no directory more
+    for _ in range(2):
+        before = library.catalogue
+    edit(path)
+    assert library.catalogue == other.catalogue != before
+    monkeypatch.undo()
+    for _ in range(2):
+        before = library.catalogue
+    kernel._forget({watch._EVERYTHING})  # the queue was too short
+    edit(path)
+    assert library.catalogue == other.catalogue != before
+    library.close()
+    edit(path)
+    assert library.catalogue == other.catalogue
+
+
+def test_elsewhere_everything_is_looked_at(
+    root: str, skill: Callable[..., str], opened: Callable[..., Library], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert watch.KernelWatch.open() is None
+    path = skill(root, "one")
+    library, other = (opened(root, settled=True, platform="linux") for _ in range(2))
+    library.workspace.watch()
+    assert library.catalogue == other.catalogue
+    edit(path)
+    assert library.catalogue == other.catalogue

@@ -122,18 +122,25 @@ def is_own_link(root: Root, link: str, target: str) -> bool:
     return is_private(link, os.path.dirname(link)) and is_private(target, root.home)
 
 
+def verify(container: Container) -> bool:
+    """Are the skills of a container on disk still those that their cards describe?"""
+    return all(map(revalidate, container.cards))
+
+
 def discover(
     root: Root,
     bounds: Bounds,
     known: RootListing | None,
     now: int,
     progress: Callable[[Progress], object] = lambda _: None,
+    verify: Callable[[Container], bool] = verify,
 ) -> RootListing:
     """What lies below `root` now. Unchanged parts of `known` are reused; if nothing changed, it is `known` itself.
 
-    `progress` is told how many skills were read, where it is many.
+    `progress` is told how many skills were read, where it is many. `verify` says whether the skills of a container are
+    the same as before.
     """
-    return _Walk(root, bounds, known, now, progress).run()
+    return _Walk(root, bounds, known, now, progress, verify).run()
 
 
 def count_names(top: str, most: int) -> int:
@@ -222,8 +229,10 @@ class _Walk:
         known: RootListing | None,
         now: int,
         progress: Callable[[Progress], object],
+        verify: Callable[[Container], bool],
     ) -> None:
         self.progress = progress
+        self.verify = verify
         self.read = self.total = 0
         self.last = False
         """Is this the last directory to search, as far as is known?"""
@@ -295,7 +304,7 @@ class _Walk:
         if old is None:
             return self.list(place, status, {})
         same = (status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino) == old.signature
-        if same and all(_watch(path) == seen for path, seen in old.watched) and all(map(revalidate, old.cards)):
+        if same and all(_watch(path) == seen for path, seen in old.watched) and self.verify(old):
             return old
         return self.list(place, status, {card.path: card for card in old.cards})
 

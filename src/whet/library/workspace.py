@@ -14,7 +14,16 @@ from whet.errors import WhetError
 from whet.library.cache import Cache
 from whet.library.catalogue import Catalogue, assemble, competes, find, shadowed
 from whet.library.config import Configuration, ResolvedConfig
-from whet.library.discovery import RootListing, count_names, discover, reread, revalidate, unchanged, undisturbed
+from whet.library.discovery import (
+    RootListing,
+    count_names,
+    discover,
+    reread,
+    revalidate,
+    unchanged,
+    undisturbed,
+    verify,
+)
 from whet.library.files import inside
 from whet.library.roots import Place, Root, new_root, user_root
 from whet.library.skill_id import SkillId, portable, skill_id
@@ -34,6 +43,7 @@ if TYPE_CHECKING:
     from whet.library.disclosure import Opened
     from whet.library.readiness import Probe
     from whet.library.visibility import Disabled
+    from whet.library.watch import KernelWatch
     from whet.notes import Progress, Severity
     from whet.skill.model import Skill
     from whet.store.clock import Clock
@@ -82,6 +92,7 @@ class Workspace:
         self._kept_back: dict[str, str] = {}
         """What a look keeps back and could not be remembered: why, by the ids of the skills."""
         self._gate: Gate | None = None
+        self._watch: KernelWatch | None = None
 
     @property
     def gate(self) -> Gate:
@@ -92,8 +103,17 @@ class Workspace:
             self._gate = Gate(self.state, self.cache_database, self.clock, lambda: self.config().policy)
         return self._gate
 
+    def watch(self) -> None:
+        """Ask the kernel from now on which skills were touched, where it can tell: for a process that looks often."""
+        from whet.library.watch import KernelWatch
+
+        self._watch = self._watch or KernelWatch.open()
+
     def close(self) -> None:
         """Let the databases go; they are opened again when needed."""
+        if self._watch is not None:
+            self._watch.close()
+            self._watch = None
         self.cache_database.close()
         self.state.close()
 
@@ -240,7 +260,7 @@ class Workspace:
             bounds = config.bounds
             if not root.trusted:  # its links may lead about in its repository, and nobody else's into it
                 bounds = bounds._replace(bases=(*bounds.bases, *untrusted))
-            shelf = discover(root, bounds, old, now, self.progress)
+            shelf = discover(root, bounds, old, now, self.progress, self._watch.verify if self._watch else verify)
             if shelf is not old:
                 if root.trusted and root.scope == "project":
                     reviewed |= self._review(shelf, old, config)

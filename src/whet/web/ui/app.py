@@ -109,6 +109,7 @@ class _UI:
         """What the next page tells: there is one person."""
         self.listeners: list[deque[tuple[str, Any]]] = []
         library.progress = self._tell_progress
+        library.workspace.watch()
 
     def endpoint(self, methods: Mapping[str, Route], *, as_json: bool) -> Callable[..., Any]:
         """What answers the methods of one address."""
