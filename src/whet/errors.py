@@ -15,7 +15,9 @@ Nothing in this module imports anything of Whet. Codes are documented in `docs/c
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, ClassVar
 
 
 class WhetError(Exception):

@@ -6,14 +6,15 @@ Reading never throws a skill away and never repairs one in secret; it returns no
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, Self
-
 from whet.records import NamedTuple
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any, Literal, Self, TypeAlias
+
     from whet.errors import WhetError
 
-Severity = Literal["error", "warning", "info"]
+Severity: TypeAlias = 'Literal["error", "warning", "info"]'
 
 
 class Note(NamedTuple):

@@ -6,11 +6,9 @@ Modules that are loaded when a hook or a common command starts use this one. To 
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING
-
 __all__ = ["compile_late"]
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from re import compile as compile_late
 else:
@@ -23,6 +21,8 @@ else:
 
         def __getattr__(self, name):
             if name == "_compiled":
+                import re
+
                 self._compiled = re.compile(*self._given)
                 return self._compiled
             value = getattr(self._compiled, name)

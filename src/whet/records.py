@@ -8,16 +8,13 @@ sees that class. Modules that are loaded when a hook or a common command starts 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 __all__ = ["NamedTuple"]
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NamedTuple
 else:
-    from collections import _tuplegetter
-    from functools import cache
-    from types import FunctionType
+    from _collections import _tuplegetter
 
     class _Record(tuple):
         """What all named tuples have."""
@@ -50,11 +47,15 @@ else:
         def __getnewargs__(self):
             return tuple(self)
 
-    @cache
+    FunctionType = type(lambda: None)
+    _CONSTRUCTORS = {}
+
     def _constructor(count):
         """The code of a constructor for so many fields: one is compiled, and those of other classes are renamed."""
-        names = "".join(f"a{number}, " for number in range(count))
-        return eval(f"lambda _cls, {names}: _new(_cls, ({names}))").__code__  # noqa: S307  made of numbers
+        if count not in _CONSTRUCTORS:
+            names = "".join(f"a{number}, " for number in range(count))
+            _CONSTRUCTORS[count] = eval(f"lambda _cls, {names}: _new(_cls, ({names}))").__code__  # noqa: S307  made of numbers
+        return _CONSTRUCTORS[count]
 
     def _add_constructor(cls):
         """Give the class that has the fields its constructor."""

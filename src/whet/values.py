@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, get_args, get_origin, get_type_hints, overload
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any, TypeAlias, TypeVar, overload
+
     from whet.notes import Note
 
-T = TypeVar("T")
+    T = TypeVar("T")
 
-Json: TypeAlias = dict[str, Any]
+Json: TypeAlias = dict[str, "Any"]
 """A JSON object, as it leaves for the command line, a model or a file."""
 
 
@@ -43,6 +45,8 @@ def read_value(kind: Any, value: Any, where: str) -> Any:
     Types are those of named tuples: texts, numbers, literals, tuples of one kind, and other named tuples. Whatever else
     is there is refused, because it may come from anywhere.
     """
+    from typing import Literal, get_args, get_origin, get_type_hints
+
     if hasattr(kind, "_fields"):
         if not isinstance(value, dict) or set(value) != set(kind._fields):
             raise ValueError(f"{where} does not have the expected fields")
@@ -70,7 +74,7 @@ def failure_json(answer: Json, problem: Note | None) -> Json:
     return {**answer, "success": False, "error": problem.message, "code": problem.code, "hint": problem.hint}
 
 
-class Rows(Sequence[T]):
+class Rows(Sequence["T"]):
     """A result that is a sequence first; subclasses add what else there is to say about it."""
 
     __slots__ = ("_rows",)
@@ -78,10 +82,13 @@ class Rows(Sequence[T]):
     def __init__(self, rows: Sequence[T]) -> None:
         self._rows = tuple(rows)
 
-    @overload
-    def __getitem__(self, at: int) -> T: ...
-    @overload
-    def __getitem__(self, at: slice) -> tuple[T, ...]: ...
+    if TYPE_CHECKING:
+
+        @overload
+        def __getitem__(self, at: int) -> T: ...
+        @overload
+        def __getitem__(self, at: slice) -> tuple[T, ...]: ...
+
     def __getitem__(self, at: int | slice) -> T | tuple[T, ...]:
         return self._rows[at]
 

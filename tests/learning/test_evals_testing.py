@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-from argparse import Namespace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,6 +13,7 @@ from whet.errors import NotFoundError, RefusedError
 from whet.guard.sandbox.levels import level
 from whet.interfaces.cli.commands.evals import render_test as render
 from whet.interfaces.cli.output import Screen
+from whet.interfaces.cli.parser import Namespace
 from whet.learning.evals.checks import Check, judge
 from whet.learning.evals.evaluation import OwnTests, run_own_tests
 from whet.learning.evals.formats import Expectation

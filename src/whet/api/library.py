@@ -21,7 +21,6 @@ import sys
 import threading
 from contextlib import suppress
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self, overload
 
 from whet.api.stores import Stores
 from whet.errors import UsageError, WhetError
@@ -34,8 +33,10 @@ from whet.store.clock import system_clock
 from whet.store.home import user_home, whet_home
 from whet.values import Json, fields_json
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from typing import Any, Self, overload
 
     from whet.api.guard import SkillGuard
     from whet.api.learning import SkillLearning
@@ -419,12 +420,17 @@ class Library:
         """How well skills fit a query; without one, the index is not even loaded."""
         return self.matcher.scores(query, cards)
 
-    @overload
-    def read(
-        self, name: str, file: None = None, page: int = 1, *, caller: Caller = PERSON, count: bool = True
-    ) -> SkillView: ...
-    @overload
-    def read(self, name: str, file: str, page: int = 1, *, caller: Caller = PERSON, count: bool = True) -> FileView: ...
+    if TYPE_CHECKING:
+
+        @overload
+        def read(
+            self, name: str, file: None = None, page: int = 1, *, caller: Caller = PERSON, count: bool = True
+        ) -> SkillView: ...
+        @overload
+        def read(
+            self, name: str, file: str, page: int = 1, *, caller: Caller = PERSON, count: bool = True
+        ) -> FileView: ...
+
     def read(
         self, name: str, file: str | None = None, page: int = 1, *, caller: Caller = PERSON, count: bool = True
     ) -> SkillView | FileView:

@@ -20,7 +20,6 @@ import marshal
 import os
 import threading
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 from whet.library.card import Card
@@ -31,9 +30,11 @@ from whet.records import NamedTuple
 from whet.skill.gates import OPEN
 from whet.store.cache import DamagedError
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Iterator, Sequence
+    from typing import Any
 
     from whet.library.discovery import Bounds
     from whet.library.roots import Root
@@ -41,6 +42,9 @@ if TYPE_CHECKING:
     from whet.store.cache import CacheDatabase
     from whet.store.clock import Clock
     from whet.store.database import Database
+
+    _Kept = tuple[tuple[Any, ...], str, str]
+    """What is kept of a card: its fields before the root as they are, those behind it as JSON, and its container."""
 
 READER = "9"
 """Raised whenever the same file would be read into a different card."""
@@ -50,8 +54,6 @@ _NOTHING_MORE = (OPEN, (), (), "", "")
 _PLAIN = (*_NOTHING_MORE, True, "", "")
 """All of it: a skill that asks for nothing is ready."""
 _OWN, _READY = map(Card._fields.index, ("root", "ready"))
-_Kept = tuple[tuple[Any, ...], str, str]
-"""What is kept of a card: its fields before the root as they are, those behind it as JSON, and its container."""
 _PER_PART = 32
 _FEWEST, _MOST = _PER_PART // 4, _PER_PART * 2
 """Cards in a part, on average; beyond these bounds everything is divided anew."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from whet.library.skill_id import SkillId, skill_id
 from whet.notes import Note
@@ -12,6 +11,7 @@ from whet.skill.finder import MAIN_FILE
 from whet.skill.gates import OPEN, Gates
 from whet.skill.names import key as name_key
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from whet.library.roots import Root
     from whet.values import Json

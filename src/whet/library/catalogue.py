@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from functools import cached_property
 from itertools import permutations
 from operator import itemgetter
-from typing import TYPE_CHECKING
 
 from whet.errors import AmbiguousError, NotFoundError, RefusedError
 from whet.library.card import Card
@@ -23,6 +22,7 @@ from whet.records import NamedTuple
 from whet.skill.names import closest, split_qualified
 from whet.skill.names import key as name_key
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 

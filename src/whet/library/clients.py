@@ -16,13 +16,14 @@ known of the client, read by the Agent Skills standard, and Whet says that they 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Literal
 
 from whet.errors import NotFoundError
 from whet.records import NamedTuple
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection
+    from typing import Literal
 
     from whet.library.roots import Place
 

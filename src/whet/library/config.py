@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from whet.library.discovery import Bounds
 from whet.library.plugins import PluginReader
@@ -15,6 +14,7 @@ from whet.library.visibility import BY_COMMAND, LISTED_BY_COMMAND, Disabled
 from whet.notes import Note
 from whet.records import NamedTuple
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from whet.guard.policy import MachinePolicy, Table
     from whet.library.readiness import Probe

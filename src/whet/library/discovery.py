@@ -21,7 +21,6 @@ import os
 from contextlib import suppress
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from whet.errors import WhetError
 from whet.library.card import Refused, SkillFile, unreadable
@@ -31,6 +30,7 @@ from whet.records import NamedTuple
 from whet.skill.finder import LIBRARY, MAIN_FILE, MAIN_FILES, SUPPORT, is_overview, main_file
 from whet.store.regular import is_link
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 

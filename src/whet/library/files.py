@@ -13,12 +13,12 @@ import errno
 import os
 import stat
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from whet.errors import FailedError, NotFoundError, RefusedError
 from whet.records import NamedTuple
 from whet.store.regular import BINARY, long_path, open_regular
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 

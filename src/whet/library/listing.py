@@ -12,7 +12,6 @@ from __future__ import annotations
 import os
 from collections import Counter
 from operator import itemgetter
-from typing import TYPE_CHECKING
 
 from whet.errors import UsageError
 from whet.library.card import Card
@@ -23,6 +22,7 @@ from whet.records import NamedTuple
 from whet.skill.gates import OPEN
 from whet.values import Json, Rows, fields_json
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 

@@ -16,13 +16,13 @@ here is ever written.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from whet.library.files import Signature, inside, raw_signature, read_file, signature
 from whet.notes import Note
 from whet.records import NamedTuple
 from whet.skill.finder import MAIN_FILES
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 

@@ -7,16 +7,19 @@ container, not the host. Missing setup never hides a skill; it says what to set 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Protocol
 
 from whet.library.roots import platform_name
 from whet.records import NamedTuple
 from whet.skill.gates import OPEN, Gates
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
+    from typing import Any, Protocol
 
     from whet.skill.gates import Tool
+else:
+    Protocol = object
 
 
 class Probe(Protocol):

@@ -10,13 +10,12 @@ identity of a repository the user trusts.
 from __future__ import annotations
 
 import os
-import re
-from typing import TYPE_CHECKING
 
 from whet.library.files import read_file
 from whet.patterns import compile_late
 from whet.records import NamedTuple
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -25,6 +24,9 @@ _MAX_POINTER = 4096
 _MAX_CONFIG = 1_000_000
 _SECTION = compile_late(r'\s*\[\s*([A-Za-z0-9.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\]')
 _ENTRY = compile_late(r"\s*([A-Za-z][A-Za-z0-9-]*)\s*(?:=\s*(.*))?")
+_REMOTE = compile_late("[:/]")
+_CONTINUED = compile_late(r"\\\r?\n")
+_ESCAPED = compile_late(r"\\(.)")
 _ESCAPES = {"n": "\n", "t": "\t", "b": "\b"}
 
 
@@ -136,9 +138,7 @@ def _addresses(text: str) -> Iterator[str]:
     for section, name, key, value in _entries(text):
         if section in ("include", "includeif") or (section, key) == ("remote", "vcs"):
             yield ""
-        elif (section, key) == ("remote", "url") or (
-            (section, key) == ("branch", "remote") and re.search("[:/]", value)
-        ):
+        elif (section, key) == ("remote", "url") or ((section, key) == ("branch", "remote") and _REMOTE.search(value)):
             addresses.append(value)
         elif (section, key) == ("url", "insteadof"):
             changes.append((value, name))
@@ -152,11 +152,11 @@ def _addresses(text: str) -> Iterator[str]:
 def _entries(text: str) -> Iterator[tuple[str, str, str, str]]:
     """Section, the name of it, key and value of every line."""
     section = name = ""
-    for line in re.sub(r"\\\r?\n", "", text).splitlines():
+    for line in _CONTINUED.sub("", text).splitlines():
         rest = line
         if found := _SECTION.match(rest):
             section, _, name = found[1].lower().partition(".")
-            name = name if found[2] is None else re.sub(r"\\(.)", r"\1", found[2])
+            name = name if found[2] is None else _ESCAPED.sub(r"\1", found[2])
             rest = rest[found.end() :]
         if not rest.strip() or rest.strip()[0] in "#;":
             continue

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import sys
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from whet.errors import UsageError
 from whet.library.clients import DIRECTORIES
@@ -20,6 +19,7 @@ from whet.library.skill_id import portable
 from whet.notes import Note
 from whet.records import NamedTuple
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 

@@ -12,15 +12,16 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from typing import TYPE_CHECKING, Any, TypeAlias
 
 from whet.errors import NotFoundError, UsageError
 from whet.library.files import Signature, raw_signature, read_file, signature
 from whet.notes import Note
 from whet.records import NamedTuple
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from typing import Any, TypeAlias
 
     from whet.guard.policy import MachinePolicy
     from whet.library.roots import Place

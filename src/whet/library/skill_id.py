@@ -11,11 +11,11 @@ skills along. A skill that ships with Whet, or comes with a plugin, keeps its id
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from whet.library.files import inside
 from whet.records import NamedTuple
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from whet.library.roots import Root
 

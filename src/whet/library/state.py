@@ -7,11 +7,10 @@ forgetting that a skill was disabled would offer it again.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from whet.records import NamedTuple
 from whet.store.clock import iso
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 

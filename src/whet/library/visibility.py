@@ -5,8 +5,6 @@ Hidden skills are left out, not listed and then refused; the reason is always to
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from whet.errors import RefusedError
 from whet.library.readiness import wrong_platform
 from whet.library.settings import LISTING
@@ -15,6 +13,7 @@ from whet.records import NamedTuple
 from whet.skill.gates import DRAFT, OPEN
 from whet.skill.names import key as name_key
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 

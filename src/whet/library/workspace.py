@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from whet.errors import WhetError
 from whet.library.cache import Cache
@@ -35,6 +34,7 @@ from whet.store.cache import CacheDatabase
 from whet.store.intents import Intents
 from whet.store.state import StateDatabase
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 

@@ -8,10 +8,9 @@ difference is one of the `Search` values below.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from whet.records import NamedTuple
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable
 

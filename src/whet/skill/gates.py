@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from whet.records import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 Platform = str
 """`macos`, `linux` or `windows`; an unknown word is kept as written and matches nothing."""

@@ -7,13 +7,12 @@ agentskills.io are in `spec_problems`, which follows the reference validator; ev
 
 from __future__ import annotations
 
-import re
 import unicodedata
-from typing import TYPE_CHECKING
 
 from whet.patterns import compile_late
 from whet.records import NamedTuple
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -22,7 +21,7 @@ MAX_LENGTH = 64
 
 _NOT_ASCII_WORD = compile_late(r"[^a-z0-9]+")
 _ASCII_NAME = compile_late(r"[a-z0-9]+(?:-[a-z0-9]+)*")
-_QUALIFIED = compile_late(r"([A-Za-z0-9_-]+):([^\s/\\:].*)", re.DOTALL)
+_QUALIFIED = compile_late(r"(?s)([A-Za-z0-9_-]+):([^\s/\\:].*)")
 _HYPHENS = compile_late("[_\u2010\u2012-\u2015\u2212]")
 _HIDDEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 _FILLERS = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"

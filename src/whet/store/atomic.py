@@ -25,7 +25,6 @@ import time
 from contextlib import ExitStack, contextmanager, suppress
 from functools import lru_cache
 from itertools import count
-from typing import TYPE_CHECKING, Literal, Self, TypeVar
 
 from whet.patterns import compile_late
 from whet.records import NamedTuple
@@ -34,10 +33,12 @@ from whet.store.failures import os_failure, os_failures
 from whet.store.locks import is_file_at, try_lock
 from whet.store.regular import is_link, long_path
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
+    from typing import Literal, Self, TypeVar
 
-T = TypeVar("T")
+    T = TypeVar("T")
 
 _WINDOWS = sys.platform == "win32"
 if sys.platform == "win32":

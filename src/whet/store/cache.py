@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import os
 import threading
-from typing import TYPE_CHECKING, Any
 
 from whet.errors import FailedError, NotFoundError, WhetError
 from whet.notes import Note
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
     from whet.store.database import Database
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import TypeAlias
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypeAlias
 
 Clock: TypeAlias = Callable[[], int]
 """Gives the present as nanoseconds since 1970-01-01T00:00:00Z."""

@@ -24,7 +24,6 @@ import threading
 import weakref
 from contextlib import closing, contextmanager, suppress
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Self
 
 from whet.errors import FailedError, NotFoundError
 from whet.records import NamedTuple
@@ -42,9 +41,11 @@ from whet.store.failures import os_failures, sqlite_failure
 from whet.store.locks import FileLock
 from whet.store.regular import is_irregular
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from types import TracebackType
+    from typing import Any, Self
 
 COMPANIONS = ("-wal", "-shm", "-journal")
 BUSY_MS = 5000

@@ -13,11 +13,11 @@ import stat
 import sys
 from contextlib import suppress
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from whet.store.failures import os_failures
 from whet.store.regular import long_path
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 

@@ -9,10 +9,10 @@ import errno
 import os
 import sys
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from whet.errors import FailedError
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterator

@@ -10,16 +10,17 @@ from __future__ import annotations
 
 import os
 from contextlib import closing, suppress
-from typing import TYPE_CHECKING, Any
 
 from whet.errors import FailedError, InvalidError
 from whet.records import NamedTuple
 from whet.store.failures import os_failures
 from whet.store.regular import open_regular
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable
+    from typing import Any
 
     from whet.store.database import Schema
     from whet.values import Json

@@ -14,13 +14,14 @@ from __future__ import annotations
 
 import os
 from contextlib import ExitStack, suppress
-from typing import TYPE_CHECKING, Any
 
 from whet.errors import WhetError
 from whet.records import NamedTuple
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+    from typing import Any
 
     from whet.store.clock import Clock
     from whet.store.locks import FileLock

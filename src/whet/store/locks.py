@@ -14,15 +14,16 @@ import os
 import sys
 import threading
 import time
-from typing import TYPE_CHECKING, Self
 
 from whet.errors import FailedError
 from whet.store.directories import make_missing
 from whet.store.failures import os_failures
 from whet.store.regular import open_regular
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import TracebackType
+    from typing import Self
 
 _FIRST_PAUSE = 0.001
 _HOLDER_WIDTH = 20

@@ -6,12 +6,11 @@ file has seen is its version.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from whet.records import NamedTuple
 from whet.store.database import Schema
 from whet.store.home import LOGS
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable

@@ -16,13 +16,14 @@ from __future__ import annotations
 import os
 import threading
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
 
 from whet.store.home import LOGS
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterator, Sequence
+    from typing import Any
 
     from whet.store.database import Database
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,6 +15,7 @@ from whet.interfaces.cli.commands.history import render_diff, render_history
 from whet.interfaces.cli.commands.proposals import render_pending
 from whet.interfaces.cli.commands.usage import render_usage
 from whet.interfaces.cli.output import Screen
+from whet.interfaces.cli.parser import Namespace
 from whet.interfaces.cli.text import width
 from whet.learning.usage import DeadSkill, Total, UsageTotals
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,6 +10,7 @@ from prompt.world import card
 
 from whet.interfaces.cli.commands.match import render_detect as render
 from whet.interfaces.cli.output import Screen
+from whet.interfaces.cli.parser import Namespace
 from whet.notes import Note
 from whet.prompt.matcher import Assessment, Detection, Match
 from whet.routing.scoring import MAY, MUST

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-from argparse import Namespace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,6 +12,7 @@ import pytest
 from whet.interfaces.cli.commands.doctor import Diagnosis
 from whet.interfaces.cli.commands.doctor import render_doctor as render
 from whet.interfaces.cli.output import Screen
+from whet.interfaces.cli.parser import Namespace
 from whet.notes import Note
 from whet.store.repair import Repaired
 

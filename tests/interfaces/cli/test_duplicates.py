@@ -15,7 +15,7 @@ from whet.notes import Note
 from whet.routing.duplicates import Duplicate, Duplicates
 
 if TYPE_CHECKING:
-    from argparse import Namespace
+    from whet.interfaces.cli.parser import Namespace
 
 PAIR = Duplicate("keys", "stills\x1b[2J", 0.7, ("ffmpeg", "png"), ("/a", "/b"))
 ANSWER = Duplicates((PAIR,), compared=4, total=12, threshold=0.5, report=())

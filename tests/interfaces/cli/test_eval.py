@@ -20,7 +20,7 @@ from whet.routing.evals.report import TriggerEvals, against_minima, tally
 from whet.routing.evals.suggestions import Suggestion
 
 if TYPE_CHECKING:
-    from argparse import Namespace
+    from whet.interfaces.cli.parser import Namespace
 
 LONG = " ".join(["stamp the contract that came in this morning"] * 3)
 

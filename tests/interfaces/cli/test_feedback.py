@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,7 +14,7 @@ from whet.interfaces.cli.commands.match import render_forgotten, render_noted, r
 from whet.interfaces.cli.commands.match import run_feedback as run
 from whet.interfaces.cli.context import Context
 from whet.interfaces.cli.output import Screen
-from whet.interfaces.cli.parser import Parser
+from whet.interfaces.cli.parser import Namespace, Parser
 from whet.routing.feedback import Forgotten, Noted, Remark, Remarks, Said
 
 if TYPE_CHECKING:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,6 +11,7 @@ from prompt.world import card
 
 from whet.interfaces.cli.commands.match import render_find as render
 from whet.interfaces.cli.output import Screen
+from whet.interfaces.cli.parser import Namespace
 from whet.interfaces.cli.text import width
 from whet.notes import Note
 from whet.prompt.matcher import Match, Matches

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from typing import TYPE_CHECKING
 
 import pytest
@@ -19,7 +18,7 @@ def parser() -> Parser:
     made = Parser("try", "Try it")
     made.positional("first", "NAME", "The first.")
     made.positional("rest", "PATH", "The others.", many=True, optional=True)
-    made.option("--limit", metavar="N", type=number, text="How many.")
+    made.option("--limit", metavar="N", read=number, text="How many.")
     made.option("--mode", metavar="M", choices=("fast", "slow"), default="fast", text="How.")
     made.option("-o", "--output", metavar="FILE", text="Where.")
     made.option("--all", text="Everything.")
@@ -62,7 +61,7 @@ def test_words_and_what_they_mean(words: list[str], expected: dict[str, object])
         (["a", "--limit", "x"], "usage", "--limit: 'x' is not a whole number."),
         (["a", "--limit", "9" * 30], "usage", f"--limit: '{'9' * 30}' has too many digits."),
         (["a", "--mode", "odd"], "usage", "--mode: 'odd' is not one of fast, slow."),
-        (["a", "--all=3"], "usage", "--all: ignored explicit argument '3'."),
+        (["a", "--all=3"], "usage", "--all takes no value."),
         (["a", "--al"], "unknown-option", "whet try has no option --al."),
         (["a", "--nope=3"], "unknown-option", "whet try has no option --nope."),
         (["a", "-x"], "unknown-option", "whet try has no option -x."),
@@ -144,14 +143,14 @@ def test_the_help_is_the_same_everywhere() -> None:
 def test_a_number_is_a_whole_one() -> None:
     assert [number(text) for text in ("0", "12", "-3")] == [0, 12, -3]
     for text in ("", "-", "1.5", "1_000", "²", "x"):
-        with pytest.raises(argparse.ArgumentTypeError):
+        with pytest.raises(ValueError, match="is not a whole number"):
             number(text)
 
 
 def test_an_amount_is_above_zero() -> None:
     assert [amount(text) for text in ("1", "12")] == [1, 12]
     for text in ("0", "-3", "1.5", "x"):
-        with pytest.raises(argparse.ArgumentTypeError):
+        with pytest.raises(ValueError, match="is not"):
             amount(text)
 
 

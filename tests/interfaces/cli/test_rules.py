@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from argparse import Namespace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,6 +11,7 @@ from whet.guard import rules
 from whet.guard.finding import CATEGORIES, Rule, Rules
 from whet.interfaces.cli.commands.guard import render_rule, render_rules
 from whet.interfaces.cli.output import Screen
+from whet.interfaces.cli.parser import Namespace
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from whet.interfaces.cli.commands.doctor import render_validate as render
 from whet.interfaces.cli.output import Screen
+from whet.interfaces.cli.parser import Namespace
 from whet.library.standalone import Validation, check
 
 if TYPE_CHECKING:

@@ -56,7 +56,7 @@ def main(argv: Sequence[str] | None = None, env: Mapping[str, str] | None = None
 
     if argv is not None:
         return run(arguments, env)
-    from signal import SIGTERM, signal
+    from _signal import SIGTERM, signal  # type: ignore[import-not-found]  # `signal` itself loads `enum`
 
     asked: list[int] = []
 

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
 
 from whet.errors import InvalidError, NotFoundError, UsageError
 from whet.library.settings import MOST_DAYS
 from whet.store.failures import os_failures
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from argparse import Namespace
     from collections.abc import Sequence
 
-    from whet.interfaces.cli.parser import Parser
+    from whet.interfaces.cli.parser import Namespace, Parser
 
 STDIN = "-"
 _LONGEST_MESSAGE = 1_000_000
@@ -115,21 +114,17 @@ def here_option(parser: Parser) -> None:
 
 def age_option(parser: Parser) -> None:
     text = "Hold back what a community source published less than DAYS ago (default: setting `min_age`; 0: nothing)."
-    parser.option("--min-age", metavar="DAYS", type=_days, text=text)
+    parser.option("--min-age", metavar="DAYS", read=_days, text=text)
 
 
 def _days(text: str) -> int:
-    from argparse import ArgumentTypeError
-
     if text.isascii() and text.isdecimal() and int(text[:6]) <= MOST_DAYS:
         return int(text[:6])
-    raise ArgumentTypeError(f"{text!r} is not a number of days from 0 to {MOST_DAYS}")
+    raise ValueError(f"{text!r} is not a number of days from 0 to {MOST_DAYS}")
 
 
 def nonempty(text: str) -> str:
-    """A reason that says something, for argparse's `type`."""
+    """A reason that says something, as the value of an option."""
     if text.strip():
         return text.strip()
-    from argparse import ArgumentTypeError
-
-    raise ArgumentTypeError("a reason is missing")
+    raise ValueError("a reason is missing")

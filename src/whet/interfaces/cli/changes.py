@@ -11,13 +11,12 @@ from whet.interfaces.cli.arguments import reason_option
 from whet.notes import name_action
 
 if TYPE_CHECKING:
-    from argparse import Namespace
     from collections.abc import Callable, Sequence
 
     from whet.authoring.results import Change, Changes, Reversal
     from whet.interfaces.cli.context import Answer, Context
     from whet.interfaces.cli.output import Screen
-    from whet.interfaces.cli.parser import Parser
+    from whet.interfaces.cli.parser import Namespace, Parser
 
 
 def hint_clients(answer: Answer, context: Context, names: Sequence[str], *, draft: bool = False) -> Answer:

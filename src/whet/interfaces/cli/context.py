@@ -4,27 +4,26 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from whet.errors import NotFoundError
 from whet.records import NamedTuple
 from whet.values import as_json
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from argparse import Namespace
     from collections.abc import Callable, Mapping
+    from typing import Any, Self, TypeVar
 
     from whet.api import Library
     from whet.interfaces.cli.output import Screen
-    from whet.interfaces.cli.parser import Parser
+    from whet.interfaces.cli.parser import Namespace, Parser
     from whet.interfaces.cli.terminal import Bar
     from whet.interfaces.mcp.stdio import Streams
     from whet.library.visibility import Caller
     from whet.notes import Progress
     from whet.values import Json
 
-
-V = TypeVar("V")
+    V = TypeVar("V")
 
 
 class Answer:

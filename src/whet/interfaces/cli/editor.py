@@ -18,12 +18,12 @@ from whet.interfaces.cli.terminal import agree, can_ask, end_progress
 from whet.store.failures import os_failures
 
 if TYPE_CHECKING:
-    from argparse import Namespace
     from collections.abc import Mapping
 
     from whet.authoring.editor import SkillText
     from whet.authoring.results import Changes
     from whet.interfaces.cli.context import Context
+    from whet.interfaces.cli.parser import Namespace
 
 
 DIRECTORY = "edits"

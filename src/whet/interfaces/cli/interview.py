@@ -16,10 +16,10 @@ from whet.interfaces.cli.text import clean, clean_block, wrap
 from whet.learning.distill.operations import session_label
 
 if TYPE_CHECKING:
-    from argparse import Namespace
     from collections.abc import Callable
 
     from whet.interfaces.cli.context import Context
+    from whet.interfaces.cli.parser import Namespace
     from whet.learning.distill.rounds import Distillation, Field, Kept
     from whet.learning.transcripts.events import Transcript
 

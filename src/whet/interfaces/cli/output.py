@@ -10,16 +10,18 @@ import errno
 import os
 import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 from whet.errors import FailedError
 from whet.interfaces.cli.text import clean, clean_block, clean_json, pad, shorten, width, wrap
 from whet.store.home import shorten_home
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any, Literal, TextIO
 
-Style = Literal["bold", "dim", "red", "green", "yellow", "cyan"]
+    Style = Literal["bold", "dim", "red", "green", "yellow", "cyan"]
+
 _CODES: dict[str, str] = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 SEVERITY_STYLES: dict[str, Style] = {"error": "red", "warning": "yellow", "info": "cyan"}
 

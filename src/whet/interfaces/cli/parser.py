@@ -1,28 +1,30 @@
 """Reading a command line, and the help that explains it.
 
-argparse reads the options. Arguments are told apart here, so that they may stand anywhere between the options, on every
-Python; the help is written here, because the documentation holds it word for word. The metavar of an argument says what
-it is, to people and to the completion: NAME is a skill's name; PATH, FILE and DIR are on disk.
+Options are read as argparse reads them, and arguments may stand anywhere between them. argparse itself takes about as
+long to load as a list of a thousand skills to make. The metavar of an argument says what it is, to people and to the
+completion: NAME is a skill's name; PATH, FILE and DIR are on disk.
 """
 
 from __future__ import annotations
 
-import argparse
-import re
-from typing import TYPE_CHECKING, Any, NoReturn
+from types import SimpleNamespace
 
 from whet.errors import UsageError
 from whet.records import NamedTuple
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
+    from typing import Any
 
 _COLUMN = 26
 WIDTH = 100
 """Columns of a help page, unless the terminal has fewer."""
 _MOST_DIGITS = 18
-_CHOICE = r"argument (.+?): invalid choice: (.+) \(choose from (.+)\)"
-_ARGUMENT = r"argument (.+?): (.+)"
+
+
+class Namespace(SimpleNamespace):
+    """What the words of one command line mean, by the names of its options and arguments."""
 
 
 class Positional(NamedTuple):
@@ -45,17 +47,28 @@ class Positional(NamedTuple):
 
 
 class Option(NamedTuple):
-    """One option, as the help and the completion need it."""
+    """One option."""
 
     flags: tuple[str, ...]
     metavar: str
     """Empty for an option that takes no value."""
     help: str
     choices: tuple[str, ...] = ()
+    read: Callable[[str], Any] = str
+    """Says what a value means, and raises ValueError, with the reason, for one that means nothing."""
+    default: Any = None
+    many: bool = False
+    """It can be repeated: its value is a list."""
+    dest: str = ""
+
+    @property
+    def name(self) -> str:
+        """The name of its value."""
+        return self.dest or self.flags[-1].lstrip("-").replace("-", "_")
 
 
 GLOBAL_OPTIONS = (
-    Option(("--root",), "DIR", "Use exactly this skill root; can be repeated."),
+    Option(("--root",), "DIR", "Use exactly this skill root; can be repeated.", default=[], many=True),
     Option(("--project",), "DIR", "Look for project skills here instead of in the working directory."),
     Option(("--json",), "", "Print one JSON document."),
     Option(("-q", "--quiet"), "", "Print only errors on standard error."),
@@ -66,19 +79,11 @@ GLOBAL_OPTIONS = (
 )
 
 
-class _Formatter(argparse.HelpFormatter):
-    """Never used, but argparse makes one for each option; without a width it would import shutil to find one."""
-
-    def __init__(self, prog: str) -> None:
-        super().__init__(prog, width=WIDTH)
-
-
-class Parser(argparse.ArgumentParser):
+class Parser:
     """The arguments and options of one command."""
 
     def __init__(self, verb: str, summary: str) -> None:
         self.command = f"whet {verb}".rstrip()
-        super().__init__(prog=self.command, add_help=False, allow_abbrev=False, formatter_class=_Formatter)
         self.summary = summary
         self.details = ""
         """Further sentences for the help."""
@@ -90,13 +95,6 @@ class Parser(argparse.ArgumentParser):
         """Of a command that is a group too: a line for each command of the group."""
         self.rivals: list[tuple[str, str]] = []
         """Pairs of options of which only one may be given."""
-        for option in GLOBAL_OPTIONS:
-            if option.flags == ("--root",):
-                self.add_argument("--root", action="append", default=[])
-            elif option.metavar:
-                self.add_argument(*option.flags)
-            else:
-                self.add_argument(*option.flags, action="store_true")
 
     def positional(
         self,
@@ -116,26 +114,29 @@ class Parser(argparse.ArgumentParser):
         """Take the words behind `--` for themselves, whatever they look like."""
         self.behind = Positional(name, metavar, text, many=True, optional=True)
 
-    def option(self, *flags: str, text: str, metavar: str = "", choices: tuple[str, ...] = (), **kind: Any) -> None:
-        """Take an option; with a metavar it has a value. `kind` is passed on to argparse."""
-        self.options.append(Option(flags, metavar, text, choices))
-        if metavar:
-            self.add_argument(*flags, choices=choices or None, **kind)
-        else:
-            self.add_argument(*flags, action="store_true", **kind)
+    def option(
+        self,
+        *flags: str,
+        text: str,
+        metavar: str = "",
+        choices: tuple[str, ...] = (),
+        read: Callable[[str], Any] = str,
+        default: Any = None,
+        many: bool = False,
+        dest: str = "",
+    ) -> None:
+        """Take an option; with a metavar it has a value."""
+        self.options.append(Option(flags, metavar, text, choices, read, default, many, dest))
 
     def exclude(self, *pairs: tuple[str, str]) -> None:
         """Of each pair of options, only one may be given."""
         self.rivals.extend(pairs)
 
-    def read(self, words: Sequence[str]) -> argparse.Namespace:
+    def read(self, words: Sequence[str]) -> Namespace:
         """What the words mean. Raises UsageError."""
         words = list(words)
         split = words.index("--") if "--" in words else len(words)
-        options, rest = self.parse_known_args(words[:split])
-        for word in rest:
-            if word.startswith("-") and word != "-":
-                raise self._unknown(word.partition("=")[0])
+        options, rest = self.read_options(words[:split])
         behind = words[split + 1 :]
         if self.behind:
             setattr(options, self.behind.name, behind)
@@ -149,7 +150,51 @@ class Parser(argparse.ArgumentParser):
                     raise UsageError("usage", f"Use {' or '.join(pair)}, not both.", hint=hint)
         return options
 
-    def _assign(self, options: argparse.Namespace, given: list[str]) -> None:
+    def read_options(self, words: Sequence[str]) -> tuple[Namespace, list[str]]:
+        """The options among the words, and the other words. Raises UsageError."""
+        known = (*GLOBAL_OPTIONS, *self.options)
+        by_flag = {flag: option for option in known for flag in option.flags}
+        found = Namespace(**{option.name: _default(option) for option in known})
+        rest: list[str] = []
+        pending = list(reversed(words))
+        while pending:
+            word = pending.pop()
+            if not word.startswith("-") or word == "-":
+                rest.append(word)
+                continue
+            flag, equals, value = word.partition("=")
+            if flag not in by_flag and flag[1:2] != "-" and word[:2] in by_flag:  # -kN, and -qv for -q -v
+                flag, equals, value = word[:2], "=", word[2:]
+                if not by_flag[flag].metavar:
+                    pending.append(f"-{value}")
+                    equals = ""
+            option = by_flag.get(flag)
+            if option is None:
+                raise self._unknown(flag)
+            if not option.metavar:
+                if equals:
+                    raise self._usage(f"{_label(option)} takes no value.")
+                setattr(found, option.name, True)
+                continue
+            if not equals:
+                if not pending or not _is_value(pending[-1], by_flag):
+                    raise self._usage(f"{_label(option)}: a value is missing.")
+                value = pending.pop()
+            self._set(found, option, value)
+        return found, rest
+
+    def _set(self, found: Namespace, option: Option, word: str) -> None:
+        try:
+            value = option.read(word)
+        except ValueError as error:
+            raise self._usage(f"{_label(option)}: {error}.") from error
+        if option.choices and value not in option.choices:
+            raise self._usage(f"{_label(option)}: {value!r} is not one of {', '.join(option.choices)}.")
+        if option.many:
+            value = [*(getattr(found, option.name) or ()), value]
+        setattr(found, option.name, value)
+
+    def _assign(self, options: Namespace, given: list[str]) -> None:
         for positional in self.positionals:
             if not given and not positional.optional:
                 raise self._usage(f"{positional.metavar} is missing.")
@@ -168,15 +213,6 @@ class Parser(argparse.ArgumentParser):
         if positional.choices and word not in positional.choices:
             raise self._usage(f"{word!r} is not one of {', '.join(positional.choices)}.")
         return word
-
-    def error(self, message: str) -> NoReturn:
-        """Say what argparse found wrong in our own words."""
-        if found := re.fullmatch(_CHOICE, message, re.DOTALL):
-            raise self._usage(f"{found[1]}: {found[2]} is not one of {found[3].replace(chr(39), '')}.")
-        if found := re.fullmatch(_ARGUMENT, message, re.DOTALL):
-            reason = {"expected one argument": "a value is missing"}.get(found[2], found[2])
-            raise self._usage(f"{found[1]}: {reason}.")
-        raise self._usage(f"{message[:1].upper()}{message[1:]}.")
 
     def _usage(self, message: str) -> UsageError:
         return UsageError("usage", message, hint=f"{self.usage_line()}; `{self.command} --help` explains it.")
@@ -217,20 +253,37 @@ def option_rows(options: Sequence[Option], columns: int = WIDTH) -> list[str]:
     return _rows(rows, columns)
 
 
+def _default(option: Option) -> Any:
+    if not option.metavar:
+        return False
+    return [*option.default] if isinstance(option.default, list) else option.default
+
+
+def _label(option: Option) -> str:
+    return "/".join(option.flags)
+
+
+def _is_value(word: str, by_flag: Collection[str]) -> bool:
+    """Can a word be the value of an option? One that looks like an option cannot; a negative number can."""
+    if word in by_flag:
+        return False
+    return not word.startswith("-") or word == "-" or " " in word or word[1:].replace(".", "", 1).isdecimal()
+
+
 def number(text: str) -> int:
-    """A whole number, for argparse's `type`."""
+    """A whole number, as the value of an option."""
     if not text.removeprefix("-").isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
+        raise ValueError(f"{text!r} is not a whole number")
     if len(text) > _MOST_DIGITS:
-        raise argparse.ArgumentTypeError(f"{text!r} has too many digits")
+        raise ValueError(f"{text!r} has too many digits")
     return int(text)
 
 
 def amount(text: str) -> int:
-    """A whole number above zero, for argparse's `type`."""
+    """A whole number above zero, as the value of an option."""
     if (value := number(text)) > 0:
         return value
-    raise argparse.ArgumentTypeError(f"{text!r} is not above zero")
+    raise ValueError(f"{text!r} is not above zero")
 
 
 def _choices(item: Positional | Option) -> str:

@@ -18,11 +18,11 @@ from whet.interfaces.cli.terminal import ask, can_ask, end_progress, page, termi
 from whet.interfaces.cli.text import clean, pad, width
 
 if TYPE_CHECKING:
-    from argparse import Namespace
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from whet.errors import AmbiguousError
     from whet.interfaces.cli.output import Screen
+    from whet.interfaces.cli.parser import Namespace
 
 _ROWS = 12
 """Choices that are shown at a time."""

@@ -18,14 +18,13 @@ from whet.notes import Note, name_action
 from whet.values import failure_json
 
 if TYPE_CHECKING:
-    from argparse import Namespace
     from collections.abc import Callable, Iterator
 
     from whet.api import Library
     from whet.api.sources import SkillSources
     from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen
-    from whet.interfaces.cli.parser import Parser
+    from whet.interfaces.cli.parser import Namespace, Parser
     from whet.sources.install.plan import Applied, Plan, Step
     from whet.values import Json
 
@@ -57,7 +56,7 @@ def plan_options(parser: Parser, *, override: bool = True) -> None:
     parser.option("-y", "--yes", text="Do not ask for confirmation.")
     if override:
         text = "Install even what the policy asks about or blocks; R is the reason, which is recorded."
-        parser.option("--override", metavar="R", type=nonempty, text=text)
+        parser.option("--override", metavar="R", read=nonempty, text=text)
     parser.option("--reason", metavar="R", default="", text="The reason, for the history.")
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING
-
 from whet.interfaces.cli.text import clean, clean_block, plural, wrap_markdown
+from whet.patterns import compile_late
 from whet.store.clock import iso
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -36,11 +35,12 @@ def format_time(screen: Screen, time: int) -> str:
 
 _LONG_DIFF = 60
 """Lines of one file's difference; a longer one is folded on a terminal that was not asked for more."""
+_FILES = compile_late(r"(?m)^(?=--- )")
 
 
 def fold_diff(screen: Screen, text: str) -> bool:
     """Add a difference, with a line for each file that changes much; whether something is folded."""
-    files = re.split(r"(?m)^(?=--- )", text) if screen.tty and not screen.verbose else [text]
+    files = _FILES.split(text) if screen.tty and not screen.verbose else [text]
     folded = False
     for part in filter(None, files):
         if part.count("\n") <= _LONG_DIFF:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
 
 from whet.errors import AmbiguousError, FailedError, WhetError
 from whet.interfaces.cli.context import Context
@@ -21,11 +20,12 @@ from whet.interfaces.cli.verbs import (
     read_command,
 )
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from argparse import Namespace
     from collections.abc import Mapping, Sequence
 
     from whet.interfaces.cli.context import Answer, Command
+    from whet.interfaces.cli.parser import Namespace
     from whet.interfaces.mcp.stdio import Streams
 
 _INTERRUPTED = 130

@@ -14,11 +14,11 @@ from whet.interfaces.cli.output import screen_for
 from whet.interfaces.cli.text import clean, plural, shorten
 
 if TYPE_CHECKING:
-    from argparse import Namespace
     from collections.abc import Callable, Iterator
 
     from whet.api import Library
     from whet.interfaces.cli.context import Context
+    from whet.interfaces.cli.parser import Namespace
     from whet.notes import Progress
 
 _BAR = 20

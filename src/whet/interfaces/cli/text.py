@@ -6,30 +6,29 @@ colours or reorder what is read: such characters are shown as escapes.
 
 from __future__ import annotations
 
-import re
-import unicodedata
-from typing import TYPE_CHECKING
+from whet.patterns import compile_late
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterable
 
 _LONG = 64
 _PRINTABLE = bytes(range(0x20, 0x7F))
 ELLIPSIS = "…"
-_WORD = r"(?:`[^`\n]*`|\S)+"
-_UNSAFE = (
+_WORD = compile_late(r"(?:`[^`\n]*`|\S)+")
+_UNSAFE = compile_late(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # control characters but tab and line end, which the callers deal with
     "\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"  # invisible, or reordering
     "\ud800-\udfff\U000e0000-\U000e007f]"  # undecodable, or hidden text
 )
-"""Compiled when it is first needed, which is seldom."""
 
 
 def clean(text: str) -> str:
     """The text as one harmless line."""
     if is_printable(text):
         return text
-    return re.sub(_UNSAFE, _escape, " ".join(text.split()))
+    return _UNSAFE.sub(_escape, " ".join(text.split()))
 
 
 def is_printable(text: str) -> bool:
@@ -43,7 +42,7 @@ def clean_block(text: str) -> str:
     """The text as harmless lines."""
     if text.isascii() and text.replace("\n", "").isprintable():
         return text
-    return re.sub(_UNSAFE, _escape, text.replace("\r\n", "\n"))
+    return _UNSAFE.sub(_escape, text.replace("\r\n", "\n"))
 
 
 def clean_json(text: str) -> str:
@@ -52,7 +51,7 @@ def clean_json(text: str) -> str:
         return text
     import json
 
-    return re.sub(_UNSAFE, lambda found: json.dumps(found[0])[1:-1], text)
+    return _UNSAFE.sub(lambda found: json.dumps(found[0])[1:-1], text)
 
 
 def width(text: str) -> int:
@@ -85,7 +84,7 @@ def wrap(text: str, limit: int) -> list[str]:
     """
     lines: list[str] = []
     line, used = "", 0
-    for word in re.findall(_WORD, text) if "`" in text else text.split():
+    for word in _WORD.findall(text) if "`" in text else text.split():
         columns = width(word)
         if line and used + 1 + columns > limit:
             lines.append(line)
@@ -94,9 +93,9 @@ def wrap(text: str, limit: int) -> list[str]:
     return [*lines, line] if line else lines
 
 
-_MARK = r" {0,8}(?:[-*+] |\d+[.)] |> )?"
+_MARK = compile_late(r" {0,8}(?:[-*+] |\d+[.)] |> )?")
 """The indent of a line of Markdown, with the mark of a list or a quotation."""
-_BEGINS = r"\s*(?:$|[-*+] |\d+[.)] |> |#|\||```|~~~|---)|    "
+_BEGINS = compile_late(r"\s*(?:$|[-*+] |\d+[.)] |> |#|\||```|~~~|---)|    ")
 """How a line begins that does not go on with the paragraph before it."""
 
 
@@ -118,7 +117,7 @@ def wrap_markdown(text: str, limit: int) -> str:
             end()
             lines.append(line)
             continue
-        if re.match(_BEGINS, line) or (paragraph[-1:] and paragraph[-1].endswith(("  ", "\\"))):
+        if _BEGINS.match(line) or (paragraph[-1:] and paragraph[-1].endswith(("  ", "\\"))):
             end()
         paragraph.append(line)
     end()
@@ -129,7 +128,7 @@ def _wrap_paragraph(paragraph: list[str], limit: int) -> list[str]:
     """The lines as they are if all of them fit; otherwise their words, in lines that do."""
     if all(width(line) <= limit for line in paragraph):
         return paragraph
-    found = re.match(_MARK, paragraph[0])
+    found = _MARK.match(paragraph[0])
     lead = found[0] if found else ""
     text = " ".join([paragraph[0][len(lead) :], *(line.strip() for line in paragraph[1:])])
     first, *others = wrap(text, max(limit - len(lead), 20)) or [""]
@@ -161,6 +160,8 @@ def _escape(found: re.Match[str]) -> str:
 def _columns(character: str) -> int:
     if character.isascii():
         return 1
+    import unicodedata
+
     if unicodedata.category(character) in ("Mn", "Me", "Cf"):
         return 0
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1

@@ -391,12 +391,11 @@ def _is_retired(word: str) -> bool:
 
 def parser_of(name: str) -> tuple[Parser, Command]:
     """The parser of a command, by its name in the table, and the command."""
-    from importlib import import_module
-
     from whet.interfaces.cli.parser import Parser
 
     verb = VERBS[name]
-    command: Command = import_module(f"whet.interfaces.cli.commands.{verb.module}").COMMANDS[name]
+    module = __import__(f"whet.interfaces.cli.commands.{verb.module}", fromlist=["COMMANDS"])
+    command: Command = module.COMMANDS[name]
     parser = Parser(name, verb.summary)
     parser.commands = list(_rows(_members(name))) if name in GROUPS else []
     command.configure(parser)

@@ -4,26 +4,27 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import UsageError
 from whet.extras import missing_extra
 from whet.interfaces.cli.arguments import require
 from whet.interfaces.cli.context import Answer, Command
+from whet.interfaces.cli.parser import number
 from whet.interfaces.cli.rendering import count_lines, paint_diff
 from whet.interfaces.cli.terminal import agree, can_ask
 from whet.interfaces.cli.text import clean, plural
 from whet.interfaces.hooks.clients import CLIENTS, KINDS
+from whet.records import NamedTuple
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from argparse import Namespace
     from collections.abc import Sequence
 
     from whet.api import Library
     from whet.api.tool_definitions import Writes
     from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen
-    from whet.interfaces.cli.parser import Parser
+    from whet.interfaces.cli.parser import Namespace, Parser
     from whet.interfaces.clients.plan import Change, Connecting, Plan
     from whet.interfaces.clients.records import Connections
     from whet.interfaces.clients.status import ClientStatus
@@ -192,8 +193,8 @@ def _choose_client(clients: Sequence[ClientStatus], options: Namespace, context:
     clients = sorted(clients, key=lambda one: (not one.installed, one.connected))
     words = ("connected" if one.connected else "found here" if one.installed else "not found here" for one in clients)
     choices = [Choice((one.title, word, screen.place(one.path))) for one, word in zip(clients, words, strict=True)]
-    for number in pick("Connect which client?", choices, context.env):
-        options.client = connection_named(clients[number].client)
+    for at in pick("Connect which client?", choices, context.env):
+        options.client = connection_named(clients[at].client)
     return options.client is not None
 
 
@@ -283,11 +284,11 @@ def configure_mcp(parser: Parser) -> None:
     )
     parser.option("--http", text="Serve over HTTP instead of the standard streams.")
     parser.option("--host", metavar="H", text="The address to listen on (default 127.0.0.1).")
-    parser.option("--port", metavar="N", type=int, text="The port to listen on (default 9438; 0 picks a free one).")
+    parser.option("--port", metavar="N", read=number, text="The port to listen on (default 9438; 0 picks a free one).")
     text = "Another host name of the server; can be repeated."
-    parser.option("--allow-host", metavar="H", action="append", default=[], text=text)
+    parser.option("--allow-host", metavar="H", many=True, default=[], text=text)
     text = "A web origin that may connect, such as https://app.example; can be repeated."
-    parser.option("--allow-origin", metavar="O", action="append", default=[], text=text)
+    parser.option("--allow-origin", metavar="O", many=True, default=[], text=text)
     parser.option("--allow-writes", text="Let models change skills without approval; every change can be undone.")
     parser.option("--read-only", text="Do not offer the tools that change skills.")
     parser.option("--allow-runs", text="Offer a tool that runs skills, as `whet run` does.")

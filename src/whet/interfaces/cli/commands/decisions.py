@@ -17,14 +17,12 @@ from whet.library.settings import LISTING
 from whet.store.clock import iso
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-
     from whet.api import Library
     from whet.api.guard import ProjectReview
     from whet.api.settings import ListingChange, PinChange, SettingValues, Switch, Trust, TrustedRepositories
     from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen
-    from whet.interfaces.cli.parser import Parser
+    from whet.interfaces.cli.parser import Namespace, Parser
     from whet.library.trust import SkillDecision
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import WhetError
 from whet.interfaces.cli.arguments import here_option, misuse
@@ -13,17 +12,17 @@ from whet.interfaces.cli.output import SEVERITY_STYLES
 from whet.interfaces.cli.terminal import agree, can_ask, progress
 from whet.interfaces.cli.text import clean, plural, shorten
 from whet.notes import Note
+from whet.records import NamedTuple
 from whet.skill.validate.input import PROFILES
 from whet.values import as_json
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from argparse import Namespace
-
     from whet.api.guard import AuditProof
     from whet.authoring.results import Proof
     from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen
-    from whet.interfaces.cli.parser import Parser
+    from whet.interfaces.cli.parser import Namespace, Parser
     from whet.library.standalone import Checked, Host, Validation
     from whet.prompt.needs import Needs
     from whet.sources.install.report import Verification
@@ -214,11 +213,11 @@ def configure_validate(parser: Parser) -> None:
     parser.positional("paths", "PATH|NAME", "Skills, by path or by name.", many=True)
     parser.option("--profile", metavar="P", choices=PROFILES, default="spec", text="How strict to be (default spec).")
     text = "The version of a host, such as hermes=0.8; can be repeated. Only with --profile package."
-    parser.option("--host", metavar="H=V", action="append", default=[], text=text)
+    parser.option("--host", metavar="H=V", many=True, default=[], text=text)
     text = "A tool that the host has; can be repeated. Only with --profile package."
-    parser.option("--tool", metavar="T", action="append", default=[], text=text)
+    parser.option("--tool", metavar="T", many=True, default=[], text=text)
     text = "Also say what this client would drop, cut or rename, such as codex; can be repeated."
-    parser.option("--client", metavar="NAME", action="append", default=[], text=text)
+    parser.option("--client", metavar="NAME", many=True, default=[], text=text)
     parser.option("--recursive", text="Check every skill below the paths.")
     parser.option("--fix", text="Apply safe fixes: they change how a skill is written, never what it says.")
 

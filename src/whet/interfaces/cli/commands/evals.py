@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,13 +15,12 @@ from whet.interfaces.cli.text import clean, clean_block, plural, shorten
 from whet.notes import Note
 
 if TYPE_CHECKING:
-    from argparse import Namespace
     from collections.abc import Iterator, Sequence
 
     from whet.api.learning import GeneratedTriggers
     from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen
-    from whet.interfaces.cli.parser import Parser
+    from whet.interfaces.cli.parser import Namespace, Parser
     from whet.learning.evals.descriptions import Description
     from whet.learning.evals.evaluation import Evaluation, OwnTests
     from whet.learning.evals.results import Side
@@ -53,29 +51,29 @@ _TRIGGER_OPTIONS = ("file", "held_out", "min_precision", "min_recall", "suggest"
 def _configure_skill(parser: Parser) -> None:
     parser.option("--model", metavar="SPEC", text="The model, such as openai:gpt-5 or recorded:FILE.")
     parser.option("--grader", metavar="SPEC", text="The model that grades (default: the same model).")
-    parser.option("--runs", metavar="N", type=amount, text="Run each eval this many times (default 1).")
+    parser.option("--runs", metavar="N", read=amount, text="Run each eval this many times (default 1).")
     parser.option("--out", metavar="DIR", text="Write outputs, grades, benchmark.json and a page with plots here.")
     parser.option(
         "--against", metavar="W", choices=_AGAINST, text="Compare with no skill, or with the previous version."
     )
     parser.option("--blind", text="Also compare results without knowing which had the skill.")
     parser.option(
-        "--min-pass-rate", metavar="R", type=fraction, text="Exit with 1 if the pass rate is below this, 0 to 1."
+        "--min-pass-rate", metavar="R", read=fraction, text="Exit with 1 if the pass rate is below this, 0 to 1."
     )
-    parser.option("--budget", metavar="TOKENS", type=amount, text="The most tokens to spend (default 1,000,000).")
+    parser.option("--budget", metavar="TOKENS", read=amount, text="The most tokens to spend (default 1,000,000).")
     parser.option("--optimise-description", text="Look for a better description instead.")
     parser.option("--apply", text="Write the better description.")
 
 
 def fraction(text: str) -> float:
-    """A number from 0 to 1, for argparse's `type`."""
+    """A number from 0 to 1, as the value of an option."""
     try:
         value = float(text)
     except ValueError:
         value = -1.0
     if 0.0 <= value <= 1.0:
         return value
-    raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to 1")
+    raise ValueError(f"{text!r} is not a number from 0 to 1")
 
 
 def _check_options(options: Namespace, *, triggers: bool) -> None:
@@ -190,9 +188,9 @@ def configure_eval(parser: Parser) -> None:
     parser.option("--file", metavar="FILE", text="Triggers: read the messages from this file.")
     parser.option("--held-out", text="Triggers: hold out two fifths of the messages to report on; learn from the rest.")
     parser.option(
-        "--min-precision", metavar="P", type=fraction, text="Triggers: exit with 1 if a precision is below this."
+        "--min-precision", metavar="P", read=fraction, text="Triggers: exit with 1 if a precision is below this."
     )
-    parser.option("--min-recall", metavar="R", type=fraction, text="Triggers: exit with 1 if a recall is below this.")
+    parser.option("--min-recall", metavar="R", read=fraction, text="Triggers: exit with 1 if a recall is below this.")
     parser.option("--suggest", text="Triggers: suggest words for the descriptions.")
 
 
@@ -369,13 +367,13 @@ def configure_improve(parser: Parser) -> None:
     skill_argument(parser)
     parser.option("--model", metavar="SPEC", text="The model, such as openai:gpt-5 or recorded:FILE.")
     parser.option("--grader", metavar="SPEC", text="The model that grades (default: the same model).")
-    parser.option("--rounds", metavar="N", type=amount, text="Try this many rounds (default 3).")
-    parser.option("--edits", metavar="N", type=amount, text="The most edits in one round (default 4).")
-    parser.option("--runs", metavar="N", type=amount, text="Run each eval this many times (default 1).")
+    parser.option("--rounds", metavar="N", read=amount, text="Try this many rounds (default 3).")
+    parser.option("--edits", metavar="N", read=amount, text="The most edits in one round (default 4).")
+    parser.option("--runs", metavar="N", read=amount, text="Run each eval this many times (default 1).")
     parser.option("--write", text="Write the next version instead of proposing it.")
     parser.option("--dry-run", text="Show what would be better; keep nothing.")
     parser.exclude(("--write", "--dry-run"))
-    parser.option("--budget", metavar="TOKENS", type=amount, text="The most tokens to spend (default 1,000,000).")
+    parser.option("--budget", metavar="TOKENS", read=amount, text="The most tokens to spend (default 1,000,000).")
 
 
 def run_improve(context: Context, options: Namespace) -> Answer:

@@ -13,13 +13,12 @@ from whet.interfaces.cli.terminal import can_ask
 from whet.interfaces.cli.text import clean, plural
 
 if TYPE_CHECKING:
-    from argparse import Namespace
     from collections.abc import Sequence
 
     from whet.api.sources import SkillSources
     from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen, Style
-    from whet.interfaces.cli.parser import Parser
+    from whet.interfaces.cli.parser import Namespace, Parser
     from whet.sources.gallery import GalleryPage, GallerySkill
     from whet.sources.install.plan import Plan
 

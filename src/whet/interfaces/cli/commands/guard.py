@@ -20,7 +20,6 @@ from whet.notes import name_action
 from whet.values import as_json
 
 if TYPE_CHECKING:
-    from argparse import Namespace
     from collections.abc import Sequence
 
     from whet.api.guard import AuditLog, AuditProof, AuditReport, AuditResult, Explanation, MachineView, PolicyView
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from whet.guard.report.results import ScanReport, ScanResult
     from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Style
-    from whet.interfaces.cli.parser import Parser
+    from whet.interfaces.cli.parser import Namespace, Parser
     from whet.values import Json
 
 
@@ -265,7 +264,7 @@ def configure_log(parser: Parser) -> None:
         "with --json, the oldest."
     )
     parser.positional("name", "NAME", "Show only this skill.", optional=True)
-    parser.option("--last", metavar="N", type=amount, text="Show only the last N records.")
+    parser.option("--last", metavar="N", read=amount, text="Show only the last N records.")
     parser.option("--verify", text="Verify that the log is intact; exit with 1 if it is not.")
 
 

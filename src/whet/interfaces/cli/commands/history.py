@@ -19,7 +19,6 @@ from whet.interfaces.cli.text import clean, clean_json, join_unique, plural
 from whet.notes import name_action
 
 if TYPE_CHECKING:
-    from argparse import Namespace
     from collections.abc import Sequence
 
     from whet.authoring.backup import Backup
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from whet.authoring.results import Difference, Export, LostContents, Proof, SkillHistory
     from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen
-    from whet.interfaces.cli.parser import Parser
+    from whet.interfaces.cli.parser import Namespace, Parser
 
 
 def configure_history(parser: Parser) -> None:
@@ -39,7 +38,7 @@ def configure_history(parser: Parser) -> None:
         "version is something else: its author writes it into SKILL.md, and `whet show` prints it."
     )
     parser.positional("name", "NAME", "Only this skill.", optional=True)
-    parser.option("--last", metavar="N", type=amount, text="Show only the last N entries.")
+    parser.option("--last", metavar="N", read=amount, text="Show only the last N entries.")
     parser.option("--lost", text="List stored contents that no entry refers to; `whet undo NAME` restores one.")
     parser.option("--export", text="Print the full history of NAME as JSON, with all content.")
 
@@ -123,7 +122,7 @@ def render_diff(difference: Difference, screen: Screen, _options: Namespace) -> 
 
 def configure_rollback(parser: Parser) -> None:
     parser.positional("name", "NAME", "The skill; it may be removed already.")
-    parser.option("--to", metavar="N", type=amount, text="To this state (default: the previous one).")
+    parser.option("--to", metavar="N", read=amount, text="To this state (default: the previous one).")
     reason_option(parser)
 
 
@@ -138,7 +137,7 @@ def configure_undo(parser: Parser) -> None:
     text = "The number of a change (`whet history` shows it), the id of a run or its start, or the name of a skill."
     parser.positional("id", "ID|NAME", text, optional=True)
     text = "Return the skill NAME to this state (`whet history NAME` lists them)."
-    parser.option("--to", metavar="N", type=amount, text=text)
+    parser.option("--to", metavar="N", read=amount, text=text)
     reason_option(parser)
 
 

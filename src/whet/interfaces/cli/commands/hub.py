@@ -12,7 +12,6 @@ from whet.interfaces.cli.text import clean, plural
 from whet.values import Json, answer_json
 
 if TYPE_CHECKING:
-    from argparse import Namespace
     from collections.abc import Sequence
 
     from whet.hub.accounts import Invitation
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from whet.hub.rescans import Rescanned
     from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen
-    from whet.interfaces.cli.parser import Parser
+    from whet.interfaces.cli.parser import Namespace, Parser
 
 
 class TokenCreated(NamedTuple):
@@ -111,7 +110,7 @@ def configure_serve(parser: Parser) -> None:
     )
     _directory(parser)
     parser.option("--host", metavar="H", default="127.0.0.1", text="The address to listen on (default 127.0.0.1).")
-    parser.option("--port", metavar="N", type=number, default=8765, text="The port (default 8765; 0: any free one).")
+    parser.option("--port", metavar="N", read=number, default=8765, text="The port (default 8765; 0: any free one).")
     parser.option("--check", text="Only check that Whet can open the hub and its archives.")
     _storage_options(parser)
 
@@ -143,8 +142,8 @@ def configure_token(parser: Parser) -> None:
     )
     _directory(parser)
     parser.positional("account", "ACCOUNT", "The account that gets the token.")
-    parser.option("--scope", metavar="S", action="append", default=[], text="What it allows; can be repeated.")
-    parser.option("--days", metavar="N", type=amount, default=90, text="Days until it expires (default 90).")
+    parser.option("--scope", metavar="S", many=True, default=[], text="What it allows; can be repeated.")
+    parser.option("--days", metavar="N", read=amount, default=90, text="Days until it expires (default 90).")
     parser.option("--label", metavar="TEXT", default="", text="What the token is for.")
     _storage_options(parser)
 
@@ -223,7 +222,7 @@ def configure_invite(parser: Parser) -> None:
     _directory(parser)
     parser.option("--owner", metavar="OWNER", default="", text="The owner the role is for (default: the whole hub).")
     parser.option("--role", metavar="ROLE", default="", text="The role; `whet hub member --help` lists them.")
-    parser.option("--days", metavar="N", type=amount, default=7, text="Days until it expires (default 7).")
+    parser.option("--days", metavar="N", read=amount, default=7, text="Days until it expires (default 7).")
     _storage_options(parser)
 
 
@@ -248,8 +247,8 @@ def configure_queue(parser: Parser) -> None:
     )
     _directory(parser)
     parser.option("--closed", text="List decided cases.")
-    parser.option("--limit", metavar="N", type=amount, default=20, text="Show at most N cases (default 20).")
-    parser.option("--case", metavar="N", type=amount, text="Decide this case.")
+    parser.option("--limit", metavar="N", read=amount, default=20, text="Show at most N cases (default 20).")
+    parser.option("--case", metavar="N", read=amount, text="Decide this case.")
     parser.option("--decision", metavar="D", default="", text="quarantine, release or dismiss.")
     parser.option("--reason", metavar="TEXT", default="", text="Why, in a sentence.")
     _storage_options(parser)
@@ -316,7 +315,7 @@ def configure_mirror(parser: Parser) -> None:
     parser.option("--owner", metavar="OWNER", default="", text="Mirror a site, and put its skills under this owner.")
     parser.option("--prefix", metavar="TEXT", default="", text="A prefix for the names of the other hub's owners.")
     text = "Mirror only this owner of the other hub; can be repeated."
-    parser.option("--only", metavar="OWNER", action="append", default=[], text=text)
+    parser.option("--only", metavar="OWNER", many=True, default=[], text=text)
     parser.option(
         "--key", metavar="KEY", default="", text="The key of the other hub's log (default: the key it shows now)."
     )
@@ -358,7 +357,7 @@ def configure_export(parser: Parser) -> None:
     _directory(parser)
     parser.option("--to", metavar="FILE", default="", text="The file to write, such as hub.tar.")
     parser.option(
-        "--skills", metavar="OWNER/NAME", action="append", default=[], text="Export only this skill; can be repeated."
+        "--skills", metavar="OWNER/NAME", many=True, default=[], text="Export only this skill; can be repeated."
     )
     text = "Export only what is new since this earlier export or file with a checkpoint."
     parser.option("--since", metavar="FILE", default="", text=text)

@@ -14,11 +14,9 @@ from whet.interfaces.cli.text import clean, plural
 from whet.values import Json, answer_json
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-
     from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen
-    from whet.interfaces.cli.parser import Parser
+    from whet.interfaces.cli.parser import Namespace, Parser
     from whet.sources.model import Ref
     from whet.sources.registries.hub_client import Account, HubOwner, LogCheck, LoggedOut, TrustedPublisher
 
@@ -55,7 +53,7 @@ def configure_login(parser: Parser) -> None:
     parser.positional("address", "ADDRESS", "The hub, or the link of an invitation.")
     parser.option("--token", text="Ask for a token, even if the hub has a login page.")
     parser.option("--token-stdin", text="Read the token from standard input.")
-    parser.option("--account", metavar="NAME", type=nonempty, text="With an invitation: the account to create.")
+    parser.option("--account", metavar="NAME", read=nonempty, text="With an invitation: the account to create.")
 
 
 def run_login(context: Context, options: Namespace) -> Answer:
@@ -113,7 +111,7 @@ def configure_yank(parser: Parser) -> None:
         "it still work."
     )
     parser.positional("place", "VERSION", _VERSION)
-    parser.option("--reason", metavar="R", type=nonempty, text="The reason; everyone can see it.")
+    parser.option("--reason", metavar="R", read=nonempty, text="The reason; everyone can see it.")
     parser.option("--undo", text="Offer the version again.")
 
 
@@ -146,7 +144,7 @@ def run_deprecate(context: Context, options: Namespace) -> Answer:
 def configure_report(parser: Parser) -> None:
     parser.details = "The hub's moderators see the report; `docs/hub.md` says what they can do."
     parser.positional("skill", "SKILL", "The skill or the version: OWNER/NAME or OWNER/NAME@VERSION.")
-    parser.option("--reason", metavar="R", type=nonempty, text="What is wrong with it.")
+    parser.option("--reason", metavar="R", read=nonempty, text="What is wrong with it.")
 
 
 def run_report(context: Context, options: Namespace) -> Answer:
@@ -208,7 +206,7 @@ def configure_publisher(parser: Parser) -> None:
         default="",
         text="Allow only this skill of the owner; it does not have to exist yet.",
     )
-    parser.option("--remove", metavar="N", type=amount, text="Stop trusting the repository with this number.")
+    parser.option("--remove", metavar="N", read=amount, text="Stop trusting the repository with this number.")
     parser.exclude(("--add", "--remove"))
 
 

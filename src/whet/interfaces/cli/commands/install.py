@@ -17,13 +17,11 @@ from whet.notes import name_action
 from whet.store.clock import iso
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-
     from whet.api import Library
     from whet.api.sources import SkillSources
     from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen, Style
-    from whet.interfaces.cli.parser import Parser
+    from whet.interfaces.cli.parser import Namespace, Parser
     from whet.sources.install.automatic import AutoUpdate
     from whet.sources.install.plan import Plan
     from whet.sources.install.report import CheckedSkill, Origin, Outdated, Verification
@@ -43,7 +41,7 @@ def configure_install(parser: Parser) -> None:
         "machine's history or from its source at the recorded revision."
     )
     parser.positional("sources", "SOURCE", "Where the skills come from.", many=True, optional=True)
-    parser.option("--skill", metavar="S", action="append", default=[], text="Only this skill; can be repeated.")
+    parser.option("--skill", metavar="S", many=True, default=[], text="Only this skill; can be repeated.")
     parser.option("--all", text="Install every skill in the source.")
     parser.option("--frozen", text="Make the skills exactly what the lock says, or fail, as `whet ci` does.")
     parser.option("--force", text="Without SOURCE: also restore skills that you edited; the history keeps your edits.")

@@ -10,11 +10,9 @@ from whet.interfaces.cli.context import Answer, Command
 from whet.interfaces.cli.text import clean, plural
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-
     from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen
-    from whet.interfaces.cli.parser import Parser
+    from whet.interfaces.cli.parser import Namespace, Parser
     from whet.library.state import TrustedKey
     from whet.sources.keys import OwnKey, SignedSkill
     from whet.values import Json

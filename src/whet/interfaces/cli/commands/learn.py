@@ -16,14 +16,13 @@ from whet.interfaces.cli.text import clean, clean_block, plural
 from whet.values import as_json
 
 if TYPE_CHECKING:
-    from argparse import Namespace
     from collections.abc import Iterator
 
     from whet.api import Library
     from whet.api.learning import Distilled, SessionRead
     from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen
-    from whet.interfaces.cli.parser import Parser
+    from whet.interfaces.cli.parser import Namespace, Parser
     from whet.learning.curator import Curation
     from whet.learning.distill.rounds import Distillation
     from whet.learning.evidence.session import Evidence
@@ -62,7 +61,7 @@ def configure_learn(parser: Parser) -> None:
     parser.option("--model", metavar="SPEC", text="Let this model write the text, such as openai:gpt-5.")
     parser.option("--no-model", text="Use no model, whatever the settings say.")
     parser.option("--dry-run", text="Show what would be learned; change nothing.")
-    parser.option("--limit", metavar="N", type=amount, text="Look at no more than N sessions.")
+    parser.option("--limit", metavar="N", read=amount, text="Look at no more than N sessions.")
     parser.option("--waiting", text="Learn from waiting sessions as the setting `learn` says, and print only a count.")
     parser.exclude(("--write", "--dry-run"), ("--model", "--no-model"))
 
@@ -150,10 +149,8 @@ def configure_distill(parser: Parser) -> None:
     parser.option("--goal", metavar="TEXT", text="What the skill does, in a sentence.")
     parser.option("--description", metavar="D", text="The full description: what the skill does and when to use it.")
     several = "can be repeated."
-    parser.option("--trigger", metavar="W", action="append", text=f"A word or phrase that triggers it; {several}")
-    parser.option(
-        "--allow", metavar="G", action="append", text=f"A tool to allow, such as Bash(git commit:*); {several}"
-    )
+    parser.option("--trigger", metavar="W", many=True, text=f"A word or phrase that triggers it; {several}")
+    parser.option("--allow", metavar="G", many=True, text=f"A tool to allow, such as Bash(git commit:*); {several}")
     parser.option("--no-tools", text="Allow no tools.")
     parser.option("--fork", text="Run it separately from the conversation.")
     parser.option("--inline", text="Run it in the conversation.")

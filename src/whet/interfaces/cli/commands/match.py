@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-from argparse import ArgumentTypeError
-from typing import TYPE_CHECKING
 
 from whet.errors import FailedError
 from whet.interfaces.cli.arguments import message_argument, misuse, read_message
@@ -16,13 +14,13 @@ from whet.interfaces.cli.text import clean, pad, plural, width
 from whet.notes import Note
 from whet.records import NamedTuple
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from argparse import Namespace
     from collections.abc import Iterator, Sequence
 
     from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen, Style
-    from whet.interfaces.cli.parser import Parser
+    from whet.interfaces.cli.parser import Namespace, Parser
     from whet.library.visibility import Caller
     from whet.prompt.matcher import Assessment, Detection, Match, Matches
     from whet.routing.duplicates import Duplicates
@@ -54,7 +52,7 @@ def configure_find(parser: Parser) -> None:
         "messages at once."
     )
     message_argument(parser)
-    parser.option("-k", metavar="N", type=amount, text="Show at most N (default 5).")
+    parser.option("-k", metavar="N", read=amount, text="Show at most N (default 5).")
     parser.option(
         "--everywhere", text="Also search the named sources (`whet sources list`) for skills you do not have."
     )
@@ -62,11 +60,11 @@ def configure_find(parser: Parser) -> None:
     text = "With --decide: explain why this skill triggers or not."
     parser.option("--skill", metavar="NAME", text=text)
     text = "A file being worked on; with --decide, skills for other files are left out. Can be repeated."
-    parser.option("--file", metavar="PATH", action="append", default=[], text=text)
+    parser.option("--file", metavar="PATH", many=True, default=[], text=text)
     text = "What was said before the message; can be repeated, the latest last."
-    parser.option("--after", metavar="MESSAGE", action="append", default=[], text=text)
+    parser.option("--after", metavar="MESSAGE", many=True, default=[], text=text)
     text = "A skill that the conversation has already; it does not come up again. Can be repeated."
-    parser.option("--loaded", metavar="NAME", action="append", default=[], text=text)
+    parser.option("--loaded", metavar="NAME", many=True, default=[], text=text)
     parser.exclude(("--everywhere", "--decide"))
 
 
@@ -335,20 +333,20 @@ def configure_duplicates(parser: Parser) -> None:
     )
     parser.positional("name", "NAME", "Only skills similar to this one.", optional=True)
     parser.option(
-        "--threshold", metavar="T", type=likeness, text="The least similarity, above 0 and up to 1 (default: 0.5)."
+        "--threshold", metavar="T", read=likeness, text="The least similarity, above 0 and up to 1 (default: 0.5)."
     )
-    parser.option("--limit", metavar="N", type=amount, default=50, text="Show at most this many pairs (default: 50).")
+    parser.option("--limit", metavar="N", read=amount, default=50, text="Show at most this many pairs (default: 50).")
 
 
 def likeness(text: str) -> float:
-    """A number above zero and up to one, for argparse's `type`."""
+    """A number above zero and up to one, as the value of an option."""
     try:
         value = float(text)
     except ValueError:
-        raise ArgumentTypeError(f"{text!r} is not a number") from None
+        raise ValueError(f"{text!r} is not a number") from None
     if 0 < value <= 1:
         return value
-    raise ArgumentTypeError(f"{text!r} is not above 0 and up to 1")
+    raise ValueError(f"{text!r} is not above 0 and up to 1")
 
 
 def run_duplicates(context: Context, options: Namespace) -> Answer:

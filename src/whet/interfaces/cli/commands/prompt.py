@@ -15,13 +15,12 @@ from whet.prompt.formats import FORMATS
 from whet.prompt.message import STRATEGIES
 
 if TYPE_CHECKING:
-    from argparse import Namespace
     from collections.abc import Iterator, Sequence
 
     from whet.api.settings import Bundles, BundleUse, BundleView, RemovedBundle
     from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen
-    from whet.interfaces.cli.parser import Parser
+    from whet.interfaces.cli.parser import Namespace, Parser
     from whet.prompt.commands import Command as SlashCommand
     from whet.prompt.index import Index
     from whet.prompt.invocation import Invocation
@@ -34,15 +33,15 @@ def configure_index(parser: Parser) -> None:
         "that matter least. Standard error reports what was cut. Use only one of --budget, --tokens and --window. "
         "With --for and --limit, the list has only skills that fit the message, for one turn."
     )
-    parser.option("--budget", metavar="N", type=amount, text="At most N characters (default 8,000).")
-    parser.option("--tokens", metavar="N", type=amount, text="At most N tokens.")
-    parser.option("--window", metavar="N", type=amount, text="At most 2 % of a context window of N tokens.")
+    parser.option("--budget", metavar="N", read=amount, text="At most N characters (default 8,000).")
+    parser.option("--tokens", metavar="N", read=amount, text="At most N tokens.")
+    parser.option("--window", metavar="N", read=amount, text="At most 2 % of a context window of N tokens.")
     parser.option(
         "--format", metavar="F", choices=tuple(FORMATS), default="bullet", text="The output format (default bullet)."
     )
     parser.option("--paths", text="Show each skill's file, for an agent that reads files itself.")
     parser.option("--no-rules", text="Leave out the instructions for the model.")
-    parser.option("--limit", metavar="N", type=amount, text="At most N skills.")
+    parser.option("--limit", metavar="N", read=amount, text="At most N skills.")
     parser.option(
         "--for",
         metavar="MESSAGE",
@@ -103,7 +102,7 @@ def configure_render(parser: Parser) -> None:
         "you set --budget; several skills share 25,000 tokens."
     )
     parser.positional("names", "NAME", "Skills and bundles.", many=True)
-    parser.option("--budget", metavar="N", type=amount, text="Shorten the skills to fit into N tokens.")
+    parser.option("--budget", metavar="N", read=amount, text="Shorten the skills to fit into N tokens.")
     text = "How much of each skill to include at most (default full); Whet shows the cost of each."
     parser.option("--strategy", metavar="S", choices=STRATEGIES, default="full", text=text)
     parser.words_behind("arguments", "ARGS", "What the user types after the name; a single word is used as is.")
@@ -200,7 +199,7 @@ def configure_bundle(parser: Parser) -> None:
     )
     parser.positional("action", "ACTION", "What to do.", choices=_BUNDLE_ACTIONS)
     parser.positional("name", "NAME", "The bundle.", optional=True)
-    parser.option("--skills", metavar="A,B", action="append", default=[], text="Its skills; can be repeated.")
+    parser.option("--skills", metavar="A,B", many=True, default=[], text="Its skills; can be repeated.")
     parser.option("--description", metavar="D", default="", text="What the bundle is for.")
     parser.option("--instruction", metavar="T", default="", text="Instructions for a model that uses them together.")
     parser.option("--here", text="Use the project's .agents/bundles instead of your own.")

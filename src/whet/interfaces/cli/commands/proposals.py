@@ -15,13 +15,11 @@ from whet.interfaces.cli.text import clean, join_unique
 from whet.notes import name_action
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-
     from whet.authoring.proposals import PendingProposals, Proposal, Proposals, ShownProposal
     from whet.authoring.results import Decision
     from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen
-    from whet.interfaces.cli.parser import Parser
+    from whet.interfaces.cli.parser import Namespace, Parser
 
 
 _LABEL = 10

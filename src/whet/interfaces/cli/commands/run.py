@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from typing import TYPE_CHECKING
 
@@ -15,12 +14,11 @@ from whet.interfaces.cli.terminal import agree, can_ask, end_progress, write
 from whet.interfaces.cli.text import clean, clean_block, plural, shorten
 
 if TYPE_CHECKING:
-    from argparse import Namespace
     from collections.abc import Mapping
 
     from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen
-    from whet.interfaces.cli.parser import Parser
+    from whet.interfaces.cli.parser import Namespace, Parser
     from whet.runtime.journal import Decided, Record
     from whet.runtime.runs import RunLimits, RunList, RunResult, RunView
 
@@ -43,14 +41,14 @@ def configure_run(parser: Parser) -> None:
     parser.option("--on", metavar="WHERE", text="Run programs in docker:IMAGE, podman:IMAGE or on ssh:HOST.")
     parser.option("--apply", text="Apply the changes to the project without asking.")
     parser.option("--resume", metavar="ID", text="Continue a run; with --apply, apply its changes.")
-    parser.option("--approve", metavar="N", type=amount, action="append", text="Allow this call; can be repeated.")
-    parser.option("--reject", metavar="N", type=amount, action="append", text="Refuse this call; can be repeated.")
-    parser.option("--without", metavar="TOOL", action="append", text="Run without this tool; can be repeated.")
-    parser.option("--max-requests", metavar="N", type=amount, text="The most requests to the model (default 100).")
-    parser.option("--max-calls", metavar="N", type=amount, text="The most tool calls (default 300).")
-    parser.option("--max-tokens", metavar="N", type=amount, text="The most tokens (default 1,000,000).")
-    parser.option("--max-cost", metavar="USD", type=dollars, text="The most dollars (default: no limit).")
-    parser.option("--max-seconds", metavar="N", type=amount, text="The most seconds (default 1,800; for a script 600).")
+    parser.option("--approve", metavar="N", read=amount, many=True, text="Allow this call; can be repeated.")
+    parser.option("--reject", metavar="N", read=amount, many=True, text="Refuse this call; can be repeated.")
+    parser.option("--without", metavar="TOOL", many=True, text="Run without this tool; can be repeated.")
+    parser.option("--max-requests", metavar="N", read=amount, text="The most requests to the model (default 100).")
+    parser.option("--max-calls", metavar="N", read=amount, text="The most tool calls (default 300).")
+    parser.option("--max-tokens", metavar="N", read=amount, text="The most tokens (default 1,000,000).")
+    parser.option("--max-cost", metavar="USD", read=dollars, text="The most dollars (default: no limit).")
+    parser.option("--max-seconds", metavar="N", read=amount, text="The most seconds (default 1,800; for a script 600).")
     parser.option("--list", text="List the runs.")
     parser.option("--show", metavar="ID", text="Show a run.")
     parser.option("--discard", metavar="ID", text="Delete a run and its copy of the project.")
@@ -58,14 +56,14 @@ def configure_run(parser: Parser) -> None:
 
 
 def dollars(text: str) -> float:
-    """An amount of money above zero, for argparse's `type`."""
+    """An amount of money above zero, as the value of an option."""
     try:
         value = float(text)
     except ValueError:
         value = -1.0
     if 0.0 < value < 1e6:
         return value
-    raise argparse.ArgumentTypeError(f"{text!r} is not an amount above zero")
+    raise ValueError(f"{text!r} is not an amount above zero")
 
 
 def run_run(context: Context, options: Namespace) -> Answer:

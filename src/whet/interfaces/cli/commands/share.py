@@ -11,12 +11,11 @@ from whet.interfaces.cli.plans import plan_options, run_plan
 from whet.interfaces.cli.text import clean, plural, short_revision
 
 if TYPE_CHECKING:
-    from argparse import Namespace
     from collections.abc import Sequence
 
     from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen
-    from whet.interfaces.cli.parser import Parser
+    from whet.interfaces.cli.parser import Namespace, Parser
     from whet.library.standalone import Packed, Unpacked
     from whet.sources.publish.prepare import Published
     from whet.sources.publish.snapshots import SnapshotExport
@@ -39,7 +38,7 @@ def configure_sync(parser: Parser) -> None:
     )
     text = "The clients, such as claude-code, codex, cursor, gemini (default: all installed clients)."
     parser.positional("clients", "CLIENT", text, many=True, optional=True)
-    parser.option("--skill", metavar="S", action="append", default=[], text="Only this skill; can be repeated.")
+    parser.option("--skill", metavar="S", many=True, default=[], text="Only this skill; can be repeated.")
     parser.option("--copy", text="Make copies instead of links; the next sync updates them.")
     parser.option("--force", text="Include clients that read .agents/skills themselves.")
     parser.option("--dry-run", text="Only show what would be done.")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
 from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import UsageError, WhetError
 from whet.interfaces.cli.context import Answer, Command, Context
-from whet.interfaces.cli.parser import GLOBAL_OPTIONS
+from whet.interfaces.cli.parser import GLOBAL_OPTIONS, Namespace
 from whet.interfaces.cli.verbs import COMMANDS as NAMED
 from whet.interfaces.cli.verbs import GROUPS, VERBS, parser_of, read_command
 
@@ -172,7 +171,7 @@ def _words_given(words: list[str], options: Sequence[Option]) -> list[str]:
 def _names_of(kinds: Iterable[str], words: list[str], parser: Parser, env: Mapping[str, str]) -> list[str]:
     """The names there are of these kinds; with a library that cannot be read there are none."""
     try:
-        known, _ = parser.parse_known_args(words)
+        known, _ = parser.read_options(words)
         with closing(Context(Namespace(root=known.root, project=known.project), env)) as context:
             return [name for kind in kinds for name in _NAMES_BY_KIND[kind](context.library)]
     except (WhetError, OSError):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from whet.errors import NotFoundError, UsageError
 from whet.interfaces.cli.arguments import misuse
@@ -14,14 +13,14 @@ from whet.interfaces.cli.text import clean, clean_block, is_printable, pad, plur
 from whet.library.clients import CLIENTS, present_clients
 from whet.library.listing import LIST_SCOPES, STATES
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from argparse import Namespace
     from collections.abc import Iterator
 
     from whet.api.settings import Roots
     from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen
-    from whet.interfaces.cli.parser import Parser
+    from whet.interfaces.cli.parser import Namespace, Parser
     from whet.library.card import Card
     from whet.library.client_lists import ClientList
     from whet.library.disclosure import FileView, SkillView
@@ -47,7 +46,7 @@ def configure_list(parser: Parser) -> None:
     parser.option("--query", metavar="Q", text="Only skills that match these words, best match first.")
     parser.option("--scope", metavar="S", choices=LIST_SCOPES, text="Only skills of this scope.")
     parser.option("--state", metavar="S", choices=STATES, text="Only skills in this state.")
-    parser.option("--limit", metavar="N", type=number, text="Show at most N.")
+    parser.option("--limit", metavar="N", read=number, text="Show at most N.")
     parser.option("--cursor", metavar="CURSOR", text="Start after this entry (the `next` value of the previous page).")
     parser.option("--all", text="Include hidden and shadowed skills, with the reason, and say which clients load each.")
     text = "Show what this client lists here, such as claude-code: its names, descriptions and order."
@@ -267,11 +266,9 @@ def configure_show(parser: Parser) -> None:
         "one) its files, findings and the policy's decision. Nothing is written."
     )
     parser.positional("name", "NAME|SOURCE", "The skill, or a source such as owner/repository.")
-    parser.option(
-        "--skill", metavar="S", action="append", default=[], text="Only this skill of SOURCE; can be repeated."
-    )
+    parser.option("--skill", metavar="S", many=True, default=[], text="Only this skill of SOURCE; can be repeated.")
     parser.option("--file", metavar="P", text="Show this file of the skill, such as references/guide.md.")
-    parser.option("--page", metavar="N", type=number, default=1, text="The page of a long text.")
+    parser.option("--page", metavar="N", read=number, default=1, text="The page of a long text.")
 
 
 def run_show(context: Context, options: Namespace) -> Answer:

@@ -10,13 +10,12 @@ from whet.interfaces.cli.terminal import progress
 from whet.interfaces.cli.text import plural
 
 if TYPE_CHECKING:
-    from argparse import Namespace
     from collections.abc import Sequence
 
     from whet.api.sources import TapInfo
     from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen
-    from whet.interfaces.cli.parser import Parser
+    from whet.interfaces.cli.parser import Namespace, Parser
     from whet.sources.search import SearchResult
 
 
@@ -28,7 +27,7 @@ def configure_search(parser: Parser) -> None:
     text = "Words to look for; without them, everything that the sources list."
     parser.positional("query", "QUERY", text, many=True, optional=True)
     parser.option("--source", metavar="SOURCE", default="", text="Search only this tap or source.")
-    parser.option("--limit", metavar="N", type=amount, default=20, text="Show at most N skills (default 20).")
+    parser.option("--limit", metavar="N", read=amount, default=20, text="Show at most N skills (default 20).")
     parser.option("--offline", text="Search only cached results.")
 
 

@@ -9,10 +9,8 @@ from whet.interfaces.cli.parser import number
 from whet.interfaces.cli.terminal import can_ask
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-
     from whet.interfaces.cli.context import Context
-    from whet.interfaces.cli.parser import Parser
+    from whet.interfaces.cli.parser import Namespace, Parser
 
 
 def configure_ui(parser: Parser) -> None:
@@ -20,7 +18,7 @@ def configure_ui(parser: Parser) -> None:
         "The pages are only for this machine: the server listens on 127.0.0.1, and the printed address signs in "
         "one browser, once. Then the command prints another address. Stop it with Ctrl-C."
     )
-    parser.option("--port", metavar="N", type=number, default=0, text="The port (default: any free one).")
+    parser.option("--port", metavar="N", read=number, default=0, text="The port (default: any free one).")
     parser.option("--no-browser", text="Print the address, but do not open a browser.")
     parser.option("--read-only", text="Allow no changes from the pages.")
     parser.option("--check", text="Only check that Whet can serve the pages.")

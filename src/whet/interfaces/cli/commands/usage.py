@@ -11,11 +11,9 @@ from whet.interfaces.cli.rendering import format_time, render_report
 from whet.interfaces.cli.text import plural
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-
     from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen
-    from whet.interfaces.cli.parser import Parser
+    from whet.interfaces.cli.parser import Namespace, Parser
     from whet.learning.usage import SkillUsage, Total, UsageTotals
     from whet.learning.usage_import import Imported
 

@@ -20,7 +20,6 @@ from whet.interfaces.cli.text import clean, plural
 from whet.skill.names import key
 
 if TYPE_CHECKING:
-    from argparse import Namespace
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from whet.api import Library
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from whet.authoring.results import Change, Changes
     from whet.interfaces.cli.context import Context
     from whet.interfaces.cli.output import Screen
-    from whet.interfaces.cli.parser import Parser
+    from whet.interfaces.cli.parser import Namespace, Parser
     from whet.learning.curator import Archived
     from whet.library.card import Card
     from whet.library.standalone import Begun
