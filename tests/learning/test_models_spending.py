@@ -1,4 +1,4 @@
-"""Budgets and retries, with time that does not pass."""
+"""Budgets, with time that does not pass."""
 
 from __future__ import annotations
 
@@ -8,15 +8,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from whet.errors import UsageError
-from whet.learning.models.client import Retrying
 from whet.learning.models.model import (
     Budget,
     Budgeted,
     Completion,
     Message,
-    Model,
     ModelError,
-    Request,
     Spent,
     Tool,
     estimated,
@@ -131,63 +128,3 @@ def test_a_budget_of_nothing_is_a_mistake(limits: dict[str, Any]) -> None:
 def test_the_estimate_counts_schemas_and_tools() -> None:
     with_schema, with_tools = estimated(ASK, SCHEMA), estimated(ASK, None, [Tool("look", "", {})])
     assert with_schema > IN and with_tools > IN
-
-
-class Flaky(Model):
-    """A wire that fails as told and then answers."""
-
-    def __init__(self, *errors: ModelError) -> None:
-        super().__init__("flaky")
-        self.errors = list(errors)
-        self.sent = 0
-
-    def ask(self, request: Request) -> Completion:
-        self.sent += 1
-        if self.errors:
-            raise self.errors.pop(0)
-        return Completion(request.messages[0].text)
-
-
-def gone(*, again: bool = True, wait: float | None = None) -> ModelError:
-    return ModelError("model-unavailable", "It is gone.", again=again, wait=wait)
-
-
-def tried(wire: Flaky, clock: Clock, jitter: float = 1.0, attempts: int = 4) -> Completion:
-    retrying = Retrying(wire, attempts=attempts, clock=clock, sleep=clock.sleep, jitter=lambda: jitter)
-    assert retrying.name == "flaky"
-    return retrying.ask(Request((Message("user", "hello"),)))
-
-
-@pytest.mark.parametrize(("jitter", "slept"), [(1.0, [1.0, 2.0, 4.0]), (0.0, [0.5, 1.0, 2.0])])
-def test_waits_grow_and_are_partly_left_to_chance(jitter: float, slept: list[float]) -> None:
-    wire, clock = Flaky(gone(), gone(), gone()), Clock()
-    assert tried(wire, clock, jitter).text == "hello"
-    assert (wire.sent, clock.slept) == (4, slept)
-
-
-def test_after_the_last_attempt_the_failure_is_told() -> None:
-    wire, clock = Flaky(*(gone() for _ in range(9))), Clock()
-    assert over(lambda: tried(wire, clock, attempts=3)).details == {"attempts": 3}
-    assert (wire.sent, clock.slept) == (3, [1.0, 2.0])
-
-
-def test_the_provider_says_how_long_to_wait_but_not_forever() -> None:
-    wire, clock = Flaky(gone(wait=0.0), gone(wait=60.0)), Clock()
-    assert tried(wire, clock).text == "hello"
-    assert clock.slept == [0.0, 60.0]
-    wire = Flaky(gone(wait=61.0))
-    assert over(lambda: tried(wire, clock)).details == {"attempts": 1}
-    assert (wire.sent, clock.slept) == (1, [0.0, 60.0])
-
-
-def test_no_attempt_begins_after_five_minutes() -> None:
-    wire, clock = Flaky(*(gone(wait=60.0) for _ in range(9))), Clock()
-    assert over(lambda: tried(wire, clock, attempts=9)).details == {"attempts": 6}
-    assert clock.slept == [60.0] * 5
-
-
-@pytest.mark.parametrize("code", ["model-refused", "model-timeout", "model-rejected", "model-bad-answer"])
-def test_what_would_not_change_is_not_tried_again(code: str) -> None:
-    wire, clock = Flaky(ModelError(code, "No.")), Clock()
-    assert over(lambda: tried(wire, clock)).code == code
-    assert (wire.sent, clock.slept) == (1, [])

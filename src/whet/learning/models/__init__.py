@@ -1,10 +1,7 @@
 """One door to language models of any provider. Everything in Whet works without one; a model only makes it better.
 
-`model` has the values and the one method that callers know; `providers` opens a model by its name. What is sent goes
-through layers, each of which does one thing:
-
-    Budgeted -> Structured (answers by a schema) -> Retrying (waits and tries again) -> Client (one request)
-
-`Recorded` and `Scripted` stand in for all of it where there is no network. The libraries of providers are imported
-when the first request is made.
+`model` has the values, the one method that callers know, and budgets; `providers` opens a model by its name, with its
+key. `client` asks it through pydantic-ai: agents, output types, retries. `recorded` plays answers back where there is
+no network, `scripted` lets a function answer, and `panel` lets several models vote. The libraries of providers are
+imported when the first request is made.
 """

@@ -1,6 +1,10 @@
-"""One request to a real model, through the model layer of pydantic-ai: no agent, no loop, no retries of its own.
+"""A real model, asked through pydantic-ai's agents.
 
-Each request has its own connection, opened and closed on an event loop of its own: callers are plain functions, may
+For an answer by a schema, the agent validates the answer and asks once more if it does not fit. For a turn with tools,
+it stops at the response: the caller decides what becomes of the calls, one after the other, and writes each of them
+down. A request is repeated after a rate limit, a failure of the server or a lost connection.
+
+Each question has its own connection, opened and closed on an event loop of its own: callers are plain functions, may
 run in threads, and may themselves be called from a running loop. Next to the time a model takes, a connection costs
 nothing.
 """
@@ -8,49 +12,42 @@ nothing.
 from __future__ import annotations
 
 import json
-import random
-import threading
-import time
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from whet.extras import missing_extra
-from whet.learning.models.answers import whole
-from whet.learning.models.model import (
-    Call,
-    Completion,
-    Message,
-    Model,
-    ModelError,
-    Request,
-    clean,
-    clean_value,
-    estimated,
-)
+from whet.learning.models.model import Call, Completion, Message, Model, ModelError, clean, clean_value, estimated
+from whet.skill.schema import check_schema, describe_problems
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping, Sequence
     from contextlib import AbstractAsyncContextManager
 
+    from pydantic_ai.capabilities import Hooks
     from pydantic_ai.messages import ModelMessage, ModelRequestPart, ModelResponse
     from pydantic_ai.models import Model as TheirModel
-    from pydantic_ai.models import ModelRequestParameters
+    from pydantic_ai.models import ModelRequestContext
+    from pydantic_ai.settings import ModelSettings
+    from pydantic_ai.usage import RunUsage
 
     from whet.errors import UsageError
+    from whet.learning.models.model import Request, Tool
 
     Opener: TypeAlias = Callable[[], AbstractAsyncContextManager[TheirModel]]
-    from collections.abc import Callable
 
 TIMEOUT = 120.0
-"""Seconds until an answer must be there, whole."""
+"""Seconds until the answer to a request must be there, whole."""
+RETRIES = 3
+"""How often a request is repeated; the waits are one second, two and four, unless the provider asks for others."""
+LONGEST_WAIT = 60.0
+"""Seconds that are waited at most; a provider that asks for more is not asked again."""
 ANSWER = "answer"
-"""The tool whose call is the answer, where a model takes schemas for tools only."""
+"""The name of the answer, and of the tool whose call is the answer."""
 _TRIPPED = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 """What libraries raise when they trip over JSON that is not what they expect."""
-_GIVE = "Give the answer by calling this."
 
 
 class Client(Model):
-    """A wire to a provider. The key is in what opens it and is kept out of everything that is shown."""
+    """A model of a provider. The key is in what opens it and is kept out of everything that is shown."""
 
     def __init__(
         self,
@@ -64,82 +61,159 @@ class Client(Model):
         super().__init__(name)
         self._open, self._packages = opener, packages
         self._secrets, self._timeout = secrets, timeout
+        self._first = 0
+        """The first way to ask for an answer by a schema that the model has not rejected."""
 
     def ask(self, request: Request) -> Completion:
-        """Ask once."""
+        """The answer, with what all requests for it cost."""
+        if request.schema is not None:
+            check_schema(request.schema)
         try:
             from pydantic_ai.exceptions import AgentRunError, UserError
-
-            from whet.learning.models.failures import failure
+            from pydantic_ai.settings import ModelSettings
+            from pydantic_ai.usage import RunUsage
         except ImportError as error:
             raise missing(self.name, self._packages) from error
-        messages, parameters = _theirs(request.messages, self._secrets), _parameters(request)
+        settings = ModelSettings(max_tokens=request.max_tokens, request_timeout=self._timeout, max_retries=0)
+        usage = RunUsage()
         try:
-            response = run(lambda: self._request(messages, parameters, request.max_tokens))
+            answer = run(lambda: self._answer(request, settings, usage))
         except ImportError as error:
             raise missing(self.name, self._packages) from error
         except (AgentRunError, UserError, *_TRIPPED) as error:
-            raise failure(error, self.name, self._secrets, self._timeout) from None
-        return self._read(response, request)
-
-    async def _request(
-        self, messages: list[ModelMessage], parameters: ModelRequestParameters, max_tokens: int
-    ) -> ModelResponse:
-        from pydantic_ai.direct import model_request
-        from pydantic_ai.settings import ModelSettings
-
-        settings = ModelSettings(
-            max_tokens=max_tokens, timeout=self._timeout, request_timeout=self._timeout, max_retries=0
+            raise _paid(self._failure(error), usage) from None
+        except ModelError as error:
+            raise _paid(error, usage) from None
+        said = [Message("assistant", answer.text, answer.calls)]
+        return answer._replace(
+            tokens_in=usage.input_tokens or estimated(request.messages, request.schema),
+            tokens_out=usage.output_tokens or estimated(said),
+            cost=None if usage.cost is None else float(usage.cost),
         )
+
+    async def _answer(self, request: Request, settings: ModelSettings, usage: RunUsage) -> Completion:
+        how: dict[str, Any] = {
+            "message_history": _theirs(request.messages, self._secrets),
+            "model_settings": settings,
+            "usage": usage,
+        }
         async with self._open() as model:
-            return await model_request(
-                model, messages, model_settings=settings, model_request_parameters=parameters, instrument=False
-            )
+            if request.schema is not None:
+                return await self._fill_schema(model, request.schema, how)
+            return await self._take_turn(model, request.tools, how)
 
-    def _read(self, response: ModelResponse, request: Request) -> Completion:
-        """A response in our words; a refusal is raised."""
-        from whet.learning.models.failures import quoted
+    async def _take_turn(self, model: TheirModel, offered: Sequence[Tool], how: dict[str, Any]) -> Completion:
+        """The next turn of a conversation, with the calls the model wants to be made. None is made here."""
+        from pydantic_ai import Agent, DeferredToolRequests, ExternalToolset
+        from pydantic_ai.tools import ToolDefinition
 
-        usage = response.usage
-        text = "".join(part.content for part in response.parts if part.part_kind == "text")
-        calls: list[Call] = []
-        problem = ""
-        for part in response.parts:
-            if part.part_kind != "tool-call":
-                continue
-            given = part.args if isinstance(part.args, str) else json.dumps(part.args or {})
-            arguments = whole(given or "{}")
-            if part.tool_name == ANSWER and request.way == "tool":
-                text = given
-            elif arguments is None or not isinstance(arguments.value, dict):
+        tools = [
+            ToolDefinition(name=name, parameters_json_schema=_copy(parameters), description=description)
+            for name, description, parameters in offered
+        ]
+        agent = Agent(
+            model,
+            output_type=[str, DeferredToolRequests],
+            toolsets=[ExternalToolset(tools)],
+            capabilities=[self._hooks()],
+        )
+        async with agent.iter(**how) as nodes:
+            async for node in nodes:
+                if Agent.is_call_tools_node(node):
+                    return self._read_turn(node.model_response)
+        raise AssertionError  # a response is raised or read
+
+    def _read_turn(self, response: ModelResponse) -> Completion:
+        calls = []
+        for part in response.tool_calls:
+            try:
+                calls.append(Call(part.tool_call_id, part.tool_name, part.args_as_dict(raise_if_invalid=True)))
+            except (ValueError, AssertionError):
                 problem = f"{self.name} calls {part.tool_name} with arguments that are not a JSON object."
-            else:
-                calls.append(Call(part.tool_call_id, part.tool_name, arguments.value))
-        tokens_in = usage.input_tokens or estimated(request.messages, request.schema)
-        said = [Message("assistant", text, tuple(calls))]
-        tokens_out = usage.output_tokens or estimated(said)
-        error = None
-        if response.finish_reason == "content_filter":
-            words = quoted(str((response.provider_details or {}).get("refusal") or text), self._secrets)
-            message = f"{self.name} refuses to answer{f': {words}' if words else '.'}"
-            error = ModelError("model-refused", message, hint="Ask differently, or continue without a model.")
-        elif problem:
-            hint = "Try another model, or allow more tokens."
-            error = ModelError("model-bad-answer", problem, hint=hint)
-        if error is not None:
-            error.tokens_in, error.tokens_out = tokens_in, tokens_out
-            raise error
-        cut = response.finish_reason == "length"
+                hint = "Try another model, or allow more tokens."
+                raise ModelError("model-bad-answer", problem, hint=hint) from None
         answered = response.model_name or self.name
-        return Completion(text, None, tuple(calls), tokens_in, tokens_out, answered, cut, _cost(response))
+        return Completion(response.text or "", None, tuple(calls), 0, 0, answered, response.finish_reason == "length")
+
+    async def _fill_schema(self, model: TheirModel, schema: Mapping[str, Any], how: dict[str, Any]) -> Completion:
+        """The answer by a schema, asked for in the best way that the model accepts.
+
+        Some providers hold a model to a schema themselves, some only know tools, and a small server at home may know
+        neither. A way that is rejected is not tried again.
+        """
+        from pydantic_ai import Agent, ModelRetry, NativeOutput, PromptedOutput, StructuredDict, ToolOutput
+        from pydantic_ai.exceptions import ModelRequestRejectedError, UserError
+
+        def check(value: dict[str, Any]) -> dict[str, Any]:
+            if problems := describe_problems(value, schema, "the answer"):
+                raise ModelRetry(f"{'; '.join(problems)}.")
+            return value
+
+        form = StructuredDict(_copy(schema), name=ANSWER)
+        ways = NativeOutput(form), ToolOutput(form, name=ANSWER), PromptedOutput(form)
+        for place in range(self._first, len(ways)):
+            agent = Agent(model, output_type=ways[place], capabilities=[self._hooks(whole=True)])
+            agent.output_validator(check)
+            try:
+                result = await agent.run(**how)
+            except (ModelRequestRejectedError, UserError) as error:
+                if self._failure(error).code != "model-rejected" or place == len(ways) - 1:
+                    raise
+            else:
+                self._first = place
+                text = json.dumps(result.output, ensure_ascii=False)
+                return Completion(text, result.output, model=result.response.model_name or self.name)
+        raise AssertionError  # the last way returns or raises
+
+    def _hooks(self, *, whole: bool = False) -> Hooks:
+        """What is done about each response and each failure: a refusal is raised, what may pass is tried again.
+
+        With `whole`, an answer that was cut off is raised, too.
+        """
+        import asyncio
+
+        from pydantic_ai import RetryModelRequest
+        from pydantic_ai.capabilities import Hooks
+
+        from whet.learning.models.failures import passes, quoted
+
+        hooks: Hooks = Hooks()
+
+        @hooks.on.after_model_request
+        async def check(_: Any, *, request_context: ModelRequestContext, response: ModelResponse) -> ModelResponse:
+            if response.finish_reason == "content_filter":
+                said = (response.provider_details or {}).get("refusal") or response.text or ""
+                words = quoted(str(said), self._secrets)
+                message = f"{self.name} refuses to answer{f': {words}' if words else '.'}"
+                raise ModelError("model-refused", message, hint="Ask differently, or continue without a model.")
+            if whole and response.finish_reason == "length":
+                limit = (request_context.model_settings or {}).get("max_tokens")
+                message = f"{self.name} was cut off at {limit} tokens."
+                raise ModelError("model-bad-answer", message, hint="Allow more tokens.")
+            return response
+
+        @hooks.on.model_request_error
+        async def wait(_: Any, *, request_context: ModelRequestContext, error: Exception) -> ModelResponse:
+            pause = getattr(error, "retry_after", None)
+            if pause is None:
+                pause = float(1 << (request_context.attempt - 1))
+            if not passes(error) or request_context.attempt > RETRIES or pause > LONGEST_WAIT:
+                raise error
+            await asyncio.sleep(pause)
+            raise RetryModelRequest
+
+        return hooks
+
+    def _failure(self, error: Exception) -> ModelError:
+        from whet.learning.models.failures import failure
+
+        return failure(error, self.name, self._secrets, self._timeout)
 
 
-def _cost(response: ModelResponse) -> float | None:
-    """The cost of an answer, from the price list that ships with the library."""
-    try:
-        return float(response.cost().total_price)
-    except (AssertionError, LookupError, ValueError):
-        return None
+def _paid(error: ModelError, usage: RunUsage) -> ModelError:
+    """The error with what was paid for although nothing came of it."""
+    error.tokens_in, error.tokens_out = usage.input_tokens, usage.output_tokens
+    return error
 
 
 def missing(name: str, packages: Sequence[str]) -> UsageError:
@@ -147,28 +221,17 @@ def missing(name: str, packages: Sequence[str]) -> UsageError:
     return missing_extra(f"{name} needs the extra `models`.", "models", *packages)
 
 
-def run(make: Callable[[], Coroutine[Any, Any, ModelResponse]]) -> ModelResponse:
+def run(make: Callable[[], Coroutine[Any, Any, Completion]]) -> Completion:
     """The result of a coroutine, whether or not a loop is running in this thread."""
     import asyncio
+    from concurrent.futures import ThreadPoolExecutor
 
     try:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(make())
-    outcome: list[ModelResponse | BaseException] = []
-
-    def work() -> None:
-        try:
-            outcome.append(asyncio.run(make()))
-        except BaseException as error:  # noqa: BLE001 - raised again in the thread that waits for it
-            outcome.append(error)
-
-    thread = threading.Thread(target=work, name="whet-model")
-    thread.start()
-    thread.join()
-    if isinstance(outcome[0], BaseException):
-        raise outcome[0]
-    return outcome[0]
+    with ThreadPoolExecutor(1, "whet-model") as pool:
+        return pool.submit(lambda: asyncio.run(make())).result()
 
 
 def _theirs(messages: tuple[Message, ...], secrets: tuple[str, ...]) -> list[ModelMessage]:
@@ -195,82 +258,7 @@ def _theirs(messages: tuple[Message, ...], secrets: tuple[str, ...]) -> list[Mod
     return [*history, theirs.ModelRequest(parts=parts)]
 
 
-def _parameters(request: Request) -> ModelRequestParameters:
-    """Tools, and the schema in the way it is asked for."""
-    from pydantic_ai.models import ModelRequestParameters
-    from pydantic_ai.output import OutputObjectDefinition
-    from pydantic_ai.tools import ToolDefinition
-
-    tools = [
-        ToolDefinition(name=name, parameters_json_schema=_plain(parameters), description=description)
-        for name, description, parameters in request.tools
-    ]
-    if request.schema is None:
-        return ModelRequestParameters(function_tools=tools)
-    schema = _plain(request.schema)
-    if request.way == "native":
-        wanted = OutputObjectDefinition(schema, name=ANSWER)
-        return ModelRequestParameters(function_tools=tools, output_mode="native", output_object=wanted)
-    wanted_tool = ToolDefinition(name=ANSWER, parameters_json_schema=schema, description=_GIVE, kind="output")
-    return ModelRequestParameters(
-        function_tools=tools, output_mode="tool", output_tools=[wanted_tool], allow_text_output=False
-    )
-
-
-def _plain(schema: Mapping[str, Any]) -> dict[str, Any]:
+def _copy(schema: Mapping[str, Any]) -> dict[str, Any]:
     """A copy: the library rewrites schemas for each provider."""
     copied: dict[str, Any] = json.loads(json.dumps(dict(schema)))
     return copied
-
-
-ATTEMPTS = 4
-FIRST_WAIT = 1.0
-"""Seconds before the second attempt; twice as long before each further one."""
-LONGEST_WAIT = 60.0
-"""Seconds that are waited before one attempt at most, whatever the provider asks for."""
-TOTAL = 300.0
-"""Seconds after which no further attempt begins."""
-
-
-class Retrying(Model):
-    """A wire that tries again. It waits as long as the provider asks, or else longer and longer."""
-
-    def __init__(
-        self,
-        wire: Model,
-        *,
-        attempts: int = ATTEMPTS,
-        clock: Callable[[], float] = time.monotonic,
-        sleep: Callable[[float], None] = time.sleep,
-        jitter: Callable[[], float] = random.random,
-    ) -> None:
-        super().__init__(wire.name)
-        self._wire, self._attempts = wire, attempts
-        self._clock, self._sleep, self._jitter = clock, sleep, jitter
-
-    def ask(self, request: Request) -> Completion:
-        """What the wire answers, at the latest at the last attempt."""
-        begun = self._clock()
-        attempt = 1
-        while True:
-            try:
-                return self._wire.ask(request)
-            except ModelError as error:
-                wait = self._wait(error, attempt)
-                error.details["attempts"] = attempt
-                if wait is None or self._clock() + wait - begun > TOTAL:
-                    raise
-            self._sleep(wait)
-            attempt += 1
-
-    def _wait(self, error: ModelError, attempt: int) -> float | None:
-        """Seconds until the next attempt; None where there is none.
-
-        Half of our own wait is left to chance, so that many who failed together do not come back together.
-        """
-        if not error.again or attempt >= self._attempts:
-            return None
-        if error.wait is not None:
-            return error.wait if error.wait <= LONGEST_WAIT else None
-        longest = min(FIRST_WAIT * float(1 << (attempt - 1)), LONGEST_WAIT)
-        return longest * (0.5 + 0.5 * self._jitter())

@@ -19,55 +19,58 @@ QUOTED = 200
 """Characters of a provider's own words."""
 
 _CHECK_ADDRESS = "Check that the address points to a model API."
-_KINDS: tuple[tuple[type[Exception], str, str, str, bool], ...] = (
-    (theirs.ModelQuotaExceededError, "model-unavailable", "has no credit left", "Top up the account.", False),
-    (theirs.ModelRateLimitError, "model-unavailable", "limits requests", "Try again later.", True),
-    (theirs.ModelUnavailableError, "model-unavailable", "is overloaded or down", "Try again later.", True),
-    (theirs.ModelServerError, "model-unavailable", "failed", "Try again later.", True),
-    (theirs.ModelAuthenticationError, "model-unavailable", "does not accept the key", "Check the key.", False),
-    (theirs.ModelNotFoundError, "model-unavailable", "does not exist", "Check the model's name.", False),
-    (
-        theirs.ModelContextWindowExceededError,
-        "model-too-long",
-        "does not accept a request this long",
-        "Send less.",
-        False,
-    ),
-    (
-        theirs.ModelRequestRejectedError,
-        "model-rejected",
-        "does not accept the request",
-        "Read the provider's message.",
-        False,
-    ),
-    (theirs.UserError, "model-rejected", "does not support this request", "Read the provider's message.", False),
-    (theirs.UnexpectedModelBehavior, "model-bad-answer", "sent no valid answer", _CHECK_ADDRESS, False),
+_LATER = "Try again later."
+_READ = "Read the provider's message."
+_KINDS: tuple[tuple[type[Exception], str, str, str], ...] = (
+    (theirs.ModelQuotaExceededError, "model-unavailable", "has no credit left", "Top up the account."),
+    (theirs.ModelRateLimitError, "model-unavailable", "limits requests", _LATER),
+    (theirs.ModelUnavailableError, "model-unavailable", "is overloaded or down", _LATER),
+    (theirs.ModelServerError, "model-unavailable", "failed", _LATER),
+    (theirs.ModelAuthenticationError, "model-unavailable", "does not accept the key", "Check the key."),
+    (theirs.ModelNotFoundError, "model-unavailable", "does not exist", "Check the model's name."),
+    (theirs.ModelContextWindowExceededError, "model-too-long", "does not accept a request this long", "Send less."),
+    (theirs.ModelRequestRejectedError, "model-rejected", "does not accept the request", _READ),
+    (theirs.UserError, "model-rejected", "does not support this request", _READ),
 )
-"""Theirs, ours, what the model did, what to do, whether to try again. The first that fits counts."""
+"""Theirs, ours, what the model did, what to do. The first that fits counts."""
 
 
 def failure(error: Exception, name: str, secrets: Collection[str], timeout: float) -> ModelError:
-    """The failure of one request to the model of this name."""
+    """The failure of a question to the model of this name."""
     phase = getattr(error, "phase", None)
     if isinstance(error, theirs.ModelRequestTimeout | theirs.ModelTimeoutError) and phase not in ("connect", "pool"):
         hint = "Ask for less, or allow more time."
         return ModelError("model-timeout", f"{name} did not answer within {timeout:g} seconds.", hint=hint)
     if isinstance(error, theirs.ModelConnectionError):
         problem = "broke off" if phase == "read" else "could not be reached"
-        hint = "Check the network and the address."
-        return ModelError("model-unavailable", f"{name} {problem}.", hint=hint, again=True)
-    for kind, code, problem, hint, again in _KINDS:
+        return ModelError("model-unavailable", f"{name} {problem}.", hint="Check the network and the address.")
+    for kind, code, problem, hint in _KINDS:
         if isinstance(error, kind):
-            silent = kind is theirs.ModelAuthenticationError
-            said = "" if silent else quoted(_words(error), secrets)
-            wait = getattr(error, "retry_after", None)
+            said = "" if kind is theirs.ModelAuthenticationError else quoted(_words(error), secrets)
             status = getattr(error, "status_code", None)
             details: dict[str, Any] = {"status": status} if status else {}
-            message = f"{name} {problem}{f': {said}' if said else '.'}"
-            return ModelError(code, message, hint=hint, again=again, wait=wait, **details)
+            return ModelError(code, f"{name} {problem}{f': {said}' if said else '.'}", hint=hint, **details)
+    if isinstance(error.__cause__, theirs.ToolRetryError):
+        hint = "Try another model, or ask for less at once."
+        wrong: Any = error.__cause__.tool_retry.content
+        said = quoted("; ".join(one["msg"] for one in wrong) if isinstance(wrong, list) else str(wrong), secrets)
+        return ModelError("model-bad-answer", f"{name} twice gave an answer that does not match: {said}", hint=hint)
     # What is left answered, but not with what an API answers: a page of HTML, JSON that is none, an odd status.
     said = f": {quoted(_words(error), secrets)}" if isinstance(error, theirs.ModelAPIError) else "."
     return ModelError("model-bad-answer", f"{name} sent no valid answer{said}", hint=_CHECK_ADDRESS)
+
+
+def passes(error: Exception) -> bool:
+    """Whether the same request may well succeed a little later."""
+    if isinstance(error, theirs.ModelTimeoutError):
+        return error.phase in ("connect", "pool")
+    later = (
+        theirs.ModelRateLimitError,
+        theirs.ModelUnavailableError,
+        theirs.ModelServerError,
+        theirs.ModelConnectionError,
+    )
+    return isinstance(error, later)
 
 
 def quoted(text: str, secrets: Collection[str]) -> str:

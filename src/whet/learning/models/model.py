@@ -1,8 +1,5 @@
 """What a caller knows of a model: messages go in, a completion comes out, or a `ModelError`.
 
-Models are made of each other: what sends one request and gives back what came, unread, is one as well, so that retries
-and repairs of answers are written once for every provider.
-
 What may be spent is a `Budget`: tokens, calls, seconds. It belongs to a piece of work, not to a model; several models
 and threads may share one. A call that cannot be paid for is not made. The length of an answer is lowered to what is
 left, so that a budget is overrun by no more than the error of the estimate of what goes in, and by calls that other
@@ -26,10 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
 Role = Literal["system", "user", "assistant", "tool"]
-ROLES = ("system", "user", "assistant", "tool")
-Way = Literal["native", "tool", "text"]
-WAYS: tuple[Way, ...] = ("native", "tool", "text")
-"""How an answer by a schema is asked for, best first: by the provider itself, as a call of a tool, in words."""
 
 MAX_TOKENS = 2000
 """Tokens of an answer, the model's thinking included, where the caller does not say."""
@@ -50,21 +43,8 @@ CODES = (
 class ModelError(FailedError):
     """A model gave no answer that can be used. The work it was asked for can always be done without it."""
 
-    def __init__(
-        self,
-        code: str,
-        message: str,
-        *,
-        hint: str = "",
-        again: bool = False,
-        wait: float | None = None,
-        **details: Any,
-    ) -> None:
+    def __init__(self, code: str, message: str, *, hint: str = "", **details: Any) -> None:
         super().__init__(code, message, hint=hint, **details)
-        self.again = again
-        """Whether the same request may well succeed a little later."""
-        self.wait = wait
-        """Seconds after which the provider wants to be asked again, where it said so."""
         self.tokens_in = 0
         self.tokens_out = 0
         """What was paid for although nothing came of it."""
@@ -94,7 +74,7 @@ class Completion(NamedTuple):
 
     text: str
     value: Any = None
-    """The answer by the schema, checked; None where no schema was given or tools are called first."""
+    """The answer by the schema, checked; None where no schema was given."""
     calls: tuple[Call, ...] = ()
     tokens_in: int = 0
     tokens_out: int = 0
@@ -121,7 +101,6 @@ class Request(NamedTuple):
     messages: tuple[Message, ...]
     tools: tuple[Tool, ...] = ()
     schema: Mapping[str, Any] | None = None
-    way: Way = "text"
     max_tokens: int = MAX_TOKENS
 
 
@@ -143,53 +122,16 @@ class Model:
         tools: Sequence[Tool] = (),
         max_tokens: int = MAX_TOKENS,
     ) -> Completion:
-        """The next turn. With a schema, `value` fits it; raises `ModelError`."""
-        return self.ask(request_of(messages, schema, tools, max_tokens))
+        """The next turn; raises `ModelError`. With a schema, `value` fits it, and no tools are offered."""
+        if max_tokens < 1:
+            raise UsageError(
+                "bad-budget", f"The token limit must be at least 1, not {max_tokens}.", hint="Allow at least 1 token."
+            )
+        return self.ask(Request(tuple(messages), tuple(tools), schema, max_tokens))
 
     def ask(self, request: Request) -> Completion:
         """What comes of a request that is sound."""
         raise NotImplementedError
-
-
-def request_of(
-    messages: Sequence[Message],
-    schema: Mapping[str, Any] | None,
-    tools: Sequence[Tool],
-    max_tokens: int,
-) -> Request:
-    """The arguments of `complete`, checked."""
-    if max_tokens < 1:
-        raise UsageError(
-            "bad-budget", f"The token limit must be at least 1, not {max_tokens}.", hint="Allow at least 1 token."
-        )
-    _check(messages)
-    return Request(tuple(messages), tuple(tools), schema, max_tokens=max_tokens)
-
-
-def _check(messages: Sequence[Message]) -> None:
-    """A conversation that no provider would take is told here, in our words."""
-    hint = "Start with system and user messages; answer every tool call with one message of the role tool."
-    open_calls: set[str] = set()
-    asked = False
-    for number, message in enumerate(messages, 1):
-        if message.role not in ROLES:
-            raise UsageError("bad-conversation", f"Message {number} has the role {message.role!r}.", hint=hint)
-        if message.role == "tool" and message.call not in open_calls:
-            raise UsageError(
-                "bad-conversation", f"Message {number} answers an unknown call: {message.call!r}.", hint=hint
-            )
-        asked = asked or message.role == "user"
-        open_calls.discard(message.call)
-        open_calls.update(call.id for call in message.calls)
-    if not asked or messages[-1].role == "assistant" or open_calls:
-        problem = (
-            "there is no user message"
-            if not asked
-            else "tool calls are unanswered"
-            if open_calls
-            else "the last message is the model's"
-        )
-        raise UsageError("bad-conversation", f"There is nothing to answer: {problem}.", hint=hint)
 
 
 _PER_MESSAGE = 4

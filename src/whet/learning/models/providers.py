@@ -8,16 +8,13 @@ environment.
 
 from __future__ import annotations
 
-import random
 import re
-import time
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from whet.errors import UsageError
-from whet.learning.models.answers import Structured
-from whet.learning.models.client import ATTEMPTS, TIMEOUT, Client, Retrying, missing
+from whet.learning.models.client import TIMEOUT, Client, missing
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
@@ -36,28 +33,21 @@ _SHORT = 8
 class Provider(NamedTuple):
     """How models of a provider are reached."""
 
+    kind: str
+    """The provider as pydantic-ai names it."""
     keys: tuple[str, ...]
     """Variables that may hold the key, the first being the one to set."""
     library: str
-    packages: tuple[str, ...]
+    packages: tuple[str, ...] = ()
     """What it needs besides the extra `models`."""
-    open: Callable[[str, str, Mapping[str, str]], Opener]
-    """From the model's name, the key and the environment."""
+    address: tuple[str, str] | None = None
+    """The variable that names another server, and the server if it is not set."""
 
 
 _SEVERAL = re.compile(r"\s*,\s*(?=[a-z-]+:)")
 
 
-def open_model(
-    spec: str,
-    env: Mapping[str, str],
-    *,
-    timeout: float = TIMEOUT,
-    attempts: int = ATTEMPTS,
-    clock: Callable[[], float] = time.monotonic,
-    sleep: Callable[[float], None] = time.sleep,
-    jitter: Callable[[], float] = random.random,
-) -> Model:
+def open_model(spec: str, env: Mapping[str, str], *, timeout: float = TIMEOUT) -> Model:
     """The model of this name, or with several names between commas, a panel of them that votes.
 
     Nothing is sent and no library of a provider is imported before it is asked.
@@ -65,8 +55,7 @@ def open_model(
     if len(names := _SEVERAL.split(spec.strip())) > 1:
         from whet.learning.models.panel import Panel
 
-        how: dict[str, Any] = {"timeout": timeout, "attempts": attempts, "clock": clock, "sleep": sleep}
-        return Panel([open_model(name, env, jitter=jitter, **how) for name in names])
+        return Panel([open_model(name, env, timeout=timeout) for name in names])
     kind, _, rest = spec.strip().partition(":")
     if kind in ("recorded", "recording") and rest:
         from whet.learning.models.recorded import Recorded
@@ -75,7 +64,7 @@ def open_model(
         if kind == "recorded":
             return Recorded(path)
         if marked and path and not inner.startswith(("recorded:", "recording:")):
-            real = open_model(inner, env, timeout=timeout, attempts=attempts, clock=clock, sleep=sleep, jitter=jitter)
+            real = open_model(inner, env, timeout=timeout)
             return Recorded(path, real, secrets=keys_of(env))
     if kind not in PROVIDERS or not rest:
         known = ", ".join(f"{name}:" for name in (*PROVIDERS, "recorded"))
@@ -88,50 +77,28 @@ def open_model(
     if not key and kind != "openai-compatible":
         hint = f"Set {provider.keys[0]}, or choose another model."
         raise UsageError("model-key-missing", f"{kind}: needs a key in {provider.keys[0]}.", hint=hint)
-    opener = provider.open(rest, key, env)
-    client = Client(f"{kind}:{rest}", opener, packages=provider.packages, secrets=keys_of(env), timeout=timeout)
-    return Structured(Retrying(client, attempts=attempts, clock=clock, sleep=sleep, jitter=jitter))
+    opener = _open_compatible(rest, key) if kind == "openai-compatible" else _open(provider, rest, key, env)
+    return Client(f"{kind}:{rest}", opener, packages=provider.packages, secrets=keys_of(env), timeout=timeout)
 
 
-def _openai(name: str, key: str, env: Mapping[str, str]) -> Opener:
+def _open(provider: Provider, name: str, key: str, env: Mapping[str, str]) -> Opener:
+    options = {"api_key": key}
+    if provider.address:
+        variable, usual = provider.address
+        options["base_url"] = env.get(variable) or usual
+
     @asynccontextmanager
     async def opened() -> AsyncIterator[TheirModel]:
-        from pydantic_ai.models.openai import OpenAIChatModel
-        from pydantic_ai.providers.openai import OpenAIProvider
+        from pydantic_ai.models import infer_model
+        from pydantic_ai.providers import infer_provider_class
 
-        base = env.get("OPENAI_BASE_URL") or "https://api.openai.com/v1"
-        async with OpenAIProvider(base_url=base, api_key=key) as provider:
-            yield OpenAIChatModel(name, provider=provider)
+        async with infer_provider_class(provider.kind)(**options) as connected:
+            yield infer_model(f"{provider.kind}:{name}", lambda _: connected)
 
     return opened
 
 
-def _anthropic(name: str, key: str, env: Mapping[str, str]) -> Opener:
-    @asynccontextmanager
-    async def opened() -> AsyncIterator[TheirModel]:
-        from pydantic_ai.models.anthropic import AnthropicModel
-        from pydantic_ai.providers.anthropic import AnthropicProvider
-
-        base = env.get("ANTHROPIC_BASE_URL") or "https://api.anthropic.com"
-        async with AnthropicProvider(base_url=base, api_key=key) as provider:
-            yield AnthropicModel(name, provider=provider)
-
-    return opened
-
-
-def _google(name: str, key: str, _env: Mapping[str, str]) -> Opener:
-    @asynccontextmanager
-    async def opened() -> AsyncIterator[TheirModel]:
-        from pydantic_ai.models.google import GoogleModel
-        from pydantic_ai.providers.google import GoogleProvider
-
-        async with GoogleProvider(api_key=key) as provider:
-            yield GoogleModel(name, provider=provider)
-
-    return opened
-
-
-def _compatible(rest: str, key: str, _env: Mapping[str, str]) -> Opener:
+def _open_compatible(rest: str, key: str) -> Opener:
     address, _, name = rest.partition("#")
     parts = urlsplit(address)
     if parts.scheme not in ("http", "https") or not parts.hostname or not name or parts.query or "@" in parts.netloc:
@@ -149,7 +116,8 @@ def _compatible(rest: str, key: str, _env: Mapping[str, str]) -> Opener:
             provider = OpenAICompatibleProvider(
                 "openai-compatible", base_url=address, api_key=key or "none", http_client=client
             )
-            yield OpenAIChatModel(name, provider=provider)
+            # A server that knows no schemas may not know the wish for JSON either: then it is asked in words alone.
+            yield OpenAIChatModel(name, provider=provider, profile={"supports_json_object_output": False})
 
     return opened
 
@@ -168,10 +136,14 @@ def _plain_headers(key: str) -> Callable[[Any], Any]:
 
 
 PROVIDERS = {
-    "openai": Provider(("OPENAI_API_KEY",), "openai", (), _openai),
-    "anthropic": Provider(("ANTHROPIC_API_KEY",), "anthropic", (), _anthropic),
-    "google": Provider(("GOOGLE_API_KEY", "GEMINI_API_KEY"), "google.genai", ("google-genai",), _google),
-    "openai-compatible": Provider((OWN_KEY,), "openai", (), _compatible),
+    "openai": Provider(
+        "openai-chat", ("OPENAI_API_KEY",), "openai", address=("OPENAI_BASE_URL", "https://api.openai.com/v1")
+    ),
+    "anthropic": Provider(
+        "anthropic", ("ANTHROPIC_API_KEY",), "anthropic", address=("ANTHROPIC_BASE_URL", "https://api.anthropic.com")
+    ),
+    "google": Provider("google", ("GOOGLE_API_KEY", "GEMINI_API_KEY"), "google.genai", ("google-genai",)),
+    "openai-compatible": Provider("openai-compatible", (OWN_KEY,), "openai"),
 }
 
 

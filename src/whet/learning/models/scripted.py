@@ -2,46 +2,64 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
 
-from whet.learning.models.answers import Structured
+from whet.learning.models.client import Client
 from whet.learning.models.model import Completion, Message, Model, estimated
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import AsyncIterator, Callable
+
+    from pydantic_ai.messages import ModelResponse
+    from pydantic_ai.models import Model as TheirModel
 
     from whet.learning.models.model import Request
 
 
 class Scripted(Model):
-    """A model that answers what a function says: a text, or a `Completion`. Schemas are checked as with any other."""
+    """A model that answers what a function says: a text, or a `Completion`. Schemas are checked as with any other.
+
+    It is pydantic-ai's `FunctionModel`, asked as every other model is.
+    """
 
     def __init__(self, answer: Callable[[Request], str | Completion], name: str = "scripted") -> None:
         super().__init__(name)
         self.requests: list[Request] = []
         """Everything it was asked."""
         self.answer = answer
-        self._model = Structured(_Function(self))
 
     def ask(self, request: Request) -> Completion:
         """The answer."""
-        return self._model.ask(request)
 
+        async def respond(*_: Any) -> ModelResponse:
+            return self._respond(request)
 
-class _Function(Model):
-    """The function, once for every request."""
+        @asynccontextmanager
+        async def opened() -> AsyncIterator[TheirModel]:
+            from pydantic_ai.models.function import FunctionModel
 
-    def __init__(self, script: Scripted) -> None:
-        super().__init__(script.name)
-        self._script = script
+            yield FunctionModel(respond, model_name=self.name)
 
-    def ask(self, request: Request) -> Completion:
-        """What it says; tokens are estimated where it does not say."""
-        self._script.requests.append(request)
-        given = self._script.answer(request)
+        return Client(self.name, opened).ask(request)
+
+    def _respond(self, request: Request) -> ModelResponse:
+        """What the function says; tokens are estimated where it does not say."""
+        from decimal import Decimal
+
+        from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
+        from pydantic_ai.usage import RequestUsage
+
+        self.requests.append(request)
+        given = self.answer(request)
         answer = given if isinstance(given, Completion) else Completion(given)
-        if answer.tokens_in or answer.tokens_out:
-            return answer._replace(model=answer.model or self.name)
-        said = [Message("assistant", answer.text, answer.calls)]
-        tokens_in = estimated(request.messages, request.schema)
-        return answer._replace(tokens_in=tokens_in, tokens_out=estimated(said), model=answer.model or self.name)
+        calls = [ToolCallPart(call.name, dict(call.arguments), call.id) for call in answer.calls]
+        usage = RequestUsage(input_tokens=answer.tokens_in, output_tokens=answer.tokens_out)
+        if not usage.total_tokens:
+            usage.input_tokens = estimated(request.messages, request.schema)
+            usage.output_tokens = estimated([Message("assistant", answer.text, answer.calls)])
+        if answer.cost is not None:
+            usage.cost = Decimal(str(answer.cost))
+        response = ModelResponse(parts=[TextPart(answer.text), *calls], usage=usage)
+        response.finish_reason = "length" if answer.cut else "stop"
+        return response
