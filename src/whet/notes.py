@@ -70,6 +70,10 @@ class Note(NamedTuple):
         return {"code": self.code, "message": self.message, "hint": self.hint}
 
 
+SWITCHES = ("enable", "disable")
+"""The actions that decide whether a skill is offered, and leave its files alone."""
+
+
 class Progress(NamedTuple):
     """How far something that takes its time has come."""
 
@@ -81,7 +85,11 @@ class Progress(NamedTuple):
     unit: str = "bytes"
 
 
-def name_action(action: str) -> str:
-    """What people call the action of a change: everything that takes a skill out is `remove`."""
+def name_action(action: str, origin: str = "") -> str:
+    """What people call the action of a change: everything that takes a skill out is `remove`.
+
+    A skill can be enabled or disabled for one client, which is then the `origin` of the change.
+    """
     known = {"delete": "remove", "uninstall": "remove", "audit": "scan"}
-    return known.get(action, action.replace("_", " "))
+    named = known.get(action, action.replace("_", " "))
+    return f"{named} for {origin}" if action in SWITCHES and origin else named

@@ -17,6 +17,7 @@ from authoring.world import World, check_whole, content, created, patched, refus
 from whet import Library
 from whet.authoring.writer import Provenance
 from whet.errors import FailedError, WhetError
+from whet.notes import SWITCHES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -118,6 +119,11 @@ class Undoing(RuleBasedStateMachine):
     def rollback(self, name: str, number: int | None) -> None:
         self.do(lambda: self.library.edit.history.rollback(name, number).to_json())
 
+    @rule(name=NAMES, surface=st.sampled_from(["", "mcp"]), on=st.booleans())
+    def switch(self, name: str, surface: str, on: bool) -> None:
+        settings = self.library.settings
+        self.do(lambda: settings.enable(name, surface) if on else settings.disable(name, surface))
+
     @rule(number=st.integers(1, 12))
     def undo_something(self, number: int) -> None:
         self.do(lambda: self.library.edit.history.undo(str(number)).to_json())
@@ -151,14 +157,17 @@ class Undoing(RuleBasedStateMachine):
         together: set[str] = set()
         """Renames that are undone: both halves of one go back at once."""
         for entry in reversed(self.entries()):
-            if entry["run"] in together or entry["before"] == entry["after"]:
+            switched = entry["action"] in SWITCHES
+            if entry["run"] in together or (entry["before"] == entry["after"] and not switched):
                 continue
             while self.marks and self.marks[-1][0] >= entry["id"]:
                 self.compare(*self.marks.pop()[1:])
             if entry["action"] == "rename":
                 together.add(entry["run"])
             error = failure(partial(self.library.edit.history.undo, str(entry["id"])))
-            if error is not None:
+            if switched:
+                assert error is None or error.code == "nothing-changes", error
+            elif error is not None:
                 assert (error.code, entry["action"], entry["before"]) == ("cannot-undo", "found", ""), error
         while self.marks:
             self.compare(*self.marks.pop()[1:])
@@ -284,3 +293,77 @@ def test_what_is_taken_back_already_adds_no_entry(world: World) -> None:
     error = refused(lambda: library.history.undo(2), "nothing-changes")
     assert error.message == "2 is already undone."
     assert library.history.entries() == before
+
+
+def test_disabling_a_skill_is_a_change_that_is_undone_like_any_other(world: World) -> None:
+    before = content(world.skill("mine"))
+    library = world.library()
+    for surface in ("mcp", ""):
+        library.settings.disable("mine", surface)
+    assert [(entry.id, entry.action, entry.origin) for entry in library.history.entries().entries] == [
+        (1, "disable", "mcp"),
+        (2, "disable", ""),
+    ]
+    off = library.workspace.decisions.disabled
+    (undone,) = library.history.undo().entries
+    assert (undone.action, undone.reason, {surface for _, surface in off()}) == ("enable", "Undo of 2.", {"mcp"})
+    library.history.undo(undone.id)
+    assert {surface for _, surface in off()} == {"mcp", ""}
+    assert {entry.origin for entry in library.history.undo("mine").undone} == {""}
+    library.history.undo()
+    assert off() == frozenset()
+    assert refused(library.history.undo, "nothing-changes").message == "Every change is already undone."
+    library.edit.apply([patched("mine", "Body", "Text")])
+    refused(lambda: library.history.undo(7), "cannot-undo")  # that the skill was there is nothing to undo
+    library.history.undo()
+    assert content(world.root / "mine") == before
+    check_whole(world.state, world.root)
+
+
+def test_enabling_a_skill_everywhere_is_one_run_and_is_undone_as_one(world: World) -> None:
+    world.skill("mine")
+    library = world.library()
+    for surface in ("mcp", "cli"):
+        library.settings.disable("mine", surface)
+    library.settings.enable("mine")
+    assert library.workspace.decisions.disabled() == frozenset()
+    library.history.undo()
+    assert {surface for _, surface in library.workspace.decisions.disabled()} == {"mcp", "cli"}
+    assert [version for _, version in library.history.entries("mine").versions] == []
+
+
+def test_a_switch_of_a_skill_that_is_gone_cannot_be_undone(world: World) -> None:
+    library = world.library()
+    library.edit.apply([created("mine")])
+    library.settings.disable("mine")
+    library.edit.apply([{"action": "delete", "name": "mine"}])
+    refused(lambda: library.history.undo(2), "cannot-undo")
+    library.history.undo()
+    library.history.undo()
+    assert library.workspace.decisions.disabled() == frozenset()
+
+
+def test_undoing_the_last_change_of_a_skill_leaves_the_others_of_its_run(world: World) -> None:
+    library = world.library()
+    run = library.edit.apply([created("deploy"), created("other")]).changes
+    assert len(run) == 2
+    assert [entry.skill for entry in library.history.undo("deploy").undone] == ["deploy"]
+    assert not (world.root / "deploy").exists() and (world.root / "other").exists()
+    run_id = library.history.entries().entries[0].run
+    assert [entry.skill for entry in library.history.undo(run_id).undone] == ["other"]
+    assert not (world.root / "other").exists()
+
+
+def test_a_dry_run_of_an_undo_changes_nothing(world: World) -> None:
+    library = world.library()
+    library.edit.apply([created("deploy", "First.\n")])
+    library.edit.apply([patched("deploy", "First", "1st")])
+    before, files = library.history.entries(), content(world.root)
+    answer = library.history.undo(dry_run=True)
+    assert (answer.entries, [entry.id for entry in answer.undone]) == ((), [2])
+    assert "-1st.\n+First.\n" in (answer.diff or "")
+    back = library.history.rollback("deploy", dry_run=True).to_json()
+    assert (back["dry_run"], back["skills"], back["state"]) == (True, ["deploy"], 1)
+    library.settings.disable("deploy")
+    assert library.history.undo(dry_run=True).to_json()["undone"] == [3]
+    assert (library.history.entries().entries[:-1], content(world.root)) == (before.entries, files)

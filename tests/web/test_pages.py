@@ -160,6 +160,15 @@ def test_a_change_is_shown_and_undone(site: Site) -> None:
     assert "Undone: charts." in site.get("/history").text
 
 
+def test_a_disabled_skill_is_enabled_again_by_undoing(site: Site) -> None:
+    site.library.settings.disable("charts", "codex")
+    entry, *_ = site.get("/history.json").json["entries"]
+    assert "disable for codex" in site.get("/history").text
+    assert "No file changes." in site.get("/change", run=entry["run"]).text
+    assert site.post("/undo", run=entry["run"]).status == 303
+    assert site.library.workspace.decisions.disabled() == frozenset()
+
+
 def test_a_proposal_is_approved_or_rejected(site: Site) -> None:
     patch = {"action": "patch", "name": "charts", "find": "Do it.", "replace": "Do it well."}
     for _ in range(2):

@@ -201,7 +201,17 @@ class Library:
         editor.committer.locks = self._follow_locks
         editor.committer.after_commit(self._render_locks, "The lock was not changed")
         editor.committer.after_commit(self._finish_links, "Links for other clients were not changed")
+        editor.history.switched = self._switch_links
         return editor
+
+    def _switch_links(self, card: Card) -> Iterable[str]:
+        """Remove or restore the links and copies of a skill for clients, after it was disabled or enabled."""
+        from whet.sources.sync.apply import finish_following, follow_switch
+
+        off = self.workspace.disabled(everywhere=True)
+        real = os.path.dirname(card.resolved)
+        follow_switch(self.workspace.state, real, lambda client: off.source(card, client) is not None)
+        return finish_following(self.workspace.state)
 
     def _follow_bundles(self, commits: Sequence[Committed]) -> Iterable[str]:
         if not any(commit.moved for commit in commits):
@@ -293,7 +303,7 @@ class Library:
         """Your decisions: which projects to trust, which skills to disable or pin, and bundles."""
         from whet.api.settings import SkillSettings
 
-        return SkillSettings(self.workspace, lambda: self.sources, self._stores.lifecycle)
+        return SkillSettings(self.workspace, lambda: self.sources, lambda: self.history, self._stores.lifecycle)
 
     @cached_property
     def matcher(self) -> SkillMatcher:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from whet.api.sources import SkillSources
+    from whet.authoring.history import History
     from whet.learning.lifecycle import Lifecycle
     from whet.library.bundles import Bundle
     from whet.library.card import Card
@@ -234,10 +235,17 @@ class SettingValues(NamedTuple):
 class SkillSettings:
     """Your decisions about the skills of one library."""
 
-    def __init__(self, workspace: Workspace, sources: Callable[[], SkillSources], lifecycle: Lifecycle) -> None:
+    def __init__(
+        self,
+        workspace: Workspace,
+        sources: Callable[[], SkillSources],
+        history: Callable[[], History],
+        lifecycle: Lifecycle,
+    ) -> None:
         self._workspace = workspace
         self._decisions = workspace.decisions
         self._sources = sources
+        self._history = history
         self._lifecycle = lifecycle
 
     # trust
@@ -334,10 +342,11 @@ class SkillSettings:
         removed when it was disabled are made again.
         """
         keys, known_as, card = self._disabled_keys(name, surface)
-        changed = sum([self._decisions.enable(key, surface) for key in keys]) > 0
-        notes: tuple[str, ...] = ()
         if card is not None:
-            notes = self._switch_links(card)
+            made, notes = self._history().switch(card, [surface] if surface else None, on=True)
+            changed = bool(made)
+        else:
+            changed, notes = sum([self._decisions.enable(key, surface) for key in keys]) > 0, ()
         disabled = self._workspace.config().disabled
         source = next((found for key in (*keys, known_as) if (found := disabled.by(key, surface))), None)
         hint = f"It is still disabled by {source}." if source else ""
@@ -348,22 +357,11 @@ class SkillSettings:
 
         Its links and copies for clients are removed; `notes` names the clients that still load it.
         """
-        keys, known_as, card = self._disabled_keys(name, surface)
-        off = self._decisions.disabled()
-        changed = all((key, surface) not in off for key in keys) and self._decisions.disable(keys[0], surface)
-        notes: tuple[str, ...] = ()
-        if card is not None:
-            notes = (*self._switch_links(card), *self._name_loaders(card, surface))
-        return Switch(known_as, surface, False, changed, notes=notes)
-
-    def _switch_links(self, card: Card) -> tuple[str, ...]:
-        """Remove or restore the links and copies of a skill for clients; a sentence about each kind."""
-        from whet.sources.sync.apply import finish_following, follow_switch
-
-        off = self._workspace.disabled(everywhere=True)
-        real = os.path.dirname(card.resolved)
-        follow_switch(self._workspace.state, real, lambda client: off.source(card, client) is not None)
-        return tuple(finish_following(self._workspace.state))
+        _, known_as, card = self._disabled_keys(name, surface)
+        if card is None:
+            return Switch(known_as, surface, False, False)
+        made, notes = self._history().switch(card, [surface], on=False)
+        return Switch(known_as, surface, False, bool(made), notes=(*notes, *self._name_loaders(card, surface)))
 
     def _name_loaders(self, card: Card, surface: str) -> Iterator[str]:
         """Which clients load a skill from where it is, although it is disabled."""

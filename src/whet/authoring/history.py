@@ -10,6 +10,8 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
+from whet.authoring.commits import Commit
+from whet.authoring.journal import Note as Written
 from whet.authoring.main_file import main_of, said
 from whet.authoring.merge import Conflict, merge_text
 from whet.authoring.results import (
@@ -26,16 +28,17 @@ from whet.authoring.trees import digest
 from whet.authoring.writer import USER, TreeChange
 from whet.errors import ConflictError, FailedError, NotFoundError, RefusedError, UsageError, WhetError
 from whet.library.package import read_tree
-from whet.notes import Note
+from whet.notes import SWITCHES, Note
 from whet.skill.names import closest, key
 from whet.store.chain import REPAIR_HINT, Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from whet.authoring.commits import Committer
     from whet.authoring.journal import Entry, Journal
     from whet.authoring.writer import Provenance
+    from whet.library.card import Card
     from whet.library.workspace import Workspace
     from whet.skill.tree import Item, Tree
     from whet.store.repair import Repaired
@@ -54,13 +57,13 @@ class Version(NamedTuple):
 
 def lifetime(journal: Journal, path: str) -> list[Entry]:
     """Every entry about a skill, oldest first, also those from before it was renamed."""
-    entries = list(journal.entries(path=path))
+    entries = list(journal.entries(path=path, switches=True))
     while entries and entries[0].action == "rename" and not entries[0].before:
         first = entries[0]
         gone = [entry for entry in journal.entries(run=first.run) if entry.action == "rename" and not entry.after]
         if len(gone) != 1:  # several were renamed at once; which one this was cannot be told
             break
-        earlier = [entry for entry in journal.entries(path=gone[0].path) if entry.id < first.id]
+        earlier = [entry for entry in journal.entries(path=gone[0].path, switches=True) if entry.id < first.id]
         entries = [*earlier, *entries]
     return entries
 
@@ -231,6 +234,11 @@ def _merged(now: Item | None, after: Item | None, before: Item | None) -> Item |
     return now._replace(data=b"".join(merged)) if len(merged) == len(pieces) else None
 
 
+def _preview(changes: Iterable[TreeChange]) -> str:
+    """What changes would do, as a difference."""
+    return "".join(difference(read_tree(one.path), one.after, (one.skill, one.skill)) for one in changes)
+
+
 def find_deleted(journal: Journal, name: str) -> TreeChange:
     """Bringing back the skill of that name that was deleted last."""
     gone: dict[str, Entry] = {}
@@ -272,17 +280,24 @@ def find_reversals(entries: Iterable[Entry]) -> dict[int, set[int]]:
         numbered[str(entry.id)] = [entry]
     found: dict[int, set[int]] = {}
     for run, made in runs.items():
-        if not run or made[0].action != "undo":
+        if not run or not _is_undo(made[0]):
             continue
         named = _UNDOES.fullmatch(made[0].reason)
         what = run.partition(".")[2] or (named[1] if named else "")
         targets = numbered.get(what) or runs.get(what, [])
-        if targets and targets[0].action in ("rename", "merge"):
+        if _are_joined(targets[:1]):
             targets = runs[targets[0].run]
         for entry in made:
             own = {target.id for target in targets if target.path == entry.path}
             found[entry.id] = own or {target.id for target in targets}
     return found
+
+
+def _is_undo(entry: Entry) -> bool:
+    """Does an entry reverse another? A skill is disabled by an undo, too; then the run names what it reverses."""
+    if not is_switch(entry):
+        return entry.action == "undo"
+    return bool(entry.run.partition(".")[2] or _UNDOES.fullmatch(entry.reason))
 
 
 def _taken_back(entries: Sequence[Entry]) -> set[int]:
@@ -294,9 +309,23 @@ def _taken_back(entries: Sequence[Entry]) -> set[int]:
     return found
 
 
+def is_switch(entry: Entry) -> bool:
+    """Did an entry enable or disable a skill?"""
+    return entry.action in SWITCHES
+
+
+def _has_effect(entry: Entry) -> bool:
+    return entry.before != entry.after or is_switch(entry) or is_lock_change(entry)
+
+
 def is_lock_change(entry: Entry) -> bool:
     """Did an entry change what the lock says of a skill, and not the skill?"""
     return entry.before == entry.after != "" and entry.action in LOCK_ACTIONS
+
+
+def _are_joined(entries: Iterable[Entry]) -> bool:
+    """Do entries belong together? Undoing one half of a rename or merge would lose the skill."""
+    return any(entry.action in ("rename", "merge") for entry in entries)
 
 
 def _check_last(entry: Entry, known: Iterable[Entry]) -> None:
@@ -324,6 +353,8 @@ class History:
         self._workspace = workspace
         self._committer = committer
         self._journal = committer.writer.journal
+        self.switched: Callable[[Card], Iterable[str]] = lambda _: ()
+        """Is called after a skill is enabled or disabled; returns what else changed, a sentence each."""
 
     def compact(self) -> int:
         """Remove stored contents that nothing refers to; returns how many files.
@@ -385,7 +416,7 @@ class History:
     def entries(self, name: str | None = None, last: int | None = None) -> SkillHistory:
         """The entries about one skill with its versions, or the last entries about all."""
         if name is None:
-            return SkillHistory(self._journal.entries(last=last))
+            return SkillHistory(self._journal.entries(last=last, switches=True))
         skill, path = self._directory(name)
         numbers = tuple((version.entry.id, version.number) for version in versions(self._journal, path))
         own = lifetime(self._journal, path)[-last if last else 0 :]
@@ -413,27 +444,39 @@ class History:
             after, label = self._journal.content(right.entry.after), f"state-{right.number}"
         return Difference(skill, left.number, other, difference(before, after, (f"state-{left.number}", label)))
 
-    def rollback(self, name: str, number: int | None = None, by: Provenance = USER) -> Reversal:
-        """Go back to a state (default: the previous one)."""
+    def rollback(
+        self, name: str, number: int | None = None, by: Provenance = USER, *, dry_run: bool = False
+    ) -> Reversal:
+        """Go back to a state (default: the previous one); with `dry_run`, only say what that changes."""
         skill, path = self._directory(name)
-        return Reversal(*self._committer.commit([to_version(self._journal, skill, path, number)], by))
+        change = to_version(self._journal, skill, path, number)
+        wanted = digest(change.after)
+        state = number or max(state.number for state in versions(self._journal, path) if state.entry.after == wanted)
+        if dry_run:
+            return Reversal((), state=state, skill=skill, diff=_preview([change]))
+        return Reversal(*self._committer.commit([change], by), state=state, skill=skill)
 
-    def undo(self, what: int | str | None = None, by: Provenance = USER) -> Reversal:
+    def undo(self, what: int | str | None = None, by: Provenance = USER, *, dry_run: bool = False) -> Reversal:
         """Undo the last change, or the last one to a skill by its name; an entry by its number, a run by its id.
 
         The last change is the last one that is not undone: repeated calls go back change by change. To undo an undo,
-        name it. Raises UsageError `nothing-changes` for a change that is already undone.
+        name it. With `dry_run`, nothing changes. Raises UsageError `nothing-changes` for a change that is already
+        undone.
         """
+        return self._undo(*self._find_change(what), by, dry_run=dry_run)
+
+    def _find_change(self, what: int | str | None) -> tuple[str, Sequence[Entry]]:
+        """A change by what people call it: the id of its run or its number, and its entries."""
         if what is None:
-            return self._undo(*self._last_change(), by)
+            return self._last_change()
         what = str(what)
         entries: Sequence[Entry] = ()
         if what.isdecimal() and len(what) <= _LONGEST_NUMBER:
             entries = (self._journal.entry(int(what)),)
-            if entries[0].action in ("rename", "merge"):  # one half of it would lose the skill
+            if _are_joined(entries):
                 entries = self._journal.entries(run=entries[0].run)
         elif what:
-            entries = self._journal.entries(run=what)
+            entries = self._journal.entries(run=what, switches=True)
         if not entries:
             try:
                 path = self._directory(what)[1]
@@ -441,15 +484,15 @@ class History:
                 entries = self._run_entries(what)
                 what = entries[0].run
             else:
-                return self._undo(*self._last_change(path), by)
-        return self._undo(what, entries, by)
+                return self._last_change(path)
+        return what, entries
 
     def _run_entries(self, start: str) -> Sequence[Entry]:
         """The entries of the run whose id begins so. Raises NotFoundError."""
-        known = self._journal.entries(last=_LOOKED_BACK) if len(start) >= _SHORTEST_RUN else ()
+        known = self._journal.entries(last=_LOOKED_BACK, switches=True) if len(start) >= _SHORTEST_RUN else ()
         runs = {entry.run for entry in known if entry.run.startswith(start)}
         if len(runs) == 1:
-            return self._journal.entries(run=runs.pop())
+            return self._journal.entries(run=runs.pop(), switches=True)
         hint = "`whet history` shows the changes with their numbers."
         message = f"The history has no change, no run and no skill {start!r}."
         if runs:
@@ -468,19 +511,55 @@ class History:
     def undoable(self, path: str = "") -> tuple[tuple[Entry, ...], ...]:
         """The runs that can be undone, the last one first, each with the entries that are not undone yet.
 
-        With a path, only the runs that changed the skill there.
+        With a path, only what changed the skill there, but always both sides of a rename or merge.
         """
-        known = self._journal.entries(last=_LOOKED_BACK)
+        known = self._journal.entries(last=_LOOKED_BACK, switches=True)
         if not any(entry.run for entry in known):
             raise NotFoundError("no-such-entry", "The history is empty.", hint="There is nothing to undo yet.")
         back = _taken_back(known)
         runs: dict[str, list[Entry]] = {}
         for entry in known:
-            changed = entry.before != entry.after or is_lock_change(entry)
-            if entry.run and entry.action != "undo" and entry.id not in back and changed:
+            if entry.run and not _is_undo(entry) and entry.id not in back and _has_effect(entry):
                 runs.setdefault(entry.run, []).append(entry)
         newest = sorted(runs.values(), key=lambda own: -own[-1].id)
-        return tuple(tuple(own) for own in newest if not path or any(entry.path == path for entry in own))
+        if path:
+            newest = [own if _are_joined(own) else [entry for entry in own if entry.path == path] for own in newest]
+        return tuple(tuple(own) for own in newest if any(not path or entry.path == path for entry in own))
+
+    def switch(self, card: Card, surfaces: Collection[str] | None, *, on: bool, by: Provenance = USER) -> Commit:
+        """Enable or disable a skill on these surfaces ("": everywhere; None: wherever it is disabled).
+
+        Returns no entries if nothing changes.
+        """
+        decisions, path = self._workspace.decisions, card.place
+        with self._journal.state.write():
+            off = {surface for name, surface in decisions.disabled() if name in card.known_as}
+            chosen = off if surfaces is None else set(surfaces)
+            changed = sorted(chosen & off if on else chosen - off)
+            if not changed:
+                return Commit(())
+            if on:
+                for name in card.known_as:
+                    decisions.enable(name)
+            for surface in off.difference(changed) if on else changed:
+                decisions.disable(str(card.id), surface)
+            head = self._journal.head(path)
+            content, run = head.after if head else "", by.run or f"r{os.urandom(8).hex()}"
+            about = ("enable" if on else "disable", card.name, path, by.reason, content, content, by.checked, run)
+            entries = self._journal.append(Written(by.actor, surface, *about) for surface in changed)
+        return Commit(entries, tuple(self.switched(card)))
+
+    def _switch_back(self, entries: Sequence[Entry], by: Provenance) -> Commit:
+        """Disable what entries of one run enabled, or the other way around."""
+        path, on = entries[0].path, entries[0].action == "disable"
+        catalogue = self._workspace.snapshot().catalogue
+        cards = (*catalogue.cards, *(loser for loser, _ in catalogue.shadowed), *catalogue.waiting)
+        card = next((card for card in cards if card.place == path), None)
+        if card is None:
+            message = f"{entries[0].skill} is no longer at {path}."
+            hint = "Undo what came after it first: `whet history` lists the changes."
+            raise ConflictError("cannot-undo", message, hint=hint, entry=entries[0].id)
+        return self.switch(card, [entry.origin for entry in entries], on=on, by=by)
 
     def describe_change(self, entries: Iterable[Entry]) -> str:
         """What the entries changed, as a difference."""
@@ -488,27 +567,38 @@ class History:
         changes = ((entry.skill, entry.before, entry.after) for entry in entries)
         return "".join(difference(content(before), content(after), (skill, skill)) for skill, before, after in changes)
 
-    def _undo(self, what: str, entries: Sequence[Entry], by: Provenance) -> Reversal:
-        known = self._journal.entries(last=_LOOKED_BACK)
+    def _undo(self, what: str, entries: Sequence[Entry], by: Provenance, *, dry_run: bool) -> Reversal:
+        known = self._journal.entries(last=_LOOKED_BACK, switches=True)
         back = _taken_back(known)
-        entries = [entry for entry in entries if entry.before != entry.after or is_lock_change(entry)]
+        entries = [entry for entry in entries if _has_effect(entry)]
         if not entries:
             raise UsageError("nothing-changes", f"{what} changed nothing.", hint="Choose another entry.")
-        locked = [entry for entry in entries if is_lock_change(entry) and entry.id not in back]
-        for entry in locked:
-            _check_last(entry, (later for later in known if later.id not in back))
-        own = {entry.path for entry in locked}
-        changes = [
-            change
-            for change in revert_entries(self._journal, entries)
-            if digest(change.after) != change.expected or change.path in own
-        ]
-        if not changes:
-            raise UsageError("nothing-changes", f"{what} is already undone.", hint="Choose another entry.")
+        done = UsageError("nothing-changes", f"{what} is already undone.", hint="Choose another entry.")
+        entries = [entry for entry in entries if entry.id not in back]
+        if not entries:
+            raise done
         run = by.run or f"u{os.urandom(8).hex()}.{what}"
         numbers = ", ".join(str(entry.id) for entry in entries) if len(entries) <= _NAMED else what
         by = by._replace(reason=by.reason or f"Undo of {numbers}.", run=run)
-        written, notes = self._committer.commit(changes, by)
+        locked = [entry for entry in entries if is_lock_change(entry)]
+        for entry in locked:
+            _check_last(entry, (later for later in known if later.id not in back))
+        own = {entry.path for entry in locked}
+        if is_switch(entries[0]):
+            if dry_run:
+                return Reversal((), undone=tuple(entries), diff="")
+            written, notes = self._switch_back(entries, by)
+        else:
+            changes = [
+                change
+                for change in revert_entries(self._journal, entries)
+                if digest(change.after) != change.expected or change.path in own
+            ]
+            if changes and dry_run:
+                return Reversal((), undone=tuple(entries), diff=_preview(changes))
+            written, notes = self._committer.commit(changes, by) if changes else Commit(())
+        if not written:
+            raise done
         return Reversal(written, notes, tuple(entries))
 
     def verify(self) -> Proof:
@@ -518,7 +608,7 @@ class History:
         damage = check_state(self._journal.state.directory)
         found = (Problem(0, "state-corrupt", damage),) if damage else ()
         try:
-            problems, last = (*found, *self._journal.verify()), self._journal.entries(last=1)
+            problems, last = (*found, *self._journal.verify()), self._journal.entries(last=1, switches=True)
         except FailedError as error:
             if not damage:
                 raise

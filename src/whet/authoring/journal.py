@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.errors import FailedError, NotFoundError, UsageError, WhetError
 from whet.library.package import read_tree
+from whet.notes import SWITCHES
 from whet.skill.tree import Item, Tree, entries, manifest, read_manifest
 from whet.store.blobs import CONTENTS, Blobs
 from whet.store.chain import LOST, ORIGIN, REPAIR_HINT, Chain, Loaded, Problem, in_ranges
@@ -48,7 +49,7 @@ class Entry(NamedTuple):
     actor: str
     """`user`, `agent`, `curator`, or `unknown` for a change that was found and not made here."""
     origin: str
-    """Where the actor works: `foreground`, `background`, or a source."""
+    """Where the actor works: `foreground`, `background`, or a source. Of a switch: for which surface, "" for all."""
     action: str
     skill: str
     path: str
@@ -206,11 +207,23 @@ class Journal:
     # entries
 
     def entries(
-        self, *, skill: str = "", path: str = "", run: str = "", after: int = 0, last: int | None = None
+        self,
+        *,
+        skill: str = "",
+        path: str = "",
+        run: str = "",
+        after: int = 0,
+        last: int | None = None,
+        switches: bool = False,
     ) -> tuple[Entry, ...]:
-        """Entries, oldest first: of one skill by its name or directory, of one run, after a number, or all."""
+        """Entries, oldest first: of one skill by its name or directory, of one run, after a number, or all.
+
+        Without `switches`, only those about contents: not whether a skill was enabled or disabled.
+        """
         where = [(column, value) for column, value in (("skill", skill), ("path", path), ("run", run)) if value]
         condition = f"id > {after:d}" + "".join(f" AND {column} = ?" for column, _ in where)
+        if not switches:
+            condition += f" AND action NOT IN {SWITCHES}"
         return self._chain.rows(condition, [value for _, value in where], last=last or None)
 
     def entry(self, number: int) -> Entry:

@@ -116,20 +116,33 @@ class Changes(NamedTuple):
 
 
 class Reversal(NamedTuple):
-    """What going back wrote."""
+    """What going back wrote, or would write."""
 
     entries: tuple[Entry, ...]
+    """None for a dry run."""
     notes: tuple[str, ...] = ()
     undone: tuple[Entry, ...] = ()
     """The changes that an undo reversed."""
+    state: int = 0
+    """The state that a skill returned to; 0 for an undo."""
+    skill: str = ""
+    """The name of that skill."""
+    diff: str | None = None
+    """Of a dry run: what would change."""
 
     def to_json(self) -> Json:
         """The answer as JSON."""
+        if self.diff is not None:
+            names = [self.skill] if self.skill else list(dict.fromkeys(entry.skill for entry in self.undone))
+            undone = [entry.id for entry in self.undone]
+            answer = {"success": True, "dry_run": True, "skills": names, "undone": undone, "diff": self.diff}
+            return answer | ({"state": self.state} if self.state else {})
         skills = [
             {"name": entry.skill, "path": entry.path, "digest": entry.after, "entry": entry.id}
             for entry in self.entries
         ]
         told = {"success": True, "skills": skills, "entry": self.entries[-1].id}
+        told |= {"state": self.state} if self.state else {}
         return told | (skills[0] if len(skills) == 1 else {}) | ({"warnings": list(self.notes)} if self.notes else {})
 
 

@@ -131,7 +131,7 @@ def test_rollback_and_undo(deploy: Path, whet: Callable[..., CompletedProcess[st
     assert (run.returncode, run.stdout, run.stderr) == (
         0,
         f"{deploy}\n",
-        "deploy is as it was.\nhint: `whet undo 4` undoes this.\n",
+        "deploy is as it was in state 1.\nhint: `whet undo 4` undoes this.\n",
     )
     assert body(deploy) == "One.\n"
     undone = answer(whet("undo", "4", "--json"))
@@ -146,6 +146,19 @@ def test_undo_alone_takes_back_the_last_change(deploy: Path, whet: Callable[...,
     assert whet("undo").returncode == 0
     assert body(deploy) == "Three.\n"
     assert answer(whet("history", "--json"))["entries"][-1]["reason"] == "Undo of 4."
+
+
+def test_disabling_is_in_the_history_and_undone(deploy: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
+    assert whet("skill", "disable", "deploy", "--surface", "codex").returncode == 0
+    assert whet("history").stdout.splitlines()[0].split("\t")[2:] == ["user", "disable for codex", "deploy", ""]
+    run = whet("undo", "--dry-run")
+    assert (run.stdout, run.stderr) == ("", "Would undo change 4 (disable for codex): deploy.\n")
+    run = whet("undo")
+    told = "Undid change 4 (disable for codex): deploy is enabled again for codex.\nhint: `whet undo 5` undoes this.\n"
+    assert (run.returncode, run.stdout, run.stderr) == (0, "", told)
+    run = whet("undo", "--dry-run")
+    assert "-Three." in run.stdout and run.stderr == "Would undo change 3 (edit): deploy.\n"
+    assert body(deploy) == "Three.\n"
 
 
 def test_undo_alone_with_nothing_to_take_back(whet: Callable[..., CompletedProcess[str]]) -> None:

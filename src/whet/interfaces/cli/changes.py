@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from whet.authoring.journal import short_run
 from whet.authoring.writer import Provenance
 from whet.interfaces.cli.arguments import reason_option
-from whet.notes import name_action
+from whet.interfaces.cli.rendering import fold_diff
+from whet.notes import SWITCHES, name_action
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -101,18 +102,38 @@ def name_version(change: Change) -> str:
 
 def render_return(reversal: Reversal, screen: Screen, _options: Namespace) -> None:
     """The paths of the skills that are there again, as data; a skill that is gone again is only mentioned."""
+    if reversal.diff is not None:
+        _render_preview(reversal, screen)
+        return
     undone = {entry.path: entry for entry in reversal.undone}
     for entry in reversal.entries:
-        if entry.after:
+        switched = entry.action in SWITCHES
+        if entry.after and not switched:
             screen.line(screen.place(entry.path))
         state = ("is as it was" if entry.before else "is back") if entry.after else "is gone"
+        if reversal.state:
+            state = f"is as it was in state {reversal.state}"
         state = f"{entry.skill} {state}."
         before = undone.get(entry.path)
-        if entry.before == entry.after:
+        if switched:
+            where = f" for {entry.origin}" if entry.origin else ""
+            state = f"{entry.skill} is {entry.action}d again{where}."
+        elif entry.before == entry.after:
             article = "the" if before else "The"
             state = f"{article} lock entry of {entry.skill} is as it was before; the files stay as they are."
-        what = f"Undid change {before.id} ({name_action(before.action)}): " if before else ""
+        what = f"Undid change {before.id} ({name_action(before.action, before.origin)}): " if before else ""
         screen.say(f"{what}{state}")
     screen.say(*reversal.notes)
     last = reversal.entries[-1]
     screen.hint(f"`whet undo {last.id if len(reversal.entries) == 1 else short_run(last.run)}` undoes this.")
+
+
+def _render_preview(reversal: Reversal, screen: Screen) -> None:
+    """What going back would change: the difference as data."""
+    folded = fold_diff(screen, reversal.diff or "")
+    if reversal.state:
+        screen.say(f"Would return {reversal.skill} to state {reversal.state}. Nothing was changed.")
+    for entry in reversal.undone:
+        screen.say(f"Would undo change {entry.id} ({name_action(entry.action, entry.origin)}): {entry.skill}.")
+    if folded:
+        screen.hint("-v shows the long ones in full.")

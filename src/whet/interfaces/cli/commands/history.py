@@ -78,7 +78,7 @@ def render_history(history: SkillHistory, screen: Screen, _options: Namespace) -
             str(entry.id),
             format_time(screen, entry.time),
             entry.actor,
-            name_action(entry.action),
+            name_action(entry.action, entry.origin),
             str(versions.get(entry.id, "")) if named else entry.skill,
             entry.reason,
         )
@@ -129,15 +129,16 @@ def configure_rollback(parser: Parser) -> None:
 def configure_undo(parser: Parser) -> None:
     parser.details = (
         "Without an argument, you choose from a list on a terminal; otherwise the last change is undone, and the next "
-        "run undoes the one before. With NAME, undoes the last change to that skill, together with the skills that "
-        "changed in the same run; this also restores a removed skill. Later changes stay, unless they touch the same "
-        "files.\n\n"
+        "run undoes the one before. With NAME, undoes the last change to that skill, and to no other that changed "
+        "with it; this also restores a removed skill and enables a disabled one. Later changes stay, unless they "
+        "touch the same files.\n\n"
         "An undo is a change like any other: `whet undo ID` with its number redoes the change."
     )
     text = "The number of a change (`whet history` shows it), the id of a run or its start, or the name of a skill."
     parser.positional("id", "ID|NAME", text, optional=True)
     text = "Return the skill NAME to this state (`whet history NAME` lists them)."
     parser.option("--to", metavar="N", read=amount, text=text)
+    parser.option("--dry-run", text="Show what would change, and change nothing.")
     reason_option(parser)
 
 
@@ -156,7 +157,7 @@ def _choose_change(context: Context) -> str | None:
                 join_unique(str(entry.id) for entry in entries),
                 format_time(screen, entries[-1].time),
                 entries[-1].actor,
-                join_unique(name_action(entry.action) for entry in entries),
+                join_unique(name_action(entry.action, entry.origin) for entry in entries),
                 join_unique(entry.skill for entry in entries),
                 entries[-1].reason,
             ),
@@ -172,7 +173,10 @@ def _choose_change(context: Context) -> str | None:
 
 
 def _render_change(history: History, entries: Sequence[Entry], screen: Screen) -> None:
-    paint_diff(screen, history.describe_change(entries))
+    if text := history.describe_change(entries):
+        paint_diff(screen, text)
+    else:
+        screen.line("No file changes.")
 
 
 def run_undo(context: Context, options: Namespace) -> Answer:
@@ -180,15 +184,16 @@ def run_undo(context: Context, options: Namespace) -> Answer:
         if options.id is None:
             raise misuse("undo", "--to needs the NAME of a skill.")
         return _go_back(context, options, options.id)
-    if options.id is None and can_ask(options):
+    if options.id is None and can_ask(options) and not options.dry_run:
         options.id = _choose_change(context)
     if options.id is not None and (options.id.isdecimal() or not options.id):
         read_number(options.id, "a change", "undo")
     by = Provenance("user", reason=options.reason)
     try:
-        return Answer(context.library.history.undo(options.id, by), render_return)
+        reversal = context.library.history.undo(options.id, by, dry_run=options.dry_run)
+        return Answer(reversal, render_return)
     except NotFoundError as error:
-        if error.code != "no-such-entry" or options.id is None or options.id.isdecimal():
+        if error.code != "no-such-entry" or options.id is None or options.id.isdecimal() or options.dry_run:
             raise
         with suppress(NotFoundError):  # a content that no entry names any more
             found = context.library.edit.apply([{"action": "restore", "name": options.id}], by=by)
@@ -199,7 +204,8 @@ def run_undo(context: Context, options: Namespace) -> Answer:
 def _go_back(context: Context, options: Namespace, name: str) -> Answer:
     """To an earlier state of a skill."""
     by = Provenance("user", reason=options.reason)
-    return Answer(context.library.history.rollback(name, options.to, by), render_return)
+    dry_run = getattr(options, "dry_run", False)
+    return Answer(context.library.history.rollback(name, options.to, by, dry_run=dry_run), render_return)
 
 
 def configure_verify_history(parser: Parser) -> None:
