@@ -313,6 +313,46 @@ DAMAGED: dict[str, tuple[object, str]] = {
 }
 
 
+def test_what_the_hub_of_hermes_installed(project: Project) -> None:
+    """In the form of Hermes 0.19: the path has the category, and the identifier is in the form of its source."""
+    lock = write(
+        project.root / ".hub" / "lock.json",
+        {
+            "version": 1,
+            "installed": {
+                "charts": {
+                    "source": "github",
+                    "identifier": "acme/skills/skills/charts",
+                    "install_path": "data/charts",
+                    "content_hash": "sha256:0123456789abcdef",
+                },
+                "tides": {"source": "clawhub", "identifier": "tides", "install_path": "tides"},
+                "notes": {
+                    "source": "well-known",
+                    "identifier": "well-known:https://docs.example.com/.well-known/skills/notes",
+                    "install_path": "notes",
+                },
+                "page": {"source": "url", "identifier": "https://example.com/page/SKILL.md", "install_path": "page"},
+                "own": {"source": "official", "identifier": "official/own", "install_path": "own"},
+                "away": {"source": "clawhub", "identifier": "away", "install_path": "../../away"},
+            },
+        },
+    )
+    assert project.found() == {
+        name: Foreign(name, str(project.root / path), ref, "", "", "hermes", lock)
+        for name, path, ref in (
+            ("charts", "data/charts", Ref("git", "https://github.com/acme/skills", "", "skills/charts")),
+            ("notes", "notes", Ref("well-known", "https://docs.example.com", "", "notes")),
+            ("page", "page", Ref("url", "https://example.com/page/SKILL.md")),
+            ("tides", "tides", Ref("clawhub", "https://clawhub.ai", "", "tides")),
+        )
+    }
+    assert project.notes() == [
+        f"{lock}: 'away' cannot be used. The path '../../away' has the part '..'.",
+        f"{lock}: 'own' cannot be used. It comes from 'official', which Whet does not support.",
+    ]
+
+
 @pytest.mark.parametrize("case", DAMAGED)
 def test_what_is_damaged_is_told(project: Project, case: str) -> None:
     value, message = DAMAGED[case]

@@ -5,6 +5,7 @@
     .clawhub/lock.json               beside a root (version 1), and SKILL/.clawhub/origin.json
     metadata.github-* in SKILL.md    written there by GitHub's own client
     SKILL/.openskills.json           written by `openskills install`; it keeps no hash
+    .hub/lock.json                   in a root of Hermes (version 1); its hash is not compared
 
 None of them is ever written. One that is damaged is a note, never an empty one.
 """
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from whet.library.roots import Place
     from whet.skill.tree import Item, Tree
 
-KINDS = ("gh", "clawhub", "openskills", "skills-lock", "skill-lock")
+KINDS = ("gh", "clawhub", "openskills", "hermes", "skills-lock", "skill-lock")
 """Who said so, the most exact first."""
 _RECORD = ".openskills.json"
 _MAX_BYTES = 16 * 1024 * 1024
@@ -83,6 +84,7 @@ def look(place: Place, root: str, directory: str) -> Found:
     reader = _Reader(place, os.path.realpath(root))
     reader.read_skills()
     reader.read_clawhub(directory)
+    reader.read_hermes()
     for top in dict.fromkeys((directory, *_projects(reader.root))):
         reader.read_lock(os.path.join(top, "skills-lock.json"), "skills-lock", 1, top)
     if any(reader.root == os.path.realpath(os.path.join(place.home, *one.user.split("/"))) for one in DIRECTORIES):
@@ -188,16 +190,16 @@ class _Reader:
             return None
         return values
 
-    def entries(self, path: str, newest: int) -> Iterator[tuple[str, Mapping[str, object]]]:
+    def entries(self, path: str, newest: int, key: str = "skills") -> Iterator[tuple[str, Mapping[str, object]]]:
         """The skills of a lock with a version, each with its fields."""
         values = self.values(path)
         if values is None:
             return
-        version, skills = values.get("version"), values.get("skills")
+        version, skills = values.get("version"), values.get(key)
         if type(version) is not int or not 1 <= version <= newest:
             self.note(path, f"{path} has version {shown(str(version))}; Whet knows up to {newest}.")
         elif not isinstance(skills, dict):
-            self.note(path, f"{path} has no `skills` object.")
+            self.note(path, f"{path} has no `{key}` object.")
         else:
             for name, fields in sorted(skills.items()):
                 if isinstance(fields, dict):
@@ -316,6 +318,30 @@ class _Reader:
             return Foreign(name, directory, ref, "", "", "clawhub", path, pinned=pinned)
         ref = self.clawhub("", _text(fields, "ownerHandle"), name)
         return Foreign(name, directory, ref, version, "", "clawhub", path, pinned=pinned)
+
+    def read_hermes(self) -> None:
+        """What the hub of Hermes installed into the root, in directories of categories, too."""
+        path = os.path.join(self.root, ".hub", "lock.json")
+        for name, fields in self.entries(path, 1, "installed"):
+            self.told(path, name, partial(self.from_hermes, name, fields, path))
+
+    def from_hermes(self, name: str, fields: Mapping[str, object], path: str) -> Foreign:
+        kind, identifier = _needed(fields, "source"), _needed(fields, "identifier")
+        if kind == "github":
+            owner, _, rest = identifier.partition("/")
+            repository, _, inner = rest.partition("/")
+            ref = self.git(f"{owner}/{repository}", "", inner)
+        elif kind == "clawhub":
+            ref = self.clawhub("", "", identifier)
+        elif kind == "well-known":
+            site, _, skill = identifier.removeprefix("well-known:").rpartition("/")
+            ref = self.checked(Ref("well-known", site, "", skill))
+        elif kind == "url":
+            ref = self.checked(Ref("url", identifier))
+        else:
+            raise UsageError("unknown-source", f"It comes from {shown(kind)}, which Whet does not support.")
+        directory = os.path.realpath(os.path.join(self.root, *check(_needed(fields, "install_path")).split("/")))
+        return Foreign(name, directory, ref, "", "", "hermes", path)
 
     def read_lock(self, path: str, kind: str, newest: int, base: str) -> None:
         """A lock of `npx skills`, of a project or of the user."""

@@ -125,8 +125,8 @@ def configure_adopt(parser: Parser) -> None:
     parser.details = (
         "Whet looks into every directory of skills: .agents/skills, .claude/skills, .codex/skills and so on, yours or, "
         "with --here, the project's. If another tool installed a skill (skills-lock.json, .skill-lock.json, "
-        ".openskills.json, .clawhub/lock.json, gh), Whet takes its source from there. No skill is changed, and `whet "
-        "undo` reverses it."
+        ".openskills.json, .clawhub/lock.json, .hub/lock.json, gh), Whet takes its source from there. No skill is "
+        "changed, and `whet undo` reverses it."
     )
     names_argument(parser, "every skill that is not installed")
     parser.option("--from", metavar="SOURCE", dest="source", default="", text="The source of one skill.")
