@@ -4,7 +4,7 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-deep test-clients check quick chaos bench golden docs format clean
+.PHONY: help demo test test-deep test-clients check quick chaos bench golden docs site format clean
 
 # The tests start hundreds of short processes; without bytecode, each would compile Whet again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -27,7 +27,7 @@ demo: $(STAMP) ## Run a demonstration in a temporary home
 test: $(STAMP) ## Run the linter, the type checker and the quick tests
 	@$(MAKE) --no-print-directory -j 2 check quick
 
-test-deep: $(STAMP) ## Run what `make test` skips or shortens: slow tests, long tables, real processes
+test-deep: $(BIN)/zensical ## Run what `make test` skips or shortens: slow tests, long tables, real processes
 	$(PYTEST) --deep || $(AGAIN)
 
 test-clients: $(STAMP) ## Test real clients from npm against a scripted model (part of test-deep)
@@ -53,9 +53,17 @@ golden: $(STAMP) ## Regenerate the golden files: help pages, answers, tools, scr
 docs: $(STAMP) ## Regenerate the generated documentation
 	$(BIN)/python docs/generate.py
 
+site: $(BIN)/zensical ## Build the documentation as a site, in site/ (opens from disk)
+	$(BIN)/zensical build --clean --strict
+	@echo "Open site/index.html"
+
+$(BIN)/zensical: $(STAMP)
+	@VIRTUAL_ENV="$(CURDIR)/.venv" $(BIN)/uv sync --quiet --frozen --inexact --all-extras --group site
+	@touch $@
+
 format: $(STAMP) ## Format the code and apply automatic fixes
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
 clean: ## Remove the environment and caches
-	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis dist
+	rm -rf .venv .cache .pytest_cache .mypy_cache .ruff_cache .hypothesis dist site

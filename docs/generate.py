@@ -11,6 +11,7 @@ import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import life_picture
 from catalogue import catalogue
 from plot import PLOT, plot
 from reference import api
@@ -222,6 +223,7 @@ GENERATED = {
     CODES: codes,
     RULES: catalogue,
     PLOT: plot,
+    life_picture.PICTURE: life_picture.picture,
 }
 """Page -> what writes it."""
 

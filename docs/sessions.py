@@ -1,8 +1,8 @@
 """Sessions shown in the documentation are real: each ```console block is run, and its output written back or compared.
 
 A line that begins with `$ ` is a command; what follows, up to the next command, is its output. All blocks of one page
-share a temporary home, in which tokens are estimated, whatever is installed; a block with the name of a file behind its
-language, as in ```markdown session.md, is that file. Commands run in a pseudo-terminal 100 columns wide, so that they
+share a temporary home, in which tokens are estimated, whatever is installed; a block whose title is the name of a file,
+as in ```markdown title="session.md", is that file. Commands run in a pseudo-terminal 100 columns wide, so that they
 print what a person would see.
 """
 
@@ -26,7 +26,7 @@ PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
 TIME = re.compile(r"20\d\d-\d\d-\d\d[ T]\d\d:\d\d(?::\d\dZ)?")
 """The one thing in a session that differs from run to run; every time is shown as the same."""
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-FILE = re.compile(r"^```\w+ ([\w./-]+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FILE = re.compile(r'^```\w+ title="([\w./-]+)"\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 
 
 def rewritten(page: Path) -> str:

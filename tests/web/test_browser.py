@@ -35,19 +35,24 @@ SIZES = {"desk": (1280, 900, "light"), "phone": (390, 844, "dark")}
 @contextmanager
 def browsing(site: Site, size: str = "desk") -> Iterator[Page]:
     """A page that is signed in."""
-    with opened(site.host, size) as page:
+    with opened(f"http://{site.host}/", size) as page:
         page.goto(f"http://{site.host}/sign-in?token={site.sign_in.token}")
         yield page
 
 
 @contextmanager
-def opened(host: str, size: str = "desk") -> Iterator[Page]:
-    """A page for a site; at the end, nothing strange may have happened in it."""
+def opened(start: str, size: str = "desk") -> Iterator[Page]:
+    """A page of the site whose addresses start so; at the end, nothing strange may have happened in it."""
     from playwright.sync_api import sync_playwright
 
     width, height, scheme = SIZES[size]
     arguments = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
     strange: list[str] = []
+
+    def requested(address: str) -> None:
+        if not address.startswith(start):
+            strange.append(address)
+
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
         try:
@@ -55,15 +60,11 @@ def opened(host: str, size: str = "desk") -> Iterator[Page]:
             page = context.new_page()
             page.on("console", lambda message: strange.append(message.text))
             page.on("pageerror", lambda error: strange.append(str(error)))
-            page.on("request", lambda request: None if _own(request.url, host) else strange.append(request.url))
+            page.on("request", lambda request: requested(request.url))
             yield page
         finally:
             browser.close()
     assert strange == []
-
-
-def _own(address: str, host: str) -> bool:
-    return address.startswith(f"http://{host}/")
 
 
 def shoot(page: Page, name: str) -> None:
@@ -87,7 +88,7 @@ CONTRAST = """() => {
   for (const element of document.querySelectorAll("body *")) {
     const own = [...element.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim());
     const box = element.getBoundingClientRect();
-    if (!own || !box.width || element.closest(".unseen, .skip, svg, [hidden], dialog")) continue;
+    if (!own || !box.width || element.closest(".unseen, .skip, .md-skip, svg, [hidden], dialog")) continue;
     const [a, b] = [light(parse(getComputedStyle(element).color)), light(backdrop(element))].sort((x, y) => y - x);
     const ratio = ((a + 0.05) / (b + 0.05)).toFixed(2);
     if (ratio < 4.5) bad.push([element.tagName, element.className, ratio, element.textContent.trim().slice(0, 40)]);
@@ -95,7 +96,8 @@ CONTRAST = """() => {
   return bad;
 }"""
 NAMELESS = """() => [...document.querySelectorAll("input:not([type=hidden]), select, textarea, button, a[href]")]
-  .filter((e) => !(e.labels?.length || e.getAttribute("aria-label") || e.textContent.trim())).map((e) => e.outerHTML)"""
+  .filter((e) => !(e.labels?.length || e.getAttribute("aria-label") || e.title || e.textContent.trim()))
+  .map((e) => e.outerHTML)"""
 WIDE = "() => document.documentElement.scrollWidth > document.documentElement.clientWidth"
 
 

@@ -40,7 +40,7 @@ def hub(tmp_path: Path) -> Iterator[LocalHub]:
 def test_a_moderator_signs_in_and_decides(hub: LocalHub, size: str) -> None:
     token = hub.hub.create_token("sam", ("moderate",), "test", 7)
     report(hub.hub, ANYONE, ("acme", "review", "1.2.0"), "malware", "It sends keys away.")
-    with opened(hub.url.removeprefix("http://"), size) as page:
+    with opened(f"{hub.url}/", size) as page:
         page.goto(f"{hub.url}/skills")
         page.click("text=Sign in")
         shoot(page, f"hub-sign-in-{size}")
@@ -61,7 +61,7 @@ def test_a_moderator_signs_in_and_decides(hub: LocalHub, size: str) -> None:
 
 def test_the_link_of_an_invitation_fills_in_the_form(hub: LocalHub) -> None:
     link = invite(hub.hub, OPERATOR, "acme", "publisher").link
-    with opened(hub.url.removeprefix("http://")) as page:
+    with opened(f"{hub.url}/") as page:
         page.goto(link)
         assert page.input_value("#invitation") == link.partition("#")[2]
         assert page.url == f"{hub.url}/invitation"
@@ -71,7 +71,7 @@ def test_the_link_of_an_invitation_fills_in_the_form(hub: LocalHub) -> None:
 
 
 def test_the_log_is_verified_in_the_page_and_a_changed_one_is_not(hub: LocalHub) -> None:
-    with opened(hub.url.removeprefix("http://")) as page:
+    with opened(f"{hub.url}/") as page:
         page.goto(f"{hub.url}/log")
         count = page.locator("tr[data-index]").count()
         page.click("#verify button")
