@@ -147,3 +147,18 @@ def test_a_content_from_another_place_is_looked_at_again(opened: Callable[[Scann
     again = opened(scanner)
     assert again.scan(files, "github.com/c/d") == answers[2]
     assert scanner.looks == 3
+
+
+def test_files_that_the_digest_leaves_out_are_part_of_the_name(opened: Callable[[Scanner], ScanCache]) -> None:
+    scanner = Scanner()
+    cache = opened(scanner)
+    beside = {**FILES, "__pycache__/run.pyc": Item(b"1")}
+    for files in (
+        FILES,
+        beside,
+        beside,
+        {**beside, ".git/config": Item(b"")},
+        {**beside, "__pycache__/run.pyc": Item(b"2")},
+    ):
+        assert cache.scan(files).digest == digest(entries(FILES))
+    assert scanner.looks == 4

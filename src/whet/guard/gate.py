@@ -65,15 +65,10 @@ class Gate:
     def scan_package(self, package: Package, origin: str = "") -> Scan:
         """The same for a package as it was read: what could not be read, and a scanner that fails, are findings.
 
-        What lies beside the package is scanned too, and then the result is not remembered.
+        What lies beside the package is scanned, too.
         """
         try:
-            if not package.aside:
-                found = self.scan(package.tree, origin)
-            else:
-                from whet.guard.scan import scan
-
-                found = scan({**package.tree, **package.aside}, origin)
+            found = self.scan({**package.tree, **package.aside}, origin)
         except Exception as problem:  # noqa: BLE001  whatever a package does to the scanner is told, and the others go on
             return _failed(package, f"{type(problem).__name__}: {problem}"[:200])
         findings = (*_unread(package), *(finding for finding in found.findings if not _own_cache(finding)))

@@ -1,17 +1,18 @@
 """Verdicts that were given before, by the digest of the content, the place it comes from and the name of the rules.
 
 Unchanged content costs one hash. This is a cache (`whet.store.cache`): a row is believed only if it reads back as what
-it says it is, and where the cache cannot be used at all every scan is a fresh one. Content with files that the digest
-does not cover, or that could not be read, is never remembered.
+it says it is, and where the cache cannot be used at all every scan is a fresh one. Files that the digest does not cover
+are part of the name.
 """
 
 from __future__ import annotations
 
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from whet.guard.finding import LABELS, SEVERITIES, Finding, Scan, verdict
 from whet.guard.ruleset import ruleset
-from whet.skill.tree import digest, entries
+from whet.skill.tree import digest, entries, ignored
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -38,8 +39,7 @@ class ScanCache:
 
     def scan(self, files: Mapping[str, Item], origin: str = "") -> Scan:
         """What a scan of these files finds, now or the last time anybody looked."""
-        content = digest(entries(files))
-        name = f"{content} {origin}".rstrip()
+        name = _name(files, origin)
         found = self._known.get(name) or self._read(name)
         if found is None:
             found = self._scanned(files, origin)
@@ -53,7 +53,7 @@ class ScanCache:
             return
         new: dict[str, tuple[Mapping[str, Item], str]] = {}
         for files, origin in packages:
-            name = f"{digest(entries(files))} {origin}".rstrip()
+            name = _name(files, origin)
             if name not in self._known and name not in new:
                 known = self._read(name)
                 if known is None:
@@ -102,6 +102,14 @@ class ScanCache:
         self.database.use(save)
 
 
+def _name(files: Mapping[str, Item], origin: str) -> str:
+    """What a scan is remembered by, the digest of the content first."""
+    listed = [*entries(files)]
+    beside = sorted(entry for entry in listed if ignored(entry.path))
+    others = sha256(repr(beside).encode()).hexdigest() if beside else ""
+    return " ".join(filter(None, (digest(listed), origin, others)))
+
+
 def _text(scan: Scan) -> str:
     import json
 
@@ -110,8 +118,6 @@ def _text(scan: Scan) -> str:
 
 def _proof(name: str, label: str, text: str) -> str:
     """A checksum over a row: SQLite does not notice a flipped bit."""
-    from hashlib import sha256
-
     return sha256("\0".join((name, ruleset(), label, text)).encode()).hexdigest()[:32]
 
 
