@@ -11,6 +11,7 @@ from hub.local import ANYONE, hub_running
 
 from web.payloads import PAYLOADS
 from web.test_markdown import BAD_TAGS, Reader
+from whet.hub.checker import Held
 from whet.hub.collections import put_skill, set_collection
 from whet.hub.lifecycle import set_visibility
 from whet.skill.archive import pack
@@ -136,3 +137,24 @@ def test_private_skills_have_no_page(tmp_path: Path) -> None:
         assert get(hub, "/skills/acme/review")[0] == 404
         assert [row["name"] for row in json_of(hub, "/skills.json")["skills"]] == ["charts"]
         assert "review" not in text_of(hub, "/log")
+
+
+def test_an_archive_is_opened_once_and_never_by_the_hub_itself(hub: LocalHub, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    ask = hub.hub.checker._ask
+
+    def note(task: str, *archives: bytes, patience: int = 1) -> Any:
+        asked.append(task)
+        return ask(task, *archives, patience=patience)
+
+    monkeypatch.setattr(hub.hub.checker, "_ask", note)
+    monkeypatch.setattr("whet.skill.archive.unpack", lambda _: pytest.fail("opened in the hub"))
+    for _ in range(3):
+        assert "Read it twice." in get(hub, "/skills/acme/review")[2]
+    assert asked == ["read_text"]
+    monkeypatch.setattr("whet.hub.registry._MOST_TEXTS", 1)
+    for name in ("charts", "review", "charts"):
+        assert get(hub, f"/skills/acme/{name}")[0] == 200
+    assert asked == ["read_text"] * 4
+    monkeypatch.setattr(hub.hub.checker, "read_text", lambda _: Held("The scan took more than 60 seconds."))
+    assert "took more than 60 seconds" in get(hub, "/skills/acme/review")[2]

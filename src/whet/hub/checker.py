@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 _SECONDS = 60.0
 _MEMORY = 2 << 30
 _HEADER = 8
-_TASKS = ("describe", "compare", "flatten")
+_TASKS = ("describe", "compare", "flatten", "read_text")
+MOST_TEXT = 256 * 1024
+"""Characters of instructions that are shown."""
 
 
 class Checked(NamedTuple):
@@ -88,6 +90,11 @@ class Checker:
         """The files of an archive at the root of a zip."""
         answer = self._ask("flatten", archive)
         return answer if isinstance(answer, Held) else base64.b64decode(answer["zip"])
+
+    def read_text(self, archive: bytes) -> str | Held:
+        """The instructions of the skill in an archive, at most `MOST_TEXT` characters."""
+        answer = self._ask("read_text", archive)
+        return answer if isinstance(answer, Held) else str(answer["text"])
 
     def _ask(self, task: str, *archives: bytes, patience: int = 1) -> Json | Held:
         child, seconds = self._idle.get(), self._seconds * patience
@@ -213,6 +220,15 @@ def flatten(archive: bytes) -> bytes:
     return pack_flat("", _unpack(archive))
 
 
+def read_text(archive: bytes) -> str:
+    """The instructions of the skill in an archive, in this process."""
+    from whet.skill.finder import MAIN_FILE
+    from whet.skill.frontmatter import read_document
+
+    main = _unpack(archive).get(MAIN_FILE)
+    return read_document(main.data.decode("utf-8", "replace")).body[:MOST_TEXT] if main else ""
+
+
 def _unpack(archive: bytes) -> Tree:
     from whet.skill.archive import unpack
     from whet.sources.packages import package_at
@@ -254,7 +270,7 @@ def _limit() -> None:
 
 
 def main() -> None:
-    """Describe, compare and flatten archives until there are no more."""
+    """Describe, compare, flatten and read archives until there are no more."""
     _limit()
     source, target = sys.stdin.buffer, sys.stdout.buffer
     while asked := source.read(2):
@@ -266,6 +282,8 @@ def main() -> None:
                     answer = {"diff": compare(*archives)}
                 case "flatten":
                     answer = {"zip": base64.b64encode(flatten(*archives)).decode()}
+                case "read_text":
+                    answer = {"text": read_text(*archives)}
                 case _:
                     answer = describe(*archives)._asdict()
         except WhetError as error:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import zlib
+from collections import OrderedDict
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import ConflictError, InvalidError, NotFoundError, RefusedError, UsageError
@@ -60,6 +61,8 @@ LATEST = "latest"
 MOST_REASON = 500
 _MOST_HELD = 20
 """Archives of one owner that are kept for the moderators."""
+_MOST_TEXTS = 64
+"""Instructions that are kept in memory."""
 _SECOND = 1_000_000_000
 DAY = 86_400
 _PATIENCE = 10.0
@@ -168,6 +171,8 @@ class Hub:
         self.index = SearchIndex(database, index)
         self.discovery = Discovery(database, log.origin, settings.title, settings.url)
         self._counted = 0
+        self._texts: OrderedDict[str, str] = OrderedDict()
+        """Instructions that somebody looked at, by the SHA-256 of the archive, the latest last."""
 
     def close(self) -> None:
         """Let processes and connections go."""
@@ -335,14 +340,30 @@ class Hub:
 
         Raises RefusedError `quarantined`.
         """
-        found = self.database.read(lambda ask: self.find_version(ask, who, owner, name, version))
-        if found.quarantined is not None and not who.may("moderate"):
-            message = f"{owner}/{name} {version} is quarantined: {found.quarantined}"
-            raise RefusedError("quarantined", message, hint="Use another version.")
+        found = self._find_content(who, owner, name, version)
         data = self.blobs.get(found.sha256)
         if caller:
             self.downloads.count(caller, found.id, self.now())
         return found.sha256, data
+
+    def text(self, who: Identity, owner: str, name: str, version: str) -> str:
+        """The instructions of a version. Raises RefusedError `quarantined`, InvalidError `held`."""
+        sha256 = self._find_content(who, owner, name, version).sha256
+        text = self._texts.pop(sha256, None) or self.checker.read_text(self.blobs.get(sha256))
+        if isinstance(text, Held):
+            raise InvalidError("held", text.reason, hint="Open the archive yourself.")
+        self._texts[sha256] = text
+        if len(self._texts) > _MOST_TEXTS:
+            self._texts.popitem(last=False)
+        return text
+
+    def _find_content(self, who: Identity, owner: str, name: str, version: str) -> VersionRow:
+        """A version whose content this caller may have. Raises RefusedError `quarantined`."""
+        found = self.database.read(lambda ask: self.find_version(ask, who, owner, name, version))
+        if found.quarantined is not None and not who.may("moderate"):
+            message = f"{owner}/{name} {version} is quarantined: {found.quarantined}"
+            raise RefusedError("quarantined", message, hint="Use another version.")
+        return found
 
     def find_digest(self, who: Identity, digest: str) -> Json:
         """The versions with this content."""

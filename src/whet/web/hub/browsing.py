@@ -6,12 +6,14 @@ The pages are routes of the hub like those of its API, so that tokens, private s
 from __future__ import annotations
 
 import json
+from functools import lru_cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 from starlette.responses import Response
 
+from whet.errors import InvalidError
 from whet.guard.ruleset import ruleset
 from whet.hub.collections import list_collections, show_collection
 from whet.hub.diff import diff_versions
@@ -19,8 +21,6 @@ from whet.hub.moderation import KINDS
 from whet.hub.requests import RequestError, Route
 from whet.hub.search import Facets
 from whet.hub.similar import find_similar
-from whet.skill.archive import unpack
-from whet.skill.frontmatter import read_document
 from whet.web.hub.requests import page
 from whet.web.markdown import render_markdown
 from whet.web.pages import Page
@@ -66,14 +66,15 @@ async def _text(asked: Asked, version: Mapping[str, Any]) -> Markup:
     """The instructions of a version; nothing for one that is quarantined."""
     if version["quarantined"]:
         return Markup("")
+    place = version["owner"], version["name"], version["version"]
+    try:
+        text = await asked.work(asked.hub.text, asked.who, *place)
+    except InvalidError as error:
+        return Markup("<p>{}</p>").format(error.message)
+    return Markup(await asked.work(_render, text))  # noqa: S704  cleaned by nh3
 
-    def read() -> str:
-        place = version["owner"], version["name"], version["version"]
-        tree = unpack(asked.hub.archive(asked.who, *place)[1]).tree
-        item = tree.get("SKILL.md")
-        return render_markdown(read_document(item.data.decode("utf-8", "replace")).body) if item else ""
 
-    return Markup(await asked.work(read))  # noqa: S704  cleaned by nh3
+_render = lru_cache(maxsize=32)(render_markdown)
 
 
 async def _diff(asked: Asked) -> Page:
