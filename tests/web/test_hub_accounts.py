@@ -112,6 +112,18 @@ def test_what_is_no_token_signs_nobody_in(browser: Browser, bad: str) -> None:
     assert browser.cookies == {}
 
 
+def test_guesses_at_the_page_are_counted_with_those_at_the_api(browser: Browser) -> None:
+    good = browser.hub.hub.create_token("mia", ("read",), "test", 7)
+    for number in range(31):
+        status, headers, text = browser.post("/sign-in", token=f"whet_guess{number}")
+        assert status == (403 if number < 30 else 429)
+    assert "More than 30 requests in a minute." in text
+    assert 1 <= int(headers["retry-after"]) <= 60
+    assert browser.send("GET", "/api/v1/skills", Authorization="Bearer whet_guess")[0] == 429
+    assert browser.post("/invitation", invitation="guess", account="eve")[0] == 429
+    assert browser.post("/sign-in", token=good)[0] == 303
+
+
 @pytest.mark.parametrize("given", ["https://evil.test/", "//evil.test", "/\\evil.test", "javascript:x", ""])
 def test_signing_in_leads_to_pages_of_this_hub_only(browser: Browser, given: str) -> None:
     token = browser.hub.hub.create_token("mia", ("read",), "test", 7)

@@ -21,7 +21,7 @@ from starlette.responses import Response
 from whet.errors import WhetError
 from whet.hub.mirrors import Mirrors
 from whet.hub.openapi import describe_api
-from whet.hub.requests import Asked, RequestError, Route, cookie_name, send_failure, send_json
+from whet.hub.requests import Asked, RequestError, Route, cookie_name, send_json
 from whet.hub.rescans import Rescan
 from whet.hub.routes import (
     accounts,
@@ -71,6 +71,7 @@ _MOST = {"reads": 1_200, "writes": 120, "failures": 30}
 """Requests a minute from one address or with one token; failures are those with a secret that is not one."""
 _GUESSES = ("invitation-not-found", "code-not-found", "login-failed", "identity-refused")
 """Failures that may be somebody guessing."""
+_FAILED = "The hub failed; nothing was changed."
 _WINDOW = 60
 _MOST_CALLERS = 50_000
 _PULLS = 8
@@ -159,27 +160,16 @@ class _Server:
 
     async def _answer(self, request: Request, route: Route) -> Response:
         started = time.perf_counter()
-        headers: dict[str, str] = {}
+        asked, headers = self._ask(request, ANYBODY), dict[str, str]()
         try:
-            who = await self._identify(request, route)
-            headers |= self._count(request, who, "reads" if route.method == "GET" else "writes")
-            asked = self._ask(request, who)
+            asked = self._ask(request, await self._identify(request, route))
+            headers |= self._count(asked, "reads" if route.method == "GET" else "writes")
             self._allow(asked, route.needs)
             response = _tag(request, await route.answer(asked))
-        except RequestError as failure:
-            response = send_failure(failure.code, failure.message, failure.hint)
+        except Exception as error:  # noqa: BLE001  whatever it is, the next request is answered
+            failure = self._explain(request, error)
+            response = route.fail(asked, failure)
             headers |= failure.headers
-        except WhetError as error:
-            response = _refuse(error)
-            if error.code in _GUESSES:
-                try:
-                    self._count(request, ANYBODY, "failures")
-                except RequestError as failure:
-                    response = send_failure(failure.code, failure.message, failure.hint)
-                    headers |= failure.headers
-        except Exception:  # noqa: BLE001  whatever it is, the next request is answered
-            _LOG.exception("A request failed.")
-            response = send_failure("failed", "The hub failed; nothing was changed.", "Try again in a moment.")
         if response.status_code == 401:
             headers["WWW-Authenticate"] = "Bearer"
         private = "authorization" in request.headers or (
@@ -194,6 +184,23 @@ class _Server:
         response.headers.update(headers)
         self.hub.metrics.count(request.method, route.path, response.status_code, time.perf_counter() - started)
         return response
+
+    def _explain(self, request: Request, error: Exception) -> RequestError:
+        """What a caller hears of an error; what went wrong inside the hub is for its operator only."""
+        if isinstance(error, RequestError):
+            return error
+        if not isinstance(error, WhetError):
+            _LOG.error("A request failed.", exc_info=error)
+            return RequestError("failed", _FAILED, "Try again in a moment.")
+        if error.http_status >= 500:
+            _LOG.error("%s: %s", error.code, error.message)
+            return RequestError("failed", _FAILED, "Try again in a moment.", status=503)
+        if error.code in _GUESSES:
+            try:
+                self._count(self._ask(request, ANYBODY), "failures")
+            except RequestError as refusal:
+                return refusal
+        return RequestError(error.code, error.message, error.hint, status=error.http_status)
 
     def _ask(self, request: Request, who: Identity) -> Asked:
         return Asked(self.hub, request, who, self.mirrors, self.pulls)
@@ -218,20 +225,21 @@ class _Server:
         if not header and route.browser:
             token = request.cookies.get(cookie_name(self.hub.settings.url), "")
         if header or token:
+            nobody = self._ask(request, ANYBODY)
             try:
-                return await self._ask(request, ANYBODY).read(self.hub.identify, token.strip())
+                return await nobody.read(self.hub.identify, token.strip())
             except WhetError:
-                self._count(request, ANYBODY, "failures")
+                self._count(nobody, "failures")
                 if header:
                     raise
         if self.hub.settings.private and not route.page and request.url.path not in OPEN:
             raise RequestError("token-needed", "This hub needs a token.", "Set WHET_HUB and WHET_HUB_TOKEN.")
         return ANYBODY
 
-    def _count(self, request: Request, who: Identity, kind: str) -> dict[str, str]:
+    def _count(self, asked: Asked, kind: str) -> dict[str, str]:
         """Count a request; what the answer says of the limit. Raises RequestError for one too many."""
         most, now = _MOST[kind], int(time.monotonic())
-        caller = self._ask(request, who).caller
+        caller = asked.caller
         since, count = self.counts.pop((caller, kind), (now, 0))
         if now - since >= _WINDOW:
             since, count = now, 0
@@ -242,9 +250,9 @@ class _Server:
         headers = {"RateLimit-Limit": str(most), "RateLimit-Remaining": str(left), "RateLimit-Reset": wait}
         if count >= most:
             message = f"More than {most} requests in a minute."
-            raise RequestError(
-                "too-many-requests", message, f"Wait {wait} seconds.", **headers, **{"Retry-After": wait}
-            )
+            refusal = RequestError("too-many-requests", message, f"Wait {wait} seconds.")
+            refusal.headers |= {**headers, "Retry-After": wait}
+            raise refusal
         return headers
 
 
@@ -259,11 +267,3 @@ def _tag(request: Request, response: Response) -> Response:
         return response
     kept = {name: value for name in ("etag", "cache-control") if (value := response.headers.get(name))}
     return Response(status_code=304, headers=kept)
-
-
-def _refuse(error: WhetError) -> Response:
-    """What a caller hears of an error; what went wrong inside the hub is for its operator only."""
-    if error.http_status < 500:
-        return send_failure(error.code, error.message, error.hint, error.http_status)
-    _LOG.error("%s: %s", error.code, error.message)
-    return send_failure("failed", "The hub failed; nothing was changed.", "Try again in a moment.", 503)

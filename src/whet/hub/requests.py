@@ -55,6 +55,25 @@ _UPLOAD_SECONDS = 120
 _MOST_JSON = 64 * 1024
 
 
+class RequestError(Exception):
+    """A request that cannot be answered: its code, a sentence, what to do next."""
+
+    def __init__(self, code: str, message: str, hint: str = "", *, status: int = 500, **headers: str) -> None:
+        """`status` is for codes that have none of their own."""
+        super().__init__(message)
+        self.code, self.message, self.hint, self.headers = code, message, hint, headers
+        self.status = STATUS.get(code, status)
+
+    def to_json(self) -> Json:
+        """What is said of it."""
+        return {"error": self.message, "code": self.code, "hint": self.hint}
+
+
+def send_failure(_asked: Asked, error: RequestError) -> Response:
+    """A failure as the API says it."""
+    return send_json(error.to_json(), error.status)
+
+
 class Route(NamedTuple):
     """One method of one address."""
 
@@ -69,14 +88,8 @@ class Route(NamedTuple):
     """Whether the cookie of a browser that signed in counts as a token; never for what changes something in the API."""
     page: bool = False
     """Whether it is a page, which itself decides what a private hub shows to somebody without a token."""
-
-
-class RequestError(Exception):
-    """A request that cannot be answered: its code, a sentence, what to do next."""
-
-    def __init__(self, code: str, message: str, hint: str = "", **headers: str) -> None:
-        super().__init__(message)
-        self.code, self.message, self.hint, self.headers = code, message, hint, headers
+    fail: Callable[[Asked, RequestError], Response] = send_failure
+    """How a failure is said."""
 
 
 class Asked(NamedTuple):
@@ -234,8 +247,3 @@ def send_json(value: Json, status: int = 200) -> Response:
 def send_text(text: str, status: int = 200) -> Response:
     """An answer that is JSON already."""
     return Response(text, status, media_type="application/json")
-
-
-def send_failure(code: str, message: str, hint: str, status: int = 500) -> Response:
-    """A failure, as every one is said."""
-    return send_json({"error": message, "code": code, "hint": hint}, STATUS.get(code, status))

@@ -40,7 +40,10 @@ async def _show(asked: Asked) -> Page:
 async def _enter(asked: Asked) -> Response:
     form = await asked.form()
     token = form.get("token", "").strip()
-    who = await asked.read(asked.hub.identify, token)
+    try:
+        who = await asked.read(asked.hub.identify, token)
+    except RefusedError as error:
+        raise RefusedError("login-failed", error.message, hint=error.hint) from None  # a guess, and counted as one
     return let_in(asked, token, max(0, who.expires - asked.hub.now()), _own_address(form.get("next", "")))
 
 

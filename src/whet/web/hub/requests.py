@@ -7,9 +7,8 @@ from urllib.parse import urlencode, urlsplit
 
 from starlette.responses import RedirectResponse, Response
 
-from whet.errors import WhetError
-from whet.hub.requests import STATUS, RequestError, Route, cookie_name
-from whet.web.pages import Moved, Page, failure, send
+from whet.hub.requests import RequestError, Route, cookie_name
+from whet.web.pages import Moved, Page, send
 from whet.web.security import HEADERS, is_own
 
 if TYPE_CHECKING:
@@ -26,32 +25,21 @@ _MENU = (("/skills", "Skills"), ("/collections", "Collections"), ("/log", "Log")
 def page(path: str, answer: Answer, *, is_open: bool = False) -> tuple[Route, Route]:
     """The routes of a page and of its JSON; `is_open` for one that a private hub shows to everybody."""
     name = "/index" if path == "/" else path
-    return (
-        Route("GET", f"{name}.json", _responder(answer, as_json=True, is_open=is_open), browser=True, page=True),
-        Route("GET", path, _responder(answer, is_open=is_open), browser=True, page=True),
-    )
+    return _route("GET", f"{name}.json", answer, is_open, as_json=True), _route("GET", path, answer, is_open)
 
 
 def action(path: str, answer: Answer, *, is_open: bool = False) -> Route:
     """The route of a form."""
-    return Route("POST", path, _responder(answer, is_open=is_open), browser=True, page=True)
+    return _route("POST", path, answer, is_open)
 
 
-def _responder(
-    answer: Answer, *, as_json: bool = False, is_open: bool = False
-) -> Callable[[Asked], Awaitable[Response]]:
+def _route(method: str, path: str, answer: Answer, is_open: bool, *, as_json: bool = False) -> Route:
     """A route that answers with a page, also where something is wrong."""
 
     async def respond(asked: Asked) -> Response:
-        try:
-            result = await _answer(asked, answer, as_json=as_json, is_open=is_open)
-        except RequestError as error:
-            fields = {"error": error.message, "code": error.code, "hint": error.hint}
-            result = Page("failure.html", fields, status=STATUS.get(error.code, 500))
-        except WhetError as error:
-            if error.http_status >= 500:
-                raise
-            result = failure(error)
+        return finish(asked, await _answer(asked, answer, as_json=as_json, is_open=is_open))
+
+    def finish(asked: Asked, result: Page | Moved | Response) -> Response:
         response = _send(asked, result, as_json=as_json)
         response.headers.update(HEADERS)
         if asked.who.account or "set-cookie" in response.headers:
@@ -60,7 +48,10 @@ def _responder(
             forget(asked, response)
         return response
 
-    return respond
+    def fail(asked: Asked, error: RequestError) -> Response:
+        return finish(asked, Page("failure.html", error.to_json(), status=error.status))
+
+    return Route(method, path, respond, browser=True, page=True, fail=fail)
 
 
 async def _answer(asked: Asked, answer: Answer, *, as_json: bool, is_open: bool) -> Page | Moved | Response:
