@@ -11,7 +11,7 @@ import yaml
 
 from whet.guard import rules
 from whet.guard.finding import CATEGORIES
-from whet.guard.secrets.redact import redact
+from whet.guard.secrets.hide import hide_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -150,7 +150,7 @@ def _shown(changes: list[Change]) -> Iterator[str]:
             if not lines or left <= 0:
                 continue
             yield f"{mark} {_harmless(path)}"
-            yield from (f"{sign} {_harmless(redact(line))}" for line in lines[:left])
+            yield from (f"{sign} {_harmless(hide_secrets(line)[0])}" for line in lines[:left])
             if len(lines) > left:
                 yield f"{sign} ..."
             left -= len(lines)

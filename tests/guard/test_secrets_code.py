@@ -221,6 +221,9 @@ HIDDEN = "hunter_horse1"
         ("python", "print 'x'\ntext = '''\npassword: {}\n'''\n"),
         ("python", 'text = """\npassword: {}\n'),
         ("python", 'password: {}\n"""\nx = 1\n'),
+        ("go", 'password: {}", user, "and the port'),
+        ("typescript", "DB_PASSWORD={}`, join(a, b), `more"),
+        ("ruby", "it's the password: {}', or 'none"),
     ],
 )
 def test_a_secret_in_text_over_lines_is_hidden_without_a_parser(language: str, code: str) -> None:

@@ -15,7 +15,7 @@ from whet.guard.hosts import URL, host_of, is_placeholder, is_stand_in, serves_i
 from whet.guard.manifests import checker as manifests
 from whet.guard.manifests import make
 from whet.guard.reading import reader as reading
-from whet.guard.secrets.redact import redact
+from whet.guard.secrets.hide import hide_secrets
 from whet.guard.secrets.scan import find_secrets
 from whet.guard.subject import subject_of
 from whet.skill.tree import digest, entries
@@ -181,8 +181,8 @@ def _is_strange(host: str) -> bool:
 
 
 def _finding(path: str, hit: Hit, severity: Severity | None = None) -> Finding:
-    rule, told = rules.every()[hit.rule], redact(hit.message) if hit.message else ""
-    return rule.finding(path, hit.line, told, evidence=redact(hit.evidence), severity=severity or hit.severity)
+    told, evidence = (hide_secrets(text)[0] if text else "" for text in (hit.message, hit.evidence))
+    return rules.every()[hit.rule].finding(path, hit.line, told, evidence=evidence, severity=severity or hit.severity)
 
 
 def _together(found: list[Finding], *, security: bool) -> Iterator[Finding]:

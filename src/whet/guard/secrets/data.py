@@ -37,6 +37,12 @@ class Place(NamedTuple):
 
 
 @cache
+def exact(regex: str) -> re.Pattern[str]:
+    """The pattern of a shape, as it is."""
+    return re.compile(regex)
+
+
+@cache
 def shapes() -> tuple[Shape, ...]:
     """The tokens whose shape says what they are."""
     return tuple(Shape(**row) for row in _table("shapes")["shapes"])

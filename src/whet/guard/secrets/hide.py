@@ -1,6 +1,7 @@
-"""Secrets hidden before anything of a transcript is kept: `ghp_...` becomes `[secret:github-token]`.
+"""Secrets hidden before anything of a transcript is kept or a finding is shown: `ghp_...` becomes `[secret:github-token]`.
 
-Two ways to know a secret. By its shape, also on less evidence than it takes to accuse a package. By its place: after a name such as `password`, in an address, in a header.
+Two ways to know a secret. By its shape, also on less evidence than it takes to accuse a package. By its place: after a name
+such as `password`, in an address, in a header.
 Digests, commits, identifiers and paths have no such place and stay. Base64 that is nobody's secret becomes `[binary]`.
 The names of variables, of functions and of placeholders stay too: they are what a skill should say instead.
 Code still parses afterwards, where its language is known: see `marks`.
@@ -13,7 +14,7 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from whet.guard.expression import expression
-from whet.guard.secrets.data import Shape, shapes
+from whet.guard.secrets.data import Shape, all_shapes
 from whet.guard.secrets.marks import BINARY, Marks, without_marks
 from whet.guard.secrets.places import hide_in_places
 from whet.guard.secrets.values import is_telling
@@ -64,7 +65,7 @@ def hide_secrets(text: str, known: Known | None = None, language: str = "") -> t
         text = _PUTTY.sub(lambda found: f"{found[1]}{sure(found[0][len(found[1]) :], 'private-key')}\n", text)
     if len(text) >= 256:
         text = _without_binary(text, sure)
-    for shape in shapes():
+    for shape in all_shapes():
         if shape.mark in text:
             text = _pattern(shape.regex).sub(partial(_token, shape, sure), text)
     text, hidden = marks.settle(hide_in_places(text, marks.put), language)

@@ -9,6 +9,7 @@ that stands where only a name may stand becomes `SECRET_GITHUB_TOKEN`.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from textwrap import dedent
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -54,6 +55,7 @@ _UNCLEAR_IN = {
     "cpp": expression(r"R\""),
     "r": expression(r"[rR][\"']"),
 }
+_WORD = expression(r"\w")
 _TRIED = 60
 """Marks of one piece of code that are tried with a parser."""
 
@@ -76,7 +78,7 @@ class Marks:
 
     def put(self, value: str, kind: str, *, sure: bool = False) -> str:
         """What stands in the place of a secret until all are decided."""
-        plain = _plain(kind)
+        plain = show(kind)
         if len(self._found) >= _MOST:
             return plain
         self._found.append(Found(value, kind, sure))
@@ -160,7 +162,7 @@ class Marks:
     def _forms(self, number: int, *, program: bool) -> Iterator[str]:
         """What may stand for a secret in code, the best first."""
         found = self._found[number]
-        yield (plain := _plain(found.kind))
+        yield (plain := show(found.kind))
         value = self._original(found.value)
         if program and self._is_name(number):
             yield value
@@ -200,12 +202,11 @@ class Marks:
         spans = _enclosed(original, language)
         if spans is None:
             return {}
+        # A piece of a file may begin and end within a string: then the quotes add up, and mean the opposite.
+        readings = [spans, *filter(None, (_enclosed(original, language, quote) for quote in "\"'`"))]
         forms: dict[int, str] = {}
-        at = 0
         for number, place in places:
-            while at < len(spans) and spans[at][1] <= place:
-                at += 1
-            inside = at < len(spans) and spans[at][0] < place
+            inside = any(_holds(reading, place) for reading in readings)
             line = original[original.rfind("\n", 0, place) + 1 : place]
             if not inside and not _COMMENT.search(line) and self._is_name(number):
                 forms[number] = self._original(self._found[number].value)
@@ -217,17 +218,24 @@ def without_marks(text: str) -> str:
     return _MARK.sub(lambda mark: f"[{mark[1]}\N{REPLACEMENT CHARACTER}]", text)
 
 
-def _enclosed(code: str, language: str) -> list[tuple[int, int]] | None:
+def _holds(spans: list[tuple[int, int]], place: int) -> bool:
+    """Is a place within one of the spans, which are in order?"""
+    at = bisect_left(spans, (place, 0)) - 1
+    return at >= 0 and place < spans[at][1]
+
+
+def _enclosed(code: str, language: str, within: str = "") -> list[tuple[int, int]] | None:
     """Where the strings and comments of some code are, in order; None where that is in doubt.
 
-    It is in doubt where quotes do not add up: a piece of a file may begin or end within a string.
+    It is in doubt where quotes do not add up: a piece of a file may begin or end within a string. `within` is the quote
+    of the string that it begins in; then it has to end in one, too, and no string may end right before a word.
     """
-    if _UNCLEAR.search(code) or (language in _UNCLEAR_IN and _UNCLEAR_IN[language].search(code)):
+    if within not in code or _UNCLEAR.search(code) or (language in _UNCLEAR_IN and _UNCLEAR_IN[language].search(code)):
         return None
     slashes = language not in (_HASH | _DASHES) - {"php"}
     lines = {"//": slashes, "#": language in _HASH, "--": language in _DASHES}
     spans: list[tuple[int, int]] = []
-    opened, start = "", 0
+    opened, start = within, 0
     for found in _SIGN.finditer(code):
         sign = found[0]
         if not opened:
@@ -236,17 +244,19 @@ def _enclosed(code: str, language: str) -> list[tuple[int, int]] | None:
             if sign[0] in "\"'`" or lines.get(sign, False) or (sign == "/*" and slashes):
                 opened, start = sign, found.start()
         elif sign == ("\n" if opened in lines else "*/" if opened == "/*" else opened):
+            if within and opened not in lines and _WORD.match(code, found.end()):
+                return None
             spans.append((start, found.end()))
             opened = ""
         elif (opened, sign) in _DOUBTFUL:
             return None
-    if opened in lines:
+    if opened in lines or (within and opened):
         spans.append((start, len(code)))
-    elif opened:
+    elif opened or within:
         return None
     return spans
 
 
-def _plain(kind: str) -> str:
+def show(kind: str) -> str:
     """What is left of a secret of some kind."""
     return BINARY if kind == "binary" else f"[secret:{kind.lower().replace(' ', '-')}]"

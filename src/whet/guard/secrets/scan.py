@@ -15,8 +15,9 @@ from whet.guard.expression import expression
 from whet.guard.finding import Hit, Seen
 from whet.guard.hosts import host_of
 from whet.guard.patterns import line_of
-from whet.guard.secrets.data import accusing, pattern, words
-from whet.guard.secrets.redact import exact, redact, shorten_token
+from whet.guard.secrets.data import accusing, exact, pattern, words
+from whet.guard.secrets.hide import hide_secrets
+from whet.guard.secrets.marks import show
 from whet.guard.secrets.values import looks_random
 
 _RUN = expression(r"(.)\1{4}")
@@ -63,8 +64,7 @@ def find_secrets(text: str) -> Seen:
             real = len(hits) < _MOST and found.start() not in told and _is_real(found[1], bits)
             if real and not _shown_as_example(text, found.start()):
                 told.add(found.start())
-                evidence = shorten_token(found[0], shape.kind)
-                hits.append(Hit("shipped-secret", line_of(text, found.start()), evidence, None, shape.kind))
+                hits.append(Hit("shipped-secret", line_of(text, found.start()), show(shape.kind), None, shape.kind))
     for mark, block in (("PRIVATE KEY", _KEY_BLOCK), ("PuTTY-User-Key-File-", _PUTTY)):
         hits += [
             Hit("shipped-private-key", line_of(text, found.start()), re.split(r"\\n|\n", found[0])[0][:64] + " ***")
@@ -73,7 +73,7 @@ def find_secrets(text: str) -> Seen:
         ]
     if "://" in text and _has_account(text):
         hits += [
-            Hit("shipped-secret", line_of(text, found.start()), redact(found[0]), None, "password")
+            Hit("shipped-secret", line_of(text, found.start()), hide_secrets(found[0])[0], None, "password")
             for found in _ADDRESS.finditer(text)
             if _is_password(found[1], found[2]) and not _shown_as_example(text, found.start())
         ]
