@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from whet.learning.transcripts.collector import outcome
+from whet.learning.transcripts.names import tables
 from whet.learning.transcripts.reader import read_transcript
 from whet.learning.transcripts.tools import canonical
 
@@ -99,3 +100,14 @@ def test_an_edit_on_a_screen_has_the_lines_of_its_result(tmp_path: Path) -> None
         ("Edit", {"path": "infra/versions.tf", "old": '  version = "~> 5.1"', "new": new}),
         ("Edit", {"path": "a.txt"}),
     ]
+
+
+def test_the_table_of_names_has_words_of_which_none_comes_twice() -> None:
+    for table, kinds in tables().items():
+        for kind, words in kinds.items():
+            for text in words.values() if isinstance(words, dict) else [words]:
+                found = text if isinstance(text, list) else text.split()
+                assert found and len(found) == len(set(found)), (table, kind)
+    for table in ("tools", "tags", "speakers"):
+        found = " ".join(tables()[table].values()).split()
+        assert len(found) == len(set(found)), table

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from whet.guard.secrets.hide import BINARY
+from whet.learning.transcripts.names import names_of
 from whet.learning.transcripts.values import arguments, mapping, sequence, string, words
 
 if TYPE_CHECKING:
@@ -12,21 +13,19 @@ if TYPE_CHECKING:
 
     from whet.learning.transcripts.collector import Collector
 
-_CALLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use"})
-_KNOWN = frozenset(
-    {*_CALLS, "thinking", "redacted_thinking", "text", "image", "document", "container_upload", "fallback"}
-)
-_OWN = frozenset({*_CALLS, "thinking", "redacted_thinking"})
-"""Kinds of blocks that only this API has."""
-
 
 def is_one(record: Mapping[str, Any]) -> bool:
     """Is this a message of Anthropic's API, as far as one message can tell?"""
     return any(
-        string(block.get("type")) in _OWN or string(block.get("type")).endswith("tool_result")
+        _is_own(string(block.get("type"))) or string(block.get("type")).endswith("tool_result")
         for block in sequence(record.get("content"))
         if isinstance(block, dict)
     )
+
+
+def _is_own(kind: str) -> bool:
+    """Is this a kind of block that only this API has?"""
+    return kind in names_of("anthropic", "calls") or kind in names_of("anthropic", "thoughts")
 
 
 def message(record: Mapping[str, Any], into: Collector, time: int = 0) -> None:
@@ -52,7 +51,7 @@ def said(role: str, text: str, into: Collector, time: int = 0) -> None:
 
 def _block(role: str, block: Mapping[str, Any], into: Collector, time: int) -> None:
     kind = string(block.get("type"))
-    if kind in _CALLS:
+    if kind in names_of("anthropic", "calls"):
         name, server = string(block.get("name")), string(block.get("server_name"))
         name = f"mcp__{server}__{name}" if server else name
         into.called(name, arguments(block.get("input")), string(block.get("id")), time)
@@ -64,7 +63,7 @@ def _block(role: str, block: Mapping[str, Any], into: Collector, time: int) -> N
         into.said("note", BINARY, time, "context")
     elif isinstance(block.get("text"), str):
         said(role, block["text"], into, time)
-    elif kind not in _KNOWN:
+    elif kind not in names_of("anthropic", "other") and not _is_own(kind):
         into.left_out(kind or "block")
 
 

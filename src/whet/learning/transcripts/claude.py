@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.learning.transcripts import anthropic
 from whet.learning.transcripts.events import Usage
+from whet.learning.transcripts.names import names_of
 from whet.learning.transcripts.values import count, mapping, moment, sequence, string, words
 from whet.learning.transcripts.wrappers import spoken
 
@@ -20,29 +21,6 @@ if TYPE_CHECKING:
 
     from whet.learning.transcripts.collector import Collector
 
-SPEAKING = frozenset({"user", "assistant", "system", "summary", "attachment", "compact_boundary"})
-SILENT = frozenset(
-    {
-        "progress",
-        "file-history-snapshot",
-        "queue-operation",
-        "permission-mode",
-        "last-prompt",
-        "ai-title",
-        "custom-title",
-    }
-    | {"agent-name", "agent-setting", "agent-color", "mode", "atis-latch", "pr-link", "frame-link", "relocated", "tag"}
-    | {"worktree-state", "result", "stream_event", "rate_limit_event", "control_request", "control_response"}
-    | {
-        "content-replacement",
-        "marble-origami-commit",
-        "marble-origami-snapshot",
-        "attribution-snapshot",
-        "task-summary",
-    }
-    | {"speculation-accept", "keep_alive", "tool_progress", "auth_status", "tool_use_summary", "prompt_suggestion"}
-)
-"""Records about the client's own affairs."""
 _FIELD = re.compile(r'"(sessionId|session_id|uuid|parentUuid|logicalParentUuid)"\s?:\s?"([^"\\]{1,80})"')
 _SIDE = re.compile(r'"isSidechain"\s?:\s?(true|false)')
 _UUIDS = 500_000
@@ -98,9 +76,9 @@ def read(records: Iterable[Mapping[str, Any]], into: Collector, seen: ResolvedCo
     for record in records:
         kind = string(record.get("type"))
         session = string(record.get("sessionId")) or string(record.get("session_id"))
-        if kind in SILENT:
+        if kind in names_of("claude-code", "silent"):
             continue
-        if kind not in SPEAKING:
+        if kind not in names_of("claude-code", "speaking"):
             into.left_out(kind or "record")
         elif seen.sessions and session and session not in seen.sessions:
             into.counts["others"] += 1

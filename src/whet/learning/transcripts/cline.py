@@ -10,22 +10,18 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from whet.learning.transcripts import anthropic
-from whet.learning.transcripts.events import Usage
-from whet.learning.transcripts.values import arguments, count, mapping, moment, string, words
+from whet.learning.transcripts.names import names_of
+from whet.learning.transcripts.values import arguments, mapping, moment, string, usage, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from whet.learning.transcripts.collector import Collector
 
-_TOOLS = (
-    "execute_command read_file write_to_file replace_in_file apply_patch search_files list_files use_mcp_tool web_fetch"
-    " list_code_definition_names browser_action access_mcp_resource ask_followup_question plan_mode_respond new_task"
-    " attempt_completion use_skill web_search"
-)
-_CALL = re.compile(rf"<({_TOOLS.replace(' ', '|')})>(.*?)</\1>", re.DOTALL)
+_TOOLS = "|".join(sorted(names_of("cline", "tools"), key=len, reverse=True))
+_CALL = re.compile(rf"<({_TOOLS})>(.*?)</\1>", re.DOTALL)
 _GIVEN = re.compile(r"<(\w{1,40})>(.*?)</\1>", re.DOTALL)
-_RESULT = re.compile(rf"\[({_TOOLS.replace(' ', '|')})(?: for '(?:.|\n){{0,2000}}?')?\] Result:\n?")
+_RESULT = re.compile(rf"\[({_TOOLS})(?: for '(?:.|\n){{0,2000}}?')?\] Result:\n?")
 _TYPED = re.compile(r"\s*<(task|feedback|user_message|answer)>\n?(.*?)\n?</\1>", re.DOTALL)
 """What the user typed, as Cline wraps it."""
 _SHOWN = {
@@ -33,15 +29,6 @@ _SHOWN = {
     "listFilesTopLevel": "Search", "listFilesRecursive": "Search", "listCodeDefinitionNames": "Search",
     "useSkill": "Skill", "webFetch": "Web", "webSearch": "Web",
 }  # fmt: skip
-_SILENT = frozenset(
-    """
-    api_req_started api_req_finished api_req_retried checkpoint_created shell_integration_warning command_output tool
-    command completion_result followup plan_mode_respond api_req_failed resume_task resume_completed_task
-    mcp_server_response mcp_server_request_started deleted_api_reqs task_progress hook_status hook_output_stream
-    browser_action browser_action_result browser_action_launch info load_mcp_documentation diff_error clineignore_error
-    use_mcp_server act_mode_respond generate_explanation conditional_rules_applied
-    """.split()  # noqa: SIM905  a paragraph of names
-)
 
 
 def is_message(record: Mapping[str, Any]) -> bool:
@@ -65,9 +52,8 @@ def read(messages: Iterable[Mapping[str, Any]], into: Collector) -> None:
     for message in messages:
         time, role = moment(message.get("ts")), string(message.get("role"))
         content = message.get("content")
-        tokens = mapping(mapping(message.get("metrics")).get("tokens"))
-        usage = Usage(count(tokens.get("prompt")), count(tokens.get("completion")), count(tokens.get("cached")))
-        into.answered(mapping(message.get("modelInfo")).get("modelId"), usage)
+        cost = usage(mapping(message.get("metrics")).get("tokens"), "prompt", "completion", "cached")
+        into.answered(mapping(message.get("modelInfo")).get("modelId"), cost)
         for block in content if isinstance(content, list) else [content]:
             text = block if isinstance(block, str) else string(mapping(block).get("text"))
             if not text:
@@ -127,7 +113,7 @@ def read_shown(records: Iterable[Mapping[str, Any]], into: Collector) -> None:
             command = into.called("execute_command", {"command": text}, "", time)
         elif kind == "tool":
             _tool(arguments(text), into, time)
-        elif kind not in _SILENT:
+        elif kind not in names_of("cline", "silent"):
             into.left_out(kind or "record")
     if command:
         into.returned("\n".join(output), command)

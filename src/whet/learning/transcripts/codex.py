@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from whet.learning.transcripts import openai
-from whet.learning.transcripts.events import Usage
-from whet.learning.transcripts.values import clean_text, count, mapping, moment, sequence, string, words
+from whet.learning.transcripts.names import names_of
+from whet.learning.transcripts.values import clean_text, exit_code, mapping, moment, sequence, string, usage, words
 from whet.learning.transcripts.wrappers import spoken
 
 if TYPE_CHECKING:
@@ -18,10 +18,6 @@ if TYPE_CHECKING:
 
     from whet.learning.transcripts.collector import Collector
 
-ENVELOPES = frozenset(
-    {"session_meta", "response_item", "event_msg", "turn_context", "compacted", "session_state", "token_usage_record"}
-)
-_SILENT = frozenset({"session_state", "inter_agent_communication", "world_state", "token_usage_record"})
 _STREAM = ("thread.", "turn.", "item.")
 _ENDS = frozenset({"exec_command_end", "patch_apply_end", "mcp_tool_call_end"})
 _ITEMS = frozenset({"CommandExecution", "FileChange", "McpToolCall"})
@@ -35,7 +31,7 @@ _WAITING, _LENGTH = 50, 400_000
 def is_one(record: Mapping[str, Any]) -> bool:
     """Is this a record of Codex?"""
     kind = string(record.get("type"))
-    if "payload" in record and kind in ENVELOPES:
+    if "payload" in record and kind in names_of("codex", "envelopes"):
         return True
     if kind.startswith(("thread.", "item.")):
         return "role" not in record
@@ -78,7 +74,7 @@ class _Session:
             self._into.answered(payload.get("model"))
         elif kind == "compacted":
             self._into.said("note", string(payload.get("message")), time, "summary")
-        elif kind not in _SILENT:
+        elif kind not in names_of("codex", "silent"):
             self._into.left_out(kind or "record")
 
     def settle(self) -> None:
@@ -129,22 +125,22 @@ class _Session:
         elif kind == "item_completed" and string(item.get("type")) in _ITEMS:
             self._ended(string(item.get("id")), item)
         elif kind == "token_count":
-            total = mapping(mapping(event.get("info")).get("total_token_usage"))
-            names = ("input_tokens", "output_tokens", "cached_input_tokens")
-            self._into.usage = Usage(*(count(total.get(name)) for name in names)) if total else self._into.usage
+            total = mapping(event.get("info")).get("total_token_usage")
+            told = usage(total, "input_tokens", "output_tokens", "cached_input_tokens")
+            self._into.usage = told if total else self._into.usage
         elif kind == "turn_aborted":
             self.settle()
             self._into.said("note", f"[turn aborted: {string(event.get('reason')) or 'unknown'}]", time, "interrupted")
 
     def _ended(self, id_: str, end: Mapping[str, Any]) -> None:
         """Remember how a call ended, for the result that is still to come."""
-        result, code = mapping(end.get("result")), end.get("exit_code")
+        result = mapping(end.get("result"))
         error = "Err" in result or mapping(result.get("Ok", result)).get("isError") is True
         failed = error or bool(end.get("error")) or end.get("success") is False
         failed = failed or string(end.get("status")) in {"failed", "declined"}
         while len(self._ends) >= _REMEMBERED:
             del self._ends[next(iter(self._ends))]
-        self._ends[id_] = openai.End(failed, code if isinstance(code, int) else None)
+        self._ends[id_] = openai.End(failed, exit_code(end.get("exit_code")))
 
     def _was_typed(self, text: str, time: int) -> None:
         """The screen showed this as typed; what waited before it was put there by the client."""
@@ -180,10 +176,9 @@ class _Session:
             into.said("note", string(item.get("text")), 0, "thinking")
         elif what == "command_execution":
             into.called("shell", {"command": item.get("command")}, id_)
-            code = item.get("exit_code")
             failed = string(item.get("status")) in {"failed", "declined"}
-            number = code if isinstance(code, int) else None
-            into.returned(string(item.get("aggregated_output")), id_, failed=failed, code=number)
+            code = exit_code(item.get("exit_code"))
+            into.returned(string(item.get("aggregated_output")), id_, failed=failed, code=code)
         elif what == "file_change":
             paths = [string(mapping(change).get("path")) for change in sequence(item.get("changes"))]
             into.called("edit", {"path": paths[0] if paths else "", "paths": paths}, id_)

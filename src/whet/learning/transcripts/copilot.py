@@ -5,22 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from whet.learning.transcripts.events import Usage
-from whet.learning.transcripts.values import arguments, count, mapping, moment, sequence, string, words
+from whet.learning.transcripts.names import names_of
+from whet.learning.transcripts.values import arguments, exit_code, mapping, moment, sequence, string, usage, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from whet.learning.transcripts.collector import Collector
 
-_SILENT = (
-    *("session.", "hook.", "permission.", "assistant.turn_", "assistant.usage", "assistant.intent", "model."),
-    *("assistant.streaming_delta", "assistant.message_", "assistant.reasoning_", "tool.execution_p", "tool.user_req"),
-    *("user_input.", "elicitation.", "exit_plan_mode.", "command.", "commands.", "capabilities.", "pending_messages."),
-    *("skill.context_", "subagent.", "external_tool.", "mcp.", "sampling.", "auto_mode_switch.", "system.notification"),
-)
-"""How kinds of events begin that say nothing about what was done."""
-_NOTES = {"session.info", "session.warning", "session.error", "system.message"}
 _TRAILER = re.compile(r"\s*<(?:shellId: [^>\n]{1,40} completed|exited) with exit code -?\d{1,10}>\s*\Z")
 _HOOK = re.compile(r'\n\nTool "[^"\n]{1,200}" (?:succeeded|failed)\. Additio')
 """Where the text of a hook begins, below what a tool gave."""
@@ -63,16 +55,15 @@ def _event(kind: str, data: Mapping[str, Any], into: Collector, time: int, calle
     elif kind == "skill.invoked":
         into.said("note", string(data.get("content")), time, f"skill:{string(data.get('name'))}")
     elif kind == "session.usage_record":
-        usage = mapping(data.get("usage"))
-        names = ("inputTokens", "outputTokens", "cacheReadTokens")
-        into.answered(usage.get("model"), Usage(*(count(usage.get(name)) for name in names)))
+        told = mapping(data.get("usage"))
+        into.answered(told.get("model"), usage(told, "inputTokens", "outputTokens", "cacheReadTokens"))
     elif kind == "session.compaction_complete":
         into.said("note", string(data.get("summaryContent")), time, "summary")
     elif kind == "abort":
         into.said("note", f"[turn aborted: {string(data.get('reason')) or 'unknown'}]", time, "interrupted")
-    elif kind in _NOTES:
+    elif kind in names_of("copilot", "notes"):
         into.said("note", string(data.get("content")) or string(data.get("message")), time, "system")
-    elif not kind.startswith(_SILENT):
+    elif not kind.startswith(tuple(names_of("copilot", "silent"))):
         into.left_out(kind or "event")
 
 
@@ -101,6 +92,5 @@ def _result(data: Mapping[str, Any], into: Collector, time: int) -> None:
     error = mapping(data.get("error"))
     content = _HOOK.split(words(mapping(data.get("result")).get("content")), maxsplit=1)[0]
     text = string(error.get("message")) or _TRAILER.sub("", content)
-    code = mapping(data.get("shellExecution")).get("exitCode")
-    exit_code = code if isinstance(code, int) and not isinstance(code, bool) else None
-    into.returned(text, string(data.get("toolCallId")), time, failed=data.get("success") is not True, code=exit_code)
+    code = exit_code(mapping(data.get("shellExecution")).get("exitCode"))
+    into.returned(text, string(data.get("toolCallId")), time, failed=data.get("success") is not True, code=code)

@@ -11,8 +11,8 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from whet.learning.transcripts.events import Usage
-from whet.learning.transcripts.values import count, mapping, moment, sequence, string, words
+from whet.learning.transcripts.names import names_of
+from whet.learning.transcripts.values import mapping, moment, sequence, string, usage, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -20,11 +20,6 @@ if TYPE_CHECKING:
     from whet.learning.transcripts.collector import Collector
 
 _MARKS = frozenset({"projectHash", "$set", "$rewindTo"})
-_TALK = frozenset({"user", "gemini", "info", "error", "warning"})
-_QWEN_SILENT = frozenset(
-    "ui_telemetry attribution_snapshot file_history_snapshot at_command custom_title session_title rewind".split()  # noqa: SIM905  words
-)
-"""Records of Qwen Code about its own affairs."""
 _SERVER = re.compile(r"(.{1,100}?) \((.{1,100}) MCP Server\)")
 _MCP = re.compile(r"mcp_([^_]+)_(.+)|(\w+?)__(\w+)")
 _CONTEXT = ("<untrusted_context>\n", "\n</untrusted_context>")
@@ -48,8 +43,10 @@ def is_gemini(record: Mapping[str, Any]) -> bool:
     """Is this a record of Gemini CLI?"""
     if {"sessionId", "projectHash"} <= set(record) or isinstance(record.get("$rewindTo"), str):
         return True
+    if isinstance(record.get("$set"), dict):
+        return True
     is_message = isinstance(record.get("id"), str) and "timestamp" in record and "content" in record
-    return isinstance(record.get("$set"), dict) or (is_message and string(record.get("type")) in _TALK)
+    return is_message and string(record.get("type")) in names_of("gemini", "speaking")
 
 
 def is_chat(record: Mapping[str, Any]) -> bool:
@@ -138,14 +135,12 @@ class _Session:
                 into.said("note", text, time, "thinking")
             parts = [mapping(part) for part in content] if isinstance(content, list) else [{"text": content}]
             into.said("assistant", "\n".join(filter(None, (string(part.get("text")) for part in parts))), time)
-            tokens = mapping(message.get("tokens"))
-            usage = Usage(*(count(tokens.get(key)) for key in ("input", "output", "cached")))
-            into.answered(message.get("model"), usage)
+            into.answered(message.get("model"), usage(message.get("tokens"), "input", "output", "cached"))
             for call in map(mapping, sequence(message.get("toolCalls"))):
                 self._call(call, time)
             for call in filter(None, (mapping(part.get("functionCall")) for part in parts)):
                 self._call(call, time)  # one of which nothing else is told: it was stopped
-        elif kind in _TALK:
+        elif kind in names_of("gemini", "speaking"):
             text = words(content)
             into.said("note", text, time, "interrupted" if _CANCELLED.search(text[:400]) else "system")
         else:
@@ -161,9 +156,8 @@ class _Session:
         elif kind == "user":
             self._user(parts, None, time)
         elif kind == "assistant":
-            tokens = mapping(record.get("usageMetadata"))
             names = ("promptTokenCount", "candidatesTokenCount", "cachedContentTokenCount")
-            into.answered(record.get("model"), Usage(*(count(tokens.get(name)) for name in names)))
+            into.answered(record.get("model"), usage(record.get("usageMetadata"), *names))
             for part in map(mapping, parts):
                 self._part(part, time)
         elif kind == "tool_result":
@@ -175,7 +169,7 @@ class _Session:
         elif subtype == "slash_command":
             if payload.get("phase") != "result":
                 into.said("note", string(payload.get("rawCommand")), time, "command")
-        elif not (kind == "system" and subtype in _QWEN_SILENT):
+        elif not (kind == "system" and subtype in names_of("qwen", "silent")):
             into.left_out(subtype or kind or "record")
 
     def _user(self, content: Any, shown: Any, time: int) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from whet.learning.transcripts import anthropic
 from whet.learning.transcripts.events import Event, Kind
-from whet.learning.transcripts.values import arguments, mapping, moment, sequence, string, words
+from whet.learning.transcripts.values import arguments, exit_code, mapping, moment, sequence, string, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -38,7 +38,7 @@ def read(records: Iterable[Mapping[str, Any]], into: Collector) -> None:
         elif other:
             into.counts["others"] += 1
         elif kind in _KINDS:
-            time, code = record.get("time"), record.get("code")
+            time = record.get("time")
             into.keep(
                 Event(
                     kind,
@@ -49,7 +49,7 @@ def read(records: Iterable[Mapping[str, Any]], into: Collector) -> None:
                     mapping(record.get("given")),
                     record.get("failed") is True,
                     string(record.get("about")),
-                    code if isinstance(code, int) else None,
+                    exit_code(record.get("code")),
                 )
             )
         else:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from whet.learning.transcripts.names import meanings
 from whet.learning.transcripts.values import arguments
 
 if TYPE_CHECKING:
@@ -16,15 +17,7 @@ if TYPE_CHECKING:
 
     from whet.learning.transcripts.collector import Collector
 
-_SIDES = {
-    "user": "user human you me prompt question",
-    "assistant": "assistant ai claude chatgpt codex gpt agent model bot hermes gemini copilot answer response",
-    "system": "system",
-    "thinking": "thinking reasoning thought",
-    "call": "tool command",
-    "result": "result output",
-}
-_SIDE = {name: side for side, names in _SIDES.items() for name in names.split()}
+_SIDE = meanings("speakers")
 _NAME = (
     r"(?P<tool>tool(?:[ _-](?:call|use|result|output))?|result|output|command)"
     rf"|(?P<side>{'|'.join(sorted(_SIDE, key=len, reverse=True))}|claude code|github copilot)"

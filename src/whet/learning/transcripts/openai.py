@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.learning.transcripts import anthropic
+from whet.learning.transcripts.names import names_of
 from whet.learning.transcripts.values import arguments, mapping, sequence, string, words
 
 if TYPE_CHECKING:
@@ -13,17 +14,11 @@ if TYPE_CHECKING:
     from whet.learning.transcripts.collector import Collector
 
 _ROLES = {"human": "user", "ai": "assistant", "model": "assistant", "gpt": "assistant", "developer": "system"}
-_SILENT = frozenset(
-    {"item_reference", "ghost_snapshot", "compaction", "compaction_summary", "context_compaction", "other"}
-    | {"tool_search_output", "image_generation_call", "mcp_list_tools", "additional_tools"}
-)
-"""Items that say nothing about what was done."""
-ITEMS = frozenset(
-    {"function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output", "local_shell_call"}
-    | {"local_shell_call_output", "shell_call", "shell_call_output", "web_search_call", "file_search_call", "reasoning"}
-    | {"mcp_call", "tool_search_call", "apply_patch_call", "apply_patch_call_output", "agent_message", *_SILENT}
-)
-"""The items of the Responses API that are not messages."""
+
+
+def is_item(kind: str) -> bool:
+    """Is this an item of the Responses API that is not a message?"""
+    return kind in names_of("openai", "items") or kind in names_of("openai", "silent")
 
 
 class End(NamedTuple):
@@ -36,7 +31,7 @@ class End(NamedTuple):
 def item(record: Mapping[str, Any], into: Collector, time: int = 0, ends: Mapping[str, End] | None = None) -> None:
     """One message or item. `ends` says how calls ended, as far as the client notes that elsewhere."""
     kind = string(record.get("type"))
-    if kind in ITEMS:
+    if is_item(kind):
         _item(kind, record, into, time, ends or {})
         return
     role = string(record.get("role")) or kind
@@ -76,7 +71,7 @@ def _assistant(record: Mapping[str, Any], into: Collector, time: int) -> None:
 def _item(kind: str, record: Mapping[str, Any], into: Collector, time: int, ends: Mapping[str, End]) -> None:
     id_ = string(record.get("call_id")) or string(record.get("id"))
     if kind.endswith("_output"):
-        if kind not in _SILENT:
+        if kind not in names_of("openai", "silent"):
             _output(record.get("output"), id_, into, time, ends)
     elif kind == "reasoning":
         into.said("note", words([*sequence(record.get("summary")), *sequence(record.get("content"))]), time, "thinking")
@@ -90,7 +85,7 @@ def _item(kind: str, record: Mapping[str, Any], into: Collector, time: int, ends
         action = mapping(record.get("action")) or {"query": record.get("queries")}
         given = {key: action[key] for key in ("query", "url", "pattern") if action.get(key)}
         into.called("web_search" if kind == "web_search_call" else kind, given, id_, time)
-    elif kind not in _SILENT:
+    elif kind not in names_of("openai", "silent"):
         _function(kind, record, into, id_, time)
 
 

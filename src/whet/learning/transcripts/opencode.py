@@ -12,21 +12,14 @@ from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any
 
 from whet.guard.secrets.hide import BINARY
-from whet.learning.transcripts.events import Usage
-from whet.learning.transcripts.values import count, mapping, moment, sequence, string
+from whet.learning.transcripts.names import names_of
+from whet.learning.transcripts.values import exit_code, mapping, moment, sequence, string, usage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from whet.learning.transcripts.collector import Collector
 
-_OWN = frozenset(
-    {"apply_patch", "bash", "batch", "codesearch", "edit", "glob", "grep", "invalid", "list", "lsp", "multiedit"}
-    | {"patch", "plan_enter", "plan_exit", "question", "read", "skill", "task", "todoread", "todowrite", "webfetch"}
-    | {"websearch", "write"}
-)
-"""OpenCode's own tools; any other name begins with that of an MCP server."""
-_SILENT = frozenset({"step-start", "step-finish", "snapshot", "patch", "retry", "agent", "subtask", "compaction"})
 _TABLES = {"session", "message", "part"}
 _FILES = 20_000
 """Messages or parts that are read from files."""
@@ -140,10 +133,8 @@ def _message(about: Mapping[str, Any], parts: Iterable[Mapping[str, Any]], into:
         return
     if role == "assistant":
         tokens = mapping(about.get("tokens"))
-        cached = mapping(tokens.get("cache")).get("read")
-        into.answered(
-            about.get("modelID"), Usage(count(tokens.get("input")), count(tokens.get("output")), count(cached))
-        )
+        cached = {"cached": mapping(tokens.get("cache")).get("read")}
+        into.answered(about.get("modelID"), usage({**tokens, **cached}, "input", "output", "cached"))
     summary = about.get("summary") is True
     for part in parts:
         _part(role, part, into, moment(mapping(part.get("time")).get("start")) or time, summary=summary)
@@ -169,7 +160,7 @@ def _part(role: str, part: Mapping[str, Any], into: Collector, time: int, *, sum
         into.said("note", BINARY, time, "context")
     elif kind == "tool":
         _call(part, into, time)
-    elif kind not in _SILENT:
+    elif kind not in names_of("opencode", "silent"):
         into.left_out(kind or "part")
 
 
@@ -180,16 +171,11 @@ def _call(part: Mapping[str, Any], into: Collector, time: int) -> None:
     unknown = name == "invalid"
     name = string(given.get("tool")) if unknown else name
     server, _, tool = name.partition("_")
-    if not unknown and name not in _OWN and tool:
+    if not unknown and name not in names_of("opencode", "tools") and tool:
         name = f"mcp__{server}__{tool}"
     id_ = into.called(name, given, string(part.get("callID")), moment(times.get("start")) or time)
     if status in {"completed", "error"}:
         output = string(state.get("error") if status == "error" else state.get("output"))
-        code = mapping(state.get("metadata")).get("exit")
-        into.returned(
-            output,
-            id_,
-            moment(times.get("end")) or time,
-            failed=unknown or status == "error",
-            code=code if isinstance(code, int) and not isinstance(code, bool) else None,
-        )
+        code = exit_code(mapping(state.get("metadata")).get("exit"))
+        end = moment(times.get("end")) or time
+        into.returned(output, id_, end, failed=unknown or status == "error", code=code)

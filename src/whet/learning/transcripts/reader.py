@@ -30,6 +30,7 @@ from whet.learning.transcripts import (
 )
 from whet.learning.transcripts.collector import Collector
 from whet.learning.transcripts.documents import lines, records, values
+from whet.learning.transcripts.names import names_of
 from whet.learning.transcripts.values import mapping, moment, string
 from whet.store.atomic import clean_leftovers, staging
 from whet.store.directories import PRIVATE, make_directories
@@ -292,13 +293,14 @@ class Format(NamedTuple):
 
 def _is_claude(record: Record) -> bool:
     marks = ("sessionId", "session_id", "uuid", "parentUuid", "leafUuid", "messageId")
-    known = string(record.get("type")) in claude.SPEAKING | claude.SILENT
+    kind = string(record.get("type"))
+    known = any(kind in names_of("claude-code", which) for which in ("speaking", "silent"))
     return known and any(mark in record for mark in marks)
 
 
 def _is_messages(record: Record) -> bool:
     kind = string(record.get("type"))
-    return isinstance(record.get("role"), str) or kind in openai.ITEMS or kind in {"human", "ai"}
+    return isinstance(record.get("role"), str) or openai.is_item(kind) or kind in {"human", "ai"}
 
 
 FORMATS = (

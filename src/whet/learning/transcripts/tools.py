@@ -3,47 +3,14 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from whet.guard.syntax import language_of
+from whet.learning.transcripts.names import meanings, names_of, tables
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_NAMES = {
-    "Bash": "bash shell shell_command exec_command local_shell container.exec terminal run_terminal_cmd run_in_terminal"
-    " run_shell_command execute_bash run_command execute_command run_terminal_command powershell sh zsh cmd",
-    "Read": "read read_file view view_file readfile open_file notebookread read_text_file get_file_contents view_image"
-    " read_many_files read_files",
-    "Write": "write write_file create_file writefile save_file create write_to_file",
-    "Edit": "edit multiedit notebookedit edit_file str_replace apply_patch patch replace editfile"
-    " replace_string_in_file insert_edit_into_file search_replace replace_in_file",
-    "Search": "search grep glob ls search_files list_dir list_directory find_files file_search grep_search"
-    " codebase_search search_file_content ripgrep rg list list_files list_code_definition_names search_codebase",
-    "Web": "web webfetch web_fetch websearch web_search web_extract web_search_call fetch fetch_url google_web_search",
-    "Skill": "skill skill_view activate_skill load_skill use_skill",
-    "Task": "task agent spawn_agent delegate_task subagent dispatch_agent run_subagent",
-}
-CANONICAL = {alias: name for name, aliases in _NAMES.items() for alias in aliases.split()}
-_FILE = ("file_path", "filepath", "filePath", "filename", "file", "notebook_path", "target_file", "absolute_path")
-_KEYS: dict[str, dict[str, tuple[str, ...]]] = {
-    "Bash": {
-        "command": ("cmd", "script", "shell_command", "CommandLine", "commandLine", "commands", "code", "input", "argv")
-    },
-    "Read": {"path": _FILE},
-    "Write": {"path": _FILE, "content": ("file_text", "contents", "text", "code")},
-    "Edit": {
-        "path": _FILE,
-        "old": ("old_string", "old_str", "oldString", "old_text"),
-        "new": ("new_string", "new_str", "newString", "new_text", "new_source", "insert_text"),
-    },
-    "Search": {"query": ("pattern", "regex", "q", "search"), "path": ("directory", "dir_path", "dir", "folder")},
-    "Web": {"url": ("uri", "link"), "query": ("q", "search_query")},
-    "Skill": {"skill": ("name", "skill_name")},
-    "Task": {},
-}
-"""For each tool: the argument's name here, and how clients call it."""
 _EDITORS = frozenset({"str_replace_based_edit_tool", "str_replace_editor", "text_editor", "editor"})
 _EDITOR_COMMANDS = {"view": "Read", "create": "Write", "str_replace": "Edit", "insert": "Edit", "undo_edit": "Edit"}
 _SHELLS = frozenset({"bash", "sh", "zsh", "dash", "powershell", "pwsh", "cmd", "powershell.exe", "cmd.exe"})
@@ -71,11 +38,11 @@ def canonical(name: str, given: Mapping[str, Any]) -> tuple[str, Mapping[str, An
         given = {key: value for key, value in given.items() if key != "command"}
     else:
         plain = name.removeprefix("functions.").lower()
-        tool = CANONICAL.get(plain) or ("Bash" if _SHELL.fullmatch(plain) else name)
-    keys = _KEYS.get(tool)
+        tool = meanings("tools").get(plain) or ("Bash" if _SHELL.fullmatch(plain) else name)
+    keys = tables()["arguments"].get(tool)
     if keys is None:
         return tool, given
-    named = {key: next((alias for alias in aliases if alias in given), key) for key, aliases in keys.items()}
+    named = {key: next((alias for alias in aliases.split() if alias in given), key) for key, aliases in keys.items()}
     aliases = {alias: key for key, alias in named.items() if key not in given}
     given = {aliases.get(key, key): value for key, value in given.items()}
     if tool == "Bash":
@@ -88,19 +55,9 @@ def canonical(name: str, given: Mapping[str, Any]) -> tuple[str, Mapping[str, An
 
 
 def is_plumbing(tool: str) -> bool:
-    """Does the tool manage the session of a client, so that a call of it is no work? `plumbing.toml` has them."""
+    """Does the tool manage the session of a client, so that a call of it is no work?"""
     server, _, name = tool.rpartition("__")
-    tables = _plumbing()
-    return name.lower() in (tables["whet"] if server else frozenset().union(*tables.values()))
-
-
-@lru_cache(maxsize=1)
-def _plumbing() -> Mapping[str, frozenset[str]]:
-    import tomllib
-    from importlib.resources import files
-
-    text = files("whet.learning.transcripts").joinpath("plumbing.toml").read_text("utf-8")
-    return {client: frozenset(names.split()) for client, names in tomllib.loads(text).items()}
+    return any(name.lower() in names_of(client, "plumbing") for client in (("whet",) if server else tables()))
 
 
 def languages_of(tool: str, given: Mapping[str, Any]) -> Mapping[str, str]:

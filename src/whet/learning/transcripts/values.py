@@ -6,25 +6,13 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from whet.guard.secrets.hide import BINARY
+from whet.learning.transcripts.events import Usage
+from whet.learning.transcripts.names import names_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _DEPTH = 4
-_PICTURES = frozenset(
-    {
-        "image",
-        "image_url",
-        "input_image",
-        "document",
-        "input_file",
-        "file",
-        "audio",
-        "input_audio",
-        "video",
-        "localImage",
-    }
-)
 
 
 def string(value: Any) -> str:
@@ -47,6 +35,16 @@ def count(value: Any) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
 
 
+def exit_code(value: Any) -> int | None:
+    """The value if it is a whole number, or None."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def usage(counts: Any, *names: str) -> Usage:
+    """What a session cost, from the counts of input, output and cached tokens by these names."""
+    return Usage(*(count(mapping(counts).get(name)) for name in names))
+
+
 def words(content: Any, depth: int = 0) -> str:
     """The text of a message or a result: a string, or parts of which the pictures are only named."""
     if isinstance(content, str):
@@ -55,7 +53,7 @@ def words(content: Any, depth: int = 0) -> str:
         return "\n".join(part for item in content if (part := words(item, depth + 1)))
     if not isinstance(content, dict) or not content:
         return "" if content is None or isinstance(content, list | dict) else str(content)
-    if string(content.get("type")) in _PICTURES:
+    if string(content.get("type")) in names_of("parts", "pictures"):
         return BINARY
     for key in ("text", "content", "output", "refusal", "input_text", "output_text"):
         if isinstance(content.get(key), str | list) and depth < _DEPTH:

@@ -11,39 +11,17 @@ import os.path
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from whet.learning.transcripts.names import meanings, names_of, tables
+
 if TYPE_CHECKING:
     from whet.learning.transcripts.events import Kind
 
-_TAGS = {
-    "context": "environment_context environment_context_delta user_instructions INSTRUCTIONS additional_context"
-    " attached_files codex_internal_context goal_context internal_model_context ide_opened_file ide_selection"
-    " ide_diagnostics open_files recommended_plugins memory-context system_instruction project_context"
-    " user_info git_status workspace_info session_context hook_context environment_details current_datetime",
-    "system": "system-reminder system_reminder local-command-caveat apps_instructions"
-    " skills_instructions plugins_instructions collaboration_mode personality_spec model_switch token_budget"
-    " rollout_budget context_window hook_prompt user-prompt-submit-hook turn_aborted realtime_conversation",
-    "command": "local-command-stdout local-command-stderr bash-input bash-stdout bash-stderr user_shell_command"
-    " command-contents",
-    "summary": "state_snapshot",
-    "subagent": "task-notification subagent_notification teammate-message",
-}
-_ABOUT = {tag: about for about, tags in _TAGS.items() for tag in tags.split()}
-_OPEN = re.compile(
-    rf"(?m)^[ \t]{{0,3}}<({'|'.join(map(re.escape, sorted(_ABOUT, key=len, reverse=True)))}|skill(?=>\s*<name>))"
-    r"\b[^>\n]{0,200}>"
-)
+_TAG = "|".join(map(re.escape, sorted(meanings("tags"), key=len, reverse=True)))
+_OPEN = re.compile(rf"(?m)^[ \t]{{0,3}}<({_TAG}|skill(?=>\s*<name>))\b[^>\n]{{0,200}}>")
 _SINGLE = re.compile(r"<([A-Za-z][a-z0-9]*(?:[_-][a-z0-9]+)+)(?:\s[^>]{0,200})?>.*</\1>", re.DOTALL)
 _COMMAND = re.compile(r"<command-(name|message|args)>(.*?)</command-\1>\s*", re.DOTALL)
-_COMMANDS = (
-    "add-dir agents bashes bug clear compact config context copy cost doctor effort exit export feedback"
-    " fork help hooks ide login logout mcp memory model new output-style permissions plan plugin quit"
-    " release-notes rename resume rewind sandbox session settings skills stats status statusline tasks"
-    " terminal-setup theme todos upgrade usage vim voice"
-)
 _COMMAND_TEXT = 50_000
 """Characters of a message that may be a command."""
-_BUILT_IN = frozenset(_COMMANDS.split())
-"""Commands that are about the client itself and ask nothing of the model."""
 _SKILL_DIRECTORY = re.compile(r"Base directory for this skill: *([^\n]+)")
 _SKILL_NAME = re.compile(r"<name>\s*([^<\n]{1,80}?)\s*</name>")
 _AGENTS = re.compile(r"# AGENTS\.md instructions\b.*?(?:</INSTRUCTIONS>|\Z)", re.DOTALL)
@@ -53,22 +31,6 @@ _INVOKED = re.compile(
     r'\[IMPORTANT: (?:The user (?:has invoked|launched this CLI session with)[^"\n]{0,20}|The )"([^"\n]{1,80})"'
 )
 _ALONGSIDE = "The user has provided the following instruction alongside the skill invocation: "
-_WHOLE = (
-    ("summary", "This session is being continued from a previous conversation"),
-    ("summary", "[CONTEXT COMPACTION"),
-    ("summary", "[CONTEXT SUMMARY]"),
-    ("summary", "Another language model started to solve this problem"),
-    ("interrupted", "[Request interrupted by user"),
-    ("system", "Caveat: The messages below were generated"),
-    ("system", "[IMPORTANT: Background process "),
-    ("system", "[IMPORTANT: MCP servers "),
-    ("system", "Warning: The maximum number of unified exec"),
-    ("system", "Review the conversation above and update the skill library"),
-    ("system", "Review the conversation above and consider saving to memory"),
-    ("system", "Stop hook feedback:"),
-    ("context", "# Project context\nWorking directory:"),
-)
-"""Beginnings of messages that are the client's from end to end."""
 
 
 class Piece(NamedTuple):
@@ -86,8 +48,8 @@ def spoken(text: str) -> list[Piece]:
         return [Piece("note", text, f"skill:{os.path.basename(found[1].strip().replace(chr(92), '/').rstrip('/'))}")]
     if found := _INVOKED.match(start):
         return _invoked(text, found[1])
-    for about, beginning in _WHOLE:
-        if start.startswith(beginning):
+    for about, beginnings in tables()["beginnings"].items():
+        if start.startswith(tuple(beginnings)):
             return [Piece("note", text, about)]
     if start.startswith(("<command-name>", "<command-message>", "<command-args>")) and len(text) <= _COMMAND_TEXT:
         return _command(text)
@@ -108,7 +70,8 @@ def _command(text: str) -> list[Piece]:
     rest = _COMMAND.sub("", text).strip()
     typed = f"/{parts.get('name', '').lstrip('/')} {parts.get('args', '')}".strip()
     name = typed[1:].partition(" ")[0]
-    pieces = [Piece("note", typed, "command") if not name or name in _BUILT_IN else Piece("user", typed)]
+    own = not name or name in names_of("claude-code", "commands")
+    pieces = [Piece("note", typed, "command") if own else Piece("user", typed)]
     return pieces + (_unwrapped(rest) if rest else [])
 
 
@@ -128,7 +91,7 @@ def _unwrapped(text: str) -> list[Piece]:
         end = len(text) if close < 0 else text.find(">", close) + 1 or len(text)
         inner = text[found.start() : end].strip()
         name = _SKILL_NAME.search(inner) if tag == "skill" else None
-        pieces.append(Piece("note", inner, f"skill:{name[1]}" if name else _ABOUT.get(tag, "context")))
+        pieces.append(Piece("note", inner, f"skill:{name[1]}" if name else meanings("tags").get(tag, "context")))
         said.append(text[done : found.start()])
         done = end
     left = "".join((*said, text[done:]))
