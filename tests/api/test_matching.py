@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from whet.library.card import Card
     from whet.routing.texts import Texts
-    from whet.skill.model import Skill
+    from whet.skill.dialects import Words
 
 SKILLS = {
     "pdf-forms": ("Fills in PDF forms. Use when a PDF form has to be filled in.", "# Forms\n\nList the fields.\n"),
@@ -482,7 +482,7 @@ def test_a_new_process_reads_no_skill_again(world: World, monkeypatch: pytest.Mo
     read: list[str] = []
     real = Workspace.read
 
-    def counted(self: Workspace, card: Card) -> Skill:
+    def counted(self: Workspace, card: Card) -> Words:
         read.append(card.name)
         return real(self, card)
 
@@ -528,7 +528,7 @@ def test_a_list_of_all_only_adds_hidden_skills(query: str, world: World) -> None
 def test_a_skill_that_cannot_be_read_is_a_note(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     real = Workspace.read
 
-    def broken(self: Workspace, card: Card) -> Skill:
+    def broken(self: Workspace, card: Card) -> Words:
         if card.name == "charts":
             raise FailedError("unreadable", "It cannot be read.")
         return real(self, card)

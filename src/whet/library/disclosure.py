@@ -24,8 +24,11 @@ if TYPE_CHECKING:
     from whet.errors import WhetError
     from whet.library.cache import Cache
     from whet.library.card import Card
+    from whet.library.card_reader import Beside
     from whet.library.package import PackageFile
     from whet.library.readiness import Missing, Probe
+    from whet.skill.dialects import Words
+    from whet.skill.frontmatter import Document
     from whet.skill.model import Skill
     from whet.values import Json
 
@@ -67,24 +70,34 @@ def open_skill(card: Card, *, cache: Cache | None, now: int, bases: Sequence[str
     return Opened(card, skill, shown, digest)
 
 
-def read_words(card: Card, *, now: int, bases: Sequence[str]) -> Skill:
-    """The skill as a typed value, from its main file and what is declared beside it; no other file is looked at."""
-    return _typed(card, _read_main(card, bases), now, bases)
+def read_words(card: Card, *, now: int, bases: Sequence[str]) -> Words:
+    """What a skill says, from its main file and what is declared beside it; no other file is looked at."""
+    from whet.skill import dialects
+
+    document, file, beside = _documents(card, _read_main(card, bases), now, bases)
+    flat = card.kind == "flat"
+    return dialects.read_words(document, fallback_name=file.stem, sidecars=beside.sidecars, flat=flat)
 
 
 def _typed(card: Card, main: Main, now: int, bases: Sequence[str]) -> Skill:
-    from whet.library.card_reader import NOTHING, read_beside
     from whet.skill.dialects import read_skill
+
+    document, file, beside = _documents(card, main, now, bases)
+    flat = card.kind == "flat"
+    skill = read_skill(document, fallback_name=file.stem, sidecars=beside.sidecars, category=card.category, flat=flat)
+    return skill._replace(diagnostics=(*skill.diagnostics, *beside.notes, *old_form(file)))
+
+
+def _documents(card: Card, main: Main, now: int, bases: Sequence[str]) -> tuple[Document, SkillFile, Beside]:
+    """The main file of a skill, what its names are, and the metadata files beside it."""
+    from whet.library.card_reader import NOTHING, read_beside
     from whet.skill.frontmatter import read_document
 
     file = SkillFile(card.path, card.directory, card.category, card.kind)
     beside = NOTHING
     if card.kind == "skill":
         beside = read_beside(card.directory, has_folders=True, now=now, bases=bases)
-    document = read_document(main.data)
-    flat = card.kind == "flat"
-    skill = read_skill(document, fallback_name=file.stem, sidecars=beside.sidecars, category=card.category, flat=flat)
-    return skill._replace(diagnostics=(*skill.diagnostics, *beside.notes, *old_form(file)))
+    return read_document(main.data), file, beside
 
 
 def _read_main(card: Card, bases: Sequence[str]) -> Main:

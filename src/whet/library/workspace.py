@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from whet.library.visibility import Disabled
     from whet.library.watch import KernelWatch
     from whet.notes import Progress, Severity
-    from whet.skill.model import Skill
+    from whet.skill.dialects import Words
     from whet.store.clock import Clock
 
 
@@ -154,7 +154,7 @@ class Workspace:
         config = self._snapshot.config if self._snapshot else self.config()
         return open_skill(card, cache=self.cache, now=self.clock(), bases=config.bounds.bases_of(card))
 
-    def read(self, card: Card) -> Skill:
+    def read(self, card: Card) -> Words:
         """What a skill says, without a look at its other files."""
         from whet.library.disclosure import read_words
 

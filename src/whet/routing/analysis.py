@@ -11,16 +11,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from itertools import chain, repeat
+from itertools import chain
 from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.patterns import compile_late
-from whet.skill.terms import codes, number, terms
+from whet.skill.terms import codes, number, numbers, terms
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from whet.routing.texts import Texts
 
 BODY = 12_000
@@ -40,15 +38,18 @@ _MOST_MESSAGES = 50
 _MOST_PHRASES = 24
 _QUOTED = compile_late(r"""(?<!\w)["“「]([^"“”「」\n]{2,80})["”」](?!\w)""")
 """What stands between quotation marks."""
+_HEADING = compile_late(r"^#+([^\S\n].*)", re.MULTILINE)
 
 
 class Analysis(NamedTuple):
     """One skill, ready to be put into an index."""
 
     terms: list[int]
-    """The numbers of its terms."""
-    weights: list[bytes]
-    """Four for each term: BM25F, then each field alone."""
+    """The numbers of its terms, those of name and description first."""
+    leading: int
+    """How many of them are in name or description."""
+    weights: list[int]
+    """For each term a byte for BM25F, then one for each field alone, the first the lowest."""
     sequence: bytes
     """The codes of the terms of name, description and body in order."""
     lead: int
@@ -76,21 +77,20 @@ def analyse(texts: Texts) -> Analysis:
     name = terms(texts.name)
     positive, phrases = _phrases((description, when_to_use), texts.triggers, len(name))
     positive += terms("\n".join((*texts.tags, *texts.examples)))
-    fields = [[*map(number, name)], [*map(number, positive)], [*map(number, terms(body))]]
-    marked = (line.lstrip("#") for line in body.split("\n") if line.startswith("#"))
-    headings = "\n".join(line for line in marked if line[:1].isspace())
-    headed = [*map(number, terms(headings))]
+    fields = [[*map(number, name)], [*map(number, positive)], numbers(body)]
+    headed = numbers("\n".join(_HEADING.findall(body)))
     counts = [Counter(found) for found in fields]
     counts[2].update(headed)
-    excluded = [*map(number, terms("\n".join((clauses, more_clauses, sections, texts.when_not_to_use))))]
+    excluded = numbers("\n".join((clauses, more_clauses, sections, texts.when_not_to_use)))
     own = [term for term in excluded if term in counts[0] or term in counts[1] or counts[2][term] >= _OWN]
     counts[1].update(own)
-    kept = _kept(counts)
+    leading, rest = _kept(counts)
     sizes = (len(fields[0]), len(fields[1]) + len(own), len(fields[2]) + len(headed))
     norms = [1 - b + b * size / ordinary for b, size, ordinary in zip(_LENGTH, sizes, _ORDINARY, strict=True)]
     return Analysis(
-        terms=kept,
-        weights=_weigh(zip(*(map(one.get, kept, repeat(0)) for one in counts), strict=True), norms),
+        terms=[*leading, *rest],
+        leading=len(leading),
+        weights=_weigh(counts, leading, rest, norms),
         sequence=codes(chain.from_iterable(fields)),
         lead=len(fields[0]) + len(fields[1]),
         name_terms=len(counts[0]),
@@ -120,31 +120,37 @@ def _phrases(
     return found, tuple(phrases)
 
 
-def _weigh(counts: Iterable[tuple[int, ...]], norms: list[float]) -> list[bytes]:
-    """The four weights of terms that are said so often in each field; most terms share theirs with others."""
-    weights: dict[tuple[int, ...], bytes] = {}
-    found: list[bytes] = []
-    for often in counts:
-        if (known := weights.get(often)) is None:
-            damped = [count / norm for count, norm in zip(often, norms, strict=True)]
-            together = sum(count * weight for count, weight in zip(damped, _WEIGHT, strict=True))
-            flat = (together / (together + _FLAT), *(count / (count + _FLAT_ALONE) for count in damped))
-            known = weights[often] = bytes(ceil(one * 255) for one in flat)
-        found.append(known)
-    return found
+def _weigh(counts: list[Counter[int]], leading: list[int], rest: list[int], norms: list[float]) -> list[int]:
+    """The four weights of each term; those of the body alone depend on nothing but how often they are said."""
+    (names, descriptions, bodies), (name, description, body) = counts, norms
+    found = [_weights(names[one] / name, descriptions[one] / description, bodies[one] / body) for one in leading]
+    often = [*map(bodies.__getitem__, rest)]
+    alone = {count: _weights(0, 0, count / body) for count in {*often}}
+    return [*found, *map(alone.__getitem__, often)]
 
 
-def _kept(counts: list[Counter[int]]) -> list[int]:
-    """The terms that are kept: all of the name and the description, the commonest of the body."""
+def _weights(name: float, description: float, body: float) -> int:
+    """The four weights of a term that is said so often in each field, for its length."""
+    together = _WEIGHT[0] * name + _WEIGHT[1] * description + _WEIGHT[2] * body
+    return (
+        ceil(255 * (together / (together + _FLAT)))
+        | ceil(255 * (name / (name + _FLAT_ALONE))) << 8
+        | ceil(255 * (description / (description + _FLAT_ALONE))) << 16
+        | ceil(255 * (body / (body + _FLAT_ALONE))) << 24
+    )
+
+
+def _kept(counts: list[Counter[int]]) -> tuple[list[int], list[int]]:
+    """The terms that are kept: all of the name and the description, and the commonest that only the body has."""
     leading = {**counts[0], **counts[1]}
-    if len(leading) + len(counts[2]) <= _MOST_TERMS:
-        return [*{**leading, **counts[2]}]
-    rest = [term for term, _ in counts[2].most_common(_MOST_TERMS) if term not in leading]
-    return [*leading, *rest][:_MOST_TERMS]
+    rest = [term for term in counts[2] if term not in leading]
+    if len(leading) + len(rest) > _MOST_TERMS:
+        rest = [term for term, _ in counts[2].most_common(_MOST_TERMS) if term not in leading]
+    return [*leading][:_MOST_TERMS], rest[: max(0, _MOST_TERMS - len(leading))]
 
 
 def _messages(messages: tuple[str, ...]) -> tuple[frozenset[int], ...]:
-    return tuple(frozenset(map(number, terms(message))) for message in messages[:_MOST_MESSAGES])
+    return tuple(frozenset(numbers(message)) for message in messages[:_MOST_MESSAGES])
 
 
 _OPENING = compile_late(
@@ -163,11 +169,44 @@ _OPENING = compile_late(
 """How a clause begins that says what a skill is not for."""
 
 
-_NEGATIVE_WORDS = (
-    *("not ", "not*", "not_", "n't", "n’t", "dont ", "dnt ", "snt ", "never", "skip", "avoid", "exclude", "out of "),
-    *("out-of", "unless", "请勿", "不要", "不适用于", "使用しない"),
+_NEGATIONS = (
+    "not",
+    "n't",
+    "n’t",
+    "dont",
+    "dnt",
+    "snt",
+    "never",
+    "skip",
+    "avoid",
+    "exclude",
+    "out of",
+    "out-of",
+    "unless",
 )
-"""One of them is in every clause that one of these patterns finds."""
+_NEGATED = (
+    *(
+        "use",
+        "trigger",
+        "invoke",
+        "activate",
+        "appl",
+        "load",
+        "fire",
+        "select",
+        "pick",
+        "choose",
+        "chosen",
+        "call",
+        "run",
+    ),
+    *("be ", "to be", "for", "intended", "meant", "suitable", "appropriate", "designed", "this", "when", "if"),
+    *("using", "the user", "scope", "-scope"),
+)
+"""How what comes after one of the words above begins where it opens a clause of what a skill is not for."""
+_NEGATIONS_ALONE = ("请勿", "不要", "不适用于", "使用しない")
+_AFTER, _BEFORE = 40, 24
+"""Characters after a negation and before it that are looked at."""
 _END = re.compile(r"(?<=[.!?;])(?:\s|$)|(?<=[。；！？])|\n\s*\n|\n\s*[-*•]|\s[—–]\s(?=use\b)", re.IGNORECASE)
 _LIST_END = re.compile(r"\n\s*\n(?!\s*[-*•]\s)")
 _BRACKETS = 500
@@ -211,10 +250,6 @@ _EXCLUDING_SECTION = compile_late(
 """A section of a body whose heading says that it lists what the skill is not for."""
 
 
-_NEGATIVE_HEADINGS = ("not", "n't", "n’t", "dont", "scope", "exclusion", "non-goal")
-"""One of them is in the heading of every such section."""
-
-
 def without_exclusions(body: str) -> tuple[str, str]:
     """A body without its sections and sentences that say what the skill is not for, and these."""
     sections: list[str] = []
@@ -223,8 +258,7 @@ def without_exclusions(body: str) -> tuple[str, str]:
         sections.append(found[1])
         return "\n"
 
-    headings = "\n".join(row for row in body.split("\n") if row.startswith("#")).lower()
-    rest = _EXCLUDING_SECTION.sub(take, body) if any(word in headings for word in _NEGATIVE_HEADINGS) else body
+    rest = _EXCLUDING_SECTION.sub(take, body)
     rest, sentences = without_negations(rest, _BODY_OPENING)
     return rest, "\n".join((*(_POINTER.sub(" ", section) for section in sections), sentences))
 
@@ -232,18 +266,18 @@ def without_exclusions(body: str) -> tuple[str, str]:
 def without_negations(text: str, openings: re.Pattern[str] = _OPENING) -> tuple[str, str]:
     """A text without the clauses that say what it is not for, and these clauses."""
     rows = text.split("\n")
-    excluding = False
+    excluding = 0
     for at in _negative(text):
         near = slice(max(0, at - 1), at + 2)
         if openings.search(plain := _EMPHASIS.sub("", "\n".join(rows[near]))):
-            rows[near], excluding = plain.split("\n"), True
+            rows[near], excluding = plain.split("\n"), near.stop
     if not excluding:
         return text, ""
-    text = "\n".join(rows)
+    text, limit = "\n".join(rows), len("\n".join(rows[:excluding]))
     kept: list[str] = []
     taken: list[str] = []
     at = 0
-    while (opening := openings.search(text, at)) is not None:
+    while (opening := openings.search(text, at, limit)) is not None:
         before = text[at : opening.start()]
         start = at + max((found.end() for found in _BACK.finditer(before)), default=0)
         last = _closing(text, before, opening.end())
@@ -263,11 +297,18 @@ def without_negations(text: str, openings: re.Pattern[str] = _OPENING) -> tuple[
 
 
 def _negative(text: str) -> list[int]:
-    """The places of the rows with a word that says what is not meant. Most have none, and that is soon seen."""
-    plain = f"{text} ".lower().replace("\n", " \n")
-    words = [word for word in _NEGATIVE_WORDS if word in plain]
-    rows = plain.split("\n") if words else []
-    return sorted({at for word in words for at, row in enumerate(rows) if word in row})
+    """The places of the rows that may say what is not meant. Most have none, and that is soon seen."""
+    plain = text.lower()
+    found: set[int] = set()
+    for word in (*_NEGATIONS, "unless", *(() if plain.isascii() else _NEGATIONS_ALONE)):
+        at = plain.find(word)
+        while at >= 0:
+            end = at + len(word)
+            after = plain[end : end + _AFTER].lstrip(" \t\n\r*_>")
+            if word in _NEGATIONS_ALONE or after.startswith(_NEGATED) or "skill" in plain[max(0, at - _BEFORE) : at]:
+                found.add(plain.count("\n", 0, at))
+            at = plain.find(word, end)
+    return sorted(found)
 
 
 def _closing(text: str, before: str, start: int) -> int:

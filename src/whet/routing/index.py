@@ -18,9 +18,11 @@ in between leaves the one before.
 from __future__ import annotations
 
 import json
+import sys
 from array import array
+from collections import defaultdict
 from contextlib import contextmanager, suppress
-from itertools import compress, pairwise
+from itertools import chain, compress, islice, pairwise
 from typing import TYPE_CHECKING, Any
 
 from whet.errors import FailedError
@@ -55,6 +57,8 @@ _TERM = 0xFFFFFFFF
 """The part of a row's number that is its term."""
 _BACKWARDS = "<"
 """Before a word that is spelled from its end."""
+_LOWEST = range(4) if sys.byteorder == "little" else range(7, 3, -1)
+"""Where the four lowest bytes of a number of eight lie."""
 _TABLES = ("facts", "collections", "skills", "sequences", "segments", "postings", "words")
 
 
@@ -73,6 +77,9 @@ class Postings(NamedTuple):
         """All, name, description and body of the skill at this place."""
         head = (self.names[at], self.descriptions[at]) if self.names else (0, 0)
         return bytes((self.totals[at], *head, self.bodies[at]))
+
+
+_NOBODY = Postings(array("I"), b"", b"")
 
 
 class _Segment(NamedTuple):
@@ -356,29 +363,31 @@ def _add(connection: sqlite3.Connection, skills: Sequence[New], first: int) -> N
     known = [word for word in spellings if SHORTEST_TYPO - 1 <= len(word) <= _LONGEST_TYPO + 1]
     words = sorted((*known, *(_BACKWARDS + word[::-1] for word in known)))
     connection.executemany("INSERT OR IGNORE INTO index_words VALUES (?)", ((word,) for word in words))
-    found: dict[int, tuple[array[int], bytearray]] = {}
+    described: defaultdict[int, list[int]] = defaultdict(list)
+    bodied: defaultdict[int, list[int]] = defaultdict(list)
     for slot, skill in enumerate(skills, first):
-        for term, weights in zip(skill.analysis.terms, skill.analysis.weights, strict=True):
-            if (entry := found.get(term)) is None:
-                entry = found[term] = array("I"), bytearray()
-            entry[0].append(slot)
-            entry[1].extend(weights)
-    postings = ((term, _split(*found[term])) for term in sorted(found))
+        high, weighed = slot << 32, zip(skill.analysis.terms, skill.analysis.weights, strict=True)
+        for term, weights in islice(weighed, skill.analysis.leading):
+            described[term].append(high | weights)
+        for term, weights in weighed:
+            bodied[term].append(high | weights)
+    postings = (
+        (term, _columns(described.get(term, ()), bodied.get(term, ())))
+        for term in sorted(described.keys() | bodied.keys())
+    )
     _write(connection, postings, first, first + len(skills) - 1, len(skills))
 
 
-def _split(slots: array[int], weights: bytearray) -> list[Postings]:
-    """Those who have a term in name or description, and those who have it in the body alone."""
-    totals, names, descriptions, bodies = (bytes(weights[field::4]) for field in range(4))
-    leading = [*map(max, names, descriptions)]
-    if all(leading):
-        return [Postings(slots, totals, bodies, names, descriptions)]
-    rest = [not one for one in leading]
-    parts = [Postings(array("I", compress(slots, rest)), *(bytes(compress(one, rest)) for one in (totals, bodies)))]
-    if any(leading):
-        columns = (bytes(compress(one, leading)) for one in (totals, bodies, names, descriptions))
-        parts.append(Postings(array("I", compress(slots, leading)), *columns))
-    return parts
+def _columns(described: Sequence[int], bodied: Sequence[int]) -> list[Postings]:
+    """Those who have a term, by where: of each, the slot and below it four weights in one number."""
+    found = []
+    for entries in filter(None, (described, bodied)):
+        packed = array("Q", entries).tobytes()
+        slots = array("I", [entry >> 32 for entry in entries])
+        totals, bodies = packed[_LOWEST[0] :: 8], packed[_LOWEST[3] :: 8]
+        head = (packed[_LOWEST[1] :: 8], packed[_LOWEST[2] :: 8]) if entries is described else ()
+        found.append(Postings(slots, totals, bodies, *head))
+    return found
 
 
 def _write(
@@ -400,10 +409,11 @@ def _id(segment: int, term: int) -> int:
     return segment << 32 | term
 
 
-def _pack(segment: _Segment, parts: Iterable[Postings]) -> bytes:
+def _pack(segment: _Segment, parts: Sequence[Postings]) -> bytes:
     """Postings as one row: how many are in name or description, all slots, totals, bodies, names, descriptions."""
-    leading, rest = (_join([part for part in parts if bool(part.names) is named]) for named in (True, False))
-    slots = [len(leading.slots), *map((-segment.first).__add__, (*leading.slots, *rest.slots))]
+    leading = _join([part for part in parts if part.names])
+    rest = _join([part for part in parts if not part.names])
+    slots = [len(leading.slots), *map((-segment.first).__add__, chain(leading.slots, rest.slots))]
     columns = (leading.totals, rest.totals, leading.bodies, rest.bodies, leading.names, leading.descriptions)
     return array(segment.code, slots).tobytes() + b"".join(columns)
 
@@ -468,8 +478,8 @@ def _living(part: Postings, alive: bytearray) -> Postings:
 
 def _join(parts: list[Postings]) -> Postings:
     """Several segments' postings of a term as one, by slot."""
-    if len(parts) == 1:
-        return parts[0]
+    if len(parts) < 2:
+        return parts[0] if parts else _NOBODY
     slots = array("I")
     for part in parts:
         slots.extend(map(int, part.slots))

@@ -10,6 +10,7 @@ from whet.records import NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from whet.skill.dialects import Words
     from whet.skill.model import Skill
 
 
@@ -29,7 +30,7 @@ class Texts(NamedTuple):
     """Messages that are known not to be for it."""
 
 
-def texts_of(skill: Skill) -> Texts:
+def texts_of(skill: Skill | Words) -> Texts:
     """The words of a skill as its author wrote them."""
     return Texts(
         skill.name,

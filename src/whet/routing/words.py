@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
 _TOKEN = compile_late(rf"[{WIDE}-\uffff]+|[^\W_{WIDE}-\uffff]+(?:['’][^\W_{WIDE}-\uffff]+)?|[\W_]+")
+_ASCII_TOKEN = compile_late(r"[A-Za-z0-9]+(?:'[A-Za-z0-9]+)?|[^A-Za-z0-9]+")
+"""The same for a text of nothing but ASCII; the other takes longer to compile than most messages to answer."""
 _TELLING = 7
 """Letters of a listed word that tell a language without a small word beside it."""
 
@@ -57,7 +59,7 @@ def read_message(message: str, known: Callable[[str], bool]) -> Reading | None:
     Of several English words for one, the first is taken that is `known`.
     """
     words = table()
-    tokens = _TOKEN.findall(message)
+    tokens = (_ASCII_TOKEN if message.isascii() else _TOKEN).findall(message)
     folded = [_fold(token) for token in tokens]
     told = Counter(language for plain in folded for language in words.small.get(plain, ()))
     english = sum(plain.isalnum() and is_common(plain) for plain in folded)

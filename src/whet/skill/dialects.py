@@ -86,6 +86,25 @@ def read_skill(
     return _Reader(document, sidecars, flat=flat).skill(fallback_name, category)
 
 
+class Words(NamedTuple):
+    """What a skill is found by: the fields of a `Skill` that say in words what it is for and how it works."""
+
+    name: str
+    description: str
+    body: str
+    tags: tuple[str, ...]
+    when_to_use: str
+    when_not_to_use: str
+    triggers: tuple[str, ...]
+
+
+def read_words(
+    document: Document, *, fallback_name: str, sidecars: Sidecars = NO_SIDECARS, flat: bool = False
+) -> Words:
+    """Only the words of a skill, at half the cost of `read_skill`."""
+    return _Reader(document, sidecars, flat=flat).texts(fallback_name)
+
+
 class Heading(NamedTuple):
     """What a list shows of a skill, and what decides whether it does."""
 
@@ -521,21 +540,13 @@ class _Reader:
     # the whole skill
 
     def skill(self, fallback_name: str, category: str) -> Skill:
-        values, body = self.values, self.document.body
-        name, description = self.name(fallback_name), self.description()
-        json_tags = words(self.json.get("tags"), separators=",")
+        values = self.values
+        told: dict[str, Any] = {**self.texts(fallback_name)._asdict(), **self.lines()}
         return Skill(
-            name=name,
-            description=description,
-            body=body,
-            **self.lines(),
+            **told,
             compatibility=self.told("compatibility", glue=", "),
-            tags=unique((*self.words("tags", "metadata.hermes.tags", "metadata.tags", separators=","), *json_tags)),
             category=category or self.category(),
             related=self.words("metadata.hermes.related_skills", "related_skills"),
-            when_to_use=self.when_to_use() or section(body, WHEN),
-            when_not_to_use=self.told("when_not_to_use", "when-not-to-use") or section(body, WHEN_NOT),
-            triggers=self.words("metadata.whet.triggers", "triggers", separators=r"[,\n]"),
             gates=self.gates(),
             setup_help=text(self.block("setup").get("help")),
             allowed_tools=split_tools(values.get("allowed-tools", values.get("allowed_tools"))),
@@ -548,6 +559,24 @@ class _Reader:
             step=self.document.step,
             frontmatter=self.document.values,
             diagnostics=tuple(self.notes),
+        )
+
+    def texts(self, fallback_name: str) -> Words:
+        """What it says in words."""
+        body = self.document.body
+        return Words(
+            name=self.name(fallback_name),
+            description=self.description(),
+            body=body,
+            tags=unique(
+                (
+                    *self.words("tags", "metadata.hermes.tags", "metadata.tags", separators=","),
+                    *words(self.json.get("tags"), separators=","),
+                )
+            ),
+            when_to_use=self.when_to_use() or section(body, WHEN),
+            when_not_to_use=self.told("when_not_to_use", "when-not-to-use") or section(body, WHEN_NOT),
+            triggers=self.words("metadata.whet.triggers", "triggers", separators=r"[,\n]"),
         )
 
     def when_to_use(self) -> str:

@@ -78,6 +78,8 @@ _LETTERS = rf"[^\W_{WIDE}-\U0010ffff](?:[^\W_{WIDE}-\U0010ffff]|[{MARKS}])*"
 _ANY_CHUNK = compile_late(rf"(?:(?=[{WIDE}-\U0010ffff])[^\W_])+|{_LETTERS}(?:[-_.'’]{_LETTERS})*")
 """What finds words of any script."""
 _ANY_WORD = compile_late(rf"[^\W_](?:[^\W_]|[{MARKS}])*")
+_MOST_KNOWN = 131_072
+"""Tokens whose numbers are kept."""
 _LONGEST = 40
 """Characters of a term; what is longer is a digest or a key and matches nothing."""
 _SHORT = 3
@@ -93,9 +95,28 @@ def terms(text: str) -> list[str]:
     return [*chain.from_iterable(map(_terms, _tokens(text)))]
 
 
+def numbers(text: str) -> list[int]:
+    """What the terms of a text are stored as, in the order they stand."""
+    if len(_known_numbers) > _MOST_KNOWN:
+        _known_numbers.clear()
+    return [*chain.from_iterable(map(_known_numbers.__getitem__, _tokens(text)))]
+
+
+class _Numbers(dict[str, tuple[int, ...]]):
+    """The numbers of the terms of each token. A text has few that were not met before."""
+
+    def __missing__(self, token: str) -> tuple[int, ...]:
+        found = self[token] = tuple(map(number, _terms(token)))
+        return found
+
+
+_known_numbers = _Numbers()
+
+
 def _tokens(text: str) -> list[str]:
     """A text in pieces of one or several chunks: much faster than finding every chunk, and most pieces are known."""
-    return text.encode("utf-8", "surrogatepass").translate(_BETWEEN).decode("utf-8", "surrogatepass").split()
+    apart = text.encode("utf-8", "surrogatepass").translate(_BETWEEN).replace(b". ", b" ")
+    return apart.decode("utf-8", "surrogatepass").split()
 
 
 @lru_cache(maxsize=1024)
