@@ -76,11 +76,11 @@ class Site:
             connection.close()
 
     @contextmanager
-    def listen(self) -> Iterator[Iterator[tuple[str, Any]]]:
+    def listen(self, address: str = "/events") -> Iterator[Iterator[tuple[str, Any]]]:
         """What an open page is told, from now on: events and their data."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         try:
-            connection.request("GET", "/events", headers={"Cookie": f"whet_ui_{self.port}={self.cookie}"})
+            connection.request("GET", address, headers={"Cookie": f"whet_ui_{self.port}={self.cookie}"})
             lines = (line.decode().rstrip("\n") for line in connection.getresponse())
             assert next(lines) == "retry: 2000"
             yield (

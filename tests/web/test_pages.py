@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import pytest
 from learning.evaluated import BETTER, DESCRIPTION, EVALS, NAME, obedient
@@ -17,6 +17,7 @@ from whet.api.learning import SkillLearning
 from whet.web.ui.app import MENU
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from web.site import Site
@@ -307,16 +308,64 @@ def test_what_happens_is_told_while_a_page_is_open(site: Site, monkeypatch: pyte
         assert next(events) == ("change", {})
 
 
-def test_what_is_never_opened_is_counted_with_its_cost(site: Site) -> None:
+def test_open_pages_follow_files_uses_and_runs(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("whet.web.ui.app._LOOK", 0.2)
+    directory = site.write("say", "Says hello. Use it.", **{"scripts/hello.py": "print('hello')\n"})
+    follow = f"/events?{urlencode({'skill': directory})}"
+    acts: list[tuple[str, Callable[[], object]]] = [
+        ("/events", lambda: site.library.read("say")),
+        ("/events", lambda: site.library.runs.run_script("say", "scripts/hello.py")),
+        (follow, lambda: site.write("say", "Says hello. Use it.", **{"scripts/hello.py": "print('hello!')\n"})),
+    ]
+    for address, act in acts:
+        with site.listen(address) as events:
+            act()
+            assert next(event for event in events if event[0] == "change") == ("change", {})
+    assert f'data-skill="{directory}"' in site.get("/skill", name="say").text
+    run = site.library.runs.list().runs[0].id
+    for page in ("/skill?name=say", "/file?name=say", "/usage", "/runs", f"/run?id={run}", "/prompt"):
+        assert f'id="live" hx-get="{page}" hx-trigger="library-changed from:body"' in site.get(page).text
+
+
+def test_updating_reports_its_progress(site: Site) -> None:
+    install_and_edit(site, "3. Give away.", ("1. Look.", "1. Look around."))
+    with site.listen() as events:
+        site.post("/updates", name="tidy")
+        told = (data for event, data in events if event == "progress")
+        steps = [("Ask", 1, "sources"), ("Scan", 1, "skills"), ("Write", 0, "skills"), ("Write", 1, "skills")]
+        for what, done, unit in steps:
+            assert {"what": what, "done": done, "total": 1, "unit": unit} in told
+
+
+def test_usage_shows_what_is_never_opened_and_what_costs_tokens_for_nothing(site: Site) -> None:
     site.library.read("charts")
     data = site.get("/usage.json").json
-    assert [(row["skill"], row["dead"]) for row in data["skills"]] == [
-        ("charts", False),
-        ("backport", True),
-        ("pdf-forms", True),
+    assert [(row["skill"], row["views"]) for row in data["skills"]] == [
+        ("charts", 1),
+        ("backport", 0),
+        ("pdf-forms", 0),
     ]
-    assert data["dead"] == 2
-    assert data["dead_tokens"] == sum(row["tokens"] for row in data["skills"] if row["dead"]) > 0
+    assert (data["never_opened"], data["dead"]) == (2, [])
+    later = site.library.workspace.clock() + 100 * 86_400 * 10**9
+    site.library.workspace.clock = lambda: later
+    data = site.get("/usage.json").json
+    assert data["dead"] == json.loads(json.dumps(site.library.learning.usage_totals().to_json()["dead"]))
+    assert [(row["name"], row["reason"]) for row in data["dead"]] == [
+        ("pdf-forms", "never-loaded"),
+        ("backport", "never-loaded"),
+    ]
+    assert data["dead_tokens"] == sum(row["tokens"] for row in data["dead"]) > 0
+    page = words(site.get("/usage").text)
+    assert f"2 skills cost about {data['dead_tokens']} tokens in every prompt and did not help." in page
+    assert "whet remove backport --archive" in page
+
+
+def test_usage_has_pages(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("whet.web.ui.usage._PAGE", 2)
+    assert 'href="/usage?page=2"' in site.get("/usage").text
+    data = site.get("/usage.json", page="2").json
+    assert ([row["skill"] for row in data["skills"]], data["pages"], data["total"]) == (["pdf-forms"], 2, 3)
+    assert site.get("/usage.json", page="9").json["page"] == 2
 
 
 def test_a_script_that_ran_is_shown(site: Site) -> None:

@@ -200,8 +200,7 @@ def find_dead(cards: Sequence[Card], totals: Sequence[Total], now: int, ages: Ag
     recorded for some time.
     """
     from whet.learning.usage import DeadSkill, counted_as, together
-    from whet.prompt.formats import FORMATS, Line
-    from whet.prompt.tokens import estimate
+    from whet.prompt.formats import line_cost
 
     by_id: dict[str, list[Total]] = {}
     for total in totals:
@@ -218,7 +217,7 @@ def find_dead(cards: Sequence[Card], totals: Sequence[Total], now: int, ages: Ag
             reason = "never-helped"
         if not reason or (reason == "never-loaded" and days < ages.grace_days):
             continue
-        cost = estimate(FORMATS["bullet"].line(Line(card.full_name, card.description)))
+        cost = line_cost(card.full_name, card.description)
         own = card.kind == "skill" and card.scope in ("user", "project")
         command = f"whet remove {card.full_name} --archive" if own else f"whet skill disable {card.full_name}"
         found.append(DeadSkill(card.full_name, reason, cost, max(0, days), command))

@@ -268,7 +268,7 @@ class Usage:
 
     def __init__(self, state: StateDatabase, clock: Clock) -> None:
         self.state = state
-        self._log = Log(os.path.join(state.directory, DIRECTORY))
+        self.log = Log(os.path.join(state.directory, DIRECTORY))
         self.path = state.path
         self._clock = clock
         self._turn = threading.RLock()
@@ -279,7 +279,7 @@ class Usage:
     def record(self, kind: Kind, skill: str, digest: str, *, version: str = "", session: str = "") -> bool:
         """Record an event of a skill. Never raises; returns False if it could not be recorded."""
         try:
-            large = self._log.append(Event(self._clock(), kind, skill, digest, version, session))
+            large = self.log.append(Event(self._clock(), kind, skill, digest, version, session))
         except Exception as error:  # noqa: BLE001  whatever it is, an invocation must not fail because of it
             self._failure = next(self._failures), str(error)
             return False
@@ -347,13 +347,13 @@ class Usage:
             return tuple(self._notes.values())
         message = f"{number} {'event' if number == 1 else 'events'} could not be recorded: {why}."
         hint = "Check free space and who may write there. Invocations are not affected."
-        return (*self._notes.values(), Note("usage-not-recorded", "warning", message, hint, path=self._log.path))
+        return (*self._notes.values(), Note("usage-not-recorded", "warning", message, hint, path=self.log.path))
 
     # --- counting ---------------------------------------------------------------------------------------------------
 
     def _alone(self, seconds: float) -> FileLock:
         """The lock of whoever changes the database or the segments of the log."""
-        return FileLock(os.path.join(self._log.directory, "locks", "usage.lock"), timeout=seconds)
+        return FileLock(os.path.join(self.log.directory, "locks", "usage.lock"), timeout=seconds)
 
     def _count_soon(self) -> None:
         """Count the log if nobody else is at it. What is wrong is left to the next reader."""
@@ -370,18 +370,18 @@ class Usage:
 
     def _count(self, database: Database) -> None:
         """Add the segments to the counts, and then the log, so that segments do not pile up where that fails."""
-        with os_failures(self._log.path, doing="count"):
-            for name in self._log.names():
+        with os_failures(self.log.path, doing="count"):
+            for name in self.log.names():
                 if database.read_only:
                     raise PermissionError(errno.EACCES, f"{self.path} may only be read")
                 with database.use() as connection:
                     done = is_counted(connection, name)
-                segment = name if done else self._log.seal(name)
+                segment = name if done else self.log.seal(name)
                 if not done:
-                    totals, damaged = tally(self._log.read(segment))
+                    totals, damaged = tally(self.log.read(segment))
                     with database.write() as connection:
                         count(connection, segment, totals, damaged, min(max(self._clock(), 1), LAST))
-                self._log.remove(segment)
+                self.log.remove(segment)
 
     # --- reading ----------------------------------------------------------------------------------------------------
 
@@ -398,8 +398,8 @@ class Usage:
 
     def _counted(self, skill: str | None = None) -> list[Total]:
         """Count what is in the log, then read. Makes no database as long as there is nothing to count."""
-        with os_failures(self._log.directory, doing="read", other="read-failed"):
-            waiting = self._log.names()
+        with os_failures(self.log.directory, doing="read", other="read-failed"):
+            waiting = self.log.names()
         if waiting:
             with self._alone(_PATIENCE):
                 self._count(self.state.open())
@@ -427,15 +427,15 @@ class Usage:
                 stored: list[Total] = []
                 segments: set[str] = set()
                 with suppress(OSError):  # whatever cannot be read is what brought us here
-                    log = stack.enter_context(open(self._log.path, "rb", opener=open_regular))
+                    log = stack.enter_context(open(self.log.path, "rb", opener=open_regular))
                 with suppress(OSError):
-                    names = self._log.names()
+                    names = self.log.names()
                 for name in names:
                     with suppress(OSError):
-                        waiting[name] = tally(self._log.read(name))[0]
+                        waiting[name] = tally(self.log.read(name))[0]
                 with suppress(WhetError):
                     stored, segments = self._stored(skill)
-                if log is None or is_file_at(log.fileno(), self._log.path):
+                if log is None or is_file_at(log.fileno(), self.log.path):
                     break
         for name, totals in waiting.items():
             if name not in segments:

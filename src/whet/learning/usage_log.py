@@ -145,6 +145,13 @@ class Log:
                 os.close(fd)
         raise OSError(errno.EBUSY, "the log was renamed again and again")
 
+    def stamp(self) -> tuple[int, int]:
+        """What differs after an event."""
+        with suppress(OSError):
+            found = os.stat(self.path)
+            return found.st_mtime_ns, found.st_size
+        return 0, 0
+
     def _opened(self) -> int:
         try:
             return _open(self.path)

@@ -89,6 +89,13 @@ def _unseen(character: str) -> bool:
     return hidden(character) or character >= _LAST_SEEN or character in _NO_CHARACTERS
 
 
+def line_cost(name: str, description: str) -> int:
+    """About how many tokens the line of a skill costs in every prompt."""
+    from whet.prompt.tokens import estimate
+
+    return estimate(_bullet(Line(name, description)))
+
+
 def rules(*, paths: bool) -> str:
     """What a model is told about using the list."""
     return _BY_FILE if paths else _BY_NAME

@@ -366,6 +366,16 @@ class Runs:
                 found.append((journal.start.time, self._view(journal)))
         return RunList(tuple(view for _, view in sorted(found, reverse=True)))
 
+    def stamp(self) -> tuple[tuple[str, int, int], ...]:
+        """What differs after anything happened in any run; it reads nothing."""
+        found = []
+        with suppress(OSError):
+            for name in sorted(os.listdir(self._top)):
+                with suppress(OSError):
+                    status = os.stat(os.path.join(self._top, name, JOURNAL))
+                    found.append((name, status.st_mtime_ns, status.st_size))
+        return tuple(found)
+
     def show(self, run: str) -> RunResult:
         """One run, whatever became of it. Raises NotFoundError `no-such-run`."""
         journal = self._journal(self._find(run))

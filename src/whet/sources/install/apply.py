@@ -21,7 +21,7 @@ from whet.guard.audit import AuditEntry
 from whet.guard.finding import LABELS
 from whet.library.dependencies import dependants
 from whet.library.files import inside
-from whet.notes import Note
+from whet.notes import Note, Progress
 from whet.skill.names import key
 from whet.sources.install.dependencies import add_needed
 from whet.sources.install.installer import ask
@@ -85,11 +85,12 @@ def plan_update(installer: Installer, names: Sequence[str] = (), *, prefer: Pref
             else:
                 planner.keep(entry, "It has no source.")
     answers = ask(installer, asked, lambda entry, offer: not _unchanged(entry, offer))
-    for answer in answers:
+    for number, answer in enumerate(answers, 1):
         with planner.alone(answer.entry):
             if answer.error:
                 raise answer.error
             if answer.package:
+                installer.reach.progress(Progress("Scan", number, len(answers), "skills"))
                 planner.update(answer.package, answer.entry)
             else:
                 _keep_current(planner, answer.entry, answer.offer)
@@ -308,11 +309,13 @@ def _commit(
             )  # what later merges start from; what is put in place is kept anyway
     new, seen = {step.path: step.entry for step in ready}, {step.path: step.previous for step in ready}
     made: list[Entry] = []
+    installer.reach.progress(Progress("Write", 0, len(ready), "skills"))
     write = (lambda lock: made.extend(installer.writer.write(changes, by, lock))) if changes else None
     installer.installs.commit(plan.root, new, write, seen)
     for step in ready:
         if step.entry is None:
             installer.journal.retain(plan.directory(step), None)
+    installer.reach.progress(Progress("Write", len(ready), len(ready), "skills"))
     return installer.committer.publish(made).notes
 
 

@@ -8,6 +8,7 @@ however many skills come from them.
 
 from __future__ import annotations
 
+import itertools
 import os
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -21,6 +22,7 @@ from whet.guard.trust import GALLERY, origin_trust, source_of
 from whet.library.files import inside
 from whet.library.package import read_tree
 from whet.library.repository import find_remotes, find_repository
+from whet.notes import Note, Progress
 from whet.skill.names import closest, key
 from whet.skill.signature import check_signature, is_same_signer, matches_signer
 from whet.skill.versions import in_range
@@ -45,7 +47,6 @@ if TYPE_CHECKING:
     from whet.library.config import ResolvedConfig
     from whet.library.repository import Repository
     from whet.library.workspace import Workspace
-    from whet.notes import Note
     from whet.skill.tree import Tree
     from whet.sources.lock.file import Installed
     from whet.sources.lock.installs import Installs
@@ -554,6 +555,8 @@ def ask(
         place = ref._replace(path="") if ref.kind in _WITH_SEVERAL else ref
         groups.setdefault(place, []).append(_Asked(entry, ref))
 
+    asked = itertools.count(1)
+
     def told(group: tuple[Ref, list[_Asked]]) -> list[Answer]:
         place, members = group
         try:
@@ -563,6 +566,8 @@ def ask(
             if error.code == "cancelled":
                 raise
             return [Answer(entry, error=error) for entry, _ in members]
+        finally:
+            installer.reach.progress(Progress("Ask", next(asked), len(groups), "sources"))
 
     for group in together(told, tuple(groups.items()), end=installer.reach.cancelled.set):
         answers.extend(group)

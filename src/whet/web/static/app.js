@@ -3,6 +3,9 @@
 
 const typing = (element) => element.matches("input, textarea, select, [contenteditable]");
 
+// A narrow screen shows only a part of the menu.
+document.querySelector("nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+
 // How far something that takes its time has come.
 const progress = document.getElementById("progress");
 let hideProgress = 0;
@@ -126,7 +129,8 @@ document.addEventListener("submit", (event) => {
 addEventListener("pageshow", () => document.querySelectorAll("form[aria-busy]").forEach((form) => form.removeAttribute("aria-busy")));
 
 // News: changes on disk reload the lists that ask for it, progress is shown while it lasts.
-const events = new EventSource("/events");
+const { skill } = document.body.dataset;
+const events = new EventSource(skill ? "/events?" + new URLSearchParams({ skill }) : "/events");
 events.addEventListener("change", () => document.body.dispatchEvent(new CustomEvent("library-changed")));
 events.addEventListener("progress", (event) => {
   const { what, done, total, unit } = JSON.parse(event.data);

@@ -18,6 +18,7 @@ from starlette.routing import Route as Address
 from starlette.staticfiles import StaticFiles
 
 from whet.errors import UsageError, WhetError
+from whet.library.package import list_package
 from whet.web.pages import Moved, Page, failure, send
 from whet.web.ui import (
     doctor,
@@ -178,15 +179,16 @@ class _UI:
         for waiting in [*self.listeners]:
             waiting.append((event, data))
 
-    async def send_events(self, _request: Request) -> Response:
-        """Changes on disk and progress, as server-sent events."""
-        return StreamingResponse(self._events(), media_type="text/event-stream", headers={"Cache-Control": "no-store"})
+    async def send_events(self, request: Request) -> Response:
+        """Changes on disk and progress, as server-sent events; with `skill`, changes of its files, too."""
+        events = self._events(request.query_params.get("skill", ""))
+        return StreamingResponse(events, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
 
-    async def _events(self) -> AsyncIterator[str]:
+    async def _events(self, skill: str) -> AsyncIterator[str]:
         waiting: deque[tuple[str, Any]] = deque(maxlen=_MOST_WAITING)
         self.listeners.append(waiting)
         try:
-            before = await run_in_threadpool(self._state)
+            before = await run_in_threadpool(self._state, skill)
             yield "retry: 2000\n\n"
             while True:
                 for _ in range(int(_LOOK / 0.2)):
@@ -194,8 +196,8 @@ class _UI:
                         event, data = waiting.popleft()
                         yield f"event: {event}\ndata: {json.dumps(data)}\n\n"
                     await anyio.sleep(0.2)
-                now = await run_in_threadpool(self._state)
-                if now[0] is not before[0] or now[1] != before[1]:
+                now = await run_in_threadpool(self._state, skill)
+                if now[0] is not before[0] or now[1:] != before[1:]:
                     before = now
                     yield "event: change\ndata: {}\n\n"
                 else:
@@ -203,11 +205,19 @@ class _UI:
         finally:
             self.listeners[:] = [other for other in self.listeners if other is not waiting]
 
-    def _state(self) -> tuple[object, tuple[int, ...]]:
-        """What differs once a skill on disk or a record of Whet has changed."""
+    def _state(self, skill: str) -> tuple[object, ...]:
+        """What differs once a skill on disk or a record of Whet has changed; of one skill, any file counts."""
+        library = self.library
         with suppress(WhetError):
-            return self.library.catalogue, self.library.workspace.state.stamp()
-        return None, ()
+            files = list_package(library.card(skill).directory).files if skill else ()
+            return (
+                library.catalogue,
+                library.workspace.state.stamp(),
+                library.learning.usage.log.stamp(),
+                library.runs.stamp(),
+                files,
+            )
+        return (None,)
 
 
 async def _read_form(request: Request) -> dict[str, str]:

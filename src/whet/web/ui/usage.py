@@ -1,10 +1,10 @@
-"""How skills are used, what they cost in a prompt, and which nobody uses."""
+"""How skills are used, what they cost in a prompt, and which cost something and did not help."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from whet.prompt.tokens import tokenizer_for
+from whet.prompt.formats import line_cost
 from whet.web.charts import Bar, draw_bars
 from whet.web.pages import Page
 from whet.web.ui.requests import Route
@@ -12,41 +12,49 @@ from whet.web.ui.requests import Route
 if TYPE_CHECKING:
     from whet.web.ui.requests import Asked
 
-_SHOWN = 15
+_CHARTED = 15
+_PAGE = 100
+_NEVER = {"views": 0, "uses": 0, "helped": 0, "failed": 0, "last": None}
 
 
 def show_usage(asked: Asked) -> Page:
-    """Views, uses and outcomes of every skill, and the tokens that its line costs in every prompt."""
+    """Views, uses and outcomes of every skill, the tokens that its line costs in every prompt, and the dead skills."""
     library = asked.library
-    snapshot = library.workspace.snapshot()
-    count = tokenizer_for(snapshot.config.settings).count
-    names = {str(card.id): card.full_name for card in snapshot.catalogue.cards}
-    totals = {total.skill: total.to_json() for total in library.learning.usage.named(names)}
-    rows = []
-    for card in library.skills():
-        known = totals.get(card.full_name, {"views": 0, "uses": 0, "helped": 0, "failed": 0, "last": None})
-        cost = count(f"{card.name}: {card.description}\n")
-        rows.append(
-            {
-                **known,
-                "skill": card.full_name,
-                "path": card.location,
-                "tokens": cost,
-                "dead": not (known["views"] or known["uses"]),
-            }
-        )
+    usage = library.learning.usage_totals()
+    totals = {total.skill: total.to_json() for total in usage.skills}
+    rows: list[dict[str, Any]] = [
+        {
+            **totals.get(card.qualified, _NEVER),
+            "skill": card.full_name,
+            "path": card.location,
+            "tokens": line_cost(card.full_name, card.description),
+        }
+        for card in library.skills()
+    ]
     rows.sort(key=lambda row: (-row["uses"] - row["views"], row["skill"]))
-    dead = [row for row in rows if row["dead"]]
-    answer = {"skills": rows, "dead": len(dead), "dead_tokens": sum(row["tokens"] for row in dead)}
-    used = [Bar(row["skill"], row["views"] + row["uses"]) for row in rows[:_SHOWN] if not row["dead"]]
-    dearest = sorted(rows, key=lambda row: -row["tokens"])[:_SHOWN]
+    opened = [row for row in rows if row["views"] or row["uses"]]
+    dead = {skill.name for skill in usage.dead}
+    pages = -(-len(rows) // _PAGE) or 1
+    page = min(asked.number("page", 1), pages)
+    answer = {
+        **usage.to_json(),
+        "skills": rows[(page - 1) * _PAGE : page * _PAGE],
+        "total": len(rows),
+        "page": page,
+        "pages": pages,
+        "never_opened": len(rows) - len(opened),
+        "dead_tokens": sum(skill.tokens for skill in usage.dead),
+    }
+    used = [Bar(row["skill"], row["views"] + row["uses"]) for row in opened[:_CHARTED]]
+    dearest = sorted(rows, key=lambda row: -row["tokens"])[:_CHARTED]
     costs = [
-        Bar(row["skill"], row["tokens"], *(f"{row['tokens']}, never opened", "bad") if row["dead"] else ())
+        Bar(row["skill"], row["tokens"], *(f"{row['tokens']}, did not help", "bad") if row["skill"] in dead else ())
         for row in dearest
     ]
     charts = {
         "used": draw_bars(used, "Views and uses of each skill") if used else "",
-        "costs": draw_bars(costs, "Tokens of each skill in the prompt"),
+        "costs": draw_bars(costs, "Tokens of each skill in the prompt") if costs else "",
+        "shown": _PAGE,
     }
     return Page("usage.html", answer, charts)
 
