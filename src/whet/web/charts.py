@@ -21,35 +21,33 @@ class Bar(NamedTuple):
     """A class of the style sheet, such as `bad`."""
 
 
-_LINE = 26
-_LABEL = 190
-_WIDTH = 720
-_CHARACTER = 7
-"""The width of most characters of a value."""
+_LINE = 36
+_LONGEST = 32
+"""Characters of a label; on a phone, its value has to stand beside it."""
 
 
 def draw_bars(bars: Sequence[Bar], title: str, largest: float = 0) -> Markup:
-    """Horizontal bars, one below the other; `largest` is the value of a full one (default: the largest here)."""
+    """Horizontal bars, one below the other; `largest` is the value of a full one (default: the largest here).
+
+    Widths are shares of the page, so that text keeps its size on a phone.
+    """
     largest = largest or max((bar.value for bar in bars), default=0) or 1
-    height = _LINE * len(bars) + 4
-    values = [bar.shown or f"{bar.value:,.10g}" for bar in bars]
-    room = _WIDTH - _LABEL - _CHARACTER * (max(map(len, values), default=0) + 2)
     rows = []
-    for number, (bar, shown) in enumerate(zip(bars, values, strict=True)):
+    for number, bar in enumerate(bars):
         top = number * _LINE
-        width = max(1, round(bar.value / largest * room))
         rows.append(
             Markup(
-                '<text class="label" x="{}" y="{}" text-anchor="end">{}</text>'
-                '<rect class="bar {}" x="{}" y="{}" width="{}" height="16" rx="2"/>'
-                '<text class="value" x="{}" y="{}">{}</text>'
+                '<text class="label" x="0" y="{}">{}</text>'
+                '<text class="value" x="100%" y="{}" text-anchor="end">{}</text>'
+                '<rect class="room" x="0" y="{}" width="100%" height="8" rx="2"/>'
+                '<rect class="bar {}" x="0" y="{}" width="{:.1f}%" height="8" rx="2"/>'
             ).format(
-                *(_LABEL - 8, top + 17, _cut(bar.label), bar.kind, _LABEL, top + 5, width),
-                *(_LABEL + width + 6, top + 17, shown),
+                *(top + 13, _cut(bar.label), top + 13, bar.shown or f"{bar.value:,.10g}"),
+                *(top + 19, bar.kind, top + 19, max(0.3, 100 * bar.value / largest)),
             )
         )
-    return Markup('<svg class="chart" viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>').format(
-        _WIDTH, height, title, Markup("").join(rows)
+    return Markup('<svg class="chart" width="100%" height="{}" role="img" aria-label="{}">{}</svg>').format(
+        _LINE * len(bars), title, Markup("").join(rows)
     )
 
 
@@ -64,5 +62,5 @@ def draw_meter(used: float, limit: float, title: str) -> Markup:
     ).format(title, kind, round(share * 400))
 
 
-def _cut(text: str, length: int = 26) -> Markup:
+def _cut(text: str, length: int = _LONGEST) -> Markup:
     return escape(text if len(text) <= length else f"{text[: length - 1]}…")
