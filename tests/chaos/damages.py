@@ -25,7 +25,7 @@ WAYS = (
     *("zeros 20", "zeros 60", "doubled"),
 )
 """What is done to a file; a number says where, in hundredths of its length."""
-REMADE = ("cache.db", "locks/", "usage/", "fetching/")
+REMADE = ("cache.db", "cache/", "locks/", "usage/", "fetching/")
 """What may be damaged without a word: it is made again, or only counts."""
 
 

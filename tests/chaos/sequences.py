@@ -23,7 +23,17 @@ if TYPE_CHECKING:
 
 STEPS = 8
 CHANGES = [case for case in COMMANDS if case not in ("repair", "migrate", "restore-backup")]
-KEPT = ("state.db", "history.log", "audit.log", "contents/", "cache.db", "whet-lock.json", "locks/", "config.toml")
+KEPT = (
+    "state.db",
+    "history.log",
+    "audit.log",
+    "contents/",
+    "cache.db",
+    "cache/",
+    "whet-lock.json",
+    "locks/",
+    "config.toml",
+)
 
 
 class Sequence(RuleBasedStateMachine):

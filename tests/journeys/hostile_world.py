@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from sources.loopback import Request, Server
 
-CACHES = ("cache.db", "locks", "config.toml", "fetching")
+CACHES = ("cache.db", "cache", "locks", "config.toml", "fetching")
 """What of the state directory may change, or be made, whatever a command comes to."""
 NEW, OLD = "/.well-known/agent-skills/index.json", "/.well-known/skills/index.json"
 SCHEMA = "https://schemas.agentskills.io/discovery/0.2.0/schema.json"

@@ -223,7 +223,7 @@ os.chmod(base + "/shut", 0o700)
 """) == [
         ["home-read-only", "warning", "state-2"],
         ["unreadable", "warning", "root/two"],
-        ["cache-unavailable", "info", "state-2/cache.db"],
+        ["cache-unavailable", "info", "state-2/cache"],
     ]
 
 

@@ -230,7 +230,7 @@ def test_the_digest_is_of_all_files(skill_directory: Path) -> None:
 
 
 def test_a_known_digest_is_not_computed_again(skill_directory: Path, tmp_path: Path, io: Counter[str]) -> None:
-    cache = Cache(CacheDatabase(str(tmp_path / "state")), time.time_ns)
+    cache = Cache(CacheDatabase(str(tmp_path / "state")))
     directory = str(skill_directory)
 
     def compute(data: bytes = b"main") -> tuple[str, int]:
@@ -253,7 +253,7 @@ def test_a_known_digest_is_not_computed_again(skill_directory: Path, tmp_path: P
 
 
 def test_a_digest_that_may_be_old_in_a_moment_is_not_kept(skill_directory: Path, tmp_path: Path) -> None:
-    cache = Cache(CacheDatabase(str(tmp_path / "state")), time.time_ns)
+    cache = Cache(CacheDatabase(str(tmp_path / "state")))
     directory = str(skill_directory)
     for data, stamp, settled in ((b"main", "", True), (b"main", None, False), (b"other", "another", True)):
         files = list_files(directory, now=now() if settled else time.time_ns())

@@ -150,4 +150,4 @@ def test_an_install_of_many_commits_as_often_as_one_of_few(tmp_path: Path) -> No
         with pytest.MonkeyPatch.context() as patch:
             _, said, read = installed(tmp_path / str(count), count, patch)
         told.append((said["COMMIT"], read["SKILL.md parsed"] / count, read["tree read"] / count))
-    assert told == [(9, 4, 3), (9, 4, 3)]
+    assert told == [(7, 4, 3), (7, 4, 3)]

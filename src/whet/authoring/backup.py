@@ -63,7 +63,7 @@ if TYPE_CHECKING:
 
 LIST = "backup.json"
 VERSION = 1
-_LEFT_OUT = frozenset({"locks", "fetching", "publishing", "former", *LOGS.values()})
+_LEFT_OUT = frozenset({"cache", "locks", "fetching", "publishing", "former", *LOGS.values()})
 """What is made again, is of this moment only, or is copied from the database."""
 _LOCK_SECONDS = 10.0
 _BLOCK = 1 << 20

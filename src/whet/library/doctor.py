@@ -31,6 +31,7 @@ from whet.store.database import COMPANIONS
 from whet.store.directories import KEPT, PRIVATE, find_loose, is_loose, tighten
 from whet.store.failures import os_failures
 from whet.store.home import LOGS
+from whet.store.packed import DIRECTORY
 from whet.store.regular import is_irregular
 from whet.store.repair import Repaired
 from whet.store.state import FILE as STATE_FILE
@@ -302,7 +303,7 @@ def _obstructions(state: str, locks: Iterable[str]) -> list[tuple[str, str]]:
     found = [(path, "directory") for path in paths if os.path.lexists(path) and not os.path.isdir(path)]
     databases = [name + part for name in (STATE_FILE, CACHE_FILE) for part in ("", *COMPANIONS)]
     files = [os.path.join(state, name) for name in (*databases, *LOGS.values(), *_OWN_FILES)]
-    places = [os.path.join(state, name) for name in ("connections", "locks", "usage", CONTENTS)]
+    places = [os.path.join(state, name) for name in (DIRECTORY, "connections", "locks", "usage", CONTENTS)]
     odd = [*filter(is_irregular, (*files, *locks)), *(path for place in places for path in _find_irregular(place))]
     return [*found, *((path, "file") for path in odd)]
 
@@ -322,7 +323,7 @@ def _find_irregular(top: str, depth: int = 0) -> Iterator[str]:
 def _workplaces(state: str) -> Iterator[str]:
     """The directories of the state that files are written to and renamed in."""
     yield state
-    for name in ("bundles", "connections", "fetching", "publishing", "reading"):
+    for name in ("bundles", DIRECTORY, "connections", "fetching", "publishing", "reading"):
         yield os.path.join(state, name)
     contents = os.path.join(state, CONTENTS)
     with suppress(OSError), os.scandir(contents) as entries:

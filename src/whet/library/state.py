@@ -112,7 +112,7 @@ class Decisions:
             "SELECT 0, name, surface, '' FROM disabled UNION ALL SELECT 1, identity, '', '' FROM trusted "
             "UNION ALL SELECT 2, name, project, mode FROM listed UNION ALL SELECT 3, project, bundle, '' FROM in_use"
         )
-        rows = [(kind, *map(text_of, row)) for kind, *row in self.state.read(query)]
+        rows = [(kind, *map(text_of, row)) for kind, *row in self.state.recall(query)]
         return Recalled(
             frozenset((name, surface) for kind, name, surface, _ in rows if kind == 0),
             frozenset(identity for kind, identity, *_ in rows if kind == 1),
@@ -176,7 +176,7 @@ class Decisions:
 
     def blocked(self) -> dict[str, str]:
         """The skills of repositories that the guard keeps back, and why: by id, those of an older Whet by main file."""
-        rows = self.state.read("SELECT path, reason FROM blocked")
+        rows = self.state.recall("SELECT path, reason FROM blocked")
         return {text_of(path): text_of(reason) for path, reason in rows}
 
     def block(self, skill: str, reason: str) -> bool:

@@ -75,7 +75,7 @@ class Workspace:
         self.explicit = None if roots is None else tuple(roots)
         self.clock = clock
         self.cache_database = CacheDatabase(place.state)
-        self.cache = Cache(self.cache_database, clock)
+        self.cache = Cache(self.cache_database)
         self.state = StateDatabase(place.state)
         self.intents = Intents(self.state, clock)
         self.decisions = Decisions(self.state, clock)
@@ -264,7 +264,7 @@ class Workspace:
             if shelf is not old:
                 if root.trusted and root.scope == "project":
                     reviewed |= self._review(shelf, old, config)
-                self.cache.save(shelf, old, bounds)
+                self.cache.save(shelf, bounds)
             shelves.append(shelf)
         if reviewed:
             self._kept_back = {key: why for key, why in {**self._kept_back, **reviewed}.items() if why}

@@ -43,6 +43,8 @@ _LARGE = 500
 """So many skills are indexed in about a second."""
 _OFTEN = 25
 _SHOWN = 10
+_UNUSABLE = frozenset({"state-corrupt", "state-failed", "state-foreign", "state-newer"})
+"""The codes of a file that is put out of the way."""
 """Skills that cannot be read and are named."""
 
 
@@ -254,7 +256,7 @@ class IndexManager:
             self._router.close()
         path = self._path
         self._router, self._known = None, None
-        if error.code in ("state-corrupt", "state-failed") and self._rebuilt is None and self._clear(path):
+        if error.code in _UNUSABLE and self._rebuilt is None and self._clear(path):
             message = "The search index was damaged; Whet rebuilds it."
             self._rebuilt = Note("index-rebuilt", "info", message, path=path)
             return

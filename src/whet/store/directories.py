@@ -25,7 +25,7 @@ PRIVATE = 0o600
 """The permissions of a file that is for its owner alone."""
 KEPT = frozenset(
     (
-        *("aside", "bundles", "connections", "contents", "edits", "fetching", "former", "locks", "publishing"),
+        *("aside", "bundles", "cache", "connections", "contents", "edits", "fetching", "former", "locks", "publishing"),
         *("reading", "run", "usage"),
     )
 )

@@ -115,7 +115,7 @@ class Intents:
     def mark(self) -> tuple[int, bool]:
         """How many turns there were, and whether anything is open: who reads between two equal counts sees no turn."""
         query = "SELECT (SELECT value FROM counts WHERE name = 'turns'), EXISTS (SELECT 1 FROM intents)"
-        rows = self._state.read(query)
+        rows = self._state.recall(query)
         return (rows[0][0] or 0, bool(rows[0][1])) if rows else (0, False)
 
     def recover(self, handlers: Mapping[str, Handler]) -> tuple[str, ...]:

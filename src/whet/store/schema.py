@@ -465,6 +465,8 @@ CACHE_MIGRATIONS = (
         DELETE FROM index_sequences;
         """,
     ),
+    # What is found below a root lies in a file of its own (`whet.store.packed`).
+    Migration(10, "library", "DROP TABLE cards; DROP TABLE containers; DROP TABLE roots;"),
 )
 
 CACHE = Schema(0x57484343, tuple(step.sql for step in CACHE_MIGRATIONS), adopt=_drop_caches)

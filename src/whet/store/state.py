@@ -9,15 +9,22 @@ One handle is made where the state directory is known and given to whoever keeps
 use; reading never creates it. A damaged file is an error and never an empty one: forgetting that a skill was disabled
 would offer it again. `repair_state` sets it aside and saves what can be read. SQLite is imported when the file is
 opened and not before.
+
+What every command asks first (`recall`) is remembered in a file (`whet.store.packed`), as long as the database is what
+it was then: nothing has its log open with changes in it, and the file itself is the same and was not changed in the
+two seconds before it was asked, because times of files are that coarse on some file systems.
 """
 
 from __future__ import annotations
 
 import os
 import threading
+import time
 from contextlib import contextmanager, suppress
 
+from whet.errors import WhetError
 from whet.store.home import LOGS
+from whet.store.packed import DAMAGE, DIRECTORY, PackedFile, write_packed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,6 +35,8 @@ if TYPE_CHECKING:
     from whet.store.database import Database
 
 FILE = "state.db"
+_SETTLED = 2 * 10**9
+"""Nanoseconds after which a change of a file shows in its times, wherever it is."""
 
 
 class StateDatabase:
@@ -41,6 +50,8 @@ class StateDatabase:
         self._opening = threading.Lock()
         self._database: Database | None = None
         self._former: bool | None = None
+        self._answers: tuple[tuple[int, ...], dict[str, list[tuple[Any, ...]]]] = (), {}
+        """What the file had of which stamp when it was last recalled."""
 
     def close(self) -> None:
         """Let the file go; the next use opens it again."""
@@ -52,10 +63,10 @@ class StateDatabase:
     def stamp(self) -> tuple[int, ...]:
         """What differs after a write, by whichever process; it opens nothing."""
         stamp: list[int] = []
-        for name in (self.path, f"{self.path}-wal"):
-            with suppress(OSError):
+        with suppress(OSError):
+            for name in (self.path, f"{self.path}-wal"):
                 found = os.stat(name)
-                stamp += (found.st_mtime_ns, found.st_size)
+                stamp += (found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino)
         return tuple(stamp)
 
     def existing(self) -> Database | None:
@@ -92,11 +103,43 @@ class StateDatabase:
         database = self.existing()
         return database.read(query, values) if database else []
 
+    def recall(self, query: str) -> list[tuple[Any, ...]]:
+        """`read` of a query without values, whose rows are remembered until the database changes."""
+        stamp = self._settled_stamp()
+        if not stamp or (self._database is not None and self._database.connection.in_transaction):
+            return self.read(query)
+        path = os.path.join(self.directory, DIRECTORY, "state")
+        if self._answers[0] != stamp:
+            self._answers = stamp, _load_answers(path, stamp)
+        known = self._answers[1]
+        if query not in known:
+            known[query] = self.read(query)
+            with suppress(WhetError):
+                write_packed(path, (stamp, known))
+        return known[query]
+
+    def _settled_stamp(self) -> tuple[int, ...]:
+        """The stamp of a database that is all in its file and changed some time ago; else nothing."""
+        changed, created, size, inode, *log = self.stamp() or (0, 0, 0, 0)
+        if not inode or log[2:3] not in ([], [0]) or time.time_ns() - max(changed, created) < _SETTLED:
+            return ()
+        return changed, created, size, inode
+
     @contextmanager
     def write(self, *, durable: bool = True) -> Iterator[sqlite3.Connection]:
         """A transaction; one inside another is part of it. Not `durable`: the commit does not wait for the disk."""
         with self.open().write(durable=durable) as connection:
             yield connection
+
+
+def _load_answers(path: str, stamp: tuple[int, ...]) -> dict[str, list[tuple[Any, ...]]]:
+    """The remembered rows by query; none where they are of another state of the database."""
+    try:
+        with PackedFile(path) as file:
+            made_from, answers = file.head
+            return dict(answers) if made_from == stamp else {}
+    except DAMAGE:
+        return {}
 
 
 def _absent(path: str) -> bool:

@@ -1,0 +1,119 @@
+"""Files that are read in one go and can be made again: a head, and parts that are read together or one by one.
+
+`cache.db` takes longer to open than a library of a thousand skills to list. So what every command reads first lies in
+files of its own, in the directory `cache`: what was found below each root (`whet.library.cache`) and the answers of
+`state.db` (`whet.store.state`). Head and parts are plain values as `marshal` writes them, each behind its checksum.
+
+A file is replaced as a whole, and the last writer wins: readers check what they read against what it was made from. A
+file that is damaged, or that another program or version wrote, is as good as none.
+"""
+
+from __future__ import annotations
+
+import marshal
+import os
+from zlib import crc32
+
+from whet.store.regular import open_regular
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any, BinaryIO, Self
+
+DIRECTORY = "cache"
+"""Where the files are, in Whet's own directory."""
+_MAGIC = b"whet-1\r\n"
+_FORMAT = 4
+"""Of `marshal`: every Python that Whet runs on reads and writes it."""
+_NUMBER = 4
+"""Bytes of a length and of a checksum."""
+_BUFFER = 1 << 20
+_FORGET_AFTER = 90 * 24 * 3600
+"""Seconds after which a file that nobody replaced is removed."""
+DAMAGE = (OSError, EOFError, TypeError, ValueError, LookupError)
+"""What reading raises where a file is missing, or is not what was written."""
+
+
+class PackedFile:
+    """A file that is open for reading; `with` closes it. Everything raises one of `DAMAGE` for a file of no use."""
+
+    def __init__(self, path: str) -> None:
+        self._file: BinaryIO = open(path, "rb", buffering=_BUFFER, opener=open_regular)  # noqa: SIM115  see __exit__
+        try:
+            self.head, self._sizes = self._first()
+            self._start = self._file.tell()
+        except BaseException:
+            self._file.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def __len__(self) -> int:
+        return len(self._sizes)
+
+    def part(self, number: int) -> Any:
+        """One part."""
+        self._file.seek(self._start + sum(size for size, _ in self._sizes[:number]))
+        return self._value(*self._sizes[number])
+
+    def parts(self, start: int = 0) -> Iterator[Any]:
+        """All parts from this one on."""
+        if start < len(self._sizes):
+            yield self.part(start)
+            for size in self._sizes[start + 1 :]:
+                yield self._value(*size)
+
+    def _first(self) -> Any:
+        """The head, and the sizes and checksums of the parts."""
+        if self._file.read(len(_MAGIC)) != _MAGIC:
+            raise ValueError("another version's file")
+        size, proof = (int.from_bytes(self._file.read(_NUMBER), "little") for _ in range(2))
+        return self._value(size, proof)
+
+    def _value(self, size: int, proof: int) -> Any:
+        data = self._file.read(size)
+        if len(data) != size or crc32(data) != proof:
+            raise ValueError("a damaged file")
+        return marshal.loads(data)  # noqa: S302  checked to be what was written
+
+
+def write_packed(path: str, head: Any, parts: Sequence[Any] = ()) -> None:
+    """Replace the file; those in its directory that nobody replaced for long are removed. Raises FailedError."""
+    from whet.store.atomic import write_bytes
+    from whet.store.directories import PRIVATE, make_directories
+
+    packed = [marshal.dumps(part, _FORMAT) for part in parts]
+    first = marshal.dumps((head, tuple((len(data), crc32(data)) for data in packed)), _FORMAT)
+    numbers = (len(first).to_bytes(_NUMBER, "little"), crc32(first).to_bytes(_NUMBER, "little"))
+    if is_new := not os.path.exists(path):
+        make_directories(os.path.dirname(path), durable=False, private=True)
+    write_bytes(path, b"".join((_MAGIC, *numbers, first, *packed)), mode=PRIVATE, durable=False)
+    if is_new:
+        _forget(path)
+
+
+def _forget(path: str) -> None:
+    """Remove what lies beside a file and was not replaced for long."""
+    from contextlib import suppress
+
+    with suppress(OSError), os.scandir(os.path.dirname(path)) as entries:
+        oldest = os.stat(path).st_mtime - _FORGET_AFTER
+        for entry in entries:
+            if entry.stat(follow_symlinks=False).st_mtime < oldest:
+                os.unlink(entry.path)
+
+
+def plain(value: object) -> Any:
+    """A value as a part can hold it: named tuples as tuples, and what has no such form as text."""
+    if isinstance(value, tuple):
+        return tuple(map(plain, value))
+    if isinstance(value, list):
+        return [*map(plain, value)]
+    if isinstance(value, dict):
+        return {plain(key): plain(item) for key, item in value.items()}
+    return value if value is None or type(value) in (str, int, float, bool) else str(value)
