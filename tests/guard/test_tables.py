@@ -14,7 +14,7 @@ from whet.guard.hosts import Kind
 from whet.guard.javascript.calls import Meaning
 from whet.guard.python.reader import Reader
 from whet.guard.rules import every, pack
-from whet.guard.shell.power import deeds
+from whet.guard.shell.checker import SPECIALS
 from whet.guard.shell.wrappers import INTERPRETERS
 from whet.guard.tables import load_sets, load_table, load_toml, word_list
 from whet.guard.taint.call import Row, find_row
@@ -113,13 +113,18 @@ def test_what_harms_is_told_by_expressions_that_somebody_asks_for() -> None:
             assert all(f'"{one}"' in SOURCES or one in noted for one in what.split("|")), what
 
 
-def test_a_command_that_says_what_it_does_has_a_rule_and_a_short_expression() -> None:
-    for rows in deeds().values():
-        for expression, row in rows:
-            assert set(row) <= {"programs", "arguments", "rule", "severity"}
-            assert row["rule"] in every() and row.get("severity", "info") in SEVERITIES
-            assert len(row["programs"]) == len(set(row["programs"])) > 0
-            assert expression.groups == 0
+def test_what_a_program_does_is_a_row_for_a_judge_of_commands() -> None:
+    """A row may have a condition; an alarm names a rule, and its severity where it has one of its own."""
+    kinds = load_toml("shell_clients")["programs"]
+    for row in load_toml("shell_calls")["call"]:
+        assert set(row) <= {"names", "when", "does", "what", "gives"} and row["does"] in {*JUDGES, *SPECIALS}, row
+        assert len(row["names"]) == len(set(row["names"])) > 0 and re.compile(row.get("when", "")).groups == 0, row
+        assert all(name == name.lower() if name[0] != "@" else name[1:] in kinds for name in row["names"]), row
+        if row["does"] == "alarm":
+            assert row["what"] in every() and row.get("gives", "info") in SEVERITIES, row
+        else:
+            assert not {"what", "gives"} & set(row), row
+    assert {row["does"] for row in load_toml("shell_calls")["call"]} == {"alarm", *SPECIALS}
 
 
 def test_a_place_has_words_for_a_person_and_an_expression_without_groups() -> None:

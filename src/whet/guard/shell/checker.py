@@ -16,21 +16,20 @@ from whet.guard.expression import expression
 from whet.guard.finding import Hit, Seen
 from whet.guard.patterns import shorten
 from whet.guard.places import places
-from whet.guard.shell import fetch as shell_fetch
-from whet.guard.shell import persist as shell_persist
-from whet.guard.shell import power as shell_power
-from whet.guard.shell import send as shell_send
-from whet.guard.shell import supply as shell_supply
+from whet.guard.shell import fetch, persist, power, send, supply
 from whet.guard.shell.constant import printed, unescape
 from whet.guard.shell.flow import Scene
 from whet.guard.shell.wrappers import INTERPRETERS, Inner, from_console
 from whet.guard.tables import word_list
+from whet.guard.taint.call import find_rows
 from whet.guard.taint.commands import Given, Ran
+from whet.guard.taint.judges import JUDGES
 from whet.guard.taint.mark import HOLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from whet.guard.finding import Fact
     from whet.guard.shell.flow import Step
     from whet.guard.taint.mark import Mark
 
@@ -125,50 +124,61 @@ _RISKY = expression(
 """What a fetch or a call of an API needs to be more than that."""
 
 
+_ALWAYS = (fetch.judge_run, send.judge_sent, persist.judge_left, power.judge_harm, supply.judge_supply)
+"""What every command is asked, whatever its program."""
+SPECIALS = {**fetch.JUDGES, **send.JUDGES, **persist.JUDGES, **power.JUDGES}
+"""What the shell's reader knows to judge by itself, beside the judges of all languages."""
+
+
 class _Reader:
     """Judges a script and the scripts in it, each once, within a budget."""
 
     __slots__ = ("_known", "_left")
 
     def __init__(self) -> None:
-        self._known: dict[str, list[Hit]] = {}
+        self._known: dict[str, tuple[Hit, ...]] = {}
         self._left = _BUDGET
 
     def judged(self, text: str, line: int, depth: int, outer: Scene | None = None) -> Seen:
         """Hits and facts of a script that begins on a line of the text; `outer` is the one it stands in."""
-        scene = Scene(text, line, outer)
-        self._known[text] = scene.hits
-        return self.judge(scene, depth)
+        self._known[text] = ()
+        seen = self.judge(Scene(text, line, outer), depth)
+        self._known[text] = seen.hits
+        return seen
 
     def judge(self, scene: Scene, depth: int) -> Seen:
         """Hits and facts of a script that has been read."""
-        hits, facts, line = scene.hits, scene.facts, scene.line
+        hits: list[Hit] = []
+        facts: list[Fact] = []
 
-        def judge(script: str) -> list[Hit]:
+        def read_inner(script: str, _level: int) -> Seen:
             if script not in self._known and depth > 0 and self._pays(script):
                 self.judged(script, 1, depth - 1)
-            return self._known.get(script, [])
+            return Seen(self._known.get(script, ()))
 
+        scene.read_inner = read_inner
         for step in scene.steps:
-            shell_fetch.look(scene, step)
-            shell_send.look(scene, step)
-            shell_persist.look(scene, step, judge)
-            shell_power.look(scene, step)
-            shell_supply.look(scene, step)
+            scene.at(step)
+            for judge in _ALWAYS:
+                judge(scene, step)
+            for row in find_rows(step.name, " ".join(step.texts)):
+                step.row = row
+                (SPECIALS.get(row.does) or JUDGES[row.does])(scene, step)
             for script in _scripts(scene, step):
                 if script.text in self._known:
                     continue
+                line = scene.first + script.line - 1
                 if depth <= 0 or not self._pays(script.text):
-                    hits.append(Hit("shell-not-read", line + script.line - 1, shorten(script.text)))
+                    hits.append(Hit("shell-not-read", line, shorten(script.text)))
                     break
-                more = self._inside(script, line + script.line - 1, depth - 1, scene)
+                more = self._inside(script, line, depth - 1, scene)
                 hits += more.hits
                 facts += more.facts
         if scene.script.functions:
-            shell_power.bombs(scene)
+            power.bombs(scene)
         if scene.script.stopped:
-            hits.append(Hit("shell-not-read", line, shorten(scene.script.stopped)))
-        return Seen(tuple(hits), tuple(facts))
+            hits.append(Hit("shell-not-read", scene.first, shorten(scene.script.stopped)))
+        return Seen((*scene.hits.values(), *hits), (*scene.facts.values(), *facts))
 
     def _pays(self, text: str) -> bool:
         self._left -= len(text) + _PRICE
@@ -177,7 +187,7 @@ class _Reader:
     def _inside(self, script: Inner, line: int, depth: int, outer: Scene) -> Seen:
         if script.language == "shell":
             return self.judged(script.text, line, depth, outer)
-        self._known[script.text] = []
+        self._known[script.text] = ()
         checker = import_module(_CHECKERS[script.language])
         text = script.text.replace(HOLE, "X")
         given = _given(outer, text) if script.language in ("python", "javascript") else None
@@ -217,7 +227,7 @@ def _scripts(scene: Scene, step: Step) -> Iterator[Inner]:
     for one in step.inner:
         if one.text.strip() and (one.known or one.language == "shell") and not step.command.spliced:
             yield one
-    for word in (*step.argv[:1], *(step.words if step.name == "eval" else ())):
+    for word in (*step.argv[:1], *(step.spelled if step.name == "eval" else ())):
         for name in word.names if not word.known and word.source.strip("\"'").startswith("$") else ():
             for origin in scene.variables.get(name, ()):
                 texts = [
@@ -226,7 +236,7 @@ def _scripts(scene: Scene, step: Step) -> Iterator[Inner]:
                 texts += [_filled(one) for one in origin.below if one.name in ("echo", "printf")]
                 yield from (Inner("shell", text, False, step.command.line) for text in texts if text.strip())
     if INTERPRETERS.get(step.name) == "shell" and step.before and not step.fetched:
-        stages = [[one.name, *one.args] for one in step.before if all(word.known for word in one.argv)]
+        stages = [[one.name, *one.texts] for one in step.before if all(word.known for word in one.argv)]
         first = step.before[0]
         if len(stages) == len(step.before) and (text := printed(stages)):
             yield Inner("shell", text, True, step.command.line)
@@ -239,7 +249,7 @@ def _scripts(scene: Scene, step: Step) -> Iterator[Inner]:
         and step.command.parent < 0
         and INTERPRETERS.get(step.name) is None
     ):
-        stages = [[one.name, *one.args] for one in (*step.before, step) if all(word.known for word in one.argv)]
+        stages = [[one.name, *one.texts] for one in (*step.before, step) if all(word.known for word in one.argv)]
         if len(stages) == len(step.before) + 1 and (text := printed(stages)):
             yield Inner("shell", text, True, step.command.line)
     if step.argv and any(">" in one.operator for one in step.command.redirections):
@@ -256,7 +266,7 @@ def _filled(step: Step) -> str:
     """What `echo` or `printf` prints, with what is put in as it is written."""
     words = [
         word.text if word.known else word.source.strip("\"'")
-        for word in step.words
+        for word in step.spelled
         if word.text not in ("-n", "-e", "--")
     ]
     if step.name == "printf" and words:

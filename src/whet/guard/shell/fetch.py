@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from whet.guard.expression import expression
 from whet.guard.hosts import host_of, is_installer, is_placeholder, odd_top
-from whet.guard.shell.clients import fetches, programs, sends
+from whet.guard.shell.clients import fetches, sends
 from whet.guard.shell.flow import bare_path
 from whet.guard.shell.wrappers import INTERPRETERS, SHELLS, name_of, program
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from whet.guard.finding import Severity
     from whet.guard.shell.clients import Fetch
@@ -21,36 +21,44 @@ if TYPE_CHECKING:
 _SOURCES = ("source", ".")
 _SOCKETS = frozenset({"nc", "ncat", "netcat", "nc.traditional", "nc.openbsd", "telnet"})
 _CODE_FLAGS = frozenset({"-c", "-e", "-m", "-p", "-n", "-pe", "-ne", "-r", "--eval", "-E", "-le", "-lane", "-F"})
-_UNPACKERS = frozenset({"tar", "unzip", "7z", "7za", "gunzip", "bsdtar", "dpkg", "rpm", "installer", "hdiutil"})
 
 
-def look(scene: Scene, step: Step) -> None:
-    """Judge one step."""
+def judge_run(scene: Scene, step: Step) -> None:
+    """What any command runs, and the shells that it gives away."""
     for origin, how in _executed(scene, step):
-        _judge(scene, step, origin, how)
-    if step.name in _UNPACKERS and step.fetched is not None and step.fetched.known and step.fetched.host.shady:
-        severity: Severity = "critical" if _runs_later(scene, step) else "warn"
-        message = "the command unpacks an archive from that host"
-        scene.hit("pipe-shady", step, severity, subject=step.fetched.host.name, message=message)
-    if step.name in programs("fetchers") and not sends(step.name, step.args):
-        for fetch in fetches(step.name, step.words)[:1]:
-            scene.fact("fetch", "a download", step, fetch.host.name, grave=fetch.known and fetch.host.shady)
-    if step.name == "eval" and step.words and not all(word.known for word in step.words):
-        scene.fact("execute", "text that is made when it runs", step, ",".join(step.words[0].names)[:80])
-    if step.name in ("eval", *INTERPRETERS) and any(len(set(word.names)) > 1 for word in step.words):
-        scene.fact("assemble", "a command put together from pieces", step)
-    if step.name == "eval" or step.name in SHELLS:
-        for origin in _evaluated(scene, step):
-            _assembled(scene, step, origin)
+        _judge(scene, origin, how)
     _shells(scene, step)
 
 
-def _assembled(scene: Scene, step: Step, origin: Step) -> None:
+def _unpack(scene: Scene, step: Step) -> None:
+    if step.fetched is not None and step.fetched.known and step.fetched.host.shady:
+        severity: Severity = "critical" if _runs_later(scene, step) else "warn"
+        message = "the command unpacks an archive from that host"
+        scene.hit("pipe-shady", severity, step.fetched.host.name, message)
+
+
+def _download(scene: Scene, step: Step) -> None:
+    if not sends(step.name, step.texts):
+        for fetch in fetches(step.name, step.spelled)[:1]:
+            scene.fact("fetch", "a download", fetch.host.name, grave=fetch.known and fetch.host.shady)
+
+
+def _evaluate(scene: Scene, step: Step) -> None:
+    if step.name == "eval" and step.spelled and not all(word.known for word in step.spelled):
+        scene.fact("execute", "text that is made when it runs", ",".join(step.spelled[0].names)[:80])
+    if any(len(set(word.names)) > 1 for word in step.spelled):
+        scene.fact("assemble", "a command put together from pieces")
+    if step.name == "eval" or step.name in SHELLS:
+        for origin in _evaluated(scene, step):
+            _assembled(scene, origin)
+
+
+def _assembled(scene: Scene, origin: Step) -> None:
     """A command whose pieces lie in several files."""
     first = origin.before[0] if origin.before else origin
-    files = [word for word in first.args if not word.startswith("-")]
+    files = [word for word in first.texts if not word.startswith("-")]
     if first.name in ("cat", "paste") and len(files) > 1 and not any(word.endswith((".sh", ".bash")) for word in files):
-        scene.hit("assembled-command", step, message="the command is assembled from several files")
+        scene.hit("assembled-command", None, "", "the command is assembled from several files")
 
 
 def _runs_later(scene: Scene, step: Step) -> bool:
@@ -94,9 +102,9 @@ _KINDS = {
 }
 
 
-def _judge(scene: Scene, step: Step, origin: Step, how: str) -> None:
+def _judge(scene: Scene, origin: Step, how: str) -> None:
     if origin.decoded:
-        scene.hit("decode-to-shell", step, message=f"the decoded text is {how}")
+        scene.hit("decode-to-shell", None, "", f"the decoded text is {how}")
         return
     fetch = origin.fetched
     if fetch is None:
@@ -104,8 +112,8 @@ def _judge(scene: Scene, step: Step, origin: Step, how: str) -> None:
     rule, severity, reason = severity_of(fetch)
     if not fetch.known and how in ("saved and run", "run"):
         severity = "info"
-    scene.hit(rule, step, severity, subject=fetch.host.name, message=f"the code is {how} and {reason}")
-    scene.fact("execute", "fetched code", step, fetch.host.name, grave=severity == "critical")
+    scene.hit(rule, severity, fetch.host.name, f"the code is {how} and {reason}")
+    scene.fact("execute", "fetched code", fetch.host.name, grave=severity == "critical")
 
 
 def _executed(scene: Scene, step: Step) -> Iterator[tuple[Step, str]]:
@@ -123,10 +131,10 @@ def _executed(scene: Scene, step: Step) -> Iterator[tuple[Step, str]]:
         yield from ((one, "run as a command") for one in step.below if one.command.slot == 0)
     if step.argv:
         yield from ((one, "run") for one in _file(scene, step.argv[0].text) if one is not step)
-    if name == "chmod" and any("x" in word or re.fullmatch(r"0?7[0-7]{2}", word) for word in step.args[:1]):
-        for word in step.args[1:]:
+    if name == "chmod" and any("x" in word or re.fullmatch(r"0?7[0-7]{2}", word) for word in step.texts[:1]):
+        for word in step.texts[1:]:
             yield from ((one, "made executable") for one in _file(scene, word) if _grave(one))
-    bare = not step.args or step.args[-1] in ("{}", "%", "$0", "$@", "$1", "-c")
+    bare = not step.texts or step.texts[-1] in ("{}", "%", "$0", "$@", "$1", "-c")
     if bare and step.before and name in SHELLS and name_of(step.command.argv) in ("xargs", "parallel"):
         yield from ((one, "run line by line") for one in _piped(step))
 
@@ -139,8 +147,8 @@ def _piped(step: Step) -> list[Step]:
 
 def _evaluated(scene: Scene, step: Step) -> Iterator[Step]:
     """What is put in place of a program: `-c "$(..)"`, `eval "$X"`; a value inside a longer one is only an input."""
-    for at, word in enumerate(step.words):
-        code = step.name == "eval" or (at > 0 and re.fullmatch(r"-[a-zA-Z]{0,6}[cepr]|--eval", step.args[at - 1]))
+    for at, word in enumerate(step.spelled):
+        code = step.name == "eval" or (at > 0 and re.fullmatch(r"-[a-zA-Z]{0,6}[cepr]|--eval", step.texts[at - 1]))
         if not code or not _AS_A_WHOLE.match(word.source):
             continue
         if word.substituted:
@@ -159,7 +167,7 @@ def _grave(step: Step) -> bool:
 
 def _scripts(scene: Scene, step: Step) -> Iterator[tuple[Step, str]]:
     """A file or `<(..)` that is given to an interpreter."""
-    for at, word in enumerate(step.args):
+    for at, word in enumerate(step.texts):
         if word in _CODE_FLAGS:
             return
         if word.startswith("-") and len(word) > 1:
@@ -172,11 +180,11 @@ def _scripts(scene: Scene, step: Step) -> Iterator[tuple[Step, str]]:
 
 
 def _file(scene: Scene, path: str) -> list[Step]:
-    return scene.files.get(bare_path(path), [])
+    return scene.writers.get(bare_path(path), [])
 
 
 def _from_variables(scene: Scene, step: Step, operator: str = "") -> Iterator[Step]:
-    words = [one.target for one in step.command.redirections if one.operator == operator] if operator else step.words
+    words = [one.target for one in step.command.redirections if one.operator == operator] if operator else step.spelled
     for word in words:
         for name in word.names:
             yield from scene.variables.get(name, ())
@@ -184,7 +192,7 @@ def _from_variables(scene: Scene, step: Step, operator: str = "") -> Iterator[St
 
 def _takes_input(step: Step) -> bool:
     """Does an interpreter read its program from its input?"""
-    words = [word for word in step.args if word]
+    words = [word for word in step.texts if word]
     if step.name in SHELLS:
         for word in words:
             if word in ("-s", "-", "--", "/dev/stdin"):
@@ -203,30 +211,30 @@ def _shells(scene: Scene, step: Step) -> None:
     name = step.name
     network = next((where for where in _device(step)), "")
     if network:
-        shell = name in SHELLS and (not step.args or step.has("-i", "-il", "-li") or not _has_script(step))
+        shell = name in SHELLS and (not step.texts or step.has("-i", "-il", "-li") or not _has_script(step))
         kind = host_of(network).kind
         if (shell or name == "exec") and kind != "loopback":
             interactive = step.has("-i") or name in SHELLS or _uses_descriptor(scene)
-            scene.hit("shell-handed-over", step, "critical" if interactive else "info", subject=network)
+            scene.hit("shell-handed-over", "critical" if interactive else "info", network)
     if name in _SOCKETS and _nc_executes(step):
-        scene.hit("shell-handed-over", step)
+        scene.hit("shell-handed-over")
     if name in _SOCKETS and any(one.name in SHELLS and not _has_script(one) for one in step.before):
-        scene.hit("shell-handed-over", step)
+        scene.hit("shell-handed-over")
     if (
         name in SHELLS
         and _takes_input(step)
         and any(one.name in _SOCKETS and not step.has("-z") and _host_word(one) for one in step.before)
     ):
-        scene.hit("shell-handed-over", step)
+        scene.hit("shell-handed-over")
     if name == "socat" and any(
-        re.match(r"(?:EXEC|SYSTEM):", word, re.IGNORECASE) and _is_shell_word(word) for word in step.args
+        re.match(r"(?:EXEC|SYSTEM):", word, re.IGNORECASE) and _is_shell_word(word) for word in step.texts
     ):
-        scene.hit("shell-handed-over", step)
+        scene.hit("shell-handed-over")
     for one in step.inner:
         if one.language != "shell" and _SOCKET.search(one.text) and _GIVES_SHELL.search(one.text):
-            scene.hit("shell-handed-over", step)
-    if name in ("awk", "gawk") and any("/inet/tcp/" in word and "getline" in word for word in step.args):
-        scene.hit("shell-handed-over", step)
+            scene.hit("shell-handed-over")
+    if name in ("awk", "gawk") and any("/inet/tcp/" in word and "getline" in word for word in step.texts):
+        scene.hit("shell-handed-over")
 
 
 _SOCKET = expression(r"\b(?:socket|fsockopen|TCPSocket|net\.connect|net\.Socket|IO::Socket|Socket;)")
@@ -258,13 +266,13 @@ def _uses_descriptor(scene: Scene) -> bool:
 
 
 def _has_script(step: Step) -> bool:
-    return any(not word.startswith(("-", "<", ">")) for word in step.args)
+    return any(not word.startswith(("-", "<", ">")) for word in step.texts)
 
 
 def _nc_executes(step: Step) -> bool:
-    for at, word in enumerate(step.args[:-1]):
+    for at, word in enumerate(step.texts[:-1]):
         flag = word in ("--exec", "--sh-exec") or re.fullmatch(r"-[a-z]{0,6}[ec]", word) is not None
-        if flag and _is_shell_word(step.args[at + 1]):
+        if flag and _is_shell_word(step.texts[at + 1]):
             return True
     return False
 
@@ -278,7 +286,11 @@ def _is_shell_word(text: str) -> bool:
 
 
 def _host_word(step: Step) -> bool:
-    plain = [word for word in step.args if not word.startswith("-")]
-    if any(re.fullmatch(r"-[a-z]{0,5}l[a-z]{0,5}|--listen", word) for word in step.args):
+    plain = [word for word in step.texts if not word.startswith("-")]
+    if any(re.fullmatch(r"-[a-z]{0,5}l[a-z]{0,5}|--listen", word) for word in step.texts):
         return True
     return len(plain) >= 2 and plain[-1].isdigit() and host_of(plain[-2]).kind != "loopback"
+
+
+JUDGES: dict[str, Callable[[Scene, Step], None]] = {"unpack": _unpack, "download": _download, "evaluate": _evaluate}
+"""What the tables call how commands run what is fetched."""

@@ -13,21 +13,22 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from whet.guard.expression import expression
-from whet.guard.finding import Fact, Hit
-from whet.guard.patterns import shorten
+from whet.guard.finding import Seen
 from whet.guard.places import places
 from whet.guard.shell.clients import Fetch, fetches, parts, printing, programs, sends, table
 from whet.guard.shell.command import Command
 from whet.guard.shell.commands import parse
 from whet.guard.shell.constant import decodes, unescape
 from whet.guard.shell.wrappers import inner, name_of, unwrapped
+from whet.guard.taint.call import Call
+from whet.guard.taint.judges import Judges
 from whet.guard.taint.mark import ENVIRONMENT, HOLE, NO_MARKS, Mark
 from whet.guard.taint.secret import secret_key
+from whet.guard.taint.value import NOTHING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from whet.guard.finding import Severity
     from whet.guard.places import Place
     from whet.guard.shell.commands import Script
     from whet.guard.shell.words import Word
@@ -41,6 +42,13 @@ _SETTINGS = frozenset({"the agent's own keys", "Docker credentials", "Kubernetes
 _COMMON_FOLDERS = frozenset(("", ".", "..", "/", "/tmp", "/var/tmp", "~", "$HOME", "${HOME}", "/home", "/root"))  # noqa: S108  names in scripts that are read, nothing is opened
 CONTENT = frozenset(("secret", "env", "captured", "file"))
 """The kinds of marks that are on what is private itself, not on the name of it."""
+_BAD = frozenset(
+    (
+        *("pipe-known", "pipe-to-shell", "pipe-shady", "decode-to-shell", "shell-handed-over", "secret-sent"),
+        *("split-command", "silent-send", "send-shady", "file-sent"),
+    )
+)
+"""Rules about what nobody wants to happen again and again, unseen."""
 _WIDEST = 60
 _CONNECTIONS = 1_000_000
 _DEEPEST = 200
@@ -50,21 +58,22 @@ _ORIGINS = 12
 """Assignments of one variable, and writers of one file, that are remembered though nothing that matters is in them."""
 
 
-class Step:
+class Step(Call):
     """One command with everything that reaches it."""
 
     __slots__ = (
-        "args", "argv", "before", "below", "command", "decoded", "fed", "feeders", "fetched", "folder", "inner", "leaves",
-        "marks", "name", "named", "number", "own", "visited", "words",
+        "argv", "before", "below", "command", "decoded", "fed", "feeders", "fetched", "folder", "inner", "leaves", "marks",
+        "named", "number", "own", "spelled", "texts", "visited",
     )  # fmt: skip
 
     def __init__(self, number: int, command: Command) -> None:
+        self.argv = unwrapped(command.argv)
+        super().__init__(name_of(self.argv), NOTHING, NOTHING, (), {}, command)
         self.number = number
         self.command = command
-        self.argv = unwrapped(command.argv)
-        self.name = name_of(self.argv)
-        self.words: tuple[Word, ...] = self.argv[1:]
-        self.args = [word.text for word in self.words]
+        self.spelled: tuple[Word, ...] = self.argv[1:]
+        """Its arguments as words, and as texts."""
+        self.texts = [word.text for word in self.spelled]
         self.inner = inner(command)
         """The scripts in its arguments."""
         self.before: list[Step] = []
@@ -94,14 +103,14 @@ class Step:
 
     def has(self, *options: str) -> bool:
         """Is one of these words among its arguments?"""
-        return any(option in self.args for option in options)
+        return any(option in self.texts for option in options)
 
     def value(self, *options: str) -> str | None:
         """The value of an option, also where it is glued to it."""
-        for at, word in enumerate(self.args):
+        for at, word in enumerate(self.texts):
             for option in options:
-                if word == option and at + 1 < len(self.args):
-                    return self.args[at + 1]
+                if word == option and at + 1 < len(self.texts):
+                    return self.texts[at + 1]
                 if option.startswith("--") and word.startswith(option + "="):
                     return word[len(option) + 1 :]
                 if len(option) == 2 and option != word and word.startswith(option) and not word.startswith("--"):
@@ -110,7 +119,7 @@ class Step:
 
     def slot(self, at: int) -> int:
         """The place of an argument in the whole command, wrappers included."""
-        return len(self.command.argv) - len(self.args) + at
+        return len(self.command.argv) - len(self.texts) + at
 
     def targets(self) -> Iterator[tuple[str, bool]]:
         """The files it writes, each with whether it is appended to."""
@@ -118,13 +127,13 @@ class Step:
             if ">" in one.operator and not one.operator.startswith("<") and one.target.text not in ("1", "2", "-"):
                 yield one.target.text, ">>" in one.operator
         if self.name in ("tee", "sponge"):
-            for word in self.args:
+            for word in self.texts:
                 if not word.startswith("-"):
                     yield word, self.has("-a", "--append")
-        elif self.name in ("cp", "mv", "install", "ln", "ditto", "rsync") and len(self.args) > 1:
-            yield self.args[-1], False
+        elif self.name in ("cp", "mv", "install", "ln", "ditto", "rsync") and len(self.texts) > 1:
+            yield self.texts[-1], False
         elif self.name == "dd":
-            yield from ((word[3:], False) for word in self.args if word.startswith("of="))
+            yield from ((word[3:], False) for word in self.texts if word.startswith("of="))
 
     def grave(self) -> str:
         """The gravest secret itself that reaches it."""
@@ -137,13 +146,13 @@ class Step:
     def passed(self) -> Iterable[Mark]:
         """The secrets in what it prints or leaves behind."""
         if self.name in programs("stoppers") or (
-            self.name == "openssl" and (_DIGEST.match(" ".join(self.args[:1])) or self.has("-noout", "-pubout"))
+            self.name == "openssl" and (_DIGEST.match(" ".join(self.texts[:1])) or self.has("-noout", "-pubout"))
         ):
             return ()
         if self.name in programs("fetchers"):
-            return self.own if self.own and not sends(self.name, self.args) else ()
+            return self.own if self.own and not sends(self.name, self.texts) else ()
         marks = self.marks if self.name in programs("printers") else self.fed
-        if self.name in ("jq", "yq") and not any(re.search(r"\.data\b|^\.$|@base64", word) for word in self.args):
+        if self.name in ("jq", "yq") and not any(re.search(r"\.data\b|^\.$|@base64", word) for word in self.texts):
             return [mark for mark in marks if mark.what != "Kubernetes secrets"]
         return marks
 
@@ -156,20 +165,24 @@ def _origin(marks: Iterable[Mark]) -> Step:
     return step
 
 
-class Scene:
+class Scene(Judges):
     """A script being judged: its steps, and what is found."""
 
+    language = "shell"
+    typed = True
+
     def __init__(self, text: str, line: int, outer: Scene | None = None, given: Given | None = None) -> None:
+        super().__init__(0, lambda _text, _level: Seen())
         constants = outer.script.variables if outer is not None else {}
         self.script: Script = parse(text, constants, splice=True)
-        self.line = line
-        self.hits: list[Hit] = []
-        self.facts: list[Fact] = []
+        self.first = line
         self.variables: dict[str, list[Step]] = {}
         """The steps whose output each variable may hold."""
-        self.files: dict[str, list[Step]] = {}
+        self.writers: dict[str, list[Step]] = {}
         """The steps that wrote each file."""
         self.steps = [Step(number, command) for number, command in enumerate(self.script.commands)]
+        self.step = _origin(())
+        """The one that is judged."""
         self._outer = frozenset(constants)
         self._asked: set[str] = set()
         """The variables and files that steps have asked for so far."""
@@ -180,14 +193,14 @@ class Scene:
         self._calls: dict[str, list[Step]] = {}
         if outer is not None:
             self.variables.update((name, list(steps)) for name, steps in outer.variables.items())
-            self.files.update((name, list(steps)) for name, steps in outer.files.items())
+            self.writers.update((name, list(steps)) for name, steps in outer.writers.items())
         self._connect()
         if given is not None:
             self._take(given)
         order = list(self._ordered())
         for step in order:
             self._prepare(step)
-        self._writes = bool(self.files) or any(step.leaves[1] for step in order)
+        self._writes = bool(self.writers) or any(step.leaves[1] for step in order)
         for _ in range(_ROUNDS):
             self._again = False
             for step in order:
@@ -200,7 +213,7 @@ class Scene:
         if given.marks:
             self.variables[HOLE] = [_origin(given.marks)]
         for path, marks in given.files.items():
-            self.files[bare_path(path)] = [_origin(marks)]
+            self.writers[bare_path(path)] = [_origin(marks)]
         for step in self.steps if given.fed else ():
             if not step.feeders and step.command.parent < 0:
                 step.feeders = [_origin(given.fed)]
@@ -230,17 +243,21 @@ class Scene:
                     found[path] = found.get(path, NO_MARKS) | marks
         return found
 
-    def hit(
-        self, rule: str, step: Step, severity: Severity | None = None, *, subject: str = "", message: str = ""
-    ) -> None:
-        """A rule matched at a step."""
-        line = self.line + step.command.line - 1
-        self.hits.append(Hit(rule, line, shorten(step.command.text), severity, subject, message))
+    def at(self, step: Step) -> None:
+        """Judge this step from now on."""
+        self.step, self.line = step, self.first + step.command.line - 1
 
-    def fact(self, kind: str, what: str, step: Step, subject: str = "", *, grave: bool = False) -> None:
-        """Something that matters together with other files."""
-        line = self.line + step.command.line - 1
-        self.facts.append(Fact(kind, what, line, shorten(step.command.text), subject, grave))  # type: ignore[arg-type]  # the kinds are spelled out at every call
+    def evidence(self) -> str:
+        """The statement that the step stands in."""
+        return self.step.command.text
+
+    def is_bad(self, script: str) -> bool:
+        """Does nobody want a script to run again and again, unseen?"""
+        return bool(script) and any(hit.rule in _BAD for hit in self.read_inner(script, 1).hits)
+
+    def look(self, _text: str, _python: bool) -> bool:
+        """Scripts that are written are read with the step that writes them."""
+        return False
 
     def content(self, step: Step, depth: int = 3) -> str:
         """The text that a step writes, as far as it stands in the script: a here-document, or what `echo` is given."""
@@ -248,11 +265,11 @@ class Scene:
         for one in (step, *step.before):
             found.append(one.command.heredoc or "")
             if one.name in ("echo", "printf"):
-                text = " ".join(map(self._said, one.words))
+                text = " ".join(map(self._said, one.spelled))
                 found.append(unescape(text) if one.name == "printf" or one.has("-e") else text)
             found += [two.target.text for two in one.command.redirections if two.operator == "<<<"]
-            for word in (one.args if one.name in programs("movers") or one.name in _SHOWN else ()) if depth else ():
-                found += (self.content(origin, depth - 1) for origin in self.files.get(bare_path(word), ())[:4])
+            for word in (one.texts if one.name in programs("movers") or one.name in _SHOWN else ()) if depth else ():
+                found += (self.content(origin, depth - 1) for origin in self.writers.get(bare_path(word), ())[:4])
         return "\n".join(part for part in found if part)
 
     def _said(self, word: Word) -> str:
@@ -275,12 +292,12 @@ class Scene:
         """The steps that wrote a file, or something in a folder."""
         bare = bare_path(path).rstrip("/*")
         self._asked.add(bare)
-        found = self.files.get(bare, [])
+        found = self.writers.get(bare, [])
         if not found and "/" in bare:
             folder, _, name = bare.rpartition("/")
             self._asked.update((folder, name))
-            found = self.files.get(folder, []) if folder not in _COMMON_FOLDERS else []
-            return found or (self.files.get(name, []) if "." in name else [])
+            found = self.writers.get(folder, []) if folder not in _COMMON_FOLDERS else []
+            return found or (self.writers.get(name, []) if "." in name else [])
         return found
 
     def in_word(self, step: Step, word: Word, at: int) -> dict[Mark, None]:
@@ -330,10 +347,10 @@ class Scene:
         if name in "123456789@*" and step.command.function:
             for call in self._calls.get(step.command.function, ()):
                 words = (
-                    enumerate(call.words)
+                    enumerate(call.spelled)
                     if name in "@*"
-                    else [(int(name) - 1, call.words[int(name) - 1])]
-                    if int(name) <= len(call.words)
+                    else [(int(name) - 1, call.spelled[int(name) - 1])]
+                    if int(name) <= len(call.spelled)
                     else []
                 )
                 for at, word in words:
@@ -354,7 +371,7 @@ class Scene:
         for step in self.steps:
             command = step.command
             if step.name in ("cd", "pushd"):
-                folder = next((word for word in step.args if not word.startswith("-")), "~")
+                folder = next((word for word in step.texts if not word.startswith("-")), "~")
             step.folder = folder
             for number, position in command.pipes:
                 stages.setdefault(number, []).append((position, step))
@@ -401,7 +418,7 @@ class Scene:
         """Take in what a step has by itself."""
         if step.name in programs("fetchers"):
             step.fetched = fetch_of(step)
-        step.decoded = bool(step.argv) and (decodes([step.name, *step.args]) or _decodes_in_code(step))
+        step.decoded = bool(step.argv) and (decodes([step.name, *step.texts]) or _decodes_in_code(step))
         self._read(step)
         lists = step.name in programs("listers")
         if lists or not step.argv or step.name in _DECLARATIONS:
@@ -431,7 +448,7 @@ class Scene:
         grew = before != (len(step.marks), len(step.fed), step.fetched, step.decoded)
         if grew and (step.command.function or step.name in self._bodies):
             self._again = True
-        for room, names in zip((self.variables, self.files), step.leaves, strict=True):
+        for room, names in zip((self.variables, self.writers), step.leaves, strict=True):
             for name in names:
                 if (_add(room, name, step) or grew) and name in self._asked and _matters(step):
                     self._again = True
@@ -446,7 +463,7 @@ class Scene:
     def _from_elsewhere(self, step: Step) -> Iterator[Step]:
         """The steps whose output reaches a step through files and functions."""
         if self._writes:
-            for text in (*step.args, step.argv[0].text if step.argv else ""):
+            for text in (*step.texts, step.argv[0].text if step.argv else ""):
                 name = _FILE_MARK.sub("", text).partition(";")[0] if "@" in text else text
                 yield from (one for one in self.written(name.removeprefix("if=")) if one is not step)
             for redirection in step.command.redirections:
@@ -484,19 +501,23 @@ class Scene:
         ]
         reads = name in programs("readers")
         if reads:
-            plain = [part.text for part in parts(name, step.args) if part.place == "url"]
+            plain = [part.text for part in parts(name, step.texts) if part.place == "url"]
             texts += (
-                plain[:-1] if name in ("scp", "rsync") else step.args[:-1] if name in programs("movers") else step.args
+                plain[:-1]
+                if name in ("scp", "rsync")
+                else step.texts[:-1]
+                if name in programs("movers")
+                else step.texts
             )
         elif name in programs("fetchers"):
-            texts += [part.text.partition("@")[2] for part in parts(name, step.args) if part.place in ("body", "form")]
-            texts += [part.text for part in parts(name, step.args) if part.place == "file"]
+            texts += [part.text.partition("@")[2] for part in parts(name, step.texts) if part.place in ("body", "form")]
+            texts += [part.text for part in parts(name, step.texts) if part.place == "file"]
             texts += [
-                word for word in step.args if word[:5].lower() == "file:" or "169.254." in word or "metadata.g" in word
+                word for word in step.texts if word[:5].lower() == "file:" or "169.254." in word or "metadata.g" in word
             ]
-            texts += [word.partition("@")[2] for word in step.args if "@" in word and "=" not in word[:1]]
+            texts += [word.partition("@")[2] for word in step.texts if "@" in word and "=" not in word[:1]]
         elif name in programs("cloud") or name in programs("mailers") or name in ("gh", "sftp", "ftp", "lftp"):
-            texts += [*step.args, *(step.command.heredoc or "").split("\n")]
+            texts += [*step.texts, *(step.command.heredoc or "").split("\n")]
         elif not step.argv:
             texts += [word.text[2:-1].lstrip("< ") for _, word in step.command.assignments if "$(<" in word.text]
         if step.folder and (reads or name in programs("fetchers")):
@@ -523,7 +544,7 @@ class Scene:
             step.own[dumped] = None
         step.fed.update(step.own)
         if name == "printenv":
-            step.fed.update((key, None) for word in step.args if (key := secret_key(word)) is not None)
+            step.fed.update((key, None) for word in step.texts if (key := secret_key(word)) is not None)
         if (taken := _source_code(step)) is not None:
             step.fed[taken] = None
 
@@ -555,9 +576,9 @@ def _variables(step: Step) -> Iterator[str]:
     if not step.argv or step.name in _DECLARATIONS:
         yield from (name.partition("[")[0] for name, _ in step.command.assignments)
     if step.name in ("read", "mapfile", "readarray"):
-        yield from (word for word in step.args if not word.startswith("-"))
-    elif step.name == "printf" and step.args[:1] == ["-v"] and len(step.args) > 1:
-        yield step.args[1]
+        yield from (word for word in step.texts if not word.startswith("-"))
+    elif step.name == "printf" and step.texts[:1] == ["-v"] and len(step.texts) > 1:
+        yield step.texts[1]
 
 
 def _files(step: Step) -> Iterator[str]:
@@ -573,7 +594,7 @@ def _written(step: Step) -> Iterator[tuple[str, bool]]:
     """The files that a step writes, each with whether it is appended to."""
     yield from step.targets()
     if step.name in programs("fetchers"):
-        output = next((part.text for part in parts(step.name, step.args) if part.place == "output"), "")
+        output = next((part.text for part in parts(step.name, step.texts) if part.place == "output"), "")
     else:
         output = step.value("-out") or step.value("-o") or "" if step.name == "openssl" else ""
         output = output or (step.value("-o", "--output") or "" if step.name in ("gpg", "sort") else "")
@@ -583,8 +604,8 @@ def _written(step: Step) -> Iterator[tuple[str, bool]]:
         yield step.fetched.url.partition("?")[0].rstrip("/").rpartition("/")[2], False
     if step.name in programs("archivers") and (archive := _archive(step)):
         yield archive, False
-    if step.name in ("gzip", "bzip2", "xz", "zstd", "gpg") and step.args and not step.args[-1].startswith("-"):
-        yield f"{step.args[-1]}{_SUFFIXES[step.name]}", False
+    if step.name in ("gzip", "bzip2", "xz", "zstd", "gpg") and step.texts and not step.texts[-1].startswith("-"):
+        yield f"{step.texts[-1]}{_SUFFIXES[step.name]}", False
 
 
 def _secrets_of(step: Step) -> Iterator[Mark]:
@@ -648,57 +669,57 @@ _SECRET_WORD = expression(r"[A-Za-z_]*(?:KEY|TOKEN|SECRET|PASS)[A-Za-z_]*", re.I
 
 def _keeps_all(step: Step) -> bool:
     """Does a program that picks lines take all that matter: `grep -v '^#'`, `awk 1`?"""
-    plain = [word for word in step.args if not word.startswith("-")]
+    plain = [word for word in step.texts if not word.startswith("-")]
     return step.has("-v") or not plain or not any(map(str.isalpha, plain[0]))
 
 
 def _picked(step: Step) -> Iterator[Mark]:
     """The keys that a program picks out of a file with settings, by the names in its expression."""
-    for name in _SECRET_WORD.findall(" ".join(step.args[:-1]))[:20]:
+    for name in _SECRET_WORD.findall(" ".join(step.texts[:-1]))[:20]:
         if (key := secret_key(name) or secret_key(f"API_{name}")) is not None:
             yield key
 
 
 def _searched(step: Step) -> Iterator[Mark]:
     """The names of files with secrets that `find` looks for."""
-    for at, word in enumerate(step.args[:-1]):
+    for at, word in enumerate(step.texts[:-1]):
         if word in ("-name", "-iname", "-path", "-wholename"):
             for what, names in table()["searches"].items():
-                if step.args[at + 1].lower() in names:
-                    yield Mark("place", what, step.args[at + 1], grave=True)
+                if step.texts[at + 1].lower() in names:
+                    yield Mark("place", what, step.texts[at + 1], grave=True)
 
 
 def _source_code(step: Step) -> Mark | None:
     """The project as a whole, or the home, in what a step prints or packs."""
-    packed = step.name in programs("archivers") and any(word in table()["everything"] for word in step.args)
-    if packed or (step.name == "git" and step.args[:1] and step.args[0] in table()["prints_source"]):
+    packed = step.name in programs("archivers") and any(word in table()["everything"] for word in step.texts)
+    if packed or (step.name == "git" and step.texts[:1] and step.texts[0] in table()["prints_source"]):
         return Mark("file", "the source code of the project", ".", grave=True)
     return None
 
 
 def fetch_of(step: Step) -> Fetch | None:
     """Where a fetching command goes."""
-    return next(iter(fetches(step.name, step.words)), None)
+    return next(iter(fetches(step.name, step.spelled)), None)
 
 
 def _remote_name(step: Step) -> bool:
-    return any(re.fullmatch(r"-[a-zA-Z]{0,8}O[a-zA-Z]{0,8}|--remote-name(?:-all)?", word) for word in step.args)
+    return any(re.fullmatch(r"-[a-zA-Z]{0,8}O[a-zA-Z]{0,8}|--remote-name(?:-all)?", word) for word in step.texts)
 
 
 def _archive(step: Step) -> str | None:
     if step.name in ("tar", "bsdtar"):
-        for at, word in enumerate(step.args):
+        for at, word in enumerate(step.texts):
             if re.fullmatch(r"-?[a-zA-Z]{0,8}c[a-zA-Z]{0,8}f", word) or (at and word in ("-f", "--file")):
-                return step.args[at + 1] if at + 1 < len(step.args) else None
+                return step.texts[at + 1] if at + 1 < len(step.texts) else None
             if word.startswith("--file="):
                 return word[7:]
         return None
-    return next((word for word in step.args if not word.startswith("-") and "." in word), None)
+    return next((word for word in step.texts if not word.startswith("-") and "." in word), None)
 
 
 def _dump(step: Step) -> Mark | None:
     """What a command that prints secrets prints."""
-    name, args = step.name, step.args
+    name, args = step.name, step.texts
     plain = [word for word in args if not word.startswith("-")]
     if (
         (name in ("env", "printenv") and not plain)

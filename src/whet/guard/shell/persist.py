@@ -7,22 +7,14 @@ from typing import TYPE_CHECKING
 
 from whet.guard.expression import expression
 from whet.guard.hosts import host_of
-from whet.guard.taint.mark import Mark
-from whet.guard.taint.persist import Writing, judge_written, written_places
+from whet.guard.taint.mark import NO_MARKS, Mark
+from whet.guard.taint.persist import written_places
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from whet.guard.finding import Hit
     from whet.guard.shell.flow import Scene, Step
 
-_BAD = frozenset(
-    (
-        *("pipe-known", "pipe-to-shell", "pipe-shady", "decode-to-shell", "shell-handed-over", "secret-sent"),
-        *("split-command", "silent-send", "send-shady", "file-sent"),
-    )
-)
-"""Rules about what nobody wants to happen again and again, unseen."""
 _MOVERS = frozenset(("cp", "mv", "ln", "rsync", "install", "ditto"))
 _RUN_BY_GIT = expression(
     r"core\.(?:sshcommand|fsmonitor|pager|editor)|credential\.helper|alias\.\w{1,40}", re.IGNORECASE
@@ -34,44 +26,16 @@ _RUN_BY_SHELLS = frozenset(
 )
 
 
-def look(scene: Scene, step: Step, judge: Callable[[str], list[Hit]]) -> None:
-    """Judge one step; `judge` gives the hits of a script that it would leave behind."""
-
-    def is_bad(script: str) -> bool:
-        return bool(script) and any(hit.rule in _BAD for hit in judge(script))
-
+def judge_left(scene: Scene, step: Step) -> None:
+    """What any command writes into files, and into variables that shells run."""
     content = scene.content(step)
     for target, appends in step.targets():
         if len(target) < 500:
-            text = content or (" ".join(step.args) if _rules_agent(target) else "")
-            _judge(scene, step, Writing(target, text, _marks(step), appends, typed=True), is_bad)
-    if step.name == "crontab" and not step.has("-l", "-r", "-e"):
-        table = content or "\n".join(" ".join(one.args) for one in step.before)
-        decoded = frozenset(mark for mark in _marks(step) if mark.kind == "decoded")
-        _judge(scene, step, Writing("crontab", table, decoded, typed=True), is_bad)
-    elif step.name in ("at", "batch"):
-        _judge(scene, step, Writing("crontab", content, _marks(step), typed=True), is_bad)
-    elif step.name == "git" and "config" in step.args[:3]:
-        _git(scene, step, is_bad)
-    elif step.name in ("sed", "gsed") and any(word.startswith(("-i", "--in-place")) for word in step.args):
-        for word in step.args:
-            if len(word) < 300 and _rules_agent(word):
-                _judge(scene, step, Writing(word, " ".join(step.args), typed=True), is_bad)
-    elif step.name in ("launchctl", "systemctl") and step.has("load", "bootstrap", "enable"):
-        scene.fact("write", "a service that starts automatically", step)
+            text = content or (" ".join(step.texts) if _rules_agent(target) else "")
+            scene.judge_file(target, text, _marks(step), appends=appends, moved=step.name in _MOVERS)
     for name, value in step.command.assignments:
-        if name in _RUN_BY_SHELLS and is_bad(value.text):
-            scene.hit("persist-start", step, "critical", subject=name)
-
-
-def _judge(scene: Scene, step: Step, one: Writing, is_bad: Callable[[str], bool]) -> None:
-    for place in written_places(one.path):
-        scene.fact("write", place.what, step, one.path[:120])
-    for found in judge_written(one, is_bad, lambda _text, _python: False):
-        moved = found.severity == "warn" and found.rule == "agent-write" and step.name in _MOVERS
-        scene.hit(
-            found.rule, step, "info" if moved else found.severity, subject=found.subject[:120], message=found.message
-        )
+        if name in _RUN_BY_SHELLS and scene.is_bad(value.text):
+            scene.hit("persist-start", "critical", name)
 
 
 def _rules_agent(path: str) -> bool:
@@ -88,19 +52,45 @@ def _marks(step: Step) -> frozenset[Mark]:
     return frozenset(marks)
 
 
-def _git(scene: Scene, step: Step, is_bad: Callable[[str], bool]) -> None:
-    text = " ".join(step.args)
+def _set_timers(scene: Scene, step: Step) -> None:
+    if not step.has("-l", "-r", "-e"):
+        table = scene.content(step) or "\n".join(" ".join(one.texts) for one in step.before)
+        scene.judge_file("crontab", table, frozenset(mark for mark in _marks(step) if mark.kind == "decoded"))
+
+
+def _run_later(scene: Scene, step: Step) -> None:
+    scene.judge_file("crontab", scene.content(step), _marks(step))
+
+
+def _edit(scene: Scene, step: Step) -> None:
+    for word in step.texts if any(word.startswith(("-i", "--in-place")) for word in step.texts) else ():
+        if len(word) < 300 and _rules_agent(word):
+            scene.judge_file(word, " ".join(step.texts), NO_MARKS)
+
+
+def _enable(scene: Scene, _step: Step) -> None:
+    scene.fact("write", "a service that starts automatically")
+
+
+def _configure(scene: Scene, step: Step) -> None:
+    """Settings of git that run a program, or send its downloads elsewhere."""
+    text = " ".join(step.texts)
     wide = step.has("--global", "--system")
-    value = step.args[-1]
-    redirected = next((found for word in step.args[:-1] if (found := _INSTEAD.match(word.replace('"', "")))), None)
+    value = step.texts[-1]
+    redirected = next((found for word in step.texts[:-1] if (found := _INSTEAD.match(word.replace('"', "")))), None)
     if redirected is not None:
         host = host_of(redirected[1])
         if not host.near and host.kind != "known":
             message = f"git downloads {value[:80]} from {host.name} instead"
-            scene.hit("redirects-downloads", step, "critical" if wide else "warn", subject=host.name, message=message)
+            scene.hit("redirects-downloads", "critical" if wide else "warn", host.name, message)
     elif _HOOKS.search(text) and not step.has("--unset", "--get"):
-        written = [scene.content(one) for one in scene.written(value)]
-        bad = any(map(is_bad, written))
-        scene.hit("persist-hook", step, "critical" if bad else "warn" if wide else "info")
-    elif wide and _RUN_BY_GIT.search(text) and is_bad(value.lstrip("!")):
-        scene.hit("persist-hook", step, "critical")
+        bad = any(scene.is_bad(scene.content(one)) for one in scene.written(value))
+        scene.hit("persist-hook", "critical" if bad else "warn" if wide else "info")
+    elif wide and _RUN_BY_GIT.search(text) and scene.is_bad(value.lstrip("!")):
+        scene.hit("persist-hook", "critical")
+
+
+JUDGES: dict[str, Callable[[Scene, Step], None]] = {
+    "set timers": _set_timers, "run later": _run_later, "edit": _edit, "enable": _enable, "configure git": _configure,
+}  # fmt: skip
+"""What the tables call what commands leave behind."""

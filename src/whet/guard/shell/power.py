@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from whet.guard.expression import expression
 from whet.guard.shell.wrappers import name_of
-from whet.guard.tables import load_toml
 from whet.guard.taint.harm import is_home, is_wiped, names_miner
 
 if TYPE_CHECKING:
@@ -33,44 +31,30 @@ _SETUID = expression(r"(?!2)(?:[ugoa]{0,4}\+[rwx]{0,3}s|[246][0-7]{3}|0[46][0-7]
 _NARROWS = frozenset(("-name", "-iname", "-mtime", "-path", "-regex", "-size", "-empty", "-newer", "-mmin"))
 
 
-@cache
-def deeds() -> dict[str, tuple[tuple[re.Pattern[str], dict[str, Any]], ...]]:
-    """The rows of `data/shell_deeds.toml` by their programs."""
-    found: dict[str, tuple[tuple[re.Pattern[str], dict[str, Any]], ...]] = {}
-    for row in load_toml("shell_deeds")["deeds"]:
-        for program in row["programs"]:
-            found[program] = (*found.get(program, ()), (re.compile(row["arguments"], re.IGNORECASE), row))
-    return found
-
-
-def look(scene: Scene, step: Step) -> None:
-    """Judge one step."""
+def judge_harm(scene: Scene, step: Step) -> None:
+    """What any command destroys or uses up."""
     if any(word.text == "find" for word in step.command.argv[:3]):
         _find(scene, step)
-    if step.name in deeds():
-        line = " ".join(step.args)
-        row = next((row for expression, row in deeds()[step.name] if expression.match(line)), None)
-        if row is not None:
-            scene.hit(row["rule"], step, row.get("severity"))
-    if (judge := _JUDGES.get(step.name)) is not None:
-        judge(scene, step)
-    elif step.name.startswith("mkfs"):
-        if any(_DISK.match(word) for word in step.args):
-            scene.hit("wipe-disk", step, "warn")
-    elif step.argv and step.name not in _SPEAKERS and names_miner(" ".join([step.name, *step.args])):
-        scene.hit("miner", step, None if step.name not in _FETCHERS else "warn")
+    if step.argv and step.name not in _OTHERS and names_miner(" ".join([step.name, *step.texts])):
+        scene.hit("miner", None if step.name not in _FETCHERS else "warn")
     for target, _ in step.targets():
         if _DISK.match(target):
-            scene.hit("wipe-disk", step, "critical" if step.name != "dd" else None)
+            scene.hit("wipe-disk", "critical" if step.name != "dd" else None)
     for name, word in step.command.assignments:
         if (name == "HISTFILE" and word.text in ("/dev/null", "")) or (
             name in ("HISTSIZE", "HISTFILESIZE") and word.text == "0"
         ):
-            scene.hit("hide-traces", step)
+            scene.hit("hide-traces")
 
 
-_SPEAKERS = frozenset(("echo", "printf", "grep", "rg", "pgrep", "pkill", "killall", "which", "test", "[", "[["))
-_FETCHERS = frozenset(("curl", "wget", "git", "tar", "unzip", "cd", "mkdir", "rm"))
+_OTHERS = frozenset(
+    (
+        *("echo", "printf", "grep", "rg", "pgrep", "pkill", "killall", "which", "test", "[", "[["),
+        *("rm", "mv", "git", "chmod", "docker", "podman", "nerdctl", "openssl", "gpg"),
+    )
+)
+"""Programs that may name a miner and do not dig."""
+_FETCHERS = frozenset(("curl", "wget", "tar", "unzip", "cd", "mkdir"))
 
 
 def bombs(scene: Scene) -> None:
@@ -82,11 +66,12 @@ def bombs(scene: Scene) -> None:
             if step.argv and step.argv[0].text == name and "function" in step.command.inside
         ]
         if len(calls) > 1 and any(step.before and "background" in step.command.inside for step in calls):
-            scene.hit("fork-bomb", calls[0])
+            scene.at(calls[0])
+            scene.hit("fork-bomb")
 
 
 def _flags(step: Step) -> str:
-    return "".join(word[1:] for word in step.args if re.fullmatch(r"-[a-zA-Z]{1,10}", word))
+    return "".join(word[1:] for word in step.texts if re.fullmatch(r"-[a-zA-Z]{1,10}", word))
 
 
 def _wiped(step: Step, path: str) -> str:
@@ -116,39 +101,39 @@ def _rm(scene: Scene, step: Step) -> None:
     flags = _flags(step)
     recursive = "r" in flags or "R" in flags or step.has("--recursive")
     if recursive and step.has("--no-preserve-root"):
-        scene.hit("wipe-home", step)
+        scene.hit("wipe-home")
         return
-    for word in step.words:
+    for word in step.spelled:
         text = word.text
         if text.startswith("-"):
             continue
         if recursive and name_of(step.command.argv) != "chroot" and (severity := _wiped(step, text)):
-            scene.hit("wipe-home", step, severity, subject=text)  # type: ignore[arg-type]  # what _wiped gives
+            scene.hit("wipe-home", severity, text)  # type: ignore[arg-type]  # what _wiped gives
             return
         if recursive and not word.known and re.fullmatch(r"\$\{?\w{1,60}\}?/\*?", text):
-            scene.hit("wipe-variable", step, subject=text)
+            scene.hit("wipe-variable", None, text)
             return
         if _LOGS.match(text):
-            scene.hit("hide-traces", step, "critical" if text.endswith("log/*") else None, subject=text)
+            scene.hit("hide-traces", "critical" if text.endswith("log/*") else None, text)
             return
 
 
 def _dd(scene: Scene, step: Step) -> None:
-    target = next((word[3:] for word in step.args if word.startswith("of=")), "")
-    source = next((word[3:] for word in step.args if word.startswith("if=")), "")
+    target = next((word[3:] for word in step.texts if word.startswith("of=")), "")
+    source = next((word[3:] for word in step.texts if word.startswith("if=")), "")
     if _DISK.match(target):
         blank = source in ("/dev/zero", "/dev/urandom", "/dev/random")
-        scene.hit("wipe-disk", step, "critical" if blank else "warn", subject=target)
+        scene.hit("wipe-disk", "critical" if blank else "warn", target)
 
 
 def _shred(scene: Scene, step: Step) -> None:
-    if any(_wiped(step, word) == "critical" or _DISK.match(word) for word in step.args):
-        scene.hit("wipe-home", step)
+    if any(_wiped(step, word) == "critical" or _DISK.match(word) for word in step.texts):
+        scene.hit("wipe-home")
 
 
-def _wipefs(scene: Scene, step: Step) -> None:
-    if step.has("-a", "--all", "-af") and any(_DISK.match(word) for word in step.args):
-        scene.hit("wipe-disk", step, "warn")
+def _format(scene: Scene, step: Step) -> None:
+    if any(map(_DISK.match, step.texts)):
+        scene.hit("wipe-disk", "warn")
 
 
 def _find(scene: Scene, step: Step) -> None:
@@ -163,65 +148,65 @@ def _find(scene: Scene, step: Step) -> None:
         for at, word in enumerate(words)
     )
     if removes and not narrowed and (roots := [word for word in words[:3] if _wiped(step, word)]):
-        scene.hit("wipe-home", step, "critical", subject=roots[0])
+        scene.hit("wipe-home", "critical", roots[0])
 
 
 def _git(scene: Scene, step: Step) -> None:
     """`git clean` of a directory that holds more than a project."""
-    at = next((at for at, word in enumerate(step.args) if word == "clean"), -1)
-    if at < 0 or not any(re.fullmatch(r"-[a-zA-Z]{0,6}f[a-zA-Z]{0,6}|--force", word) for word in step.args):
+    at = step.texts.index("clean")
+    if not any(re.fullmatch(r"-[a-zA-Z]{0,6}f[a-zA-Z]{0,6}|--force", word) for word in step.texts):
         return
-    paths = [word for word in step.args[at + 1 :] if not word.startswith("-")] or [step.value("-C") or "."]
+    paths = [word for word in step.texts[at + 1 :] if not word.startswith("-")] or [step.value("-C") or "."]
     if wiped := next((path for path in paths if _wiped(step, path) == "critical"), ""):
-        scene.hit("wipe-home", step, "critical", subject=wiped)
+        scene.hit("wipe-home", "critical", wiped)
 
 
 def _mv(scene: Scene, step: Step) -> None:
-    if len(step.args) > 1 and step.args[-1] == "/dev/null" and any(_wiped(step, word) for word in step.args[:-1]):
-        scene.hit("wipe-home", step)
+    if len(step.texts) > 1 and step.texts[-1] == "/dev/null" and any(_wiped(step, word) for word in step.texts[:-1]):
+        scene.hit("wipe-home")
 
 
 def _chmod(scene: Scene, step: Step) -> None:
-    plain = [word for word in step.args if not re.fullmatch(r"-[a-zA-Z]{1,4}", word)]
+    plain = [word for word in step.texts if not re.fullmatch(r"-[a-zA-Z]{1,4}", word)]
     mode, targets = (plain[0], plain[1:]) if plain else ("", [])
     if _SETUID.fullmatch(mode):
         shell = any(re.search(r"(?:^|/)(?:bash|sh|zsh|dash|python3?|find|cp|vim)$", word) for word in targets)
-        scene.hit("setuid", step, "critical" if shell or any(map(_TEMPORARY.match, targets)) else "warn")
+        scene.hit("setuid", "critical" if shell or any(map(_TEMPORARY.match, targets)) else "warn")
     elif _OPEN_MODE.fullmatch(mode) and any(_wiped(step, word) == "critical" for word in targets):
-        scene.hit("open-everything", step, "critical" if "R" in _flags(step) else "warn")
+        scene.hit("open-everything", "critical" if "R" in _flags(step) else "warn")
 
 
 def _docker(scene: Scene, step: Step) -> None:
-    if not step.has("run", "create", "exec"):
-        return
-    mounts = [word for word in step.args if re.match(r"(?:--volume=)?/:|type=bind,(?:source|src)=/,|--volume=/:", word)]
+    mounts = [
+        word for word in step.texts if re.match(r"(?:--volume=)?/:|type=bind,(?:source|src)=/,|--volume=/:", word)
+    ]
     if mounts and step.has("chroot", "nsenter"):
         message = "the container uses the whole disk of the machine as its root directory"
-        scene.hit("container-power", step, "critical", message=message)
-    elif mounts or any("docker.sock" in word for word in step.args) or step.has("--privileged", "--privileged=true"):
-        scene.hit("container-power", step, "warn" if mounts else "info")
+        scene.hit("container-power", "critical", "", message)
+    elif mounts or any("docker.sock" in word for word in step.texts) or step.has("--privileged", "--privileged=true"):
+        scene.hit("container-power", "warn" if mounts else "info")
 
 
 def _password(scene: Scene, step: Step) -> None:
     """A fixed password for an account that the same script lets administer the machine."""
     fixed = re.search(r"^\w[\w-]{0,40}:[^$\s]{3,80}$", scene.content(step), re.MULTILINE)
-    if fixed and any(hit.rule == "new-account" for hit in scene.hits):
-        scene.hit("new-account", step, "critical")
+    if fixed and any(hit.rule == "new-account" for hit in scene.hits.values()):
+        scene.hit("new-account", "critical")
     elif fixed:
-        later = " ".join(" ".join(one.args) for one in scene.steps if one.name in ("usermod", "useradd", "gpasswd"))
+        later = " ".join(" ".join(one.texts) for one in scene.steps if one.name in ("usermod", "useradd", "gpasswd"))
         if re.search(r"\b(?:sudo|wheel|admin)\b", later):
-            scene.hit("new-account", step, "critical")
+            scene.hit("new-account", "critical")
 
 
 def _quarantine(scene: Scene, step: Step) -> None:
-    removes = any(re.fullmatch(r"-[a-z]{0,3}[dc][a-z]{0,3}", word) for word in step.args)
-    if not removes or not ("com.apple.quarantine" in step.args or step.has("-c", "-cr", "-rc")):
+    removes = any(re.fullmatch(r"-[a-z]{0,3}[dc][a-z]{0,3}", word) for word in step.texts)
+    if not removes or not ("com.apple.quarantine" in step.texts or step.has("-c", "-cr", "-rc")):
         return
     fetched = step.fetched
     if fetched is not None and fetched.known and fetched.host.kind != "known":
-        scene.hit("protection-off", step, "critical" if fetched.host.shady else "warn", subject=fetched.host.name)
+        scene.hit("protection-off", "critical" if fetched.host.shady else "warn", fetched.host.name)
     else:
-        scene.hit("protection-off", step, "info")
+        scene.hit("protection-off", "info")
 
 
 def _encrypts(scene: Scene, step: Step) -> None:
@@ -236,7 +221,7 @@ def _encrypts(scene: Scene, step: Step) -> None:
         for other in scene.steps
     )
     if removed and any(map(_at_home, _searched(scene))):
-        scene.hit("encrypt-files", step)
+        scene.hit("encrypt-files")
 
 
 def _at_home(path: str) -> bool:
@@ -254,16 +239,8 @@ def _searched(scene: Scene) -> Iterator[str]:
             yield from (word.text for word in step.command.argv)
 
 
-_JUDGES: dict[str, Callable[[Scene, Step], None]] = {
-    "rm": _rm,
-    "dd": _dd,
-    **dict.fromkeys(("shred", "srm"), _shred),
-    "wipefs": _wipefs,
-    "mv": _mv,
-    "git": _git,
-    "chmod": _chmod,
-    **dict.fromkeys(("docker", "podman", "nerdctl"), _docker),
-    "chpasswd": _password,
-    "xattr": _quarantine,
-    **dict.fromkeys(("openssl", "gpg"), _encrypts),
-}
+JUDGES: dict[str, Callable[[Scene, Step], None]] = {
+    "remove": _rm, "overwrite disk": _dd, "shred": _shred, "format": _format, "move": _mv, "clean": _git, "open mode": _chmod,
+    "container": _docker, "set password": _password, "unquarantine": _quarantine, "encrypt": _encrypts,
+}  # fmt: skip
+"""What the tables call what commands harm."""

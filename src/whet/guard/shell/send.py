@@ -18,7 +18,7 @@ from whet.guard.taint.network import MESSENGERS, Judgement, host_at, judge_reque
 from whet.guard.taint.secret import belongs, own_service
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from whet.guard.finding import Severity
     from whet.guard.shell.clients import Part
@@ -37,40 +37,39 @@ _REMOTE = expression(r"^(?:[\w.$\{\}<>-]{1,60}@)?[\w.$\{\}<>\[\]:-]{2,120}:(?!//
 _QUIET = frozenset({"shell history", "cloud metadata", "the account list", "environment files", "the clipboard"})
 
 
-def look(scene: Scene, step: Step) -> None:
-    """Judge one step."""
+def judge_sent(scene: Scene, step: Step) -> None:
+    """What any command reads and keeps, and what it writes to a device of the network."""
     _reads(scene, step)
     _keeps(scene, step)
-    device = _device(scene, step)
-    if step.name in programs("fetchers"):
-        _web(scene, step)
-    elif device:
+    if step.name not in programs("fetchers") and (device := _device(scene, step)):
         _leaves(scene, step, host_of(device), "a raw connection")
-    elif step.name in programs("sockets") or (step.name == "openssl" and step.has("s_client")):
-        _leaves(scene, step, _address(step), "a raw connection")
-    elif step.name in programs("resolvers"):
-        _names(scene, step)
-    elif step.name in programs("copiers"):
-        _copies(scene, step)
-    elif step.name in programs("mailers"):
-        _leaves(scene, step, Host("", "other"), "mail")
-    elif step.name in programs("cloud") and step.has(
-        "cp", "sync", "copy", "mv", "upload", "move", "copyto", "put", "rcat"
-    ):
-        if grave := step.grave() or _variable(step.fed):
-            severity: Severity = "critical" if _OWN_STORAGE.search(" ".join(step.args)) else "warn"
-            scene.hit(
-                "secret-sent", step, severity, subject=grave, message=f"the upload to cloud storage contains {grave}"
-            )
-            scene.fact("sink", "cloud storage", step)
-    elif step.name == "gh" and step.args[:2] == ["gist", "create"]:
-        _leaves(scene, step, Host("gist.github.com", "paste"), "a gist")
-    elif step.name == "gh" and step.args[:1] in (["issue"], ["pr"], ["release"], ["api"]):
-        _requests(scene, step, ["https://api.github.com"], public=step.args[0] != "api")
-    elif step.name == "git":
-        _requests(scene, step, [word for word in step.args if "://" in word])
-        if step.has("push"):
-            _pushes(scene, step)
+
+
+def _connect(scene: Scene, step: Step) -> None:
+    _leaves(scene, step, _address(step), "a raw connection")
+
+
+def _mail(scene: Scene, step: Step) -> None:
+    _leaves(scene, step, Host("", "other"), "mail")
+
+
+def _publish(scene: Scene, step: Step) -> None:
+    _leaves(scene, step, Host("gist.github.com", "paste"), "a gist")
+
+
+def _upload(scene: Scene, step: Step) -> None:
+    if grave := step.grave() or _variable(step.fed):
+        severity: Severity = "critical" if _OWN_STORAGE.search(" ".join(step.texts)) else "warn"
+        scene.hit("secret-sent", severity, grave, f"the upload to cloud storage contains {grave}")
+        scene.fact("sink", "cloud storage")
+
+
+def _call_github(scene: Scene, step: Step) -> None:
+    _requests(scene, step, ["https://api.github.com"], public=step.texts[0] != "api")
+
+
+def _call_git(scene: Scene, step: Step) -> None:
+    _requests(scene, step, [word for word in step.texts if "://" in word])
 
 
 _OWN_STORAGE = expression(
@@ -105,7 +104,7 @@ def _pushes(scene: Scene, step: Step) -> None:
     """What is put into a repository and pushed to a host that nobody knows."""
     earlier = [one for one in scene.steps if one.name == "git"]
     urls = [
-        word for one in (step, *(two for two in earlier if two.has("remote"))) for word in one.args if "://" in word
+        word for one in (step, *(two for two in earlier if two.has("remote"))) for word in one.texts if "://" in word
     ]
     host = next((host_at(url) for url in urls if not host_at(url).near and host_at(url).kind != "known"), None)
     added = [one for one in earlier if one.has("add") and not one.has("remote")]
@@ -113,10 +112,10 @@ def _pushes(scene: Scene, step: Step) -> None:
         return
     what = next((mark.what for one in added for mark in one.fed if mark.kind != "place"), "")
     if what:
-        scene.hit("secret-sent", step, subject=host.name, message=f"the push to {host.name} contains {what}")
+        scene.hit("secret-sent", None, host.name, f"the push to {host.name} contains {what}")
     elif any(one.has("-f", "--force", "-Af", "-fA") and one.has("-A", "--all", ".", "-Af", "-fA") for one in added):
         message = f"everything in the directory, even ignored files, is pushed to {host.name}"
-        scene.hit("send-shady", step, "critical", subject=host.name, message=message)
+        scene.hit("send-shady", "critical", host.name, message)
 
 
 def _reads(scene: Scene, step: Step) -> None:
@@ -128,17 +127,16 @@ def _reads(scene: Scene, step: Step) -> None:
     )
     for mark in step.own:
         if mark.grave and mark.kind in CONTENT:
-            scene.fact("source", mark.what, step, grave=True)
+            scene.fact("source", mark.what, "", grave=True)
             if reader and mark.kind == "secret" and mark.what not in _QUIET and step.name not in _KEEPERS:
-                scene.hit("secret-read", step, "info" if _careful(step, mark.what) else None, subject=mark.what)
+                scene.hit("secret-read", "info" if _careful(step, mark.what) else None, mark.what)
 
 
 def _keeps(scene: Scene, step: Step) -> None:
     """Keys of several services that are written into one file; files of settings have them by nature."""
     for target, _ in step.targets() if step.carries() else ():
         if not _SETTINGS.search(target):
-            for one in judge_kept(frozenset(mark for mark in step.passed() if mark.kind == "key"), target):
-                scene.hit(one.rule, step, one.severity, subject=one.subject, message=one.message)
+            scene.report(judge_kept(frozenset(mark for mark in step.passed() if mark.kind == "key"), target))
 
 
 _SETTINGS = expression(
@@ -153,7 +151,7 @@ def _careful(step: Step, what: str) -> bool:
     """Looking for a setting, or at a file that people edit by hand."""
     if what not in ("SSH keys", "the SSH directory", "browser data", "wallets", "password managers", "the keychain"):
         return True
-    return step.name in programs("pickers") - {"sed", "cut"} or any(word.endswith(".pub") for word in step.args)
+    return step.name in programs("pickers") - {"sed", "cut"} or any(word.endswith(".pub") for word in step.texts)
 
 
 def _variable(marks: Iterable[Mark]) -> str:
@@ -166,14 +164,14 @@ def _any(step: Step) -> str:
 
 
 def _web(scene: Scene, step: Step) -> None:
-    goals = fetches(step.name, step.words)
+    goals = fetches(step.name, step.spelled)
     if not goals:
         return
     host = max((goal.host for goal in goals), key=lambda one: (one.shady, not one.near))
-    body = sends(step.name, step.args)
+    body = sends(step.name, step.texts)
     if body:
         grave = host.shady and host.name not in MESSENGERS
-        scene.fact("sink", "an HTTP request with a body", step, host.name, grave=grave)
+        scene.fact("sink", "an HTTP request with a body", host.name, grave=grave)
     if _requests(scene, step, [goal.url for goal in goals]) or not body:
         return
     _shady_body(scene, step, host)
@@ -184,8 +182,8 @@ def _requests(scene: Scene, step: Step, urls: Sequence[str], *, public: bool = F
     """Report the gravest secret that a request carries. Returns whether there is one."""
     body: set[Mark] = set()
     head: set[Mark] = set()
-    for part in parts(step.name, step.args):
-        if part.at < len(step.words):
+    for part in parts(step.name, step.texts):
+        if part.at < len(step.spelled):
             for mark, where, before in _carried(scene, step, part):
                 named = where == "head" and mark.kind == "key" and "pass" not in mark.subject.lower()
                 if named or where == "login" or _LABEL.search(before):
@@ -200,7 +198,7 @@ def _requests(scene: Scene, step: Step, urls: Sequence[str], *, public: bool = F
                 worst, said = severity, one
     if not worst:
         return False
-    scene.hit(said.rule, step, "critical" if public else SEVERITIES[worst], subject=said.subject, message=said.message)
+    scene.hit(said.rule, "critical" if public else SEVERITIES[worst], said.subject, said.message)
     return True
 
 
@@ -228,7 +226,7 @@ def _judged(url: str, body: frozenset[Mark], head: frozenset[Mark]) -> Iterator[
 
 def _carried(scene: Scene, step: Step, part: Part) -> Iterator[tuple[Mark, Where, str]]:
     """The secrets in a part of a request, each with where it stands and what stands before it."""
-    word, text = step.words[part.at], part.text
+    word, text = step.spelled[part.at], part.text
     where: Where = {"body": "body", "form": "body", "head": "head", "login": "login", "url": "url"}.get(
         part.place, "body"
     )  # type: ignore[assignment]  # the values are those of Where
@@ -267,12 +265,12 @@ def _path(part: Part) -> str:
 def _shady_body(scene: Scene, step: Step, host: Host) -> None:
     if not host.shady or host.name.endswith(tuple(MESSENGERS)):
         return
-    body = " ".join(step.args)
+    body = " ".join(step.texts)
     files = re.search(r"(?:^|[=\s])@[^\s-]", body) or step.value("-T", "--upload-file", "--post-file")
     piped = bool(step.before) and re.search(r"(?:^|\s)(?:@-|-T\s{0,2}-)", body) is not None
     commands = any(one.command.slot >= 0 for one in step.below)
     if files or piped or commands:
-        scene.hit("send-shady", step, subject=host.name)
+        scene.hit("send-shady", None, host.name)
 
 
 def _silent(scene: Scene, step: Step, host: Host) -> None:
@@ -280,10 +278,7 @@ def _silent(scene: Scene, step: Step, host: Host) -> None:
     quiet = any(one.target.text == "/dev/null" and ">" in one.operator for one in step.command.redirections)
     if background and quiet and host.kind not in ("loopback", "private", "known"):
         scene.hit(
-            "silent-send",
-            step,
-            "critical" if host.shady and not host.name.endswith(tuple(MESSENGERS)) else None,
-            subject=host.name,
+            "silent-send", "critical" if host.shady and not host.name.endswith(tuple(MESSENGERS)) else None, host.name
         )
 
 
@@ -293,15 +288,15 @@ def _leaves(scene: Scene, step: Step, host: Host, how: str) -> None:
     what = _any(step)
     fed = bool(step.before) or any("<" in one.operator for one in step.command.redirections)
     if fed or what:
-        scene.fact("sink", how, step, host.name, grave=host.shady)
+        scene.fact("sink", how, host.name, grave=host.shady)
     if what and what != "the clipboard":
-        scene.hit("secret-sent", step, subject=host.name, message=f"the data sent by {how} contains {what}")
+        scene.hit("secret-sent", None, host.name, f"the data sent by {how} contains {what}")
     elif step.before and host.shady and how == "a raw connection" and step.name != "telnet":
-        scene.hit("send-shady", step, subject=host.name)
+        scene.hit("send-shady", None, host.name)
 
 
 def _address(step: Step) -> Host:
-    plain = [word for word in step.args if not word.startswith("-")]
+    plain = [word for word in step.texts if not word.startswith("-")]
     for word in plain:
         candidate = re.sub(r"^(?:TCP|UDP|OPENSSL|TCP4|SSL)\d?:", "", word, flags=re.IGNORECASE)
         if "." in candidate:
@@ -311,18 +306,16 @@ def _address(step: Step) -> Host:
 
 def _names(scene: Scene, step: Step) -> None:
     """Data in the labels of a name that is looked up."""
-    for at, word in enumerate(step.words):
-        pattern = step.name in ("ping", "ping6") and at > 0 and step.args[at - 1] == "-p"
+    for at, word in enumerate(step.spelled):
+        pattern = step.name in ("ping", "ping6") and at > 0 and step.texts[at - 1] == "-p"
         if word.text.startswith(("-", "+", "@")) or ("." not in word.source and not pattern):
             continue
         made = [one for one in step.below if one.command.slot == step.slot(at)]
         made += [one for name in word.names for one in scene.variables.get(name, ())]
         if (made or word.names) and (scene.in_word(step, word, at) or any(map(_encodes, made))):
             subject = word.text[-80:]
-            scene.hit(
-                "secret-sent", step, subject=subject, message="the data is hidden in host names that are looked up"
-            )
-            scene.fact("sink", "name lookups", step, subject, grave=True)
+            scene.hit("secret-sent", None, subject, "the data is hidden in host names that are looked up")
+            scene.fact("sink", "name lookups", subject, grave=True)
             return
 
 
@@ -331,9 +324,9 @@ def _encodes(step: Step) -> bool:
 
 
 def _copies(scene: Scene, step: Step) -> None:
-    plain = [part.text for part in parts(step.name, step.args) if part.place == "url"]
-    if any(mark.kind == "listing" for word in step.words for mark in scene.in_word(step, word, -1)):
-        scene.hit("spreads-by-ssh", step)
+    plain = [part.text for part in parts(step.name, step.texts) if part.place == "url"]
+    if any(mark.kind == "listing" for word in step.spelled for mark in scene.in_word(step, word, -1)):
+        scene.hit("spreads-by-ssh")
     asked = step.name in ("sftp", "ftp", "lftp") and step.command.heredoc is not None
     plainly = step.name in ("ftp", "lftp")
     shell = step.name == "ssh" and plain
@@ -349,10 +342,17 @@ def _copies(scene: Scene, step: Step) -> None:
     ]
     named = _variable(marks)
     if not shell or marks:
-        scene.fact("sink", step.name, step, place[:80])
+        scene.fact("sink", step.name, place[:80])
     if (not contents and not named) or (host.near and host.kind == "loopback"):
         return
     direct = not named and not shell and not plainly and all(mark in step.own for mark in contents)
     grave = not direct or host.kind in ("address", "tunnel", "drop")
     message = f"the data copied to another machine contains {named or contents[0].what}"
-    scene.hit("secret-sent", step, "critical" if grave else "warn", subject=place[:80], message=message)
+    scene.hit("secret-sent", "critical" if grave else "warn", place[:80], message)
+
+
+JUDGES: dict[str, Callable[[Scene, Step], None]] = {
+    "request": _web, "connect": _connect, "look up": _names, "copy away": _copies, "mail": _mail, "upload": _upload,
+    "publish": _publish, "call github": _call_github, "call git": _call_git, "push": _pushes,
+}  # fmt: skip
+"""What the tables call how commands send."""

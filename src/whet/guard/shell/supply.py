@@ -20,27 +20,20 @@ if TYPE_CHECKING:
 _PACKAGE = expression(r"^(?:git\+)?(?:https?|ftp)://", re.IGNORECASE)
 
 
-def look(scene: Scene, step: Step) -> None:
-    """Judge one step."""
-    managers = table()["packages"]
-    kind = _manager(step)
-    if kind:
+def judge_supply(scene: Scene, step: Step) -> None:
+    """Where any command gets packages from, and how its name is spelled."""
+    if kind := _manager(step):
         _install(scene, step, kind)
     for name, word in step.command.assignments:
-        if name in managers["variables"]:
+        if name in table()["packages"]["variables"]:
             _index(scene, step, word.text)
-    if step.name in ("export", "setx", "set") and any(
-        word.partition("=")[0] in managers["variables"] for word in step.args
-    ):
-        for text in step.args:
-            _index(scene, step, text.partition("=")[2])
     _unpinned(scene, step)
     _split(scene, step)
 
 
 def _manager(step: Step) -> str:
     name = table()["packages"]["aliases"].get(step.name, step.name)
-    if name in ("python", "python3", "py") and step.args[:2] == ["-m", "pip"]:
+    if name in ("python", "python3", "py") and step.texts[:2] == ["-m", "pip"]:
         return "pip"
     return name if name in table()["packages"]["options"] else ""
 
@@ -54,17 +47,17 @@ def _install(scene: Scene, step: Step, kind: str) -> None:
                 step,
                 value.partition("=")[2] if value.count("://") and "=" in value.partition("://")[0] else value,
             )
-    if "config" in step.args and step.has("set", "--global", "--add"):
-        for word in step.args:
+    if "config" in step.texts and step.has("set", "--global", "--add"):
+        for word in step.texts:
             if _PACKAGE.match(word.partition("=")[2] or word):
                 _index(scene, step, word.partition("=")[2] if "=" in word.partition("://")[0] else word)
     if step.has("install", "i", "add", "isntall", "dlx", "get"):
-        for word in step.args:
+        for word in step.texts:
             if (
                 _PACKAGE.match(word)
                 and step.value("--index-url", "-i", "--extra-index-url", "-f", "--find-links", "--registry") != word
             ):
-                _from_address(scene, step, word)
+                _from_address(scene, word)
 
 
 def _index(scene: Scene, step: Step, url: str) -> None:
@@ -72,35 +65,35 @@ def _index(scene: Scene, step: Step, url: str) -> None:
         return
     host = host_of(url)
     if host.near or "$" in host.name or "<" in host.name or "{" in host.name:
-        scene.hit("index-redirect", step, "info", subject=host.name)
+        scene.hit("index-redirect", "info", host.name)
         return
     if is_index(host.name):
         return
     unchecked = url.lower().startswith("http://") or step.value("--trusted-host") is not None or step.has("--insecure")
-    scene.hit("index-redirect", step, "critical" if host.shady or unchecked else None, subject=host.name)
+    scene.hit("index-redirect", "critical" if host.shady or unchecked else None, host.name)
 
 
-def _from_address(scene: Scene, step: Step, url: str) -> None:
+def _from_address(scene: Scene, url: str) -> None:
     host = host_of(url.removeprefix("git+"))
     if host.near or (host.kind == "known" and host.name != "gist.githubusercontent.com"):
         return
     if is_index(host.name):
         return
     if host.shady:
-        scene.hit("package-from-address", step, "critical", subject=host.name)
+        scene.hit("package-from-address", "critical", host.name)
     elif "http://" in url.lower() or host.kind == "free" or odd_top(host.name):
-        scene.hit("package-from-address", step, None, subject=host.name)
+        scene.hit("package-from-address", None, host.name)
     else:
-        scene.hit("package-from-address", step, "info", subject=host.name)
+        scene.hit("package-from-address", "info", host.name)
 
 
 def _unpinned(scene: Scene, step: Step) -> None:
     skip = table()["packages"]["runners"].get(step.name)
-    if skip is None or (skip and step.args[:1] not in (["run"], ["dlx"])):
+    if skip is None or (skip and step.texts[:1] not in (["run"], ["dlx"])):
         return
-    package = next((word for word in step.args[skip:] if not word.startswith("-")), "")
+    package = next((word for word in step.texts[skip:] if not word.startswith("-")), "")
     if package and "@" not in package[1:] and "==" not in package and (step.name != "npx" or step.has("-y", "--yes")):
-        scene.hit("unpinned-run", step, subject=package[:80])
+        scene.hit("unpinned-run", None, package[:80])
 
 
 @cache
@@ -123,7 +116,7 @@ def _split(scene: Scene, step: Step) -> None:
     for word in {step.command.argv[0], step.argv[0]}:
         odd = word.source != word.text or not word.known or any(sign in word.text for sign in "?*[")
         if odd and len(word.source) < 400 and (name := _disguised(word)):
-            scene.hit("split-command", step, subject=name)
+            scene.hit("split-command", None, name)
             return
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -32,23 +33,29 @@ class Row(NamedTuple):
     what: str = ""
     """Words for a person."""
     grave: bool = False
+    when: str = ""
+    """Of a command: how its arguments have to begin."""
 
 
 class _Table(NamedTuple):
     names: dict[str, Row]
+    programs: dict[str, list[tuple[re.Pattern[str], Row]]]
+    """Of commands: every row, since a program may do several things."""
     verbs: dict[str, list[tuple[frozenset[str], Row]]]
     roots: dict[str, Row]
 
 
 @cache
 def _table(language: str) -> _Table:
-    table = _Table({}, {}, {})
+    table = _Table({}, {}, {}, {})
     for entry in load_toml(f"{language}_calls")["call"]:
         fields: Any = {key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()}
         names, of, roots, verbs = (fields.pop(key, ()) for key in ("names", "of", "roots", "verbs"))
         row = Row(**fields)
         for name in (*names, *(f"{owner}.{verb}" for owner in of for verb in verbs)):
             table.names[name] = row
+            for program in load_toml("shell_clients")["programs"][name[1:]] if name[0] == "@" else [name]:
+                table.programs.setdefault(program, []).append((re.compile(row.when, re.IGNORECASE), row))
         for verb in verbs if roots else ():
             table.verbs.setdefault(verb, []).append((frozenset(roots), row))
         for root in roots if not verbs else ():
@@ -67,6 +74,11 @@ def find_row(language: str, name: str) -> Row | None:
                 return found
         row = table.roots.get(root) if rest else None
     return row
+
+
+def find_rows(program: str, arguments: str) -> list[Row]:
+    """What a command does, by its program and its arguments."""
+    return [row for when, row in _table("shell").programs.get(program, ()) if when.match(arguments)]
 
 
 @cache

@@ -66,6 +66,9 @@ class Ran(NamedTuple):
 class Commands(Findings):
     """What comes of the commands of one file."""
 
+    typed = False
+    """Whether commands of a shell write files, as people do for themselves."""
+
     def __init__(self, level: int, read_inner: Callable[[str, int], Seen]) -> None:
         super().__init__(level, read_inner)
         self.commands: dict[str, int] = {}
@@ -74,11 +77,17 @@ class Commands(Findings):
         self.texts: dict[str, str] = {}
         """The constant texts that were written, by path."""
 
-    def judge_file(self, path: str, text: str, marks: frozenset[Mark], *, appends: bool = False) -> None:
+    def judge_file(
+        self, path: str, text: str, marks: frozenset[Mark], *, appends: bool = False, moved: bool = False
+    ) -> None:
         """Judge what is written to a path."""
         for place in written_places(path):
             self.fact("write", place.what, path, grave=True)
-        self.report(judge_written(Writing(path, text, marks, appends), fetches, self.look))
+        self.report(judge_written(Writing(path, text, marks, appends, self.typed, moved), self.is_bad, self.look))
+
+    def is_bad(self, script: str) -> bool:
+        """Does nobody want a script to run again and again, unseen?"""
+        return fetches(script)
 
     def under(self, path: str) -> frozenset[Mark]:
         """The marks of what was written to a path, and below it."""

@@ -82,6 +82,8 @@ class Writing(NamedTuple):
     appends: bool = False
     typed: bool = False
     """A command writes it. People do that for themselves, so that the place alone is information."""
+    moved: bool = False
+    """A command copies or links a file there."""
 
     @property
     def alone(self) -> Severity:
@@ -159,7 +161,7 @@ def _judge_agent(place: Place, one: Writing, is_bad: Callable[[str], bool]) -> J
     if foreign and ((instructions and path.startswith(("~", "/"))) or one.typed):
         return Judgement(rule, "critical", path, f"It adds downloaded or decoded content to {place.what}")
     if one.typed:
-        quiet = not rules_everywhere(path)
+        quiet = one.moved or not rules_everywhere(path)
     else:
         quiet = (instructions and not one.appends and "~" not in path) or (
             settings and not path.startswith(("~", "/", "$"))
