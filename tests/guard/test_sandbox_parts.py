@@ -133,7 +133,7 @@ MARKS = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 def asked(program: bytes, machine: str, name: str | int, *arguments: int, mark: int = 0) -> object:
     """What the kernel would answer: a small machine of classic BPF."""
     column = list(MARKS).index(machine)
-    number = name if isinstance(name, int) else seccomp._CALLS[name][column]
+    number = name if isinstance(name, int) else seccomp.number_of(name, column)
     assert number is not None
     padded = (*arguments, *[0] * (6 - len(arguments)))
     data = struct.pack("<IIQ6Q", number, mark or MARKS[machine], 0, *padded)
@@ -163,9 +163,9 @@ def test_the_filter_answers_as_it_should(machine: str) -> None:
     def answers(name: str | int, *arguments: int) -> tuple[object, ...]:
         return tuple(asked(program, machine, name, *arguments) for program in every)
 
-    assert {name for name in seccomp._REFUSED if seccomp._CALLS[name][list(MARKS).index(machine)] is not None} >= {
-        name for name in seccomp._REFUSED if answers_if(name, machine, own) == REFUSED
-    }
+    assert {
+        name for name in seccomp.group("refused") if seccomp.number_of(name, list(MARKS).index(machine)) is not None
+    } >= {name for name in seccomp.group("refused") if answers_if(name, machine, own) == REFUSED}
     assert answers("ptrace") == answers("mount") == answers("unshare", 0x10000000) == (REFUSED,) * 4
     assert answers("clone3") == (UNKNOWN,) * 4
     assert answers("clone", 17) == (ALLOWED,) * 4
@@ -198,14 +198,14 @@ def test_the_filter_answers_as_it_should(machine: str) -> None:
 
 
 def answers_if(name: str, machine: str, program: bytes) -> object:
-    known = seccomp._CALLS[name][list(MARKS).index(machine)] is not None
+    known = seccomp.number_of(name, list(MARKS).index(machine)) is not None
     return asked(program, machine, name) if known else None
 
 
 @pytest.mark.parametrize("machine", MARKS)
 def test_every_call_that_is_refused_is_refused(machine: str) -> None:
     program = seccomp.program(machine, internet=True)
-    answers = {answers_if(name, machine, program) for name in seccomp._REFUSED}
+    answers = {answers_if(name, machine, program) for name in seccomp.group("refused")}
     assert answers - {None} == {REFUSED}
     assert len(program) // 8 < 4096, "the kernel takes no more steps"
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from itertools import chain
 from pathlib import Path
 from typing import get_args
 
 import pytest
 
 from whet import guard
+from whet.guard.documents import Kind as TextKind
 from whet.guard.finding import CATEGORIES, SEVERITIES
 from whet.guard.hosts import Kind
 from whet.guard.javascript.calls import Meaning
@@ -127,6 +129,27 @@ def test_what_a_program_does_is_a_row_for_a_judge_of_commands() -> None:
     assert {row["does"] for row in load_toml("shell_calls")["call"]} == {"alarm", *SPECIALS}
 
 
+def test_what_a_file_is_by_its_bytes_and_its_name_is_a_table() -> None:
+    table = load_table("kinds")
+    marks = [mark for found in table["magic"].values() for mark in found]
+    assert len(marks) == len(set(marks)) and all(len(bytes.fromhex(mark)) > 1 for mark in marks)
+    assert {*table["archives"], *table["sealed"], *table["programs"]} - set(table["magic"]) <= {
+        "bzip2", "tar", "iso", "dmg", "pe", "pyc",
+    }  # fmt: skip
+    assert {*table["extensions"], *table["interpreters"].values(), *table["names"].values()} <= set(get_args(TextKind))
+    names = [name for found in table["extensions"].values() for name in found]
+    labels = [label for found in table["fences"].values() for label in found]
+    assert len(names) == len(set(names)) and len(labels) == len(set(labels))
+    letters = [pair for row in load_table("confusables")["letters"].values() for pair in row.split()]
+    assert all(len(pair) == 2 and pair[1].isascii() and not pair[0].isascii() for pair in letters)
+
+
+def test_every_call_that_a_box_goes_without_has_its_numbers() -> None:
+    calls, groups = load_toml("seccomp")["calls"], load_toml("seccomp")["groups"]
+    assert all(1 <= len(numbers) <= 2 and all(0 < number < 600 for number in numbers) for numbers in calls.values())
+    assert set(groups) == {"refused", "shared", "signals", "idle"} and set(chain(*groups.values())) <= set(calls)
+
+
 def test_a_place_has_words_for_a_person_and_an_expression_without_groups() -> None:
     table = load_table("places")
     assert set(table) == {"secret", "start", "agent"}
@@ -158,7 +181,10 @@ def test_a_client_is_known_by_its_programs_options_and_what_it_prints() -> None:
         options = [option for found in rows.values() for option in found]
         assert set(rows) <= places and len(options) == len(set(options)), name
     assert set(table["programs"]["like"].values()) <= set(table["options"])
-    assert all(f'"{kind}"' in SOURCES for kind in table["programs"]), "nobody asks for one of them"
+    asked = {name for row in load_toml("shell_calls")["call"] for name in row["names"]}
+    assert all(f'"{kind}"' in SOURCES or f"@{kind}" in asked for kind in table["programs"]), (
+        "nobody asks for one of them"
+    )
     for row in table["prints"]:
         assert set(row) <= {"program", "arguments", "what", "grave", "kind"}, row
         assert re.compile(row["arguments"]).groups == 0, row

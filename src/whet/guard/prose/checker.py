@@ -15,48 +15,14 @@ from whet.guard.manifests.checker import check_fence
 from whet.guard.prose.context import mentions, speaks
 from whet.guard.prose.markdown import Block, blocks
 from whet.guard.prose.orders import find_orders
+from whet.guard.tables import load_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-
-_LANGUAGES = {
-    **dict.fromkeys(
-        ("bash", "sh", "shell", "zsh", "console", "terminal", "shell-session", "ksh", "fish", "shellscript"), "shell"
-    ),
-    **dict.fromkeys(("python", "py", "python3", "ipython", "pycon"), "python"),
-    **dict.fromkeys(("js", "javascript", "ts", "typescript", "jsx", "tsx", "mjs", "node"), "javascript"),
-    **dict.fromkeys(("powershell", "ps1", "pwsh", "cmd", "bat", "batch", "dos"), "windows"),
-    **dict.fromkeys(
-        ("ruby", "rb", "perl", "php", "go", "golang", "lua", "applescript", "java", "csharp", "cs", "rust", "swift"),
-        "code",
-    ),
-}
-_DATA = frozenset(
-    (
-        "json",
-        "jsonc",
-        "json5",
-        "yaml",
-        "yml",
-        "toml",
-        "makefile",
-        "make",
-        "just",
-        "dockerfile",
-        "docker",
-        "ini",
-        "conf",
-        "npmrc",
-        "systemd",
-        "cron",
-        "crontab",
-        "plist",
-        "xml",
-        "gemfile",
-    )
-)
-_PLAIN = frozenset(("", "text", "txt", "plaintext", "plain", "markdown", "md", "code"))
+_FENCES: dict[str, list[str]] = load_table("kinds")["fences"]
+_DATA, _PLAIN = (frozenset(_FENCES[kind]) for kind in ("data", "plain"))
+_LANGUAGES = {label: kind for kind, labels in _FENCES.items() if kind not in ("data", "plain") for label in labels}
 _LOOKS_LIKE = expression(
     r"\n[ \t]*(?:[$#>] )?(?:sudo\s+)?(?:curl|wget|bash|sh|echo|base64|nc|rm|chmod|export|source|python3?|node|npm|npx|pip3?|brew|apt(?:-get)?|git|cat|env|printf|eval|powershell|iex|iwr|irm|certutil)\b"
 )

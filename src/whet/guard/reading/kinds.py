@@ -3,85 +3,24 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from whet.guard.expression import expression
+from whet.guard.tables import load_table
 
 if TYPE_CHECKING:
     from whet.guard.documents import Kind
 
-ARCHIVES = frozenset({"zip", "gzip", "bzip2", "xz", "lzma", "tar"})
+_TABLE: dict[str, Any] = load_table("kinds")
+ARCHIVES = frozenset(_TABLE["archives"])
 """Containers that are looked into."""
-SEALED = frozenset({"7z", "rar", "cab", "iso", "dmg", "xar", "zstd", "ar", "rpm", "lz4"})
+SEALED = frozenset(_TABLE["sealed"])
 """Containers that are not."""
-PROGRAMS = frozenset({"elf", "pe", "mach-o", "java class", "wasm", "pyc", "dex", "shortcut"})
-
-_MAGIC: tuple[tuple[bytes, str], ...] = (
-    (b"PK\x03\x04", "zip"),
-    (b"PK\x05\x06", "zip"),
-    (b"PK\x07\x08", "zip"),
-    (b"\x1f\x8b\x08", "gzip"),
-    (b"\xfd7zXZ\0", "xz"),
-    (b"]\0\0\x80\0", "lzma"),
-    (b"]\0\0\0\x01", "lzma"),
-    (b"7z\xbc\xaf\x27\x1c", "7z"),
-    (b"Rar!\x1a\x07", "rar"),
-    (b"MSCF\0\0\0\0", "cab"),
-    (b"xar!\0", "xar"),
-    (b"\x28\xb5\x2f\xfd", "zstd"),
-    (b"\x04\x22\x4d\x18", "lz4"),
-    (b"!<arch>\n", "ar"),
-    (b"\xed\xab\xee\xdb", "rpm"),
-    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "ole"),
-    (b"\x7fELF", "elf"),
-    (b"\xfe\xed\xfa\xce", "mach-o"),
-    (b"\xfe\xed\xfa\xcf", "mach-o"),
-    (b"\xce\xfa\xed\xfe", "mach-o"),
-    (b"\xcf\xfa\xed\xfe", "mach-o"),
-    (b"\xca\xfe\xba\xbe\0\0\0", "java class"),
-    (b"\0asm\x01\0\0\0", "wasm"),
-    (b"dex\n03", "dex"),
-    (b"L\0\0\0\x01\x14\x02\0", "shortcut"),
-    (b"\x89PNG\r\n\x1a\n", "png"),
-    (b"\xff\xd8\xff", "jpeg"),
-    (b"GIF87a", "gif"),
-    (b"GIF89a", "gif"),
-    (b"RIFF", "riff"),
-    (b"%PDF-", "pdf"),
-    (b"\x93NUMPY", "data"),
-    (b"SQLite format 3\0", "data"),
-    (b"PAR1", "data"),
-    (b"ARROW1", "data"),
-    (b"\x89HDF\r\n", "data"),
-    (b"GGUF", "data"),
-    (b"glTF", "data"),
-    (b"bplist00", "data"),
-    (b"\0\x05\x16\x07", "data"),
-    (b"\xde\x12\x04\x95", "data"),
-    (b"\x95\x04\x12\xde", "data"),
-    (b"TZif", "data"),
-    (b"\0\0\0\1Bud1", "data"),
-    (b"II*\0", "media"),
-    (b"MM\0*", "media"),
-    (b"\0\0\1\0", "media"),
-    (b"\0\0\2\0", "media"),
-    (b"8BPS\0", "media"),
-    (b"\x1aE\xdf\xa3", "media"),
-    (b"OggS\0", "media"),
-    (b"fLaC", "media"),
-    (b"ID3", "media"),
-    (b"\xff\xfb", "media"),
-    (b"\xff\xf3", "media"),
-    (b"MThd\0", "media"),
-    (b"wOFF", "media"),
-    (b"wOF2", "media"),
-    (b"OTTO\0", "media"),
-    (b"ttcf\0", "media"),
-    (b"true\0", "media"),
-    (b"\0\1\0\0", "media"),
-)
-_BY_FIRST = {mark[0]: tuple(pair for pair in _MAGIC if pair[0][0] == mark[0]) for mark, _ in _MAGIC}
-_TEXTUAL = frozenset({"gif", "riff", "pdf", "media", "data", "dex", "ar"})  # magics that a text can begin with too
+PROGRAMS = frozenset(_TABLE["programs"])
+_MAGIC = [(bytes.fromhex(mark), what) for what, marks in _TABLE["magic"].items() for mark in marks]
+_BY_FIRST = {mark[0]: [pair for pair in _MAGIC if pair[0][0] == mark[0]] for mark, _ in _MAGIC}
+_TEXTUAL = frozenset(_TABLE["textual"])
+"""What a text may begin like, too."""
 
 
 def magic(data: bytes) -> str:
@@ -138,45 +77,8 @@ def _plain(data: bytes) -> bool:
     return not data.translate(None, bytes(range(32, 127)) + b"\t\r\n")
 
 
-_SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ksh", "ash", "fish", "busybox", "tcsh", "csh"})
-_INTERPRETERS: tuple[tuple[str, Kind], ...] = (
-    ("python", "python"),
-    ("pypy", "python"),
-    ("uv", "python"),
-    ("node", "javascript"),
-    ("deno", "javascript"),
-    ("bun", "javascript"),
-    ("tsx", "javascript"),
-    ("ts-node", "javascript"),
-    ("pwsh", "powershell"),
-    ("powershell", "powershell"),
-)
-_EXTENSIONS_OF: tuple[tuple[Kind, str], ...] = (
-    ("markdown", "md markdown mdx mdc mkd rst adoc"),
-    ("python", "py pyw pyi pyx"),
-    ("shell", "sh bash zsh ksh fish command bats envrc profile bashrc zshrc bash_profile"),
-    ("powershell", "bat cmd ps1 psm1 psd1"),
-    ("javascript", "js mjs cjs jsx ts mts cts tsx"),
-    ("json", "json jsonc json5 jsonl webmanifest ipynb"),
-    ("yaml", "yaml yml"),
-    ("toml", "toml"),
-    ("html", "html htm xhtml svg xml vue svelte astro hta"),
-    ("code", "rb pl pm php go rs java c h cc cpp cxx hpp cs swift kt kts lua r sql awk scala ex exs erl hs clj"),
-    ("code", "dart jl m mm scpt applescript vbs reg gradle groovy nim zig v tf proto tcl"),
-)
-_EXTENSIONS: dict[str, Kind] = {name: kind for kind, names in _EXTENSIONS_OF for name in names.split()}
-_DATA_NAMES = (
-    "png jpg jpeg gif webp bmp ico tif tiff heic avif pdf mp3 mp4 wav ogg flac mov avi mkv webm woff woff2 ttf otf eot"
-    " dat bin db sqlite parquet npy npz pkl csv tsv json jsonl xml svg lock log map css zip gz tar docx xlsx pptx"
-)
-_DATA = frozenset(_DATA_NAMES.split())
-_NAMES: dict[str, Kind] = {
-    "dockerfile": "code",
-    "makefile": "code",
-    "justfile": "code",
-    "rakefile": "code",
-    "gemfile": "code",
-}
+_EXTENSIONS: dict[str, Kind] = {name: kind for kind, names in _TABLE["extensions"].items() for name in names}
+_DATA = frozenset(_TABLE["data"])
 
 _PYTHON = expression(
     r"(?:from\s[\w.]{1,60}\simport\s|import\s[a-z_][\w.]{0,60}(?:\s*$|\sas\s|,)|def\s\w{1,60}\(|class\s\w{1,60}[(:]"
@@ -235,7 +137,7 @@ def extension(path: str) -> str:
 
 def kind_of(path: str, text: str) -> Kind:
     """What a text is: a shebang or an unmistakable script says it first, then the name, then how it begins."""
-    named = _NAMES.get(path.rsplit("/", 1)[-1].lower()) or _EXTENSIONS.get(extension(path))
+    named = _TABLE["names"].get(path.rsplit("/", 1)[-1].lower()) or _EXTENSIONS.get(extension(path))
     shebang = _shebang(text)
     if shebang and named in (None, "markdown", "json", "yaml", "toml", "html", "text"):
         return shebang
@@ -256,11 +158,11 @@ def _shebang(text: str) -> Kind | None:
         return None
     line = text[:200].split("\n", 1)[0]
     for word in re.split(r"[\s/]+", line[2:]):
-        if word in _SHELLS:
+        if word in _TABLE["shells"]:
             return "shell"
-        for prefix, kind in _INTERPRETERS:
+        for prefix, kind in _TABLE["interpreters"].items():
             if word == prefix or re.fullmatch(rf"{prefix}[\d.]{{1,6}}", word):
-                return kind
+                return cast("Kind", kind)
     return "code" if re.search(r"/(?:perl|ruby|php|lua|awk|tclsh|osascript|Rscript|env\s)", line) else None
 
 
