@@ -103,5 +103,7 @@ def section(costs: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
     return (
         f"\n## {TITLE}\n\nCPU seconds and peak memory of whole processes, with small skills (a description of 60 to 300"
         f" characters, a body of 200 to\n1,500, three of ten with supporting files). The first `find` makes the index."
+        '\n\n<img src="speed-growth.svg" width="860" alt="CPU seconds of each command by the number of skills.'
+        ' The table below has the numbers.">'
         f"\n\n| command | {head} |\n|---|{'---:|' * len(sizes)}\n{''.join(rows)}{goals}"
     )

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 from contest import ContenderError
 from handout import Traffic, make_handout, serving
 from installing_report import Parts, Results, Run, tables, to_json
-from speed import whet_command
+from versions import whet_command
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import http.client
+import json
 import os
 import statistics
 import subprocess
@@ -16,6 +17,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 SUBJECTS = ("invoices", "tests", "charts", "releases", "logs", "forms", "meetings", "images", "tables", "mails")
@@ -84,41 +86,59 @@ class Server:
         return int(next(line.split()[1] for line in status.splitlines() if line.startswith("VmRSS"))) / 1_000
 
 
-def measure(server: Server, views: int) -> None:
-    """Print the costs."""
-    for path in ("/skills", "/static/app.css", "/skills?q=invoices"):
-        print(f"first answer of {path}: {server.get(path)[0]:.2f} s")
+def measure(server: Server, views: int) -> dict[str, Any]:
+    """What the pages cost: milliseconds, and megabytes."""
+    first = {path: server.get(path)[0] * 1000 for path in ("/skills", "/static/app.css", "/skills?q=invoices")}
     pages, files = ([server.get(path)[0] for _ in range(41)] for path in ("/skills", "/static/app.css"))
-    page, file = statistics.median(pages), statistics.median(files)
-    print(f"first byte: list {page * 1000:.1f} ms, static file {file * 1000:.1f} ms, ratio {page / file:.1f}")
+    page, file = statistics.median(pages) * 1000, statistics.median(files) * 1000
     costs = []
     for typed in TYPED * 5:
         before = server.cpu()
         for _ in range(4):  # the clock of /proc ticks every 10 ms
             server.get("/skills?" + urlencode({"q": typed}))
-        costs.append((server.cpu() - before) / 4)
+        costs.append((server.cpu() - before) / 4 * 1000)
     costs.sort()
-    middle, high = costs[len(costs) // 2] * 1000, costs[int(len(costs) * 0.95)] * 1000
-    print(f"search as you type: CPU median {middle:.1f} ms, p95 {high:.1f} ms")
     held = [server.memory()]
     for part in range(4):
         for number in range(views // 4):
             server.get(("/skills", f"/skill?name=skill-{number + part:05}", "/prompt", "/history")[number % 4])
         held.append(server.memory())
-    print(f"memory over {views} views: {', '.join(f'{value:.0f}' for value in held)} MB")
+    return {
+        "first_answer_ms": first,
+        "first_byte": {"list_ms": page, "static_ms": file, "ratio": page / file},
+        "search_cpu_ms": {"median": costs[len(costs) // 2], "p95": costs[int(len(costs) * 0.95)]},
+        "views": views,
+        "memory_mb": held,
+    }
+
+
+def table(document: dict[str, Any]) -> str:
+    """The costs for a terminal."""
+    first, search = document["first_byte"], document["search_cpu_ms"]
+    times = f"list {first['list_ms']:.1f} ms, static file {first['static_ms']:.1f} ms, ratio {first['ratio']:.1f}"
+    return "\n".join(
+        (
+            *(f"first answer of {path}: {spent / 1000:.2f} s" for path, spent in document["first_answer_ms"].items()),
+            f"first byte: {times}",
+            f"search as you type: CPU median {search['median']:.1f} ms, p95 {search['p95']:.1f} ms",
+            f"memory over {document['views']} views: {', '.join(f'{held:.0f}' for held in document['memory_mb'])} MB",
+        )
+    )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--skills", type=int, default=10_000)
     parser.add_argument("--views", type=int, default=1_000)
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as top:
         home = Path(top) / "home"
         write_skills(home, options.skills)
         server = Server(home)
         try:
-            measure(server, options.views)
+            document = measure(server, options.views)
+            print(json.dumps(document, indent=1) if options.json else table(document))
         finally:
             server.process.terminate()
             server.process.wait()

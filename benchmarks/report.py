@@ -18,6 +18,16 @@ TITLES = {
     "validate": "Validate one skill against the specification",
     "process": "Whole programs, start to end",
 }
+_IMAGE = '<img src="{}" width="860" alt="{} The table below has the numbers.">'
+PICTURES = {
+    "cold": _IMAGE.format(
+        "speed-first-look.svg", "Time of the first look at 100, 1,000 and 10,000 skills, beside other programs."
+    ),
+    "process": _IMAGE.format("speed-list.svg", "Time of the list commands of Whet and others, by the number of skills.")
+    + "\n\n"
+    + _IMAGE.format("speed-spread.svg", "Median and third quartile of whole programs at 1,000 skills."),
+}
+"""Drawn by `docs/charts.py` from the results of the run."""
 LISTS = ("agentskills to-prompt", "hermes skills list", "skills list", "openskills list")
 """The commands of peers that list skills."""
 _LIST_SIZE = 1000
@@ -224,7 +234,8 @@ def _section(report: Report, contest: str) -> str:
     sizes = sorted(report.results)
     head = " | ".join(f"{size:,} skills" for size in sizes)
     rows = "".join(f"| {name} | {' | '.join(row)} |\n" for name, row in _rows(report, contest))
-    return f"\n## {TITLES[contest]}\n\n| milliseconds | {head} |\n|---|{'---:|' * len(sizes)}\n{rows}"
+    picture = f"{PICTURES[contest]}\n\n" if contest in PICTURES else ""
+    return f"\n## {TITLES[contest]}\n\n{picture}| milliseconds | {head} |\n|---|{'---:|' * len(sizes)}\n{rows}"
 
 
 def _memory(report: Report) -> str:

@@ -1,15 +1,13 @@
 """How fast is Whet? Against the least that must be done, and against other systems, in one run.
 
     python benchmarks/speed.py --sizes 100,1000,10000 [--peers .peers] [--repeat 9] [--json]
-    python benchmarks/speed.py --against OTHER/.venv/bin/whet [--sizes 300] [--repeat 9]
     python benchmarks/speed.py --growth 10000,100000
 
 Generates a tree of each size, measures everything on it in interleaved rounds, prints times and ratios with the goals,
 and writes `benchmarks/results/speed.json` and `docs/benchmarks.md`. With `--json` the results go to stdout as one JSON
 document and nothing is written. Peers come from `benchmarks/peers.py`; one that is not installed is left out.
-With `--against` the commands people wait for are run with this version and another one, and nothing is written. With
-`--growth` they are run once with each of these very large numbers of skills, in CPU seconds and memory, and only that
-section of the page is written anew.
+With `--growth` the commands people wait for are run once with each of these very large numbers of skills, in CPU
+seconds and memory, and only that section of the page is written anew.
 """
 
 from __future__ import annotations
@@ -26,10 +24,10 @@ from typing import TYPE_CHECKING, Any
 
 import growth
 import peers as peer_systems
-import versions
 from contest import Contender, ContenderError, Worker, compete, peak_memory, process
 from report import Report, page, table
 from scenes import Scene, make_scene
+from versions import whet_command
 
 if TYPE_CHECKING:
     from contest import Result, Sample
@@ -154,12 +152,6 @@ def _program(name: str, command: list[str], env: dict[str, str]) -> Contender:
     return Contender(name, lambda: process(command, env, env["HOME"]))
 
 
-def whet_command() -> list[str]:
-    """The installed command, as a person starts it."""
-    script = os.path.join(os.path.dirname(sys.executable), "whet")
-    return [script] if os.path.exists(script) else [sys.executable, "-m", "whet"]
-
-
 def measure(scene: Scene, peers: Peers, rounds: int) -> dict[str, dict[str, Result]]:
     """Every contest on one scene."""
     with ExitStack() as stack:
@@ -240,18 +232,12 @@ def main() -> None:
     parser.add_argument("--peers", default=peer_systems.DEFAULT, help="directory or interpreter of the peers")
     parser.add_argument("--repeat", type=int, default=9, help="rounds; who is slow takes part in a third of them")
     parser.add_argument("--json", action="store_true", help="print the results as JSON and write no files")
-    parser.add_argument("--against", metavar="WHET", help="compare with this command of another version, nothing else")
     parser.add_argument("--growth", metavar="SIZES", help="measure only what very large libraries cost")
     options = parser.parse_args()
     if options.growth:
         write_growth([int(size) for size in options.growth.split(",")], printed=options.json)
         return
     sizes = sorted({int(size) for size in options.sizes.split(",")})
-    if options.against:
-        for size in sizes:
-            print(f"{size:,} skills")
-            print(versions.table(versions.compare(whet_command(), [options.against], size, options.repeat)))
-        return
     report = run(sizes, peer_systems.find(options.peers), options.repeat)
     document = json.dumps(report.to_json(), indent=1)
     if options.json:

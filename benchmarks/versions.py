@@ -11,6 +11,7 @@ import resource
 import shutil
 import statistics
 import subprocess
+import sys
 import tempfile
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -28,6 +29,12 @@ _PROMPT = (
     '{"session_id": "s", "hook_event_name": "UserPromptSubmit", "prompt": "make a report of the numbers", "cwd": "/"}'
 )
 _NEW = "---\nname: new-skill\ndescription: Makes new things. Use when something new is needed.\n---\n\nHello.\n"
+
+
+def whet_command() -> list[str]:
+    """The installed command, as a person starts it."""
+    script = os.path.join(os.path.dirname(sys.executable), "whet")
+    return [script] if os.path.exists(script) else [sys.executable, "-m", "whet"]
 
 
 class Ratio(NamedTuple):
@@ -113,10 +120,3 @@ def compare(ours: list[str], other: list[str], skills: int, rounds: int) -> list
         return found
     finally:
         shutil.rmtree(directory, ignore_errors=True)
-
-
-def table(ratios: list[Ratio]) -> str:
-    """The comparison as text."""
-    lines = [f"{'':12}{'other, CPU ms':>15}{'ours, CPU ms':>15}{'ratio':>8}"]
-    lines += [f"{row.command:12}{row.other * 1e3:15.1f}{row.ours * 1e3:15.1f}{row.times:8.2f}" for row in ratios]
-    return "\n".join(lines)

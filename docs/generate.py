@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import life_picture
 from catalogue import catalogue
+from charts import CHARTS
 from plot import PLOT, plot
 from reference import api
 
@@ -224,6 +225,7 @@ GENERATED = {
     RULES: catalogue,
     PLOT: plot,
     life_picture.PICTURE: life_picture.picture,
+    **CHARTS,
 }
 """Page -> what writes it."""
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import NamedTuple
 
+from charts import number, table_column
 from drawing import SANS, svg, text
 
 DOCS = Path(__file__).parent
@@ -77,7 +77,7 @@ def plot() -> str:
 def describe() -> str:
     """The plot in words."""
     return " ".join(
-        f"{panel.title} ({panel.what}): {', '.join(f'{name} {_number(value)}' for name, value in _values(panel))}."
+        f"{panel.title} ({panel.what}): {', '.join(f'{name} {number(value)}' for name, value in _values(panel))}."
         for panel in PANELS
     )
 
@@ -95,30 +95,10 @@ def _draw(panel: Panel, left: int) -> list[str]:
         pieces += [
             text(left, y + 11, name, *letters, size=12),
             f'<rect x="{left + _LABEL}" y="{y}" width="{wide:.1f}" height="14" rx="2" class="{bar}"/>',
-            text(left + _LABEL + wide + 6, y + 11, _number(value), *letters, size=12),
+            text(left + _LABEL + wide + 6, y + 11, number(value), *letters, size=12),
         ]
     return pieces
 
 
-def _number(value: float) -> str:
-    return f"{value:.1f}" if value < 100 and value != int(value) else f"{value:,.0f}"
-
-
 def _values(panel: Panel) -> list[tuple[str, float]]:
-    table = _table(panel)
-    return [(name, table[row]) for row, name in panel.rows.items()]
-
-
-def _table(panel: Panel) -> dict[str, float]:
-    """The column of the page's first table that has all rows; of `7,996 (2,330)` the number in parentheses."""
-    for block in re.findall(r"(?:^\|.*\n)+", (DOCS / panel.page).read_text(encoding="utf-8"), re.MULTILINE):
-        heads, _, *rows = (_cells(line) for line in block.splitlines())
-        if panel.column in heads and panel.rows.keys() <= {row[0] for row in rows}:
-            cells = {row[0]: row[heads.index(panel.column)] for row in rows if row[0] in panel.rows}
-            return {name: float(re.sub(r".*\(|[),]", "", cell)) for name, cell in cells.items()}
-    names = ", ".join(panel.rows)
-    raise LookupError(f"docs/{panel.page} has no table with the column {panel.column} and the rows {names}.")
-
-
-def _cells(line: str) -> list[str]:
-    return [re.sub(r"[*`]", "", cell).strip() for cell in line.split("|")[1:-1]]
+    return table_column(panel.page, panel.column, panel.rows)
