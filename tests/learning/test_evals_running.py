@@ -232,7 +232,7 @@ def test_the_page_is_harmless_whatever_stands_on_it() -> None:
     tags = {tag.lower() for tag in re.findall(r"<\s*/?\s*([a-zA-Z!][a-zA-Z0-9]*)", text)}
     assert tags == {
         *("!doctype", "html", "head", "meta", "title", "style", "body", "h1", "h2", "p", "table", "tr", "th", "td"),
-        *("svg", "rect", "text", "circle", "polyline", "span", "details", "summary", "pre"),
+        *("meter", "span", "details", "summary", "pre"),
     }
     assert "\u202e" not in text and "\x1b" not in text and "onerror=alert(2)&gt;" in text
     assert "default-src 'none'" in text and not re.search(r"(?:src|href|url)\s*[=(]\s*[\"']?https?:", text)
@@ -242,5 +242,5 @@ def test_the_page_is_harmless_whatever_stands_on_it() -> None:
 def test_the_page_shows_the_comparison() -> None:
     runs = done(obedient(), runs=2)
     text = page(told(runs), [{"version": "v1", "expectation_pass_rate": 0.5}, {"expectation_pass_rate": 1.0}])
-    assert text.count("<svg") == 2 and "passes-in-both" in text and "+0.50" in text and "100%" in text
+    assert text.count("<meter") == 4 and "passes-in-both" in text and "+0.50" in text and "100%" in text
     assert str(EVALS["skill_name"]) not in text or "<h1>x</h1>" in text

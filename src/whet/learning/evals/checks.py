@@ -33,29 +33,21 @@ if TYPE_CHECKING:
     Runner = Callable[[Sequence[str], Output], Ran]
     """Runs a command where the outputs and the skill are; raises RefusedError where there is no sandbox."""
 
-KINDS = {
-    "contains": "contains",
-    "includes": "contains",
+_SPELLINGS = {
+    "contains": "contains includes",
     "icontains": "icontains",
-    "notcontains": "not_contains",
-    "doesnotcontain": "not_contains",
-    "excludes": "not_contains",
-    "regex": "regex",
-    "matches": "regex",
-    "notregex": "not_regex",
-    "doesnotmatch": "not_regex",
-    "equals": "equals",
-    "exact": "equals",
-    "json": "json_schema",
-    "isjson": "json_schema",
-    "jsonschema": "json_schema",
-    "jsonpath": "json_path",
-    "fileexists": "file_exists",
-    "filenotexists": "file_not_exists",
-    "filecontains": "file_contains",
-    "exitcode": "exit_code",
-    "command": "exit_code",
+    "not_contains": "notcontains doesnotcontain excludes",
+    "regex": "regex matches",
+    "not_regex": "notregex doesnotmatch",
+    "equals": "equals exact",
+    "json_schema": "json isjson jsonschema",
+    "json_path": "jsonpath",
+    "file_exists": "fileexists",
+    "file_not_exists": "filenotexists",
+    "file_contains": "filecontains",
+    "exit_code": "exitcode command",
 }
+KINDS = {spelling: kind for kind, spellings in _SPELLINGS.items() for spelling in spellings.split()}
 """Each spelling of a kind, without its signs, and what it is."""
 MAX_PATTERN = 1_000
 MAX_MATCHED = 200_000
@@ -149,26 +141,19 @@ def judge(wanted: Expectation, output: Output, runner: Runner) -> Result:
     check = wanted.check
     if check is None:
         raise ValueError(wanted.text)
-    passed, evidence = _JUDGES[check.type](check, output, runner)
+    if check.type in ("file_exists", "file_not_exists"):
+        passed, evidence = _file_exists(check, output)
+    elif check.type == "exit_code":
+        passed, evidence = _exit_code(check, output, runner)
+    elif check.file and check.file not in output.files:
+        passed, evidence = False, f"There is no file {check.file}."
+    else:
+        text = output.files[check.file].decode("utf-8", "replace") if check.file else output.answer
+        passed, evidence = _JUDGES[check.type](check, text)
     return Result(wanted.text, passed, evidence)
 
 
-def _text_of(check: Check, output: Output) -> str | None:
-    """The text a check is about; None where the file is not there."""
-    if not check.file:
-        return output.answer
-    data = output.files.get(check.file)
-    return None if data is None else data.decode("utf-8", "replace")
-
-
-def _missing(check: Check) -> tuple[bool, str]:
-    return False, f"There is no file {check.file}."
-
-
-def _contains(check: Check, output: Output, _runner: Runner) -> tuple[bool, str]:
-    text = _text_of(check, output)
-    if text is None:
-        return _missing(check)
+def _contains(check: Check, text: str) -> tuple[bool, str]:
     wanted = check.value
     at = text.casefold().find(wanted.casefold()) if check.fold else text.find(wanted)
     there = at >= 0
@@ -176,10 +161,7 @@ def _contains(check: Check, output: Output, _runner: Runner) -> tuple[bool, str]
     return there is not (check.type == "not_contains"), shown
 
 
-def _regex(check: Check, output: Output, _runner: Runner) -> tuple[bool, str]:
-    text = _text_of(check, output)
-    if text is None:
-        return _missing(check)
+def _regex(check: Check, text: str) -> tuple[bool, str]:
     try:
         found = _searched(check.value, text[:MAX_MATCHED], fold=check.fold)
     except TimeoutError:
@@ -188,17 +170,14 @@ def _regex(check: Check, output: Output, _runner: Runner) -> tuple[bool, str]:
     return (found is not None) is not (check.type == "not_regex"), shown
 
 
-def _equals(check: Check, output: Output, _runner: Runner) -> tuple[bool, str]:
-    text = _text_of(check, output)
-    if text is None:
-        return _missing(check)
+def _equals(check: Check, text: str) -> tuple[bool, str]:
     one, other = text.strip(), check.value.strip()
     same = one.casefold() == other.casefold() if check.fold else one == other
     return same, one[:_SHOWN] or "It is empty."
 
 
-def _json_path(check: Check, output: Output, _runner: Runner) -> tuple[bool, str]:
-    value, problem = _json_of(check, output)
+def _json_path(check: Check, text: str) -> tuple[bool, str]:
+    value, problem = _json_of(text)
     if problem:
         return False, problem
     for step in _steps(check.path) or ():
@@ -212,15 +191,25 @@ def _json_path(check: Check, output: Output, _runner: Runner) -> tuple[bool, str
     return not any(find_problems(value, {"const": check.value})), shown
 
 
-def _json_schema(check: Check, output: Output, _runner: Runner) -> tuple[bool, str]:
-    value, problem = _json_of(check, output)
+def _json_schema(check: Check, text: str) -> tuple[bool, str]:
+    value, problem = _json_of(text)
     if problem:
         return False, problem
     wrong = describe_problems(value, check.schema, "the answer.value")
     return not wrong, "; ".join(wrong)[:500] or json.dumps(value, ensure_ascii=False)[:_SHOWN]
 
 
-def _file_exists(check: Check, output: Output, _runner: Runner) -> tuple[bool, str]:
+_JUDGES: dict[str, Callable[[Check, str], tuple[bool, str]]] = {
+    **dict.fromkeys(("contains", "icontains", "not_contains", "file_contains"), _contains),
+    **dict.fromkeys(("regex", "not_regex"), _regex),
+    "equals": _equals,
+    "json_path": _json_path,
+    "json_schema": _json_schema,
+}
+"""How texts are judged."""
+
+
+def _file_exists(check: Check, output: Output) -> tuple[bool, str]:
     there = check.file in output.files
     wrote = f"Files: {', '.join(sorted(output.files))[:_SHOWN]}." if output.files else "No file was written."
     return there is (check.type == "file_exists"), wrote
@@ -232,22 +221,8 @@ def _exit_code(check: Check, output: Output, runner: Runner) -> tuple[bool, str]
     return ran.code == check.value, f"{ended}: {ran.output[-_SHOWN:]}".rstrip(": ")
 
 
-_JUDGES: dict[str, Callable[[Check, Output, Runner], tuple[bool, str]]] = {
-    **dict.fromkeys(("contains", "icontains", "not_contains", "file_contains"), _contains),
-    **dict.fromkeys(("regex", "not_regex"), _regex),
-    "equals": _equals,
-    "json_path": _json_path,
-    "json_schema": _json_schema,
-    **dict.fromkeys(("file_exists", "file_not_exists"), _file_exists),
-    "exit_code": _exit_code,
-}
-
-
-def _json_of(check: Check, output: Output) -> tuple[Any, str]:
-    """The JSON value of the output, alone or in a fence; or why there is none."""
-    text = _text_of(check, output)
-    if text is None:
-        return None, _missing(check)[1]
+def _json_of(text: str) -> tuple[Any, str]:
+    """The JSON value of a text, alone or in a fence; or why there is none."""
     for candidate in (text, *reversed(_FENCED.findall(text[:MAX_MATCHED]))):
         try:
             return json.loads(candidate), ""

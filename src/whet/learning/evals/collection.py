@@ -12,6 +12,7 @@ from whet import __version__
 from whet.authoring.trees import digest as digest_of
 from whet.errors import InvalidError, NotFoundError
 from whet.learning.evals.formats import FOLDERS, find_file
+from whet.learning.evals.results import SIDES
 from whet.learning.evals.results_directory import read_history
 from whet.library.package import package_directory, read_tree
 from whet.routing.evals.formats import find_files
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from whet.library.workspace import Workspace
     from whet.routing.evals.report import TriggerEvals
     from whet.values import Json
-
-_SIDES = ("with_skill", "without_skill", "old_skill")
 
 
 class SkillEvals(NamedTuple):
@@ -114,7 +113,7 @@ def _read_outputs(directory: str, digest: str) -> OutputResults:
         told: Any = json.loads(data)
         about, summary = told["metadata"], told["run_summary"]
         count, runs = len(about["evals_run"]), about["runs_per_configuration"]
-        rates = {side: _mean(summary.get(side)) for side in _SIDES}
+        rates = {side: _mean(summary.get(side)) for side in SIDES}
         return OutputResults(about["executor_model"], about["analyzer_model"], count, runs, **rates)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         hint = "Run `whet learn eval NAME --out DIR` again."

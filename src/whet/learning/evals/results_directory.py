@@ -186,14 +186,13 @@ _LABELS = {
     "without_skill": "without it",
     "old_skill": "with the earlier version",
 }
-_COLOURS = {"with_skill": "#2f6f4f", "without_skill": "#b9b2a3", "old_skill": "#8a94b8"}
 _STYLE = """
 :root{color-scheme:light dark}body{font:15px/1.5 system-ui,sans-serif;max-width:62rem;margin:2rem auto;padding:0 1rem}
 h1{font-size:1.5rem}h2{font-size:1.15rem;margin-top:2.2rem}table{border-collapse:collapse;width:100%}
-th,td{text-align:left;padding:.35rem .6rem;border-bottom:1px solid #8884;vertical-align:top}td.n{white-space:nowrap}
+th,td{text-align:left;padding:.35rem .6rem;border-bottom:1px solid #8884;vertical-align:top}
 pre{white-space:pre-wrap;overflow-wrap:anywhere;background:#8881;padding:.7rem;max-height:24rem;overflow:auto}
 .yes{color:#2f7d4f}.no{color:#b3402f}.flag{font-size:.85em;border:1px solid #8888;border-radius:3px;padding:0 .3rem}
-.dim{opacity:.7}svg text{font:12px system-ui,sans-serif;fill:currentColor}summary{cursor:pointer}
+.dim{opacity:.7}meter{width:10rem}summary{cursor:pointer}
 """
 
 
@@ -209,8 +208,8 @@ def page(benchmark: Benchmark, history: Sequence[Mapping[str, Any]] = (), compar
         f"<p class=dim>{made}, runs of each eval: {benchmark.runs_each}</p>",
         _summary(benchmark, sides),
         "<h2>Pass rate of each eval</h2>",
-        _bars(runs, sides),
-        *(["<h2>Over the iterations</h2>", _line(history)] if len(history) > 1 else []),
+        _evals(runs, sides),
+        *(["<h2>Over the iterations</h2>", _iterations(history)] if len(history) > 1 else []),
         *(["<h2>Blind comparison</h2>", _compared(compared)] if compared else []),
         "<h2>Expectations</h2>",
         _expectations(benchmark.rows, sides),
@@ -239,77 +238,58 @@ def _number(value: float | None) -> str:
     return "–" if value is None else f"{value:.0%}"
 
 
+def _meter(rate: float | None) -> str:
+    return _number(rate) if rate is None else f'<meter value="{rate:.4f}"></meter> {_number(rate)}'
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table; what is in it is HTML."""
+    head = "".join(f"<th>{text}</th>" for text in heads)
+    body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
+    return f"<table><tr>{head}</tr>{body}</table>"
+
+
 def _summary(benchmark: Benchmark, sides: Sequence[Side]) -> str:
     told = benchmark.summary
     rows = []
     for at, (name, unit, digits) in enumerate((("pass_rate", "", 2), ("time_seconds", " s", 1), ("tokens", "", 0))):
+        measured = [told.sides[side][at] for side in sides]
+        means = ["–" if one is None else f"{one.mean:,.{digits}f}{unit} ± {one.stddev:,.{digits}f}" for one in measured]
+        rows.append([name.replace("_", " "), *means, _text(told.delta[name] or "–")])
+    return _table(["", *(_LABELS[side] for side in sides), "difference"], rows)
+
+
+def _evals(runs: Sequence[Run], sides: Sequence[Side]) -> str:
+    """The pass rate of each eval on each side; of several runs, also that of each."""
+    rows = []
+    for name in dict.fromkeys(run.eval.id for run in runs):
         cells = []
         for side in sides:
-            one = told.sides[side][at]
-            mean = "–" if one is None else f"{one.mean:,.{digits}f}{unit} ± {one.stddev:,.{digits}f}"
-            cells.append(f"<td class=n>{mean}</td>")
-        cells.append(f"<td class=n>{_text(told.delta[name] or '–')}</td>")
-        rows.append(f"<tr><th>{name.replace('_', ' ')}</th>{''.join(cells)}</tr>")
-    heads = "".join(f"<th>{_LABELS[side]}</th>" for side in sides)
-    return f"<table><tr><th></th>{heads}<th>difference</th></tr>{''.join(rows)}</table>"
+            given = [run.pass_rate for run in runs if run.eval.id == name and run.side == side]
+            rates = [rate for rate in given if rate is not None]
+            each = f" ({', '.join(map(_number, rates))})" if len(rates) > 1 else ""
+            cells.append(_meter(sum(rates) / len(rates) if rates else None) + each)
+        rows.append([_text(name), *cells])
+    return _table(["eval", *(_LABELS[side] for side in sides)], rows)
 
 
-def _bars(runs: Sequence[Run], sides: Sequence[Side]) -> str:
-    """For each eval a bar for each side, and a dot for each run."""
-    names = [*dict.fromkeys(run.eval.id for run in runs)]
-    step, left, width = 16 * len(sides) + 16, 160, 480
-    drawn = []
-    for at, name in enumerate(names):
-        top = at * step + 8
-        shown = name if len(name) <= 22 else f"{name[:21]}…"
-        drawn.append(f'<text x="{left - 8}" y="{top + 8 * len(sides) + 4}" text-anchor="end">{_text(shown)}</text>')
-        for place, side in enumerate(sides):
-            rates = [run.pass_rate for run in runs if run.eval.id == name and run.side == side]
-            known = [rate for rate in rates if rate is not None]
-            mean, y = sum(known) / len(known) if known else 0.0, top + 16 * place
-            drawn.append(
-                f'<rect x="{left}" y="{y}" width="{max(mean * width, 1):.1f}" height="12" fill="{_COLOURS[side]}">'
-                f"<title>{_LABELS[side]}: {_number(mean if known else None)}</title></rect>"
-            )
-            drawn += [
-                f'<circle cx="{left + rate * width:.1f}" cy="{y + 6}" r="3" fill="none" stroke="currentColor"/>'
-                for rate in known
-                if len(known) > 1
-            ]
-            told = _number(mean if known else None)
-            drawn.append(f'<text x="{left + width + 8}" y="{y + 10}">{told}</text>')
-    height = len(names) * step + 30
-    for place, side in enumerate(sides):
-        x = left + place * 180
-        drawn.append(f'<rect x="{x}" y="{height - 18}" width="10" height="10" fill="{_COLOURS[side]}"/>')
-        drawn.append(f'<text x="{x + 16}" y="{height - 9}">{_LABELS[side]}</text>')
-    return f'<svg viewBox="0 0 700 {height}" role="img" aria-label="Pass rates">{"".join(drawn)}</svg>'
-
-
-def _line(history: Sequence[Mapping[str, Any]]) -> str:
-    """How the pass rate went from iteration to iteration; the best one is filled."""
+def _iterations(history: Sequence[Mapping[str, Any]]) -> str:
+    """The pass rate of each iteration."""
     given = [(row, row.get("expectation_pass_rate")) for row in history[-40:]]
-    known = [(row, rate) for row, rate in given if isinstance(rate, int | float) and 0 <= rate <= 1]
-    gap = 560 / max(len(known) - 1, 1)
-    spots = [(60 + at * gap, 110 - rate * 90, row, rate) for at, (row, rate) in enumerate(known)]
-    path = " ".join(f"{x:.1f},{y:.1f}" for x, y, _, _ in spots)
-    drawn = [f'<polyline points="{path}" fill="none" stroke="{_COLOURS["with_skill"]}" stroke-width="2"/>']
-    for x, y, row, rate in spots:
-        fill = _COLOURS["with_skill"] if row.get("is_current_best") else "none"
-        drawn.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="{fill}" stroke="{_COLOURS["with_skill"]}"/>')
-        drawn.append(f'<text x="{x:.1f}" y="{y - 8:.1f}" text-anchor="middle">{_number(rate)}</text>')
-        drawn.append(f'<text x="{x:.1f}" y="130" text-anchor="middle">{_text(row.get("version", ""))[:40]}</text>')
-    return f'<svg viewBox="0 0 700 140" role="img" aria-label="Pass rate by iteration">{"".join(drawn)}</svg>'
+    rows = [
+        [_text(row.get("version", ""))[:40], _meter(rate), "best" if row.get("is_current_best") else ""]
+        for row, rate in given
+        if isinstance(rate, int | float) and 0 <= rate <= 1
+    ]
+    return _table(["iteration", "pass rate", ""], rows)
 
 
 def _expectations(rows: Sequence[Row], sides: Sequence[Side]) -> str:
     lines = []
     for row in rows:
-        rates = "".join(f"<td class=n>{_number(row.rates.get(side))}</td>" for side in sides)
         flags = " ".join(f'<span class=flag title="{_text(FLAGS[flag])}">{flag}</span>' for flag in row.flags)
-        lines.append(f"<tr><td>{_text(row.eval)}</td><td>{_text(row.text)}</td>{rates}<td>{flags}</td></tr>")
-    heads = "".join(f"<th>{_LABELS[side]}</th>" for side in sides)
-    return f"<table><tr><th>eval</th><th>expectation</th>{heads}<th></th></tr>{''.join(lines)}</table>"
+        lines.append([_text(row.eval), _text(row.text), *(_number(row.rates.get(side)) for side in sides), flags])
+    return _table(["eval", "expectation", *(_LABELS[side] for side in sides), ""], lines)
 
 
 def _compared(compared: Compared) -> str:
@@ -324,26 +304,21 @@ def _compared(compared: Compared) -> str:
             for opinion in pair.opinions
         )
         winner = _LABELS.get(pair.winner, pair.winner) or "–"
-        rows.append(
-            f"<tr><td>{_text(pair.eval)}</td><td class=n>{pair.number}</td><td class=n>{winner}</td>"
-            f"<td>{said or _text(pair.error)}</td></tr>"
-        )
-    head = "<tr><th>eval</th><th>run</th><th>better</th><th>why, shown in both orders</th></tr>"
-    return f"<p>{counts}{missing}</p><table>{head}{''.join(rows)}</table>"
+        rows.append([_text(pair.eval), str(pair.number), winner, said or _text(pair.error)])
+    return f"<p>{counts}{missing}</p>{_table(['eval', 'run', 'better', 'why, shown in both orders'], rows)}"
 
 
 def _run(run: Run) -> str:
     score = _number(run.pass_rate)
     head = f"{_text(run.eval.id)}, {_LABELS[run.side]}, run {run.number}: {score}, {run.tokens:,} tokens"
-    rows = "".join(
-        f"<tr><td class={'yes' if result.passed else 'no'}>{'met' if result.passed else 'not met'}</td>"
-        f"<td>{_text(result.text)}</td><td>{_text(result.evidence)}</td></tr>"
-        for result in run.results
-    )
+    rows = [
+        [f"<span class={'yes' if met else 'no'}>{'met' if met else 'not met'}</span>", _text(text), _text(evidence)]
+        for text, met, evidence, _ in run.results
+    ]
     error = f"<p class=no>{_text(run.error)}</p>" if run.error else ""
     text = run.output.text(_SHOWN + 1)
     cut = "\n…" if len(text) > _SHOWN else ""
     return (
         f"<details><summary>{head}</summary>{error}<p class=dim>{_text(run.eval.prompt[:_SHOWN])}</p>"
-        f"<table>{rows}</table><pre>{_text(text[:_SHOWN])}{cut}</pre></details>"
+        f"{_table(['', 'expectation', 'evidence'], rows)}<pre>{_text(text[:_SHOWN])}{cut}</pre></details>"
     )
