@@ -7,9 +7,10 @@ then for the messages. A document that is cut off gives what it has; pieces that
 from __future__ import annotations
 
 import codecs
+import io
 import json
 import re
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TextIO
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO, TypeVar
 
 from whet.learning.transcripts.values import mapping, sequence
 
@@ -20,24 +21,21 @@ if TYPE_CHECKING:
 
 LINE = 4 * 1024 * 1024
 """Bytes of one line."""
+T = TypeVar("T", str, bytes)
 _ANY_BLANKS = re.compile(r"\s*")
 _WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 def lines(path: str, into: Collector) -> Iterator[tuple[str, bool]]:
-    """The lines of a file that are not blank, and whether each was ended."""
+    """The lines of a file that are not blank, and whether each was ended. One that is too long is never in memory."""
     with open(path, "rb") as file:
         start = file.read(3)
-        if start[:2] in _WIDE:
-            yield from _wide(path, into)
-            return
         file.seek(3 if start == codecs.BOM_UTF8 else 0)
-        while raw := file.readline(LINE):
-            if len(raw) == LINE and not raw.endswith(b"\n"):
-                into.counts["long"] += _skipped(file)
-                continue
-            if raw.isspace():
-                continue
+        if start[:2] in _WIDE:
+            wide = io.TextIOWrapper(file, "utf-16", "replace", newline="\n")
+            yield from ((line, line.endswith("\n")) for line in _short_lines(wide.readline, "\n", into))
+            return
+        for raw in _short_lines(file.readline, b"\n", into):
             try:
                 text = raw.decode("utf-8")
             except UnicodeDecodeError:
@@ -46,23 +44,15 @@ def lines(path: str, into: Collector) -> Iterator[tuple[str, bool]]:
             yield text, raw.endswith(b"\n")
 
 
-def _skipped(file: BinaryIO) -> int:
-    """Read past the rest of a line."""
-    while rest := file.readline(LINE):
-        if rest.endswith(b"\n"):
-            break
-    return 1
-
-
-def _wide(path: str, into: Collector) -> Iterator[tuple[str, bool]]:
-    with open(path, encoding="utf-16", errors="replace", newline="\n") as file:
-        while line := file.readline(LINE):
-            if len(line) == LINE and not line.endswith("\n"):
-                while (rest := file.readline(LINE)) and not rest.endswith("\n"):
-                    pass
-                into.counts["long"] += 1
-            elif not line.isspace():
-                yield line, line.endswith("\n")
+def _short_lines(readline: Callable[[int], T], end: T, into: Collector) -> Iterator[T]:
+    """The lines that are neither blank nor too long."""
+    while line := readline(LINE):
+        if len(line) == LINE and not line.endswith(end):
+            into.counts["long"] += 1
+            while (rest := readline(LINE)) and not rest.endswith(end):
+                pass
+        elif not line.isspace():
+            yield line
 
 
 def records(path: str, into: Collector) -> Iterator[Mapping[str, Any]]:
@@ -84,8 +74,6 @@ def records(path: str, into: Collector) -> Iterator[Mapping[str, Any]]:
 
 def values(line: str) -> Iterator[Any]:
     """The JSON values of a line, one behind the other; None for a rest that is none."""
-    import json
-
     decoder = json.JSONDecoder()
     line = line.strip("\0 \t\r\n")
     at = 0
