@@ -72,6 +72,23 @@ def test_an_error_in_the_second_round_carries_what_the_first_one_cost() -> None:
     assert (raised.value.tokens_in, raised.value.tokens_out) == (5, 6)
 
 
+def test_nothing_goes_into_the_traces_of_a_program_that_instruments_its_agents() -> None:
+    from unittest.mock import Mock
+
+    from pydantic_ai import Agent
+    from pydantic_ai.models.instrumented import InstrumentationSettings
+
+    provider = Mock()
+    Agent.instrument_all(InstrumentationSettings(tracer_provider=provider))
+    try:
+        model = Scripted(lambda _: "{}")
+        for schema in (None, ANY):
+            model.complete([Message("user", "?")], schema=schema)
+    finally:
+        Agent.instrument_all(False)
+    assert provider.get_tracer.return_value.method_calls == []
+
+
 def test_every_code_of_a_model_error_is_in_the_table() -> None:
     import ast
     from pathlib import Path

@@ -2,7 +2,8 @@
 
 For an answer by a schema, the agent validates the answer and asks once more if it does not fit. For a turn with tools,
 it stops at the response: the caller decides what becomes of the calls, one after the other, and writes each of them
-down. A request is repeated after a rate limit, a failure of the server or a lost connection.
+down. A request is repeated after a rate limit, a failure of the server or a lost connection. No agent is instrumented:
+what is sent to a model does not go into the traces of a program that uses Whet.
 
 Each question has its own connection, opened and closed on an event loop of its own: callers are plain functions, may
 run in threads, and may themselves be called from a running loop. Next to the time a model takes, a connection costs
@@ -111,12 +112,9 @@ class Client(Model):
             ToolDefinition(name=name, parameters_json_schema=_copy(parameters), description=description)
             for name, description, parameters in offered
         ]
-        agent = Agent(
-            model,
-            output_type=[str, DeferredToolRequests],
-            toolsets=[ExternalToolset(tools)],
-            capabilities=[self._hooks()],
-        )
+        output = [str, DeferredToolRequests]
+        agent = Agent(model, output_type=output, toolsets=[ExternalToolset(tools)], capabilities=[self._hooks()])
+        agent.instrument = False
         async with agent.iter(**how) as nodes:
             async for node in nodes:
                 if Agent.is_call_tools_node(node):
@@ -153,6 +151,7 @@ class Client(Model):
         ways = NativeOutput(form), ToolOutput(form, name=ANSWER), PromptedOutput(form)
         for place in range(self._first, len(ways)):
             agent = Agent(model, output_type=ways[place], capabilities=[self._hooks(whole=True)])
+            agent.instrument = False
             agent.output_validator(check)
             try:
                 result = await agent.run(**how)

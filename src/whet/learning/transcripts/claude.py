@@ -26,7 +26,7 @@ _SIDE = re.compile(r'"isSidechain"\s?:\s?(true|false)')
 _UUIDS = 500_000
 
 
-class ResolvedConfig(NamedTuple):
+class Survey(NamedTuple):
     """What a file holds, seen without reading it."""
 
     sessions: frozenset[str] = frozenset()
@@ -35,7 +35,7 @@ class ResolvedConfig(NamedTuple):
     """Is everything a side chain? Then the file is a subagent's own."""
 
 
-def config(lines: Iterable[tuple[str, bool]], stem: str) -> ResolvedConfig:
+def survey(lines: Iterable[tuple[str, bool]], stem: str) -> Survey:
     """Which sessions of the file are one: those whose records follow upon each other's."""
     count: dict[str, int] = {}
     same: dict[str, str] = {}
@@ -63,12 +63,12 @@ def config(lines: Iterable[tuple[str, bool]], stem: str) -> ResolvedConfig:
             owner.setdefault(hash(fields["uuid"]), session)
     only_side = sides["true"] > 0 and sides["false"] == 0
     if len(count) < 2:
-        return ResolvedConfig(only_side=only_side)
+        return Survey(only_side=only_side)
     main = root(stem if stem in count else max(count, key=lambda name: count[name]))
-    return ResolvedConfig(frozenset(name for name in count if root(name) == main), only_side)
+    return Survey(frozenset(name for name in count if root(name) == main), only_side)
 
 
-def read(records: Iterable[Mapping[str, Any]], into: Collector, seen: ResolvedConfig = ResolvedConfig()) -> None:  # noqa: B008  a value
+def read(records: Iterable[Mapping[str, Any]], into: Collector, seen: Survey = Survey()) -> None:  # noqa: B008  a value
     """Take over the records of a session."""
     uuids: set[int] = set()
     skills: dict[str, str] = {}

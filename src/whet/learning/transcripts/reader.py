@@ -153,7 +153,7 @@ def _kinds(path: str) -> tuple[str, str]:
 
 def _read_claude(path: str, into: Collector) -> None:
     stem = os.path.splitext(os.path.basename(path))[0]
-    claude.read(records(path, into), into, claude.config(lines(path, Collector("")), stem))
+    claude.read(records(path, into), into, claude.survey(lines(path, Collector("")), stem))
 
 
 def _read_gemini(path: str, into: Collector) -> None:
