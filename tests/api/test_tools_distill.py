@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from whet import Library
 from whet.api.tool_definitions import definitions
 from whet.api.tools import MAX_ANSWER, length
+from whet.learning.distill.rounds import ROUNDS
 from whet.prompt.tokens import ESTIMATE
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ THANKS = "Thanks, that worked."
 TOKENS = 310
 """What the definition may cost, by the estimate, which is a little high: it is paid for in every conversation."""
 HERE = 'Pass the session as messages or as transcript ("## User", "## Assistant", "## Tool: Bash", "## Result").'
-FIELDS = [("goal", "name"), ("triggers", "description"), ("tools",), ("fork",)]
+FIELDS = [tuple(fields) for _, _, fields in ROUNDS]
 
 
 def openai() -> list[dict[str, Any]]:
@@ -160,9 +161,14 @@ def test_an_agent_asks_its_user_and_writes_what_they_said(
     user = {
         "goal": "Publishes the docs.",
         "name": "publish-docs",
+        "steps": ["1. Build the pages", "2"],
+        "arguments": ["TARGET (staging)"],
+        "argument_hint": "[target]",
         "triggers": ["publish docs", "staging"],
+        "when_to_use": "Before a release.",
         "tools": ["Bash(make docs)"],
         "fork": True,
+        "here": False,
     }
     answer = read(tools.answer(call("skill_distill", {"messages": messages()})))
     seen = []
@@ -418,9 +424,9 @@ def test_answers_that_come_at_once_are_all_kept(world: World) -> None:
     tools = world.library.tools()
     while not (last := distill(tools, distillation=number, answers={}))["done"]:
         pass
-    del last["answers"]["description"]
     goal, fork = "Publishes the docs.", True
-    assert last["answers"] == {"goal": goal, "name": "publish-docs", "triggers": ["docs"], "tools": [], "fork": fork}
+    given = {"goal": goal, "name": "publish-docs", "triggers": ["docs"], "tools": [], "fork": fork}
+    assert {name: last["answers"][name] for name in given} == given
 
 
 def test_of_two_that_finish_one_writes(world: World) -> None:

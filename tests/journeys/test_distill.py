@@ -177,23 +177,47 @@ def test_four_rounds_at_a_terminal_with_edits_and_steps_back(machine: Machine, t
         terminal.until("1/4  What was done").until("What it does:").until("> ").types("Write notes of a release.")
         terminal.until("write-notes-release").until("> ").types("---")
         terminal.until("cannot be a name").types("notes")
+        terminal.until("4. git tag --list").types("-2").until("1. Write", times=2).types("4 Look at the tag")
+        terminal.until("4. Look at the tag").types("+Tell the team").until("    Tell the team").types("9 x")
+        terminal.until("'9 x' is not an answer here.").types("-1, -3, -4, -Tell the team")
+        terminal.until("'-1, -3, -4, -Tell the team' is not an answer here.").types("")
+        terminal.until("Not included, add with +: VERSION (4.2.0)").types("VERSION (4.2.0), 2 words")
+        terminal.until("cannot be the arguments").types("+VERSION (4.2.0)")
+        terminal.until("Argument hint:\r\n    [VERSION]").types("[version to release]")
         terminal.until("2/4  When to use it").until("Words that trigger it:").types("e")
         terminal.until("Description:").until('"changelog", "what is').types("b")
         terminal.until("changelog, what is new").types("").types("")
-        terminal.until("3/4  Which tools").types("-Bash(npx markdown-link-check:*), +Read")
+        terminal.until("When else to use it:\r\n    (none)").types("Before a tag is set.")
+        terminal.until("3/4  Which tools").types("-Write, +Read")
         terminal.until("4/4  Where it runs").types("b")
-        terminal.until("Write, Bash(git tag:*), Read").types("-Nothing")
+        terminal.until("Bash(git tag:*), Read").types("-Nothing")
         terminal.until("is not in the list").types("n").until("'n' is not an answer here.").types("y")
-        terminal.types("yes").until("Write it? [Y/n/b/s] ").types("s").until("\r\n# Write notes of a release\r\n")
+        terminal.until("Run separately (fork):").types("yes").until("Save it in this repository").types("y")
+        terminal.until("Write it? [Y/n/b/s] ").types("s").until("\r\n# Write notes of a release\r\n")
         terminal.until("Write it? [Y/n/b/s] ").types("b")
-        terminal.until("Run separately (fork):\r\n    yes").types("no").types("y")
+        terminal.until("Save it in this repository:\r\n    yes").types("b")
+        terminal.until("Run separately (fork):\r\n    yes").types("no").types("a").types("y")
         code, lines = terminal.end()
     assert (code, lines[-1].startswith("Created notes, version 1.") or "Created notes, version 1." in lines) == (
         0,
         True,
     )
-    text = machine.text("notes")
-    assert 'allowed-tools: "Write Bash(git tag:*) Read"' in text
+    assert machine.names() == []
+    text = (machine.work / ".agents/skills/notes/SKILL.md").read_text()
+    assert 'allowed-tools: "Bash(git tag:*) Read"' in text
+    assert (
+        'when_to_use: "Before a tag is set."\nargument-hint: "[version to release]"\narguments: ["VERSION"]\n' in text
+    )
+    assert "chosen: arguments body description fork goal tools when\n" in text
+    assert "- `VERSION`: `$VERSION`; in this case `4.2.0`\n" in text
+    steps = text.partition("\n## Steps\n")[2].partition("\n## ")[0]
+    assert [line for line in steps.split("\n") if line[:1].isdigit()] == [
+        "1. Write `/home/ida/cli/docs/releases/notes-4.2.0.md`.",
+        "2. Run:",
+        "3. Look at the tag:",
+        "4. Tell the team.",
+    ]
+    assert "markdown-link-check" not in steps and "   git tag --list v4.2.0\n" in steps
     assert "context: fork" not in text
     assert '"changelog\\", \\"what is new\\"' in text
     assert waiting(machine) == []
@@ -209,17 +233,17 @@ def waiting(machine: Machine) -> list[str]:
 def test_an_interrupt_keeps_the_answers(machine: Machine, tmp_path: Path) -> None:
     file = str(claude_code(tmp_path / "a.jsonl", release_notes()))
     with Terminal(machine, "distill", file) as terminal:
-        terminal.until("What it does:").types("").until("Name:").types("notes").until("2/4").until("> ")
+        terminal.until("What it does:").types("").until("Name:").types("notes").until("Steps:").types("")
+        terminal.until("Arguments").types("").until("hint:").types("").until("2/4").until("> ")
         terminal.until("Words that trigger it:")
         code, lines = terminal.interrupt()
     assert (code, "Your answers are kept; `whet distill --resume` continues." in lines) == (130, True)
     assert machine.names() == []
     assert len(waiting(machine)) == 1 and (machine.state / "state.db").stat().st_mode & 0o077 == 0
     with Terminal(machine, "distill", "--resume") as terminal:
-        terminal.until("2/4  When to use it").types("b")
-        terminal.until("1/4  What was done").until("Name:\r\n    notes")
-        for _ in range(6):
-            terminal.types("")
+        terminal.until("2/4  When to use it").types("b").until("1/4  What was done").until("hint:").types("b")
+        terminal.until("Arguments").types("b").until("Steps:").types("b").until("Name:\r\n    notes").types("a")
+        terminal.until("Write it?").types("")
         assert terminal.end()[0] == 0
     assert (machine.names(), waiting(machine)) == (["notes"], [])
     assert machine.ask("distill", "--resume", code=1)["code"] == "nothing-to-resume"
@@ -229,15 +253,14 @@ def test_an_interrupt_keeps_the_answers(machine: Machine, tmp_path: Path) -> Non
 def test_a_wizard_that_was_killed_goes_on_where_it_was(machine: Machine, tmp_path: Path) -> None:
     file = str(claude_code(tmp_path / "a.jsonl", release_notes()))
     with Terminal(machine, "distill", file) as terminal:
-        terminal.until("What it does:").types("").until("Name:").types("notes")
+        terminal.until("What it does:").types("").until("Name:").types("notes").types("").types("").types("")
         terminal.until("Words that trigger it:").types("changelog").until("Description:")
         terminal.process.send_signal(signal.SIGKILL)
         assert terminal.process.wait() == -signal.SIGKILL
     assert machine.names() == []
     with Terminal(machine, "distill", "--resume") as terminal:
         terminal.until("2/4  When to use it").until("Words that trigger it:\r\n    changelog")  # also within a round
-        for _ in range(5):
-            terminal.types("")
+        terminal.types("a").types("")
         assert terminal.end()[0] == 0
     assert (machine.names(), waiting(machine)) == (["notes"], [])
 
@@ -254,10 +277,9 @@ def test_two_terminals_at_once_do_not_get_into_each_others_way(machine: Machine,
         for terminal in (first, second, third):  # nobody has answered yet
             terminal.until("What it does:")
         for terminal, name in ((first, "notes"), (second, "rollback"), (third, "notes")):
-            terminal.types("").until("Name:").types(name).until("2/4")
+            terminal.types("").until("Name:").types(name).types("").types("").types("").until("2/4")
         for terminal in (second, first, third):
-            for _ in range(5):
-                terminal.types("")
+            terminal.types("a").types("")
             assert terminal.end()[0] == 0
     assert (machine.names(), waiting(machine)) == (["notes", "rollback"], [])
     assert [machine.ask("show", name)["version"] for name in machine.names()] == ["1", "1"]
@@ -266,7 +288,7 @@ def test_two_terminals_at_once_do_not_get_into_each_others_way(machine: Machine,
 def shown(machine: Machine, file: Path, **more: str) -> list[str]:
     """The lines of a wizard whose every proposal is kept."""
     with Terminal(machine, "distill", str(file), "--name", "notes", **more) as terminal:
-        for _ in range(7):
+        for _ in range(12):
             terminal.types("")
         code, lines = terminal.end()
     assert (code, machine.names()) == (0, ["notes"])
@@ -299,9 +321,7 @@ def test_the_wizard_keeps_to_the_width_of_a_narrow_terminal(machine: Machine, tm
 def test_a_no_writes_nothing_and_yes_goes_on_later(machine: Machine, tmp_path: Path) -> None:
     file = str(claude_code(tmp_path / "a.jsonl", release_notes()))
     with Terminal(machine, "distill", file, "--name", "notes") as terminal:
-        for _ in range(6):
-            terminal.types("")
-        code, lines = terminal.until("Write it?").types("n").end()
+        code, lines = terminal.types("a").until("Write it?").types("n").end()
     assert (code, lines[-1:], machine.names()) == (
         3,
         ["Your answers are kept; `whet distill --resume` continues."],
@@ -327,9 +347,7 @@ def test_the_sessions_that_wait_are_offered(machine: Machine, tmp_path: Path) ->
             ["claude-code", "Hi!", "Please"],
             ["claude-code", "The", "checkout"],
         ]
-        terminal.press(DOWN, DOWN, ENTER).until("1/4")
-        for _ in range(7):
-            terminal.types("")
+        terminal.press(DOWN, DOWN, ENTER).until("1/4").types("a").types("")
         assert terminal.end()[0] == 0
     assert machine.names() == ["find-roll-image"]
     with Library.open(home=machine.state, env=machine.env, project=machine.work) as library:
@@ -343,7 +361,8 @@ def test_of_two_that_were_interrupted_each_can_be_gone_on_with(machine: Machine,
     files = [str(claude_code(tmp_path / f"{one.session}.jsonl", one)) for one in (release_notes(), rollout())]
     for file, name in zip(files, ("notes", "rollback"), strict=True):
         with Terminal(machine, "distill", file) as terminal:
-            terminal.until("What it does:").types("").until("Name:").types(name).until("2/4").until("> ")
+            terminal.until("What it does:").types("").until("Name:").types(name).types("").types("").types("")
+            terminal.until("2/4").until("> ")
             assert terminal.interrupt()[0] == 130
     with Terminal(machine, "distill", files[0]) as terminal:
         terminal.until("You stopped halfway through this session.").types("n").until("1/4").until("> ")

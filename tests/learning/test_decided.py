@@ -10,7 +10,7 @@ import pytest
 from learning.episodes import bash, says, session, user
 from learning.test_synthesis_learning import Clock
 from whet.api import Library
-from whet.learning.distill.merge import merged, retitled
+from whet.learning.distill.merge import ABOUT, merged, replaced
 from whet.skill.dialects import read_skill
 from whet.skill.edit import replace_body, set_value
 from whet.skill.frontmatter import read_document
@@ -95,6 +95,34 @@ def test_answers_stay_when_nobody_looks(library: Library) -> None:
     assert report["warnings"][0].startswith("A person set its description")
     library.edit.proposals.approve(report["proposal"])
     assert frame(library, name) == CHOSEN
+
+
+def test_steps_arguments_and_when_to_use_stay_when_the_next_session_comes(library: Library) -> None:
+    answers = {"steps": ["1", "Tell the team"], "arguments": ["TARGET"], "when_to_use": "Before a release."}
+    name = library.learning.distill(packing("first"), answers=answers).to_json()["skill"]
+    before = text(library, name)
+    assert "- `TARGET`: `$TARGET`\n" in before and "twine" not in before.partition("## Steps")[2].partition("##")[0]
+    answer = library.learning.distill(packing("second", ("pip download x", "Saved"))).to_json()
+    after, skill = text(library, name), read_skill(read_document(text(library, name)))
+    assert (answer["version"], skill.when_to_use, skill.arguments) == ("2", "Before a release.", ("TARGET",))
+    assert (skill.argument_hint, frame(library, name)[3]) == ("[TARGET]", "arguments body when")
+    steps = before.partition("\n## Steps\n")[2].partition("\n## ")[0]
+    assert f"\n## Steps\n{steps}" in after and "pip download x" in after.partition("## Further steps")[2]
+
+
+def test_steps_that_are_chosen_later_replace_those_that_are_there(library: Library) -> None:
+    name = library.learning.distill(packing("first")).to_json()["skill"]
+    library.learning.distill(packing("first"), answers={"steps": ["2", "Tell the team"], "arguments": ["TARGET"]})
+    steps = text(library, name).partition("\n## Steps\n")[2].partition("\n## ")[0]
+    assert ("uv build" in steps, "twine check" in steps, "Tell the team." in steps) == (False, True, True)
+    assert read_skill(read_document(text(library, name))).arguments == ("TARGET",)
+
+
+def test_a_skill_that_exists_stays_where_it_is(library: Library) -> None:
+    first = library.learning.distill(packing("first")).to_json()
+    answer = library.learning.distill(packing("second"), answers={"here": True}).to_json()
+    assert answer["path"] == first["path"]
+    assert f"{first['skill']} already exists; it stays in {first['path']}." in answer["warnings"]
 
 
 def test_new_answers_count_and_the_others_stay(library: Library) -> None:
@@ -232,4 +260,4 @@ def test_what_is_added_stands_before_the_checks() -> None:
 
 
 def test_another_goal_is_another_title() -> None:
-    assert retitled("# A\n\n## Rules\n\n- B.\n", "# C\n\n## Rules\n\n- D.\n") == "# C\n\n## Rules\n\n- B.\n"
+    assert replaced("# A\n\n## Rules\n\n- B.\n", "# C\n\n## Rules\n\n- D.\n", ABOUT) == "# C\n\n## Rules\n\n- B.\n"

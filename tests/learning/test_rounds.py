@@ -11,11 +11,13 @@ from hypothesis import strategies as st
 
 from learning.episodes import EPISODES, database_migration, release_notes, small_talk
 from whet.errors import InvalidError, UsageError
-from whet.learning.distill.draft import Answers, draft
+from whet.learning.distill.draft import Answers, draft, main_file
 from whet.learning.distill.merge import kept_triggers, merged
 from whet.learning.distill.rounds import ROUNDS, Distillation, Source, begin, checked, session_of
 from whet.learning.distill.written import Input, Written, WrittenStep
 from whet.learning.evidence.session import evidence_of
+from whet.skill.dialects import read_skill
+from whet.skill.frontmatter import read_document
 
 BEGUN = begin(release_notes())
 OFFERED = "Writes release notes and tags the release. Use when a version is due."
@@ -46,40 +48,68 @@ def test_four_rounds_are_asked_and_all_proposals_make_the_draft_of_the_evidence(
         asked.append((question.round, question.of, question.id, [field.name for field in question.fields]))
         state = state.answer()
     assert asked == [
-        (1, 4, "what", ["goal", "name"]),
-        (2, 4, "when", ["triggers", "description"]),
+        (1, 4, "what", ["goal", "name", "steps", "arguments", "argument_hint"]),
+        (2, 4, "when", ["triggers", "description", "when_to_use"]),
         (3, 4, "tools", ["tools"]),
-        (4, 4, "where", ["fork"]),
+        (4, 4, "where", ["fork", "here"]),
     ]
     assert state.draft() == draft(evidence_of(release_notes()))
     assert (state.source, state.edits) == (Source("claude-code", "release-notes"), {})
 
 
 def test_the_first_question_as_a_whole() -> None:
-    assert BEGUN.question().to_json() == {
-        "round": 1,
-        "of": 4,
-        "id": "what",
-        "title": "What was done",
-        "text": BEGUN.question().text,
-        "fields": [
-            {
-                "name": "goal",
-                "label": "What it does",
-                "kind": "text",
-                "value": BEGUN.goal,
-                "options": [],
-            },
-            {
-                "name": "name",
-                "label": "Name",
-                "kind": "text",
-                "value": "write-release-notes",
-                "options": [],
-            },
-        ],
-    }
-    assert "Rule: No, group the entries by kind" in BEGUN.question().text
+    question = BEGUN.question()
+    assert (question.round, question.of, question.id, question.title) == (1, 4, "what", "What was done")
+    assert [tuple(field) for field in question.fields] == [
+        ("goal", "What it does", "text", BEGUN.goal, ()),
+        ("name", "Name", "text", "write-release-notes", ()),
+        ("steps", "Steps", "lines", BEGUN.draft().steps, ()),
+        (
+            *("arguments", "Arguments, as NAME (example)", "list", ()),
+            ("VERSION (4.2.0)", "FILE (docs/releases/notes-4.2.0.md)"),
+        ),
+        ("argument_hint", "Argument hint", "text", "", ()),
+    ]
+    assert BEGUN.draft().steps[2:] == ("3. git tag -a v4.2.0 -m 'Release 4.2.0'", "4. git tag --list v4.2.0")
+    assert question.text.startswith("Rule: No, group the entries by kind")
+
+
+def test_steps_are_chosen_by_number_reworded_and_added() -> None:
+    made = BEGUN.answer({"steps": ["4. Look at the tag", "3", "Tell the team"]}).draft()
+    steps = made.body.partition("## Steps\n")[2].partition("\n## ")[0]
+    tag = "git tag -a v4.2.0 -m 'Release 4.2.0'"
+    assert steps == (
+        "\nWhat worked, in this order:\n\n1. Look at the tag:\n\n   ```bash\n   git tag --list v4.2.0\n   ```\n\n"
+        f"2. Run:\n\n   ```bash\n   {tag}\n   ```\n\n3. Tell the team.\n"
+    )
+    assert "## Files" not in made.body  # the step that wrote the file is gone
+    assert made.allowed_tools == ("Bash(git tag:*)",)
+    reworded = HELPED.answer({"steps": "2. Tag it\nPush nothing"}).draft().body
+    assert '1. Tag it.\n\n   ```bash\n   git tag -a "v$VERSION"\n   ```\n\n\n2. Push nothing.\n' in reworded
+
+
+def test_arguments_have_a_hint_and_stand_among_the_inputs() -> None:
+    made = BEGUN.answer({"arguments": "VERSION (4.2.0), TEAM"}).draft()
+    assert made.argument_hint == "[VERSION] [TEAM]"
+    assert (
+        "- `VERSION`: `$VERSION`; in this case `4.2.0`\n- `TEAM`: `$TEAM`\n- file: `docs/releases/notes-4.2.0.md`\n"
+    ) in made.body
+    text = main_file(made._replace(when_to_use="Before a tag."))
+    assert 'when_to_use: "Before a tag."\nargument-hint: "[VERSION] [TEAM]"\narguments: ["VERSION", "TEAM"]\n' in text
+    skill = read_skill(read_document(text))
+    assert (skill.arguments, skill.argument_hint, skill.when_to_use) == (
+        ("VERSION", "TEAM"),
+        "[VERSION] [TEAM]",
+        "Before a tag.",
+    )
+    assert HELPED.question().fields[3].options == ("VERSION (4.2.0)",)
+    assert BEGUN.answer({"arguments": "VERSION"}).back().answer({"arguments": []}).draft().arguments == ()
+
+
+def test_where_a_skill_is_saved_is_asked_only_for_a_new_one() -> None:
+    state = BEGUN._replace(known="release-notes", at=3)
+    assert [field.name for field in state.question().fields] == ["fork"]
+    assert [field.name for field in state._replace(edits={"name": "mine"}).question().fields] == ["fork", "here"]
 
 
 def test_answers_are_those_of_the_draft() -> None:
@@ -156,6 +186,15 @@ def test_a_skill_for_the_same_job_lends_its_name() -> None:
         ("tools", [1]),
         ("fork", "perhaps"),
         ("fork", 1),
+        ("here", "there"),
+        ("steps", 5),
+        ("steps", ["x" * 201]),
+        ("steps", [f"Step {number}" for number in range(41)]),
+        ("arguments", "two words"),
+        ("arguments", "A, A (1)"),
+        ("arguments", [f"A{number}" for number in range(10)]),
+        ("argument_hint", "<file>"),
+        ("when_to_use", "x" * 1025),
     ],
 )
 def test_what_cannot_be_an_answer(name: str, value: Any) -> None:
@@ -225,13 +264,14 @@ def test_anything_else_is_no_distillation(damage: Any) -> None:
 
 def test_the_words_of_a_model_are_the_proposals() -> None:
     first = HELPED.question()
-    assert [field.value for field in first.fields] == ["Write release notes.", "tag-and-tell"]
-    assert first.text.startswith("1. Write the notes\n2. Set the tag\n")
+    steps = ("1. Write the notes", "2. Set the tag")
+    assert [field.value for field in first.fields] == ["Write release notes.", "tag-and-tell", steps, (), ""]
     assert first.text.endswith("\nWritten by scripted.")
     second = HELPED.answer().question()
     assert [field.value for field in second.fields] == [
         ("changelog", "release notes"),
         f'{OFFERED} Also when the user mentions "changelog".',
+        "",
     ]
     assert (HELPED.answer_all({}).edits, HELPED.draft().outline, BEGUN.draft().outline) == ({}, False, True)
 
@@ -271,6 +311,11 @@ _VALUES: dict[str, st.SearchStrategy[Any]] = {
     "description": st.sampled_from(["", "Writes notes. Use when a release is due."]),
     "tools": st.lists(st.sampled_from(["Write", "Read", "Bash(git tag:*)"]), max_size=3),
     "fork": st.booleans(),
+    "here": st.booleans(),
+    "steps": st.lists(st.sampled_from(["1", "3. Tag it", "Tell the team"]), max_size=3),
+    "arguments": st.lists(st.sampled_from(["VERSION (4.2.0)", "TEAM"]), max_size=2, unique=True),
+    "argument_hint": st.sampled_from(["", "[version]"]),
+    "when_to_use": st.sampled_from(["", "Before a tag is set."]),
 }
 
 
@@ -287,7 +332,7 @@ def test_any_way_through_the_rounds_ends_in_a_draft_with_the_answers(data: st.Da
         elif step == "json":
             assert through_json(state) == state
         elif not state.done:
-            names = data.draw(st.lists(st.sampled_from(ROUNDS[state.at][2]), unique=True))
+            names = data.draw(st.lists(st.sampled_from([*ROUNDS[state.at][2]]), unique=True))
             values = {name: data.draw(_VALUES[name]) for name in names}
             before = state
             state = state.answer(values)
@@ -295,7 +340,7 @@ def test_any_way_through_the_rounds_ends_in_a_draft_with_the_answers(data: st.Da
             for name, value in values.items():
                 read = checked(name, value)
                 shown = {field.name: field.value for field in state.back().question().fields}
-                if name != "description" and (name == "tools" or read not in ("", ())):
+                if name != "description" and (name in ("tools", "arguments") or read not in ("", ())):
                     assert shown[name] == read
     made = state.answer_all({}).draft()
     assert through_json(state).answer_all({}).draft() == made

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlencode
@@ -433,7 +435,9 @@ def test_a_session_becomes_a_skill_in_four_rounds(site: Site) -> None:
     address = site.post("/distill/begin", source=with_session(site)).headers["location"]
     path, number = address.split("?id=")
     asked = []
-    for answers in ({"goal": "Publish the docs.", "name": "publish docs"}, {}, {"tools": "Bash(lychee:*)"}, {}):
+    first = {"goal": "Publish the docs.", "name": "publish docs", "steps": "2. Check the links\nTell the team"}
+    when = {"when_to_use": "Before a release."}
+    for answers in ({**first, "arguments": "DAY"}, when, {"tools": "Bash(lychee:*)"}, {}):
         question = site.get(f"{path}.json", id=number).json["question"]
         asked.append(question["id"])
         lists = (field for field in question["fields"] if field["kind"] == "list")
@@ -447,6 +451,8 @@ def test_a_session_becomes_a_skill_in_four_rounds(site: Site) -> None:
     assert asked == ["what", "when", "tools", "where"]
     made = site.get(f"{path}.json", id=number).json["made"]
     assert (made["skill"], made["created"], made["allowed_tools"]) == ("publish-docs", True, ["Bash(lychee:*)"])
+    assert "\n1. Check the links:\n" in made["text"] and "\n2. Tell the team.\n" in made["text"]
+    assert 'when_to_use: "Before a release."\nargument-hint: "[DAY]"\narguments: ["DAY"]\n' in made["text"]
     assert "<script>alert" not in site.get(path, id=number).text
     site.post("/distill/answer", id=number, back="1")
     assert site.get(f"{path}.json", id=number).json["question"]["id"] == "where"
@@ -456,6 +462,18 @@ def test_a_session_becomes_a_skill_in_four_rounds(site: Site) -> None:
     assert "<button>Undo</button>" in text
     assert site.library.learning.sessions.waiting() == ()
     assert site.get(path, id=number).status == 404
+
+
+def test_a_session_becomes_a_skill_of_the_project(site: Site) -> None:
+    number = site.post("/distill/begin", source=with_session(site)).headers["location"].split("=")[1]
+    for _ in range(4):
+        site.post("/distill/answer", id=number, name="publish docs", here="1")
+    page = site.get("/distill", id=number).text
+    assert "The project is not trusted yet; after whet guard trust, its skills load." in re.sub(r"</?code>", "", page)
+    address = site.post("/distill/finish", id=number).headers["location"]
+    assert address == "/sessions"
+    assert os.path.isfile(os.path.join(site.library.workspace.place.directory, ".agents/skills/publish-docs/SKILL.md"))
+    assert "Created publish-docs." in site.get(address).text
 
 
 def test_a_session_becomes_a_proposal(site: Site) -> None:

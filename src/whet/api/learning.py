@@ -600,8 +600,8 @@ class SkillLearning:
     ) -> Distilled:
         """Turn a session into a skill, with these answers and otherwise as proposed; without a model it is an outline.
 
-        `source` is the path of a transcript, a Transcript, a Recorder, or a list of messages. `answers` are {goal,
-        name, triggers, description, tools, fork}, as far as they differ from the proposed ones; `model` is that of
+        `source` is the path of a transcript, a Transcript, a Recorder, or a list of messages. `answers` are those
+        of the rounds, by the names of their fields, as far as they differ from the proposed ones; `model` is that of
         `begin_distillation`. `finish_distillation` describes the answer; `report` says what was left out of the
         transcript. Raises InvalidError `not-a-transcript` or `nothing-to-distill`, UsageError `bad-answer`.
         """
@@ -656,10 +656,16 @@ class SkillLearning:
         package = ValidationInput(made.name, writing.text, files=("SKILL.md", *made.files))
         warnings = [*distillation.warnings, *writing.kept]
         new = not writing.path
+        if made.here and not new:
+            warnings.append(f"{made.name} already exists; it stays in {writing.path}.")
+        elif made.here and not self._workspace.config().trusted:
+            warnings.append("The project is not trusted yet; after `whet guard trust`, its skills load.")
         changes = None
         if not dry_run:
             by = Provenance(actor, reason=reason_of(distillation))
-            changes = editor.apply(list(writing.operations), by, stage=stage, allowed=allowed, triggers=True)
+            changes = editor.apply(
+                list(writing.operations), by, stage=stage, allowed=allowed, triggers=True, here=made.here
+            )
             warnings += changes.notes
             if stage or changes.proposal is None:
                 warnings += self._note_learned(distillation)

@@ -187,7 +187,6 @@ class Library:
             workspace,
             journal,
             check=check,
-            new_root=workspace.new_root,
             installed=self._installed_directories,
             accept=accept,
         )

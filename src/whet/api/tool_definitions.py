@@ -128,8 +128,7 @@ def definitions(writes: Writes = "allow", *, runs: bool = False) -> Iterator[Too
             distillation={"type": "string", "description": "Continue the distillation with this id."},
             answers={
                 "type": "object",
-                "description": "goal, name, triggers, description, tools, fork where they differ from the proposal; "
-                "{} accepts it.",
+                "description": "Fields of the question by name, where they differ from the proposal; {} accepts it.",
             },
             skill={"type": "object", "description": "The skill as you write it: name, title, description, steps, …"},
             back={"type": "boolean", "description": "Go back to the previous round."},

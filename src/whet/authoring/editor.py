@@ -120,7 +120,6 @@ class SkillEditor:
         journal: Journal,
         *,
         check: Check,
-        new_root: Callable[[], str],
         installed: Callable[[], Collection[str]],
         accept: Accept | None = None,
     ) -> None:
@@ -135,7 +134,6 @@ class SkillEditor:
         self.proposals = Proposals(journal, self.committer, Review(check, accept))
         self.history = History(workspace, self.committer)
         self.installed = installed
-        self._new_root = new_root
 
     def on_commit(self, subscriber: Subscriber) -> None:
         """Call this with every change of any skill, inside its transaction; see `whet.authoring.commits`."""
@@ -278,21 +276,24 @@ class SkillEditor:
         stage: bool = False,
         triggers: bool = False,
         improve: bool = True,
+        here: bool = False,
     ) -> Changes:
         """Apply all of these operations or none; `whet.authoring.operations` defines them.
 
         `viewed` says whether a path was seen with this digest, `allowed` raises for a skill that must not be changed.
         With `stage`, the change waits as a proposal. New skills have generated trigger evals if `triggers`. Creating a
-        skill that exists changes it; without `improve`, that raises ConflictError `skill-exists`. Patches say what they
-        expect to find, so after a concurrent change they are applied to the new content, under a lock.
+        skill that exists changes it; without `improve`, that raises ConflictError `skill-exists`. With `here`, new
+        skills go to the project. Patches say what they expect to find, so after a concurrent change they are applied to
+        the new content, under a lock.
         """
         patches = all(isinstance(item, dict) and item.get("action") == "patch" for item in operations)
         paths: Sequence[str] = ()
         for _ in range(_TRIES):
             try:
                 with self.writer.hold(paths):
+                    several = len(operations) > 1
                     batch = _Batch(
-                        self, allowed or _anyone, several=len(operations) > 1, triggers=triggers, improve=improve
+                        self, allowed or _anyone, several=several, triggers=triggers, improve=improve, here=here
                     )
                     return self._apply(batch, operations, by, viewed, stage=stage)
             except ConflictError as error:
@@ -408,7 +409,7 @@ class SkillEditor:
         cause = _PROTECTED.get(card.scope, "")
         if cause:
             name = slug(card.name) if path == card.root.real else os.path.basename(path)
-            own = os.path.realpath(os.path.join(self._new_root(), name))
+            own = os.path.realpath(os.path.join(self.workspace.new_root(), name))
             if os.path.lexists(own):
                 message = f"{card.name} cannot be copied to be changed: {own} already exists."
                 raise ConflictError("skill-exists", message, hint="Change that one, by its path.", path=own)
@@ -453,9 +454,12 @@ class SkillEditor:
             self.committer.commit([change], by)
         return made, path
 
-    def place(self, name: str, category: str) -> str:
-        """Where a new skill goes. Raises if it would be inside another skill, where it would not be found."""
-        path = self._new_root()
+    def place(self, name: str, category: str, *, here: bool = False) -> str:
+        """Where a new skill goes; with `here`, that is in the project.
+
+        Raises if it would be inside another skill, where it would not be found.
+        """
+        path = self.workspace.new_root(project=here)
         if category:
             check_category(category)
             parts = category.split("/")
@@ -478,10 +482,17 @@ class _Batch:
     """The skills that a batch of operations concerns, as they would become."""
 
     def __init__(
-        self, editor: SkillEditor, allowed: Callable[[Card], None], *, several: bool, triggers: bool, improve: bool
+        self,
+        editor: SkillEditor,
+        allowed: Callable[[Card], None],
+        *,
+        several: bool,
+        triggers: bool,
+        improve: bool,
+        here: bool,
     ) -> None:
         self._editor, self._allowed, self._several, self._triggers = editor, allowed, several, triggers
-        self._improve = improve
+        self._improve, self._here = improve, here
         self._targets: dict[str, Target] = {}
         self._names: dict[str, str] = {}
         self.warnings: list[str] = []
@@ -562,7 +573,7 @@ class _Batch:
                 draft = draft._replace(tree=drafts.with_triggers(draft.tree))
             if version:
                 self.warnings.append(f"A new skill starts at version {draft.version}.")
-            path = self._editor.place(name, category)
+            path = self._editor.place(name, category, here=self._here)
             hint = "Choose another name, or change that skill by its own name."
             target = self._take(Target(called, self._free(path, hint), None, None))
             return self._become(target, draft, "create")._replace(created=True)

@@ -199,6 +199,9 @@ BAD: dict[str, list[list[str]]] = {
         *([], ["no-such"], ["."], ["binary"], ["plain.txt"], ["session.jsonl", "--resume"], ["--resume"]),
         *(["session.jsonl", "--fork", "--inline"], ["session.jsonl", "--allow", "x", "--no-tools"]),
         *(["session.jsonl", "--name", "!!!"], ["session.jsonl", "--allow", "Bash("], ["a", "b"]),
+        *(["session.jsonl", "--argument", "two words"], ["session.jsonl", "--step", "x" * 300]),
+        *(["session.jsonl", "--argument-hint", ""], ["session.jsonl", "--when-to-use", "<x>"]),
+        ["session.jsonl", "--here", "--root", "."],
     ],
     "learn transcript": [[], ["no-such"], ["."], ["binary"], ["plain.txt"], ["a", "b"]],
     "edit": [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import mcp_types as types
@@ -118,21 +119,41 @@ async def test_a_session_of_hooks_is_the_one_of_this_client(world: World, era: s
 @eras
 async def test_forms_ask_the_user_themselves(world: World, era: str) -> None:
     goal = "Publishes the docs."
-    user = User({"goal": goal, "name": "publish-docs"}, {"triggers": "docs, staging"}, {"tools": ""}, {"fork": True})
+    steps = "2. Copy the pages\n1. make docs\nTell the team"
+    user = User(
+        {"goal": goal, "name": "publish-docs", "steps": steps, "arguments": "TARGET (staging)"},
+        {"triggers": "docs, staging", "when_to_use": "Before a release."},
+        {"tools": ""},
+        {"fork": True, "here": True},
+    )
     async with connected(world.stdio("--allow-writes"), era, elicitation_callback=user) as client:
         done = await distill(client, transcript=SESSION, ask=True, finish=True)
     assert (user.titles(), done["skill"], done["created"], done["fork"]) == (TITLES, "publish-docs", True, True)
     assert done["allowed_tools"] == [] and '"docs", "staging"' in done["description"]
-    assert goal.rstrip(".") in world.text("publish-docs")
+    text = (Path(done["path"]) / "SKILL.md").read_text(encoding="utf-8")
+    assert Path(done["path"]).parent == world.work / ".agents" / "skills"
+    assert f"# {goal.rstrip('.')}\n" in text and "- `TARGET`: `$TARGET`; in this case `staging`\n" in text
+    assert 'when_to_use: "Before a release."\nargument-hint: "[TARGET]"\narguments: ["TARGET"]\n' in text
+    titles = [line for line in text.partition("## Steps")[2].split("\n") if line[:1].isdigit()]
+    assert titles == ["1. Copy the pages:", "2. Run:", "3. Tell the team."]
+    assert user.forms[0].requested_schema["properties"]["steps"] == {
+        "type": "string",
+        "title": "Steps",
+        "default": "1. make docs\n2. rclone sync site staging:docs",
+        "description": "One in each line; the number says which one it is.",
+    }
     assert user.forms[3].requested_schema == {
         "type": "object",
-        "properties": {"fork": {"type": "boolean", "title": "Run separately (fork)", "default": False}},
+        "properties": {
+            "fork": {"type": "boolean", "title": "Run separately (fork)", "default": False},
+            "here": {"type": "boolean", "title": "Save it in this repository", "default": False},
+        },
     }
     assert user.forms[2].requested_schema["properties"]["tools"] == {
         "type": "string",
         "title": "Allowed tools",
         "default": "Bash(make docs:*)",
-        "description": "Separate them with commas.",
+        "description": "Separate them with commas. Not included: Bash(rclone sync:*).",
     }
 
 

@@ -6,6 +6,7 @@ when the skill is written.
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import TYPE_CHECKING
 
@@ -28,10 +29,11 @@ _WIDTH = 92
 """Columns of a line, where the terminal has as many."""
 _LEAST = 20
 _HELP = (
-    "Enter or y accepts the proposal; any other text replaces it. e opens your editor, b goes back, Ctrl-C stops and "
-    "keeps your answers."
+    "Enter or y accepts the proposal, a accepts all that are left; any other text replaces it. e opens your editor, b "
+    "goes back, Ctrl-C stops and keeps your answers."
 )
 _LIST = "Separate list items with commas; +WORD adds one and -WORD removes one."
+_LINES = "-N removes line N, N TEXT rewords it, +TEXT adds a line; e opens them in your editor."
 KEPT = "Your answers are kept; `whet distill --resume` continues."
 _YES, _NO = ("y", "yes", "ok"), ("n", "no")
 """Answers to a yes-or-no question. A proposal is accepted by one of them; none of them is a text."""
@@ -46,6 +48,10 @@ class StoppedError(FailedError):
 
 class _BackError(Exception):
     """The person wants to see the question before."""
+
+
+class _AcceptError(Exception):
+    """The person accepts all proposals that are left."""
 
 
 def forget(context: Context, distillation: Distillation) -> None:
@@ -155,7 +161,7 @@ def _ask_round(
     at = len(question.fields) - 1 if back else 0
     while at < len(question.fields):
         field = distillation.question().fields[at]
-        _say("", f"  {field.label}:", *_fold(context, _format_value(field), 4))
+        _say("", f"  {field.label}:", *_show_value(context, field))
         if more := [one for one in field.options if isinstance(field.value, tuple) and one not in field.value]:
             _say(*_fold(context, f"Not included, add with +: {', '.join(more)}", 4))
         try:
@@ -165,6 +171,8 @@ def _ask_round(
                 keep(distillation)
                 if field.name == "triggers" and "description" in distillation.edits:
                     _say("  You wrote the description; it stays unchanged.")
+        except _AcceptError:
+            return distillation.answer_all({})
         except _BackError:
             if not at:
                 raise
@@ -172,7 +180,7 @@ def _ask_round(
         except (InvalidError, UsageError) as error:
             _say(*_fold(context, f"{error.message} {error.hint}", 2))
         else:
-            at += 1
+            at += said is None or field.kind != "lines"  # the lines are shown again as they are now
     return distillation.answer()
 
 
@@ -181,6 +189,8 @@ def _read_answer(context: Context, options: Namespace, field: Field) -> str | li
     said = _read("  > ")
     if said == "b":
         raise _BackError
+    if said == "a":
+        raise _AcceptError
     if said == "e":
         return _edit_answer(context, options, field)
     if not said or (field.kind != "yes-no" and said.lower() in _YES):
@@ -188,6 +198,8 @@ def _read_answer(context: Context, options: Namespace, field: Field) -> str | li
     if field.kind != "yes-no" and said.lower() in _NO:
         hint = "Type your answer, or press Enter to accept the proposal."
         raise UsageError("bad-answer", f"{said!r} is not an answer here.", hint=hint)
+    if field.kind == "lines":
+        return _change_lines(field.value if isinstance(field.value, tuple) else (), said)
     parts = [part.strip() for part in said.split(",")]
     if field.kind == "list" and all(part.startswith(("+", "-")) for part in parts) and isinstance(field.value, tuple):
         gone = {part[1:].strip() for part in parts if part.startswith("-")}
@@ -199,6 +211,21 @@ def _read_answer(context: Context, options: Namespace, field: Field) -> str | li
     return said
 
 
+def _change_lines(lines: tuple[str, ...], said: str) -> list[str]:
+    """Lines that begin with numbers, after what somebody typed: `-2`, `-2, -5`, `3 another text`, `+one more`."""
+    rows = {line.partition(".")[0] if re.match(r"\d+\.", line) else line: line for line in lines}
+    if said.startswith("+") and said[1:].strip():
+        return [*lines, said[1:].strip()]
+    if said.startswith("-"):
+        gone = {part.strip(" -") for part in said.split(",")}
+        if gone < rows.keys():
+            return [line for key, line in rows.items() if key not in gone]
+    reworded = re.fullmatch(r"(\d+)[.:)]? +(.+)", said)
+    if reworded and reworded[1] in rows:
+        return [*(rows | {reworded[1]: f"{reworded[1]}. {reworded[2]}"}).values()]
+    raise UsageError("bad-answer", f"{said!r} is not an answer here.", hint=_LINES)
+
+
 def _edit_answer(context: Context, options: Namespace, field: Field) -> str | list[str]:
     from whet.interfaces.cli.editor import edit_text
 
@@ -207,13 +234,18 @@ def _edit_answer(context: Context, options: Namespace, field: Field) -> str | li
         text = edit_text(context, "\n".join(rows) + "\n", json=options.json)
     except WhetError as error:
         raise UsageError("bad-answer", error.message, hint="Type the answer instead.") from error
-    return text.split("\n") if field.kind == "list" else " ".join(text.split())
+    return text.split("\n") if isinstance(field.value, tuple) else " ".join(text.split())
+
+
+def _show_value(context: Context, field: Field) -> list[str]:
+    lines = (*field.value, _LINES) if field.kind == "lines" and isinstance(field.value, tuple) else ()
+    return [row for line in lines or (_format_value(field) or "(none)",) for row in _fold(context, line, 4)]
 
 
 def _format_value(field: Field) -> str:
     if isinstance(field.value, bool):
         return "yes" if field.value else "no"
-    return field.value if isinstance(field.value, str) else ", ".join(field.value) or "(none)"
+    return field.value if isinstance(field.value, str) else ", ".join(field.value)
 
 
 def _ask_agreement(context: Context, distillation: Distillation) -> None:

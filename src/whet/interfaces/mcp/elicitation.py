@@ -81,8 +81,15 @@ def _entry(field: Mapping[str, Any]) -> Json:
     told = {"title": field["label"], "default": field["value"]}
     if field["kind"] == "yes-no":
         return {"type": "boolean", **told}
-    if field["kind"] == "list":
-        told |= {"description": "Separate them with commas.", "default": ", ".join(field["value"])}
+    if field["kind"] == "lines":
+        told |= {
+            "description": "One in each line; the number says which one it is.",
+            "default": "\n".join(field["value"]),
+        }
+    elif field["kind"] == "list":
+        more = [one for one in field["options"] if one not in field["value"]]
+        others = f" Not included: {', '.join(more)}." if more else ""
+        told |= {"description": f"Separate them with commas.{others}", "default": ", ".join(field["value"])}
     return {"type": "string", **told}
 
 

@@ -10,16 +10,18 @@ from whet.guard.syntax import language_of
 from whet.learning.distill.names import description_of, mentioning, name_of, sentence_of, title_of, triggers_of
 from whet.learning.distill.outline import fenced, needs, outline, rules, span
 from whet.learning.distill.permissions import grants_of
+from whet.learning.distill.written import Input, WrittenStep
 from whet.learning.evidence.session import Step
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from whet.learning.distill.written import Written, WrittenStep
+    from whet.learning.distill.written import Written
     from whet.learning.evidence.session import Evidence
 
 _LONG = 30
 """Calls from which on a session is better run apart."""
+_ARGUMENT = re.compile(r"(?P<name>[A-Za-z][\w-]{0,39})(?: ?\((?P<example>.{1,200})\))?")
 
 
 class Answers(NamedTuple):
@@ -32,6 +34,14 @@ class Answers(NamedTuple):
     tools: tuple[str, ...] | None = None
     """Grants as `allowed-tools` spells them; None for those of the steps."""
     fork: bool | None = None
+    steps: tuple[str, ...] = ()
+    """`3. Title` for the third step, a sentence for a new one."""
+    arguments: tuple[str, ...] = ()
+    """`NAME` or `NAME (example)` of each."""
+    argument_hint: str = ""
+    when_to_use: str = ""
+    here: bool = False
+    """To be saved in the repository."""
 
 
 class Draft(NamedTuple):
@@ -51,11 +61,21 @@ class Draft(NamedTuple):
     """No model wrote it: read and edit it."""
     goal: str = ""
     """What it does, in a sentence."""
+    steps: tuple[str, ...] = ()
+    """The number and the title of each step."""
+    inputs: tuple[str, ...] = ()
+    """The values that are others the next time, as arguments are written."""
+    arguments: tuple[str, ...] = ()
+    argument_hint: str = ""
+    when_to_use: str = ""
+    here: bool = False
 
 
 def draft(evidence: Evidence, answers: Answers | None = None, written: Written | None = None) -> Draft:
     """The skill that a session makes."""
     answers = answers or Answers()
+    titles = [step.title for step in (written.steps if written else evidence.steps)]
+    evidence, written = _with_steps(evidence, written, answers.steps)
     asked_for = answers.goal.rstrip(".") or (written.title if written else "") or sentence_of(evidence.request)
     title = title_of(asked_for)
     triggers = answers.triggers or (written.triggers if written else ()) or triggers_of(evidence, asked_for)
@@ -72,7 +92,11 @@ def draft(evidence: Evidence, answers: Answers | None = None, written: Written |
     tools = answers.tools if answers.tools is not None else grants.proposed
     asked = tuple(one for one in (*grants.proposed, *grants.asked) if one not in tools)
     closed = (*asked, *grants.never)
-    body, files = (_body(evidence, title, written, closed), {}) if written else outline(evidence, title, closed)
+    arguments = tuple(one for entry in answers.arguments if (one := read_argument(entry)))
+    if written:
+        body, files = _body(evidence, title, written, arguments, closed), dict[str, str]()
+    else:
+        body, files = outline(evidence, title, arguments, closed)
     fork = answers.fork if answers.fork is not None else evidence.calls >= _LONG and not evidence.rules
     return Draft(
         name,
@@ -85,16 +109,79 @@ def draft(evidence: Evidence, answers: Answers | None = None, written: Written |
         asked,
         written is None,
         _safe(title),
+        answers.steps or tuple(f"{number}. {_safe(title)}" for number, title in enumerate(titles, 1)),
+        _inputs(evidence, written),
+        answers.arguments,
+        answers.argument_hint or " ".join(f"[{one.name}]" for one in arguments),
+        answers.when_to_use,
+        answers.here,
     )
+
+
+def _with_steps(evidence: Evidence, written: Written | None, entries: Sequence[str]) -> tuple[Evidence, Written | None]:
+    """The session, and what a model wrote of it, with the steps that somebody chose, in that order.
+
+    `3. Title` is the third step under this title, `3` or its title the third step as it is; anything else is new.
+    """
+    if not entries:
+        return evidence, written
+    titles = [step.title for step in (written.steps if written else evidence.steps)]
+    chosen = [_chosen(entry, titles) for entry in entries]
+    if written:
+        told = ((written.steps[at] if at >= 0 else WrittenStep(""), title) for at, title in chosen)
+        return evidence, written._replace(steps=tuple(step._replace(title=title) for step, title in told))
+    picked = [(evidence.steps[at] if at >= 0 else Step("", ""), title) for at, title in chosen]
+    steps = tuple(step if step.title == title else step._replace(about=title) for step, title in picked)
+    gone = {step.path for step in evidence.steps} - {step.path for step in steps}
+    return evidence._replace(steps=steps, files=tuple(file for file in evidence.files if file.path not in gone)), None
+
+
+def _chosen(entry: str, titles: Sequence[str]) -> tuple[int, str]:
+    """Which step an entry means, -1 for a new one, and its title."""
+    found = re.fullmatch(r"(\d+)(?:\. *(.*))?", entry)
+    at = int(found[1]) - 1 if found else titles.index(entry) if entry in titles else -1
+    if not 0 <= at < len(titles):
+        return -1, entry
+    return at, (found[2] if found else "") or titles[at]
+
+
+def read_argument(entry: str) -> Input | None:
+    """An argument as it is written: `NAME`, or `NAME (example)`; None for what is none."""
+    found = _ARGUMENT.fullmatch(entry)
+    return Input(found["name"], "", found["example"] or "") if found else None
+
+
+def _inputs(evidence: Evidence, written: Written | None) -> tuple[str, ...]:
+    """The inputs of a session as arguments are written: named by the model, or else by what they are."""
+    if written:
+        named = [(one.name, one.example) for one in written.inputs]
+    else:
+        kinds = [one.kind.upper() for one in evidence.inputs]
+        counts = [kinds[: at + 1].count(kind) for at, kind in enumerate(kinds)]
+        names = [f"{kind}_{count}" if count > 1 else kind for kind, count in zip(kinds, counts, strict=True)]
+        named = [(name, one.text) for name, one in zip(names, evidence.inputs, strict=True)]
+    return tuple(f"{name} ({example})" if example else name for name, example in named)
+
+
+def frontmatter(made: Draft) -> dict[str, str | list[str]]:
+    """What the frontmatter says besides the name and the metadata; what is empty is left out of it."""
+    names = [one.name for entry in made.arguments if (one := read_argument(entry))]
+    return {
+        "description": made.description,
+        "when_to_use": made.when_to_use,
+        "argument-hint": made.argument_hint,
+        "arguments": names,
+        "allowed-tools": " ".join(made.allowed_tools),
+    }
 
 
 def main_file(made: Draft) -> str:
     """The draft as the text of a SKILL.md."""
     import json
 
-    lines = ["---", f"name: {made.name}", f"description: {json.dumps(made.description, ensure_ascii=False)}"]
-    if made.allowed_tools:
-        lines.append(f"allowed-tools: {json.dumps(' '.join(made.allowed_tools), ensure_ascii=False)}")
+    lines = ["---", f"name: {made.name}"]
+    for key, value in frontmatter(made).items():
+        lines += [f"{key}: {json.dumps(value, ensure_ascii=False)}"] if value else []
     if made.fork:
         lines += ["metadata:", "  context: fork"]
     return "\n".join([*lines, "---", "", made.body])
@@ -112,14 +199,17 @@ def _granted(evidence: Evidence, written: Written | None) -> Sequence[Step]:
     return (*(Step("Bash", one.code) for one in written.steps if one.language == "bash" and not one.new), *others)
 
 
-def _body(evidence: Evidence, title: str, written: Written, asked: Sequence[str]) -> str:
+def _body(evidence: Evidence, title: str, written: Written, arguments: Sequence[Input], asked: Sequence[str]) -> str:
     """The text of a skill that a model wrote; the user's rules stand in it word for word."""
     lines = [f"# {title}"]
-    if written.inputs:
+    known = {one.name for one in written.inputs}
+    inputs = (*written.inputs, *(one for one in arguments if one.name not in known))
+    if inputs:
         lines += ["", "## Inputs", ""]
         lines += [
-            f"- `{one.name}`: {one.about}.{f' Example: {span(one.example)}.' if one.example else ''}"
-            for one in written.inputs
+            f"- `{one.name}`: {one.about or f'`${one.name}`'}."
+            f"{f' Example: {span(one.example)}.' if one.example else ''}"
+            for one in inputs
         ]
     lines += [*rules(evidence.rules), "", "## Steps", ""]
     for number, step in enumerate(written.steps, 1):

@@ -17,7 +17,7 @@ from whet.prompt.tokens import estimate
 from whet.skill.body import sections
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
 _ADDING = frozenset(("rules", "pitfalls"))
 """Sections of which both versions count, item by item."""
@@ -33,7 +33,7 @@ _GAINS = frozenset(("rules", "pitfalls", "further steps"))
 _STEPS = frozenset(("steps", "workflow", "procedure"))
 _END = frozenset(("check at the end", "checks", "verification", "examples", "requirements", "references", "see also"))
 """Sections that come behind all that is done."""
-_ABOUT = frozenset(("", "overview", "request", "examples"))
+ABOUT = frozenset(("", "overview", "request", "examples"))
 """What says what a skill is for."""
 _FURTHER = "## Further steps"
 _FURTHER_MOST = 4
@@ -69,7 +69,7 @@ def merged(old: str, new: str, *, own: bool, refused: Sequence[str] = (), named:
     for part in after:
         key = _key(part.title)
         earlier = known.pop(key, None)
-        if earlier and ((named and key in _ABOUT) or (same and key in _RECORD)):
+        if earlier and ((named and key in ABOUT) or (same and key in _RECORD)):
             result.append(earlier)
         else:
             part = _joined(part, earlier) if earlier and key in _ADDING else part  # noqa: PLW2901  it grows
@@ -80,9 +80,9 @@ def merged(old: str, new: str, *, own: bool, refused: Sequence[str] = (), named:
     return _fitting(result, late, {_key(part.title): part for part in after})
 
 
-def retitled(old: str, new: str) -> str:
-    """A body that says what it is for as another one does."""
-    fresh = {_key(part.title): part for part in _parts(new) if _key(part.title) in _ABOUT}
+def replaced(old: str, new: str, keys: Collection[str]) -> str:
+    """A body with some sections as they are in another one."""
+    fresh = {_key(part.title): part for part in _parts(new) if _key(part.title) in keys}
     return _text([fresh.get(_key(part.title), part) for part in _parts(old)])
 
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from whet.authoring.main_file import Main, bump_version, main_of, said, version_of
 from whet.authoring.trees import digest
 from whet.errors import NotFoundError, RefusedError, WhetError
-from whet.learning.distill.draft import main_file
-from whet.learning.distill.merge import kept_triggers, merged, retitled, runs_the_same
+from whet.learning.distill.draft import frontmatter, main_file
+from whet.learning.distill.merge import ABOUT, kept_triggers, merged, replaced, runs_the_same
 from whet.learning.distill.outline import DRAFT
 from whet.learning.distill.relatives import COUNT, sessions_in
 from whet.library.package import read_tree
@@ -114,14 +114,15 @@ def _again(card: Card, tree: Tree, distillation: Distillation, known: Decided, r
     old, answers = main_of(tree), answered(distillation.edits)
     again = known.past.knows(session_label(distillation))
     stays = (frozenset(FIELDS) if again else known.fields) - answers
-    wanted = _kept(distillation, said(old.document, "description"))
+    wanted = _kept(distillation, read_skill(old.document), stays)
     if runs_the_same(old.document.body, wanted.body):
         stays |= {"description"} - answers
     made = _as_decided(wanted, read_skill(old.document), stays)
     gone = [*refused, *known.bodies] if "body" in stays else refused
     body = merged(old.document.body, made.body, own="body" not in stays, refused=gone, named="goal" in stays)
     if "goal" in answers and "body" not in known.fields:
-        body = retitled(body, made.body)
+        body = replaced(body, made.body, ABOUT)
+    body = replaced(body, made.body, [section for field in answers for section in _SECTIONS.get(field, ())])
     text = _with_body(old.text, body)
     if not again or answers:
         count = sessions_in(tree) + (not again)
@@ -165,12 +166,13 @@ def _directory(card: Card) -> str:
     return card.place
 
 
-def _kept(distillation: Distillation, description: str) -> Draft:
-    """The draft, with the words that called for the skill before."""
-    made = distillation.draft()
-    if {"description", "triggers"} & set(distillation.edits):
-        return made
-    edits = {**distillation.edits, "triggers": kept_triggers(description, made.triggers)}
+def _kept(distillation: Distillation, skill: Skill, stays: frozenset[str]) -> Draft:
+    """The draft, with the words that called for the skill before, and the arguments it has."""
+    made, edits = distillation.draft(), dict(distillation.edits)
+    if not {"description", "triggers"} & set(edits):
+        edits["triggers"] = kept_triggers(skill.description, made.triggers)
+    if "arguments" in stays:
+        edits |= {"arguments": skill.arguments, "argument_hint": skill.argument_hint}
     return distillation._replace(edits=edits).draft()
 
 
@@ -212,14 +214,13 @@ def _chosen(text: str, fields: frozenset[str]) -> str:
 
 def _framed(text: str, made: Draft, stays: frozenset[str]) -> str:
     """The old frontmatter with what is new in it."""
-    if "description" not in stays:
-        text = set_value(text, "description", made.description)
-    if "tools" not in stays:
-        text = _set_or_removed(text, "allowed-tools", " ".join(made.allowed_tools))
-    return text if "fork" in stays else _set_or_removed(text, "metadata.context", "fork" if made.fork else "")
+    values = {**frontmatter(made), "metadata.context": "fork" if made.fork else ""}
+    for key, field in _KEYS.items():
+        text = text if field in stays else _set_or_removed(text, key, values[key])
+    return text
 
 
-def _set_or_removed(text: str, key: str, value: str) -> str:
+def _set_or_removed(text: str, key: str, value: str | list[str]) -> str:
     if value:
         return set_value(text, key, value)
     return remove_key(text, key) if _has(text, key) else text
@@ -240,7 +241,7 @@ def _files(made: Draft, tree: Tree, edited: frozenset[str] = frozenset()) -> tup
 
 CHOSEN = "chosen"
 """In the metadata: what somebody decided."""
-FIELDS = ("body", "description", "fork", "goal", "tools")
+FIELDS = ("arguments", "body", "description", "fork", "goal", "tools", "when")
 DISTILLED, LEARNED = "distilled from ", "Learned from "
 """How the reasons of changes begin that come from sessions."""
 _ANSWERS = {
@@ -249,8 +250,23 @@ _ANSWERS = {
     "description": ("description",),
     "tools": ("tools",),
     "fork": ("fork",),
+    "steps": ("body",),
+    "arguments": ("arguments",),
+    "argument_hint": ("arguments",),
+    "when_to_use": ("when",),
 }
 """What each answer of the rounds decides."""
+_SECTIONS = {"body": ("steps", "files"), "arguments": ("inputs",)}
+"""Sections of the body that answers decide, whatever was there before."""
+_KEYS = {
+    "description": "description",
+    "when_to_use": "when",
+    "argument-hint": "arguments",
+    "arguments": "arguments",
+    "allowed-tools": "tools",
+    "metadata.context": "fork",
+}
+"""Keys of the frontmatter, and which of `FIELDS` decides each."""
 _LATEST = 20
 """Distillations whose texts are looked at."""
 
@@ -326,6 +342,8 @@ def _told(document: Document) -> Mapping[str, object]:
         "description": said(document, "description"),
         "tools": skill.allowed_tools,
         "fork": skill.execution.context,
+        "when": said(document, "when_to_use"),
+        "arguments": (skill.arguments, skill.argument_hint),
         "body": document.body.strip(),
     }
 

@@ -18,6 +18,7 @@ from whet.skill.names import slug
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from whet.learning.distill.written import Input
     from whet.learning.evidence.recoveries import Recovery
     from whet.learning.evidence.session import Evidence, File, Step
 
@@ -39,10 +40,12 @@ _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})", re.MULTILINE)
 _KINDS = {"id": "identifier"}
 
 
-def outline(evidence: Evidence, title: str, asked: Sequence[str] = ()) -> tuple[str, dict[str, str]]:
+def outline(
+    evidence: Evidence, title: str, arguments: Sequence[Input] = (), asked: Sequence[str] = ()
+) -> tuple[str, dict[str, str]]:
     """The body of a skill, and the files beside it. `asked` are grants that the client asks for."""
     files: dict[str, str] = {}
-    head = [f"# {title}", "", DRAFT, *_request(evidence), *_inputs(evidence), *_rules(evidence)]
+    head = [f"# {title}", "", DRAFT, *_request(evidence), *_inputs(evidence, arguments), *rules(evidence.rules)]
     tail = [*pitfalls(evidence.recoveries), *_end(evidence), *needs(evidence, asked)]
     room = TOKENS - estimate("\n".join((*head, *tail))) - 40
     steps, files = _steps(evidence, room, files)
@@ -115,13 +118,17 @@ def _request(evidence: Evidence) -> list[str]:
     return ["", "## Request", "", *lines, *more] if lines else []
 
 
-def _inputs(evidence: Evidence) -> list[str]:
-    items = [f"- {_KINDS.get(one.kind, one.kind)}: {span(one.text)}" for one in evidence.inputs]
+def _inputs(evidence: Evidence, arguments: Sequence[Input]) -> list[str]:
+    """The values of the case; those that are arguments have names, which a call of the skill replaces."""
+    items = [
+        f"- `{one.name}`: `${one.name}`{f'; in this case {span(one.example)}' if one.example else ''}"
+        for one in arguments
+    ]
+    named = {one.example for one in arguments}
+    items += [
+        f"- {_KINDS.get(one.kind, one.kind)}: {span(one.text)}" for one in evidence.inputs if one.text not in named
+    ]
     return ["", "## Inputs", "", "Values of this case; ask for those of the next one:", "", *items] if items else []
-
-
-def _rules(evidence: Evidence) -> list[str]:
-    return rules(evidence.rules)
 
 
 def _steps(evidence: Evidence, room: int, files: dict[str, str]) -> tuple[list[str], dict[str, str]]:
@@ -151,6 +158,8 @@ def _step(number: str, step: Step, path: str) -> Iterator[str]:
     if step.path:
         done = "Write" if step.tool == "Write" else "Change"
         yield f"{number}{done} {span(step.path)}.{f' {step.about.rstrip(chr(46))}.' if step.about else ''}"
+    elif not step.tool:
+        yield f"{number}{step.about.rstrip('.')}."
     elif step.tool != "Bash":
         yield f"{number}Call {span(step.tool)}{f' with {span(step.action)}' if step.action else ''}."
     elif path:

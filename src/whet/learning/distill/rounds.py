@@ -23,7 +23,7 @@ from whet.learning.distill import draft as drafting
 from whet.learning.distill.names import DESCRIPTION, TRIGGERS
 from whet.learning.distill.writer import RETRIES
 from whet.learning.distill.written import TRIGGER, Written, check, read_written
-from whet.learning.evidence.session import Evidence
+from whet.learning.evidence.session import MOST_STEPS, Evidence
 from whet.store.locks import FileLock, lock_path
 from whet.values import Json, fields_json, read_value
 
@@ -37,32 +37,57 @@ if TYPE_CHECKING:
     from whet.store.state import StateDatabase
 
 Value = str | bool | tuple[str, ...]
-Kind = Literal["text", "list", "yes-no"]
+Kind = Literal["text", "list", "lines", "yes-no"]
+"""Commas separate the entries of a list. Lines are sentences; their numbers tell them apart, and a new one has none."""
 
 VERSION = 3
 """Of the JSON; another one is refused, since the evidence in it is not that of today."""
 MARK = "whet-distillation"
 GOAL = 400
+STEP = 200
+"""Characters of a step's title."""
+ARGUMENTS = 9
+"""As many as there may be."""
 AGENT = "the connected agent"
 """What the model is called that calls `skill_distill`."""
 ENDED = {"yes": "It worked.", "no": "It did not work.", "unknown": "It is unclear whether it worked."}
 """How a session ended, in words."""
-_SHOWN_STEPS = 12
-_LABELS = {
-    "name": "Name",
-    "goal": "What it does",
-    "triggers": "Words that trigger it",
-    "description": "Description",
-    "tools": "Allowed tools",
-    "fork": "Run separately (fork)",
-}
-ROUNDS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
-    ("what", "What was done", ("goal", "name")),
-    ("when", "When to use it", ("triggers", "description")),
-    ("tools", "Which tools it may use", ("tools",)),
-    ("where", "Where it runs", ("fork",)),
+ROUNDS: tuple[tuple[str, str, Mapping[str, tuple[str, Kind]]], ...] = (
+    (
+        "what",
+        "What was done",
+        {
+            "goal": ("What it does", "text"),
+            "name": ("Name", "text"),
+            "steps": ("Steps", "lines"),
+            "arguments": ("Arguments, as NAME (example)", "list"),
+            "argument_hint": ("Argument hint", "text"),
+        },
+    ),
+    (
+        "when",
+        "When to use it",
+        {
+            "triggers": ("Words that trigger it", "list"),
+            "description": ("Description", "text"),
+            "when_to_use": ("When else to use it", "text"),
+        },
+    ),
+    ("tools", "Which tools it may use", {"tools": ("Allowed tools", "list")}),
+    (
+        "where",
+        "Where it runs",
+        {
+            "fork": ("Run separately (fork)", "yes-no"),
+            "here": ("Save it in this repository", "yes-no"),
+        },
+    ),
 )
-"""Of each round its id, its title and its fields."""
+"""Of each round its id, its title and its fields: the name, the label and the kind of each. The terminal, the forms of
+MCP and the web page ask these."""
+_FIELDS = {name: asked for _, _, fields in ROUNDS for name, asked in fields.items()}
+_EMPTY = ("tools", "arguments")
+"""Lists for which none at all is an answer."""
 
 
 class Field(NamedTuple):
@@ -147,7 +172,8 @@ class Distillation(NamedTuple):
         number = self._round()
         name, title, fields = ROUNDS[number]
         made = self.draft()
-        asked = tuple(self._field(field, made) for field in fields)
+        improves = self.known == made.name
+        asked = tuple(self._field(field, made) for field in fields if not (improves and field == "here"))
         return Question(number + 1, len(ROUNDS), name, title, self._text(name, made), asked)
 
     def answer(self, values: Mapping[str, Any] | None = None) -> Distillation:
@@ -167,7 +193,7 @@ class Distillation(NamedTuple):
             read = checked(name, value)
             if read == _current(name, made, self.goal) and not (name == "name" and "goal" in edits):
                 continue  # a name that is confirmed stays, though it was proposed from a goal that is another one now
-            if read in ("", ()) and name != "tools":
+            if read in ("", ()) and name not in _EMPTY:
                 edits.pop(name, None)
             else:
                 edits[name] = read
@@ -175,9 +201,8 @@ class Distillation(NamedTuple):
 
     def answer_all(self, values: Mapping[str, Any]) -> Distillation:
         """Every round that is left answered: with these values, and as proposed. Raises UsageError `bad-answer`."""
-        unknown = set(values) - {name for _, _, fields in ROUNDS for name in fields}
-        if unknown:
-            raise _bad(f"{min(unknown)!r} is not an answer.", f"Known clients: {', '.join(_LABELS)}.")
+        if unknown := set(values) - set(_FIELDS):
+            raise _bad(f"{min(unknown)!r} is not an answer.", f"Known answers: {', '.join(_FIELDS)}.")
         state = self
         while not state.done:
             state = state.answer({name: values[name] for name in ROUNDS[state.at][2] if name in values})
@@ -238,13 +263,14 @@ class Distillation(NamedTuple):
         return self.at
 
     def _field(self, name: str, made: Draft) -> Field:
-        value = _current(name, made, self.goal)
-        if name == "tools":
-            proposed = self._without(name).draft()
-            return Field(name, _LABELS[name], "list", value, (*proposed.allowed_tools, *proposed.asked))
-        if name == "triggers":
-            return Field(name, _LABELS[name], "list", value, self._without(name).draft().triggers)
-        return Field(name, _LABELS[name], "yes-no" if name == "fork" else "text", value)
+        label, kind = _FIELDS[name]
+        proposed = self._without(name).draft() if kind == "list" else made
+        options = {
+            "tools": (*proposed.allowed_tools, *proposed.asked),
+            "triggers": proposed.triggers,
+            "arguments": proposed.inputs,
+        }
+        return Field(name, label, kind, _current(name, made, self.goal), options.get(name, ()))
 
     def _without(self, name: str) -> Distillation:
         return self._replace(edits={key: value for key, value in self.edits.items() if key != name})
@@ -252,16 +278,13 @@ class Distillation(NamedTuple):
     def _text(self, name: str, made: Draft) -> str:
         evidence = self.evidence
         if name == "what":
-            steps = [step.title for step in (self.written.steps if self.written else evidence.steps)]
-            told = [f"{number}. {title}" for number, title in enumerate(steps[:_SHOWN_STEPS], 1)]
-            told += [f"... and {len(steps) - _SHOWN_STEPS} more"] if len(steps) > _SHOWN_STEPS else []
-            told += [f"Rule: {rule}" for rule in evidence.rules]
+            told = [f"Rule: {rule}" for rule in evidence.rules]
             told.append(ENDED[evidence.succeeded])
             told += [f"The skill {self.known} covers the same task; keep its name to improve it."] if self.known else []
             told.append(f"Written by {self.model}." if self.model else "An outline; no model wrote it.")
             return "\n".join(told)
         if name == "when":
-            return "The description is all a model sees before it loads the skill."
+            return "The description is all that most models see before they load the skill."
         if name == "tools":
             counted = [f"{use.tool} {use.command}".rstrip() + f" ({use.times} x)" for use in evidence.tools]
             return f"Tools used: {', '.join(counted)}." if counted else "No tool was used."
@@ -333,21 +356,20 @@ def without_taken_name(distillation: Distillation, taken: Collection[str]) -> Di
 
 def checked(name: str, value: Any) -> Value:
     """A value as the field `name` takes it. Raises UsageError `bad-answer`."""
-    if name == "fork":
+    label, kind = _FIELDS[name]
+    if kind == "yes-no":
         return _yes(value)
-    if name in ("triggers", "tools"):
-        listed = _listed(name, value)
-        return _triggers(listed) if name == "triggers" else _grants(listed)
+    if kind in ("list", "lines"):
+        listed = _listed(label, kind, value)
+        return {"triggers": _triggers, "tools": _grants, "arguments": _arguments, "steps": _steps}[name](listed)
     if not isinstance(value, str):
-        raise _bad(f"{_LABELS[name]} is not text.", "Pass text.")
+        raise _bad(f"{label} is not text.", "Pass text.")
     text = " ".join(value.split())
     if name == "name":
         return _name(text)
-    most = DESCRIPTION if name == "description" else GOAL
+    most = DESCRIPTION if name in ("description", "when_to_use") else GOAL
     if len(text) > most or "<" in text or ">" in text:
-        raise _bad(
-            f"{_LABELS[name]} is too long or contains < or >.", f"Use at most {most} characters, without < and >."
-        )
+        raise _bad(f"{label} is too long or contains < or >.", f"Use at most {most} characters, without < and >.")
     return text
 
 
@@ -366,16 +388,18 @@ def _yes(value: Any) -> bool:
     words = {"fork": True, "yes": True, "y": True, "true": True, "inline": False, "no": False, "n": False}
     said = words.get(value.strip().lower()) if isinstance(value, str) else value
     if not isinstance(said, bool):
-        raise _bad(f"{value!r} is neither yes nor no.", "Answer yes (fork) or no (inline).")
+        raise _bad(f"{value!r} is neither yes nor no.", "Answer yes or no.")
     return said
 
 
-def _listed(name: str, value: Any) -> tuple[str, ...]:
+def _listed(label: str, kind: Kind, value: Any) -> tuple[str, ...]:
     if isinstance(value, str):
-        value = _split(value)
+        value = value.split("\n") if kind == "lines" else _split(value)
     if not isinstance(value, list | tuple) or not all(isinstance(one, str) for one in value):
-        raise _bad(f"{_LABELS[name]} is not a list.", "Pass a list, or one text with commas.")
-    return tuple(dict.fromkeys(text for one in value if (text := " ".join(one.split()))))
+        separated = "a line for each" if kind == "lines" else "commas"
+        raise _bad(f"{label} is not a list.", f"Pass a list, or one text with {separated}.")
+    entries = [text for one in value if (text := " ".join(one.split()))]
+    return tuple(entries if kind == "lines" else dict.fromkeys(entries))
 
 
 def _split(text: str) -> list[str]:
@@ -397,6 +421,21 @@ def _triggers(words: tuple[str, ...]) -> tuple[str, ...]:
     if len(words) > TRIGGERS:
         raise _bad(f"{len(words)} triggers are too many.", f"Give at most {TRIGGERS}.")
     return words
+
+
+def _steps(titles: tuple[str, ...]) -> tuple[str, ...]:
+    if len(titles) > MOST_STEPS or any(len(title) > STEP for title in titles):
+        hint = f"Give at most {MOST_STEPS}, each of at most {STEP} characters."
+        raise _bad("These steps are too many or too long.", hint)
+    return titles
+
+
+def _arguments(entries: tuple[str, ...]) -> tuple[str, ...]:
+    read = [drafting.read_argument(entry) for entry in entries]
+    if None in read or len(read) > ARGUMENTS or len({one.name for one in read if one}) < len(read):
+        hint = f"Give at most {ARGUMENTS} different ones, each a NAME or NAME (example), such as VERSION (1.4.0)."
+        raise _bad(f"{', '.join(entries)[:80]!r} cannot be the arguments.", hint)
+    return entries
 
 
 def _grants(grants: tuple[str, ...]) -> tuple[str, ...]:
@@ -434,7 +473,7 @@ def _read(value: Json) -> Distillation:
         read_value(Evidence, value["evidence"], "evidence"),
         read_value(Source, value["source"], "source"),
         at,
-        _answers(value["edits"], frozenset(_LABELS)),
+        _answers(value["edits"], frozenset(_FIELDS)),
         read_value(str, value["known"], "known"),
         read_value(str, value["model"], "model"),
         None if value["written"] is None else read_value(Written, value["written"], "written"),
@@ -450,7 +489,7 @@ def _answers(value: Any, names: frozenset[str]) -> dict[str, Value]:
     if not isinstance(value, dict) or not set(value) <= names:
         raise ValueError("the answers do not have the expected form")
     read = {name: checked(name, inner) for name, inner in value.items()}
-    if any(inner == "" or (inner == () and name != "tools") for name, inner in read.items()):
+    if any(inner == "" or (inner == () and name not in _EMPTY) for name, inner in read.items()):
         raise ValueError("an answer is empty")
     return read
 

@@ -88,7 +88,7 @@ def _answers(asked: Asked, distillation: Distillation) -> dict[str, Any]:
     for field in distillation.question().fields:
         if field.kind == "yes-no":
             answers[field.name] = asked.is_set(field.name)
-        elif field.kind == "list":
+        elif field.kind in ("list", "lines"):
             answers[field.name] = asked.text(field.name).split("\n")
         elif field.name in asked.given:
             answers[field.name] = asked.text(field.name)
@@ -105,7 +105,9 @@ def finish(asked: Asked) -> Moved:
     if made.changes is not None and made.changes.proposal is not None:
         return Moved(f"/proposal?{urlencode({'number': made.changes.proposal})}", f"{made.skill} is proposed.")
     done = f"Created {made.skill}." if made.created else f"Improved {made.skill} to version {made.version}."
-    return Moved(f"/skill?{urlencode({'name': made.path})}", done, asked.library.history.undoable()[0][0].run)
+    shown = any(card.place == made.path for card in asked.library.workspace.snapshot().catalogue.cards)
+    address = f"/skill?{urlencode({'name': made.path})}" if shown else "/sessions"  # a project may not be trusted
+    return Moved(address, done, asked.library.history.undoable()[0][0].run)
 
 
 ROUTES = (

@@ -136,12 +136,13 @@ def configure_distill(parser: Parser) -> None:
     parser.details = (
         "SESSION is CLIENT:ID or CLIENT:last, such as claude-code:last, or a FILE: a session of Claude Code, "
         "Codex, Gemini CLI, Qwen Code, Copilot CLI, OpenCode, Cline or Hermes, a list of messages of OpenAI or "
-        "Anthropic, or Markdown; - is standard input. On a terminal, four rounds ask for name, triggers, tools and "
-        "where the skill runs, each with a proposed answer; without SESSION, you choose from a list of recent "
-        "sessions. Otherwise, and with --yes, Whet uses the proposed answers. An existing skill for the same job "
-        "gets a new version, never a duplicate. With a model, from --model or the settings, Whet hides secrets and "
-        "sends what the session shows to the model; the model writes the skill, and Whet checks it. Without a "
-        "model, nothing is sent, and the skill is an outline: what worked, in order, marked as a draft."
+        "Anthropic, or Markdown; - is standard input. On a terminal, four rounds ask what was done, when to use the "
+        "skill, which tools it may use and where it runs, each with proposed answers; without SESSION, you choose "
+        "from a list of recent sessions. Otherwise, and with --yes, Whet uses the proposed answers. An existing "
+        "skill for the same job gets a new version, never a duplicate. With a model, from --model or the settings, "
+        "Whet hides secrets and sends what the session shows to the model; the model writes the skill, and Whet "
+        "checks it. Without a model, nothing is sent, and the skill is an outline: what worked, in order, marked as "
+        "a draft."
     )
     parser.positional("file", "SESSION", "CLIENT:ID, CLIENT:last, or the FILE of a transcript.", optional=True)
     parser.option("-y", "--yes", text="Do not ask; accept the proposed answers.")
@@ -152,6 +153,11 @@ def configure_distill(parser: Parser) -> None:
     parser.option("--trigger", metavar="W", many=True, text=f"A word or phrase that triggers it; {several}")
     parser.option("--allow", metavar="G", many=True, text=f"A tool to allow, such as Bash(git commit:*); {several}")
     parser.option("--no-tools", text="Allow no tools.")
+    parser.option("--step", metavar="T", many=True, text=f"A step to keep, by number, or to add, in order; {several}")
+    parser.option("--argument", metavar="A", many=True, text=f"An argument, such as 'VERSION (1.4.0)'; {several}")
+    parser.option("--argument-hint", metavar="H", text="What to type after the skill's name.")
+    parser.option("--when-to-use", metavar="TEXT", text="When else to use it.")
+    parser.option("--here", text="Save it in the project's .agents/skills.")
     parser.option("--fork", text="Run it separately from the conversation.")
     parser.option("--inline", text="Run it in the conversation.")
     parser.option("--model", metavar="M", text="Let this model write the skill, such as openai:gpt-5.")
@@ -183,22 +189,28 @@ def run_distill(context: Context, options: Namespace) -> Answer:
     if not options.dry_run:
         interview.forget(context, distillation)
     made = Answer(answer._replace(report=report), render_distill)
-    return hint_clients(made, context, [answer.skill]) if answer.changes and answer.created else made
+    mine = answer.changes and answer.created and not distillation.draft().here
+    return hint_clients(made, context, [answer.skill]) if mine else made
 
 
 def _read_answers(options: Namespace) -> dict[str, object]:
     """The answers that the options are. Raises UsageError for one that is empty."""
-    for name in ("name", "goal", "description"):
-        if (text := getattr(options, name)) is not None and not text.strip():
-            raise UsageError("usage", f"--{name} is empty.", hint="Leave it out to get a proposal.")
     answers = {
-        "name": options.name,
         "goal": options.goal,
-        "description": options.description,
+        "name": options.name,
+        "steps": options.step,
+        "arguments": options.argument,
+        "argument_hint": options.argument_hint,
         "triggers": options.trigger,
+        "description": options.description,
+        "when_to_use": options.when_to_use,
         "tools": [] if options.no_tools else options.allow,
         "fork": True if options.fork else False if options.inline else None,
+        "here": options.here or None,
     }
+    for name, value in answers.items():
+        if isinstance(value, str) and not value.strip():
+            raise UsageError("usage", f"--{name.replace('_', '-')} is empty.", hint="Leave it out to get a proposal.")
     return {name: value for name, value in answers.items() if value is not None}
 
 
