@@ -13,10 +13,11 @@ import threading
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 from whet.errors import NotFoundError, RefusedError, UsageError, WhetError
 from whet.library.clients import is_managed
+from whet.records import NamedTuple
 from whet.values import fields_json
 
 if TYPE_CHECKING:

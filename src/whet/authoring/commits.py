@@ -8,9 +8,10 @@ renamed, or renamed back, keeps all of it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from whet.errors import WhetError
+from whet.records import NamedTuple
 from whet.skill.names import key
 
 if TYPE_CHECKING:

@@ -11,10 +11,9 @@ step by step. What the change itself would break is refused, with what to do abo
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from whet.authoring import patching
 from whet.authoring.main_file import (
@@ -34,6 +33,8 @@ from whet.authoring.main_file import (
     with_text,
 )
 from whet.errors import ConflictError, InvalidError, NotFoundError, UsageError
+from whet.patterns import compile_late
+from whet.records import NamedTuple
 from whet.skill import names, paths
 from whet.skill.coerce import one_line
 from whet.skill.dialects import read_skill
@@ -54,8 +55,8 @@ if TYPE_CHECKING:
     from whet.skill.tree import Tree
 
 _QUOTED = "Frontmatter values were quoted to make them valid YAML."
-_TEXT_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
-_NOT_IN_TEXT = re.compile("[\x00\ud800-\udfff]")
+_TEXT_CONTROL = compile_late("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_NOT_IN_TEXT = compile_late("[\x00\ud800-\udfff]")
 _LISTED = 100
 """Files that an error lists."""
 _REMARKS = 8

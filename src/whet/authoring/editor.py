@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from whet.authoring import drafts
 from whet.authoring.commits import Committer
@@ -24,6 +24,7 @@ from whet.authoring.trees import digest
 from whet.authoring.writer import USER, TreeChange, Writer
 from whet.errors import ConflictError, NotFoundError, RefusedError, UsageError, WhetError
 from whet.library.package import is_flat_place, read_tree
+from whet.records import NamedTuple
 from whet.skill.dialects import read_skill
 from whet.skill.finder import FLAT, MAIN_FILES, SKIPPED
 from whet.skill.names import key, slug

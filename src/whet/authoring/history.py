@@ -6,9 +6,8 @@ Going back is a change like any other: it is written and entered by the same han
 from __future__ import annotations
 
 import os
-import re
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from whet.authoring.commits import Commit
 from whet.authoring.journal import Note as Written
@@ -29,6 +28,8 @@ from whet.authoring.writer import USER, TreeChange
 from whet.errors import ConflictError, FailedError, NotFoundError, RefusedError, UsageError, WhetError
 from whet.library.package import read_tree
 from whet.notes import SWITCHES, Note
+from whet.patterns import compile_late
+from whet.records import NamedTuple
 from whet.skill.names import closest, key
 from whet.store.chain import REPAIR_HINT, Problem
 
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from whet.store.repair import Repaired
 
 
-_VERSION = re.compile(r"^(---\n(?:(?!---\n).*\n)*?[ ]*version:)([^\n]*)")
+_VERSION = compile_late(r"^(---\n(?:(?!---\n).*\n)*?[ ]*version:)([^\n]*)")
 """Where frontmatter says the version."""
 
 
@@ -266,7 +267,7 @@ _LOOKED_BACK = 10_000
 """Entries among which the last change is looked for; what was only found belongs to no change."""
 _NAMED = 5
 """Changes that the reason of an undo names by their numbers."""
-_UNDOES = re.compile(r"Undo of (\S+)\.")
+_UNDOES = compile_late(r"Undo of (\S+)\.")
 """How an undo that does not name its target in its run names it as its reason."""
 _LONGEST_NUMBER = 18
 

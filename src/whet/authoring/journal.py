@@ -12,14 +12,15 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from contextlib import suppress
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from whet.errors import FailedError, NotFoundError, UsageError, WhetError
 from whet.library.package import read_tree
 from whet.notes import SWITCHES
+from whet.patterns import compile_late
+from whet.records import NamedTuple
 from whet.skill.tree import Item, Tree, entries, manifest, read_manifest
 from whet.store.blobs import CONTENTS, Blobs
 from whet.store.chain import LOST, ORIGIN, REPAIR_HINT, Chain, Loaded, Problem, in_ranges
@@ -410,7 +411,7 @@ def _recoded(data: bytes, one: str, other: str) -> bytes:
     return data.decode("utf-8", one).encode("utf-8", other)
 
 
-_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+_DIGEST = compile_late(r"sha256:[0-9a-f]{64}")
 _DOCTOR = "Run `whet history verify` to see what is damaged."
 
 

@@ -8,11 +8,12 @@ below `metadata`, which is the only place the specification leaves for it.
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from whet.authoring.versions import next_version
 from whet.errors import InvalidError, UsageError, WhetError
-from whet.skill.dialects import read_skill
+from whet.records import NamedTuple
+from whet.skill.dialects import read_version
 from whet.skill.edit import change_value, line_end, replace_body, set_value
 from whet.skill.finder import MAIN_FILE, main_file
 from whet.skill.frontmatter import BOM, Document, find_fences, read_changed, read_document, read_repaired
@@ -145,7 +146,7 @@ def quoted(text: str, document: Document | None = None) -> str:
 
 def version_of(document: Document) -> str:
     """The version a skill declares; empty when it declares none."""
-    return read_skill(document._replace(body="")).version
+    return read_version(document)
 
 
 def bump_version(main: Main, old: Document, told: str) -> tuple[Main, str, tuple[str, ...]]:

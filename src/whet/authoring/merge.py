@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from whet.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

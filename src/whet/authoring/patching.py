@@ -16,9 +16,11 @@ import re
 import unicodedata
 from bisect import bisect_right
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from whet.errors import ConflictError, NotFoundError, UsageError
+from whet.patterns import compile_late
+from whet.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -54,9 +56,9 @@ _LOOK_ALIKES = {
     "...": "\u2026",
 }
 _PLAIN = {ord(character): plain for plain, characters in _LOOK_ALIKES.items() for character in characters}
-_RUN = re.compile("[ \t]+")
+_RUN = compile_late("[ \t]+")
 _RUNS = "|".join(f"[{re.escape(plain[0] + characters)}]+" for plain, characters in _LOOK_ALIKES.items())
-_UNUSUAL = re.compile(rf"{_RUNS}|(?P<marked>[!-~]?[^\x00-\x7f{''.join(_LOOK_ALIKES.values())}]+)")
+_UNUSUAL = compile_late(rf"{_RUNS}|(?P<marked>[!-~]?[^\x00-\x7f{''.join(_LOOK_ALIKES.values())}]+)")
 
 
 class Patched(NamedTuple):

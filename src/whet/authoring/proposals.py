@@ -7,7 +7,7 @@ moved on since, the proposal is stale and must be made again.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from whet.authoring.history import difference
 from whet.authoring.results import Decision
@@ -15,6 +15,7 @@ from whet.authoring.trees import digest
 from whet.authoring.writer import USER, Provenance, TreeChange
 from whet.errors import ConflictError, FailedError, NotFoundError, RefusedError
 from whet.library.package import read_tree
+from whet.records import NamedTuple
 from whet.store.clock import iso
 from whet.store.locks import FileLock, lock_path
 from whet.values import Json, Rows

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from whet.records import NamedTuple
 from whet.store.clock import iso
 from whet.values import as_json, fields_json
 

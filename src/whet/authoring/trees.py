@@ -183,9 +183,10 @@ def _link(entry: os.DirEntry[str], target: str) -> None:
 
 def _fill(directory: str, tree: Mapping[str, Item], like: str = "", *, modes: Mapping[str, int] = NONE) -> None:
     """Write these items. Permissions come from `modes`, else from the same file in `like`."""
+    for folder in sorted({os.path.dirname(path) for path in tree}):
+        make_directories(os.path.join(directory, *folder.split("/")), durable=False)
     for path, item in tree.items():
         target = os.path.join(directory, *path.split("/"))
-        make_directories(os.path.dirname(target), durable=False)
         mode = permission_of(modes, path, item)
         if mode is None:
             mode = _mode(os.path.join(like, *path.split("/")) if like else target, item)

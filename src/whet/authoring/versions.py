@@ -11,15 +11,16 @@ from __future__ import annotations
 import re
 
 from whet.errors import UsageError
+from whet.patterns import compile_late
 
 MAX_LENGTH = 64
 """Characters in a version."""
 
 PARTS = ("major", "minor", "patch")
 
-_NUMBERS = re.compile(r"([vV]?)([0-9]{1,18}(?:\.[0-9]{1,18}){0,2})(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?")
-_DATE = re.compile(r"[vV]?(?:19|20)[0-9]{2}([-./]?)(?:0[1-9]|1[0-2])\1(?:0[1-9]|[12][0-9]|3[01])")
-_COUNTED = re.compile(r"(.+)\.([0-9]{1,18})", re.DOTALL)
+_NUMBERS = compile_late(r"([vV]?)([0-9]{1,18}(?:\.[0-9]{1,18}){0,2})(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?")
+_DATE = compile_late(r"[vV]?(?:19|20)[0-9]{2}([-./]?)(?:0[1-9]|1[0-2])\1(?:0[1-9]|[12][0-9]|3[01])")
+_COUNTED = compile_late(r"(.+)\.([0-9]{1,18})", re.DOTALL)
 _EXAMPLES = "Use major, minor, patch, or a version such as 1.2.0."
 
 

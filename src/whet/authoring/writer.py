@@ -21,13 +21,14 @@ import json
 import os
 import threading
 from contextlib import ExitStack, contextmanager, suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from whet.authoring.journal import Edit, Note
 from whet.authoring.permissions import parse_permissions, read_permissions
 from whet.authoring.trees import digest, replacing, write_tree
 from whet.errors import ConflictError, FailedError, WhetError
 from whet.library.package import read_tree
+from whet.records import NamedTuple
 from whet.store.atomic import clean_leftovers, leftovers, sync_places, sync_spares, trade
 from whet.store.directories import sync_directory
 from whet.store.failures import os_failures

@@ -11,9 +11,10 @@ protection. So a damaged database is an error here too, and reading never create
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from whet.library.state import text_of
+from whet.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

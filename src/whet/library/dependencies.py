@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from whet.library.files import read_file
 from whet.notes import Note
-from whet.skill.dialects import read_skill
+from whet.skill.dialects import read_version
 from whet.skill.frontmatter import MAX_DOCUMENT, read_document
 from whet.skill.names import key
 from whet.skill.versions import in_range
@@ -24,8 +24,7 @@ _NAMED = 5
 def version_of(card: Card) -> str:
     """The version that a skill of the library declares; "" when it declares none."""
     try:
-        document = read_document(read_file(card.path, MAX_DOCUMENT))._replace(body="")
-        return read_skill(document, flat=card.kind == "flat").version
+        return read_version(read_document(read_file(card.path, MAX_DOCUMENT)), flat=card.kind == "flat")
     except OSError:
         return ""
 

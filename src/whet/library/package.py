@@ -302,11 +302,19 @@ def file_stamp(status: os.stat_result) -> str:
 # --- reading --------------------------------------------------------------------------------------------------------
 
 
-def read_package(directory: str, *, strict: bool = True, main: Main | None = None, limits: Limits = LIMITS) -> Package:
+def read_package(
+    directory: str,
+    *,
+    strict: bool = True,
+    main: Main | None = None,
+    limits: Limits = LIMITS,
+    check: Callable[[Sequence[PackageFile]], object] = bool,
+) -> Package:
     """The package in a directory with all its content.
 
     Strict: all of one moment, and the first problem is raised. Lenient: what can be read, with the problems, and with
-    what lies beside the package. `main` is the main file where somebody has read it already.
+    what lies beside the package. `main` is the main file where somebody has read it already. `check` sees the files
+    before any of them is read, and may raise.
     """
     name = os.path.basename(directory)
     if not strict:
@@ -321,6 +329,7 @@ def read_package(directory: str, *, strict: bool = True, main: Main | None = Non
     for _ in range(_ATTEMPTS):
         try:
             listing = _sound(directory, main)
+            check(listing.files)
             tree = _Room(directory, limits).read(listing.files, main)
             if _sound(directory, main) == listing:
                 return Package(name, tree)

@@ -37,20 +37,30 @@ class Repository(NamedTuple):
     identity: str
 
 
-def find_repository(start: str, *, home: str) -> Repository:
-    """The nearest repository at or above `start`; without one, `start` itself. The home is never a project."""
+def find_repository(start: str, *, home: str, known: dict[str, Repository | None] | None = None) -> Repository:
+    """The nearest repository at or above `start`; without one, `start` itself. The home is never a project.
+
+    Whoever asks for many directories passes the same `known` each time: each directory is then looked at once.
+    """
+    known = {} if known is None else known
+    passed: list[str] = []
+    found: Repository | None = None
     directory = start
-    for _ in range(_MAX_LEVELS):
-        if is_same(directory, home):
-            break
+    while directory not in known and len(passed) < _MAX_LEVELS and not is_same(directory, home):
+        passed.append(directory)
         marker = os.path.join(directory, ".git")
         if os.path.lexists(marker):
-            return Repository(directory, _identity(directory, marker))
+            found = Repository(directory, _identity(directory, marker))
+            break
         parent = os.path.dirname(directory)
         if parent == directory:
             break
         directory = parent
-    return Repository(start, os.path.realpath(start))
+    else:
+        found = known.get(directory)
+    if len(passed) < _MAX_LEVELS:
+        known.update(dict.fromkeys(passed, found))
+    return found or Repository(start, os.path.realpath(start))
 
 
 def is_same(one: str, other: str) -> bool:

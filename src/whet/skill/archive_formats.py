@@ -9,7 +9,9 @@ from __future__ import annotations
 import io
 import stat
 import sys
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Self
+
+from whet.records import NamedTuple
 
 if TYPE_CHECKING:
     import tarfile

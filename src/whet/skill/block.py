@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from whet.patterns import compile_late
 from whet.records import NamedTuple
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 UNPRINTABLE = "\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff"
 """What is not shown as it is, for a regex. A set that names all the other characters takes milliseconds to compile."""
-FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]")
+FORBIDDEN = compile_late("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]")
 """What YAML does not allow anywhere."""
 MAX_DEPTH = 32
 MAX_NODES = 20_000
@@ -74,8 +75,8 @@ _CONSTANTS: dict[str, bool | None] = {
     **dict.fromkeys(("true", "True", "TRUE"), True),
     **dict.fromkeys(("false", "False", "FALSE"), False),
 }
-_INTEGER = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
-_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+_INTEGER = compile_late(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
+_FLOAT = compile_late(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 _MAX_DIGITS = 300
 _INFINITE = (float("inf"), float("-inf"))
 _MAYBE_TYPED = frozenset("+-.0123456789~nNtTfF")
@@ -98,13 +99,13 @@ def resolve_plain(text: str) -> str | int | float | bool | None:
 
 # --- the fast lane --------------------------------------------------------------------------------------------------
 
-_ODD = re.compile(f"(?!\n)[{UNPRINTABLE}]")
+_ODD = compile_late(f"(?!\n)[{UNPRINTABLE}]")
 _KEY = r"[A-Za-z_][A-Za-z0-9_-]{0,80}"
 _PLAIN = r"""[^\s\-?:,\[\]{}#&*!|>'"%@`][^\n:#]*+(?:(?::(?=[^\s])|(?<=[^\s])[#])[^\n:#]*+)*+"""
 _QUOTED = r""""[^"\\\n]*+"|'[^'\n]*+'"""
 _SCALAR = rf"(?:(?:{_QUOTED})[ ]*|{_PLAIN})"
 """One scalar up to the end of its line. What takes spaces in must not be followed by more of them: see the tests."""
-_ENTRY = re.compile(
+_ENTRY = compile_late(
     rf"""(?P<key>{_KEY}):(?:
         [ ]+(?P<quoted>{_QUOTED})[ ]*\n
       | [ ]+(?P<plain>{_PLAIN}(?:\n[ ]+{_PLAIN})*)\n
@@ -117,9 +118,9 @@ _ENTRY = re.compile(
     )|[ ]*(?:\#[^\n]*)?\n""",
     re.VERBOSE,
 )
-_LIST_ITEM = re.compile(rf"[ ]*-[ ]+({_SCALAR})\n")
-_MAP_ITEM = re.compile(rf"[ ]*({_KEY}):[ ]+({_SCALAR})\n")
-_FLOW_ITEM = re.compile(r"[A-Za-z0-9_/.(][^,?]*")
+_LIST_ITEM = compile_late(rf"[ ]*-[ ]+({_SCALAR})\n")
+_MAP_ITEM = compile_late(rf"[ ]*({_KEY}):[ ]+({_SCALAR})\n")
+_FLOW_ITEM = compile_late(r"[A-Za-z0-9_/.(][^,?]*")
 _MAX_SIMPLE = 32 * 1024
 """Characters; so few that MAX_NODES cannot be reached, and so many that hardly any frontmatter has more."""
 
@@ -199,7 +200,7 @@ class _Simple:
 
 # --- the event lane -------------------------------------------------------------------------------------------------
 
-_OTHER_BREAKS = re.compile("[\r\x85\u2028\u2029]")
+_OTHER_BREAKS = compile_late("[\r\x85\u2028\u2029]")
 """What libyaml counts as the end of a line and editors do not."""
 
 

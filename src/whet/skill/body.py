@@ -12,12 +12,12 @@ from whet.skill.coerce import one_line
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_HEADING = re.compile(r"[ ]{0,3}#{1,6}[ \t]+[\W\d_]*")
+_HEADING = compile_late(r"[ ]{0,3}#{1,6}[ \t]+[\W\d_]*")
 """The beginning of a heading, up to its first letter."""
-_NOT_PROSE = re.compile(r"[#>|`~<!\[]|---|===|\*\*\*|[-*+][ ]|\d+[.)][ ]")
+_NOT_PROSE = compile_late(r"[#>|`~<!\[]|---|===|\*\*\*|[-*+][ ]|\d+[.)][ ]")
 _SENTENCE_END = compile_late(r"(?<=[.!?])(?<!\be\.g\.)(?<!\bi\.e\.)(?<!^\d\.)\s|(?<=[。！？])")
-WHEN = re.compile(r"when to use|when should (?:i|you) use|use this (?:skill )?when", re.IGNORECASE)
-WHEN_NOT = re.compile(r"(?:do\s+not|do\s?n['’]t|when\s+not\s+to|when\s+to\s+not)\s+use\b|not\s+for\b", re.IGNORECASE)
+WHEN = compile_late(r"when to use|when should (?:i|you) use|use this (?:skill )?when", re.IGNORECASE)
+WHEN_NOT = compile_late(r"(?:do\s+not|do\s?n['’]t|when\s+not\s+to|when\s+to\s+not)\s+use\b|not\s+for\b", re.IGNORECASE)
 
 
 class Section(NamedTuple):

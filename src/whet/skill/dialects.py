@@ -12,6 +12,7 @@ import unicodedata
 from typing import TYPE_CHECKING, Any
 
 from whet.notes import Note
+from whet.patterns import compile_late
 from whet.records import NamedTuple
 from whet.skill.body import WHEN, WHEN_NOT, first_prose, first_sentence, section
 from whet.skill.coerce import listing, mapping, one_line, split_globs, split_tools, text, truth, unique, words
@@ -45,7 +46,6 @@ VENDORS = frozenset(
 )
 """Keys of `metadata` below which an agent may ask for something."""
 _SAID: dict[str, tuple[str, ...]] = {
-    "version": ("version", "metadata.version"),
     "license": ("license",),
     "author": ("author.name", "author", "metadata.author.name", "metadata.author"),
     "homepage": ("homepage", "*.homepage", "metadata.homepage"),
@@ -136,6 +136,11 @@ def read_heading(
     return Heading(name, description, category, gates, tuple(reader.notes), when, hint)
 
 
+def read_version(document: Document, *, flat: bool = False) -> str:
+    """Only the version that a skill declares; "" when it declares none."""
+    return _Reader(document, NO_SIDECARS, flat=flat).version()
+
+
 def _asks_nothing(values: Values) -> bool:
     """Is `metadata`, if there is any, a mapping in which no agent looks for what a skill needs?"""
     metadata = values.get("metadata")
@@ -147,7 +152,7 @@ _OPENCLAW = (
     "openclaw",
 )
 """Where OpenClaw's block may stand, under all the names the project has had."""
-_ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_ENV_NAME = compile_late(r"[A-Za-z_][A-Za-z0-9_]*")
 _PLATFORMS = {
     **dict.fromkeys(("macos", "darwin", "mac", "osx", "mac os"), "macos"),
     **dict.fromkeys(("linux", "gnu/linux", "wsl"), "linux"),
@@ -163,7 +168,7 @@ _LOOKS = {
 }
 """What Codex takes for how a skill looks; anything else it drops, field by field."""
 _LOOKS_HINT = "Use #RRGGBB for a colour, a path inside the skill for an icon, and short texts."
-_NEED = re.compile(r"([^\s<>=!~^@]+)\s*@?\s*(.*)")
+_NEED = compile_late(r"([^\s<>=!~^@]+)\s*@?\s*(.*)")
 """The name of a skill and the versions of it that will do."""
 _MAX_NEED = 500
 _ANY_PLATFORM = frozenset(("all", "any", "*"))
@@ -257,8 +262,12 @@ class _Reader:
 
     def lines(self) -> dict[str, str]:
         """What the skill says in one line each."""
-        found = {key: self.said(*(path.replace("*", self.vendor) for path in paths)) for key, paths in _SAID.items()}
-        return {**found, "version": FIRST_VERSION} if self.bare else found
+        version = self.version()
+        said = {key: self.said(*(path.replace("*", self.vendor) for path in paths)) for key, paths in _SAID.items()}
+        return {"version": version, **said}
+
+    def version(self) -> str:
+        return FIRST_VERSION if self.bare else self.said("version", "metadata.version")
 
     def told(self, *paths: str, glue: str = "\n") -> str:
         """Like `said`, and a list there is text in several pieces."""

@@ -7,10 +7,11 @@ that was there before, the edit is refused with `cannot-edit`.
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from whet.errors import InvalidError, UsageError
+from whet.patterns import compile_late
+from whet.records import NamedTuple
 from whet.skill import yaml_edit
 from whet.skill.frontmatter import Document, find_fences, read_document, read_repaired
 from whet.skill.text_edit import UnsupportedLayout, same, value_at, with_value, without_value
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 Value = str | bool | int | list[str]
 Keys = tuple[str, ...]
 
-_ROW = re.compile(r"[^\n]*\n|[^\n]+\Z")
+_ROW = compile_late(r"[^\n]*\n|[^\n]+\Z")
 
 
 class _Sheet(NamedTuple):

@@ -12,6 +12,7 @@ import re
 from typing import TYPE_CHECKING, Literal
 
 from whet.notes import Note
+from whet.patterns import compile_late
 from whet.records import NamedTuple
 from whet.skill.block import Block, BlockError, read_block
 from whet.skill.repair import repair as repair  # noqa: PLC0414  part of what this module offers
@@ -54,10 +55,10 @@ class Document(NamedTuple):
     """Line of the file on which the body begins."""
 
 
-_OPEN = re.compile(r"---[ \t]*(?:\r?\n|\Z)")
-_CLOSE = re.compile(r"\n---[ \t]*\r?(?:\n|\Z)")
-_COMMENT = re.compile(r"[ \t]+#")
-_UNCLOSED_END = re.compile(r"^[ \t]*\r?\n|^#|\Z", re.MULTILINE)
+_OPEN = compile_late(r"---[ \t]*(?:\r?\n|\Z)")
+_CLOSE = compile_late(r"\n---[ \t]*\r?(?:\n|\Z)")
+_COMMENT = compile_late(r"[ \t]+#")
+_UNCLOSED_END = compile_late(r"^[ \t]*\r?\n|^#|\Z", re.MULTILINE)
 
 
 def decode(data: bytes) -> tuple[str, tuple[Note, ...]]:

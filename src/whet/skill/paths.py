@@ -30,7 +30,7 @@ MAX_PORTABLE = 180
 """Characters of a path that fits below a user's directory on Windows, where many programs stop at 260."""
 
 _DEVICE = compile_late(r"(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³]) *(?:\..*)?", re.IGNORECASE)
-_FORBIDDEN = re.compile(r'[<>"|?*]')
+_FORBIDDEN = compile_late(r'[<>"|?*]')
 _SHOWN = 80
 
 _HINTS = {

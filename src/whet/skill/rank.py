@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 from operator import mul
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from whet.records import NamedTuple
 from whet.skill.names import closest, key
 from whet.skill.terms import FILLERS, spell, stem
 

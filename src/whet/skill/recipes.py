@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from whet.patterns import compile_late
+
 if TYPE_CHECKING:
     from whet.skill.gates import Install
 
@@ -24,8 +26,8 @@ _FORMS: dict[str, tuple[re.Pattern[str], tuple[str, ...]]] = {
 }
 """What a package of each kind is called, and the command that installs one; the kind liked best first."""
 _ALIASES = {"npm": "node", "pnpm": "node", "yarn": "node", "pip": "uv", "pipx": "uv", "homebrew": "brew"}
-_URL = re.compile(r"https://[A-Za-z0-9.-]+(?::\d+)?/[^\s\"'`$<>|;\\]*")
-_SHA256 = re.compile(r"[0-9a-fA-F]{64}")
+_URL = compile_late(r"https://[A-Za-z0-9.-]+(?::\d+)?/[^\s\"'`$<>|;\\]*")
+_SHA256 = compile_late(r"[0-9a-fA-F]{64}")
 KINDS = (*_FORMS, "download")
 
 

@@ -6,9 +6,9 @@ reads on its own is never touched, so that one broken line costs nothing but its
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
+from whet.patterns import compile_late
 from whet.skill.block import Block, BlockError, read_block, resolve_plain
 
 if TYPE_CHECKING:
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
     from whet.skill.block import Values
 
-_ENTRY = re.compile(r"""(?P<key>["']?[A-Za-z_][\w.-]*["']?)[ \t]*:(?![/:])""")
-_KEY_LINE = re.compile(r"(?P<indent>[ \t]*(?:-[ ]+)?)(?P<key>[A-Za-z_][\w.-]*):(?P<gap>[ \t]+)(?P<value>\S.*)")
-_ITEM_LINE = re.compile(r"(?P<indent>[ \t]*-[ ]+)(?P<value>\S.*)")
-_BLOCK_SCALAR = re.compile(r"[|>][-+0-9]*[ \t]*(?:#.*)?")
-_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
-_CONFLICT = re.compile(r"(?:<{7}|={7}|>{7}|\|{7})(?:[ ].*)?")
-_HARMLESS = re.compile(r"[A-Za-z0-9][\w ./()-]*")
+_ENTRY = compile_late(r"""(?P<key>["']?[A-Za-z_][\w.-]*["']?)[ \t]*:(?![/:])""")
+_KEY_LINE = compile_late(r"(?P<indent>[ \t]*(?:-[ ]+)?)(?P<key>[A-Za-z_][\w.-]*):(?P<gap>[ \t]+)(?P<value>\S.*)")
+_ITEM_LINE = compile_late(r"(?P<indent>[ \t]*-[ ]+)(?P<value>\S.*)")
+_BLOCK_SCALAR = compile_late(r"[|>][-+0-9]*[ \t]*(?:#.*)?")
+_QUOTED = compile_late(r'"(?:[^"\\]|\\.)*"')
+_CONFLICT = compile_late(r"(?:<{7}|={7}|>{7}|\|{7})(?:[ ].*)?")
+_HARMLESS = compile_late(r"[A-Za-z0-9][\w ./()-]*")
 """Values YAML has no trouble with; asking it about each would only take time."""
 _TEXT_KEYS = frozenset(("name", "description"))
 """Keys whose value is text even where it looks like a list."""

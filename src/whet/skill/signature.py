@@ -13,10 +13,11 @@ import base64
 import binascii
 import hashlib
 import json
-import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from whet.errors import InvalidError, UsageError
+from whet.patterns import compile_late
+from whet.records import NamedTuple
 from whet.skill.paths import shown
 from whet.skill.sigstore_bundle import PREFIX, can_verify, verify_bundle
 
@@ -35,7 +36,7 @@ PAYLOAD = "application/vnd.in-toto+json"
 STATEMENT = "https://in-toto.io/Statement/v1"
 _PREDICATE = "https://model_signing/signature/v1.0"
 _ED25519, _ECDSA = "ed25519:", "ecdsa:"
-_IDENTITY = re.compile(r"sigstore:https://[!-\"$-~]+#[!-~]+")
+_IDENTITY = compile_late(r"sigstore:https://[!-\"$-~]+#[!-~]+")
 
 
 class PublicKey(NamedTuple):

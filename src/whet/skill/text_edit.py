@@ -12,18 +12,21 @@ three lines; one that already was open keeps an empty line, by which the two are
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+
+from whet.patterns import compile_late
+from whet.records import NamedTuple
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Callable
 
 Path = tuple[str | int, ...]
 """Keys of mappings and numbers of items."""
 
-NEWLINE = re.compile(r"\r?\n")
-_BLANKS = re.compile(r"[ \t]*")
-_SPACE = re.compile(r"[ \t\r\n]*")
+NEWLINE = compile_late(r"\r?\n")
+_BLANKS = compile_late(r"[ \t]*")
+_SPACE = compile_late(r"[ \t\r\n]*")
 
 
 class UnsupportedLayout(Exception):  # noqa: N818 - a reason, which every caller turns into an error of its own

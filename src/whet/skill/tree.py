@@ -8,12 +8,12 @@ order. What `ignored` names does not count, whoever lists it.
 from __future__ import annotations
 
 import hashlib
-import re
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
 from whet.errors import InvalidError, UsageError
+from whet.patterns import compile_late
 from whet.records import NamedTuple
 from whet.skill.finder import MAIN_FILE, main_file
 from whet.skill.paths import shown
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 IGNORED = frozenset({".git", "__pycache__", ".DS_Store"})
 """Names of files and directories that are never part of a package."""
 
-_LINE = re.compile(rb"([^\0]+)\0(file|executable|link)\0([0-9a-f]{64})\n")
-_ROOTED = re.compile(r"[/\\]|[A-Za-z]:")
+_LINE = compile_late(rb"([^\0]+)\0(file|executable|link)\0([0-9a-f]{64})\n")
+_ROOTED = compile_late(r"[/\\]|[A-Za-z]:")
 
 
 class Entry(NamedTuple):
@@ -43,13 +43,20 @@ class Entry(NamedTuple):
     target: str = ""
 
 
-class Item(NamedTuple):
-    """One file with its content, or one link."""
-
+class _Content(NamedTuple):
     data: bytes
     """The content; of a link, where it points."""
     executable: bool = False
     link: bool = False
+
+
+class Item(_Content):
+    """One file with its content, or one link."""
+
+    @cached_property
+    def sha256(self) -> str:
+        """The hash of the content; an item is hashed once, however many digests it is part of."""
+        return hashlib.sha256(self.data).hexdigest()
 
 
 Tree = dict[str, Item]
@@ -169,7 +176,7 @@ def entries(tree: Mapping[str, Item]) -> Iterator[Entry]:
         if item.link:
             yield link_entry(path, item.data.decode("utf-8", "surrogateescape"))
         else:
-            yield file_entry(path, item.data, executable=item.executable)
+            yield Entry(path, "file", item.executable, len(item.data), item.sha256)
 
 
 def library_digest(pairs: Iterable[tuple[str, str]]) -> str:

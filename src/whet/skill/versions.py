@@ -5,15 +5,17 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from whet.patterns import compile_late
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_SEMVER = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?")
-_SHORT = re.compile(r"v?(\d{1,9})(?:\.(\d{1,9}))?(?:\.(\d{1,9}))?(?:[-+.][0-9A-Za-z.+-]*)?")
-_PART = re.compile(
+_SEMVER = compile_late(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?")
+_SHORT = compile_late(r"v?(\d{1,9})(?:\.(\d{1,9}))?(?:\.(\d{1,9}))?(?:[-+.][0-9A-Za-z.+-]*)?")
+_PART = compile_late(
     r"(>=|<=|==|~=|!=|>|<|=|\^|~)?\s*v?(\d{1,9}(?:\.(?:\d{1,9}|[xX*])){0,2}(?:[-+][0-9A-Za-z.+-]+)?|[xX*])"
 )
-_NAMED = re.compile(r"[\w.+-]*")
+_NAMED = compile_late(r"[\w.+-]*")
 
 Version = tuple[int, int, int]
 

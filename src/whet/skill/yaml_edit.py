@@ -20,9 +20,11 @@ from __future__ import annotations
 import json
 import math
 import re
-from typing import Any, NamedTuple
+from typing import Any
 
 from whet.errors import InvalidError
+from whet.patterns import compile_late
+from whet.records import NamedTuple
 from whet.skill.block import UNPRINTABLE
 from whet.skill.text_edit import (
     Frame,
@@ -41,29 +43,29 @@ MAX_NODES = 1_000_000
 WIDTH = 100
 """Columns a folded text is wrapped at."""
 
-_UNPRINTABLE = re.compile(f"[{UNPRINTABLE}]")
-_NOT_PLAIN = re.compile(r"""^[\s\-?:,\[\]{}#&*!|>'"%@`]|:(?:\s|$)|\s#|\s$""")
-_TYPED = re.compile(
+_UNPRINTABLE = compile_late(f"[{UNPRINTABLE}]")
+_NOT_PLAIN = compile_late(r"""^[\s\-?:,\[\]{}#&*!|>'"%@`]|:(?:\s|$)|\s#|\s$""")
+_TYPED = compile_late(
     r"""(?ix) ~ | = | << | null | true | false | yes | no | on | off | y | n
       | [-+]? (?: 0b[01_]+ | 0o?[0-7_]+ | 0x[0-9a-f_]+ )
       | [-+]? [0-9][0-9_]* (?: :[0-5]?[0-9] )* (?: \.[0-9_]* )? (?: e[-+]?[0-9]+ )?
       | [-+]? \.[0-9][0-9_]* (?: e[-+]?[0-9]+ )? | [-+]?\.inf | \.nan
       | [0-9]{4}-[0-9]{1,2}-[0-9]{1,2} (?: [t\s].* )?"""
 )
-_FLOW_PLAIN = re.compile(r"[A-Za-z0-9_/.()][A-Za-z0-9_/.()*+ -]*")
-_ESCAPED = re.compile(rf"[{UNPRINTABLE}\"\\]")
+_FLOW_PLAIN = compile_late(r"[A-Za-z0-9_/.()][A-Za-z0-9_/.()*+ -]*")
+_ESCAPED = compile_late(rf"[{UNPRINTABLE}\"\\]")
 _SHORT = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r", "\0": "\\0"}
-_SURROGATE = re.compile("[\ud800-\udfff]")
-_BLANK_ROW = re.compile(r"^[^\S\n]+$", re.MULTILINE)
+_SURROGATE = compile_late("[\ud800-\udfff]")
+_BLANK_ROW = compile_late(r"^[^\S\n]+$", re.MULTILINE)
 
-_COMMENT = re.compile(r"#[^\r\n]*")
-_BREAK = re.compile(r"\r\n|[\r\n]")
-_COLON = re.compile(r"[ \t]*:")
-_DASH = re.compile(r"( *)-[ \t]+")
-_REMARK = re.compile(r"(?:\r\n|\n)([ \t]*)(#[^\r\n]*)?(?=[\r\n]|\Z)")
-_TO_LINE_END = re.compile(r"[^\r\n]*")
-_BREAK_AT_END = re.compile(r"(?:\r\n|\n)\Z")
-_HEADER_COMMENT = re.compile(r"(?:[ \t]+[|>][-+0-9]*)?([ \t]+#.*)")
+_COMMENT = compile_late(r"#[^\r\n]*")
+_BREAK = compile_late(r"\r\n|[\r\n]")
+_COLON = compile_late(r"[ \t]*:")
+_DASH = compile_late(r"( *)-[ \t]+")
+_REMARK = compile_late(r"(?:\r\n|\n)([ \t]*)(#[^\r\n]*)?(?=[\r\n]|\Z)")
+_TO_LINE_END = compile_late(r"[^\r\n]*")
+_BREAK_AT_END = compile_late(r"(?:\r\n|\n)\Z")
+_HEADER_COMMENT = compile_late(r"(?:[ \t]+[|>][-+0-9]*)?([ \t]+#.*)")
 _NULLS = {"": " ", " null": "  ", " ~": "   ", " ": "    "}
 """What stood behind a key, and what its line ends in once that was filled."""
 _FILLED = {blanks: null for null, blanks in _NULLS.items()}

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from contextlib import suppress
 from threading import Lock
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from whet.errors import WhetError
+from whet.records import NamedTuple
 from whet.sources.refs.parse import ref_text
 
 if TYPE_CHECKING:

@@ -6,10 +6,11 @@ user's own, where every client finds it, a newer Whet brings its updates, and ed
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 from whet.errors import NotFoundError
 from whet.library.roots import gallery_directory, gallery_names
+from whet.records import NamedTuple
 from whet.skill.names import closest, key
 from whet.sources.install.installer import Wanted, inspect
 from whet.sources.install.report import outdated

@@ -12,9 +12,10 @@ import hashlib
 import json
 from contextlib import suppress
 from threading import RLock
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from whet.errors import InvalidError, NotFoundError, RefusedError, UsageError, WhetError
+from whet.records import NamedTuple
 from whet.sources.model import LogProof
 from whet.sources.refs.parse import read_remote
 from whet.sources.registries.registry import Answer

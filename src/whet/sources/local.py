@@ -10,13 +10,15 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from whet.authoring.trees import digest
 from whet.errors import ConflictError, FailedError, NotFoundError, RefusedError, UsageError, WhetError
 from whet.library.files import inside, read_file
-from whet.library.package import file_stamp, find_skills, list_package, package_directory, read_package
+from whet.library.package import file_stamp, find_skills, package_directory, read_package
 from whet.notes import Progress
+from whet.records import NamedTuple
 from whet.skill import paths
 from whet.skill.finder import main_file
 from whet.skill.tree import library_digest
@@ -45,6 +47,13 @@ _HELD = 32 * 1024 * 1024
 """Bytes of what was listed that are kept until it is fetched; the rest is read again."""
 _ATTEMPTS = 5
 _VANISHED = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
+
+
+class _Place(NamedTuple):
+    """A directory that skills are installed from, and where it really lies."""
+
+    path: str
+    real: str
 
 
 class PathSource:
@@ -99,7 +108,7 @@ class PathSource:
 
     def _offer(self, where: str) -> Offer:
         tree = self._tree(where)
-        fallback = os.path.basename(self._directory(where))
+        fallback = os.path.basename(self._place.path)
         main, content = tree[main_file(tree, "")].data, digest(tree)
         offer = describe(self.ref._replace(path=where), main, fallback=fallback, revision=content, marker=content)
         self._room -= sum(len(item.data) for item in tree.values())
@@ -110,20 +119,25 @@ class PathSource:
     def _tree(self, where: str) -> Tree:
         """The package in a directory, all of one moment."""
         directory = self._directory(where)
-        check_amount(where, (file.size for file in list_package(directory).files))
-        return package_at(read_package(directory).tree, "")
+        files = read_package(directory, check=lambda files: check_amount(where, (file.size for file in files))).tree
+        return package_at(files, "")
 
     def _top(self) -> str:
         return package_directory(self.ref.location)
 
+    @cached_property
+    def _place(self) -> _Place:
+        directory = self._top()
+        return _Place(directory, os.path.realpath(directory))
+
     def _directory(self, where: str) -> str:
         """A directory in this one, reached without leaving it."""
-        top = self._top()
+        top = self._place
         if not where:
-            return top
-        directory = os.path.join(top, *paths.check(where).split("/"))
-        if not inside(os.path.realpath(directory), os.path.realpath(top)):
-            message = f"{where} leaves {top} through a link."
+            return top.path
+        directory = os.path.join(top.path, *paths.check(where).split("/"))
+        if not inside(os.path.realpath(directory), top.real):
+            message = f"{where} leaves {top.path} through a link."
             raise RefusedError("path-escape", message, hint="Use the directory it points to.")
         if not os.path.isdir(directory):
             raise _missing(directory)

@@ -18,12 +18,13 @@ comes back: that of the side that raised it, the higher one where both did.
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from whet.authoring.main_file import said
 from whet.authoring.merge import Conflict, Pieces, merge_text
 from whet.errors import InvalidError
+from whet.patterns import compile_late
+from whet.records import NamedTuple
 from whet.skill.edit import set_value
 from whet.skill.finder import MAIN_FILES
 from whet.skill.frontmatter import Document, read_document
@@ -60,8 +61,8 @@ _PLACES = (("version",), ("metadata", "version"))
 _STEPS = ("strict", "repaired", "rescued", "none")
 _BROKEN = frozenset(("unclosed-frontmatter", "duplicate-key", "frontmatter-too-large"))
 
-_NUMBERED = re.compile(r"[vV]?([0-9]{1,18}(?:\.[0-9]{1,18}){0,9})(?:-([0-9A-Za-z.-]+))?(?:\+[0-9A-Za-z.-]+)?")
-_RUN = re.compile(r"[0-9]{1,18}|[^0-9]+")
+_NUMBERED = compile_late(r"[vV]?([0-9]{1,18}(?:\.[0-9]{1,18}){0,9})(?:-([0-9A-Za-z.-]+))?(?:\+[0-9A-Za-z.-]+)?")
+_RUN = compile_late(r"[0-9]{1,18}|[^0-9]+")
 _LONGEST = 200
 
 Key = tuple[tuple[int, int, str], ...]

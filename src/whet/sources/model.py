@@ -12,9 +12,10 @@ a package in, nothing of it lies anywhere an agent could look.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from whet.errors import FailedError, UsageError
+from whet.records import NamedTuple
 
 if TYPE_CHECKING:
     import threading

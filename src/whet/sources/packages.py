@@ -7,14 +7,15 @@ works on values: names and bytes, no disk and no network.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from whet.errors import AmbiguousError, InvalidError, NotFoundError
 from whet.notes import Note
+from whet.records import NamedTuple
 from whet.skill import paths
 from whet.skill.archive import check_collisions, check_path, contents, refused
 from whet.skill.coerce import mapping, truth
-from whet.skill.dialects import read_skill
+from whet.skill.dialects import read_heading, read_version
 from whet.skill.finder import MAIN_FILE, find_skills, main_file, parents
 from whet.skill.frontmatter import MAX_DOCUMENT, read_document
 from whet.skill.names import closest, hidden, key
@@ -53,9 +54,10 @@ def describe(ref: Ref, main: bytes, *, fallback: str = "", revision: str = "", m
     `fallback` is what the root directory is called.
     """
     stem = ref.path.rpartition("/")[2] or fallback
-    skill = read_skill(read_document(main[:MAX_DOCUMENT]), fallback_name=stem)
-    internal = truth(mapping(skill.frontmatter.get("metadata")).get("internal"))
-    found = Offer(skill.name, skill.description, ref, revision, marker, skill.version)
+    document = read_document(main[:MAX_DOCUMENT])
+    heading = read_heading(document, fallback_name=stem)
+    internal = truth(mapping(document.values.get("metadata")).get("internal"))
+    found = Offer(heading.name, heading.description, ref, revision, marker, read_version(document))
     return found._replace(hidden=internal is True)
 
 

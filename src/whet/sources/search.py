@@ -16,14 +16,15 @@ under the name of a private one would only have to wait.
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from hashlib import sha256
 from shlex import quote
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from whet.errors import AmbiguousError, FailedError, NotFoundError, UsageError, WhetError
 from whet.notes import Note
+from whet.patterns import compile_late
+from whet.records import NamedTuple
 from whet.skill import rank as ranking
 from whet.skill.names import closest, is_ascii_name, is_slip, key
 from whet.skill.versions import is_range
@@ -52,7 +53,7 @@ _FORMAT = 2
 _HOUR = 3600 * 1_000_000_000
 _TRUST = ("org", "local", "trusted", "agent-created", "community")
 _VOUCHED = ("org", "local", "trusted")
-_BARE = re.compile(r"([A-Za-z0-9](?:[A-Za-z0-9_-]{0,62}[A-Za-z0-9])?)(?:@(.+))?")
+_BARE = compile_late(r"([A-Za-z0-9](?:[A-Za-z0-9_-]{0,62}[A-Za-z0-9])?)(?:@(.+))?")
 _LISTED = 10
 ASKED = (*REGISTRIES, "marketplace")
 """Kinds of sources that are asked what fits a query; all others list what they have."""

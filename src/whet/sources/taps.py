@@ -6,9 +6,10 @@ and adds their own. Only what differs from the start is stored.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from whet.errors import ConflictError, NotFoundError, UsageError
+from whet.records import NamedTuple
 from whet.skill.names import closest, is_ascii_name, key
 from whet.skill.versions import is_range
 from whet.sources.refs.parse import read_ref, ref_text

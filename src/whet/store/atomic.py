@@ -74,6 +74,7 @@ def write_bytes(path: str, data: bytes, *, mode: int | None = None, durable: boo
 def write_files(files: Mapping[str, bytes], *, mode: int | None = None, durable: bool = True) -> None:
     """`write_bytes` of several, in their order; none gets its name before its content is durable."""
     items = [*files.items()]
+    directories: dict[str, str] = {}
     for start in range(0, len(items), _MOST_OPEN):
         with ExitStack() as begun:
             drafts = [begun.enter_context(_Draft(*item, mode)) for item in items[start : start + _MOST_OPEN]]
@@ -81,8 +82,9 @@ def write_files(files: Mapping[str, bytes], *, mode: int | None = None, durable:
                 _sync_drafts(drafts)
             for draft in drafts:
                 draft.finish()
+                directories[os.path.dirname(draft.target)] = draft.path
     if durable:
-        _sync_together({os.path.dirname(_target(path)): path for path in files})
+        _sync_together(directories)
 
 
 class _Draft:
@@ -90,14 +92,14 @@ class _Draft:
 
     def __init__(self, path: str, data: bytes, mode: int | None) -> None:
         self.path, self._data, self._mode = path, data, mode
+        self.target = _target(path)
         self._fd = -1
         self._temporary = ""
 
     def __enter__(self) -> Self:
         with os_failures(self.path):
-            target = _target(self.path)
-            mode = _existing_mode(target) if self._mode is None else self._mode
-            self._fd, self._temporary = _create(target, 0o644 if mode is None else 0o600)
+            mode = _existing_mode(self.target) if self._mode is None else self._mode
+            self._fd, self._temporary = _create(self.target, 0o644 if mode is None else 0o600)
             try:
                 if mode is not None:
                     os.chmod(self._temporary, mode)
@@ -123,7 +125,7 @@ class _Draft:
         with os_failures(self.path):
             if _WINDOWS:  # renames no open file; elsewhere it stays open because closing gives up the lock
                 self._close()
-            _rename(self._temporary, _target(self.path), over=True)
+            _rename(self._temporary, self.target, over=True)
             self._temporary = ""
 
     def _close(self) -> None:
@@ -500,7 +502,7 @@ def _sync_together(paths: Mapping[str, str]) -> None:
 
 def _sync_drafts(drafts: list[_Draft]) -> None:
     """Make the contents of files durable that do not have their names yet."""
-    directories = {os.path.dirname(_target(draft.path)) for draft in drafts}
+    directories = {os.path.dirname(draft.target) for draft in drafts}
     if len(drafts) > _MANY and len({os.stat(directory).st_dev for directory in directories}) == 1:
         with os_failures(drafts[0].path):
             if sync_file_system(directories.pop()):
@@ -543,6 +545,9 @@ def _remove(path: str) -> None:
     """Remove a file, or a directory with all it holds, also what is write-protected in it."""
     if not os.path.isdir(path):
         os.unlink(path)
+        return
+    with suppress(OSError):
+        os.rmdir(path)
         return
     from shutil import rmtree
 

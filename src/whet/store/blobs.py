@@ -9,12 +9,12 @@ two exclude each other by a lock.
 from __future__ import annotations
 
 import os
-import re
 from contextlib import suppress
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from whet.errors import FailedError, NotFoundError, UsageError
+from whet.patterns import compile_late
 from whet.store.atomic import clean_leftovers, move_aside, write_files
 from whet.store.directories import PRIVATE, make_directories, sync_directory
 from whet.store.failures import os_failures
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 CONTENTS = "contents"
 """Where the contents of skills are, below the state directory."""
-_DIGEST = re.compile(r"[0-9a-f]{64}")
-_SHARD = re.compile(r"[0-9a-f]{2}")
-_REST = re.compile(r"[0-9a-f]{62}")
+_DIGEST = compile_late(r"[0-9a-f]{64}")
+_SHARD = compile_late(r"[0-9a-f]{2}")
+_REST = compile_late(r"[0-9a-f]{62}")
 _LOCK_SECONDS = 10.0
 
 

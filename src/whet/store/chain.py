@@ -15,12 +15,13 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from contextlib import suppress
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from whet.errors import FailedError, WhetError
+from whet.patterns import compile_late
+from whet.records import NamedTuple
 from whet.store.atomic import free_name, write_bytes
 from whet.store.directories import sync_directory
 from whet.store.failures import os_failures
@@ -40,7 +41,7 @@ ORIGIN = "0" * 64
 LOST = "lost"
 """The action of a row that says what is lost."""
 REPAIR_HINT = "Run `whet doctor --repair`; it restores what it can and deletes nothing."
-_NUMBERS = re.compile(r"(?<![\w:])(\d+)(?:-(\d+))?(?!\w)")
+_NUMBERS = compile_late(r"(?<![\w:])(\d+)(?:-(\d+))?(?!\w)")
 _LOCK_SECONDS = 10.0
 _LAG_NS = 10 * 10**9
 """A row that is this much older than the last change of the log must be in it."""

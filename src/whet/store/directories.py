@@ -52,10 +52,11 @@ def make_missing(path: str, *, durable: bool = False, private: bool = True) -> N
         missing.append(current)
         current = os.path.dirname(current)
     for directory in reversed(missing):
-        with suppress(FileExistsError):
+        try:
             os.mkdir(long_path(directory), 0o700 if private else 0o777)
-        if not os.path.isdir(long_path(directory)):
-            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), directory)
+        except FileExistsError:  # somebody was faster, or it is something else
+            if not os.path.isdir(long_path(directory)):
+                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), directory) from None
         if durable:
             sync_directory(os.path.dirname(directory))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from whet.errors import RefusedError
 from whet.interfaces.cli.arguments import here_option, nonempty
@@ -15,6 +15,7 @@ from whet.interfaces.cli.rendering import VERDICTS, paint_diff, render_findings
 from whet.interfaces.cli.terminal import agree, ask, can_ask, progress
 from whet.interfaces.cli.text import clean, plural, short_revision
 from whet.notes import Note, name_action
+from whet.records import NamedTuple
 from whet.values import failure_json
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from whet.patterns import compile_late
 from whet.skill.coerce import split_tools, words
 from whet.skill.frontmatter import Document, decode, find_fences
 
@@ -20,7 +21,7 @@ _WORDS = frozenset(("tags", "tools_required", "tools_optional"))
 MAX_ENTRIES = 64
 """Entries of one kind that are fixed in a file; one with more was not written by hand and is left alone."""
 
-_BRACES = re.compile(r"""^[ \t]*["']?metadata["']?[ ]*:\s*[{&*!]""", re.MULTILINE)
+_BRACES = compile_late(r"""^[ \t]*["']?metadata["']?[ ]*:\s*[{&*!]""", re.MULTILINE)
 _PROBES = ("word", "true", "false", "fork")
 """Values that make a difference wherever a client looks for a word, a flag or a way to run."""
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
+
+from whet.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from whet.errors import FailedError, NotFoundError, RefusedError, WhetError
+from whet.patterns import compile_late
+from whet.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-REDIRECTED = re.compile(r"The requested URL returned error: 30[12378]\b")
-NO_REF = re.compile(r"couldn't find remote ref|not our ref|no such remote ref", re.IGNORECASE)
-NOT_ADVERTISED = re.compile(r"unadvertised object|not advertised", re.IGNORECASE)
-OTHER_HASH = re.compile(r"mismatched algorithms|unknown object format|does not support (?:algorithm|object format)")
+REDIRECTED = compile_late(r"The requested URL returned error: 30[12378]\b")
+NO_REF = compile_late(r"couldn't find remote ref|not our ref|no such remote ref", re.IGNORECASE)
+NOT_ADVERTISED = compile_late(r"unadvertised object|not advertised", re.IGNORECASE)
+OTHER_HASH = compile_late(r"mismatched algorithms|unknown object format|does not support (?:algorithm|object format)")
 
-_SECRET = re.compile(r"(?<=://)[^/@\s'\"]+@")
-_SSH_USER = re.compile(r"[\w.-]+@")
-_NOISE = re.compile(r"(?:fatal|error|remote|warning|hint|ssh): *", re.IGNORECASE)
-_IDLE = re.compile(
+_SECRET = compile_late(r"(?<=://)[^/@\s'\"]+@")
+_SSH_USER = compile_late(r"[\w.-]+@")
+_NOISE = compile_late(r"(?:fatal|error|remote|warning|hint|ssh): *", re.IGNORECASE)
+_IDLE = compile_late(
     r"Could not read from remote repository|make sure you have the correct access|and the repository exists|"
     r"^From |^\s*\*|^hint:|objects: +\d+%|^remote: (?:Enumerating|Counting|Compressing|Total)",
     re.IGNORECASE,

@@ -15,15 +15,16 @@ read by a function of the caller's in a thread of its own, as it comes; it raise
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import sys
 import threading
 import time
 from functools import lru_cache
-from typing import IO, TYPE_CHECKING, Generic, NamedTuple, TypeVar
+from typing import IO, TYPE_CHECKING, Generic, TypeVar
 
 from whet.errors import FailedError, InvalidError
+from whet.patterns import compile_late
+from whet.records import NamedTuple
 from whet.store.failures import os_failure
 from whet.store.signals import HeldSignals
 
@@ -35,7 +36,7 @@ REMOTE = "whet-source"
 _OLDEST = (2, 25)
 _OWN_GLOBAL = (2, 32)
 """The first git that reads the file named by GIT_CONFIG_GLOBAL."""
-_VERSION = re.compile(r"(\d+)\.(\d+)")
+_VERSION = compile_late(r"(\d+)\.(\d+)")
 _LARGEST = "512m"
 _KEPT_VARIABLES = frozenset(
     (
@@ -89,7 +90,7 @@ _LAST_WORDS = 0.5
 _TALK = 16 * 1024
 """How many bytes of git's output are kept, counted from its end."""
 _CHUNK = 64 * 1024
-_PROGRESS = re.compile(rb"(?:Receiving|Unpacking) objects: +\d+% \((\d+)/(\d+)\)")
+_PROGRESS = compile_late(rb"(?:Receiving|Unpacking) objects: +\d+% \((\d+)/(\d+)\)")
 
 
 class Git(NamedTuple):

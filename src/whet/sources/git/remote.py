@@ -13,10 +13,11 @@ from __future__ import annotations
 import os
 import posixpath
 from contextlib import ExitStack, contextmanager
-from typing import IO, TYPE_CHECKING, NamedTuple, TypeVar
+from typing import IO, TYPE_CHECKING, TypeVar
 
 from whet.errors import FailedError, RefusedError
 from whet.notes import Progress
+from whet.records import NamedTuple
 from whet.sources.age import Commit
 from whet.sources.git import failures as git_failures
 from whet.sources.git.program import (

@@ -13,11 +13,12 @@ who wrote it.
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from whet.errors import AmbiguousError, InvalidError, NotFoundError, UsageError, WhetError
 from whet.notes import Note
+from whet.patterns import compile_late
+from whet.records import NamedTuple
 from whet.skill.names import closest, hidden, key
 from whet.skill.paths import shown
 from whet.skill.tree import ignored
@@ -41,16 +42,16 @@ if TYPE_CHECKING:
 SCHEMES = ("https", "http", "ssh", "file")
 _LFS = b"version https://git-lfs.github.com/spec/"
 _LISTED = 10
-_FULL = re.compile(r"[0-9a-fA-F]{40}(?:[0-9a-fA-F]{24})?")
-_SHORT = re.compile(r"[0-9a-fA-F]{7,63}")
-_BAD_REF = re.compile(r"[\s~^:?*\[\\]|\.\.|@\{|//|/\.|\.lock(?:/|$)")
-_BAD_PATH = re.compile(r"(?:^|/)(?:\.{0,2})(?:/|$)|\\")
+_FULL = compile_late(r"[0-9a-fA-F]{40}(?:[0-9a-fA-F]{24})?")
+_SHORT = compile_late(r"[0-9a-fA-F]{7,63}")
+_BAD_REF = compile_late(r"[\s~^:?*\[\\]|\.\.|@\{|//|/\.|\.lock(?:/|$)")
+_BAD_PATH = compile_late(r"(?:^|/)(?:\.{0,2})(?:/|$)|\\")
 _NAMES = ("refs/heads/", "refs/tags/")
 _MOST = 1024
 _HISTORY = ("+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*")
 _COMMITS = 20_000
 """Commits of a branch that are looked at for one that is old enough."""
-_TAG = re.compile(r"refs/tags/(?:(.+)[@/_-])?v?(\d{1,9}(?:\.\d{1,9}){0,2}(?:\+[0-9A-Za-z.-]*)?)")
+_TAG = compile_late(r"refs/tags/(?:(.+)[@/_-])?v?(\d{1,9}(?:\.\d{1,9}){0,2}(?:\+[0-9A-Za-z.-]*)?)")
 """Tags of versions, of the repository or of one skill (review@1.2.0); those before a release are none of them."""
 _TAGS = 8
 """Tags that are looked at for a version within a range."""

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from whet.authoring.main_file import main_of
 from whet.errors import InvalidError, NotFoundError, RefusedError, UsageError, WhetError
 from whet.library.dependencies import name_range, version_of
+from whet.records import NamedTuple
 from whet.skill.dialects import read_skill
 from whet.skill.finder import MAIN_FILES
 from whet.skill.names import key, slug

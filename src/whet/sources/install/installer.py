@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import os
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from whet.authoring.main_file import main_of
 from whet.authoring.trees import digest
@@ -23,6 +23,7 @@ from whet.library.files import inside
 from whet.library.package import read_tree
 from whet.library.repository import find_remotes, find_repository
 from whet.notes import Note, Progress
+from whet.records import NamedTuple
 from whet.skill.names import closest, key
 from whet.skill.signature import check_signature, is_same_signer, matches_signer
 from whet.skill.versions import in_range
@@ -110,6 +111,8 @@ class Installer:
         """The directory of the lock; its paths are relative to it."""
         self.project = os.path.realpath(project) if project else ""
         """The repository whose lock this is: whoever wrote it need not be the user. "" for the user's own."""
+        self._repositories: dict[str, Repository | None] = {}
+        self._trust: dict[str, str] = {}
 
     # places
 
@@ -245,7 +248,12 @@ class Installer:
     def trust(self, ref: Ref) -> str:
         """How far a source is trusted."""
         level = ref_trust(ref, self._config.settings.trusted_sources)
-        return self._checkout_trust(os.path.join(ref.location, ref.path)) if level == "local" else level
+        if level != "local":
+            return level
+        directory = os.path.join(ref.location, ref.path)
+        if directory not in self._trust:
+            self._trust[directory] = self._checkout_trust(directory)
+        return self._trust[directory]
 
     def _checkout_trust(self, directory: str) -> str:
         """How far a directory is trusted: the clone of a repository is what its remotes are, the least trusted counts.
@@ -256,11 +264,11 @@ class Installer:
         directory = os.path.realpath(directory)
         if self.project and inside(directory, self.project):
             return self.own_trust
-        repository = find_repository(directory, home=self.reach.place.home)
+        repository = self._repository(directory)
         addresses = find_remotes(repository)
         if not addresses and self._is_own(directory, repository):
             return self.own_trust
-        if repository.identity in {known.identity for known in self.workspace.decisions.trusted()}:
+        if repository.identity in self._trusted_repositories:
             return "trusted"
         if not addresses:
             return "community"
@@ -269,11 +277,22 @@ class Installer:
 
     def _is_own(self, directory: str, repository: Repository) -> bool:
         """Is it in a directory of the user's skills, or in the project around the working directory?"""
-        place = self.reach.place
         if any(root.scope == "user" and inside(directory, root.real) for root in self._config.roots):
             return True
-        project = find_repository(os.path.realpath(place.directory), home=place.home)
-        return repository.identity == project.identity and os.path.lexists(os.path.join(repository.root, ".git"))
+        return repository.identity == self._working_repository.identity and os.path.lexists(
+            os.path.join(repository.root, ".git")
+        )
+
+    def _repository(self, directory: str) -> Repository:
+        return find_repository(directory, home=self.reach.place.home, known=self._repositories)
+
+    @cached_property
+    def _working_repository(self) -> Repository:
+        return self._repository(os.path.realpath(self.reach.place.directory))
+
+    @cached_property
+    def _trusted_repositories(self) -> frozenset[str]:
+        return frozenset(known.identity for known in self.workspace.decisions.trusted())
 
     def trust_in(self, package: Fetched) -> str:
         """How far a package is trusted: as far as its source, unless somebody else may have put it there.

@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager, suppress
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 from whet.authoring.main_file import main_of, version_of
 from whet.authoring.trees import digest
@@ -23,6 +23,7 @@ from whet.errors import InvalidError, UsageError, WhetError
 from whet.guard.finding import SEVERITIES
 from whet.guard.ruleset import ruleset
 from whet.notes import Note, Progress
+from whet.records import NamedTuple
 from whet.skill.names import key, slug
 from whet.skill.paths import check, collides
 from whet.skill.tree import entries

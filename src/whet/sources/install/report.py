@@ -5,13 +5,14 @@ Are they what was installed, is there something newer, and where do they come fr
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 from whet.authoring.trees import digest
 from whet.errors import WhetError
 from whet.library.clients import client_named
 from whet.library.dependencies import dependants
 from whet.library.package import read_tree
+from whet.records import NamedTuple
 from whet.skill.tree import entries
 from whet.sources.hub_logs import check_installed, read_publication
 from whet.sources.install.installer import ask

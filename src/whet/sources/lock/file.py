@@ -12,11 +12,13 @@ import json
 import os
 import re
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from whet.errors import FailedError, InvalidError, UsageError
 from whet.library.files import inside, read_file
+from whet.patterns import compile_late
+from whet.records import NamedTuple
 from whet.skill.paths import check, collides, shown
 from whet.sources.model import Ref
 from whet.sources.refs.parse import ref_text
@@ -34,9 +36,9 @@ VERSION = 1
 MAX_BYTES = 64 * 1024 * 1024
 _MAX_DEPTH = 32
 
-_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
-_HASH = re.compile(r"[0-9a-f]{64}")
-_MARKER = re.compile(r"^(?:<{7}|\|{7}|={7}|>{7})(?: .*)?\r?$", re.MULTILINE)
+_DIGEST = compile_late(r"sha256:[0-9a-f]{64}")
+_HASH = compile_late(r"[0-9a-f]{64}")
+_MARKER = compile_late(r"^(?:<{7}|\|{7}|={7}|>{7})(?: .*)?\r?$", re.MULTILINE)
 _LOCAL = ("path", "archive", "marketplace")
 """Kinds of sources whose location may be a place on this machine."""
 

@@ -13,15 +13,16 @@ None of them is ever written. One that is damaged is a note, never an empty one.
 from __future__ import annotations
 
 import os
-import re
 from functools import partial
 from hashlib import sha256
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from whet.errors import InvalidError, UsageError, WhetError
 from whet.library.clients import DIRECTORIES
 from whet.library.files import read_file
 from whet.notes import Note
+from whet.patterns import compile_late
+from whet.records import NamedTuple
 from whet.skill.coerce import mapping
 from whet.skill.collation import collation_key
 from whet.skill.finder import MAIN_FILE, is_main_file, main_file
@@ -44,8 +45,8 @@ _RECORD = ".openskills.json"
 _MAX_BYTES = 16 * 1024 * 1024
 _MAX_SKILLS = 10_000
 _CLAWHUB_DIRECTORIES = (".clawhub", ".clawdhub")
-_UNSAFE = re.compile(r"[^a-z0-9._]+")
-_OWNER = re.compile(r"[A-Za-z0-9_.-]{1,100}/[A-Za-z0-9_.-]{1,100}")
+_UNSAFE = compile_late(r"[^a-z0-9._]+")
+_OWNER = compile_late(r"[A-Za-z0-9_.-]{1,100}/[A-Za-z0-9_.-]{1,100}")
 
 
 class Foreign(NamedTuple):

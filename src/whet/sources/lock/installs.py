@@ -20,12 +20,13 @@ import json
 import os
 import stat
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from whet.authoring.history import find_reversals, is_lock_change
 from whet.errors import ConflictError, FailedError, InvalidError, UsageError, WhetError
 from whet.guard.audit import plain
 from whet.library.files import inside
+from whet.records import NamedTuple
 from whet.skill.paths import check, collides
 from whet.sources.lock import file as locks
 from whet.sources.lock.file import Installed, Lock, lock_file
@@ -116,7 +117,8 @@ class Installs:
         changed.
         """
         file = lock_file(root)
-        new = {path: _checked(root, path, entry) for path, entry in changes.items()}
+        prefix = _prefix(root)
+        new = {path: _checked(root, prefix, path, entry) for path, entry in changes.items()}
         with self.alone(file):
             self.settle_alone(file)
             before = locks.content(file)
@@ -472,12 +474,12 @@ def _prefix(root: str) -> str:
     return f"{os.path.basename(os.path.realpath(root))}/"
 
 
-def _checked(root: str, path: str, entry: Installed | None) -> Installed | None:
-    """The entry as the lock can hold it. Raises UsageError."""
+def _checked(root: str, prefix: str, path: str, entry: Installed | None) -> Installed | None:
+    """The entry as the lock can hold it; `prefix` is how the paths of the root's skills begin. Raises UsageError."""
     check(path)
-    if not path.startswith(_prefix(root)):
+    if not path.startswith(prefix):
         message = f"{path} is not in the root {root}."
-        raise UsageError("outside-root", message, hint=f"Use a path below {_prefix(root)}")
+        raise UsageError("outside-root", message, hint=f"Use a path below {prefix}")
     if entry is None:
         return None
     entry = entry._replace(path=path, files=tuple(sorted(entry.files)))

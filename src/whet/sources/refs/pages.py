@@ -7,10 +7,11 @@ archive, a document, or a site that publishes its skills under `/.well-known/`.
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qs
 
+from whet.patterns import compile_late
+from whet.records import NamedTuple
 from whet.skill.finder import is_main_file
 from whet.sources.model import Ref
 from whet.sources.refs.parts import (
@@ -55,15 +56,15 @@ GIST = "https://gist.github.com"
 MARKETPLACE_FILE = "marketplace.json"
 
 _BY_HOST = {forge.host: forge for forge in FORGES.values()}
-_NAME = re.compile(r"[A-Za-z0-9_.-]{1,100}")
-_OWNER = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_-]{0,99})")
-_GIST_ID = re.compile(r"[0-9a-f]{1,40}")
-_REGISTERED = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
-_AT = re.compile(r"(?<=[^/])@")
+_NAME = compile_late(r"[A-Za-z0-9_.-]{1,100}")
+_OWNER = compile_late(r"[A-Za-z0-9](?:[A-Za-z0-9_-]{0,99})")
+_GIST_ID = compile_late(r"[0-9a-f]{1,40}")
+_REGISTERED = compile_late(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
+_AT = compile_late(r"(?<=[^/])@")
 """What parts a path from a revision; the `@` of `packages/@scope` does not."""
-_PINNED = re.compile(r"sha256=([0-9A-Fa-f]{64})")
+_PINNED = compile_late(r"sha256=([0-9A-Fa-f]{64})")
 _FILE_PAGES = ("blob", "raw", "edit", "blame")
-_OTHER_PAGES = re.compile(
+_OTHER_PAGES = compile_late(
     r"(?:actions|activity|branches|commits|compare|contributors|discussions|forks|graphs|issues|labels|milestones|network|"
     r"packages|projects|pulls?|pulse|releases|security|settings|stargazers|tags|watchers|wiki|tree|commit|archive|blob|raw|"
     r"edit|blame)"

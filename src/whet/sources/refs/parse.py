@@ -20,7 +20,6 @@ from __future__ import annotations
 import ntpath
 import os
 import posixpath
-import re
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -28,6 +27,7 @@ from whet.errors import UsageError, WhetError
 from whet.guard.trust import origin_trust, source_of
 from whet.library.settings import expand
 from whet.notes import Note
+from whet.patterns import compile_late
 from whet.skill.finder import is_main_file
 from whet.skill.names import hidden
 from whet.skill.versions import has_sign
@@ -72,16 +72,16 @@ if TYPE_CHECKING:
     from whet.library.roots import Place
 
 _BLANKS = " \t\r\n"
-_SCP = re.compile(r"([A-Za-z0-9_][A-Za-z0-9_.-]*)@([A-Za-z0-9.-]+):(?!//)(.+)")
-_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
-_HASH = re.compile(r"sha256:[0-9a-f]{64}")
-_COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
-_NO_PLACES = re.compile(r"about|blob|data|ext|fd|file|ftps?|git|javascript|mailto|rsync|sftp|vbscript|wss?")
+_SCP = compile_late(r"([A-Za-z0-9_][A-Za-z0-9_.-]*)@([A-Za-z0-9.-]+):(?!//)(.+)")
+_SCHEME = compile_late(r"([A-Za-z][A-Za-z0-9+.-]*):")
+_HASH = compile_late(r"sha256:[0-9a-f]{64}")
+_COMMIT = compile_late(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_NO_PLACES = compile_late(r"about|blob|data|ext|fd|file|ftps?|git|javascript|mailto|rsync|sftp|vbscript|wss?")
 """Schemes that lead to no skill, or to a program."""
-_DRIVE = re.compile(r"[A-Za-z]:[\\/]")
-_NO_ROOT = re.compile(r"[\\/]{2}|[A-Za-z]:(?![\\/])")
+_DRIVE = compile_late(r"[A-Za-z]:[\\/]")
+_NO_ROOT = compile_late(r"[\\/]{2}|[A-Za-z]:(?![\\/])")
 _KEPT = "/!$&'()*+,;=:@-._~"
-_REPOSITORY = re.compile(r"(?:/[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*)+")
+_REPOSITORY = compile_late(r"(?:/[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*)+")
 """The path of a repository of an OCI registry."""
 _SITES = ("well-known", "hub")
 GALLERY = "whet"

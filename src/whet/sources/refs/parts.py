@@ -8,10 +8,11 @@ and passwords are no part of an address. A refusal never repeats a secret.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 from urllib.parse import quote, unquote_to_bytes
 
 from whet.errors import UsageError
+from whet.patterns import compile_late
+from whet.records import NamedTuple
 from whet.skill.names import hidden
 from whet.skill.versions import has_sign
 from whet.sources.model import KINDS
@@ -28,17 +29,17 @@ _SHOWN = 100
 _DEFAULT_PORTS = {"https": "443", "http": "80", "ssh": "22"}
 _USAGE = "Write owner/repo, an https address, or ./directory."
 
-_ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*)([^?#]*)(?:\?([^#]*))?(?:#(.*))?", re.DOTALL)
+_ADDRESS = compile_late(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*)([^?#]*)(?:\?([^#]*))?(?:#(.*))?", re.DOTALL)
 _LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
-_HOST = re.compile(rf"{_LABEL}(?:\.{_LABEL}){{0,8}}|\[[0-9a-f:.]{{2,45}}\]")
-_USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
-_PERCENT = re.compile(r"%(?:[0-9A-Fa-f]{2})?")
-_PLAIN = re.compile(r"[A-Za-z0-9._~-]")
+_HOST = compile_late(rf"{_LABEL}(?:\.{_LABEL}){{0,8}}|\[[0-9a-f:.]{{2,45}}\]")
+_USER = compile_late(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
+_PERCENT = compile_late(r"%(?:[0-9A-Fa-f]{2})?")
+_PLAIN = compile_late(r"[A-Za-z0-9._~-]")
 _KEPT = "!$&'()*+,;=:@-._~"
 """What stands in a segment of an address as it is."""
-_REF = re.compile(r"[^\s~^:?*\[\\\x00-\x20\x7f]{1,244}")
+_REF = compile_late(r"[^\s~^:?*\[\\\x00-\x20\x7f]{1,244}")
 _NOT_IN_REF = ("..", "@{", "//", "/.")
-_SECRET_KEY = re.compile(
+_SECRET_KEY = compile_late(
     r"(?:^|&)(?:access_?token|api_?key|auth(?:orization)?|key|pass(?:word|wd)?|secret|sig(?:nature)?|token|"
     r"private_token|x-amz-(?:signature|security-token|credential)|x-goog-(?:signature|credential))=[^&]",
     re.IGNORECASE,

@@ -14,12 +14,13 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, cast
 
 from whet.errors import InvalidError, NotFoundError, UsageError, WhetError
 from whet.library.files import read_file
 from whet.notes import Note
+from whet.patterns import compile_late
+from whet.records import NamedTuple
 from whet.skill import paths
 from whet.skill.finder import parents
 from whet.skill.names import key
@@ -56,8 +57,8 @@ MOST_OPENED = 20
 """Places elsewhere that are opened in search of a name."""
 
 _MOST_SKILLS = 2_000
-_COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-_SCP = re.compile(r"([A-Za-z0-9_.-]+)@([A-Za-z0-9.-]+):(?!/)(.+)")
+_COMMIT = compile_late(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_SCP = compile_late(r"([A-Za-z0-9_.-]+)@([A-Za-z0-9.-]+):(?!/)(.+)")
 _REPOSITORIES = ("github", "url", "git-subdir", "git")
 _NEVER_RUN = ("npm", "pip", "command")
 _WRONG = Note("plugin-wrong", "error", "", "Tell the publisher of the marketplace.")

@@ -8,13 +8,13 @@ plain: without control, direction and other invisible characters, on one line, a
 from __future__ import annotations
 
 import json
-import re
 import threading
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from urllib.parse import quote, urljoin
 
 from whet.errors import InvalidError, NotFoundError, UsageError, WhetError
 from whet.notes import Progress
+from whet.patterns import compile_late
 from whet.skill.archive import unpack
 from whet.skill.finder import MAIN_FILE
 from whet.skill.frontmatter import MAX_DOCUMENT
@@ -40,8 +40,8 @@ MOST_NOTES = 20
 """Notes with one code that are listed; the rest is counted."""
 _MOST_TEXT = 1024
 _MOST_QUOTED = 60
-_SEGMENT = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._+-]{0,126}[A-Za-z0-9_+-])?")
-_SHA256 = re.compile(r"[0-9a-f]{64}")
+_SEGMENT = compile_late(r"[A-Za-z0-9](?:[A-Za-z0-9._+-]{0,126}[A-Za-z0-9_+-])?")
+_SHA256 = compile_late(r"[0-9a-f]{64}")
 _TYPES: tuple[tuple[type, str], ...] = ((str, "a text"), (list, "a list"), (dict, "an object"))
 ANSWER_BYTES = 8 * 1024 * 1024
 """The most bytes of a JSON answer."""

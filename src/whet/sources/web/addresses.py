@@ -13,10 +13,12 @@ from __future__ import annotations
 
 import re
 from ipaddress import AddressValueError, IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 from urllib.parse import quote, urljoin
 
 from whet.errors import RefusedError, UsageError
+from whet.patterns import compile_late
+from whet.records import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -25,12 +27,12 @@ PORTS = {"https": 443, "http": 80}
 
 _MOST = 8192
 _SHOWN = 200
-_PARTS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*)([^?#]*)(\?[^#]*)?", re.DOTALL)
-_AUTHORITY = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^:\[\]]+)(?::([0-9]{1,5}))?")
-_LABEL = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)")
-_NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
+_PARTS = compile_late(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*)([^?#]*)(\?[^#]*)?", re.DOTALL)
+_AUTHORITY = compile_late(r"(\[[0-9A-Fa-f:.]+\]|[^:\[\]]+)(?::([0-9]{1,5}))?")
+_LABEL = compile_late(r"(?!-)[a-z0-9_-]{1,63}(?<!-)")
+_NUMBER = compile_late(r"[0-9]+|0x[0-9a-f]*")
 _SAFE = "!#$%&'()*+,/:;=?@[]~"
-_UNWRITTEN = re.compile(r"[\x00-\x20\x7f\\\ud800-\udfff]")
+_UNWRITTEN = compile_late(r"[\x00-\x20\x7f\\\ud800-\udfff]")
 
 _HINT = "Write it like https://example.com/path, the host as a plain name."
 

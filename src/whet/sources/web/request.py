@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import time
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from whet import __version__
 from whet.errors import FailedError, UsageError
+from whet.patterns import compile_late
+from whet.records import NamedTuple
 
 if TYPE_CHECKING:
     import threading
@@ -17,8 +18,8 @@ SLICE = 0.25
 """Seconds that are waited without looking up."""
 
 _OURS = frozenset({"host", "connection", "content-length", "transfer-encoding"})
-_NAME = re.compile(r"[A-Za-z0-9-]{1,80}")
-_VALUE = re.compile(r"[\t\x20-\x7e]{0,8192}")
+_NAME = compile_late(r"[A-Za-z0-9-]{1,80}")
+_VALUE = compile_late(r"[\t\x20-\x7e]{0,8192}")
 
 
 class Response(NamedTuple):
