@@ -86,12 +86,22 @@ class Contender:
     """Where in the home the skills end up; "" when that is not looked at."""
 
     def __init__(self, directory: str) -> None:
-        self.directory = os.path.join(directory, self.name)
-        self.home = os.path.join(self.directory, "home")
+        self._top = os.path.join(directory, self.name)
+        self._lives = 0
+
+    @property
+    def directory(self) -> str:
+        """The directory of this life."""
+        return os.path.join(self._top, str(self._lives))
+
+    @property
+    def home(self) -> str:
+        """The home directory of this life."""
+        return os.path.join(self.directory, "home")
 
     def start(self) -> None:
-        """Begin a life."""
-        shutil.rmtree(self.directory, ignore_errors=True)
+        """Begin a life. Earlier ones stay: after many files were removed, ext4 makes new ones slowly for a while."""
+        self._lives += 1
         for name in ("home", "work", "tmp"):
             os.makedirs(os.path.join(self.directory, name))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import threading
 from typing import TYPE_CHECKING
@@ -55,18 +56,61 @@ def test_little_is_scanned_in_this_process_and_so_is_all_beside_other_threads(mo
     other.join()
 
 
-def test_a_share_that_fails_has_no_results(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_killed_process_had_taken_has_no_results(monkeypatch: pytest.MonkeyPatch) -> None:
     many, here = packages(), os.getpid()
+    taken, takes = os.pipe()
+    scanned: list[object] = []
 
     def look(files: Mapping[str, Item], origin: str) -> object:
         if os.getpid() != here:
-            os._exit(9)
+            os.write(takes, b"1")
+            os.kill(os.getpid(), signal.SIGKILL)
+        if scanned:
+            os.read(taken, 1)  # the other processes have taken theirs
+        scanned.append(files)
         return scan(files, origin)
 
     monkeypatch.setattr("whet.guard.scan.scan", look)
     found = scan_together(many)
-    assert 0 < found.count(None) < 5
+    os.close(taken)
+    os.close(takes)
+    assert found.count(None) == 2
     assert [one for one in found if one] == [scan(*package) for package, one in zip(many, found, strict=True) if one]
+
+
+def test_no_process_is_left_when_this_one_is_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = os.getpid()
+    forked: list[int] = []
+    fork = os.fork
+
+    def look(files: Mapping[str, Item], origin: str) -> object:
+        if os.getpid() != here:
+            signal.pause()
+        if forked:
+            raise KeyboardInterrupt
+        return scan(files, origin)
+
+    def counting_fork() -> int:
+        forked.append(fork())
+        return forked[-1]
+
+    monkeypatch.setattr("whet.guard.scan.scan", look)
+    monkeypatch.setattr(os, "fork", counting_fork)
+    with pytest.raises(KeyboardInterrupt):
+        scan_together(packages())
+    assert len(forked) == 2
+    for process in forked:
+        with pytest.raises(ProcessLookupError):
+            os.kill(process, 0)
+
+
+def test_where_no_process_can_be_started_this_one_scans_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fork() -> int:
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(os, "fork", fork)
+    many = packages()
+    assert scan_together(many) == [scan(*package) for package in many]
 
 
 def test_a_scanner_that_raises_leaves_the_package_to_who_asks(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sqlite3
 from collections import Counter
@@ -116,6 +117,17 @@ def installed(
         made: sqlite3.Connection = sqlite3.dbapi2.connect(*args, **{**kwargs, "factory": Connection})
         return made
 
+    def lstat(path: Any, **named: Any) -> os.stat_result:
+        said["lstat of .git"] += str(path).endswith(".git")
+        return look(path, **named)
+
+    def sha256(data: bytes = b"", **named: Any) -> Any:
+        said["hash of a page"] += data.startswith((b"Page", b"The same"))
+        return hash_(data, **named)
+
+    look, hash_ = os.lstat, hashlib.sha256
+    patch.setattr(os, "lstat", lstat)
+    patch.setattr(hashlib, "sha256", sha256)
     patch.setattr(sqlite3, "connect", connect)
     env = {"PATH": os.environ["PATH"], "HOME": str(top / "home")}
     disk = Disk(top, patch, whole=whole)
@@ -151,3 +163,14 @@ def test_an_install_of_many_commits_as_often_as_one_of_few(tmp_path: Path) -> No
             _, said, read = installed(tmp_path / str(count), count, patch)
         told.append((said["COMMIT"], read["SKILL.md parsed"] / count, read["tree read"] / count))
     assert told == [(7, 4, 3), (7, 4, 3)]
+
+
+def test_an_install_hashes_a_file_once_and_looks_for_its_repository_once(tmp_path: Path) -> None:
+    looks = []
+    for count in (3, 12):
+        (tmp_path / str(count)).mkdir()
+        with pytest.MonkeyPatch.context() as patch:
+            _, said, _ = installed(tmp_path / str(count), count, patch)
+        looks.append(said["lstat of .git"])
+        assert said["hash of a page"] == 2 * count
+    assert looks[1] - looks[0] == 2 * 9, "of each skill only its own directory, once for the root and once for remotes"
