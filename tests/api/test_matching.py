@@ -506,10 +506,22 @@ def test_a_list_does_not_wait_for_the_index_of_a_large_library(world: World) -> 
     assert library.skills(query="xylophone").total == 0
     assert library.skills(query="errand-007").total == 1
     assert "Indexing" not in told
-    library.find("xylophone")
-    assert "Indexing" in told
+    with world.library("many") as server:
+        server.matcher.index_manager.build_in_background()
+        answer = server.find("run errand 7").to_json()
+        assert (answer["results"][0]["name"], codes(answer)) == ("errand-007", ["index-building"])
+        (builder,) = (thread for thread in threading.enumerate() if thread.name == "whet-index")
+        builder.join()
+        answer = server.find("the xylophone errand").to_json()
+        assert answer["results"] and codes(answer) == []
     assert library.skills(query="xylophone").total > 0
-    assert world.library("many").skills(query="xylophone").total > 0
+    assert "Indexing" not in told
+    for number in range(30):
+        world.skill(f"many/errand-{number:03}", f"Runs errand {number}.", "Ask for the glockenspiel.\n")
+    library.find("glockenspiel")
+    assert "Indexing" in told
+    assert library.skills(query="glockenspiel").total > 0
+    assert world.library("many").skills(query="glockenspiel").total > 0
 
 
 @pytest.mark.parametrize("query", ["form", "pdf form", "fill in a pdf", "syllables of a form", "chart"])

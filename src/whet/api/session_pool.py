@@ -70,7 +70,13 @@ class LibraryPool(RecentlyUsed["str | None", "Library"]):
 
     def __init__(self, open_library: Callable[[str | None], Library]) -> None:
         """`open_library` opens that of a project; None is where the program was started."""
-        super().__init__(open_library, MOST_LIBRARIES)
+
+        def opened(project: str | None) -> Library:
+            library = open_library(project)
+            library.matcher.index_manager.build_in_background()
+            return library
+
+        super().__init__(opened, MOST_LIBRARIES)
 
     def close(self) -> None:
         """Close all of them."""

@@ -7,12 +7,16 @@ The index lies in `cache.db`, with a collection for each set of roots: how telli
 around it. It only saves work. Where its rows are damaged it is made again, and where the file cannot be used at all
 (read-only, full, locked) everything is indexed in memory, for as long as this process lasts; `notes` tells. A look that
 brings the very same catalogue, with the same feedback, updates nothing.
+
+A server does not let people wait while a large library is indexed for the first time: `build_in_background` does that
+in a thread, and until it is done answers are from names and descriptions alone, which `notes` tells as well.
 """
 
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, TypeVar
+from contextlib import suppress
+from functools import partial
 
 from whet.errors import FailedError, WhetError
 from whet.library.cache import READER
@@ -22,22 +26,23 @@ from whet.records import NamedTuple
 from whet.routing.index import Index
 from whet.routing.router import Entry as Indexed
 from whet.routing.router import Router
-from whet.routing.texts import texts_of
+from whet.routing.texts import Texts, texts_of
 from whet.store.database import MEMORY
 from whet.store.failures import os_failures
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from typing import TypeVar
 
     from whet.library.card import Card
     from whet.library.catalogue import Catalogue
     from whet.library.workspace import Snapshot, Workspace
     from whet.routing.feedback import Feedback
     from whet.routing.router import Found
-    from whet.routing.texts import Texts
     from whet.store.database import Database
 
-T = TypeVar("T")
+    T = TypeVar("T")
 
 _LARGE = 500
 """So many skills are indexed in about a second."""
@@ -46,6 +51,14 @@ _SHOWN = 10
 _UNUSABLE = frozenset({"state-corrupt", "state-failed", "state-foreign", "state-newer"})
 """The codes of a file that is put out of the way."""
 """Skills that cannot be read and are named."""
+
+
+_BUILDING = Note(
+    "index-building",
+    "info",
+    "Whet is indexing the skills; until that is done, it looks at names and descriptions only.",
+    "Ask again in a minute for an answer from the whole texts.",
+)
 
 
 class Shelf(NamedTuple):
@@ -96,13 +109,19 @@ class IndexManager:
         self._known: tuple[Catalogue, dict[str, str], object] | None = None
         """What the index is in step with, and which index: another process may have put another in its place."""
         self._cards: Mapping[str, Card] = {}
+        self._waits = True
+        """Whether a question waits for a large library to be indexed."""
+        self._builder: threading.Thread | None = None
+        self._sketch: tuple[Catalogue, Router] | None = None
+        """An index of names and descriptions alone, of these skills."""
 
     def close(self) -> None:
         """Let the index go; the next question opens it again."""
         with self._turn:
-            if self._router is not None:
-                self._router.close()
-            self._router, self._known, self._path, self._spoilt = None, None, "", None
+            for router in (self._router, self._sketch and self._sketch[1]):
+                if router is not None:
+                    router.close()
+            self._router, self._known, self._path, self._spoilt, self._sketch = None, None, "", None, None
 
     def ask(self, question: Callable[[Router, Shelf], T], snapshot: Snapshot | None = None) -> T:
         """Put a question to the index of the skills as they are now. It may be put again, to another index."""
@@ -135,7 +154,42 @@ class IndexManager:
             found = router.find(message, k, allowed=allowed, recent=recent, context=context, grouped=grouped)
             return SearchResult(found, shelf.cards)
 
-        return self.ask(search, snapshot)
+        with self._turn:
+            if self._waits or self.is_ready(snapshot):
+                return self.ask(search, snapshot)
+            self._build()
+            return search(self._sketched(snapshot.catalogue), Shelf(snapshot, CardsById(snapshot.catalogue)))
+
+    def build_in_background(self) -> None:
+        """From now on, index a large library in a thread; meanwhile `find` looks at names and descriptions alone."""
+        self._waits = False
+        if self.workspace.is_large():
+            self._build()
+
+    def _build(self) -> None:
+        """Index what is large and not indexed in a thread, unless one is at it."""
+
+        def build() -> None:
+            made, waits = IndexManager(self.workspace, self.feedback), True
+            with suppress(WhetError):
+                if not made.is_ready(snapshot := self.workspace.snapshot()):
+                    made.ask(lambda *_: None, snapshot)
+                waits = made._spoilt is not None
+            made.close()
+            self._waits = waits  # where this failed, whoever asks next meets it, too
+
+        if self._builder is None or not self._builder.is_alive():
+            self._builder = threading.Thread(target=build, name="whet-index", daemon=True)
+            self._builder.start()
+
+    def _sketched(self, catalogue: Catalogue) -> Router:
+        """An index of what the cards of these skills say."""
+        if self._sketch is None or self._sketch[0] is not catalogue:
+            router = self._sketch[1] if self._sketch else Router(MEMORY)
+            cards = ((str(card.id), _stamp(card, ""), partial(_card_texts, card)) for card in catalogue.cards)
+            router.update(Indexed(*card) for card in cards)
+            self._sketch = catalogue, router
+        return self._sketch[1]
 
     def copy(self, snapshot: Snapshot) -> tuple[Router, list[Indexed]]:
         """An index of its own in memory, to try things with, and the entries it was made of."""
@@ -170,7 +224,7 @@ class IndexManager:
     @property
     def notes(self) -> tuple[Note, ...]:
         """What is worth knowing about the index as it was last used."""
-        told = (note for note in (self._spoilt, self._rebuilt) if note is not None)
+        told = (note for note in (self._spoilt, self._rebuilt, self._sketch and _BUILDING) if note is not None)
         return (*told, *self._unheard, *self._unread)
 
     # keeping in step
@@ -186,6 +240,9 @@ class IndexManager:
             self._router, self._known, self._path, self._collection = None, None, path, collection
             self._router = Router(path, collection)
             self._router.touch()
+        if self._sketch is not None:
+            self._sketch[1].close()
+            self._sketch = None
         known = self._known
         if known is None or known[0] is not catalogue or known[1:] != (marks, self._router.state):
             self._cards, self._unread = CardsById(catalogue), ()
@@ -283,6 +340,10 @@ class IndexManager:
         except WhetError:
             return False
         return True
+
+
+def _card_texts(card: Card) -> Texts:
+    return Texts(card.name, card.description, "", card.when)
 
 
 def _stamp(card: Card, mark: str) -> str:

@@ -53,6 +53,7 @@ def serve_ui(library: Library, port: int, announce: Callable[[str], None], *, re
             if self.started:
                 announce(f"http://{_HOST}:{port}/sign-in?token={sign_in.token}")
 
+    library.matcher.index_manager.build_in_background()
     app = LocalOnly(create_app(library, read_only=read_only), sign_in, port, read_only=read_only)
     config = uvicorn.Config(
         app, log_level="warning", access_log=False, server_header=False, ws="none", timeout_graceful_shutdown=2
