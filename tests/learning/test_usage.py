@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from whet.learning import usage as usage_module
-from whet.learning.usage import Event, Kind, Total, Usage
+from whet.learning.usage import Event, Total, Usage
 from whet.learning.usage_log import KINDS, LARGE, Log, decode, encode
 from whet.store.locks import FileLock
 from whet.store.state import StateDatabase
@@ -22,6 +22,8 @@ from whet.store.state import StateDatabase
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    from whet.learning.usage_log import Kind
 
 SECOND = 10**9
 ODD_NAMES = [

@@ -11,15 +11,15 @@ library.learning.finish_distillation(distillation)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from whet.errors import FailedError, NotFoundError, UsageError, WhetError
 from whet.records import NamedTuple
 from whet.values import Json, answer_json, as_json
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
 
     from whet.api.stores import Stores
     from whet.authoring.editor import SkillEditor
@@ -41,7 +41,8 @@ if TYPE_CHECKING:
     from whet.learning.sessions import Seen, Sessions
     from whet.learning.transcripts.events import Transcript
     from whet.learning.transcripts.recorder import Recorder
-    from whet.learning.usage import Kind, Usage, UsageTotals
+    from whet.learning.usage import Usage, UsageTotals
+    from whet.learning.usage_log import Kind
     from whet.library.card import Card
     from whet.library.catalogue import Catalogue
     from whet.library.workspace import Workspace
@@ -233,13 +234,15 @@ class SkillLearning:
 
     def used(self, catalogue: Catalogue) -> dict[str, Use]:
         """How often each skill was used and when last, by the key of its name, whatever scope it was in."""
+        if not (totals := self.usage.totals()):
+            return {}
         from whet.library.catalogue import CardsById
         from whet.prompt.index import Use
         from whet.skill.names import key
 
         found: dict[str, Use] = {}
         cards = CardsById(catalogue)
-        for total in self.usage.totals():
+        for total in totals:
             if (card := cards.get(total.skill)) is None:
                 continue  # it is gone
             name = key(card.name)

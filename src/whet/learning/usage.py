@@ -20,10 +20,9 @@ import itertools
 import os
 import threading
 from contextlib import ExitStack, contextmanager, suppress
-from typing import TYPE_CHECKING, Any, BinaryIO
 
 from whet.errors import FailedError, WhetError
-from whet.learning.usage_log import LAST, Event, Kind, Log
+from whet.learning.usage_log import LAST, Event, Log
 from whet.notes import Note
 from whet.records import NamedTuple
 from whet.store.clock import iso
@@ -32,11 +31,14 @@ from whet.store.locks import FileLock, is_file_at
 from whet.store.regular import open_regular
 from whet.values import Json, answer_json
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import Any, BinaryIO
 
     from whet.authoring.commits import Committed
+    from whet.learning.usage_log import Kind
     from whet.library.card import Card
     from whet.store.clock import Clock
     from whet.store.database import Database
@@ -252,7 +254,7 @@ def move(connection: sqlite3.Connection, old: str, new: str) -> bool:
     return bool(totals)
 
 
-__all__ = ["Event", "Kind", "Total", "Usage"]
+__all__ = ["Event", "Total", "Usage"]
 
 DIRECTORY = "usage"
 _PATIENCE = 5.0

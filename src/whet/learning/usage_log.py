@@ -23,7 +23,6 @@ import errno
 import os
 import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 from zlib import crc32
 
 from whet.records import NamedTuple
@@ -31,11 +30,14 @@ from whet.store.directories import make_missing, sync_directory
 from whet.store.locks import is_file_at
 from whet.store.regular import open_regular
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Literal, TypeAlias
 
-Kind: TypeAlias = Literal["view", "use", "patch", "helped", "failed", "corrected"]
-KINDS: frozenset[str] = frozenset(get_args(Kind))
+    Kind: TypeAlias = Literal["view", "use", "patch", "helped", "failed", "corrected"]
+
+KINDS = frozenset(("view", "use", "patch", "helped", "failed", "corrected"))
 
 LARGE = 256 * 1024
 """Bytes after which the log is counted without anybody asking."""

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Any
 
 from whet.errors import ConflictError, NotFoundError, UsageError
 from whet.library.files import read_file
@@ -27,8 +26,10 @@ from whet.store.atomic import write_bytes, write_text
 from whet.store.directories import PRIVATE, make_directories, sync_directory
 from whet.store.failures import os_failures
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from typing import Any
 
     from whet.skill.block import Block
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import TYPE_CHECKING
 
 from whet.notes import Note
 from whet.patterns import compile_late
@@ -18,6 +17,7 @@ from whet.records import NamedTuple
 from whet.skill import names
 from whet.skill.coerce import one_line
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 

@@ -9,12 +9,12 @@ for one, is its name alone.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from whet.patterns import compile_late
 from whet.records import NamedTuple
 from whet.skill.names import hidden
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 

@@ -20,7 +20,6 @@ from __future__ import annotations
 import os
 from collections import Counter
 from heapq import nsmallest
-from typing import TYPE_CHECKING, Literal
 from zlib import crc32
 
 from whet.errors import UsageError
@@ -30,8 +29,10 @@ from whet.records import NamedTuple
 from whet.skill.names import MAX_LENGTH
 from whet.values import Json, fields_json
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
+    from typing import Literal
 
     from whet.library.card import Card
     from whet.library.catalogue import Catalogue
@@ -40,6 +41,9 @@ if TYPE_CHECKING:
     from whet.library.workspace import Snapshot
     from whet.prompt.matcher import Relevance
     from whet.prompt.tokens import Tokenizer
+
+    Level = Literal["empty", "full", "shortened", "selected"]
+    """How far the pressure went."""
 
 DEFAULT_CHARACTERS = 8_000
 """The budget when nothing is known of the model's context window."""
@@ -59,9 +63,6 @@ _NAMED_IN_REPORT = 100
 _CATEGORIES = 10
 _CATEGORIES_SHARE = 8
 """Largest categories are named as long as the line that says what is not listed takes one part in this many."""
-
-Level = Literal["empty", "full", "shortened", "selected"]
-"""How far the pressure went."""
 
 
 class Budget(NamedTuple):

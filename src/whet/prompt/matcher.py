@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from whet.errors import FailedError, UsageError, WhetError
 from whet.library.visibility import hidden_cards
@@ -26,8 +25,10 @@ from whet.routing.texts import checked
 from whet.skill.names import key as name_key
 from whet.values import Json, Rows
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from typing import Literal, TypeAlias
 
     from whet.library.card import Card
     from whet.library.catalogue import Catalogue
@@ -37,12 +38,13 @@ if TYPE_CHECKING:
     from whet.routing.index_manager import IndexManager
     from whet.routing.router import Found
 
+    Level: TypeAlias = Literal["must", "may", "none"]
+    """How much a message calls for a skill."""
+
 _TURNS, _TURN = 2, 600
 """Messages before one that count for it, and characters of each."""
 _FILES = 200
 """Files whose kinds count for a message."""
-Level: TypeAlias = Literal["must", "may", "none"]
-"""How much a message calls for a skill."""
 NAMED = "the message names it"
 _MOST_HIDDEN = 3
 """Hidden skills that fit and are told of."""

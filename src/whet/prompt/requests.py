@@ -7,7 +7,6 @@ things; but one that names a path which leads nowhere is reported, and does not 
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 from whet.errors import NotFoundError, WhetError
 from whet.library.bundles import find_bundle, read_bundles
@@ -19,6 +18,7 @@ from whet.records import NamedTuple
 from whet.skill.names import closest
 from whet.values import Json, Rows
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 

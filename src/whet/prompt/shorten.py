@@ -25,12 +25,12 @@ from collections import Counter
 from functools import lru_cache
 from heapq import heapify, heappop, heapreplace
 from math import exp, log
-from typing import TYPE_CHECKING
 
 from whet.patterns import compile_late
 from whet.records import NamedTuple
 from whet.skill.terms import FILLERS, MARKS, WIDE, filler_terms, plain_terms
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 

@@ -13,12 +13,12 @@ from collections import Counter
 from heapq import nlargest
 from itertools import pairwise
 from math import log, log1p, sqrt
-from typing import TYPE_CHECKING
 
 from whet.patterns import compile_late
 from whet.records import NamedTuple
 from whet.skill.terms import codes, filler_terms, is_common, number, terms
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from array import array
     from collections.abc import Collection, Iterator, Mapping, Sequence

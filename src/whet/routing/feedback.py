@@ -11,7 +11,6 @@ hidden before anything is written.
 from __future__ import annotations
 
 import unicodedata
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from whet.errors import NotFoundError, UsageError, WhetError
 from whet.library.visibility import MODEL, hidden
@@ -22,9 +21,11 @@ from whet.skill.names import key as name_key
 from whet.store.clock import iso
 from whet.values import Json, answer_json
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable, Sequence
+    from typing import Literal, TypeAlias
 
     from whet.library.card import Card
     from whet.library.skill_id import SkillId
@@ -32,10 +33,11 @@ if TYPE_CHECKING:
     from whet.store.clock import Clock
     from whet.store.state import StateDatabase
 
+    Origin: TypeAlias = Literal["person", "agent", "hook"]
+
 NO_SKILL = ""
 """What stands in place of a skill for messages that no skill should come up for."""
-Origin: TypeAlias = Literal["person", "agent", "hook"]
-ORIGINS: tuple[str, ...] = get_args(Origin)
+ORIGINS = ("person", "agent", "hook")
 MOST = 50
 """Examples, and counterexamples, that count for one skill."""
 LONGEST = 2_000

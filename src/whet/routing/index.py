@@ -23,7 +23,6 @@ from array import array
 from collections import defaultdict
 from contextlib import contextmanager, suppress
 from itertools import chain, compress, islice, pairwise
-from typing import TYPE_CHECKING, Any
 
 from whet.errors import FailedError
 from whet.records import NamedTuple
@@ -31,9 +30,11 @@ from whet.store.clock import system_clock
 from whet.store.database import MEMORY, Database
 from whet.store.schema import CACHE
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import Any
 
     from whet.routing.analysis import Analysis
 

@@ -8,8 +8,6 @@ for found in router.find("backport the login fix to 2.x"):
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
-
 from whet.errors import WhetError
 from whet.records import NamedTuple
 from whet.routing import features
@@ -21,8 +19,10 @@ from whet.routing.words import read_message
 from whet.skill.terms import number, terms
 from whet.store.database import MEMORY
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Sequence
+    from typing import Literal
 
     from whet.routing.features import Found as Holders
     from whet.routing.index import Postings, Put

@@ -17,9 +17,9 @@ quotes two words of the message or more as its trigger may still be offered.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from heapq import nlargest
 from math import exp, expm1, log1p, sqrt
-from typing import TYPE_CHECKING, Literal
 
 from whet.patterns import compile_late
 from whet.records import NamedTuple
@@ -28,12 +28,16 @@ from whet.routing.asking import likelihood
 from whet.skill.names import key as name_key
 from whet.skill.terms import WIDE, chunks, codes, is_common, key_terms, pieces, terms
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from typing import Literal
 
     from whet.routing.features import Asked, Table, Values
     from whet.routing.index import Row
     from whet.routing.weights import Weights
+
+    Naming = Literal["", "named", "declined"]
 
 MUST = 0.75
 """How sure one must be to bring a skill up without asking."""
@@ -247,13 +251,17 @@ class Candidates(NamedTuple):
         return up_front >= _COPY and _overlap(mine.sequence, theirs.sequence) >= _COPY
 
 
+@lru_cache(maxsize=128)
+def _distinct(codes: bytes) -> frozenset[int]:
+    return frozenset(memoryview(codes).cast("H"))
+
+
 def _overlap(one: bytes, other: bytes) -> float:
     """The share of the terms of either that both have, each two bytes."""
-    mine, theirs = ({*memoryview(codes).cast("H")} for codes in (one, other))
-    return len(mine & theirs) / max(1, len(mine | theirs))
+    mine, theirs = _distinct(one), _distinct(other)
+    both = len(mine & theirs)
+    return both / max(1, len(mine) + len(theirs) - both)
 
-
-Naming = Literal["", "named", "declined"]
 
 _WORD = compile_late(r"[^\W_]+")
 _MARKED = compile_late(r"[$/`]([^\W_]+)\b|(?<![^\W_])([^\W_]+)[`'\"]?\s+skill\b")

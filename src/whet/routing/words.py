@@ -9,13 +9,13 @@ from __future__ import annotations
 import os
 from collections import Counter
 from functools import cache
-from typing import TYPE_CHECKING
 from unicodedata import combining, normalize
 
 from whet.patterns import compile_late
 from whet.records import NamedTuple
 from whet.skill.terms import WIDE, is_common
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import TYPE_CHECKING
 
 from whet.errors import UsageError
 from whet.patterns import compile_late
 from whet.skill.finder import MAIN_FILE
 from whet.skill.names import hidden
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 from array import array
 from functools import cache, lru_cache
 from itertools import chain
-from typing import TYPE_CHECKING
 from unicodedata import normalize
 from zlib import crc32
 
 from whet.patterns import compile_late
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 

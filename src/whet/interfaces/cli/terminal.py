@@ -7,14 +7,15 @@ import sys
 import threading
 import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Self
 
 from whet.errors import RefusedError
 from whet.interfaces.cli.output import screen_for
 from whet.interfaces.cli.text import clean, plural, shorten
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from typing import Self
 
     from whet.api import Library
     from whet.interfaces.cli.context import Context
