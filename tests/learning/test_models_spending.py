@@ -93,9 +93,16 @@ def test_calls_and_seconds_are_limits_too() -> None:
 
 def test_what_failed_is_paid_for_too() -> None:
     model = Scripted(lambda _: Completion("no JSON", tokens_in=10, tokens_out=5))
-    budget = Budget(tokens=1000)
+    budget = Budget(tokens=10_000)
     assert over(lambda: Budgeted(model, budget).complete(ASK, schema=SCHEMA)).code == "model-bad-answer"
     assert budget.spent()[:2] == (30, 1)
+
+
+def test_an_answer_that_does_not_fit_is_not_asked_for_again_where_that_cannot_be_paid() -> None:
+    model = Scripted(lambda _: Completion("no JSON", tokens_in=10, tokens_out=5))
+    error = over(lambda: Budgeted(model, Budget(tokens=1000)).complete(ASK, schema=SCHEMA, max_tokens=2000))
+    assert (error.code, error.tokens_in, error.tokens_out, len(model.requests)) == ("model-budget", 10, 5, 1)
+    assert error.message == "scripted gave an answer that does not match; the budget is used up."
 
 
 def test_threads_share_the_calls_of_a_budget() -> None:

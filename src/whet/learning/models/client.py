@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pydantic_ai.models import Model as TheirModel
     from pydantic_ai.models import ModelRequestContext
     from pydantic_ai.settings import ModelSettings
-    from pydantic_ai.usage import RunUsage
+    from pydantic_ai.usage import RunUsage, UsageLimits
 
     from whet.errors import UsageError
     from whet.learning.models.model import Request, Tool
@@ -72,13 +72,13 @@ class Client(Model):
         try:
             from pydantic_ai.exceptions import AgentRunError, UserError
             from pydantic_ai.settings import ModelSettings
-            from pydantic_ai.usage import RunUsage
+            from pydantic_ai.usage import RunUsage, UsageLimits
         except ImportError as error:
             raise missing(self.name, self._packages) from error
         settings = ModelSettings(max_tokens=request.max_tokens, request_timeout=self._timeout, max_retries=0)
         usage = RunUsage()
         try:
-            answer = run(lambda: self._answer(request, settings, usage))
+            answer = run(lambda: self._answer(request, settings, usage, UsageLimits(request_limit=request.tries)))
         except ImportError as error:
             raise missing(self.name, self._packages) from error
         except (AgentRunError, UserError, *_TRIPPED) as error:
@@ -92,12 +92,11 @@ class Client(Model):
             cost=None if usage.cost is None else float(usage.cost),
         )
 
-    async def _answer(self, request: Request, settings: ModelSettings, usage: RunUsage) -> Completion:
-        how: dict[str, Any] = {
-            "message_history": _theirs(request.messages, self._secrets),
-            "model_settings": settings,
-            "usage": usage,
-        }
+    async def _answer(
+        self, request: Request, settings: ModelSettings, usage: RunUsage, limits: UsageLimits
+    ) -> Completion:
+        how: dict[str, Any] = {"model_settings": settings, "usage": usage, "usage_limits": limits}
+        how["message_history"] = _theirs(request.messages, self._secrets)
         async with self._open() as model:
             if request.schema is not None:
                 return await self._fill_schema(model, request.schema, how)

@@ -20,6 +20,7 @@ QUOTED = 200
 
 _CHECK_ADDRESS = "Check that the address points to a model API."
 _LATER = "Try again later."
+_LARGER = "Use a larger budget, or continue without a model."
 _READ = "Read the provider's message."
 _KINDS: tuple[tuple[type[Exception], str, str, str], ...] = (
     (theirs.ModelQuotaExceededError, "model-unavailable", "has no credit left", "Top up the account."),
@@ -30,6 +31,12 @@ _KINDS: tuple[tuple[type[Exception], str, str, str], ...] = (
     (theirs.ModelNotFoundError, "model-unavailable", "does not exist", "Check the model's name."),
     (theirs.ModelContextWindowExceededError, "model-too-long", "does not accept a request this long", "Send less."),
     (theirs.ModelRequestRejectedError, "model-rejected", "does not accept the request", _READ),
+    (
+        theirs.UsageLimitExceeded,
+        "model-budget",
+        "gave an answer that does not match; the budget is used up",
+        _LARGER,
+    ),
     (theirs.UserError, "model-rejected", "does not support this request", _READ),
 )
 """Theirs, ours, what the model did, what to do. The first that fits counts."""
@@ -46,7 +53,8 @@ def failure(error: Exception, name: str, secrets: Collection[str], timeout: floa
         return ModelError("model-unavailable", f"{name} {problem}.", hint="Check the network and the address.")
     for kind, code, problem, hint in _KINDS:
         if isinstance(error, kind):
-            said = "" if kind is theirs.ModelAuthenticationError else quoted(_words(error), secrets)
+            silent = kind in (theirs.ModelAuthenticationError, theirs.UsageLimitExceeded)
+            said = "" if silent else quoted(_words(error), secrets)
             status = getattr(error, "status_code", None)
             details: dict[str, Any] = {"status": status} if status else {}
             return ModelError(code, f"{name} {problem}{f': {said}' if said else '.'}", hint=hint, **details)

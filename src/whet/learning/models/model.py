@@ -2,8 +2,8 @@
 
 What may be spent is a `Budget`: tokens, calls, seconds. It belongs to a piece of work, not to a model; several models
 and threads may share one. A call that cannot be paid for is not made. The length of an answer is lowered to what is
-left, so that a budget is overrun by no more than the error of the estimate of what goes in, and by calls that other
-threads have under way.
+left, and then an answer that does not fit is not asked for again: a budget is overrun by little more than the error of
+the estimate of what goes in, and by calls that other threads have under way.
 
 `clean` is the last door for secrets: the keys of the environment are struck out as they are, and everything that looks
 like a secret is hidden as it is in transcripts. Whoever asks a model hides secrets before that.
@@ -102,6 +102,8 @@ class Request(NamedTuple):
     tools: tuple[Tool, ...] = ()
     schema: Mapping[str, Any] | None = None
     max_tokens: int = MAX_TOKENS
+    tries: int = 2
+    """How often an answer by a schema may be asked for, until it fits."""
 
 
 class Model:
@@ -240,8 +242,9 @@ class Budgeted(Model):
         """As the model does it; raises `model-budget` instead where it would cost more than there is."""
         cost = estimated(request.messages, request.schema, request.tools)
         allowed = self._budget.begin(cost, request.max_tokens)
+        tries = request.tries if allowed == request.max_tokens else 1
         try:
-            answer = self._model.ask(request._replace(max_tokens=allowed))
+            answer = self._model.ask(request._replace(max_tokens=allowed, tries=tries))
         except ModelError as error:
             self._budget.end(error.tokens_in + error.tokens_out)
             raise
