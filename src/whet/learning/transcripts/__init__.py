@@ -7,7 +7,7 @@
     collector   what every importer writes into: hides secrets, cuts, counts, and keeps within bounds
 
 One importer for each client: `claude`, `codex`, `gemini` (also Qwen Code), `copilot`, `opencode`, `cline`, `hermes`,
-`openai`, `anthropic`, `markdown`, `generic`. They share what the same thing is called (`tools`), which texts are no
-words of the user (`wrappers`), and the names that clients use (`names.toml`). Where clients keep their sessions is in
-`places`. Nothing of a transcript is ever executed.
+`markdown`, `generic`; `api_messages` reads what the APIs of OpenAI and Anthropic have. They share what the same thing
+is called (`tools`), which texts are no words of the user (`wrappers`), and the names that clients use (`names.toml`).
+Where clients keep their sessions is in `places`. Nothing of a transcript is ever executed.
 """

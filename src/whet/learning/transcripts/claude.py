@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from whet.learning.transcripts import anthropic
+from whet.learning.transcripts import api_messages
 from whet.learning.transcripts.events import Usage
 from whet.learning.transcripts.names import names_of
 from whet.learning.transcripts.values import count, mapping, moment, sequence, string, words
@@ -111,7 +111,7 @@ def _record(
                 skills[string(block.get("id"))] = string(
                     given.get("skill") or given.get("name") or given.get("command")
                 )
-        anthropic.message({**message, "role": "assistant"}, into, time)
+        api_messages.message({**message, "role": "assistant"}, into, time)
         _cost(message, into, costs)
     elif kind == "attachment":
         _attachment(mapping(record.get("attachment")), into, time)
@@ -152,11 +152,11 @@ def _user(
     stopped = mapping(record.get("toolUseResult")).get("interrupted") is True
     for block in content if isinstance(content, list) else [content]:
         if string(mapping(block).get("type")).endswith("tool_result"):
-            anthropic.result(mapping(block), into, time, failed=stopped)
+            api_messages.result(mapping(block), into, time, failed=stopped)
         elif about and (text := words(block)):
             _note(text, into, time, about)
         elif not about:
-            anthropic.message({"role": "user", "content": [block]}, into, time)
+            api_messages.message({"role": "user", "content": [block]}, into, time)
 
 
 def _note(text: str, into: Collector, time: int, about: str) -> None:

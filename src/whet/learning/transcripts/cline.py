@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from whet.learning.transcripts import anthropic
+from whet.learning.transcripts import api_messages
 from whet.learning.transcripts.names import names_of
 from whet.learning.transcripts.values import arguments, mapping, moment, string, usage, words
 
@@ -57,7 +57,7 @@ def read(messages: Iterable[Mapping[str, Any]], into: Collector) -> None:
         for block in content if isinstance(content, list) else [content]:
             text = block if isinstance(block, str) else string(mapping(block).get("text"))
             if not text:
-                anthropic.message({"role": role, "content": [block]}, into, time)
+                api_messages.message({"role": role, "content": [block]}, into, time)
             elif role == "assistant":
                 _said(text, into, time)
             else:

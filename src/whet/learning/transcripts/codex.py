@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from whet.learning.transcripts import openai
+from whet.learning.transcripts import api_messages
 from whet.learning.transcripts.names import names_of
 from whet.learning.transcripts.values import clean_text, exit_code, mapping, moment, sequence, string, usage, words
 from whet.learning.transcripts.wrappers import spoken
@@ -54,7 +54,7 @@ class _Session:
         self._waiting: list[tuple[str, int]] = []
         self._typed: list[tuple[str, int]] = []
         self._confirms = False
-        self._ends: dict[str, openai.End] = {}
+        self._ends: dict[str, api_messages.End] = {}
 
     def record(self, record: Mapping[str, Any]) -> None:
         kind, payload = string(record.get("type")), mapping(record.get("payload"))
@@ -100,7 +100,7 @@ class _Session:
     def _item(self, item: Mapping[str, Any], time: int) -> None:
         if item.get("role") != "user":
             self.settle()
-            openai.item(item, self._into, time, self._ends)
+            api_messages.item(item, self._into, time, self._ends)
             return
         content = item.get("content")
         for part in content if isinstance(content, list) else [content]:
@@ -140,7 +140,7 @@ class _Session:
         failed = failed or string(end.get("status")) in {"failed", "declined"}
         while len(self._ends) >= _REMEMBERED:
             del self._ends[next(iter(self._ends))]
-        self._ends[id_] = openai.End(failed, exit_code(end.get("exit_code")))
+        self._ends[id_] = api_messages.End(failed, exit_code(end.get("exit_code")))
 
     def _was_typed(self, text: str, time: int) -> None:
         """The screen showed this as typed; what waited before it was put there by the client."""

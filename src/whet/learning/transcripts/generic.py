@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, get_args
 
-from whet.learning.transcripts import anthropic
+from whet.learning.transcripts import api_messages
 from whet.learning.transcripts.events import Event, Kind
 from whet.learning.transcripts.values import arguments, exit_code, mapping, moment, sequence, string, words
 
@@ -79,7 +79,7 @@ def trajectory(record: Mapping[str, Any], pieces: Iterable[Part], into: Collecto
 def _message(message: Mapping[str, Any], into: Collector) -> None:
     time = moment(message.get("timestamp"))
     into.said("note", string(message.get("thinking")), time, "thinking")
-    anthropic.said(string(message.get("role")), words(message.get("content")), into, time)
+    api_messages.said(string(message.get("role")), words(message.get("content")), into, time)
     for use in sequence(message.get("tool_uses")):
         if isinstance(use, dict):
             id_ = into.called(string(use.get("tool")), arguments(use.get("input")), string(use.get("id")), time)

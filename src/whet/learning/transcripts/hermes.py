@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from whet.learning.transcripts import openai
+from whet.learning.transcripts import api_messages
 from whet.learning.transcripts.values import arguments, mapping, moment, string
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def _message(message: Mapping[str, Any], into: Collector) -> None:
         into.said("note", string(message.get("content")), time, "context")
         return
     tool = message.get("tool_name")
-    openai.item({**message, "name": tool} if isinstance(tool, str) and tool else message, into, time)
+    api_messages.item({**message, "name": tool} if isinstance(tool, str) and tool else message, into, time)
 
 
 def _turn(side: str, value: str, into: Collector) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from whet.errors import InvalidError, NotFoundError
 from whet.learning.transcripts import (
-    anthropic,
+    api_messages,
     claude,
     cline,
     codex,
@@ -25,13 +25,12 @@ from whet.learning.transcripts import (
     generic,
     hermes,
     markdown,
-    openai,
     opencode,
 )
 from whet.learning.transcripts.collector import Collector
 from whet.learning.transcripts.documents import lines, records, values
 from whet.learning.transcripts.names import names_of
-from whet.learning.transcripts.values import mapping, moment, string
+from whet.learning.transcripts.values import mapping, string
 from whet.store.atomic import clean_leftovers, staging
 from whet.store.directories import PRIVATE, make_directories
 from whet.store.failures import os_failures
@@ -51,7 +50,6 @@ _LOOKED_AT = 200
 _HEAD = 4_096
 _COMPRESSED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PK\x03\x04", b"BZh", b"\xfd7zXZ")
 _DATABASE = b"SQLite format 3\0"
-_TIMES = ("timestamp", "created_at", "time", "ts")
 
 
 def read_transcript(path: str, *, client: str = "", session: str = "") -> Transcript:
@@ -86,7 +84,7 @@ def _refuse_empty(path: str, into: Collector) -> NoReturn:
 def from_messages(messages: Iterable[Any], *, client: str = "") -> Transcript:
     """A session from messages in memory: OpenAI's, Anthropic's or LangChain's, as dictionaries or as objects."""
     into = Collector(client)
-    _messages(map(_plain, messages), into)
+    api_messages.read(map(_plain, messages), into)
     return into.transcript()
 
 
@@ -210,7 +208,7 @@ def _session(record: Record, pieces: Iterable[documents.Part], into: Collector) 
     """A session that is a list of messages, and little else."""
     into.session = string(record.get("session_id")) or string(record.get("id"))
     into.said("note", string(record.get("system")), 0, "system")
-    _messages(_values(pieces), into)
+    api_messages.read(_values(pieces), into)
 
 
 def _values(pieces: Iterable[documents.Part]) -> Iterator[Record]:
@@ -242,18 +240,6 @@ def _read_markdown(path: str, into: Collector) -> None:
         into.counts["encoding"] += 1
     if not markdown.read(text, into):
         _refuse(path, "it has no speakers")
-
-
-def _messages(messages: Iterable[Mapping[str, Any]], into: Collector) -> None:
-    """Messages of either API; the one that a message is certainly of names the client."""
-    for message in messages:
-        time = next((when for key in _TIMES if (when := moment(message.get(key)))), 0)
-        if anthropic.is_one(message):
-            into.client = into.client or "anthropic"
-            anthropic.message(message, into, time)
-        else:
-            openai.item(message, into, time)
-    into.client = into.client or "openai"
 
 
 def _plain(message: Any) -> Mapping[str, Any]:
@@ -298,11 +284,6 @@ def _is_claude(record: Record) -> bool:
     return known and any(mark in record for mark in marks)
 
 
-def _is_messages(record: Record) -> bool:
-    kind = string(record.get("type"))
-    return isinstance(record.get("role"), str) or openai.is_item(kind) or kind in {"human", "ai"}
-
-
 FORMATS = (
     Format("whet", "whet", lambda record: generic.MARK in record, _read_records(generic.read)),
     Format("codex", "codex", codex.is_one, _read_records(codex.read), codex.read),
@@ -318,7 +299,7 @@ FORMATS = (
     Format("trajectory", "trajectory", generic.is_trajectory, _read_sessions, session=generic.trajectory),
     Format("hermes", "hermes", hermes.is_one, _read_sessions, session=hermes.session),
     Format("document", "", lambda record: isinstance(record.get("messages"), list), _read_sessions, session=_session),
-    Format("messages", "", _is_messages, _read_records(_messages), _messages),
+    Format("messages", "", api_messages.is_one, _read_records(api_messages.read), api_messages.read),
 )
 """Every format that has records; the first that knows a record is asked. Markdown has none."""
 _READERS = {form.kind: form.read for form in FORMATS} | {"markdown": _read_markdown, "document": _read_document}

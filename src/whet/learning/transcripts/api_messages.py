@@ -1,17 +1,105 @@
-"""Messages as OpenAI's APIs have them: chat messages, and the items of the Responses API, which Codex also writes."""
+"""Messages as the APIs of Anthropic and OpenAI have them, which most clients keep.
+
+Anthropic: content in blocks, results of tools in the user's name. OpenAI: chat messages, and the items of the Responses
+API, which Codex also writes.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from whet.learning.transcripts import anthropic
+from whet.guard.secrets.hide import BINARY
 from whet.learning.transcripts.names import names_of
-from whet.learning.transcripts.values import arguments, mapping, sequence, string, words
+from whet.learning.transcripts.values import arguments, mapping, moment, sequence, string, words
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from whet.learning.transcripts.collector import Collector
+
+
+_TIMES = ("timestamp", "created_at", "time", "ts")
+
+
+def is_one(record: Mapping[str, Any]) -> bool:
+    """Is this a message of either API, or an item?"""
+    kind = string(record.get("type"))
+    return isinstance(record.get("role"), str) or is_item(kind) or kind in {"human", "ai"}
+
+
+def read(records: Iterable[Mapping[str, Any]], into: Collector) -> None:
+    """Take over messages of either API; the one that a message is certainly of names the client."""
+    for record in records:
+        time = next((when for key in _TIMES if (when := moment(record.get(key)))), 0)
+        if is_anthropic(record):
+            into.client = into.client or "anthropic"
+            message(record, into, time)
+        else:
+            item(record, into, time)
+    into.client = into.client or "openai"
+
+
+def is_anthropic(record: Mapping[str, Any]) -> bool:
+    """Is this a message of Anthropic's API, as far as one message can tell?"""
+    return any(
+        _is_own(string(block.get("type"))) or string(block.get("type")).endswith("tool_result")
+        for block in sequence(record.get("content"))
+        if isinstance(block, dict)
+    )
+
+
+def _is_own(kind: str) -> bool:
+    """Is this a kind of block that only this API has?"""
+    return kind in names_of("anthropic", "calls") or kind in names_of("anthropic", "thoughts")
+
+
+def message(record: Mapping[str, Any], into: Collector, time: int = 0) -> None:
+    """One message, from its first block to its last."""
+    role, content = string(record.get("role")), record.get("content")
+    blocks = content if isinstance(content, list) else [content]
+    for block in blocks:
+        if isinstance(block, str):
+            said(role, block, into, time)
+        elif isinstance(block, dict):
+            _block(role, block, into, time)
+
+
+def said(role: str, text: str, into: Collector, time: int = 0) -> None:
+    """Text that one side said."""
+    if role == "user":
+        into.user(text, time)
+    elif role == "assistant":
+        into.said("assistant", text, time)
+    else:
+        into.said("note", text, time, "system")
+
+
+def _block(role: str, block: Mapping[str, Any], into: Collector, time: int) -> None:
+    kind = string(block.get("type"))
+    if kind in names_of("anthropic", "calls"):
+        name, server = string(block.get("name")), string(block.get("server_name"))
+        name = f"mcp__{server}__{name}" if server else name
+        into.called(name, arguments(block.get("input")), string(block.get("id")), time)
+    elif kind.endswith("tool_result"):
+        result(block, into, time)
+    elif kind == "thinking":
+        into.said("note", string(block.get("thinking")), time, "thinking")
+    elif kind in {"image", "document"}:
+        into.said("note", BINARY, time, "context")
+    elif isinstance(block.get("text"), str):
+        said(role, block["text"], into, time)
+    elif kind not in names_of("anthropic", "other") and not _is_own(kind):
+        into.left_out(kind or "block")
+
+
+def result(block: Mapping[str, Any], into: Collector, time: int = 0, *, failed: bool = False) -> None:
+    """What a tool gave. A client that says nothing of an error means that there was none."""
+    content = block.get("content")
+    error = string(mapping(content).get("type")).endswith("_error")
+    into.returned(
+        words(content), string(block.get("tool_use_id")), time, failed=bool(block.get("is_error")) or error or failed
+    )
+
 
 _ROLES = {"human": "user", "ai": "assistant", "model": "assistant", "gpt": "assistant", "developer": "system"}
 
@@ -42,7 +130,7 @@ def item(record: Mapping[str, Any], into: Collector, time: int = 0, ends: Mappin
         into.returned(words(record.get("content")), id_, time, failed=failed, tool=string(record.get("name")))
     elif role in {"user", "system"}:
         for part in _parts(record.get("content")):
-            anthropic.said(role, part, into, time)
+            said(role, part, into, time)
     elif role == "assistant":
         _assistant(record, into, time)
     else:
@@ -106,7 +194,7 @@ def _function(kind: str, record: Mapping[str, Any], into: Collector, id_: str, t
 
 
 def _output(output: Any, id_: str, into: Collector, time: int, ends: Mapping[str, End]) -> None:
-    said = mapping(output).get("success") if isinstance(output, dict) else None
-    failed = not said if isinstance(said, bool) else None
+    success = mapping(output).get("success")
+    failed = not success if isinstance(success, bool) else None
     end = ends.get(id_, End(bool(failed)))
     into.returned(words(output), id_, time, failed=end.failed if id_ in ends else failed, code=end.code)
