@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from web.site import serve
+from whet.skill.rank import Ranking
 from whet.web.ui.app import MENU
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from web.site import Site
+    from whet.skill.rank import Entry
 
 COUNTED = ("open", "sqlite3.connect", "os.listdir", "os.scandir")
 _counts: Counter[str] | None = None
@@ -91,3 +93,24 @@ def test_nothing_grows_with_the_views(tmp_path: Path, quick: bool) -> None:
         before = look(views // 2)
         after = look(views)
         assert after - before < 200, f"{views} views left {after - before} objects"
+
+
+def test_somebody_who_types_has_the_skills_prepared_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+    prepare = Ranking.__init__
+
+    def note(self: Ranking, entries: Sequence[Entry]) -> None:
+        made.append(len(entries))
+        prepare(self, entries)
+
+    monkeypatch.setattr(Ranking, "__init__", note)
+    with serve(tmp_path) as site:
+        while site.library.catalogue is not site.library.catalogue:  # a file that was just written is read again
+            pass
+        for typed in ("pdf", "pdf-f", "pdf form", "forms"):
+            assert [row["name"] for row in site.get("/skills.json", q=typed).json["skills"]][:1] == ["pdf-forms"]
+        assert made == [3]
+        site.write("form-letters", "Fills letters. Use it for letters.")
+        names = [row["name"] for row in site.get("/skills.json", q="letters").json["skills"]]
+        assert names == ["form-letters"]
+        assert set(made) == {3, 4}

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from whet.library.catalogue import Catalogue
     from whet.library.client_lists import ClientList
     from whet.library.disclosure import FileView, SkillView
-    from whet.library.listing import Skills
+    from whet.library.listing import LastRanking, Skills
     from whet.library.readiness import Probe
     from whet.notes import Note, Progress
     from whet.prompt.index import Index, Use
@@ -103,6 +103,7 @@ class Library:
     def __init__(self, workspace: Workspace, *, check: Check | None = None) -> None:
         self.workspace = workspace
         """Where its skills are: the configuration, the catalogue, the clock."""
+        self._ranking: LastRanking | None = None
         self.progress: Callable[[Progress], None] = lambda _: None
         """Set it to receive the progress of whatever takes its time. It is called from several threads."""
         self._check = check
@@ -382,12 +383,14 @@ class Library:
         clients used here do with it. `scope` is project, user, org, external or plugin; `state` is ready, not-ready or
         hidden. Raises UsageError `bad-filter`.
         """
-        from whet.library.listing import list_skills
+        from whet.library.listing import LastRanking, list_skills
 
+        self._ranking = self._ranking or LastRanking()
         found = list_skills(
             self.workspace.snapshot(),
             caller,
             self._scores,
+            ranking=self._ranking,
             category=category,
             query=query,
             limit=limit,
@@ -425,9 +428,9 @@ class Library:
         paths = {card.resolved for card in cards if only and card.key == only.key}
         return tuple(list_for(client, place, paths) for client in chosen)
 
-    def _scores(self, query: str, cards: Sequence[Card]) -> Mapping[str, float]:
+    def _scores(self, query: str, paths: Collection[str]) -> Mapping[str, float]:
         """How well skills fit a query; without one, the index is not even loaded."""
-        return self.matcher.scores(query, cards)
+        return self.matcher.scores(query, paths)
 
     if TYPE_CHECKING:
 

@@ -241,7 +241,7 @@ class Session:
         """The skills that the model may see, as `Library.skills` lists them."""
         from whet.library.listing import list_skills
 
-        scores = lambda words, cards: self._matcher().scores(words, cards)  # noqa: E731  loaded for a query only
+        scores = lambda words, paths: self._matcher().scores(words, paths)  # noqa: E731  loaded for a query only
         return list_skills(
             self.workspace.snapshot(),
             self.as_model,

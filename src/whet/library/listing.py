@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from operator import itemgetter
+from operator import is_, itemgetter
 
 from whet.errors import UsageError
 from whet.library.card import Card
@@ -28,9 +28,10 @@ if TYPE_CHECKING:
 
     from whet.library.visibility import Caller
     from whet.library.workspace import Snapshot
+    from whet.skill.rank import Ranking
 
-    Scores = Callable[[str, list[Card]], Mapping[str, float]]
-    """How well the skills that fit a query best fit it, from 0 to 1, by path."""
+    Scores = Callable[[str, Collection[str]], Mapping[str, float]]
+    """How well those of the skills at these paths that fit a query best fit it, from 0 to 1, by path."""
 
 LIST_SCOPES = ("project", "user", "org", "external", "plugin")
 STATES = ("ready", "not-ready", "hidden")
@@ -111,11 +112,39 @@ class Skills(Rows["Card"]):
         }
 
 
+class _Ranked(NamedTuple):
+    """Skills prepared for queries."""
+
+    cards: list[Card]
+    places: dict[str, int]
+    """Where each is in the list, by path."""
+    ranking: Ranking
+
+
+class LastRanking:
+    """The skills that were searched last, prepared for the next query: somebody types, or asks for the next page."""
+
+    def __init__(self) -> None:
+        self._last: _Ranked | None = None
+
+    def of(self, cards: list[Card]) -> _Ranked:
+        """These skills, prepared."""
+        last = self._last
+        if last is None or len(last.cards) != len(cards) or not all(map(is_, last.cards, cards)):
+            from whet.skill.rank import Entry, Ranking
+
+            entries = [Entry(card.name, card.category, card.description) for card in cards]
+            last = _Ranked([*cards], {card.path: at for at, card in enumerate(cards)}, Ranking(entries))
+            self._last = last
+        return last
+
+
 def list_skills(
     snapshot: Snapshot,
     caller: Caller,
     scores: Scores,
     *,
+    ranking: LastRanking | None = None,
     category: str | None = None,
     query: str | None = None,
     limit: int | None = None,
@@ -124,7 +153,10 @@ def list_skills(
     scope: str | None = None,
     state: str | None = None,
 ) -> Skills:
-    """The skills that this caller may see. `cursor` is the `next` of the page before."""
+    """The skills that this caller may see. `cursor` is the `next` of the page before.
+
+    Whoever lists often passes a `ranking`.
+    """
     if limit is not None and limit < 1:
         raise UsageError("bad-limit", f"The limit must be at least 1, not {limit}.", hint="Pass a limit of 1 or more.")
     for what, given, known in (("scope", scope, LIST_SCOPES), ("state", state, STATES)):
@@ -153,7 +185,9 @@ def list_skills(
         shown = (card for card in among if card.path not in reasons)
         among = [card for card in shown if (card.gates is OPEN or not missing(card.gates, probe)) is ready]
     if query and query.split():
-        chosen, page, further = _best_first(_matching(among, query, scores, reasons), limit, cursor)
+        chosen, page, further = _best_first(
+            _matching(among, query, scores, ranking or LastRanking(), reasons), limit, cursor
+        )
     else:
         chosen = among
         rest = [card for card in chosen if card.key > cursor] if cursor else chosen
@@ -190,8 +224,12 @@ _category = itemgetter(Card._fields.index("category"))
 
 def _whole_names(cards: list[Card], limit: int) -> int:
     """How many of these make a page: it ends where another name begins, because a cursor names the last one."""
-    ends = [at for at in range(1, len(cards) + 1) if at == len(cards) or cards[at].key != cards[at - 1].key]
-    return max((end for end in ends if end <= limit), default=min(ends, default=0))
+    end = min(limit, len(cards))
+    while 0 < end < len(cards) and cards[end].key == cards[end - 1].key:
+        end -= 1
+    if not end:  # so many have one name
+        end = next((at for at, card in enumerate(cards) if card.key != cards[0].key), len(cards))
+    return end
 
 
 def _in_category(name: str, wanted: str) -> bool:
@@ -210,23 +248,20 @@ def _best_first(chosen: list[Card], limit: int | None, cursor: str | None) -> tu
     return chosen, page, f"{end}.{page[-1].key}" if page and end < len(chosen) else None
 
 
-def _matching(cards: list[Card], query: str, scores: Scores, apart: Collection[str]) -> list[Card]:
+def _matching(
+    cards: list[Card], query: str, scores: Scores, ranking: LastRanking, apart: Collection[str]
+) -> list[Card]:
     """The skills that match, the best first; `apart` are the paths of those that are hidden."""
-    from whet.skill.rank import IN_NAME, Entry, rank
+    from whet.skill.rank import IN_NAME
 
-    shown = [card for card in cards if card.path not in apart]
-    beside = [card for card in cards if card.path in apart]
+    _, places, ranked = ranking.of(cards)
+    beside = places.keys() & apart
+    shown = places.keys() - beside if beside else places.keys()
     known = {**(scores(query, beside) if beside else {}), **(scores(query, shown) if shown else {})}
-    named: list[Card] = []
-    told: list[Card] = []
-    others: list[Card] = []
-    fits = rank([Entry(card.name, card.category, card.description) for card in cards], query)
-    for at, card in enumerate(cards):
-        fit = fits.get(at)
-        if fit is not None and fit.whole:
-            (named if fit.tier <= IN_NAME else told).append(card)
-        elif card.path in known:
-            others.append(card)
+    whole = {at: fit for at, fit in ranked.rank(query).items() if fit.whole}
+    named = [cards[at] for at, fit in whole.items() if fit.tier <= IN_NAME]
+    told = [cards[at] for at, fit in whole.items() if fit.tier > IN_NAME]
+    others = [cards[at] for at in map(places.__getitem__, known) if at not in whole]
 
     def best_first(card: Card) -> tuple[float, str]:
         return -known.get(card.path, 0.0), card.key
@@ -237,7 +272,7 @@ def _matching(cards: list[Card], query: str, scores: Scores, apart: Collection[s
         best = max(known.get(card.path, 0.0) for card in measures)
         others = [card for card in others if known[card.path] > best]
     else:
-        least = _CLOSE * max((known.get(card.path, 0.0) for card in shown or cards), default=0.0)
+        least = _CLOSE * max((score for path, score in known.items() if path in (shown or places)), default=0.0)
         others = [card for card in others if known[card.path] >= least]
     return [*literal, *sorted(others, key=best_first)]
 

@@ -27,7 +27,7 @@ from whet.values import Json, Rows
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from typing import Literal, TypeAlias
 
     from whet.library.card import Card
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from whet.library.visibility import Caller
     from whet.library.workspace import Snapshot
     from whet.prompt.index import Use
-    from whet.routing.index_manager import IndexManager
-    from whet.routing.router import Found
+    from whet.routing.index_manager import IndexManager, Shelf
+    from whet.routing.router import Found, Router
 
     Level: TypeAlias = Literal["must", "may", "none"]
     """How much a message calls for a skill."""
@@ -273,17 +273,31 @@ class SkillMatcher:
         """How much each skill matters for a message; with `few`, only those count that should come up for it."""
         return Relevance(self, message, caller, few=few)
 
-    def scores(self, query: str, cards: Iterable[Card]) -> dict[str, float]:
-        """How well the best of these skills fit a query, by path; those for which nothing speaks are left out.
+    def scores(self, query: str, paths: Collection[str]) -> dict[str, float]:
+        """How well the best of the skills at these paths fit a query; those for which nothing speaks are left out.
 
         A list does not wait until a large library is indexed; then there is nothing to tell.
         """
         snapshot = self.index_manager.workspace.snapshot()
         if not self.index_manager.is_ready(snapshot):
             return {}
-        wanted = {str(card.id): card.path for card in cards}
-        found = self.index_manager.ask(lambda router, _: router.find(query, _RANKED, allowed=wanted), snapshot)
-        return {wanted[item.key]: item.score for item in found if item.why}
+
+        def ask(router: Router, shelf: Shelf) -> dict[str, float]:
+            found = router.find(query, _RANKED, allowed=_Among(shelf.cards, paths))
+            return {shelf.cards[item.key].path: item.score for item in found if item.why}
+
+        return self.index_manager.ask(ask, snapshot)
+
+
+class _Among:
+    """Who may be found: the skills at these paths."""
+
+    def __init__(self, cards: Mapping[str, Card], paths: Collection[str]) -> None:
+        self._cards, self._paths = cards, paths
+
+    def __contains__(self, key: object) -> bool:
+        card = self._cards.get(str(key))
+        return card is not None and card.path in self._paths
 
 
 class Question:

@@ -75,13 +75,10 @@ class Ranking:
         self._internal = frozenset(at for at, entry in enumerate(entries) if entry.internal)
         self._words: dict[int, _Words] = {}
 
-    def rank(self, query: str, among: Sequence[int] | None = None) -> dict[int, Fit]:
-        """Which skills fit, by their position, and how well; all of them where the query is empty.
-
-        With `among`, as if there were no others than those at these positions.
-        """
+    def rank(self, query: str) -> dict[int, Fit]:
+        """Which skills fit, by their position, and how well; all of them where the query is empty."""
         wanted, named = "-".join(spell(key(query))), self._named
-        places = range(len(named)) if among is None else among
+        places: Sequence[int] = range(len(named))
         if self._internal:
             places = [at for at in places if at not in self._internal or (wanted and named[at] == wanted)]
         words = tuple(dict.fromkeys(term for word in _query_words(query) for term in stem(word)))[:MAX_WORDS]
