@@ -14,7 +14,7 @@ import threading
 import zlib
 from collections import Counter, OrderedDict
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from whet.errors import UsageError
 from whet.hub.cursors import make_cursor, read_cursor
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from whet.hub.tokens import Identity
     from whet.values import Json
 
+T = TypeVar("T")
 MOST = 100
 """Skills that one search finds."""
 POPULAR = 50
@@ -40,6 +41,8 @@ _TIERS = ("community", "verified", "official")
 _EXACT = ("this is its name",)
 _MEANT = ("it is popular, and its name is nearly this",)
 _REMEMBERED = 256
+_REMEMBERED_LISTS = 16
+"""Lists of all skills are long."""
 _MANY = 500
 """Entries of the log from which on the whole index is compared with the database."""
 _ROWS = """SELECT o.name, s.name, s.private, o.tier, s.downloads, s.document, v.id, v.digest
@@ -132,6 +135,7 @@ class SearchIndex:
         self._popular: set[str] = set()
         self._next = 0
         self._remembered: OrderedDict[object, tuple[Result, ...]] = OrderedDict()
+        self._lists: OrderedDict[object, tuple[list[Listed], Json]] = OrderedDict()
 
     def close(self) -> None:
         """Let the index go."""
@@ -162,6 +166,7 @@ class SearchIndex:
                 if known is not None and known.downloads != downloads and router is self._router:
                     self.skills[known.key] = again = known._replace(downloads=downloads)
                     self._remembered.clear()
+                    self._lists.clear()
                     if again.popular:
                         self._popular.add(again.key)
 
@@ -179,11 +184,15 @@ class SearchIndex:
         for key in dict.fromkeys([*named, *ranked]):
             score, why = (ranked[key].score, ranked[key].why) if key in ranked else (0.0, ())
             results.append(Result(allowed.skills[key], score, (*named.get(key, ()), *why)))
-        with self._lock:
-            self._remembered[asked] = found = tuple(results[:MOST])
-            while len(self._remembered) > _REMEMBERED:
-                self._remembered.popitem(last=False)
+        found = tuple(results[:MOST])
+        self._remember(self._remembered, asked, found, _REMEMBERED)
         return found
+
+    def _remember(self, known: OrderedDict[object, T], asked: object, found: T, most: int) -> None:
+        with self._lock:
+            known[asked] = found
+            while len(known) > most:
+                known.popitem(last=False)
 
     def page(self, who: Identity, query: str, facets: Facets, limit: int, cursor: str) -> Json:
         """A page of what a search finds, and how many of all results have which owner, tier, verdict and topic."""
@@ -193,18 +202,22 @@ class SearchIndex:
         found = self.search(who, text, facets)
         start = _offset(cursor)
         scored = ({"score": each.score, "why": list(each.why)} for each in found[start : start + limit])
-        page = _page([each.skill for each in found], start, limit)
+        skills = [each.skill for each in found]
+        page = _page(skills, _count(skills), start, limit)
         return {**page, "skills": [{**skill, **score} for skill, score in zip(page["skills"], scored, strict=True)]}
 
     def browse(self, who: Identity, facets: Facets, limit: int, cursor: str) -> Json:
         """A page of all skills that somebody may see, the most downloaded first, with the same counts."""
         self.catch_up()
-        allowed = _Open(self.skills, who, facets)
-        found = sorted(
-            (skill for key, skill in allowed.skills.items() if key in allowed),
-            key=lambda each: (-each.downloads, each.key),
-        )
-        return _page(found, _offset(cursor), limit)
+        asked = self._next, who.scopes, facets
+        known = self._lists.get(asked)
+        if known is None:
+            allowed = _Open(self.skills, who, facets)
+            found = [skill for key, skill in [*allowed.skills.items()] if key in allowed]
+            found.sort(key=lambda each: (-each.downloads, each.key))
+            known = found, _count(found)
+            self._remember(self._lists, asked, known, _REMEMBERED_LISTS)
+        return _page(*known, _offset(cursor), limit)
 
     def overshadowing(self, owner: str, name: str) -> list[Listed]:
         """The popular skills that everybody sees and that a skill of this name is easily taken for."""
@@ -292,6 +305,7 @@ class SearchIndex:
         self.skills, self._names, self._popular = skills, names, popular
         self._next = size
         self._remembered.clear()
+        self._lists.clear()
 
     def _read(self, version: int | None) -> Texts:
         return self._database.read(lambda ask: load_texts(ask, version))
@@ -347,12 +361,12 @@ def _count(skills: Sequence[Listed]) -> Json:
     }
 
 
-def _page(found: Sequence[Listed], start: int, limit: int) -> Json:
-    """So many of the skills that were found, and how many of all have which owner, tier, verdict and topic."""
+def _page(found: Sequence[Listed], facets: Json, start: int, limit: int) -> Json:
+    """So many of the skills that were found, and the counts of all."""
     end = start + limit
     return {
         "skills": [show_skill(skill.document, skill.downloads) for skill in found[start:end]],
-        "facets": _count(found),
+        "facets": facets,
         "next": make_cursor(str(end)) if end < len(found) else None,
     }
 
