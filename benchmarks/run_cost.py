@@ -20,8 +20,7 @@ from statistics import median
 
 from whet import Library
 from whet.guard.sandbox.levels import level
-from whet.learning.models.model import Call, Completion, Request
-from whet.learning.models.scripted import Scripted
+from whet.learning.models.model import Call, Completion, Model, Request
 
 MOST = 3.0
 """How many times as long as plain bubblewrap a call may take."""
@@ -32,14 +31,19 @@ PLAIN = (
 )
 
 
-def call_model(calls: int) -> Scripted:
-    """A model that calls the tool so many times, one call in a turn."""
+class CallingModel(Model):
+    """A model that calls the tool this many times, one call a turn. It answers at once: its time does not count."""
 
-    def answer(request: Request) -> str | Completion:
+    def __init__(self, calls: int) -> None:
+        super().__init__("calling")
+        self._calls = calls
+
+    def ask(self, request: Request) -> Completion:
+        """The next call, or the end."""
         done = sum(message.role == "assistant" for message in request.messages)
-        return Completion("", calls=(Call(f"c{done}", "Bash", {"command": "true"}),)) if done < calls else "Done."
-
-    return Scripted(answer)
+        if done == self._calls:
+            return Completion("Done.", model=self.name)
+        return Completion("", calls=(Call(f"c{done}", "Bash", {"command": "true"}),), model=self.name)
 
 
 def measure_plain(project: Path, calls: int) -> float:
@@ -62,7 +66,7 @@ def measure_runs(library: Library, calls: int) -> float:
     times = []
     for number in (0, calls):
         begun = time.perf_counter()
-        result = library.run("worker", model=call_model(number))
+        result = library.run("worker", model=CallingModel(number))
         times.append(time.perf_counter() - begun)
         assert [command.code for command in result.report.commands] == [0] * number
     return (times[1] - times[0]) / calls
@@ -86,7 +90,7 @@ def main() -> int:
         (skill / "SKILL.md").write_text(SKILL)
         env = {"HOME": top + "/home", "PATH": os.defpath}
         with Library.open([skill.parent], Path(top, "state"), project, env=env) as library:
-            library.run("worker", model=call_model(1))  # what is loaded and tried only once
+            library.run("worker", model=CallingModel(1))  # what is loaded and tried only once
             pairs = [
                 (measure_plain(project, options.calls), measure_runs(library, options.calls))
                 for _ in range(options.rounds)
