@@ -124,7 +124,19 @@ class Anthropic:
         return first + [(message["role"], text(message["content"])) for message in asked.body["messages"]]
 
 
-OPENAI, ANTHROPIC = OpenAI(), Anthropic()
+class Google:
+    """The wire format of Gemini."""
+
+    def says(self, text: str, *, calls: Any = ()) -> Answer:
+        parts: list[dict[str, Any]] = [{"text": text}] if text else []
+        parts += [{"functionCall": {"id": id_, "name": name, "args": json.loads(given)}} for id_, name, given in calls]
+        candidate = {"content": {"parts": parts, "role": "model"}, "finishReason": "STOP", "index": 0}
+        usage = {"promptTokenCount": 11, "candidatesTokenCount": 7, "totalTokenCount": 18}
+        told = {"candidates": [candidate], "usageMetadata": usage, "modelVersion": "tiny-1", "responseId": "r1"}
+        return Answer(json.dumps(told).encode())
+
+
+OPENAI, ANTHROPIC, GOOGLE = OpenAI(), Anthropic(), Google()
 
 
 class Server:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from learning.model_server import ANTHROPIC, OPENAI, Answer, Anthropic, OpenAI, Server, serving, status
+from learning.model_server import ANTHROPIC, GOOGLE, OPENAI, Answer, Anthropic, OpenAI, Server, serving, status
 from whet.learning.models.model import Budget, Budgeted, Call, Completion, Message, Model, ModelError, Tool
 from whet.learning.models.providers import open_model
 
@@ -305,3 +305,22 @@ def test_tokens_are_estimated_where_the_server_does_not_say(openai: OpenAI) -> N
     with serving(Answer(json.dumps(told).encode())) as server:
         answer = opened(openai, server).complete(HELLO)
     assert answer.tokens_in > 0 and answer.tokens_out > 0
+
+
+def test_google_is_asked_as_the_others_are() -> None:
+    pytest.importorskip("google.genai", reason="the library of Google is not part of the extra `models`")
+    call = GOOGLE.says("", calls=[("c9", "look", '{"path": "a.txt"}')])
+    limited = soon(429, "slow down")
+    with serving(GOOGLE.says("Hello."), GOOGLE.says(json.dumps(GOOD)), call, limited, GOOGLE.says("Bye.")) as server:
+        model = open_model("google:gemini-3", {"GEMINI_API_KEY": KEY, "GOOGLE_GEMINI_BASE_URL": server.url}, timeout=20)
+        assert model.complete(HELLO, max_tokens=50) == Completion("Hello.", None, (), 11, 7, "tiny-1")
+        assert model.complete(HELLO, schema=SCHEMA).value == GOOD
+        assert model.complete(HELLO, tools=[TOOL]).calls == (Call("c9", "look", {"path": "a.txt"}),)
+        assert model.complete(HELLO).text == "Bye."
+    first, second = server.requests[:2]
+    assert (first.headers["x-goog-api-key"], first.body["generationConfig"]["maxOutputTokens"]) == (KEY, 50)
+    assert "Be short." in json.dumps(first.body["systemInstruction"])
+    assert second.body["generationConfig"]["responseMimeType"] == "application/json"
+    with serving(status(400, "API key not valid")) as server:
+        model = open_model("google:gemini-3", {"GOOGLE_API_KEY": KEY, "GOOGLE_GEMINI_BASE_URL": server.url})
+        assert failed(model).message == "google:gemini-3 does not accept the request: API key not valid."

@@ -142,7 +142,13 @@ PROVIDERS = {
     "anthropic": Provider(
         "anthropic", ("ANTHROPIC_API_KEY",), "anthropic", address=("ANTHROPIC_BASE_URL", "https://api.anthropic.com")
     ),
-    "google": Provider("google", ("GOOGLE_API_KEY", "GEMINI_API_KEY"), "google.genai", ("google-genai",)),
+    "google": Provider(
+        "google",
+        ("GOOGLE_API_KEY", "GEMINI_API_KEY"),
+        "google.genai",
+        ("google-genai",),
+        ("GOOGLE_GEMINI_BASE_URL", "https://generativelanguage.googleapis.com"),
+    ),
     "openai-compatible": Provider("openai-compatible", (OWN_KEY,), "openai"),
 }
 
