@@ -8,7 +8,7 @@ from whet.library.skill_id import SkillId, skill_id
 from whet.notes import Note
 from whet.records import NamedTuple
 from whet.skill.finder import MAIN_FILE
-from whet.skill.gates import OPEN, Gates
+from whet.skill.gates import DRAFT, OPEN, Gates
 from whet.skill.names import key as name_key
 
 TYPE_CHECKING = False
@@ -72,6 +72,11 @@ class Card(NamedTuple):
     def scope(self) -> str:
         """The scope of the root it was found in: project, user, org, external or plugin."""
         return self.root.scope
+
+    @property
+    def draft(self) -> bool:
+        """Is it a template that is not filled in? No model is offered it."""
+        return DRAFT in self.description or any(note.code == "draft" for note in self.notes)
 
     @property
     def clients(self) -> tuple[str, ...]:

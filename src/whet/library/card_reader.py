@@ -68,6 +68,12 @@ def read_card(descriptor: int, file: SkillFile, root: Root, now: int) -> Card | 
         message = "The file starts with a byte order mark, which some clients take for text before the frontmatter."
         fix = "Run `whet skill validate NAME --fix`."
         notes = (*notes, Note("byte-order-mark", "warning", message, fix, line=1))
+    if b"TODO" in data:
+        from whet.skill.template import is_template
+
+        if is_template(data):
+            fix = f"Fill it in: `whet edit {name}`."
+            notes = (*notes, Note("draft", "info", "It is a draft: parts of the template are left.", fix))
     key = name_key(f"{root.namespace}:{name}" if root.namespace else name)
     return Card(
         path,

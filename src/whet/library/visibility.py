@@ -10,7 +10,7 @@ from whet.library.readiness import wrong_platform
 from whet.library.settings import LISTING
 from whet.notes import Note
 from whet.records import NamedTuple
-from whet.skill.gates import DRAFT, OPEN
+from whet.skill.gates import OPEN
 from whet.skill.names import key as name_key
 
 TYPE_CHECKING = False
@@ -169,8 +169,9 @@ def hidden(card: Card, caller: Caller, disabled: Disabled, probe: Probe) -> Note
     if not card.description:
         return Note("description-missing", "info", "It has no description and no text.", "Add a description.")
     gates = card.gates
-    if caller.model and DRAFT in card.description:
-        return Note("draft", "info", "It is still a template.", f"Fill it in: `whet edit {card.full_name}`.")
+    if caller.model and card.draft:
+        hint = f"Fill it in: `whet edit {card.full_name}`."
+        return Note("draft", "info", "It is a draft: parts of the template are left.", hint)
     if caller.model and (listed := disabled.listed(card)).mode == "manual":
         undo = f"`whet prompt list-as {card.full_name} normal` lists it again"
         if listed.source != LISTED_BY_COMMAND:
@@ -197,7 +198,7 @@ def hidden_cards(
     """Those of many skills that are not shown to this caller, and why."""
     free = disabled.none
     for card in cards:
-        if free and card.gates is OPEN and card.description and DRAFT not in card.description:
+        if free and card.gates is OPEN and card.description and not card.draft:
             continue  # nearly all: nothing can hide these
         if reason := hidden(card, caller, disabled, probe):
             yield card, reason

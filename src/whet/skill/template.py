@@ -6,24 +6,29 @@ from whet.skill.gates import DRAFT
 
 PHRASES = (
     DRAFT,
-    "for its nearest neighbours",
+    "for similar tasks that belong elsewhere",
     "what goes wrong without this skill, and the idea that prevents it",
     "a message users really send, word for word",
-    "another one, in other words.",
-    "one that does not name the subject.",
-    "the nearest neighbour, and what to do instead",
+    "the same request in other words.",
+    "a request that does not name the subject.",
+    "a similar task that this skill is not for, and what to do instead",
     "the first action, with the exact command and one default",
     "what you see when it worked.",
     "the last action, which checks the whole result",
-    "the state that ends the task.",
-    "a fact that contradicts a reasonable guess, and what to do about it",
-    "what the user said and what was there.",
+    "how you know that the task is complete.",
+    "a fact that surprises people, and what to do about it",
+    "what the user asks, and which files are at hand.",
     'a command and its version, or "None."',
     "what it does not do or cannot know.",
 )
 """What the template says where a skill has something of its own to say."""
 MARKERS = ("TODO", "FIXME", "TBD", "orem ipsum")
 """What a draft marks unfinished parts with."""
+
+
+def is_template(head: bytes) -> bool:
+    """Does the beginning of a main file still have a part of the template, with its TODO?"""
+    return b"TODO" in head and any(phrase.encode() in head for phrase in PHRASES)
 
 
 def may_be_draft(text: str) -> bool:
