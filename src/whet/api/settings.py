@@ -367,16 +367,18 @@ class SkillSettings:
         """Which clients load a skill from where it is, although it is disabled."""
         if self._workspace.explicit is not None:
             return
-        from whet.library.client_lists import list_for
+        from whet.library.client_lists import describe_hiding, list_for
         from whet.library.clients import present_clients
 
         place = self._workspace.place
         chosen = [client for client in present_clients(place) if surface in ("", client.name)]
-        titles = [client.title for client in chosen if list_for(client, place, {card.resolved}).skills]
-        if titles:
+        lists = (list_for(client, place, {card.resolved}) for client in chosen)
+        loading = [found for found in lists if found.skills]
+        if titles := [found.title for found in loading]:
             verbs = ("reads", "loads") if len(titles) == 1 else ("read", "load")
             where = os.path.dirname(card.location)
             yield f"{' and '.join(titles)} {verbs[0]} {where} directly and still {verbs[1]} it."
+            yield describe_hiding(card.path, loading)
 
     def _disabled_keys(self, name: str, surface: str) -> tuple[Sequence[str], str, Card | None]:
         """What a skill, which may be gone by now, is known by, the name that was meant, and the skill."""

@@ -26,7 +26,8 @@ from whet.library.client_formats import (
     Dropped,
     Loaded,
 )
-from whet.library.clients import in_home
+from whet.library.clients import client_named, in_home
+from whet.library.files import read_file
 from whet.library.plugins import PluginReader
 from whet.library.repository import find_repository, is_same, project_directories
 from whet.notes import Note
@@ -118,9 +119,37 @@ def list_for(client: Client, place: Place, only: Collection[str] = ()) -> Client
         _add(client, skills, left_out, _sort(client, [skill for skill in read if skill.listed]))
     if client.order == "name":
         skills.sort(key=lambda skill: collation_key(skill.name))
+    if client.switches and skills:
+        file = in_home(client, client.switches, place)
+        rules = _read_switches(file)
+        off = [skill for skill in skills if not _is_on(skill, rules)]
+        skills = [skill for skill in skills if skill not in off]
+        left_out.extend(skill._replace(listed=False, reason=f"hidden by {file}") for skill in off)
     size = sum(len(client.line.format(skill).encode("utf-8", "replace")) for skill in skills) if client.line else 0
     window = -(-size // _BYTES_A_TOKEN) * client.share
     return ClientList(client.name, client.title, client.version, tuple(skills), tuple(left_out), window, client.over)
+
+
+def _read_switches(file: str) -> list[tuple[str, str, bool]]:
+    """The `[[skills.config]]` tables of a file: by path or by name, which one, and whether it is enabled."""
+    import tomllib
+
+    try:
+        tables = tomllib.loads(read_file(file, MAX_DOCUMENT).decode())["skills"]["config"]
+        given = [(table, [key for key in ("path", "name") if key in table]) for table in tables]
+        rules = [
+            (keys[0], str(table[keys[0]]), table.get("enabled") is not False) for table, keys in given if len(keys) == 1
+        ]
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
+    return [(key, os.path.realpath(value) if key == "path" else value, on) for key, value, on in rules]
+
+
+def _is_on(skill: ClientSkill, rules: Iterable[tuple[str, str, bool]]) -> bool:
+    """Whether these rules leave a skill enabled: the last one about it decides."""
+    real = os.path.realpath(skill.path)
+    mine = {("path", real), ("path", os.path.dirname(real)), ("name", skill.name)}
+    return next((on for key, value, on in reversed([*rules]) if (key, value) in mine), True)
 
 
 def _sort(client: Client, skills: list[ClientSkill]) -> list[ClientSkill]:
@@ -192,15 +221,31 @@ _NOT_OFFERED = ("shadowed", "disabled")
 
 def name_loaders(notes: Iterable[Note], lists: Sequence[ClientList]) -> Iterator[Note]:
     """The notes; those about a skill that is shadowed or disabled also name the clients that load it all the same."""
-    loaded = [(found.title, {os.path.realpath(skill.path) for skill in found.skills}) for found in lists]
+    loaded = [(found, {os.path.realpath(skill.path) for skill in found.skills}) for found in lists]
     for note in notes:
         path = os.path.realpath(note.path) if note.code in _NOT_OFFERED else ""
-        if titles := [title for title, paths in loaded if path in paths]:
+        if clients := [found for found, paths in loaded if path in paths]:
+            titles = [found.title for found in clients]
             load = "loads" if len(titles) == 1 else "load"
             message = f"{note.message} {' and '.join(titles)} {load} this skill all the same."
-            yield note._replace(message=message, severity="warning")
+            hint = describe_hiding(note.path, clients) if note.code == "disabled" else note.hint
+            yield note._replace(message=message, severity="warning", hint=hint)
         else:
             yield note
+
+
+def describe_hiding(path: str, clients: Sequence[ClientList]) -> str:
+    """How to hide a skill from clients that read its directory themselves."""
+    ways = []
+    for found in clients:
+        client = client_named(found.client)
+        if client.switches:
+            table = f'`[[skills.config]]` with `path = "{path}"` and `enabled = false`'
+            ways.append(f"To hide it from {found.title}, add {table} to ~/{client.switches}.")
+    others = [found.title for found in clients if not client_named(found.client).switches]
+    if others:
+        ways.append(f"To hide it from {' and '.join(others)}, move it out of {os.path.dirname(os.path.dirname(path))}.")
+    return " ".join(ways)
 
 
 def examine_clients(lists: Iterable[ClientList], root: str = "", own: Sequence[Card] = ()) -> Iterator[Note]:

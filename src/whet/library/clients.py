@@ -113,6 +113,8 @@ class Client(NamedTuple):
     """What it does when they do not fit."""
     sign: str = ""
     """A directory of the home that shows it is used; "" where the one around its own directory of skills does."""
+    switches: str = ""
+    """A TOML file of the home whose `[[skills.config]]` tables disable skills; "" for a client without one."""
 
     @property
     def directory(self) -> Directory:
@@ -161,6 +163,7 @@ CLIENTS = (
         share=50,
         line="- {0.name}: {0.description} (file: {0.path})\n",
         over="shortens the longest descriptions, then leaves out skills, yours first",
+        switches=".codex/config.toml",
     ),
     Client(
         "gemini",

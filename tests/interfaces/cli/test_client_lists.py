@@ -132,6 +132,31 @@ def test_doctor_names_what_clients_drop_cut_and_show(whet: Whet, skills: Path) -
     assert all(note["path"].startswith(str(skills)) for note in notes if note["code"].startswith("client-"))
 
 
+@pytest.mark.usefixtures("skills")
+def test_a_disabled_skill_says_how_to_hide_it_from_a_client(
+    whet: Whet, home: Path, shown: Callable[..., Screen]
+) -> None:
+    path = home / ".agents" / "skills" / "colon" / "SKILL.md"
+    hiding = f'To hide it from Codex, add `[[skills.config]]` with `path = "{path}"` and `enabled = false` to '
+    assert hiding in whet("skill", "disable", "colon").stderr
+    whet("skill", "disable", "long"), whet("skill", "disable", "secret")
+    assert shown("list", "--all").hints == [], "sync links no disabled skill"
+    notes = json.loads(whet("doctor", "--json").stdout)["report"]
+    assert [note["hint"].startswith(hiding) for note in notes if note["code"] == "disabled"].count(True) == 1
+    (home / ".codex" / "config.toml").write_text(
+        f'[[skills.config]]\npath = "{path}"\nenabled = false\n[[skills.config]]\nname = "long"\nenabled = false\n'
+        '[[skills.config]]\nname = "long"\nenabled = true\n[[skills.config]]\nenabled = false\n',
+        encoding="utf-8",
+    )
+    found = json.loads(whet("list", "--client", "codex", "--json").stdout)
+    assert [skill["name"] for skill in found["skills"]] == ["long", "secret"]
+    assert [(skill["name"], skill["reason"]) for skill in found["left_out"]] == [
+        ("colon", f"hidden by {home}/.codex/config.toml")
+    ]
+    (home / ".codex" / "config.toml").write_text("skills = 1\n", encoding="utf-8")
+    assert json.loads(whet("list", "--client", "codex", "--json").stdout)["count"] == 3
+
+
 def test_a_shadowed_skill_that_a_client_loads_is_listed(whet: Whet, home: Path, shown: Callable[..., Screen]) -> None:
     mine, theirs = (home / client / "skills" / "pdf" / "SKILL.md" for client in (".agents", ".claude"))
     (home / ".cursor").mkdir()
