@@ -288,7 +288,7 @@ def test_answers_and_messages_may_be_text_as_small_models_write_them(world: Worl
         (
             {"messages": [1, None, "x", [], {"role": "user", "content": "Hi."}]},
             "nothing-to-distill",
-            "Nothing in this session can be repeated.",
+            "This session has no command, edit or other tool call that worked.",
             "A session can become a skill when something in it worked.",
         ),
     ],

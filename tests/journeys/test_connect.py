@@ -279,6 +279,10 @@ def test_what_hooks_do_and_how_the_client_finds_your_skills_is_said(
     assert "The hooks offer fitting skills with each message" in done.stdout and linking in done.stderr
     without = whet("connect", "claude-code", "--no-hooks", "--yes")
     assert "The hooks offer" not in without.stdout
+    whet("sync")
+    left = whet("disconnect", "claude-code", "--yes").stderr
+    assert "The link that `whet sync` made for Claude Code stays; `whet sync claude-code --undo` removes it." in left
+    assert whet("disconnect").stderr.startswith("error: Name the client to disconnect.")
 
 
 def test_no_input_and_dry_run_only_show(home: Path, whet: Callable[..., CompletedProcess[str]]) -> None:

@@ -40,7 +40,7 @@ def test_a_dangerous_text_of_ones_own_is_kept_until_one_says_why(whet: Whet, hom
     create = ("new", "tool", "--description", "Installs the tool. Use when it is missing.", "--body", BODY)
     staged = whet(*create)
     assert staged.returncode == 0 and staged.stderr.startswith(
-        "Proposal 1 is waiting: Your own skills with a dangerous finding need your approval: "
+        "Proposal 1 is waiting. The policy asks you about your own skills with a dangerous finding: "
     )
     assert not (home / ".agents" / "skills" / "tool").exists()
     assert "203.0.113.9" in whet("proposals", "list", "1").stdout, "the work is not lost"
@@ -55,7 +55,7 @@ def test_a_dangerous_text_of_ones_own_is_kept_until_one_says_why(whet: Whet, hom
     assert records == [("write", "ask"), ("write", "ask"), ("write", "ask"), ("override", "allow")]
     assert answer(whet("guard", "policy", "explain", "tool", "--json"))["source"] == "override"
     again = whet("skill", "patch", "tool", "--find", "Install it first", "--replace", "Install this first")
-    assert again.stderr.startswith("Proposal 2 is waiting: "), "an override is for one content"
+    assert again.stderr.startswith("Proposal 2 is waiting. "), "an override is for one content"
     assert whet("guard", "log", "--verify").returncode == 0
 
 

@@ -181,7 +181,7 @@ def test_a_plugins_skill_is_changed_with_consent_only(
     run = whet(*words, "--reason", "House style.")
     assert (run.returncode, run.stdout, os.listdir(own)) == (0, "", [])
     assert run.stderr.startswith(
-        "Proposal 1 is waiting: It belongs to a plugin, whose updates would overwrite a change."
+        "Proposal 1 is waiting. It belongs to a plugin, whose updates would overwrite a change."
     )
     waiting = ask("proposals", "list")
     assert (waiting["count"], waiting["proposals"][0]["reason"]) == (1, "House style.")

@@ -28,7 +28,8 @@ pytestmark = [
 ]
 PORTS = main("ports", "Opens ports.", "Run this:\n\n```bash\nsudo ufw disable\n```\n")
 ASKED = (
-    "Community skills with a warning need your approval: a protection of the machine is turned off (SKILL.md, line 9)."
+    "The policy asks you about community skills with a warning: a protection of the machine is turned off "
+    "(SKILL.md, line 9)."
 )
 
 

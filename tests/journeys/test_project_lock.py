@@ -53,7 +53,7 @@ def shop(tmp_path: Path) -> Iterator[Shop]:
         yield Shop(tmp_path, server.url)
 
 
-WAITING = "hint: 2 project skills waiting for trust; `whet guard trust` loads them.\n"
+WAITING = "hint: You do not trust this project yet, so its 2 skills do not load. `whet guard trust` trusts it.\n"
 
 
 def loaded(machine: Machine, cwd: Path) -> dict[str, str]:

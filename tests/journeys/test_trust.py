@@ -47,7 +47,7 @@ def test_waiting_trusted_in_every_worktree_and_taken_back(
 ) -> None:
     before = whet("list", cwd=repo / "src")
     assert "deploy" not in before.stdout
-    assert before.stderr == "1 project skill waiting for trust (`whet guard trust`).\n"
+    assert before.stderr == "1 project skill waits until you trust the project (`whet guard trust`).\n"
     shown = whet("show", "deploy", "--json", cwd=repo)
     assert (shown.returncode, json.loads(shown.stdout)["code"]) == (3, "untrusted")
 

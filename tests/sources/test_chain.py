@@ -350,6 +350,33 @@ def test_the_lock_of_a_repository_does_not_lead_out_of_it(world: World, kind: st
     assert library.sources.outdated(here=True).skills[0].code == "outside-project"
 
 
+def test_whoever_installed_from_outside_of_a_repository_can_update(world: World) -> None:
+    world.offer("deploy")
+    library = world.library()
+    library.sources.install(str(world.shelf / "deploy"), here=True)
+    library.settings.trust()
+    world.offer("deploy", NEWER)
+    assert told(library.sources.plan_update(here=True)) == {"deploy": ("update", "ready", "")}
+    (entry,) = world.locked(world.here).values()
+    other = world.offer("deploy", where=world.top / "other")
+    forged = read(str(world.lock(world.here)))._replace(entries=(entry._replace(source=f"path:{other}"),))
+    write(str(world.lock(world.here)), forged)
+    library.settings.pin("deploy")  # the lock is written with what was pulled
+    library.settings.unpin("deploy")
+    assert told(library.sources.plan_update(here=True)) == {"deploy": ("keep", "failed", "outside-project")}
+
+
+def test_a_clone_on_this_machine_is_named(world: World) -> None:
+    path = world.offer("deploy")
+    (path / ".git").mkdir()
+    (path / ".git" / "config").write_text(
+        '[remote "origin"]\n\turl = https://user:secret@example.com/acme/deploy.git\n'
+    )
+    (note,) = world.library().sources.plan_install(str(path)).notes
+    assert note.code == "local-clone" and "secret" not in note.message
+    assert "a clone of https://example.com/acme/deploy.git." in note.message
+
+
 def test_the_lock_of_a_repository_may_lead_into_it(world: World) -> None:
     world.offer("deploy", where=world.project / "src")
     library = world.library()

@@ -207,7 +207,9 @@ def test_a_skill_from_another_source_stays(world: World) -> None:
     plan = library.sources.plan_install(str(world.top / "other"))
     assert told(plan) == {"deploy": ("install", "conflict", "other-source")}
     source = f"path:{world.shelf}#path=deploy"
-    assert plan.steps[0].reason == f"skills/deploy was installed from {source}. Remove that one first."
+    assert plan.steps[0].reason == (
+        f"skills/deploy is installed from {source}. To replace it, run `whet remove deploy` first."
+    )
 
 
 def test_installing_again_follows_the_source_and_the_ref_that_is_named(world: World) -> None:

@@ -178,11 +178,12 @@ class SkillGuard:
         known: Sequence[Known] = (),
         progress: Callable[[int, int], None] | None = None,
     ) -> ScanReport:
-        """Scan packages: directories, files or archives; with `recursive`, all skills below.
+        """Scan packages: directories, files or archives. For a directory that is not a skill, scan all skills in it.
 
         It runs nothing in a package, and the packages do not have to be in the library. With `around`, it scans the
-        packages that contain the paths. `known` are findings that a baseline accepts; `progress` receives the number of
-        packages that are done and the number of all packages.
+        packages that contain the paths; with `recursive`, a directory without skills is an error. `known` are findings
+        that a baseline accepts; `progress` receives the number of packages that are done and the number of all
+        packages.
         """
         import time
 

@@ -253,7 +253,7 @@ class Sessions:
     # for whoever learns
 
     def waiting(self, *, now: bool = False) -> tuple[Seen, ...]:
-        """The hard sessions that are over and nobody has learned from yet, the oldest first.
+        """The difficult sessions that are over and nobody has learned from yet, the oldest first.
 
         With `now`, without those that somebody has just taken up, or that are to be left alone for a while.
         """

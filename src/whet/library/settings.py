@@ -34,7 +34,7 @@ TRUST = ("org", "local", "project", "external")
 """How far skills are trusted: an administrator's, one's own, a trusted repository's, any other."""
 SANDBOX = ("required", "off")
 LEARN = ("off", "note", "propose", "write")
-"""What becomes of hard sessions, from nothing at all to the most."""
+"""What becomes of difficult sessions, from nothing at all to the most."""
 AUTO_UPDATE = ("off", "notify", "safe")
 """What is done about updates without being asked."""
 LISTING = ("always", "normal", "name", "manual")
@@ -151,7 +151,7 @@ SETTINGS = (
         "learn",
         "choice",
         "propose",
-        "What to do after a hard session: `off` (nothing), `note` (keep it for `whet learn sessions`), `propose` "
+        "What to do after a difficult session: `off` (nothing), `note` (keep it for `whet learn sessions`), `propose` "
         "(propose skills), `write` (also write to skills that agents made).",
     ),
     Setting("stage_writes", "boolean", False, "Make every change to a skill wait for approval."),

@@ -206,7 +206,10 @@ def _read_file(name: str, path: str) -> Package:
 
 
 def list_packages(paths: Sequence[str], *, recursive: bool = False, around: bool = False) -> Iterator[str]:
-    """The packages that these paths mean, each once; with `around`, those that the paths lie in."""
+    """The packages that these paths mean, each once; with `around`, those that the paths lie in.
+
+    A directory that is not a skill means the skills in it; with `recursive` it is an error if there are none.
+    """
     seen: set[str] = set()
     for path in paths:
         places: tuple[str, ...] = (path,)
@@ -214,11 +217,20 @@ def list_packages(paths: Sequence[str], *, recursive: bool = False, around: bool
             places = (os.path.relpath(found),) if (found := enclosing_skill(path)) else ()
         elif recursive and os.path.isdir(os.path.expanduser(path)):
             places = _packages_below(path)
+        elif holds_skills(path):
+            with suppress(NotFoundError):  # then it is one package
+                places = _packages_below(path)
         for place in places:
             real = os.path.realpath(os.path.expanduser(place))
             if real not in seen:
                 seen.add(real)
                 yield place
+
+
+def holds_skills(path: str) -> bool:
+    """Can a directory be one of skills? It has no main file of its own."""
+    full = os.path.expanduser(path)
+    return os.path.isdir(full) and not any(os.path.isfile(os.path.join(full, name)) for name in MAIN_FILES)
 
 
 def _packages_below(path: str) -> tuple[str, ...]:

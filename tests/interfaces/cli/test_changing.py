@@ -167,7 +167,7 @@ def test_every_change_can_be_proposed_only(
     before = (deploy / "SKILL.md").read_bytes()
     run = whet(*words, "--stage")
     assert (run.returncode, run.stdout) == (0, "")
-    assert run.stderr.startswith("Proposal 1 is waiting: Writes are staged. `whet proposals approve 1` applies it.\n")
+    assert run.stderr.startswith("Proposal 1 is waiting. Writes are staged. `whet proposals approve 1` applies it.\n")
     assert os.listdir(deploy.parent) == ["deploy"] and (deploy / "SKILL.md").read_bytes() == before
     proposed = answer(whet(*words, "--stage", "--json"))
     assert (proposed["staged"], proposed["proposal"], proposed["entry"]) == (True, 2, None)

@@ -158,7 +158,7 @@ def test_a_change_to_a_plugins_skill_becomes_a_proposal(
     run = whet("edit", "team:theirs")
     assert (run.returncode, run.stdout, left(tmp_path)) == (0, "", [])
     reason = "It belongs to a plugin, whose updates would overwrite a change."
-    assert run.stderr.startswith(f"Proposal 1 is waiting: {reason} `whet proposals approve 1` applies it.\n")
+    assert run.stderr.startswith(f"Proposal 1 is waiting. {reason} `whet proposals approve 1` applies it.\n")
     assert not (home / ".agents" / "skills" / "theirs").exists()
 
 

@@ -28,7 +28,9 @@ def repo(skill: Callable[..., Path], tmp_path: Path) -> Path:
 
 
 def test_trust_is_given_listed_and_taken_back(repo: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
-    assert whet("list").stderr.splitlines() == ["1 project skill waiting for trust (`whet guard trust`)."]
+    assert whet("list").stderr.splitlines() == [
+        "1 project skill waits until you trust the project (`whet guard trust`)."
+    ]
     assert whet("guard", "trust").stderr == f"{repo} is now trusted: 1 skill (theirs).\n"
     assert whet("guard", "trust").stderr == f"{repo} was already trusted: 1 skill (theirs).\n"
     listed = answer(whet("guard", "trust", "--list", "--json"))["trusted"]

@@ -181,7 +181,7 @@ BAD: dict[str, list[list[str]]] = {
     "new": [
         [],
         ["x", "--stage"],
-        ["x", "--here", "--body", "y"],
+        ["x", "--dir", "y", "--body", "z"],
         ["Bad Name"],
         ["thing"],
         ["x", "--description", ""],

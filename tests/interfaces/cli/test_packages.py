@@ -64,6 +64,30 @@ def test_where_a_new_skill_goes(
     assert (tmp_path / place / "SKILL.md").is_file()
 
 
+def test_a_new_skill_with_a_text_goes_there_too(tmp_path: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
+    (tmp_path / "work" / ".git").mkdir()
+    text = ("--description", "Does it. Use when it has to be done.", "--body", "Do it.")
+    run = whet("new", "x", "--here", *text)
+    assert run.stdout == f"{tmp_path}/work/.agents/skills/x\n"
+    assert run.stderr.endswith("so Whet does not offer its skills. `whet guard trust` trusts it.\n")
+    assert whet("new", "x", "--here", *text).returncode == 1, "it exists"
+    assert whet("new", "x", "--dir", "some/where", *text).returncode == 2
+    assert answer(whet("history", "--json"))["entries"][0]["path"] == f"{tmp_path}/work/.agents/skills/x"
+
+
+def test_a_template_is_a_draft_until_it_is_filled_in(home: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
+    whet("new", "films", "--description", "Cuts films. Use when a film is too long.")
+    assert whet("list", "--all").stdout.splitlines()[0].split("\t")[-1] == "draft"
+    assert "ready          no, it is a draft" in whet("show", "films").stdout
+    assert answer(whet("prompt", "index", "--json"))["text"] == ""
+    notes = [note["code"] for note in answer(whet("doctor", "--json"))["report"]]
+    assert "draft" in notes and "client-elsewhere" not in notes
+    file = home / ".agents" / "skills" / "films" / "SKILL.md"
+    file.write_text(file.read_text(encoding="utf-8").partition("# ")[0] + "Cut it.\n", encoding="utf-8")
+    assert whet("list", "--all").stdout.splitlines()[0].split("\t")[-1] == ""
+    assert "films" in answer(whet("prompt", "index", "--json"))["text"]
+
+
 def test_here_means_the_repository(tmp_path: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
     (tmp_path / ".git").mkdir()
     run = whet("new", "x", "--here")

@@ -71,6 +71,13 @@ def test_a_pipe_gets_lines_that_editors_can_jump_to(bad: Path, good: Path, whet:
     assert (bad.exists(), good.exists()) == (True, True)
 
 
+@pytest.mark.usefixtures("bad", "good")
+def test_a_directory_of_skills_is_scanned_skill_by_skill(whet: Whet) -> None:
+    run = whet("scan", "skills")
+    assert run.stdout == whet("scan", "skills", "--recursive").stdout
+    assert run.stderr.splitlines()[0] == "skills is not a skill; scanned the 2 skills in it and no other file."
+
+
 def test_a_person_sees_the_verdict_then_place_evidence_and_remedy(bad: Path, env: dict[str, str]) -> None:
     with Library.open(project=str(bad.parent), env=env) as library:
         report = library.guard.scan(bad)

@@ -184,8 +184,6 @@ SPELLINGS = """
     rename nosuch other          skill rename nosuch other
     write-file nosuch a --content b      skill write-file nosuch a --content b
     remove-file nosuch a         skill remove-file nosuch a
-    enable nosuch                skill enable nosuch
-    disable nosuch               skill disable nosuch
     pin nosuch                   skill pin nosuch
     unpin nosuch                 skill unpin nosuch
     pack nosuch                  skill pack nosuch

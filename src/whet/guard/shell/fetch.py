@@ -85,7 +85,7 @@ def severity_of(fetch: Fetch) -> tuple[str, Severity, str]:
         return "pipe-known", "info", "comes from a well-known installer"
     if host.kind == "free" or host.name == "gist.githubusercontent.com" or odd_top(host.name):
         return "pipe-to-shell", "warn", "comes from a site where anyone can publish a file"
-    return "pipe-known", "info", "comes over TLS from a named host"
+    return "pipe-known", "info", f"comes from {host.name} over HTTPS"
 
 
 _KINDS = {

@@ -65,6 +65,7 @@ def change(
     viewed: Callable[[str, str], bool] | None = None,
     triggers: bool = False,
     improve: bool = True,
+    here: bool = False,
     **fields: Any,
 ) -> Changes:
     """Do one operation on the skill that the options name; fields that are None are not given."""
@@ -73,7 +74,7 @@ def change(
         operation["version"] = version
     given = {name: value for name, value in operation.items() if value is not None}
     by = Provenance("user", reason=options.reason)
-    how = {"stage": options.stage, "viewed": viewed, "triggers": triggers, "improve": improve}
+    how = {"stage": options.stage, "viewed": viewed, "triggers": triggers, "improve": improve, "here": here}
     return context.library.edit.apply([given], by=by, **how)
 
 
@@ -81,7 +82,7 @@ def render_change(changes: Changes, screen: Screen, done: str, *, path: bool = T
     """The path of the skill as data, and as talk what was done, or what it waits for, and what is worth knowing."""
     if changes.proposal is not None:
         number = changes.proposal
-        screen.say(f"Proposal {number} is waiting: {changes.reason} `whet proposals approve {number}` applies it.")
+        screen.say(f"Proposal {number} is waiting. {changes.reason} `whet proposals approve {number}` applies it.")
     else:
         if path:
             screen.line(screen.place(changes.changes[0].path))

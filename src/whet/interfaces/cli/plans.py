@@ -140,6 +140,9 @@ def apply_plan(
     result = PlanResult(applied, options.dry_run, override, problem, asked=asked)
     if options.here and not options.dry_run and any(step.after for step in result.plan.ready):
         result = result._replace(waiting=len(library.catalogue.waiting))
+        if result.waiting and asked and agree("You do not trust this project yet. Trust it, so that its skills load?"):
+            library.settings.trust()
+            result = result._replace(waiting=0)
     return Answer(result, partial(render_plan, empty=empty), code)
 
 
@@ -329,5 +332,5 @@ def _render_hints(result: PlanResult, screen: Screen, here: str) -> None:
         look = f"`whet show '{source}'` shows it in full. " if source else ""
         screen.hint(f"{look}`--override REASON` installs it anyway.")
     if result.waiting:
-        waiting = f"{plural(result.waiting, 'project skill')} waiting for trust"
-        screen.hint(f"{waiting}; `whet guard trust` loads them.")
+        skills = "its skill does" if result.waiting == 1 else f"its {result.waiting:,} skills do"
+        screen.hint(f"You do not trust this project yet, so {skills} not load. `whet guard trust` trusts it.")

@@ -133,7 +133,8 @@ VERBS: dict[str, Verb] = {
         "connect",
         "Connect Whet to a client such as Claude Code",
         "Set up",
-        like=("setup", "integrate", "disconnect"),
+        also=("disconnect --undo",),
+        like=("setup", "integrate"),
     ),
     "sync": Verb(
         "share",
@@ -152,8 +153,8 @@ VERBS: dict[str, Verb] = {
     "skill rename": Verb("write", "Rename a skill", old=("rename",), also=("mv",), like=("move",)),
     "skill write-file": Verb("write", "Add or replace a file in a skill", old=("write-file",), like=("add-file",)),
     "skill remove-file": Verb("write", "Remove a file from a skill", old=("remove-file",), like=("delete-file",)),
-    "skill enable": Verb("decisions", "Enable a skill", old=("enable",), like=("on", "unhide", "activate")),
-    "skill disable": Verb("decisions", "Disable a skill", old=("disable",), like=("off", "hide", "deactivate")),
+    "skill enable": Verb("decisions", "Enable a skill", also=("enable",), like=("on", "unhide", "activate")),
+    "skill disable": Verb("decisions", "Disable a skill", also=("disable",), like=("off", "hide", "deactivate")),
     "skill pin": Verb("decisions", "Protect a skill from updates and cleanup", old=("pin",), like=("hold",)),
     "skill unpin": Verb("decisions", "Let updates and cleanup change a skill again", old=("unpin",)),
     "skill pack": Verb("share", "Pack a skill into one .skill file", old=("pack",), like=("zip", "archive-file")),
@@ -415,7 +416,11 @@ def front_screen() -> str:
     lines += ["Usage: whet COMMAND [OPTIONS]", ""]
     for heading in FRONT:
         lines += [heading, *_rows((name for name, verb in VERBS.items() if verb.group == heading), 10)]
-    lines += ["", "More: `whet help all`. `whet COMMAND --help` explains a command."]
+    lines += [
+        "",
+        "More: `whet help all`. `whet COMMAND --help` explains a command.",
+        "`whet disable NAME` stops offering a skill without removing it.",
+    ]
     return "\n".join(lines) + "\n"
 
 

@@ -322,8 +322,9 @@ def begin(transcript: Transcript) -> Distillation:
 
     found = evidence_of(transcript)
     if not found.steps:
-        hint = "A session can become a skill when something in it worked."
-        raise InvalidError("nothing-to-distill", "Nothing in this session can be repeated.", hint=hint)
+        message = "This session has no command, edit or other tool call that worked."
+        hint = "Pass the transcript of a session in which an agent did something; `whet distill` lists recent ones."
+        raise InvalidError("nothing-to-distill", message, hint=hint)
     return Distillation(found, Source(transcript.client, transcript.session))
 
 

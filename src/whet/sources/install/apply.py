@@ -21,8 +21,10 @@ from whet.guard.audit import AuditEntry
 from whet.guard.finding import LABELS
 from whet.library.dependencies import dependants
 from whet.library.files import inside
+from whet.library.repository import find_remotes, find_repository
 from whet.notes import Note, Progress
 from whet.skill.names import key
+from whet.sources.git.failures import without_secrets
 from whet.sources.install.dependencies import add_needed
 from whet.sources.install.installer import ask
 from whet.sources.install.plan import DECIDED, TOO_YOUNG, Applied, Plan, Planner, Step, held, missing
@@ -56,7 +58,7 @@ def plan_install(installer: Installer, wanted: Sequence[Wanted], *, prefer: Pref
     planner.chosen = frozenset(key(package.offer.name) for package in packages)
     planner.install(packages)
     add_needed(planner, packages)
-    planner.notes.extend((*notes, *_not_for_others(installer, wanted)))
+    planner.notes.extend((*notes, *_not_for_others(installer, wanted), *_name_clones(installer, wanted)))
     return planner.plan()
 
 
@@ -67,8 +69,22 @@ def _not_for_others(installer: Installer, wanted: Sequence[Wanted]) -> Iterator[
             installer.check_own(ref)
         except RefusedError as error:
             if error.code == "outside-project":
-                message = f"{shown(ref)} is outside the project; install it again to update it."
+                message = f"{shown(ref)} is outside the project; others who use the project cannot install from there."
                 yield Note("outside-project", "warning", message, "Move it into the repository.", path=ref.location)
+
+
+def _name_clones(installer: Installer, wanted: Sequence[Wanted]) -> Iterator[Note]:
+    """What to say of a directory that is a clone: its files are installed as they are, whatever git says of them."""
+    place = installer.workspace.place
+    here = find_repository(place.directory, home=place.home).root
+    for ref, *_ in wanted:
+        repository = find_repository(ref.location, home=place.home) if ref.kind == "path" else None
+        if repository is None or repository.root == here:
+            continue
+        if address := without_secrets(next(filter(None, find_remotes(repository)), "")):
+            message = f"{ref.location} is a clone of {address}. Its files are installed as they are, and updates"
+            message = f"{message} read the clone again; `whet install {address}` follows the repository instead."
+            yield Note("local-clone", "info", message, path=ref.location)
 
 
 def plan_update(installer: Installer, names: Sequence[str] = (), *, prefer: Prefer = "") -> Plan:

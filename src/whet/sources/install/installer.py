@@ -205,14 +205,19 @@ class Installer:
         """Where a skill was installed from. Raises WhetError for a text that this Whet cannot read."""
         return read_ref(opened_source(entry.source, self.base), self.reach.place)
 
-    def check_own(self, ref: Ref) -> None:
-        """Raise RefusedError for a place on this machine that a repository's lock names and that is not part of it."""
+    def check_own(self, ref: Ref, entry: Installed | None = None) -> None:
+        """Raise RefusedError for a place on this machine that a repository's lock names and that is not part of it.
+
+        A user who installed the skill of an `entry` from there can update it.
+        """
         if not self.project or ref.kind == "gallery":
             return
         self.reach.web.check_told(ref.location)
         remote = "://" in ref.location and not ref.location.startswith("file:")
         local = ref.location if remote or "://" not in ref.location else file_path(ref.location, self.reach.place)
         if not remote and not inside(os.path.realpath(local), self.project):
+            if entry and ref.location == self.ref_of(entry).location and self.installs.was_installed(self.root, entry):
+                return
             message = f"{shown(ref)} is outside {self.project}; a repository's lock may not point there."
             hint = "Install it from there yourself, if you know it: `whet install PATH --here`."
             raise RefusedError("outside-project", message, hint=hint)
@@ -565,7 +570,7 @@ def ask(
     for entry in entries:
         try:
             ref = installer.ref_of(entry)
-            installer.check_own(ref)
+            installer.check_own(ref, entry)
         except WhetError as error:
             answers.append(Answer(entry, error=error))
             continue
@@ -620,7 +625,7 @@ def _allowed(installer: Installer, answer: Answer) -> Answer:
     """The answer, unless a source leads on to where the lock itself could not have led."""
     try:
         if answer.offer:
-            installer.check_own(answer.offer.ref)
+            installer.check_own(answer.offer.ref, answer.entry)
             installer.check_allowed(answer.offer.ref)
     except WhetError as error:
         return Answer(answer.entry, error=error)

@@ -417,7 +417,8 @@ class Planner:
         elif entry and local is not None:
             self.update(package, entry)
         elif previous and previous.source and not entry:
-            reason = f"{path} was installed from {self._shown(previous)}. Remove that one first."
+            first = f"To replace it, run `whet remove {previous.name}` first."
+            reason = f"{path} is installed from {self._shown(previous)}. {first}"
             self.steps.append(step._replace(state="conflict", reason=reason, code="other-source"))
         elif problem := self.in_the_way(path, new.name, local, package.tree):
             self.steps.append(step._replace(state="conflict", reason=problem, code="skill-exists"))

@@ -22,7 +22,7 @@ import stat
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from whet.authoring.history import find_reversals, is_lock_change
+from whet.authoring.history import INSTALL, find_reversals, is_lock_change
 from whet.errors import ConflictError, FailedError, InvalidError, UsageError, WhetError
 from whet.guard.audit import plain
 from whet.library.files import inside
@@ -216,6 +216,19 @@ class Installs:
         """What a lock says of these skills that nobody has heard of yet."""
         said = {row.path: row.entry for row in self._rows(file)}
         return {entry.path: entry for entry in entries if entry.path in new and said.get(entry.path) != entry}
+
+    def was_installed(self, root: str, entry: Installed) -> bool:
+        """Did a user of this machine install the skill from the source that the lock names? A lock can be pulled.
+
+        Each install wrote a row with its number in the history; what the lock says later has other rows.
+        """
+        file = lock_file(root)
+        directory = os.path.realpath(directory_of(file, entry.path))
+        made = {one.id for one in self._journal.entries(path=directory) if one.origin == INSTALL}
+        first: dict[int, Installed | None] = {}
+        for row in self._rows(file, entry.path):
+            first.setdefault(row.journal, row.entry)
+        return any(said and said.source == entry.source for number, said in first.items() if number in made)
 
     # following
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from whet.errors import UsageError
+from whet.errors import UsageError, WhetError
 from whet.extras import missing_extra
 from whet.interfaces.cli.arguments import require
 from whet.interfaces.cli.context import Answer, Command
@@ -47,7 +47,7 @@ _CONTRARY = (
 """Options that say opposite things, or of which one means nothing beside the other."""
 _HOOKS = (
     "The hooks offer fitting skills with each message, count which skills are used, and note where the transcript is "
-    "so that Whet can learn from hard sessions. They do not store what you or the model write."
+    "so that Whet can learn from difficult sessions. They do not store what you or the model write."
 )
 
 
@@ -71,7 +71,8 @@ def configure_connect(parser: Parser) -> None:
     parser.option("--no-enforce", text="Stop refusing tool calls.")
     text = "What the client's model may do to skills (default for a new connection: propose)."
     parser.option("--writes", metavar="W", choices=("propose", "allow"), text=text)
-    parser.option("--undo", text="Undo the connection; with --here, the one in the project.")
+    text = "Undo the connection; with --here, the one in the project. `whet disconnect CLIENT` is the same."
+    parser.option("--undo", text=text)
     parser.option("--list", text="Only list the clients.")
     parser.option("--dry-run", text="Only show the change.")
     parser.option("-y", "--yes", text="Do not ask for confirmation.")
@@ -86,7 +87,8 @@ def run_connect(context: Context, options: Namespace) -> Answer:
     if options.client is None:
         flags = ("--hooks", "--no-hooks", "--enforce", "--no-enforce", "--writes", "--undo", "--dry-run", "--yes")
         if wrong := next((flag for flag in flags if _is_given(options, flag)), ""):
-            raise UsageError("usage", f"{wrong} needs a CLIENT.", hint="`whet connect` lists the clients.")
+            message = "Name the client to disconnect." if options.undo else f"{wrong} needs a CLIENT."
+            raise UsageError("usage", message, hint="`whet connect` lists the clients.")
         clients = overview(place, connections, here=options.here)
         if options.list or not can_ask(options) or not _choose_client(clients, options, context):
             return Answer(clients, render_clients, key="clients")
@@ -103,10 +105,27 @@ def run_connect(context: Context, options: Namespace) -> Answer:
     if not (options.yes or plan.is_empty or _ask_agreement(plan, context, options)):
         return Answer(Connecting(plan, False), render_connect, 1)
     answer = Answer(Connecting(plan, True, apply(plan, connections)), render_connect)
+    if options.undo and (count := _count_synced(context, options.client.name)):
+        links = "The link" if count == 1 else f"The {count:,} links"
+        what = f"{links} that `whet sync` made for {options.client.title} {'stays' if count == 1 else 'stay'}"
+        return answer.hint(
+            f"{what}; `whet sync {options.client.name} --undo` removes {'it' if count == 1 else 'them'}."
+        )
     if options.undo or options.here or not _needs_sync(context, options.client.name):
         return answer
     title = options.client.title
     return answer.hint(f"{title} does not look in ~/.agents/skills; `whet sync` links your skills to where it looks.")
+
+
+def _count_synced(context: Context, client: str) -> int:
+    """How many skills `whet sync` linked or copied for a client."""
+    from whet.sources.sync.record import read_record
+
+    try:
+        made = read_record(context.library.workspace.state).made.values()
+    except WhetError:
+        return 0  # `whet doctor` tells
+    return sum(one.client == client and not one.away for one in made)
 
 
 def render_connect(done: Connecting, screen: Screen, options: Namespace) -> None:

@@ -20,7 +20,7 @@ from whet.notes import name_action
 from whet.values import as_json
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from whet.api.guard import AuditLog, AuditProof, AuditReport, AuditResult, Explanation, MachineView, PolicyView
     from whet.guard.baseline import Entry
@@ -55,14 +55,15 @@ class Scanned(NamedTuple):
 
 def configure_scan(parser: Parser) -> None:
     parser.details = (
-        "A path can be a skill's directory, its SKILL.md, any other directory or file, or an archive, which Whet "
-        "reads without unpacking it. Nothing in a skill can turn off a finding, and Whet runs nothing in it. Exits "
-        "with 1 if a verdict is at or above --fail-on. On a pipe, each finding is a line that editors can jump to."
+        "A path can be a skill's directory, its SKILL.md, a directory with skills in it (Whet scans each of them), any "
+        "other directory or file, or an archive, which Whet reads without unpacking it. Nothing in a skill can turn "
+        "off a finding, and Whet runs nothing in it. Exits with 1 if a verdict is at or above --fail-on. On a pipe, "
+        "each finding is a line that editors can jump to."
     )
     parser.positional("paths", "PATH|NAME", "Skills, by path or by name.", many=True, optional=True)
     text = "Scan the whole library and show each skill's verdict, the policy's decision and what is new."
     parser.option("--all", text=f"{text} Exits with 1 if a skill is blocked.")
-    parser.option("--recursive", text="Scan every directory with a SKILL.md below the paths.")
+    parser.option("--recursive", text="Scan the skills below the paths; fail if there are none.")
     parser.option("--enclosing", text="Scan the skill that contains each path, such as the files of a commit.")
     parser.option(
         "--fail-on",
@@ -192,9 +193,22 @@ def render_scan(scanned: Scanned, screen: Screen, options: Namespace) -> None:
         _render_results(scanned.report, screen, options)
     else:
         screen.line(_file_text(scanned, options).removesuffix("\n"))
+    if not (options.recursive or options.enclosing):
+        screen.say(*_name_directories(scanned.report, options.paths))
     _render_summary(scanned, screen, options)
     if screen.tty and not screen.verbose and options.format == "text" and scanned.report.verdict != "safe":
         screen.hint("-v shows what to do about each finding.")
+
+
+def _name_directories(report: ScanReport, paths: Sequence[str]) -> Iterator[str]:
+    """Which of the paths are not skills, and were scanned skill by skill."""
+    results = [os.path.realpath(result.path) for result in report.results]
+    for path in paths:
+        top = os.path.realpath(os.path.expanduser(path))
+        count = sum(result.startswith(os.path.join(top, "")) for result in results)
+        if count and top not in results:
+            skills = "the skill" if count == 1 else f"the {count:,} skills"
+            yield f"{clean(path)} is not a skill; scanned {skills} in it and no other file."
 
 
 def _render_results(report: ScanReport, screen: Screen, options: Namespace) -> None:

@@ -104,6 +104,15 @@ def _compare(plan: Plan) -> Plan:
     return plan._replace(steps=tuple(steps))
 
 
+def _read_side(word: str) -> str:
+    """Whose lines are kept, by any of its names. Raises ValueError for `yours`, which could mean either."""
+    if word == "yours":
+        raise ValueError("'yours' could mean either side; `ours` keeps your lines, `theirs` takes the source's")
+    return {"mine": "ours", "local": "ours", "source": "theirs", "upstream": "theirs", "remote": "theirs"}.get(
+        word, word
+    )
+
+
 def configure_update(parser: Parser) -> None:
     parser.details = (
         "Whet looks only at the source each skill was installed from, and compares content. Your edits are merged "
@@ -116,7 +125,7 @@ def configure_update(parser: Parser) -> None:
     parser.option("--auto", text=text)
     parser.exclude(("--check", "--auto"))
     text = "On conflicts, keep your lines (ours) or take the source's (theirs)."
-    parser.option("--prefer", metavar="SIDE", default="", choices=("ours", "theirs"), text=text)
+    parser.option("--prefer", metavar="SIDE", default="", choices=("ours", "theirs"), read=_read_side, text=text)
     age_option(parser)
     plan_options(parser)
 

@@ -132,6 +132,8 @@ def render_list(skills: Skills, screen: Screen, options: Namespace) -> None:
     if not skills and (options.query or not (skills.aside.waiting or skills.aside.hidden)):
         screen.say(skills.hint)
     screen.say(*(f"The root {path} does not exist." for path in skills.aside.missing_roots))
+    if screen.tty and options.all and skills and not options.root and not skills.verdicts:
+        screen.say("Whet found no client here, so it cannot say which client loads which skill.")
     if screen.tty and any(_is_unlinked(card, skills) for card in skills):
         screen.hint("`whet sync` links your skills to clients that do not look in ~/.agents/skills.")
     if skills.next:
@@ -141,8 +143,9 @@ def render_list(skills: Skills, screen: Screen, options: Namespace) -> None:
 
 
 def _is_unlinked(card: Card, skills: Skills) -> bool:
-    """Is it in your own directory, where a client used here does not look?"""
-    if card.scope != "user" or card.root.client != "agents" or card.path not in skills.verdicts:
+    """Is it in your own directory, where a client used here does not look, and would `whet sync` link it?"""
+    own = card.scope == "user" and card.root.client == "agents"
+    if not own or card.hidden or card.draft or card.path not in skills.verdicts:
         return False
     from whet.library.client_lists import ELSEWHERE
 
@@ -154,7 +157,7 @@ def _format_line(card: Card, whole: Skills | None) -> str:
     cells = [card.full_name, card.description]
     if whole is not None:
         loads = [name for name, verdict in whole.verdicts.get(card.path, ()) if verdict.startswith("yes")]
-        cells += [_origin(card), ", ".join(loads), card.hidden or ""]
+        cells += [_origin(card), ", ".join(loads), card.hidden or ("draft" if card.draft else "")]
     return "\t".join(map(clean, cells))
 
 
@@ -163,7 +166,8 @@ def _render_entries(skills: Skills, screen: Screen) -> None:
     for number_, card in enumerate(skills):
         if number_:
             screen.line()
-        states = [card.hidden or "", LISTED.get(card.listing, ""), "" if card.ready else "not ready"]
+        state = card.hidden or ("draft" if card.draft else "")
+        states = [state, LISTED.get(card.listing, ""), "" if card.ready else "not ready"]
         about = ", ".join(filter(None, (_origin(card), *states)))
         screen.line(f"{screen.paint(clean(card.full_name), 'bold', 'cyan')}  {screen.paint(clean(about), 'dim')}")
         screen.line(f"  {screen.place(card.location)}")
@@ -240,7 +244,8 @@ def _format_heading(title: str, about: str, indent: str, screen: Screen) -> str:
 
 def _format_row(card: Card, column: int, indent: int, screen: Screen, told: str) -> str:
     name = pad(clean(card.full_name), column)
-    mark = f"[{card.hidden}] " if card.hidden else "" if card.ready else "[not ready] "
+    state = card.hidden or ("draft" if card.draft else "" if card.ready else "not ready")
+    mark = f"[{state}] " if state else ""
     description = screen.fit(card.description, indent + width(name) + 2 + width(told) + len(mark))
     marked = screen.paint(told, "dim") + screen.paint(mark, "dim" if card.hidden else "yellow")
     return f"{screen.paint(name, 'cyan')}  {marked}{description}".rstrip()
@@ -249,7 +254,8 @@ def _format_row(card: Card, column: int, indent: int, screen: Screen, told: str)
 def _omissions(aside: Aside) -> Iterator[str]:
     """What is not in the list, and what to do about it."""
     if aside.waiting:
-        yield f"{plural(aside.waiting, 'project skill')} waiting for trust (`whet guard trust`)"
+        verb = "waits" if aside.waiting == 1 else "wait"
+        yield f"{plural(aside.waiting, 'project skill')} {verb} until you trust the project (`whet guard trust`)"
     if aside.hidden:
         yield f"{aside.hidden:,} hidden (`whet list --all`)"
     if aside.left_out:
@@ -392,7 +398,8 @@ def _facts(view: SkillView, screen: Screen) -> Iterator[tuple[str, str]]:
         yield "hidden", screen.paint(screen.places(f"{clean(view.hidden.message)} {clean(view.hidden.hint)}"), "yellow")
     if listed := LISTED.get(view.listing):
         yield "listing", listed
-    yield "ready", screen.paint("yes", "green") if view.ready else screen.paint("no, see below", "yellow")
+    ready = "no, it is a draft" if card.draft else "yes" if view.ready else "no, see below"
+    yield "ready", screen.paint(ready, "green" if ready == "yes" else "yellow")
     for name, verdict in view.verdicts:
         yield name, screen.paint(screen.places(clean(verdict)), "green" if verdict == "yes" else "yellow")
 

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
 def configure_new(parser: Parser) -> None:
     parser.details = (
-        "Without a text, writes a template to fill in. It is a draft: Whet does not offer it to models while it has "
-        "the template's description, and does not link it while any part of the template is left. With --body or "
+        "Without a text, writes a template to fill in. It is a draft: Whet does not offer it to models and does not "
+        "link it while any part of the template is left. With --body or "
         "--body-file the skill is complete; the text can be a whole document with its own frontmatter. An existing "
         "skill is never overwritten: `whet edit` changes one. The skill goes to ~/.agents/skills, or to the first "
         "--root. Codex and many other clients read ~/.agents/skills; `whet sync` links the skill for those "
@@ -51,7 +51,7 @@ def configure_new(parser: Parser) -> None:
     parser.option("--body", metavar="TEXT", text="The instructions.")
     parser.option("--body-file", metavar="F", text="Read the instructions from this file; - is standard input.")
     parser.option("--dir", metavar="DIR", text="Write the template to this directory.")
-    parser.option("--here", text="Write the template to the project's .agents/skills.")
+    parser.option("--here", text="Write the skill to the project's .agents/skills.")
     parser.option("--category", metavar="C", text="The category for a new skill with a text.")
     parser.option("--no-triggers", text="Leave out the generated trigger evals.")
     change_options(parser, version=True)
@@ -89,12 +89,17 @@ def render_new(begun: Begun, screen: Screen, options: Namespace) -> None:
 
 def run_create(context: Context, options: Namespace, *, improve: bool = True) -> Answer:
     """Write a skill with its text; where there is one of that name, `improve` it or refuse."""
-    if options.dir or options.here:
-        raise misuse("new", f"--{'dir' if options.dir else 'here'} works only for a template.")
+    if options.dir:
+        raise misuse("new", "`--dir` works only for a template.")
     body = read_text(options.body, options.body_file, "new", "body")
     fields = {"description": options.description, "body": body, "category": options.category}
-    done = change(context, options, "create", triggers=not options.no_triggers, improve=improve, **fields)
-    return hint_clients(Answer(done, telling(_tell_created)), context, [options.name])
+    how = {"triggers": not options.no_triggers, "improve": improve, "here": options.here}
+    answer = Answer(change(context, options, "create", **how, **fields), telling(_tell_created))
+    roots = context.library.workspace.config().roots if options.here else ()
+    if any(root.scope == "project" and not root.trusted for root in roots):
+        hint = "You do not trust this project yet, so Whet does not offer its skills. `whet guard trust` trusts it."
+        return answer.hint(hint)
+    return answer if options.here else hint_clients(answer, context, [options.name])
 
 
 def _tell_created(change: Change) -> str:
