@@ -19,7 +19,7 @@ from whet.guard.rules import every, pack
 from whet.guard.shell.checker import SPECIALS
 from whet.guard.shell.wrappers import INTERPRETERS
 from whet.guard.tables import load_sets, load_table, load_toml, word_list
-from whet.guard.taint.call import Row, find_row
+from whet.guard.taint.call import Row, find_row, find_rows
 from whet.guard.taint.judges import JUDGES
 
 SOURCES = "".join(path.read_text("utf-8") for path in Path(guard.__path__[0]).rglob("*.py"))
@@ -127,6 +127,7 @@ def test_what_a_program_does_is_a_row_for_a_judge_of_commands() -> None:
         else:
             assert not {"what", "gives"} & set(row), row
     assert {row["does"] for row in load_toml("shell_calls")["call"]} == {"alarm", *SPECIALS}
+    assert "push" in {row.does for row in find_rows("git", "-c user.name=a\nb push origin")}
 
 
 def test_what_a_file_is_by_its_bytes_and_its_name_is_a_table() -> None:

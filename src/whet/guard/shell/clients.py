@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from whet.guard.expression import expression
 from whet.guard.hosts import Host, host_of
 from whet.guard.tables import load_toml
+from whet.guard.taint.mark import Mark
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -33,15 +34,12 @@ class Part(NamedTuple):
     """The word, without the option that may be glued to it."""
 
 
-class Fetch(NamedTuple):
-    """Content from elsewhere."""
+UNCHECKED = "a server whose certificate is not checked"
 
-    url: str
-    host: Host
-    insecure: bool
-    """Certificates are not checked."""
-    known: bool
-    """The host is written there, not in a variable."""
+
+def host_in(fetched: Mark) -> Host:
+    """The host that something comes from; without a name where that is only known when it runs."""
+    return host_of(fetched.subject) if fetched.whole else Host("", "other")
 
 
 def table() -> dict[str, Any]:
@@ -117,15 +115,16 @@ def sends(name: str, args: Sequence[str]) -> bool:
     return any(part.place in ("body", "file", "form") for part in parts(name, args))
 
 
-def fetches(name: str, words: Sequence[Word]) -> list[Fetch]:
-    """Where a client goes: the places that are written there, or else one that is only known when it runs."""
+def fetches(name: str, words: Sequence[Word]) -> list[Mark]:
+    """Where a client goes: the places that are written there as a whole, or else one that is only known when it runs."""
     args = [word.text for word in words]
     insecure = any(
         word in _INSECURE or (name == "curl" and re.fullmatch(r"-[a-jl-zA-Z]{0,8}k[a-zA-Z]{0,8}", word))
         for word in args
     )
-    known: list[Fetch] = []
-    unknown: list[Fetch] = []
+    what = UNCHECKED if insecure else "the network"
+    known: list[Mark] = []
+    unknown: list[Mark] = []
     for part in parts(name, args):
         text = part.text.strip("<>\"'")
         if part.place != "url":
@@ -133,7 +132,7 @@ def fetches(name: str, words: Sequence[Word]) -> list[Fetch]:
         if _SCHEME.match(text) or _BARE.match(text):
             host = host_of(text)
             sure = not any(sign in host.name for sign in "${<`")
-            (known if sure else unknown).append(Fetch(text, host, bool(insecure), sure))
+            (known if sure else unknown).append(Mark("fetched", what, text, host.shady, sure))
         elif text.startswith(("$", "`")):
-            unknown.append(Fetch(text, Host("", "other"), bool(insecure), known=False))
+            unknown.append(Mark("fetched", what, text))
     return known or unknown[:1]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from whet.guard.expression import expression
 from whet.guard.hosts import host_of, is_installer, is_placeholder, odd_top
-from whet.guard.shell.clients import fetches, sends
+from whet.guard.shell.clients import UNCHECKED, fetches, host_in, programs, sends
 from whet.guard.shell.flow import bare_path
 from whet.guard.shell.wrappers import INTERPRETERS, SHELLS, name_of, program
 
@@ -15,11 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from whet.guard.finding import Severity
-    from whet.guard.shell.clients import Fetch
     from whet.guard.shell.flow import Scene, Step
+    from whet.guard.taint.mark import Mark
 
 _SOURCES = ("source", ".")
-_SOCKETS = frozenset({"nc", "ncat", "netcat", "nc.traditional", "nc.openbsd", "telnet"})
 _CODE_FLAGS = frozenset({"-c", "-e", "-m", "-p", "-n", "-pe", "-ne", "-r", "--eval", "-E", "-le", "-lane", "-F"})
 
 
@@ -31,16 +30,16 @@ def judge_run(scene: Scene, step: Step) -> None:
 
 
 def _unpack(scene: Scene, step: Step) -> None:
-    if step.fetched is not None and step.fetched.known and step.fetched.host.shady:
+    if step.fetched is not None and step.fetched.grave:
         severity: Severity = "critical" if _runs_later(scene, step) else "warn"
         message = "the command unpacks an archive from that host"
-        scene.hit("pipe-shady", severity, step.fetched.host.name, message)
+        scene.hit("pipe-shady", severity, host_in(step.fetched).name, message)
 
 
 def _download(scene: Scene, step: Step) -> None:
     if not sends(step.name, step.texts):
         for fetch in fetches(step.name, step.spelled)[:1]:
-            scene.fact("fetch", "a download", fetch.host.name, grave=fetch.known and fetch.host.shady)
+            scene.fact("fetch", "a download", host_in(fetch).name, grave=fetch.whole and fetch.grave)
 
 
 def _evaluate(scene: Scene, step: Step) -> None:
@@ -64,11 +63,10 @@ def _runs_later(scene: Scene, step: Step) -> bool:
     )
 
 
-def severity_of(fetch: Fetch) -> tuple[str, Severity, str]:
+def severity_of(fetch: Mark) -> tuple[str, Severity, str]:
     """The rule, its severity and a reason for code that is fetched from there and run."""
-    url = fetch.url.lower()
-    host = fetch.host
-    if not fetch.known:
+    url, host = fetch.subject.lower(), host_in(fetch)
+    if not fetch.whole:
         return "pipe-to-shell", "warn", "comes from an address that is only known at run time"
     if host.near or is_placeholder(host.name):
         return "pipe-known", "info", "comes from this machine, its network or a placeholder address"
@@ -79,8 +77,8 @@ def severity_of(fetch: Fetch) -> tuple[str, Severity, str]:
         return "pipe-shady", "critical", "comes over plain HTTP from a kind of host that attackers often use"
     if plain:
         return "pipe-to-shell", "critical", "comes over plain HTTP, where anyone on the network path can change it"
-    if fetch.insecure:
-        return "pipe-to-shell", "warn", "comes from a server whose certificate is not checked"
+    if fetch.what == UNCHECKED:
+        return "pipe-to-shell", "warn", f"comes from {UNCHECKED}"
     if is_installer(url):
         return "pipe-known", "info", "comes from a well-known installer"
     if host.kind == "free" or host.name == "gist.githubusercontent.com" or odd_top(host.name):
@@ -105,10 +103,10 @@ def _judge(scene: Scene, origin: Step, how: str) -> None:
     if fetch is None:
         return
     rule, severity, reason = severity_of(fetch)
-    if not fetch.known and how in ("saved and run", "run"):
+    if not fetch.whole and how in ("saved and run", "run"):
         severity = "info"
-    scene.hit(rule, severity, fetch.host.name, f"the code is {how} and {reason}")
-    scene.fact("execute", "fetched code", fetch.host.name, grave=severity == "critical")
+    scene.hit(rule, severity, host_in(fetch).name, f"the code is {how} and {reason}")
+    scene.fact("execute", "fetched code", host_in(fetch).name, grave=severity == "critical")
 
 
 def _executed(scene: Scene, step: Step) -> Iterator[tuple[Step, str]]:
@@ -157,7 +155,7 @@ _AS_A_WHOLE = expression(r"[\"']?(?:\$|`)")
 
 def _grave(step: Step) -> bool:
     """Is a file that is only made executable worth a word?"""
-    return step.decoded or (step.fetched is not None and step.fetched.known and severity_of(step.fetched)[1] != "info")
+    return step.decoded or (step.fetched is not None and step.fetched.whole and severity_of(step.fetched)[1] != "info")
 
 
 def _scripts(scene: Scene, step: Step) -> Iterator[tuple[Step, str]]:
@@ -204,21 +202,21 @@ def _takes_input(step: Step) -> bool:
 
 def _shells(scene: Scene, step: Step) -> None:
     name = step.name
-    network = next((where for where in _device(step)), "")
+    network = step.device()
     if network:
         shell = name in SHELLS and (not step.texts or step.has("-i", "-il", "-li") or not _has_script(step))
         kind = host_of(network).kind
         if (shell or name == "exec") and kind != "loopback":
             interactive = step.has("-i") or name in SHELLS or _uses_descriptor(scene)
             scene.hit("shell-handed-over", "critical" if interactive else "info", network)
-    if name in _SOCKETS and _nc_executes(step):
+    if name in programs("sockets") and _nc_executes(step):
         scene.hit("shell-handed-over")
-    if name in _SOCKETS and any(one.name in SHELLS and not _has_script(one) for one in step.before):
+    if name in programs("sockets") and any(one.name in SHELLS and not _has_script(one) for one in step.before):
         scene.hit("shell-handed-over")
     if (
         name in SHELLS
         and _takes_input(step)
-        and any(one.name in _SOCKETS and not step.has("-z") and _host_word(one) for one in step.before)
+        and any(one.name in programs("sockets") and not step.has("-z") and _host_word(one) for one in step.before)
     ):
         scene.hit("shell-handed-over")
     if name == "socat" and any(
@@ -227,12 +225,6 @@ def _shells(scene: Scene, step: Step) -> None:
         scene.hit("shell-handed-over")
     if name in ("awk", "gawk") and any("/inet/tcp/" in word and "getline" in word for word in step.texts):
         scene.hit("shell-handed-over")
-
-
-def _device(step: Step) -> Iterator[str]:
-    for one in step.command.redirections:
-        if found := re.match(r"/dev/(?:tcp|udp)/([^/\s]{1,200})", one.target.text):
-            yield found[1]
 
 
 def _uses_descriptor(scene: Scene) -> bool:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from whet.guard.expression import expression
 from whet.guard.finding import Seen
 from whet.guard.places import places
-from whet.guard.shell.clients import Fetch, fetches, parts, printing, programs, sends, table
+from whet.guard.shell.clients import fetches, parts, printing, programs, sends, table
 from whet.guard.shell.command import Command
 from whet.guard.shell.commands import parse
 from whet.guard.shell.constant import decodes, unescape
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 _VARIABLE = expression(r"\$\{?!?([A-Za-z_]\w{0,60}|[0-9@*])")
 _FILE_MARK = expression(r"^[^@\s]{0,60}@")
+_DEVICE = expression(r"/dev/(?:tcp|udp)/([^/\s]{1,200})")
 _DIGEST = expression(r"dgst|sha\d|md5|mac\b|rand\b|passwd")
 _DECLARATIONS = frozenset(("export", "declare", "local", "readonly", "typeset"))
 _SETTINGS = frozenset({"the agent's own keys", "Docker credentials", "Kubernetes credentials", "git credentials"})
@@ -88,7 +89,7 @@ class Step(Call):
         """The secrets it prints even if its arguments are not part of its output."""
         self.own: dict[Mark, None] = {}
         """The secrets that it reads by itself."""
-        self.fetched: Fetch | None = None
+        self.fetched: Mark | None = None
         """Content from elsewhere that passes through it."""
         self.decoded = False
         """Text that was encoded passes through it."""
@@ -134,6 +135,11 @@ class Step(Call):
             yield self.texts[-1], False
         elif self.name == "dd":
             yield from ((word[3:], False) for word in self.texts if word.startswith("of="))
+
+    def device(self) -> str:
+        """The host that it writes to through a device of the shell."""
+        found = (_DEVICE.match(one.target.text) for one in self.command.redirections)
+        return next((match[1] for match in found if match), "")
 
     def grave(self) -> str:
         """The gravest secret itself that reaches it."""
@@ -231,7 +237,7 @@ class Scene(Judges):
                 mark._replace(whole=True) for mark in step.passed() if mark.kind in CONTENT or mark.kind == "key"
             )
             if step.fetched is not None:
-                yield Mark("fetched", "the network", step.fetched.url, whole=True)
+                yield step.fetched._replace(whole=True)
 
     def left(self, *, whole: bool = True) -> dict[str, frozenset[Mark]]:
         """What is in the files that the script writes: secrets, and with `whole` what was fetched or decoded, too."""
@@ -417,7 +423,7 @@ class Scene(Judges):
     def _prepare(self, step: Step) -> None:
         """Take in what a step has by itself."""
         if step.name in programs("fetchers"):
-            step.fetched = fetch_of(step)
+            step.fetched = next(iter(fetches(step.name, step.spelled)), None)
         step.decoded = bool(step.argv) and (decodes([step.name, *step.texts]) or _decodes_in_code(step))
         self._read(step)
         lists = step.name in programs("listers")
@@ -598,7 +604,7 @@ def _written(step: Step) -> Iterator[tuple[str, bool]]:
     if output and output != "-":
         yield output, False
     elif step.fetched is not None and step.name in programs("fetchers") and (step.name == "wget" or _remote_name(step)):
-        yield step.fetched.url.partition("?")[0].rstrip("/").rpartition("/")[2], False
+        yield step.fetched.subject.partition("?")[0].rstrip("/").rpartition("/")[2], False
     if step.name in programs("archivers") and (archive := _archive(step)):
         yield archive, False
     if step.name in ("gzip", "bzip2", "xz", "zstd", "gpg") and step.texts and not step.texts[-1].startswith("-"):
@@ -612,8 +618,8 @@ def _secrets_of(step: Step) -> Iterator[Mark]:
 def _content(step: Step) -> frozenset[Mark]:
     """What is in the output of a step, and where it comes from."""
     marks = set(_secrets_of(step))
-    if step.fetched is not None and step.fetched.known:
-        marks.add(Mark("fetched", "the network", step.fetched.url, whole=True))
+    if step.fetched is not None and step.fetched.whole:
+        marks.add(step.fetched)
     if step.decoded:
         marks.add(Mark("decoded", "a decoder"))
     return frozenset(marks)
@@ -692,11 +698,6 @@ def _source_code(step: Step) -> Mark | None:
     if packed or (step.name == "git" and step.texts[:1] and step.texts[0] in table()["prints_source"]):
         return Mark("file", "the source code of the project", ".", grave=True)
     return None
-
-
-def fetch_of(step: Step) -> Fetch | None:
-    """Where a fetching command goes."""
-    return next(iter(fetches(step.name, step.spelled)), None)
 
 
 def _remote_name(step: Step) -> bool:

@@ -46,7 +46,7 @@ def _marks(step: Step) -> frozenset[Mark]:
     """Where what a step writes comes from; a copy of something decoded is judged where it is run."""
     marks = set()
     if step.fetched is not None:
-        marks.add(Mark("fetched", "the network", step.fetched.url))
+        marks.add(step.fetched)
     if step.decoded and step.name not in _MOVERS:
         marks.add(Mark("decoded", "a decoder"))
     return frozenset(marks)

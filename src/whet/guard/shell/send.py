@@ -9,7 +9,7 @@ from whet.guard.expression import expression
 from whet.guard.finding import SEVERITIES
 from whet.guard.hosts import Host, host_of
 from whet.guard.rules import every
-from whet.guard.shell.clients import fetches, parts, programs, sends
+from whet.guard.shell.clients import fetches, host_in, parts, programs, sends
 from whet.guard.shell.flow import CONTENT
 from whet.guard.shell.wrappers import name_of
 from whet.guard.taint.files import judge_kept
@@ -76,16 +76,14 @@ _OWN_STORAGE = expression(
     r"--(?:endpoint-url|config|webdav-url|sftp-host|s3-endpoint|host)[ =]|(?:^| ):(?:webdav|sftp|http|ftp)"
 )
 """A service that the command itself brings along."""
-_DEVICE = expression(r"/dev/(?:tcp|udp)/([^/\s]{1,200})")
 
 
 def _device(scene: Scene, step: Step) -> str:
     """The host that a step writes to through a device of the shell, or through a descriptor that was opened on one."""
     if not step.command.redirections:
         return ""
-    targets = [one.target.text for one in step.command.redirections]
-    if found := next((match for text in targets if (match := _DEVICE.match(text))), None):
-        return found[1]
+    if found := step.device():
+        return found
     numbers = {
         one.target.text
         for one in step.command.redirections
@@ -95,8 +93,8 @@ def _device(scene: Scene, step: Step) -> str:
         return ""
     for other in scene.steps:
         for one in other.command.redirections if other.name == "exec" or not other.argv else ():
-            if one.descriptor in numbers and (match := _DEVICE.match(one.target.text)):
-                return match[1]
+            if one.descriptor in numbers and other.device():
+                return other.device()
     return ""
 
 
@@ -167,12 +165,12 @@ def _web(scene: Scene, step: Step) -> None:
     goals = fetches(step.name, step.spelled)
     if not goals:
         return
-    host = max((goal.host for goal in goals), key=lambda one: (one.shady, not one.near))
+    host = max(map(host_in, goals), key=lambda one: (one.shady, not one.near))
     body = sends(step.name, step.texts)
     if body:
         grave = host.shady and host.name not in MESSENGERS
         scene.fact("sink", "an HTTP request with a body", host.name, grave=grave)
-    if _requests(scene, step, [goal.url for goal in goals]) or not body:
+    if _requests(scene, step, [goal.subject for goal in goals]) or not body:
         return
     _shady_body(scene, step, host)
     _silent(scene, step, host)

@@ -55,7 +55,7 @@ def _table(language: str) -> _Table:
         for name in (*names, *(f"{owner}.{verb}" for owner in of for verb in verbs)):
             table.names[name] = row
             for program in load_toml("shell_clients")["programs"][name[1:]] if name[0] == "@" else [name]:
-                table.programs.setdefault(program, []).append((re.compile(row.when, re.IGNORECASE), row))
+                table.programs.setdefault(program, []).append((re.compile(row.when, re.IGNORECASE | re.DOTALL), row))
         for verb in verbs if roots else ():
             table.verbs.setdefault(verb, []).append((frozenset(roots), row))
         for root in roots if not verbs else ():
