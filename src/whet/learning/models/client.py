@@ -141,7 +141,7 @@ class Client(Model):
         from pydantic_ai import Agent, ModelRetry, NativeOutput, PromptedOutput, StructuredDict, ToolOutput
         from pydantic_ai.exceptions import ModelRequestRejectedError, UserError
 
-        def check(value: dict[str, Any]) -> dict[str, Any]:
+        async def check(value: dict[str, Any]) -> dict[str, Any]:  # a plain function would get a thread
             if problems := describe_problems(value, schema, "the answer"):
                 raise ModelRetry(f"{'; '.join(problems)}.")
             return value
