@@ -1,20 +1,27 @@
-"""Named tuples that are made quickly: `from whet.records import NamedTuple`.
+"""Named tuples and cached properties that are made quickly: `from whet.records import NamedTuple, cached_property`.
 
 A class of `typing.NamedTuple` takes 0.3 ms to make, most of it for compiling every annotation and the constructor. A
 prompt hook without a server loads more than a hundred of them, so they were a fifth of its time. Here annotations stay
-text, and the constructor is made when it is first called. Everything else is as in `typing`, and a type checker
-sees that class. Modules that are loaded when a hook or a common command starts use this one.
+text, and the constructor is made when many objects are. Everything else is as in `typing`, and a type checker sees that
+class. `cached_property` is that of `functools`, without the other modules that one loads. Modules that are loaded when
+a hook or a common command starts use these.
 """
 
 from __future__ import annotations
 
-__all__ = ["NamedTuple"]
+__all__ = ["NamedTuple", "cached_property"]
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from functools import cached_property
     from typing import NamedTuple
 else:
     from _collections import _tuplegetter
+
+    _FEW = 8
+    """Objects of a class that are made without a constructor: most classes have fewer, and one takes as long."""
+    _MADE = {}
+    """How often each class without a constructor was called."""
 
     class _Record(tuple):
         """What all named tuples have."""
@@ -22,6 +29,14 @@ else:
         __slots__ = ()
 
         def __new__(cls, /, *values, **named):
+            made = _MADE[cls] = _MADE.get(cls, 0) + 1
+            if made < _FEW:
+                fields, defaults = cls._fields, cls._field_defaults
+                rest = fields[len(values) :]
+                if len(rest) == len(fields) - len(values) and all(name in named or name in defaults for name in rest):
+                    values += tuple([named.pop(name) if name in named else defaults[name] for name in rest])
+                    if not named:
+                        return tuple.__new__(cls, values)
             _add_constructor(cls)
             return cls.__new__(cls, *values, **named)
 
@@ -91,3 +106,19 @@ else:
             return (_STATEMENT,)
 
     NamedTuple = NamedTuple()
+
+    class cached_property:  # noqa: N801  as in `functools`
+        """A property that is computed once, and then an attribute of the object."""
+
+        def __init__(self, compute):
+            self._compute = compute
+            self.__doc__ = compute.__doc__
+
+        def __set_name__(self, owner, name):
+            self._name = name
+
+        def __get__(self, instance, owner=None):
+            if instance is None:
+                return self
+            value = instance.__dict__[self._name] = self._compute(instance)
+            return value

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from _collections_abc import Mapping, Sequence  # `collections.abc` loads `collections`
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any, TypeAlias, TypeVar, overload
 
     from whet.notes import Note

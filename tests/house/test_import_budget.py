@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from operator import gt
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,15 +47,44 @@ HEAVY = {
 REPORT = "import sys; print(*sorted(sys.modules), sep='\\n', file=sys.stderr)"
 
 
-def loaded(code: str, home: Path) -> set[str]:
-    """The modules in memory after running the code in a fresh interpreter, less those of the bare interpreter."""
+def measure(code: str, home: Path, given: str = "") -> tuple[set[str], list[str]]:
+    """The modules in memory after running the code in a fresh interpreter, less those of the bare one, and the rest of
+    what it writes to standard error."""
     env = {**os.environ, "HOME": str(home), "WHET_HOME": str(home / "state")}
     runs = [
-        subprocess.run([sys.executable, "-c", f"{part}\n{REPORT}"], env=env, capture_output=True, text=True, check=True)
+        subprocess.run(
+            [sys.executable, "-c", f"{part}\n{REPORT}"],
+            env=env,
+            cwd=home,
+            input=given,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stderr.splitlines()
         for part in ("pass", code)
     ]
-    bare, full = (set(run.stderr.split()) for run in runs)
-    return full - bare
+    return {line for line in runs[1] if " " not in line} - {*runs[0]}, [line for line in runs[1] if " " in line]
+
+
+def loaded(code: str, home: Path) -> set[str]:
+    """The modules alone."""
+    return measure(code, home)[0]
+
+
+class Cost(NamedTuple):
+    """A program and what it may cost at most."""
+
+    code: str
+    own: int
+    """Modules of Whet that are loaded."""
+    others: int
+    """Other modules; how many the standard library loads differs between versions of Python."""
+    files: int
+    """Files that are opened below the home."""
+    stats: int
+    """Questions about paths below the home."""
+    statements: int
+    """SQL statements."""
 
 
 def command(*words: str) -> str:
@@ -132,3 +163,74 @@ def test_a_prompt_that_no_server_answers_loads_nothing_that_reads_or_writes_skil
     )
     assert not {name for name in modules if name.startswith(others)}
     assert len(modules) <= 86
+
+
+COUNTED = """
+import os, sys
+home, counts = os.environ["HOME"], {"files": 0, "stats": 0, "statements": 0}
+
+def hear(event, values):
+    if event == "open" and str(values[0]).startswith(home):
+        count("files")
+
+def called(frame, event, function):
+    if event == "c_call" and function.__name__ in ("execute", "executemany", "executescript"):
+        count("statements")
+
+def count(name):
+    counts[name] += 1
+
+def counting(call):
+    def counted(path, *rest, **more):
+        if str(path).startswith(home):
+            count("stats")
+        return call(path, *rest, **more)
+    return counted
+
+sys.addaudithook(hear)
+sys.setprofile(called)
+os.stat, os.lstat = counting(os.stat), counting(os.lstat)
+import whet.store.state
+whet.store.state._SETTLED = 0  # it changed long ago
+"""
+TOLD = "import sys\nfor name, value in counts.items(): print('cost', name, value, file=sys.stderr)\n"
+HANDSHAKE = "".join(
+    json.dumps({"jsonrpc": "2.0", **message}) + "\n"
+    for message in (
+        {"id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18", "capabilities": {}}},
+        {"method": "notifications/initialized"},
+    )
+)
+GREETING = """
+import os
+from whet.interfaces.mcp.stdio import open_streams
+streams = open_streams(["mcp"], os.environ)
+assert streams is not None and streams.wait()
+"""
+ASKED = "when are the tides in the harbour"
+HOOK = PROMPT.partition("assert")[0].replace("help me to write a skill", ASKED)
+COSTS = {
+    "list": Cost(command("list"), 51, 20, 2, 140, 0),
+    "show": Cost(command("show", "skill-07"), 82, 50, 6, 170, 7),
+    "find": Cost(command("find", ASKED), 86, 55, 4, 186, 20),
+    "hook": Cost(HOOK, 87, 55, 8, 198, 55),
+    "mcp": Cost(GREETING, 12, 45, 0, 0, 0),
+}
+"""What the commands that people and clients wait for may cost in a library of thirty skills that is known. Lower a
+number when a change makes it lower; one that makes it higher needs a good reason."""
+
+
+def test_the_main_commands_cost_no_more_than_they_did(tmp_path: Path) -> None:
+    for number in range(30):
+        directory = tmp_path / ".agents" / "skills" / f"group-{number % 3}" / f"skill-{number:02}"
+        directory.mkdir(parents=True)
+        about = f"Does thing {number}." if number != 7 else "Tells the tides of a harbour. Use when they are asked for."
+        (directory / "SKILL.md").write_text(f"---\nname: skill-{number:02}\ndescription: {about}\n---\n\nBody.\n")
+    told = {}
+    for name, cost in COSTS.items():
+        for _ in range(3):  # the first ones make what is kept
+            modules, lines = measure(f"{COUNTED}\n{cost.code}\n{TOLD}", tmp_path, HANDSHAKE)
+        counts = dict(line.split()[1:] for line in lines if line.startswith("cost "))
+        own = sum(module.startswith("whet") for module in modules)
+        told[name] = (own, len(modules) - own, *map(int, counts.values()))
+    assert {name: row for name, row in told.items() if any(map(gt, row, COSTS[name][1:]))} == {}

@@ -230,22 +230,29 @@ def test_only_what_is_out_of_the_ordinary_is_written_beside_the_fields(
     skill(root, "plain")
     opened(root, settled=True).skills()
     with PackedFile(str(root_file(tmp_path))) as file:
-        more = {own[2]: more for own, more, _ in file.part(1)}
-    assert (more["plain"], "Now." in more["guided"]) == (None, True)
+        cards, more = file.part(2)
+    (at,) = more
+    assert (cards[at][2], "Now." in more[at], len(cards)) == ("guided", True, 2)
 
 
 def tamper(top: Path, change: Callable[[list[Any]], list[Any] | None], *, proven: bool = True) -> None:
-    """Change what is kept of every card, or leave it out; without new checksums unless it is to be `proven`."""
+    """Change the fields of every card, the last one being what is behind the root, or leave it out.
+
+    The checksums fit if it is to be `proven`.
+    """
     path = root_file(top)
     sound = path.read_bytes()
     with PackedFile(str(path)) as file:
-        head, (known, *parts) = file.head, [*file.parts()]
-    changed = [[change([*own, *more]) for own, *more in part] for part in parts]
-    kept = [[(tuple(card[:-2]), *card[-2:]) for card in part if card is not None] for part in changed]
-    write_packed(str(path), head, [known, *kept])
+        head, (known, keys, *parts) = file.head, [*file.parts()]
+    packed = []
+    for cards, more in parts:
+        changed = [change([*own, more.get(at)]) for at, own in enumerate(cards)]
+        kept = [card for card in changed if card is not None]
+        packed.append(([tuple(card[:-1]) for card in kept], {at: card[-1] for at, card in enumerate(kept) if card[-1]}))
+    write_packed(str(path), head, [known, keys, *packed])
     if not proven:  # the first bytes with the checksums as they were, and the new parts
-        start = len(sound) - sum(len(marshal.dumps(part, 4)) for part in (known, *parts))
-        path.write_bytes(sound[:start] + b"".join(marshal.dumps(part, 4) for part in (known, *kept)))
+        start = len(sound) - sum(len(marshal.dumps(part, 4)) for part in (known, keys, *parts))
+        path.write_bytes(sound[:start] + b"".join(marshal.dumps(part, 4) for part in (known, keys, *packed)))
 
 
 @pytest.mark.parametrize("counts", [(1, 40, 300, 290, 3, 0, 70)])
@@ -369,9 +376,8 @@ def test_bytes_flipped_in_the_middle_never_raise_and_lose_no_skill(
 @pytest.mark.parametrize(
     "change",
     [
-        lambda kept: [*kept[:-2], "{", kept[-1]],
-        lambda kept: [*kept[:-2], ((), (), ()), kept[-1]],
-        lambda kept: [*kept[:-1], 99],
+        lambda kept: [*kept[:-1], "{"],
+        lambda kept: [*kept[:-1], ((), (), ())],
         lambda kept: None if kept[2] == "gated" else kept,
         lambda kept: kept[:5],
     ],

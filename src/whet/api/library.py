@@ -18,17 +18,14 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
-from contextlib import suppress
-from functools import cached_property
+from _thread import allocate_lock, get_ident
 
-from whet.api.stores import Stores
 from whet.errors import UsageError, WhetError
 from whet.library.card import main_file
 from whet.library.roots import Place
 from whet.library.visibility import MODEL, PERSON, Caller
 from whet.library.workspace import Workspace
-from whet.records import NamedTuple
+from whet.records import NamedTuple, cached_property
 from whet.store.clock import system_clock
 from whet.store.home import user_home, whet_home
 from whet.values import Json, fields_json
@@ -43,6 +40,7 @@ if TYPE_CHECKING:
     from whet.api.session import Session
     from whet.api.settings import SkillSettings
     from whet.api.sources import SkillSources
+    from whet.api.stores import Stores
     from whet.api.tool_definitions import Writes
     from whet.api.tools import Tools
     from whet.authoring.commits import Committed
@@ -107,12 +105,11 @@ class Library:
         self.progress: Callable[[Progress], None] = lambda _: None
         """Set it to receive the progress of whatever takes its time. It is called from several threads."""
         self._check = check
-        self._stores = Stores(workspace.state, workspace.clock)
         self._reported: Catalogue | None = None
         """What the last reload told of; looking in between does not move it."""
         self.handlers: list[Callable[[StateDatabase], Mapping[str, Handler]]] = []
         """Functions that return handlers for more kinds of intents (`settle`), for code that is built on a library."""
-        self._settling, self._settler = threading.Lock(), 0
+        self._settling, self._settler = allocate_lock(), 0
         workspace.settle, workspace.hidden = self._settle_for_readers, self._hidden
         workspace.progress = self._tell
 
@@ -171,6 +168,12 @@ class Library:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    @cached_property
+    def _stores(self) -> Stores:
+        from whet.api.stores import Stores
+
+        return Stores(self.workspace.state, self.workspace.clock)
 
     # by subject
 
@@ -746,11 +749,13 @@ class Library:
 
     def _settle_for_readers(self) -> None:
         """`settle` as far as a reader can, who may have no right to."""
-        if self._settler == threading.get_ident():  # it looks while it settles
+        if self._settler == get_ident():  # it looks while it settles
             return
+        from contextlib import suppress
+
         with suppress(WhetError, OSError):
             if self._settling.acquire(blocking=False):  # else another thread is at it
-                self._settler = threading.get_ident()
+                self._settler = get_ident()
                 try:
                     self.settle()
                 finally:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from whet.records import cached_property
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

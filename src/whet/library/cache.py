@@ -5,8 +5,9 @@ The cache only saves work: everything is checked against the disk before it is b
 file is only used when the root's *fingerprint*, everything that decides what a walk of it finds, is the same. One that
 somebody changed together with its checksums is believed; whoever can write the state directory can do worse.
 
-The first part of a file holds the directories, the others some cards each, by a hash of their keys: a list reads all of
-them, a skill is found by its name in one. Every state of a root has a *version*, by which the search index knows it.
+The first part of a file holds the directories, the second which names are in which of the others, and these hold some
+cards each, in the order of the directories: a list reads them all, a skill is found by its name in one. Every state of
+a root has a *version*, by which the search index knows it.
 
 Many processes share the files, and who saves last wins. Nothing is lost by that: what a file does not know is found on
 the disk, and what it knows wrongly is noticed there.
@@ -15,7 +16,7 @@ the disk, and what it knows wrongly is noticed there.
 from __future__ import annotations
 
 import os
-import threading
+from _thread import RLock
 from zlib import crc32
 
 from whet.errors import FailedError
@@ -39,11 +40,11 @@ if TYPE_CHECKING:
     from whet.store.database import Database
 
     T = TypeVar("T")
-    _Kept = tuple[tuple[Any, ...], Any, int]
-    """What is kept of a card: its fields before the root, those behind it unless they are the usual ones, and the
-    number of its container."""
+    _Part = tuple[list[tuple[Any, ...]], dict[int, Any]]
+    """Cards as they are kept: the fields before the root of each, and by its place what is behind the root, unless that
+    is the usual."""
 
-READER = "10"
+READER = "11"
 """Raised whenever the same file would be read into a different card."""
 _NOTHING_MORE = (OPEN, (), (), "", "")
 """What most cards have behind their root, as far as it is kept."""
@@ -51,7 +52,9 @@ _PLAIN = (*_NOTHING_MORE, True, "", "")
 """All of it: a skill that asks for nothing is ready."""
 _OWN, _READY = map(Card._fields.index, ("root", "ready"))
 _PER_PART = 128
-"""Cards in a part, on average."""
+"""Cards in a part."""
+_DIRECTORIES, _KEYS, _CARDS = range(3)
+"""The numbers of the parts; from the last one on, all hold cards."""
 
 
 def fingerprint(root: Root, bounds: Bounds) -> str:
@@ -95,7 +98,7 @@ class Cache:
     def __init__(self, database: CacheDatabase) -> None:
         self.database = database
         self._directory = os.path.join(os.path.dirname(database.path), DIRECTORY)
-        self._turn = threading.RLock()
+        self._turn = RLock()
         self._saved: dict[str, _Saved] = {}
         """By root, the shelf last loaded or saved and its version."""
 
@@ -116,15 +119,19 @@ class Cache:
         """The remembered skills of one name below one root, without loading the others."""
 
         def look(file: PackedFile, _head: _Head) -> list[Card]:
-            part: list[_Kept] = file.part(1 + _part(key, len(file) - 1))
-            return [_card(own, more, root) for own, more, _ in part if own[3] == key]
+            numbers = [number for number, keys in enumerate(file.part(_KEYS), _CARDS) if key in keys]
+            return [card for number in numbers for card in _load_cards(file.part(number), root) if card.key == key]
 
         found = self._read(root, bounds, look) or ()
         return tuple(sorted(found, key=lambda card: (card.real != "", card.path)))
 
     def containers(self, root: Root, bounds: Bounds) -> list[tuple[str, Signature]] | None:
         """The remembered directories below a root, without what is in them; None when the root is not remembered."""
-        return self._read(root, bounds, lambda file, _: [(item[0], Signature._make(item[3])) for item in file.part(0)])
+
+        def look(file: PackedFile, _head: _Head) -> list[tuple[str, Signature]]:
+            return [(item[0], Signature._make(item[3])) for item in file.part(_DIRECTORIES)]
+
+        return self._read(root, bounds, look)
 
     def size(self, root: Root, bounds: Bounds) -> int | None:
         """How many skills are remembered below a root; None when it is not remembered."""
@@ -189,59 +196,61 @@ class Cache:
 def _packed(shelf: RootListing, bounds: Bounds, version: int) -> tuple[tuple[Any, ...], list[Any]]:
     """A shelf as head and parts."""
     containers = []
-    total = sum(len(item.cards) for item in shelf.containers.values())
-    parts: list[list[_Kept]] = [[] for _ in range(max(1, total // _PER_PART))]
-    for number, item in enumerate(shelf.containers.values()):
-        more = plain((item.children, item.notes, item.watched))
+    for item in shelf.containers.values():
         about = (item.path, item.category, item.depth, tuple(item.signature), item.description)
-        containers.append((*about, len(item.cards), *more))
-        for card in item.cards:
-            parts[_part(card.key, len(parts))].append(_keep(card, number))
-    head = (shelf.root.path, fingerprint(shelf.root, bounds), link_bases(shelf, bounds), version, total)
-    return (*head, plain(shelf.notes)), [containers, *parts]
+        containers.append((*about, len(item.cards), *plain((item.children, item.notes, item.watched))))
+    cards = [*shelf.cards()]
+    slices = [cards[start : start + _PER_PART] for start in range(0, len(cards), _PER_PART)]
+    head = (shelf.root.path, fingerprint(shelf.root, bounds), link_bases(shelf, bounds), version, len(cards))
+    keys = [tuple([card.key for card in part]) for part in slices]
+    return (*head, plain(shelf.notes)), [containers, keys, *map(_keep_cards, slices)]
 
 
 def _load_containers(file: PackedFile, root: Root) -> dict[str, Container]:
-    known = file.part(0)
-    cards: list[list[Card]] = [[] for _ in known]
-    rest, new = (root, *_PLAIN), tuple.__new__
-    for part in file.parts(1):
-        for own, more, number in part:
-            cards[number].append(new(Card, own + rest) if more is None else _card(own, more, root))
+    cards: list[Card] = []
+    parts = file.parts()
+    directories, _keys = next(parts), next(parts)
+    for part in parts:
+        cards += _load_cards(part, root)
     containers = {}
-    for found, (path, category, depth, seen, description, count, children, notes, watched) in zip(
-        cards, known, strict=True
-    ):
-        if len(found) != count:
-            raise ValueError(f"{path} does not match the cache")
+    start = 0
+    for path, category, depth, seen, description, count, children, notes, watched in directories:
+        found = tuple(cards[start : start + count])
+        start += count
         containers[path] = Container(
             path,
             category,
             depth,
             Signature._make(seen),
-            tuple(found),
+            found,
             children,
-            tuple(Note(*note) for note in notes),
-            tuple((place, Signature._make(stamp)) for place, stamp in watched),
+            tuple([Note(*note) for note in notes]),
+            tuple([(place, Signature._make(stamp)) for place, stamp in watched]),
             description,
         )
+    if start != len(cards):
+        raise ValueError("directories and cards do not match")
     return containers
 
 
-def _part(key: str, parts: int) -> int:
-    """In which of the parts the cards with this key are kept."""
-    return crc32(key.encode("utf-8", "surrogatepass")) % parts
+def _keep_cards(cards: list[Card]) -> _Part:
+    own = [card._replace(key=card.name) if card.key == card.name else card for card in cards]  # one text, written once
+    rest = {at: card[_OWN + 1 : _READY] for at, card in enumerate(cards)}
+    more = {at: plain(fields) for at, fields in rest.items() if fields != _NOTHING_MORE}
+    return [card[:_OWN] for card in own], more
 
 
-def _keep(card: Card, number: int) -> _Kept:
-    rest = card[_OWN + 1 : _READY]
-    own = card._replace(key=card.name) if card.key == card.name else card  # one text, written once
-    return own[:_OWN], None if rest == _NOTHING_MORE else plain(rest), number
+def _load_cards(part: _Part, root: Root) -> list[Card]:
+    rest, new = (root, *_PLAIN), tuple.__new__
+    if {*map(len, part[0])} - {_OWN}:
+        raise ValueError("a card that is none")
+    cards = [new(Card, own + rest) for own in part[0]]
+    for at, more in part[1].items():
+        cards[at] = _card(part[0][at], more, root)
+    return cards
 
 
 def _card(own: tuple[Any, ...], more: Any, root: Root) -> Card:
-    if more is None:
-        return Card._make((*own, root, *_PLAIN))
     kept, notes, extras, when, hint = more
     gates, remarks = _gates(kept), tuple(Note(*note) for note in notes)
     ready = True if gates is OPEN else None

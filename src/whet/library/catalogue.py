@@ -8,17 +8,14 @@ repository are *waiting*: counted and named, never loaded.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from functools import cached_property
+from _collections_abc import Mapping  # `collections.abc` loads `collections`
 from itertools import permutations
-from operator import itemgetter
 
 from whet.errors import AmbiguousError, NotFoundError, RefusedError
-from whet.library.card import Card
 from whet.library.files import inside
 from whet.library.roots import gallery_names
 from whet.notes import Note
-from whet.records import NamedTuple
+from whet.records import NamedTuple, cached_property
 from whet.skill.names import closest, split_qualified
 from whet.skill.names import key as name_key
 
@@ -26,6 +23,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
+    from whet.library.card import Card
     from whet.library.discovery import RootListing
     from whet.library.roots import Root
 
@@ -109,7 +107,7 @@ def assemble(shelves: Sequence[RootListing], hidden: Collection[str] = ()) -> Ca
         if not shelf.root.trusted:
             waiting.extend(_ordered(cards, seen))
             continue
-        new = dict(zip(map(_key, cards), cards, strict=True))
+        new = {card.key: card for card in cards}
         if seen is None and len(new) == len(cards) and by_key.keys().isdisjoint(new):
             by_key.update(new)  # nearly always: nobody has the name of another, and the order does not matter
             continue
@@ -117,8 +115,8 @@ def assemble(shelves: Sequence[RootListing], hidden: Collection[str] = ()) -> Ca
             winner = by_key.setdefault(card.key, card)
             if winner is not card:
                 losers.append((card, winner))
-    winners = tuple(sorted(by_key.values(), key=_key))
-    for name in dict.fromkeys(map(_category, winners)):
+    winners = tuple([by_key[key] for key in sorted(by_key)])
+    for name in dict.fromkeys([card.category for card in winners]):
         if name:
             categories.setdefault(name, "")
     return Catalogue(
@@ -178,9 +176,9 @@ def competes(card: Card, roots: Iterable[Root]) -> tuple[Root, ...]:
 def _apart(shelves: Sequence[RootListing]) -> bool:
     """Can no file be reached in two ways? There is no link to a skill, and no root lies in another."""
     roots = [shelf.root.real or shelf.root.path for shelf in shelves if shelf.containers]
-    return not any(map(_real, (card for shelf in shelves for card in shelf.cards()))) and not any(
-        inside(one, other) for one, other in permutations(roots, 2)
-    )
+    items = [item for shelf in shelves for item in shelf.containers.values()]
+    linked = any(card.real for item in items for card in item.cards)
+    return not linked and not any(inside(one, other) for one, other in permutations(roots, 2))
 
 
 def _ordered(cards: list[Card], seen: set[str] | None) -> list[Card]:
@@ -188,7 +186,7 @@ def _ordered(cards: list[Card], seen: set[str] | None) -> list[Card]:
 
     With `seen`, each file once and without what was seen in other places; they count as seen, then.
     """
-    cards = sorted(sorted(cards, key=_path), key=_is_linked)
+    cards = sorted(cards, key=lambda card: (card.real != "", card.path))
     if seen is None:
         return cards
     found: list[Card] = []
@@ -197,13 +195,6 @@ def _ordered(cards: list[Card], seen: set[str] | None) -> list[Card]:
             seen.add(card.resolved)
             found.append(card)
     return found
-
-
-_path, _real, _key, _category = (itemgetter(Card._fields.index(name)) for name in ("path", "real", "key", "category"))
-
-
-def _is_linked(card: Card) -> bool:
-    return card.real != ""
 
 
 def _is_at(card: Card, name: str) -> bool:

@@ -18,15 +18,13 @@ may be a skill and a collection at once.
 from __future__ import annotations
 
 import os
-from contextlib import suppress
-from functools import cached_property
 from itertools import islice
 
 from whet.errors import WhetError
 from whet.library.card import Refused, SkillFile, unreadable
 from whet.library.files import READ_FLAGS, Signature, inside, is_private, raw_signature, signature, stamp
 from whet.notes import Note, Progress
-from whet.records import NamedTuple
+from whet.records import NamedTuple, cached_property
 from whet.skill.finder import LIBRARY, MAIN_FILE, MAIN_FILES, SUPPORT, is_overview, main_file
 from whet.store.regular import is_link
 
@@ -124,7 +122,31 @@ def is_own_link(root: Root, link: str, target: str) -> bool:
 
 def verify(container: Container) -> bool:
     """Are the skills of a container on disk still those that their cards describe?"""
-    return all(map(revalidate, container.cards))
+    return are_unchanged(container.cards)
+
+
+def are_unchanged(cards: Iterable[Card]) -> bool:
+    """Are the skills on disk still those that the cards describe? Most of the time of a list is spent here."""
+    stat = os.stat
+    try:
+        for card in cards:
+            found = stat(card.path)
+            if (
+                found.st_mtime_ns != card.mtime
+                or found.st_ctime_ns != card.ctime
+                or found.st_size != card.size
+                or found.st_ino != card.inode
+            ):
+                return False
+            if card.kind == "skill":
+                found = stat(card.directory)
+                if found.st_mtime_ns + found.st_ctime_ns != card.folder:  # its stamp
+                    return False
+            if card.extras and any(stamp(stat(path)) != mark for path, mark in card.extras):
+                return False
+    except OSError:
+        return False
+    return True
 
 
 def discover(
@@ -145,6 +167,8 @@ def discover(
 
 def count_names(top: str, most: int) -> int:
     """How many names a search for skills comes upon below a directory; it stops behind `most` of them."""
+    from contextlib import suppress
+
     pending, count = [top], 0
     while pending and count <= most:
         directory = pending.pop()
@@ -155,26 +179,6 @@ def count_names(top: str, most: int) -> int:
                 enter = (entry for entry in entries if LIBRARY.enters(entry.name))
                 pending.extend(entry.path for entry in enter if entry.is_dir(follow_symlinks=False))
     return count
-
-
-def revalidate(card: Card) -> bool:
-    """Is the skill on disk still the one the card describes?"""
-    try:
-        found = os.stat(card.path)
-        if (
-            found.st_mtime_ns != card.mtime
-            or found.st_ctime_ns != card.ctime
-            or found.st_size != card.size
-            or found.st_ino != card.inode
-        ):
-            return False
-        if card.kind == "skill":
-            found = os.stat(card.directory)
-            if found.st_mtime_ns + found.st_ctime_ns != card.folder:  # its stamp; a call for each skill would show
-                return False
-        return not card.extras or all(stamp(os.stat(path)) == mark for path, mark in card.extras)
-    except OSError:
-        return False
 
 
 def reread(card: Card, bases: Sequence[str], now: int) -> Card | None:
@@ -337,7 +341,7 @@ class _Walk:
     def card(self, file: SkillFile, known: dict[str, Card]) -> Card | None:
         """The card of a main file, None when there is no such file. Raises Refused."""
         old = known.get(file.path)
-        if old is not None and file.real in ("", old.real) and revalidate(old):
+        if old is not None and file.real in ("", old.real) and are_unchanged((old,)):
             return old
         try:
             descriptor = os.open(file.real or file.path, READ_FLAGS)

@@ -12,7 +12,6 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from contextlib import contextmanager
 
 from whet.errors import FailedError, NotFoundError, RefusedError
 from whet.records import NamedTuple
@@ -20,7 +19,7 @@ from whet.store.regular import BINARY, long_path, open_regular
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
 _NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _NOFOLLOW_ANY = getattr(os, "O_NOFOLLOW_ANY", 0)
@@ -139,24 +138,27 @@ def open_directory(path: str, bases: Sequence[str] | None = None) -> int:
         raise _gone(error, path) from error
 
 
-@contextmanager
-def entered(place: str | int, name: str, *, bases: Sequence[str] | None = None) -> Iterator[str | int]:
+class entered:  # noqa: N801  it is used as a function
     """The directory `name` of a place as something that can be listed and entered further; never through a link.
 
     The first place is a path: it is `bases` that says where that may lead. Raises OSError below it.
     """
-    if isinstance(place, str) and not _NOFOLLOW:
-        path = os.path.join(place, name)
-        yield long_path(path if bases is None else _allowed(path, bases))
-        return
-    if isinstance(place, str):
-        descriptor = open_directory(os.path.join(place, name), bases)
-    else:
-        descriptor = os.open(name, _DIRECTORY | _NOFOLLOW, dir_fd=place)
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)
+
+    def __init__(self, place: str | int, name: str, *, bases: Sequence[str] | None = None) -> None:
+        if isinstance(place, str) and not _NOFOLLOW:
+            path = os.path.join(place, name)
+            self._place: str | int = long_path(path if bases is None else _allowed(path, bases))
+        elif isinstance(place, str):
+            self._place = open_directory(os.path.join(place, name), bases)
+        else:
+            self._place = os.open(name, _DIRECTORY | _NOFOLLOW, dir_fd=place)
+
+    def __enter__(self) -> str | int:
+        return self._place
+
+    def __exit__(self, *_: object) -> None:
+        if isinstance(self._place, int):
+            os.close(self._place)
 
 
 def open_file(path: str, bases: Sequence[str]) -> int:

@@ -10,11 +10,8 @@ skills come and go.
 from __future__ import annotations
 
 import os
-from collections import Counter
-from operator import is_, itemgetter
 
 from whet.errors import UsageError
-from whet.library.card import Card
 from whet.library.catalogue import left_out, shadowed, untrusted
 from whet.library.readiness import missing
 from whet.library.visibility import hidden_cards
@@ -26,6 +23,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
+    from whet.library.card import Card
     from whet.library.visibility import Caller
     from whet.library.workspace import Snapshot
     from whet.skill.rank import Ranking
@@ -129,6 +127,8 @@ class LastRanking:
 
     def of(self, cards: list[Card]) -> _Ranked:
         """These skills, prepared."""
+        from operator import is_
+
         last = self._last
         if last is None or len(last.cards) != len(cards) or not all(map(is_, last.cards, cards)):
             from whet.skill.rank import Entry, Ranking
@@ -174,7 +174,9 @@ def list_skills(
         cards = sorted((*cards, *others), key=lambda card: card.key)
     elif reasons and not include_hidden:
         cards = [card for card in cards if card.path not in reasons]
-    counts = Counter(map(_category, cards))
+    counts: dict[str, int] = {}
+    for card in cards:
+        counts[card.category] = counts.get(card.category, 0) + 1
     among = cards if category is None else [card for card in cards if _in_category(card.category, category)]
     if scope is not None:
         among = [card for card in among if card.scope == scope]
@@ -193,9 +195,10 @@ def list_skills(
         rest = [card for card in chosen if card.key > cursor] if cursor else chosen
         page = rest[: _whole_names(rest, limit)] if limit else rest
         further = page[-1].key if len(page) < len(rest) else None
+    plain = disabled.none and not reasons
     listed = [
         card
-        if card.ready and disabled.none and not reasons
+        if plain and card.ready
         else card._replace(
             ready=card.gates is OPEN or not missing(card.gates, probe),
             hidden=reasons[card.path].code if card.path in reasons else "",
@@ -217,9 +220,6 @@ def list_skills(
             tuple(root.path for root in catalogue.roots if not os.path.isdir(root.real)),
         ),
     )
-
-
-_category = itemgetter(Card._fields.index("category"))
 
 
 def _whole_names(cards: list[Card], limit: int) -> int:

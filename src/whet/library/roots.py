@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import sys
-from functools import lru_cache
 
 from whet.errors import UsageError
 from whet.library.clients import DIRECTORIES
@@ -187,10 +186,14 @@ def _join(base: str, relative: str) -> str:
     return os.path.join(base, relative.replace("/", os.sep))
 
 
-@lru_cache(maxsize=4)
+_HOMES = {"": ""}
+"""Where home directories really are. They do not move while a process runs, and every call asks."""
+
+
 def _resolve_home(home: str) -> str:
-    """Where a home directory really is. It does not move while a process runs, and every call asks."""
-    return os.path.realpath(home) if home else ""
+    if home not in _HOMES:
+        _HOMES[home] = os.path.realpath(home)
+    return _HOMES[home]
 
 
 def _resolve(roots: Iterator[Root], home: str) -> Iterator[Root]:

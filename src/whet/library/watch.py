@@ -17,7 +17,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from whet.extras import missing_extra
-from whet.library.discovery import revalidate
+from whet.library.discovery import are_unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -79,10 +79,10 @@ class KernelWatch:
             self._read_events()
             known, unreported = self._quiet.get(container.path, (None, ()))
             if known is container:
-                return all(map(revalidate, unreported))
+                return are_unchanged(unreported)
             # watched before they are looked at, so that no change falls between
             unreported = tuple(card for card in container.cards if not self._is_reported(card, container.path))
-            if not all(map(revalidate, container.cards)):
+            if not are_unchanged(container.cards):
                 return False
             if self._queue >= 0:
                 self._quiet[container.path] = container, unreported

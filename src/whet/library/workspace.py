@@ -7,7 +7,6 @@ same catalogue again. It is the only thing here that remembers between two calls
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 
 from whet.errors import WhetError
 from whet.library.cache import Cache
@@ -15,10 +14,10 @@ from whet.library.catalogue import Catalogue, assemble, competes, find, shadowed
 from whet.library.config import Configuration, ResolvedConfig
 from whet.library.discovery import (
     RootListing,
+    are_unchanged,
     count_names,
     discover,
     reread,
-    revalidate,
     unchanged,
     undisturbed,
     verify,
@@ -219,6 +218,8 @@ class Workspace:
             self._make_user_root()
         found = self._look_until_whole(self._snapshot)
         if not found.whole:
+            from contextlib import suppress
+
             with suppress(WhetError), self.state.write():  # nobody begins, ends or takes back a change meanwhile
                 found = self._look_until_whole(found, settles=False)
         self._snapshot = found
@@ -293,9 +294,11 @@ class Workspace:
 
     def _make_user_root(self) -> None:
         """On a fresh machine, make the directory people put their skills in. Not being able to is no reason to fail."""
-        if self.explicit is None:
+        if self.explicit is None and not os.path.isdir(root := user_root(self.place)):
+            from contextlib import suppress
+
             with suppress(OSError):
-                os.makedirs(user_root(self.place), exist_ok=True)
+                os.makedirs(root, exist_ok=True)
 
     def find(self, name: str) -> tuple[Card, ResolvedConfig]:
         """The skill of that name, checked against the disk, without looking at the others where that is safe.
@@ -310,7 +313,7 @@ class Workspace:
         same = before is None or (before.config.roots, before.config.bounds) == (config.roots, config.bounds)
         if same and not hidden and not (before and before.hidden):
             card = self._remembered(name_key(name), config, before)
-            if card is not None and not revalidate(card):
+            if card is not None and not are_unchanged((card,)):
                 card = reread(card, config.bounds.bases, self.clock())
             if card is not None and self._undisturbed(card, config, before):
                 return card, config

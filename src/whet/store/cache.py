@@ -7,7 +7,7 @@ cannot be opened or written is done without. Nothing here raises because of that
 from __future__ import annotations
 
 import os
-import threading
+from _thread import RLock
 
 from whet.errors import FailedError, NotFoundError, WhetError
 from whet.notes import Note
@@ -35,7 +35,7 @@ class CacheDatabase:
         self.problem: Note | None = None
         self._database: Database | None = None
         self._broken = False
-        self._turn = threading.RLock()
+        self._turn = RLock()
 
     def close(self) -> None:
         """Let the file go; the next use opens it again."""

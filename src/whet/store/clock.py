@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import TypeAlias
 
-Clock: TypeAlias = Callable[[], int]
+Clock: TypeAlias = "Callable[[], int]"
 """Gives the present as nanoseconds since 1970-01-01T00:00:00Z."""
 
 _SECOND = 1_000_000_000

@@ -8,14 +8,12 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from contextlib import contextmanager
 
 from whet.errors import FailedError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterator
 
 _DENIED = frozenset({errno.EACCES, errno.EPERM})
 _FREE = "Free some space and try again."
@@ -132,10 +130,15 @@ def _sqlite_kind(extended: int) -> tuple[str, str, str]:
     return "state-failed", "failed", "Check free space, quota and the disk, then run `whet doctor`."
 
 
-@contextmanager
-def os_failures(path: str, *, doing: str = "write", other: str = "write-failed") -> Iterator[None]:
+class os_failures:  # noqa: N801  it is used as a function
     """Let no bare `OSError` out of the block."""
-    try:
-        yield
-    except OSError as error:
-        raise os_failure(error, path, doing=doing, other=other) from error
+
+    def __init__(self, path: str, *, doing: str = "write", other: str = "write-failed") -> None:
+        self._path, self._doing, self._other = path, doing, other
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _kind: object, error: BaseException | None, _at: object) -> None:
+        if isinstance(error, OSError):
+            raise os_failure(error, self._path, doing=self._doing, other=self._other) from error

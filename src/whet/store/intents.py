@@ -13,7 +13,6 @@ disturbed, and finishes the change or takes it back: `recover`, with a handler f
 from __future__ import annotations
 
 import os
-from contextlib import ExitStack, suppress
 
 from whet.errors import WhetError
 from whet.records import NamedTuple
@@ -93,6 +92,7 @@ class Intents:
     def open(self, kind: str) -> list[Intent]:
         """The intents of a kind that are not settled, oldest first."""
         import json
+        from contextlib import suppress
 
         query = "SELECT id, kind, payload FROM intents WHERE kind = ? ORDER BY number"
         found = []
@@ -120,6 +120,8 @@ class Intents:
 
     def recover(self, handlers: Mapping[str, Handler]) -> tuple[str, ...]:
         """Settle what killed processes left; what was done or could not be done, a sentence each."""
+        from contextlib import ExitStack
+
         told: list[str] = []
         for kind, handler in handlers.items():
             for intent in self.open(kind):

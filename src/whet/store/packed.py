@@ -31,7 +31,7 @@ _NUMBER = 4
 _BUFFER = 1 << 20
 _FORGET_AFTER = 90 * 24 * 3600
 """Seconds after which a file that nobody replaced is removed."""
-DAMAGE = (OSError, EOFError, TypeError, ValueError, LookupError)
+DAMAGE = (OSError, EOFError, StopIteration, TypeError, ValueError, LookupError)
 """What reading raises where a file is missing, or is not what was written."""
 
 
@@ -61,12 +61,11 @@ class PackedFile:
         self._file.seek(self._start + sum(size for size, _ in self._sizes[:number]))
         return self._value(*self._sizes[number])
 
-    def parts(self, start: int = 0) -> Iterator[Any]:
-        """All parts from this one on."""
-        if start < len(self._sizes):
-            yield self.part(start)
-            for size in self._sizes[start + 1 :]:
-                yield self._value(*size)
+    def parts(self) -> Iterator[Any]:
+        """All parts, one after the other."""
+        self._file.seek(self._start)
+        for size in self._sizes:
+            yield self._value(*size)
 
     def _first(self) -> Any:
         """The head, and the sizes and checksums of the parts."""

@@ -18,9 +18,8 @@ two seconds before it was asked, because times of files are that coarse on some 
 from __future__ import annotations
 
 import os
-import threading
 import time
-from contextlib import contextmanager, suppress
+from _thread import allocate_lock
 
 from whet.errors import WhetError
 from whet.store.home import LOGS
@@ -29,7 +28,8 @@ from whet.store.packed import DAMAGE, DIRECTORY, PackedFile, write_packed
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
+    from contextlib import AbstractContextManager
     from typing import Any
 
     from whet.store.database import Database
@@ -47,7 +47,7 @@ class StateDatabase:
         self.directory = directory
         self.path = os.path.join(directory, FILE)
         self._busy_ms = busy_ms
-        self._opening = threading.Lock()
+        self._opening = allocate_lock()
         self._database: Database | None = None
         self._former: bool | None = None
         self._answers: tuple[tuple[int, ...], dict[str, list[tuple[Any, ...]]]] = (), {}
@@ -63,10 +63,12 @@ class StateDatabase:
     def stamp(self) -> tuple[int, ...]:
         """What differs after a write, by whichever process; it opens nothing."""
         stamp: list[int] = []
-        with suppress(OSError):
+        try:
             for name in (self.path, f"{self.path}-wal"):
                 found = os.stat(name)
                 stamp += (found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino)
+        except OSError:
+            return tuple(stamp)
         return tuple(stamp)
 
     def existing(self) -> Database | None:
@@ -114,6 +116,8 @@ class StateDatabase:
         known = self._answers[1]
         if query not in known:
             known[query] = self.read(query)
+            from contextlib import suppress
+
             with suppress(WhetError):
                 write_packed(path, (stamp, known))
         return known[query]
@@ -125,11 +129,9 @@ class StateDatabase:
             return ()
         return changed, created, size, inode
 
-    @contextmanager
-    def write(self, *, durable: bool = True) -> Iterator[sqlite3.Connection]:
+    def write(self, *, durable: bool = True) -> AbstractContextManager[sqlite3.Connection]:
         """A transaction; one inside another is part of it. Not `durable`: the commit does not wait for the disk."""
-        with self.open().write(durable=durable) as connection:
-            yield connection
+        return self.open().write(durable=durable)
 
 
 def _load_answers(path: str, stamp: tuple[int, ...]) -> dict[str, list[tuple[Any, ...]]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from functools import partial
 
 from whet.errors import NotFoundError
 from whet.records import NamedTuple
@@ -34,7 +33,7 @@ class Answer:
     ) -> None:
         """`code` is the exit code: 1 when the answer is "no". With a `key`, JSON has the value under that name."""
         self.code = code
-        self.render: Callable[[Screen, Namespace], None] = partial(render, value)
+        self.render: Callable[[Screen, Namespace], None] = lambda screen, options: render(value, screen, options)
         self.value: Any = value
         """What the library answered."""
         self._key = key

@@ -9,7 +9,6 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from contextlib import suppress
 
 from whet.errors import FailedError
 from whet.interfaces.cli.text import clean, clean_block, clean_json, pad, shorten, width, wrap
@@ -143,9 +142,10 @@ def wants_colour(env: Mapping[str, str], *, tty: bool) -> bool:
 def _columns(stream: TextIO | None, env: Mapping[str, str]) -> int:
     if env.get("COLUMNS", "").isdecimal() and int(env["COLUMNS"]) > 0:
         return int(env["COLUMNS"])
-    with suppress(OSError, ValueError, AttributeError):  # no terminal: any width will do
-        return os.get_terminal_size(stream.fileno()).columns or 80  # type: ignore[union-attr]  # see above
-    return 80
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or 80  # type: ignore[union-attr]  # see below
+    except (OSError, ValueError, AttributeError):  # no terminal: any width will do
+        return 80
 
 
 class Console:
@@ -214,6 +214,8 @@ class Console:
         self._to_stderr(self._talk.paint(label, *styles) + text[len(label) :])
 
     def _to_stderr(self, line: str) -> None:
+        from contextlib import suppress
+
         with suppress(OSError, AttributeError):  # without standard error there is nowhere left to say so
             sys.stderr.write(f"{line}\n")
             sys.stderr.flush()
@@ -249,6 +251,8 @@ def _check_closing(stream: TextIO) -> None:
 
 def _discard() -> None:
     """Let the interpreter flush what is left in the buffer to nowhere, or it would complain at exit."""
+    from contextlib import suppress
+
     with suppress(OSError, ValueError, AttributeError):  # not a file, or already closed
         target = sys.stdout.fileno()
         nowhere = os.open(os.devnull, os.O_WRONLY)

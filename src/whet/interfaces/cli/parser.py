@@ -7,8 +7,6 @@ completion: NAME is a skill's name; PATH, FILE and DIR are on disk.
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 from whet.errors import UsageError
 from whet.records import NamedTuple
 
@@ -23,8 +21,16 @@ WIDTH = 100
 _MOST_DIGITS = 18
 
 
-class Namespace(SimpleNamespace):
+class Namespace:
     """What the words of one command line mean, by the names of its options and arguments."""
+
+    def __init__(self, **values: Any) -> None:
+        self.__dict__.update(values)
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
+        def __setattr__(self, name: str, value: Any) -> None: ...
 
 
 class Positional(NamedTuple):

@@ -5,10 +5,8 @@ from __future__ import annotations
 import os
 
 from whet.errors import NotFoundError, UsageError
-from whet.interfaces.cli.arguments import misuse
 from whet.interfaces.cli.context import Answer, Command
 from whet.interfaces.cli.parser import number
-from whet.interfaces.cli.rendering import DECISIONS, VERDICTS, render_findings, render_report, render_text
 from whet.interfaces.cli.text import clean, clean_block, is_printable, pad, plural, short_revision, width
 from whet.library.clients import CLIENTS, present_clients
 from whet.library.listing import LIST_SCOPES, STATES
@@ -56,6 +54,8 @@ def configure_list(parser: Parser) -> None:
 def run_list(context: Context, options: Namespace) -> Answer:
     if options.client:
         if options.category or options.query or options.limit or options.cursor or options.scope or options.state:
+            from whet.interfaces.cli.arguments import misuse
+
             raise misuse("list", "`--client` takes no filter, query or page.")
         found = context.library.clients(options.client)[0]
         answer = Answer(found, render_client_list)
@@ -282,6 +282,8 @@ def run_show(context: Context, options: Namespace) -> Answer:
     name, file, page = options.name, options.file, options.page
     if options.skill:
         if file is not None or page > 1:
+            from whet.interfaces.cli.arguments import misuse
+
             raise misuse("show", "`--skill` takes neither `--file` nor `--page`.")
         return inspect_source(context, options)
     try:
@@ -329,6 +331,8 @@ def render_inspection(found: Inspection, screen: Screen, _options: Namespace) ->
 
 
 def _render_inspected(skill: InspectedSkill, screen: Screen) -> None:
+    from whet.interfaces.cli.rendering import DECISIONS, VERDICTS, render_findings, render_text
+
     offer, (scan, decision) = skill.offer, skill.judgement
     screen.line(screen.paint(clean(f"{offer.name} {offer.version}".rstrip()), "bold"))
     screen.paragraph(offer.description, 2)
@@ -352,6 +356,8 @@ def render_file(view: FileView | SkillView, screen: Screen, _options: Namespace)
 
 def render_show(view: SkillView, screen: Screen, _options: Namespace) -> None:
     """The text, and everything around it."""
+    from whet.interfaces.cli.rendering import render_text
+
     screen.line(screen.paint(clean(view.name), "bold", "cyan"))
     screen.paragraph(view.description)
     screen.line()
@@ -405,6 +411,8 @@ def _facts(view: SkillView, screen: Screen) -> Iterator[tuple[str, str]]:
 
 
 def _render_foot(view: SkillView, screen: Screen) -> None:
+    from whet.interfaces.cli.rendering import render_report
+
     if len(view.files) > 1 or view.missing or view.skill.setup_help:
         _render_rule(screen)
     if len(view.files) > 1:
