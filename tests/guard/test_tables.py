@@ -39,6 +39,7 @@ def test_a_rule_has_every_field_and_an_id_of_its_own() -> None:
         assert all(isinstance(row[name], str) and row[name].strip() == row[name] for name in FIELDS - {"references"})
         assert isinstance(row["references"], list) and all(isinstance(one, str) for one in row["references"]), row
     assert [rule.id for name in table for rule in pack(name)] == [row["id"] for row in rows] == list(every())
+    assert word_list("grave_categories") <= set(CATEGORIES)
 
 
 def test_a_host_is_a_lower_case_name_of_a_known_kind() -> None:
@@ -214,8 +215,10 @@ def test_a_condition_that_hides_something_has_words_for_a_person() -> None:
 
 def test_an_order_has_a_rule_and_an_expression_and_stands_in_a_group_that_somebody_asks_for() -> None:
     table = load_toml("orders")
+    alone = word_list("orders_alone")
+    assert alone <= set(table)
     for name, rows in table.items():
-        assert f'"{name}"' in SOURCES, f"nobody asks for {name}"
+        assert f'"{name}"' in SOURCES or name in alone, f"nobody asks for {name}"
         if name in ("near", "installer"):
             assert all(f'"{key}"' in SOURCES and re.compile(regex).pattern for key, regex in rows.items()), name
             continue

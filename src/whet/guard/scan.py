@@ -18,6 +18,7 @@ from whet.guard.reading import reader as reading
 from whet.guard.secrets.hide import hide_secrets
 from whet.guard.secrets.scan import find_secrets
 from whet.guard.subject import subject_of
+from whet.guard.tables import word_list
 from whet.skill.tree import digest, entries
 
 if TYPE_CHECKING:
@@ -31,22 +32,6 @@ if TYPE_CHECKING:
 MOST = 20
 """Findings of one rule in one file that are kept."""
 _SPEAKS = frozenset(("markdown", "text", "html", "yaml", "json", "toml"))
-_GRAVE = frozenset(
-    (
-        "instruction-override",
-        "remote-instructions",
-        "remote-execution",
-        "fake-installer",
-        "credential-access",
-        "exfiltration",
-        "persistence",
-        "agent-tampering",
-        "destruction",
-        "hiding",
-        "integrity",
-    )
-)
-"""Categories whose warnings weigh more together."""
 _COMMON = frozenset(("compiled-python", "odd-passage"))
 """Warnings that say nothing about others: Python leaves its cache beside every script that was run, and a passage that only
 the small model points at is uncertain, however many there are."""
@@ -187,10 +172,11 @@ def _finding(path: str, hit: Hit, severity: Severity | None = None) -> Finding:
 
 def _together(found: list[Finding], *, security: bool) -> Iterator[Finding]:
     """What several warnings of different categories come to; a security skill has more of them by its nature."""
+    grave = word_list("grave_categories")
     first: dict[str, Finding] = {}
     told: set[str] = set()
     for finding in found:
-        if finding.severity != "warn" or finding.category not in _GRAVE or finding.rule in _COMMON:
+        if finding.severity != "warn" or finding.category not in grave or finding.rule in _COMMON:
             continue
         if finding.evidence not in told:  # the same words are one warning, however many rules and files they meet
             told.add(finding.evidence)

@@ -21,6 +21,7 @@ from whet.guard.prose.context import meant, mentions
 from whet.guard.prose.markdown import Block, blocks, rows
 from whet.guard.prose.passages import Passage, judge, pieces
 from whet.guard.prose.patterns import NEAR, ORDERS, SCRIPTS
+from whet.guard.tables import load_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -240,25 +241,8 @@ _FILE = frozenset(("<file>",))
 _SAYS = 24
 """Characters below which a line of code or data says nothing."""
 _UNMISTAKABLE = ("override", "authority", "spreads")
-_ALONE = (
-    *_UNMISTAKABLE,
-    *(
-        "markup",
-        "refusal",
-        "silent",
-        "trusts",
-        "consents",
-        "remote",
-        "assemble",
-        "bends",
-        "access",
-        "skips",
-        "destroys",
-        "harms",
-        "script",
-    ),
-    *("asks", "beacon", "discloses", "survives", "persists", "protection"),
-)
+_ALONE: tuple[str, ...] = tuple(load_table("words")["orders_alone"])
+"""Groups of patterns that are orders without anything beside them."""
 _DEED = expression(
     r"\b(?:send|upload|post\s+(?:it|them|the)|transmit|exfiltrat|forward|collect|harvest|curl|wget|base64|credential|secrets?\b|token|api[_ -]?key|private\s+key|wallet|back-?up|sync|"
     r"bcc|webhook|https?://|run\s+(?:the\s+)?(?:script|`|this|scripts/)|execute|install|download|affiliate|commission|transfer|approv|grant|this\s+(?:step|action|command|upload|script|request)|background)"

@@ -446,23 +446,7 @@ def score(looks: Sequence[Look], more: int = 0) -> Score:
     return Score((total + warn) * UNIT, (total + critical) * UNIT if grounded else _NOTHING.critical, tuple(words[:4]))
 
 
-_GROUNDS = tuple(
-    frozenset(ground.split())
-    for ground in (
-        "+secret +send",
-        "+secret +take",
-        "+private +send",
-        "+drop +instruct",
-        "+approve +skip",
-        "+fetch +run",
-        "+user no+tell",
-        "no+approve",
-        "+hidden",
-        "+persist +run",
-        "+destroy",
-        "+money",
-    )
-)
+_GROUNDS = tuple(frozenset(ground.split()) for ground in word_list("grounds"))
 """What a passage has to speak of to be a danger and not only odd, where no pattern matched it."""
 _CODE = frozenset(("<fence>", "<file>", "<code-block>"))
 """The places of code. By itself it is only odd: the readers of programs know where its values go."""
