@@ -12,7 +12,7 @@ import pytest
 
 from guard.expressions import expressions, faults
 from guard.hostile import PACKAGES
-from whet.guard import flow
+from whet.guard import flow, syntax
 from whet.guard.reading import reader as reading
 from whet.guard.scan import MOST, scan
 from whet.skill.tree import Item
@@ -111,3 +111,48 @@ def test_a_flood_of_findings_is_cut_and_told() -> None:
 
     assert max(rules.count(rule) for rule in set(rules)) <= MOST
     assert "too-many-findings" in rules
+
+
+_PIECES = (
+    *("<<", "<<-", "<<'A", "A", "\n", "$", "${", "}", "$(", ")", "`", "`${", "[[", "]]", "=~", " ", "=", "[", "]", "#"),
+    *("(", "((", "))", "{", ":-", "!", "@", "*", "'", '"', "\\", "case x in", "esac", "|", ">", "<(", "</", "/*", "?."),
+    *("\U0010ffff", "\U000ffff0", "\U0001f600", "\u4e00", "\U000e01ef", "\u2028", "\ufffd", "\xa0", "\0", "\r"),
+)
+_PARSE = """
+import random, sys
+from whet.guard.syntax import parse_code
+pieces, dice = sys.argv[2].split("\\x1f"), random.Random(20260)
+for number in range(int(sys.argv[3])):
+    text = "".join(dice.choices(pieces, k=dice.randrange(1, 60))).encode()
+    if dice.random() < 0.3:
+        at = dice.randrange(len(text))
+        text = text[:at] + dice.randbytes(3) + text[at + 2 :]
+    for node in parse_code(sys.argv[1], text).children:
+        assert 0 <= node.start_byte <= node.end_byte <= len(text)
+"""
+
+
+def test_the_grammar_of_bash_gets_no_letters_beyond_ascii(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Characters of the higher planes end the process in tree-sitter-bash 0.25."""
+    given: list[bytes] = []
+
+    class Parser:
+        def parse(self, code: bytes) -> Parser:
+            given.append(code)
+            return self
+
+        root_node = None
+
+    monkeypatch.setattr(syntax, "_parser", lambda _: Parser())
+    syntax.parse_code("bash", 'echo "😀 é"'.encode())
+    syntax.parse_code("javascript", "`é`".encode())
+    assert given == [b'echo "xxxx xx"', "`é`".encode()]
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("language", ["bash", "javascript"])
+def test_no_text_ends_a_process_that_parses_it(language: str) -> None:
+    pieces = "\x1f".join(_PIECES).replace("\0", "\x01")
+    command = [sys.executable, "-c", _PARSE, language, pieces, "4000"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tree_sitter import Parser
+    from tree_sitter import Node, Parser
 
 _SHELL = frozenset(("bash", "sh", "shell", "zsh"))
 _EXTENSIONS = {
@@ -89,7 +89,7 @@ def parses(language: str, text: str) -> bool:
     if len(text) > _LONGEST:
         return True
     if language in ("bash", "javascript"):
-        return not _parser(language).parse(text.encode("utf-8", "replace")).root_node.has_error
+        return not parse_code(language, text.encode("utf-8", "replace")).has_error
     check = _CHECKS.get(language)
     try:
         if check is not None:
@@ -102,6 +102,16 @@ def parses(language: str, text: str) -> bool:
 def can_parse(language: str) -> bool:
     """Is there a parser of the language here?"""
     return (name := language_name(language)) in ("bash", "javascript") or name in _CHECKS
+
+
+MASK = bytes(byte if byte < 0x80 else ord("x") for byte in range(256))
+"""For the grammar of bash, letters beyond ASCII are letters: its scanner looks characters up in a table that ends before
+them, and a character of the higher planes may end the process."""
+
+
+def parse_code(language: str, code: bytes) -> Node:
+    """The tree that the grammar of bash or JavaScript makes of a program. Read texts from `code`, not from its nodes."""
+    return _parser(language).parse(code.translate(MASK) if language == "bash" else code).root_node
 
 
 @lru_cache(maxsize=2)

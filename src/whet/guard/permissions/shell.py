@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from whet.guard.expression import expression
+from whet.guard.syntax import parse_code
 
 if TYPE_CHECKING:
-    from tree_sitter import Node, Parser
+    from tree_sitter import Node
 
 LONGEST = 10_000
 """Characters of a command line; a longer one is not read."""
@@ -328,32 +329,22 @@ _KINDS = frozenset(
         *("&&", "||", ";", "|", '"', ">", ">>", "<", ">&", "&>", "&>>", "="),
     )
 )
-_PARSER: list[Parser] = []
 
 
 def _compare(text: str, commands: list[Command]) -> None:
     """The second reading, by the grammar of bash. Raises UnsureError where it sees anything else."""
-    tree: Any = _parser().parse(text.encode())
-    if tree.root_node.has_error:
+    code = text.encode()
+    root = parse_code("bash", code)
+    if root.has_error:
         raise UnsureError("it is not valid bash")
     seen: list[tuple[str, ...]] = []
-    stack: list[Node] = [tree.root_node]
+    stack: list[Node] = [root]
     while stack:
         node = stack.pop()
         if node.is_missing or node.type not in _KINDS:
             raise UnsureError(f"it has a {node.type.replace('_', ' ')}" if node.is_named else f"it has {node.type!r}")
         if node.type == "command":
-            seen.append(tuple((child.text or b"").decode() for child in node.children))
+            seen.append(tuple(code[child.start_byte : child.end_byte].decode() for child in node.children))
         stack.extend(reversed(node.children))
     if seen != [tuple(word.source for word in command.words) for command in commands]:
         raise UnsureError("it can be read in two ways")
-
-
-def _parser() -> Parser:
-    if not _PARSER:
-        import tree_sitter_bash
-        from tree_sitter import Language
-        from tree_sitter import Parser as Grammar
-
-        _PARSER.append(Grammar(Language(tree_sitter_bash.language())))
-    return _PARSER[0]

@@ -9,11 +9,12 @@ from whet.guard.expression import expression
 from whet.guard.shell.command import Command, Redirection, Scope
 from whet.guard.shell.words import Resolver, Word, substitutions
 from whet.guard.shell.wrappers import SHELLS, name_of, unwrapped
+from whet.guard.syntax import MASK, parse_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tree_sitter import Node, Parser
+    from tree_sitter import Node
 
 _MOST_NODES = 120_000
 _MOST_COMMANDS = 8_000
@@ -380,20 +381,8 @@ class Walk:
         return self._line + node.start_point[0]
 
 
-_PARSER: list[Parser] = []
-_MASK = bytes(byte if byte < 0x80 else ord("x") for byte in range(256))
-"""For the grammar, letters beyond ASCII are letters: its scanner looks characters up in a table that ends before them,
-and a character of the higher planes ends the process."""
-
-
 def _parse(text: bytes) -> Node:
-    if not _PARSER:
-        import tree_sitter_bash
-        from tree_sitter import Language as Grammar
-        from tree_sitter import Parser as Reader
-
-        _PARSER.append(Reader(Grammar(tree_sitter_bash.language())))
-    return _PARSER[0].parse(_masked(text)).root_node
+    return parse_code("bash", _masked(text))
 
 
 _HEREDOC = re.compile(rb"<<-?[ \t]{0,8}[\"'\\]?(\w{1,60})")
@@ -406,7 +395,7 @@ def _masked(text: bytes) -> bytes:
 
     The grammar takes a line that only begins with the end mark of a here-document for its end, and loses a `-` before one.
     """
-    masked = text.translate(_MASK)
+    masked = text.translate(MASK)
     if b"<<" not in masked:
         return masked
     masked = _LONE_DASH.sub(b"x", masked)
