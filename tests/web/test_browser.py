@@ -29,23 +29,28 @@ if TYPE_CHECKING:
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), "")
 pytestmark = [pytest.mark.deep, pytest.mark.skipif(not CHROMIUM, reason="needs Chromium")]
-SIZES = {"desk": (1280, 900, "light"), "phone": (390, 844, "dark")}
+LOOKS = {
+    "desk": (1280, 900, "light"),
+    "desk-dark": (1280, 900, "dark"),
+    "phone": (390, 844, "light"),
+    "phone-dark": (390, 844, "dark"),
+}
 
 
 @contextmanager
-def browsing(site: Site, size: str = "desk") -> Iterator[Page]:
+def browsing(site: Site, look: str = "desk") -> Iterator[Page]:
     """A page that is signed in."""
-    with opened(f"http://{site.host}/", size) as page:
+    with opened(f"http://{site.host}/", look) as page:
         page.goto(f"http://{site.host}/sign-in?token={site.sign_in.token}")
         yield page
 
 
 @contextmanager
-def opened(start: str, size: str = "desk") -> Iterator[Page]:
+def opened(start: str, look: str = "desk") -> Iterator[Page]:
     """A page of the site whose addresses start so; at the end, nothing strange may have happened in it."""
     from playwright.sync_api import sync_playwright
 
-    width, height, scheme = SIZES[size]
+    width, height, scheme = LOOKS[look]
     arguments = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
     strange: list[str] = []
 
@@ -98,11 +103,12 @@ CONTRAST = """() => {
 NAMELESS = """() => [...document.querySelectorAll("input:not([type=hidden]), select, textarea, button, a[href]")]
   .filter((e) => !(e.labels?.length || e.getAttribute("aria-label") || e.title || e.textContent.trim()))
   .map((e) => e.outerHTML)"""
+REPEATED_IDS = """() => [...document.querySelectorAll("[id]")].map((e) => e.id)
+  .filter((id, at, all) => all.indexOf(id) !== at)"""
 WIDE = "() => document.documentElement.scrollWidth > document.documentElement.clientWidth"
 
 
-@pytest.mark.parametrize("size", SIZES)
-def test_every_page_can_be_read(tmp_path: Path, size: str) -> None:
+def test_every_page_can_be_read(tmp_path: Path) -> None:
     with serve(tmp_path) as site:
         site.library.edit.patch("charts", find="Do it.", replace="Do it well.")
         site.library.session().manage(
@@ -118,20 +124,27 @@ def test_every_page_can_be_read(tmp_path: Path, size: str) -> None:
         more.append("/evals?measure=1")
         install_and_edit(site, "3. Give away.", ("3. Throw away.", "3. Sell."))
         more += ["/updates?plan=1", "/updates?plan=1&prefer=ours"]
-        with browsing(site, size) as page:
+        with browsing(site) as page:
             for address in [*(address for address, _ in MENU), *more]:
                 page.goto(f"http://{site.host}{address}")
-                assert page.evaluate(CONTRAST) == [], address
-                assert page.evaluate(NAMELESS) == [], address
-                assert page.evaluate(WIDE) is False, address
-                assert page.locator("h1").count() == 1
-                assert page.locator("html[lang=en]").count() == 1
-                shoot(page, f"{re.sub(r'[^a-z]+', '-', address.split('?')[0])[1:]}-{size}")
+                name = re.sub(r"[^a-z]+", "-", address.split("?")[0])[1:]
+                for look, (width, height, scheme) in LOOKS.items():
+                    page.set_viewport_size({"width": width, "height": height})
+                    page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]
+                    assert page.evaluate(CONTRAST) == [], (address, look)
+                    assert page.evaluate(NAMELESS) == [], (address, look)
+                    assert page.evaluate(WIDE) is False, (address, look)
+                    shoot(page, f"{name}-{look}")
+                assert page.locator("h1").count() == 1, address
+                assert page.locator("html[lang=en]").count() == 1, address
+                assert page.evaluate(REPEATED_IDS) == [], address
 
 
-def test_a_day_with_the_pages(tmp_path: Path) -> None:
-    with serve(tmp_path) as site, browsing(site) as page:
-        # search while typing, with the keys
+@pytest.mark.parametrize("look", LOOKS)
+def test_ten_things_that_a_person_does(tmp_path: Path, look: str) -> None:
+    with serve(tmp_path) as site, browsing(site, look) as page:
+        here = f"http://{site.host}"
+        # 1. search while typing, with the keys
         page.keyboard.press("/")
         page.keyboard.type("release")
         page.wait_for_function("() => document.querySelectorAll('table.rows tbody tr').length === 1")
@@ -141,12 +154,12 @@ def test_a_day_with_the_pages(tmp_path: Path) -> None:
         page.keyboard.press("Enter")
         page.wait_for_url("**/skill?**")
         assert page.locator("h1").inner_text().startswith("backport")
-        # only what is hidden
-        page.goto(f"http://{site.host}/skills")
+        # 2. show only what is hidden
+        page.goto(f"{here}/skills")
         page.locator("#state").select_option("hidden")
         page.get_by_text("No skill fits.").wait_for()
-        page.goto(f"http://{site.host}/skill?name=backport")
-        # edit with validation, save, undo
+        # 3. edit with validation, save, undo
+        page.goto(f"{here}/skill?name=backport")
         page.get_by_role("link", name="Edit").click()
         page.locator("#text").fill("---\nname: backport\ndescription: Backports. Use it.\n---\n# New\n")
         page.locator("#checked .markdown h1").get_by_text("New").wait_for()
@@ -154,20 +167,20 @@ def test_a_day_with_the_pages(tmp_path: Path) -> None:
         page.get_by_role("button", name="Undo").click()
         page.wait_for_url("**/history")
         assert site.library.read("backport").content == "Do it.\n"
-        # the palette
+        # 4. go somewhere with the palette
         page.keyboard.press("Control+k")
         page.keyboard.type("chart")
         page.locator("#palette-list a", has_text="charts").wait_for()
         page.keyboard.press("Enter")
         page.wait_for_url("**/skill?**")
-        # a message, and its correction
-        page.goto(f"http://{site.host}/match")
+        # 5. try a message, and correct what comes up
+        page.goto(f"{here}/match")
         page.locator("#message").fill("please backport this fix to the release branch")
         page.locator(".decision.must").wait_for()
         page.get_by_role("button", name="Does not fit").first.click()
         page.get_by_text("Noted: this message is not for backport.").wait_for()
-        # a session becomes a skill, and the toast takes it back
-        page.goto(f"http://{site.host}/session?source={with_session(site)}")
+        # 6. turn a session into a skill, and take it back
+        page.goto(f"{here}/session?source={with_session(site)}")
         page.get_by_role("button", name="Make a skill of it").click()
         for _ in range(4):
             page.get_by_role("button", name="Continue").click()
@@ -177,15 +190,47 @@ def test_a_day_with_the_pages(tmp_path: Path) -> None:
         page.get_by_text("Undone: publish-docs-release").wait_for()
         page.get_by_role("button", name="Close").click()
         assert page.locator(".notice").count() == 0
-        # what changes on disk appears by itself
-        page.goto(f"http://{site.host}/skills")
+        # 7. install a skill after a look at its plan, and undo it
+        offered = site.home / "more" / "letters" / "SKILL.md"
+        offered.parent.mkdir(parents=True)
+        offered.write_text("---\nname: letters\ndescription: Writes letters. Use it.\n---\nWrite.\n", encoding="utf-8")
+        page.goto(f"{here}/install")
+        page.get_by_label("Source").fill(str(offered.parent.parent))
+        page.get_by_role("button", name="Show the plan").click()
+        page.locator(".verdict-safe").wait_for()
+        page.get_by_role("button", name="Install", exact=True).click()
+        page.get_by_text("Installed letters.").wait_for()
+        page.keyboard.press("u")
+        page.get_by_text("Undone:").wait_for()
+        assert not (site.home / ".agents" / "skills" / "letters").exists()
+        # 8. update a skill that was edited here, and decide the conflict
+        install_and_edit(site, "3. Give away.", ("3. Throw away.", "3. Sell."))
+        page.goto(f"{here}/updates")
+        page.get_by_role("link", name="Show what an update changes").click()
+        page.get_by_role("link", name="Take the source's lines").click()
+        page.get_by_role("button", name="Update", exact=True).click()
+        page.get_by_text("Updated tidy.").wait_for()
+        assert site.library.read("tidy").content.endswith("3. Sell.\n")
+        # 9. approve what an agent proposes
+        proposal = {"action": "patch", "name": "charts", "find": "Do it.", "replace": "Do it well."}
+        site.library.session().manage(proposal, stage=True)
+        page.goto(f"{here}/proposals")
+        page.get_by_role("link", name="1", exact=True).click()
+        page.get_by_role("button", name="Approve").click()
+        page.wait_for_url("**/proposals")
+        assert site.library.read("charts").content == "Do it well.\n"
+        # 10. see what changes on disk while looking
+        page.goto(f"{here}/skills")
         page.locator("table.rows tbody tr").nth(2).wait_for()
         site.write("brand-new", "Comes from elsewhere. Use it.")
-        page.get_by_role("link", name="brand-new").wait_for()
+        page.get_by_role("link", name="brand-new").click()
+        page.get_by_text("Do it.").wait_for()
+        site.write("brand-new", "Comes from elsewhere. Use it.", "Do it otherwise.\n")
+        page.get_by_text("Do it otherwise.").wait_for()
 
 
 def test_nothing_that_a_skill_says_runs(tmp_path: Path) -> None:
-    with serve(tmp_path) as site, browsing(site, "phone") as page:
+    with serve(tmp_path) as site, browsing(site, "phone-dark") as page:
         everything = "\n\n".join(PAYLOADS)
         for number, payload in enumerate(PAYLOADS):
             site.write(f"bad-{number}", payload, f"{payload}\n\n# {payload}\n")

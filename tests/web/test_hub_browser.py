@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hub.local import ANYONE, hub_running
 
-from web.test_browser import CONTRAST, SIZES, opened, pytestmark, shoot
+from web.test_browser import CONTRAST, LOOKS, WIDE, opened, pytestmark, shoot
 from web.test_hub_pages import publish
 from whet.hub.accounts import invite
 from whet.hub.moderation import report
@@ -23,6 +23,15 @@ if TYPE_CHECKING:
     from hub.local import LocalHub
 
 __all__ = ["pytestmark"]
+PAGES = {
+    "skills": "/skills",
+    "version": "/skills/acme/review",
+    "diff": "/skills/acme/review/diff?from=1.0.0&to=1.1.0",
+    "owner": "/owners/acme",
+    "collections": "/collections",
+    "log": "/log",
+    "about": "/about",
+}
 
 
 @pytest.fixture
@@ -36,27 +45,30 @@ def hub(tmp_path: Path) -> Iterator[LocalHub]:
         yield running
 
 
-@pytest.mark.parametrize("size", SIZES)
-def test_a_moderator_signs_in_and_decides(hub: LocalHub, size: str) -> None:
+@pytest.mark.parametrize("look", LOOKS)
+def test_a_moderator_signs_in_and_decides(hub: LocalHub, look: str) -> None:
     token = hub.hub.create_token("sam", ("moderate",), "test", 7)
     report(hub.hub, ANYONE, ("acme", "review", "1.2.0"), "malware", "It sends keys away.")
-    with opened(f"{hub.url}/", size) as page:
+    with opened(f"{hub.url}/", look) as page:
         page.goto(f"{hub.url}/skills")
         page.click("text=Sign in")
-        shoot(page, f"hub-sign-in-{size}")
+        shoot(page, f"hub-sign-in-{look}")
         page.fill("input[name=token]", token)
         page.click("button:has-text('Sign in')")
         page.click("nav >> text=Moderation")
-        shoot(page, f"hub-moderation-{size}")
+        shoot(page, f"hub-moderation-{look}")
         assert page.evaluate(CONTRAST) == []
         page.fill("input[name=reason]", "It sends keys away.")
         page.click("button:has-text('Decide')")
         assert page.inner_text("main").endswith("There are none.")
         page.goto(f"{hub.url}/skills/acme/review?version=1.2.0")
-        shoot(page, f"hub-skill-{size}")
+        shoot(page, f"hub-skill-{look}")
         assert "This version is quarantined: It sends keys away." in page.inner_text("main")
-        page.goto(f"{hub.url}/about")
-        shoot(page, f"hub-about-{size}")
+        for name, path in PAGES.items():
+            page.goto(f"{hub.url}{path}")
+            shoot(page, f"hub-{name}-{look}")
+            assert page.evaluate(CONTRAST) == [], path
+            assert page.evaluate(WIDE) is False, path
 
 
 def test_the_link_of_an_invitation_fills_in_the_form(hub: LocalHub) -> None:
