@@ -135,6 +135,10 @@ def looked_at(team: Team) -> None:
         "  safe, allow: Community skills without a serious finding are allowed.\n"
     )
     assert (instructions.strip(), below) == (BODIES["notes"].strip(), "")
+    script = ("--skill", "notes", "--file", "scripts/note.sh")
+    assert machine.says("show", team.url, *script)[1].startswith("#!")
+    assert machine.ask("show", team.url, *script[:-1], "no.sh", code=1)["code"] == "file-not-found"
+    assert machine.ask("show", team.url, "--file", "SKILL.md", code=2)["code"] == "usage"
     unsaid = machine.ask("install", team.url, code=1)
     assert (unsaid["code"], unsaid["hint"]) == (
         "several-skills",

@@ -9,12 +9,14 @@ import socket
 import threading
 import time
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 import uvicorn
 
 from whet import Library
+from whet.interfaces.cli.commands.doctor import examine_machine
 from whet.web.security import LocalOnly, SignIn
 from whet.web.ui.app import create_app
 
@@ -122,7 +124,8 @@ def serve(top: Path, *, read_only: bool = False) -> Iterator[Site]:
     listening = socket.create_server(("127.0.0.1", 0))
     port = listening.getsockname()[1]
     sign_in = SignIn()
-    app = LocalOnly(create_app(library, read_only=read_only), sign_in, port, read_only=read_only)
+    examine = partial(examine_machine, library)
+    app = LocalOnly(create_app(library, read_only=read_only, examine=examine), sign_in, port, read_only=read_only)
     server = uvicorn.Server(uvicorn.Config(app, log_level="warning", ws="none", timeout_graceful_shutdown=1))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()

@@ -201,6 +201,21 @@ def test_a_skill_is_switched_off_and_on(site: Site) -> None:
     assert "charts" in [card.name for card in site.library.skills()]
 
 
+def test_switching_a_shadowed_skill_leaves_the_one_that_shadows_it(site: Site) -> None:
+    other = site.home / ".claude" / "skills" / "charts"
+    other.mkdir(parents=True)
+    (other / "SKILL.md").write_text("---\nname: charts\ndescription: Draws other charts.\n---\n\nDo it.\n")
+    assert f'name="name" value="{other}"' in site.get("/skill", name=str(other)).text
+    moved = site.post("/skill/switch", name=str(other))
+    assert site.get("/skill.json", name=str(other)).json["disabled"] is True
+    assert site.get("/skill.json", name="charts").json["disabled"] is False
+    assert 'action="/undo"' in site.get(moved.headers["location"]).text
+
+
+def test_the_doctor_says_what_the_command_says(site: Site) -> None:
+    assert {note["code"] for note in site.get("/doctor.json").json["report"]} & {"sandbox", "no-sandbox"}
+
+
 def test_a_text_is_checked_previewed_and_saved(site: Site) -> None:
     opened = site.get("/edit.json", name="charts").json
     assert opened["text"] == (site.home / ".agents/skills/charts/SKILL.md").read_text(encoding="utf-8")

@@ -10,9 +10,10 @@ from whet.errors import FailedError
 from whet.extras import missing_extra
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from whet.api import Library
+    from whet.notes import Note
 
 _HOST = "127.0.0.1"
 
@@ -27,7 +28,14 @@ def check_ui() -> None:
         raise missing_extra("The pages need the extra `ui`.", "ui") from error
 
 
-def serve_ui(library: Library, port: int, announce: Callable[[str], None], *, read_only: bool = False) -> None:
+def serve_ui(
+    library: Library,
+    port: int,
+    announce: Callable[[str], None],
+    *,
+    read_only: bool = False,
+    examine: Callable[[], Iterable[Note]] = tuple,
+) -> None:
     """Serve `whet ui`. `announce` gets the address at which a browser signs in, once the server answers."""
     check_ui()
     import uvicorn
@@ -54,7 +62,7 @@ def serve_ui(library: Library, port: int, announce: Callable[[str], None], *, re
                 announce(f"http://{_HOST}:{port}/sign-in?token={sign_in.token}")
 
     library.matcher.index_manager.build_in_background()
-    app = LocalOnly(create_app(library, read_only=read_only), sign_in, port, read_only=read_only)
+    app = LocalOnly(create_app(library, read_only=read_only, examine=examine), sign_in, port, read_only=read_only)
     config = uvicorn.Config(
         app, log_level="warning", access_log=False, server_header=False, ws="none", timeout_graceful_shutdown=2
     )

@@ -720,6 +720,16 @@ class InspectedSkill(NamedTuple):
     notes: tuple[Note, ...]
     instructions: str
     """The text of its `SKILL.md` below the frontmatter."""
+    tree: Tree
+    """Its files with their content; not part of the JSON."""
+
+    def read(self, path: str) -> str:
+        """The text of one of its files. Raises NotFoundError `file-not-found`."""
+        if item := self.tree.get(path):
+            return item.data.decode("utf-8", "replace")
+        near = list(closest(path, list(self.tree), 3))
+        hint = f"Did you mean {', '.join(near)}?" if near else "`whet show` without `--file` lists the files."
+        raise NotFoundError("file-not-found", f"{self.offer.name} has no file {path!r}.", hint=hint, suggestions=near)
 
     def to_json(self) -> Json:
         """The skill as JSON."""
@@ -785,4 +795,5 @@ def _inspect_skill(installer: Installer, package: Fetched) -> InspectedSkill:
     )
     judgement = installer.judged_package(package)
     instructions = main_of(package.tree).document.body
-    return InspectedSkill(_offered(package.offer), digest(package.tree), files, judgement, package.notes, instructions)
+    offer, tree = _offered(package.offer), package.tree
+    return InspectedSkill(offer, digest(tree), files, judgement, package.notes, instructions, tree)

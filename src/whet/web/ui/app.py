@@ -38,13 +38,13 @@ from whet.web.ui import (
 from whet.web.ui.requests import Asked, Route
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+    from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 
     from starlette.requests import Request
     from starlette.responses import Response
 
     from whet.api import Library
-    from whet.notes import Progress
+    from whet.notes import Note, Progress
 
 _LOG = logging.getLogger(__name__)
 ROUTES: tuple[Route, ...] = (
@@ -85,9 +85,14 @@ _LOOK = 2.0
 _MOST_WAITING = 100
 
 
-def create_app(library: Library, *, read_only: bool = False) -> Starlette:
-    """The pages over a library. Who may ask for them is decided by `whet.web.security`."""
-    ui = _UI(library, read_only=read_only)
+def create_app(
+    library: Library, *, read_only: bool = False, examine: Callable[[], Iterable[Note]] = tuple
+) -> Starlette:
+    """The pages over a library. Who may ask for them is decided by `whet.web.security`.
+
+    `examine` gives what the doctor's page says about this machine and its clients, besides the library.
+    """
+    ui = _UI(library, read_only=read_only, examine=examine)
     by_path: dict[str, dict[str, Route]] = {}
     for route in ROUTES:
         by_path.setdefault(route.path, {})[route.method] = route
@@ -104,8 +109,8 @@ def create_app(library: Library, *, read_only: bool = False) -> Starlette:
 
 
 class _UI:
-    def __init__(self, library: Library, *, read_only: bool) -> None:
-        self.library, self.read_only = library, read_only
+    def __init__(self, library: Library, *, read_only: bool, examine: Callable[[], Iterable[Note]]) -> None:
+        self.library, self.read_only, self.examine = library, read_only, examine
         self.notices: deque[Moved] = deque(maxlen=5)
         """What the next page tells: there is one person."""
         self.listeners: list[deque[tuple[str, Any]]] = []
@@ -119,7 +124,7 @@ class _UI:
             route = methods["GET" if request.method == "HEAD" else request.method]
             try:
                 given = await _read_form(request) if route.method == "POST" else dict(request.query_params)
-                asked = Asked(self.library, dict(request.path_params), given)
+                asked = Asked(self.library, dict(request.path_params), given, self.examine)
                 result = await run_in_threadpool(route.answer, asked)
                 return self._send(request, result, as_json=as_json)
             except WhetError as error:

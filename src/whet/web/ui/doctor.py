@@ -15,7 +15,8 @@ _RANK = {"error": 0, "warning": 1, "info": 2}
 
 def show_doctor(asked: Asked) -> Page:
     """Every problem, the worst first."""
-    notes = sorted((note.to_json() for note in asked.library.doctor()), key=lambda note: _RANK[note["severity"]])
+    found = (*asked.library.doctor(), *asked.examine())
+    notes = sorted((note.to_json() for note in found), key=lambda note: _RANK[note["severity"]])
     counts = {severity: sum(note["severity"] == severity for note in notes) for severity in _RANK}
     return Page("doctor.html", {"report": notes, "counts": counts})
 

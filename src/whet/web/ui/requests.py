@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from whet.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from whet.api import Library
+    from whet.notes import Note
     from whet.web.pages import Moved, Page
 
 
@@ -21,6 +22,8 @@ class Asked(NamedTuple):
     """The variable parts of the address."""
     given: Mapping[str, str]
     """The fields of the query, or of the form that was sent."""
+    examine: Callable[[], Iterable[Note]] = tuple
+    """Gives what is to be said about this machine and its clients, besides the library."""
 
     def text(self, name: str, default: str = "") -> str:
         """A field; line ends as Python has them."""

@@ -59,6 +59,7 @@ def show_skill(asked: Asked) -> Page:
         "full_name": card.full_name,
         "scan": scan["results"][0],
         "origin": library.sources.why(card.location).to_json(),
+        "disabled": library.workspace.config().disabled.source(card, "") is not None,
         "permissions": [describe_tool(tool) for tool in told["allowed_tools"]],
         "clients": dict(judge_skills(library.clients(only=card))(card)),
     }
@@ -96,8 +97,10 @@ def switch(asked: Asked) -> Moved:
     """Enable or disable a skill, for everything or for one client."""
     name, surface = asked.text("name"), asked.text("client")
     change = asked.library.settings.enable if asked.is_set("on") else asked.library.settings.disable
-    change(name, surface)
-    return Moved(f"/skill?{urlencode({'name': name})}", f"{name} is {'enabled' if asked.is_set('on') else 'disabled'}.")
+    done = change(name, surface)
+    message = f"{done.name} is {'enabled' if done.enabled else 'disabled'}. {done.hint}".rstrip()
+    undo = asked.library.history.undoable()[0][0].run if done.changed else ""
+    return Moved(f"/skill?{urlencode({'name': name})}", message, undo)
 
 
 ROUTES = (

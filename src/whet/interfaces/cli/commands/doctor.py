@@ -18,6 +18,7 @@ from whet.values import as_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from whet.api import Library
     from whet.api.guard import AuditProof
     from whet.authoring.results import Proof
     from whet.interfaces.cli.context import Context
@@ -69,11 +70,20 @@ def configure_doctor(parser: Parser) -> None:
     parser.option("--check", text="Exit with 1 if the report has an error.")
 
 
-def run_doctor(context: Context, options: Namespace) -> Answer:
-    """Repair if asked to, then ask for the report."""
+def examine_machine(library: Library) -> tuple[Note, ...]:
+    """What to say about the connections to clients and the sandbox."""
     from whet.guard.sandbox.levels import level
     from whet.interfaces.clients.records import Connections
     from whet.interfaces.clients.status import examine_connections
+    from whet.library.doctor import examine_sandbox
+
+    workspace = library.workspace
+    return (*examine_connections(workspace.place, Connections(workspace.state)), examine_sandbox(level))
+
+
+def run_doctor(context: Context, options: Namespace) -> Answer:
+    """Repair if asked to, then ask for the report."""
+    from whet.guard.sandbox.levels import level
     from whet.library.doctor import examine_sandbox, worst_first
 
     try:
@@ -83,11 +93,7 @@ def run_doctor(context: Context, options: Namespace) -> Answer:
         return Answer(Diagnosis(report), render_doctor, 4 if options.repair else 1 if options.check else 0)
     with progress(context, options):
         repaired = library.repair() if options.repair else None
-        found = (
-            *library.doctor(),
-            *examine_connections(library.workspace.place, Connections(library.workspace.state)),
-            examine_sandbox(level),
-        )
+        found = (*library.doctor(), *examine_machine(library))
     errors = [note for note in found if note.severity == "error"]
     state = library.workspace.place.state
     unmended = repaired and (repaired.failed or any(note.path.startswith(state) for note in errors))

@@ -281,15 +281,15 @@ def run_show(context: Context, options: Namespace) -> Answer:
     """Ask for tier 2, or for tier 3."""
     name, file, page = options.name, options.file, options.page
     if options.skill:
-        if file is not None or page > 1:
+        if page > 1:
             from whet.interfaces.cli.arguments import misuse
 
-            raise misuse("show", "`--skill` takes neither `--file` nor `--page`.")
+            raise misuse("show", "`--skill` does not take `--page`.")
         return inspect_source(context, options)
     try:
         view = context.library.read(name, file, page, caller=context.caller, count=False)
     except NotFoundError as error:
-        if error.code != "skill-not-found" or file is not None or not _may_be_source(name):
+        if error.code != "skill-not-found" or page > 1 or not _may_be_source(name):
             raise
         try:
             return inspect_source(context, options)
@@ -314,7 +314,20 @@ def inspect_source(context: Context, options: Namespace) -> Answer:
     from whet.interfaces.cli.terminal import progress
 
     with progress(context, options) as library:
-        return Answer(library.sources.inspect(options.name, options.skill), render_inspection)
+        found = library.sources.inspect(options.name, options.skill)
+    if options.file is None:
+        return Answer(found, render_inspection)
+    if len(found.inspected) != 1:
+        from whet.interfaces.cli.arguments import misuse
+
+        names = ", ".join(offer.name for offer in found.skills)
+        raise misuse("show", f"`--file` needs one skill; choose it with `--skill`: {names}.")
+    (skill,) = found.inspected
+    return Answer(skill.read(options.file), render_source_file, key="content")
+
+
+def render_source_file(text: str, screen: Screen, _options: Namespace) -> None:
+    screen.line(clean_block(text).rstrip("\n"))
 
 
 def render_inspection(found: Inspection, screen: Screen, _options: Namespace) -> None:

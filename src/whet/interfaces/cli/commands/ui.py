@@ -26,6 +26,9 @@ def configure_ui(parser: Parser) -> None:
 
 def run_ui(context: Context, options: Namespace) -> Answer:
     """Serve the pages until stopped."""
+    from functools import partial
+
+    from whet.interfaces.cli.commands.doctor import examine_machine
     from whet.web.server import check_ui, serve_ui
 
     if options.check:
@@ -46,7 +49,9 @@ def run_ui(context: Context, options: Namespace) -> Answer:
 
             webbrowser.open(address)
 
-    serve_ui(context.library, options.port, announce, read_only=options.read_only)
+    library = context.library
+    examine = partial(examine_machine, library)
+    serve_ui(library, options.port, announce, read_only=options.read_only, examine=examine)
     return Answer(True, lambda _, screen, __: screen.say("Stopped."), key="success")
 
 
