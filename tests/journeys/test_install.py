@@ -323,7 +323,7 @@ def decided(team: Team, second: str) -> None:
         "`--prefer theirs` takes the source's; `whet undo` reverses either.\n"
     )
     revisions = f"{team.first[:10]} -> {second[:10]}"
-    code, out, _ = machine.says("update", "review", "--prefer", "ours")
+    code, out, _ = machine.says("update", "review", "--prefer", "mine")
     assert (code, out) == (0, f"Merged review, revision {revisions}  safe\n  {MERGED} yours win.\n")
     assert machine.text("review") == mine
     code, out, _ = machine.says("update", "triage", "--prefer", "theirs")

@@ -105,12 +105,9 @@ def _compare(plan: Plan) -> Plan:
 
 
 def _read_side(word: str) -> str:
-    """Whose lines are kept, by any of its names. Raises ValueError for `yours`, which could mean either."""
-    if word == "yours":
-        raise ValueError("'yours' could mean either side; `ours` keeps your lines, `theirs` takes the source's")
-    return {"mine": "ours", "local": "ours", "source": "theirs", "upstream": "theirs", "remote": "theirs"}.get(
-        word, word
-    )
+    """Whose lines are kept, by any of the names that people use; a conflict calls your lines `yours`."""
+    ours, theirs = ("mine", "yours", "local"), ("source", "upstream", "remote")
+    return "ours" if word in ours else "theirs" if word in theirs else word
 
 
 def configure_update(parser: Parser) -> None:
