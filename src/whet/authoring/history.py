@@ -621,7 +621,7 @@ class History:
         from base64 import b64encode
 
         skill, path = self._directory(name)
-        entries = self._journal.entries(path=path)
+        entries = self._journal.entries(path=path, switches=True)
         contents: dict[str, dict[str, StoredFile]] = {}
         for of in sorted({of for entry in entries for of in (entry.before, entry.after) if of}):
             tree = self._journal.content(of) or {}

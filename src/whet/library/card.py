@@ -76,7 +76,9 @@ class Card(NamedTuple):
     @property
     def draft(self) -> bool:
         """Is it a template that is not filled in? No model is offered it."""
-        return DRAFT in self.description or any(note.code == "draft" for note in self.notes)
+        if self.notes and any(note.code == "draft" for note in self.notes):
+            return True
+        return DRAFT in self.description
 
     @property
     def clients(self) -> tuple[str, ...]:
