@@ -116,6 +116,11 @@ def render_untrust(trust: Trust, screen: Screen, _options: Namespace) -> None:
 
 
 def _configure_surface(parser: Parser) -> None:
+    parser.details = (
+        "A disabled skill stays on disk, but Whet does not offer it and removes the links that `whet sync` made of it. "
+        "Clients that read its directory themselves still load it; Whet names them and says how to hide it there. "
+        "Enabling or disabling a skill is in the history: `whet undo` reverses it."
+    )
     skill_argument(parser)
     parser.option(
         "--surface", metavar="S", default="", text="Only on this surface, such as mcp or cli (default: everywhere)."
