@@ -95,8 +95,8 @@ def gather(pool: Sequence[Skill], queries: Sequence[Query], directory: str) -> l
 
 def fitted(gathered: Sequence[Sample], without: str = "") -> Weights:
     """The weights from all messages but those of one source."""
-    found = fit([sample for sample in gathered if sample.query.source != without], len(features.LATER))
-    pairs = zip(features.LATER, found, strict=True)
+    found = fit([sample for sample in gathered if sample.query.source != without], len(features.FEATURES))
+    pairs = zip(features.FEATURES, found, strict=True)
     return FITTED._replace(words={name: round(float(weight), 3) for name, weight in pairs})
 
 

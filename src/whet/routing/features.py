@@ -1,8 +1,7 @@
 """What is compared about the skills that share a message's terms: a table of features, one row for each skill.
 
-The table is worked out in two steps. For some hundred skills there is what the postings alone tell; the best of
-them are looked at more closely, with the order of their words and their lengths. Every feature is put on one scale
-across the skills of a message (`standard`), because how high scores run depends on the message and means nothing.
+The skills are the best by BM25F, some hundred of them. Every feature is put on one scale across the skills of a message
+(`standard`), because how high scores run depends on the message and means nothing.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ from collections import Counter
 from heapq import nlargest
 from itertools import pairwise
 from math import log, log1p, sqrt
+from operator import mul
 
 from whet.patterns import compile_late
 from whet.records import NamedTuple
@@ -30,26 +30,16 @@ if TYPE_CHECKING:
     Values = Sequence[Sequence[float]]
     """Skills x features."""
 
-FIRST = (
-    "bm25f",  # the whole text, fielded
+FEATURES = (
     "sentences",  # how well it does for each sentence of the message, against the best there
-    "share",  # of the message's terms that it has
-    "rarest",  # the rarest term it has, against the rarest of the message
     "apart",  # terms it has that the other skills in question lack
     "described-apart",  # the same for name and description
-    "description",
     "opening",  # of what the message says, by how rare and how early it is, the part that name and description have
     "body",
-)
-LATER = (
-    *FIRST,
     "named",  # the share of its name's terms that the message has
-    "fully-named",
-    "described-pairs",  # neighbouring terms of the message that are neighbours in name and description too
-    "pairs",  # the same in the body
+    "pairs",  # neighbouring terms of the message that are neighbours in the body, too
     "quoted",  # how telling the message's terms are that stand in one of its quoted phrases and triggers
     "description-length",
-    "body-length",
 )
 
 _EARLY = 4
@@ -71,17 +61,6 @@ class Table(NamedTuple):
     """The same for the terms that only the context of the message has."""
     rarity: list[float]
     """For each term."""
-    bm25f: list[float]
-
-    def chosen(self, places: Collection[int]) -> Table:
-        """Only the skills at these places."""
-        return Table(
-            [self.slots[at] for at in places],
-            [self.found[at] for at in places],
-            [self.around[at] for at in places],
-            self.rarity,
-            [self.bm25f[at] for at in places],
-        )
 
 
 def rarities(postings: Found, asked: Asked, alive: bytearray) -> list[float]:
@@ -127,7 +106,7 @@ def table(postings: Found, asked: Asked, rarity: list[float], totals: Sequence[f
         for part in postings.get(term, ()):
             for slot, at in _among(part.slots, ascending, found):
                 kept[slot][place] = part.weights(at)
-    return Table(ordered, [*found.values()], [*around.values()], rarity, [totals[slot] for slot in ordered])
+    return Table(ordered, [*found.values()], [*around.values()], rarity)
 
 
 _SEARCHED = 12
@@ -148,38 +127,43 @@ def _among(slots: array[int], wanted: Sequence[int], known: Collection[int]) -> 
             yield slot, at
 
 
-def first(asked: Asked, given: Table) -> list[tuple[float, ...]]:
-    """The features that postings tell: skills x `FIRST`."""
+def compare(asked: Asked, given: Table, rows: Sequence[Row]) -> list[tuple[float, ...]]:
+    """The skills of `given`, which have these rows, x `FEATURES`."""
     rarity = given.rarity[: asked.own]
     weight = [telling * gain / 255 for telling, gain in zip(rarity, asked.gains, strict=False)]
     fillers = filler_terms()
     telling_terms = zip(asked.terms, rarity, strict=False)
     early = [0.0 if term in fillers else one / (1 + at / _EARLY) for at, (term, one) in enumerate(telling_terms)]
-    telling = max(1, sum(one > 0 for one in rarity))
-    rarest, said = max(rarity, default=0.0) or 1.0, sum(early) or 1.0
+    said = sum(early) or 1.0
+    code = [codes([one]) for one in asked.numbers[: asked.own]]
+    known = dict(zip(code, rarity, strict=False))
+    pairs = [(one, other, code[one] + code[other], rarity[one] + rarity[other]) for one, other in asked.pairs]
+    mass = sum(worth for *_, worth in pairs) or 1.0
     described = [[place for place, (_, name, text, _) in has.items() if name or text] for has in given.found]
     columns = zip(
-        given.bm25f,
         _sentences(asked, given),
         _apart(given.found, len(rarity)),
         _apart(described, len(rarity)),
         given.found,
         described,
+        rows,
         strict=True,
     )
     features: list[tuple[float, ...]] = []
-    for bm25f, sentences, apart, described_apart, has, up_front in columns:
+    for sentences, apart, described_apart, has, up_front, row in columns:
+        body = row.sequence[2 * row.lead :]
+        phrases = (row.sequence[2 * at : 2 * (at + size)] for at, size, _ in row.more.get("phrases", ()))
         features.append(
             (
-                bm25f,
                 sentences,
-                len(has) / telling,
-                max((rarity[place] for place in has), default=0.0) / rarest,
                 apart,
                 described_apart,
-                sum(weight[place] * has[place][2] for place in up_front),
                 sum(early[place] for place in up_front) / said,
                 sum(weight[place] * weights[3] for place, weights in has.items()),
+                sum(weights[1] > 0 for weights in has.values()) / max(1, row.name_terms),
+                sum(worth for one, other, pair, worth in pairs if one in has and other in has and pair in body) / mass,
+                max((_in_phrase(phrase, known) for phrase in phrases), default=0.0),
+                log1p(row.description),
             )
         )
     return features
@@ -202,34 +186,6 @@ def _apart(found: Sequence[Collection[int]], count: int) -> list[float]:
     weight = [_rareness(rivals, users[place]) for place in range(count)]
     mass = sum(weight) or 1.0
     return [sum(weight[place] for place in has) / mass for has in found]
-
-
-def later(asked: Asked, given: Table, features: Values, rows: Sequence[Row]) -> list[tuple[float, ...]]:
-    """The features of a closer look: skills x `LATER`, for the skills of `given`."""
-    rarity = given.rarity
-    code = [codes([one]) for one in asked.numbers[: asked.own]]
-    known = dict(zip(code, rarity, strict=False))
-    pairs = [(one, other, rarity[one] + rarity[other]) for one, other in asked.pairs]
-    mass = sum(worth for _, _, worth in pairs) or 1.0
-    values = []
-    for has, before, row in zip(given.found, features, rows, strict=True):
-        named = sum(weights[1] > 0 for weights in has.values()) / max(1, row.name_terms)
-        said = [(code[one] + code[other], worth) for one, other, worth in pairs if one in has and other in has]
-        described, bodied = row.sequence[: 2 * row.lead], row.sequence[2 * row.lead :]
-        phrases = (row.sequence[2 * at : 2 * (at + size)] for at, size, _ in row.more.get("phrases", ()))
-        values.append(
-            (
-                *before,
-                named,
-                float(named >= 1),
-                sum(worth for pair, worth in said if pair in described) / mass,
-                sum(worth for pair, worth in said if pair in bodied) / mass,
-                max((_in_phrase(phrase, known) for phrase in phrases), default=0.0),
-                log1p(row.description),
-                log1p(row.body),
-            )
-        )
-    return values
 
 
 def _in_phrase(phrase: bytes, known: Mapping[bytes, float]) -> float:
@@ -255,8 +211,8 @@ def standard(values: Values) -> list[list[float]]:
 
 def weigh(values: Values, names: Sequence[str], weights: Mapping[str, float]) -> list[float]:
     """The sum of each skill's features, by how much they count."""
-    counted = [(at, weights[name]) for at, name in enumerate(names) if weights.get(name)]
-    return [sum(row[at] * weight for at, weight in counted) for row in values]
+    counted = [weights[name] for name in names]
+    return [sum(map(mul, row, counted)) for row in values]
 
 
 LONGEST = 4096

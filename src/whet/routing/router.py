@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from whet.routing.index import Postings, Put
     from whet.routing.texts import Texts
 
-_CANDIDATES = 120
-_CLOSER = 32
+_CANDIDATES = 100
+"""Skills that are compared with each other."""
 _BATCH = 2048
 """Skills that are read and written at once."""
 OFFERED = 8
@@ -237,7 +237,7 @@ class Router:
         first: they decide between equals. `context` is what was said before the message and what is open beside it.
         With `grouped`, of skills that say nearly the same the best has the others beside it.
         """
-        given = self.candidates(message, allowed, max(k, _CLOSER), context)
+        given = self.candidates(message, allowed, max(k, _CANDIDATES), context)
         with damage(self._path):
             judged = judge(given, self.weights, recent)
         explained = Explainer(given, judged)
@@ -268,7 +268,7 @@ class Router:
             return 0.0 if at is None else judge(given, self.weights).sure[at]
 
     def candidates(
-        self, message: str, allowed: Container[str] | None = None, closer: int = _CLOSER, context: str = ""
+        self, message: str, allowed: Container[str] | None = None, most: int = _CANDIDATES, context: str = ""
     ) -> Candidates:
         """The skills in question for a message, so many of them; nobody who is not allowed takes a place."""
         with self._index.steady():
@@ -277,7 +277,7 @@ class Router:
             if allowed is not None:
                 self._shut_out(allowed, looked)
             with damage(self._path):
-                return self._compared(looked, closer)
+                return self._compared(looked, most)
 
     def _looked_up(self, message: str, context: str) -> _Looked:
         """How well every skill matches the terms of a message."""
@@ -305,19 +305,13 @@ class Router:
         """Does anybody have this word in name or description?"""
         return any(_is_described(found, alive) for found in self._index.postings(map(number, terms(word))).values())
 
-    def _compared(self, looked: _Looked, closer: int) -> Candidates:
+    def _compared(self, looked: _Looked, most: int) -> Candidates:
         """The best of those that match, compared with each other."""
         asked, postings, rarity, totals, _ = looked
-        wide = features.best(totals, max(closer, _CANDIDATES))
-        given = features.table(postings, asked, rarity, totals, wide)
-        near = features.first(asked, given)
-        ranked = features.weigh(features.standard(near), features.FIRST, self.weights.first)
-        chosen = sorted(sorted(range(len(ranked)), key=lambda at: -ranked[at])[:closer])
-        given = given.chosen(chosen)
+        given = features.table(postings, asked, rarity, totals, features.best(totals, most))
         rows = self._index.rows(given.slots)
         there = tuple(rows[slot] for slot in given.slots)
-        values = features.later(asked, given, [near[at] for at in chosen], there)
-        return Candidates(asked, given, there, values, features.LATER, looked.total)
+        return Candidates(asked, given, there, features.compare(asked, given, there), looked.total)
 
     def _shut_out(self, allowed: Container[str], looked: _Looked) -> None:
         """Take away the scores of those who are not allowed, until all who would be looked at are."""

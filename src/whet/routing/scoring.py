@@ -116,7 +116,7 @@ class Judgement(NamedTuple):
 
 def judge(given: Candidates, weights: Weights, recent: Sequence[str] = ()) -> Judgement:
     """Order the skills in question and tell how sure each is."""
-    scores = features.weigh(features.standard(given.values), given.names, weights.words)
+    scores = features.weigh(features.standard(given.values), features.FEATURES, weights.words)
     names = Names(given.asked.text)
     naming = tuple(names.naming(row.name) for row in given.rows)
     worth = dict(zip(given.asked.numbers[: given.asked.own], given.table.rarity, strict=False))
@@ -229,9 +229,7 @@ class Candidates(NamedTuple):
     table: Table
     rows: tuple[Row, ...]
     values: Values
-    """skills x features."""
-    names: tuple[str, ...]
-    """Of the features."""
+    """skills x `FEATURES`."""
     total: int
     """Skills in the library."""
 

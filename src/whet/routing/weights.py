@@ -12,33 +12,23 @@ from whet.records import NamedTuple
 class Weights(NamedTuple):
     """The weights of each step of ranking, by feature."""
 
-    first: dict[str, float]
-    """Choosing whom to look at more closely; set by hand."""
     words: dict[str, float]
-    """Ranking those that are."""
+    """Ranking."""
     sure: dict[str, float]
     """Telling how likely a skill is right at all."""
 
 
 FITTED = Weights(
-    first={"bm25f": 0.4, "sentences": 0.2, "share": 0.3, "described-apart": 0.3, "description": 0.2, "rarest": 0.2},
     words={
-        "bm25f": -0.017,
-        "sentences": 0.298,
-        "share": 0.183,
-        "rarest": 0.137,
-        "apart": 0.294,
-        "described-apart": 0.209,
-        "description": 0.126,
-        "opening": 0.416,
-        "body": 0.233,
-        "named": 0.346,
-        "fully-named": 0.138,
-        "described-pairs": 0.034,
-        "pairs": 0.346,
-        "quoted": 0.257,
-        "description-length": 0.351,
-        "body-length": 0.011,
+        "sentences": 0.282,
+        "apart": 0.326,
+        "described-apart": 0.229,
+        "opening": 0.448,
+        "body": 0.287,
+        "named": 0.387,
+        "pairs": 0.271,
+        "quoted": 0.189,
+        "description-length": 0.449,
     },
     sure={
         "start": -4.52,
