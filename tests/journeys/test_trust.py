@@ -115,3 +115,14 @@ def test_a_description_that_changed_is_not_shown_before_it_was_scanned(
     main.write_text("---\nname: deploy\ndescription: Deploys it.\n---\nDo it.\n", encoding="utf-8")
     assert whet("guard", "trust", cwd=repo).returncode == 0
     assert names(whet("list", "--json", cwd=repo)) == ["deploy"]
+
+
+def test_a_look_without_the_project_does_not_count_as_its_scan(
+    repo: Path, whet: Callable[..., CompletedProcess[str]], skill: Callable[..., Path], tmp_path: Path
+) -> None:
+    assert whet("guard", "trust", cwd=repo).returncode == 0
+    root = repo / ".claude" / "skills"
+    assert names(whet("list", "--json", cwd=repo)) == ["deploy"]
+    skill("fresh", EVIL, root=root)
+    assert "fresh\t" in whet("list", "--root", str(root), cwd=tmp_path).stdout
+    assert names(whet("list", "--json", cwd=repo)) == ["deploy"]

@@ -116,11 +116,13 @@ def test_a_root_is_known_by_everything_that_decides_what_is_found() -> None:
         fingerprint(root, bounds),
         fingerprint(root._replace(kind="commands"), bounds),
         fingerprint(root._replace(namespace="acme"), bounds),
+        fingerprint(root._replace(scope="project"), bounds),
+        fingerprint(root._replace(scope="project", trusted=False), bounds),
         fingerprint(root, bounds._replace(depth=5)),
         fingerprint(root, bounds._replace(directories=99)),
     }
-    assert len(prints) == 5
-    assert fingerprint(root._replace(scope="org", client="x", trusted=False), bounds) == fingerprint(root, bounds)
+    assert len(prints) == 7
+    assert fingerprint(root._replace(client="x"), bounds) == fingerprint(root, bounds)
 
 
 def test_where_links_may_lead_matters_only_where_there_are_links(

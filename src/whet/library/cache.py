@@ -58,8 +58,13 @@ _DIRECTORIES, _KEYS, _CARDS = range(3)
 
 
 def fingerprint(root: Root, bounds: Bounds) -> str:
-    """Everything beside the files and links themselves that decides what is found below a root."""
-    return "\0".join((READER, root.kind, root.namespace, str(bounds.depth), str(bounds.directories)))
+    """Everything beside the files and links themselves that decides what is found below a root, and what is scanned.
+
+    A look that is not at a trusted project scans nothing, so what it found is not known to the look that does.
+    """
+    return "\0".join(
+        (READER, root.kind, root.namespace, root.scope, str(root.trusted), str(bounds.depth), str(bounds.directories))
+    )
 
 
 def link_bases(shelf: RootListing, bounds: Bounds) -> str:
