@@ -98,10 +98,18 @@ def link(path: str) -> None:
     os.link(path, f"{path}.link")
 
 
+def replace_root(path: str) -> None:
+    """Move the directory of all skills away, and put a copy in its place."""
+    root = os.path.dirname(os.path.dirname(path))
+    os.rename(root, f"{root}-before")
+    shutil.copytree(f"{root}-before", root)
+
+
 TOUCHES: list[Callable[[str], object]] = [
     edit,
     edit_in_secret,
     replace,
+    replace_root,
     link,
     os.unlink,
     lambda path: shutil.rmtree(os.path.dirname(path)),
@@ -128,8 +136,10 @@ def test_a_look_asks_the_kernel_and_misses_nothing(
     assert library.catalogue == other.catalogue
     assert library.catalogue is not catalogue
     skill(root, "another")
-    edit(paths[3])
-    assert library.catalogue == other.catalogue
+    for number in (3, 4):
+        edit(paths[number])
+        assert library.catalogue == other.catalogue
+        assert library.catalogue == other.catalogue, "by now the kernel was asked again"
 
 
 @on_linux

@@ -41,13 +41,12 @@ _READ = 65_536
 class KernelWatch:
     """Which skills need no look, because the kernel would have reported a change. For any number of threads."""
 
-    def __init__(self, descriptor: int, add: ctypes._NamedFuncPointer, most: int, devices: frozenset[int]) -> None:
-        self._queue, self._add, self._most, self._devices = descriptor, add, most, devices
+    def __init__(self, descriptor: int, libc: ctypes.CDLL, most: int, devices: frozenset[int]) -> None:
+        self._queue, self._most, self._devices = descriptor, most, devices
+        self._add, self._remove = libc.inotify_add_watch, libc.inotify_rm_watch
         self._lock = threading.Lock()
-        self._numbers: dict[str, int] = {}
-        """By directory, the number under which the kernel reports it."""
         self._containers: dict[int, set[str]] = {}
-        """By this number, the containers with skills in that directory."""
+        """By the number under which the kernel reports a directory, the containers with skills in it."""
         self._quiet: dict[str, tuple[Container, tuple[Card, ...]]] = {}
         """By path, the containers in which nothing happened, and the skills in them that have to be looked at."""
 
@@ -61,7 +60,7 @@ class KernelWatch:
                 most = int(file.read()) // 2  # other programs need some, too
             libc = ctypes.CDLL(None, use_errno=True)
             descriptor = libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
-            return cls(descriptor, libc.inotify_add_watch, most, _local_devices()) if descriptor >= 0 else None
+            return cls(descriptor, libc, most, _local_devices()) if descriptor >= 0 else None
         except (OSError, ValueError, AttributeError):
             return None
 
@@ -92,25 +91,21 @@ class KernelWatch:
         """Does the kernel report every change of a skill?"""
         if card.real or card.extras or self._queue < 0:
             return False
-        number = self._numbers.get(card.directory)
-        if number is None:
-            number = self._watch(card)
-            if number < 0:
-                return False
-            self._numbers[card.directory] = number
-        self._containers.setdefault(number, set()).add(container)
-        return True
-
-    def _watch(self, card: Card) -> int:
-        """The number under which the kernel reports the directory of a skill; -1 where it does not."""
-        if len(self._numbers) >= self._most:
-            return -1
+        # asked each time: the kernel reports a directory under one number wherever it is moved, and another directory
+        # may be at its path now
         number = self._add(self._queue, os.fsencode(card.directory), _CHANGES | _ONLY_DIRECTORIES)
+        if number < 0:
+            return False
         try:
             found = os.stat(card.path)
         except OSError:
-            return -1
-        return number if found.st_nlink == 1 and found.st_dev in self._devices else -1
+            return False
+        is_reported = found.st_nlink == 1 and found.st_dev in self._devices
+        if number not in self._containers and not (is_reported and len(self._containers) < self._most):
+            self._remove(self._queue, number)
+            return False
+        self._containers.setdefault(number, set()).add(container)
+        return is_reported
 
     def _read_events(self) -> None:
         """Learn from the queue what was touched."""
@@ -129,7 +124,6 @@ class KernelWatch:
         for number in touched:
             for path in self._containers.pop(number, ()):
                 self._quiet.pop(path, None)
-        self._numbers = {path: number for path, number in self._numbers.items() if number not in touched}
 
 
 def _local_devices() -> frozenset[int]:
