@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 import stat
-from typing import TYPE_CHECKING, Any
 
 from whet.errors import NotFoundError, WhetError
 from whet.library.card import Card, Refused, old_form
@@ -24,8 +23,10 @@ from whet.skill.gates import OPEN
 from whet.skill.names import is_ascii_name
 from whet.skill.names import key as name_key
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import Any
 
     from whet.library.card import SkillFile
     from whet.library.roots import Root

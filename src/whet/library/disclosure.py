@@ -7,7 +7,6 @@ pages, a binary one described rather than decoded.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, TypeAlias
 
 from whet.errors import NotFoundError, UsageError
 from whet.library.card import SkillFile, main_file, old_form
@@ -18,8 +17,10 @@ from whet.notes import Note
 from whet.records import NamedTuple
 from whet.skill.finder import MAIN_FILE
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import TypeAlias
 
     from whet.errors import WhetError
     from whet.library.cache import Cache

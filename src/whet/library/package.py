@@ -15,7 +15,6 @@ import errno
 import hashlib
 import os
 import stat
-from typing import TYPE_CHECKING
 
 from whet.errors import ConflictError, FailedError, InvalidError, NotFoundError, UsageError, WhetError
 from whet.library.files import entered, inside, open_beneath, read_descriptor, settled
@@ -28,6 +27,7 @@ from whet.skill.tree import Entry as TreeEntry
 from whet.store.atomic import is_leftover
 from whet.store.regular import is_link, is_link_status
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 

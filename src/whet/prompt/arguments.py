@@ -11,15 +11,16 @@ that makes code of a value.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from whet.notes import Note
+from whet.patterns import compile_late
 from whet.records import NamedTuple
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_PART = re.compile(
+_PART = compile_late(
     r"""(?P<space>\s+)"""
     r"""|(?<!\w)'(?P<single>[^']*)'"""
     r'''|"(?P<double>(?:[^"\\]|\\.)*+)"'''
@@ -27,16 +28,16 @@ _PART = re.compile(
     r"""|(?P<plain>[^\s'"\\]+|.)""",
     re.DOTALL,
 )
-_ESCAPED = re.compile(r'\\(["\\$`])')
+_ESCAPED = compile_late(r'\\(["\\$`])')
 """What a backslash escapes inside double quotes."""
 
-_SIGN = re.compile(r"""\\.|\$?'|["()`]|\$\(|(?<![^\s;&|(])#""", re.DOTALL)
+_SIGN = compile_late(r"""\\.|\$?'|["()`]|\$\(|(?<![^\s;&|(])#""", re.DOTALL)
 _WITHOUT_ESCAPES, _WITH_ESCAPES = re.compile(r"[^']*+"), re.compile(r"(?:[^'\\]|\\.)*+", re.DOTALL)
 """What stands in `'...'` and in `$'...'`."""
 PLACE = "\0"
 """What stands for a placeholder in a script that `makes_code` looks at."""
-_HEREDOC = re.compile(r"(?<!<)<<(?!<)")
-_EVALUATES = re.compile(
+_HEREDOC = compile_late(r"(?<!<)<<(?!<)")
+_EVALUATES = compile_late(
     r"""
       \[\[ | \(\( | \$\[                                    # arithmetic, where `a[$(id)]` is a number
     | \$\{\w+:(?![-=?+]) | \$\{\w+\[(?![@*]\]) | \w\[[^]\n]{0,99}\]\+?=
@@ -49,7 +50,7 @@ _EVALUATES = re.compile(
     re.VERBOSE,
 )
 """Where a value is read as code even if it stands in quotes; read generously, for a wrong guess only costs a run."""
-_ACTIVE = re.compile(r'(["\\$`])')
+_ACTIVE = compile_late(r'(["\\$`])')
 
 
 def split_arguments(raw: str) -> tuple[str, ...]:

@@ -20,14 +20,15 @@ stands for it.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
 
 from whet.patterns import compile_late
 from whet.prompt.formats import clean, neutral
 from whet.records import NamedTuple
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from typing import Any
 
     from whet.library.card import Card
     from whet.notes import Note

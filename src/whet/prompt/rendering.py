@@ -15,13 +15,14 @@ from __future__ import annotations
 import re
 import time
 from bisect import bisect
-from typing import TYPE_CHECKING
 
 from whet.notes import Note
+from whet.patterns import compile_late
 from whet.prompt.arguments import PLACE, Answer, Given, has_heredoc, literal, makes_code, placeholder, quoting, word_at
 from whet.prompt.shell import Left, shown
 from whet.records import NamedTuple
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -69,7 +70,7 @@ _FENCE = (
 _SPAN = r"(?<!`)(?P<ticks>`{2,8})(?!`)(?=(?P<span>[^\n]+?(?<!`)(?P=ticks)(?!`)))"
 _OWN = r"(?P<own>(?<!\\)\$[0-9]\w*)"  # no placeholder (`$1x`), but a shell would fill in something of its own
 _COMMAND = r"(?<!\S)!`(?=(?P<command>[^`\r\n]++)`)"
-_CLOSING = re.compile(r"^([ \t]*+)(`{3,}+)[ \t]*+(?=\r?$)", re.MULTILINE)
+_CLOSING = compile_late(r"^([ \t]*+)(`{3,}+)[ \t]*+(?=\r?$)", re.MULTILINE)
 # Word characters and spaces are those of ASCII: prose without spaces (`处理$ARGUMENTS文件`) holds placeholders too.
 _FLAGS = re.MULTILINE | re.ASCII
 

@@ -10,17 +10,21 @@ from __future__ import annotations
 import os
 import re
 import sys
-from typing import TYPE_CHECKING, Protocol
 
 from whet.guard.sandbox.box import NO_SANDBOX_HINT
 from whet.guard.sandbox.process import Command, Keeper, Ran, run
 from whet.notes import Note
+from whet.patterns import compile_late
 from whet.records import NamedTuple
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Protocol
 
     from whet.guard.sandbox.box import Box
+else:
+    Protocol = object
 
 __all__ = ["Left", "LocalRunner", "Ran", "Runner", "SandboxRunner", "Shell", "Witness", "allowed_environment", "shown"]
 
@@ -38,9 +42,9 @@ _PROGRAMS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 _ALLOWED = frozenset(("PATH", "HOME", "LANG", "TERM", "TZ", "TMPDIR", "USER", "LOGNAME", "SHELL")) | (
     frozenset(("SYSTEMROOT", "PATHEXT", "COMSPEC")) if sys.platform == "win32" else frozenset()
 )
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-_SEPARATOR = re.compile(r"""'[^']*'|"(?:[^"\\]|\\.)*+"|\\.|[<>]&|&>|>\||(?P<end>[;&|\n]+)""", re.DOTALL)
-_ASKS = re.compile(
+_CONTROL = compile_late(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_SEPARATOR = compile_late(r"""'[^']*'|"(?:[^"\\]|\\.)*+"|\\.|[<>]&|&>|>\||(?P<end>[;&|\n]+)""", re.DOTALL)
+_ASKS = compile_late(
     r"\s*(?:\w+=\S*\s+)*+(?:\S*/)?(?:(?:grep|rg|diff|cmp|test|\[\[?)(?!\S)"
     r"|git(?:\s+-C\s+\S+|\s+-\S+)*+\s+(?:diff|grep)(?!\S))"
 )

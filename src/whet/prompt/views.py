@@ -7,7 +7,6 @@ rendering.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
 
 from whet.library.disclosure import AlreadyLoaded, trust, view_file, view_skill
 from whet.library.visibility import PERSON, Caller, hidden, refusal
@@ -15,8 +14,10 @@ from whet.notes import Note
 from whet.prompt.message import setting_lines
 from whet.prompt.rendering import Rendered, Variables, render
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
+    from typing import Any
 
     from whet.library.card import Card
     from whet.library.config import ResolvedConfig

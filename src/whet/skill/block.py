@@ -14,13 +14,14 @@ spelling in `texts`, because a version `1.10` is not the number 1.1.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, TypeAlias
 
 from whet.patterns import compile_late
 from whet.records import NamedTuple
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any, TypeAlias
 
 UNPRINTABLE = "\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff"
 """What is not shown as it is, for a regex. A set that names all the other characters takes milliseconds to compile."""

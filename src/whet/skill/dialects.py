@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import TYPE_CHECKING, Any
 
 from whet.notes import Note
 from whet.patterns import compile_late
@@ -21,8 +20,10 @@ from whet.skill.model import FIRST_VERSION, MAX_DESCRIPTION, Execution, Interfac
 from whet.skill.recipes import KINDS, is_sound, read_kind
 from whet.skill.versions import satisfies
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
     from whet.skill.block import Values
     from whet.skill.frontmatter import Document

@@ -9,7 +9,6 @@ with its line.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Literal
 
 from whet.notes import Note
 from whet.patterns import compile_late
@@ -18,15 +17,17 @@ from whet.skill.block import Block, BlockError, read_block
 from whet.skill.repair import repair as repair  # noqa: PLC0414  part of what this module offers
 from whet.skill.repair import rescue
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Literal, TypeAlias
 
     from whet.skill.block import Values
 
 MAX_DOCUMENT = 1024 * 1024
 MAX_FRONTMATTER = 64 * 1024
 
-Step = Literal["none", "strict", "repaired", "rescued"]
+Step: TypeAlias = 'Literal["none", "strict", "repaired", "rescued"]'
 BOM = "\ufeff"
 
 

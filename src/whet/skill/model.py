@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
-
 from whet.records import NamedTuple
 from whet.skill.gates import OPEN, Gates
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any, Literal
+
     from whet.notes import Note
     from whet.skill.block import Values
     from whet.skill.frontmatter import Step

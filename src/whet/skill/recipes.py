@@ -7,10 +7,10 @@ another is refused. Package managers are told to run no scripts of the package w
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from whet.patterns import compile_late
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from whet.skill.gates import Install
 

@@ -6,13 +6,13 @@ reads on its own is never touched, so that one broken line costs nothing but its
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from whet.patterns import compile_late
 from whet.skill.block import Block, BlockError, read_block, resolve_plain
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
     from whet.skill.block import Values
 

@@ -8,13 +8,14 @@ understood: what is not checked would be believed.
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING, Any
 
 from whet.errors import UsageError
 from whet.records import NamedTuple
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from typing import Any
 
 MOST_DESCRIBED = 10
 """Problems that are told at once."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal
 
 from whet.errors import InvalidError, UsageError
 from whet.patterns import compile_late
@@ -18,8 +17,10 @@ from whet.records import NamedTuple
 from whet.skill.finder import MAIN_FILE, main_file
 from whet.skill.paths import shown
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+    from typing import Literal
 
     from whet.errors import WhetError
     from whet.skill.frontmatter import Document

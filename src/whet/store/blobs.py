@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from hashlib import sha256
-from typing import TYPE_CHECKING
 
 from whet.errors import FailedError, NotFoundError, UsageError
 from whet.patterns import compile_late
@@ -21,6 +20,7 @@ from whet.store.failures import os_failures
 from whet.store.locks import FileLock, lock_path
 from whet.store.regular import is_irregular, open_regular
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 

@@ -10,15 +10,15 @@ import os
 import sys
 import time
 from contextlib import suppress
-from typing import TYPE_CHECKING, Self
 
 from whet.records import NamedTuple
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import subprocess
     import threading
     from collections.abc import Callable, Mapping, Sequence
-    from typing import IO
+    from typing import IO, Self
 
     from whet.store.signals import HeldSignals
 

@@ -28,6 +28,9 @@ _LAST = 16
 """Columns of a terminal that the last column of a table gets at least, as long as the others have `_NARROW`."""
 _NARROW = 16
 
+_PIECE = 1 << 20
+"""Characters of an answer that are encoded at once: the list of a very large library need not be in memory twice."""
+
 PIPE_GONE = 141
 """What a shell reports of a program that ended because nobody read its output any more."""
 
@@ -168,7 +171,8 @@ class Console:
     def data(self, text: str) -> None:
         """Write what a person or a pipe reads."""
         encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
-        self.write(text.encode(encoding, "backslashreplace"))
+        for start in range(0, len(text) or 1, _PIECE):
+            self.write(text[start : start + _PIECE].encode(encoding, "backslashreplace"))
 
     def write(self, data: bytes) -> None:
         """Write to standard output and make sure that it arrived. Raises FailedError, and BrokenPipeError."""
