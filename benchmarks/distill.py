@@ -17,6 +17,13 @@ With `--writer FILE` (skills that machines wrote for these tasks: `task`, `name`
 scripted model write each skill. The model answers with one of the skills for the task, good or bad as it is; what Whet
 refuses it leaves out in the next try. Counted for these skills and for the outlines: whether all code parses, whether
 name and description hold values of the case, whether placeholders are left, and whether the name names the task.
+
+    python benchmarks/distill.py --requests FILE --skills FILE
+
+does the same with sessions rebuilt from requests that people wrote for skills (`text`, `relevant`): what the agent ran
+are the commands of the skill that is for the request (`id`, `name`, `description`, `body`). The scripted model answers
+with that skill, and every third time with one for another task. `data/distill-names.json` says for each name that a
+reader has read whether it names the task of its request.
 """
 
 from __future__ import annotations
@@ -24,6 +31,7 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+import os
 import re
 import sys
 import time
@@ -63,6 +71,9 @@ SECRETS = (
     "AKIA" + "Q3ZKLMPXWRTBVN7C",
     "hunter2-Correct-Horse-91",
 )
+_FEW, _MANY = 6, 90
+"""Words between which a request is one."""
+_NAMES_FILE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "data", "distill-names.json")
 _NAMES = ("GITHUB_TOKEN", "ANTHROPIC_API_KEY", "AWS_ACCESS_KEY_ID", "DB_PASSWORD")
 _PLANTED = "export " + " ".join(f"{name}='{secret}'" for name, secret in zip(_NAMES, SECRETS, strict=True))
 
@@ -259,7 +270,7 @@ def measure(sessions: Sequence[Session], *, misses: bool = False, among: Sequenc
 
 
 _HEADING = re.compile(r"^#{2,4} +(.+)$", re.MULTILINE)
-_PLACEHOLDER = re.compile(r"\{\w[\w ]{0,30}\}(?![\w}])|<[a-z][\w -]{1,30}>")
+_PLACEHOLDER = re.compile(r"(?<![$\w{])\{\w[\w ]{0,30}\}(?![\w}])|(?<![-<\w])<[a-z][\w -]{1,30}>")
 
 
 def answer_of(row: dict[str, Any]) -> dict[str, Any]:
@@ -303,25 +314,78 @@ def broken(made: Draft, evidence: Evidence) -> dict[str, bool]:
     }
 
 
-def compare_writers(sessions: Sequence[Session], path: str) -> dict[str, Any]:
+def rebuild(requests: Sequence[dict[str, Any]], skills: Sequence[dict[str, Any]]) -> list[Session]:
+    """Up to three sessions for each skill that has commands and requests: what was asked, and the commands that ran.
+
+    A request that asks a question or names a skill is none that a session could have begun with.
+    """
+    known = {row["id"]: row for row in skills}
+    asked: dict[str, list[str]] = defaultdict(list)
+    for row in requests:
+        text, skill = row["text"], row["relevant"][0] if len(row["relevant"]) == 1 else ""
+        asks = not row.get("explicit") and "skill" not in text.lower() and "?" not in text
+        if row["kind"] == "user" and skill and asks and _FEW < len(text.split()) < _MANY:
+            asked[skill].append(text)
+    sessions = []
+    for skill in sorted(asked.keys() & known.keys()):
+        blocks = [block.text.strip() for block in blocks_of(known[skill]["body"] or "") if block.language == "bash"]
+        if len(blocks) > 1:
+            calls = [{"tool": "Bash", "input": {"command": one}, "output": {"text": "ok"}} for one in blocks[:6]]
+            messages = [{"role": "assistant", "tool_uses": [call]} for call in calls]
+            messages.append({"role": "assistant", "content": "Done."})
+            for number, text in enumerate(dict.fromkeys((asked[skill][0], asked[skill][-1], *asked[skill][1:2])), 1):
+                record = {"instruction": text, "sessions": [{"session_id": str(number), "messages": messages}]}
+                sessions.append(Session(skill, f"{skill}#{number}", text, record, ()))
+    return sessions
+
+
+def answers_for(sessions: Sequence[Session], skills: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    """What a model answers for each rebuilt session: the skill itself, and every third time that of another."""
+    known = {row["id"]: row for row in skills}
+    turned = [*sessions[1:], *sessions[:1]]
+    others = (
+        other if number % 3 == 2 else one for number, (one, other) in enumerate(zip(sessions, turned, strict=True))
+    )
+    return {one.instance: [known[other.task]] for one, other in zip(sessions, others, strict=True)}
+
+
+def judge_names(names: Sequence[str], path: str = _NAMES_FILE) -> dict[str, Any]:
+    """How many of these names each reader has read, and found to name the task."""
+    with open(path, encoding="utf-8") as file:
+        readers = json.load(file)
+    return {
+        reader: {"read": sum(name in said for name in names), "good": sum(said.get(name, False) for name in names)}
+        for reader, said in readers.items()
+    }
+
+
+def compare_writers(sessions: Sequence[Session], rows: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
     """The outlines and what a scripted model wrote, side by side: of how many skills something is wrong."""
-    rows: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for row in _rows(path):
-        rows[row["task"]].append(row)
     sides: dict[str, list[dict[str, bool]]] = {"outline": [], "as the model wrote it": [], "written and checked": []}
     refused = outlined = 0
+    names: dict[str, str] = {}
     for number, session in enumerate(sessions):
         evidence = evidence_of(transcript_of(session.record))
-        row = rows[session.task][number * 7 % len(rows[session.task])]
+        found = rows.get(session.instance) or rows[session.task]
+        row = found[number * 7 % len(found)]
         result = write(evidence, scripted(row))
         raw = draft(evidence)._replace(name=row["name"], description=row["description"] or "", body=row["body"] or "")
+        names[session.instance] = draft(evidence).name
         sides["outline"].append(broken(draft(evidence), evidence))
         sides["as the model wrote it"].append(broken(raw._replace(files={}), evidence))
         sides["written and checked"].append(broken(draft(evidence, None, result.written), evidence))
         refused += len(result.refused)
         outlined += result.written is None
     told = {side: {what: sum(one[what] for one in found) for what in found[0]} for side, found in sides.items()}
-    return {"sessions": len(sessions), "sides": told, "refused at the end": refused, "outline instead": outlined}
+    return {
+        "sessions": len(sessions),
+        "tasks": len({session.task for session in sessions}),
+        "sides": told,
+        "refused at the end": refused,
+        "outline instead": outlined,
+        "readers": judge_names([*names.values()]),
+        "names": names,
+    }
 
 
 def _share(held: Sequence[float], least: float) -> float:
@@ -401,17 +465,26 @@ def _printed(result: dict[str, Any]) -> None:
 def main(arguments: list[str] | None = None) -> int:
     """Run the benchmark and print what it found."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument(
-        "--trajectories", required=True, metavar="FILE", help="sessions as JSON lines, plain or gzipped"
-    )
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("--trajectories", metavar="FILE", help="sessions as JSON lines, plain or gzipped")
+    source.add_argument("--requests", metavar="FILE", help="requests to rebuild sessions from, as JSON lines")
+    parser.add_argument("--skills", metavar="FILE", help="the skills that the requests are for, as JSON lines")
     parser.add_argument("--among", metavar="FILE", help="further skills of the library, as JSON lines")
     parser.add_argument("--writer", metavar="FILE", help="skills that a scripted model answers with, as JSON lines")
     parser.add_argument("--limit", type=int, default=0, help="read only so many sessions")
     parser.add_argument("--misses", action="store_true", help="list the key points that are not held")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     options = parser.parse_args(arguments)
+    if options.requests:
+        skills = _rows(options.skills)
+        rebuilt = rebuild(_rows(options.requests), skills)
+        print(json.dumps(compare_writers(rebuilt, answers_for(rebuilt, skills)), indent=1))
+        return 0
     if options.writer:
-        compared = compare_writers(read_sessions(options.trajectories, options.limit), options.writer)
+        rows: dict[str, list[dict[str, Any]]] = defaultdict(list)
+        for row in _rows(options.writer):
+            rows[row["task"]].append(row)
+        compared = compare_writers(read_sessions(options.trajectories, options.limit), rows)
         print(json.dumps(compared, indent=1))
         return 0
     result = measure(

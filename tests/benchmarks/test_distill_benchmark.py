@@ -101,3 +101,27 @@ def test_a_run_reports_every_task(trajectories: str, capsys: pytest.CaptureFixtu
     assert (result["all"]["leaks"], result["all"]["found_first"], result["all"]["errors"]) == (0, 1.0, 0)
     assert distill.main(["--trajectories", trajectories, "--misses", "--limit", "2"]) == 0
     assert "| smooth |" in capsys.readouterr().out
+
+
+def test_sessions_are_rebuilt_from_requests_and_their_names_are_judged(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    body = "# Smooth\n\n```bash\nsmoother --strict in.csv\n```\n\n```bash\nsmoother --check out.csv\n```\n"
+    skill = {"id": "a", "name": "smooth", "description": "Smooths the curves. Use when a curve is noisy.", "body": body}
+    asked = [
+        "Smooth the noisy curves of the sensor data",
+        "Can you help?",
+        "Use the smooth skill on the sensor data now",
+    ]
+    rows = [{"kind": "user", "relevant": ["a"], "text": text} for text in asked]
+    files = [tmp_path / "requests.jsonl", tmp_path / "skills.jsonl"]
+    files[0].write_text("\n".join(map(json.dumps, rows)))
+    files[1].write_text(json.dumps(skill))
+    assert distill.main(["--requests", str(files[0]), "--skills", str(files[1])]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert (result["sessions"], result["names"]) == (1, {"a#1": "smooth-noisy-curves"})
+    assert set(result["sides"]["outline"].values()) == {0}
+    judged = tmp_path / "names.json"
+    judged.write_text(json.dumps({"somebody": {"smooth-noisy-curves": False}}))
+    read = distill.judge_names(["smooth-noisy-curves", "other"], str(judged))
+    assert read == {"somebody": {"read": 1, "good": 0}}

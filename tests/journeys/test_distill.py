@@ -177,7 +177,9 @@ def test_four_rounds_at_a_terminal_with_edits_and_steps_back(machine: Machine, t
         terminal.until("1/4  What was done").until("What it does:").until("> ").types("Write notes of a release.")
         terminal.until("write-notes-release").until("> ").types("---")
         terminal.until("cannot be a name").types("notes")
-        terminal.until("4. git tag --list").types("-2").until("1. Write", times=2).types("4 Look at the tag")
+        terminal.until("2. Check the links").until("4. git tag --list").types("-2").until("1. Write", times=2).types(
+            "4 Look at the tag"
+        )
         terminal.until("4. Look at the tag").types("+Tell the team").until("    Tell the team").types("9 x")
         terminal.until("'9 x' is not an answer here.").types("-1, -3, -4, -Tell the team")
         terminal.until("'-1, -3, -4, -Tell the team' is not an answer here.").types("")
@@ -212,7 +214,7 @@ def test_four_rounds_at_a_terminal_with_edits_and_steps_back(machine: Machine, t
     assert "- `VERSION`: `$VERSION`; in this case `4.2.0`\n" in text
     steps = text.partition("\n## Steps\n")[2].partition("\n## ")[0]
     assert [line for line in steps.split("\n") if line[:1].isdigit()] == [
-        "1. Write `/home/ida/cli/docs/releases/notes-4.2.0.md`.",
+        "1. Write `/home/ida/cli/docs/releases/notes-4.2.0.md`. Regroup the entries.",
         "2. Run:",
         "3. Look at the tag:",
         "4. Tell the team.",

@@ -29,7 +29,7 @@ def test_what_worked_stands_in_its_order_and_as_it_was() -> None:
     found = evidence_of(release_notes())
     assert [step.title for step in found.steps] == [
         "Write /home/ida/cli/docs/releases/notes-4.2.0.md",
-        "cd /home/ida/cli && npx markdown-link-check docs/releases/notes-4.2.0.md 2>&1 | tail -5",
+        "Check the links",
         "git tag -a v4.2.0 -m 'Release 4.2.0'",
         "git tag --list v4.2.0",
     ]
@@ -202,8 +202,40 @@ def test_values_are_known_by_their_shape() -> None:
 
 def test_a_sentence_without_values_still_reads() -> None:
     said = "Write the release notes for version 4.2.0 of the client in /srv/cli and tag it"
-    assert without_values(said) == "Write the release notes for version of the client and tag it"
+    assert without_values(said) == "Write the release notes of the client and tag it"
     assert without_values("Fix the build in `/app/workspace`") == "Fix the build"
+
+
+@pytest.mark.parametrize(
+    ("said", "command", "about"),
+    [
+        (
+            "The form is here. Now let me extract the fields of v1.2 and check them.",
+            "a",
+            "Extract the fields of v1.2 and check them",
+        ),
+        ("Done. I'll write the report:\n\n| a | b |", "a", "Write the report"),
+        ("The scan is over.", "# Move the papers\nmv a b", "Move the papers"),
+        ("The scan is over.", "#!/bin/sh\nmv a b", ""),
+        ("Let me know.", "mv a b", ""),
+    ],
+)
+def test_a_step_is_told_by_what_the_agent_said_it_would_do(said: str, command: str, about: str) -> None:
+    (step,) = evidence_of(session(user("Sort the papers."), says(said), bash(command, "ok"))).steps
+    assert step.about == about
+
+
+def test_values_that_are_said_twice_count_once_and_patterns_are_none() -> None:
+    text = (
+        "Read /srv/in/ and /srv/in, write /srv/out/reply_{id}.txt and results.json to /srv/results.json over HTTP/1.1."
+    )
+    assert [value.text for value in values_of(text)] == ["/srv/in", "/srv/results.json"]
+
+
+def test_what_only_looked_is_no_step_where_something_was_done() -> None:
+    done = (bash("make docs", "ok"), bash("wc -l out.txt", "3"), bash("sleep 6; ls", "out.txt"))
+    assert [step.action for step in evidence_of(session(user("Build the docs."), *done)).steps] == ["make docs"]
+    assert len(evidence_of(session(user("Look at the docs."), *done[1:])).steps) == 2
 
 
 @pytest.mark.parametrize("episode", EPISODES)

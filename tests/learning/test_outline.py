@@ -28,10 +28,10 @@ def test_the_whole_outline_of_a_session() -> None:
             )
         )
     )
-    assert made.name == "render-changelog-version"
+    assert made.name == "render-changelog-check"
     assert (
         made.body
-        == f"""# Render the changelog of version and check it for dead links
+        == f"""# Render the changelog and check it for dead links
 
 {DRAFT}
 
@@ -143,7 +143,7 @@ def test_code_that_holds_fences_stays_whole() -> None:
         ("You are a careful engineer. The repository is in /app.\n\nYour task is to fix the failing build of the site.",
          "Fix the failing build of the site", "fix-build-site"),
         ("GDPR request from Mirjam Haller, customer C-77120: export all of the customer's data and encrypt it.",
-         "Export all of the customer's data and encrypt it", "export-customers-data"),
+         "Export all of the customer's data and encrypt it", "export-customer-data"),
         ("Ticket DB-187: add a nullable column to the table of orders.",
          "Add a nullable column to the table of orders", "add-nullable-column"),
         ("", "Repeat a session", "repeat-session"),
@@ -185,7 +185,7 @@ def test_a_tool_of_a_server_is_a_step_whatever_it_is_called() -> None:
         (
             "Design a poster for a fictional edge product called Atlas Mini.",
             "Design a poster for a fictional edge product",
-            ("fictional edge product", "poster"),
+            ("poster", "fictional edge product"),
         ),
         (
             "Fetch the filing 0000320193-23-000106 and the series GSE12345 from the archive.",
@@ -195,7 +195,7 @@ def test_a_tool_of_a_server_is_a_step_whatever_it_is_called() -> None:
         (
             "Mirror the repository acme/billing-api to the new server.",
             "Mirror the repository to the new server",
-            ("mirror",),
+            (),
         ),
     ],
 )

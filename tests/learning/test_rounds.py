@@ -141,9 +141,9 @@ def test_a_proposal_follows_the_answer_it_rests_on() -> None:
     confirmed = BEGUN.answer({"goal": "Publish the changelog.", "name": "write-release-notes"})
     assert confirmed.draft().name == "write-release-notes"
     shown = first.question().fields[1].value
-    second = first.answer({"triggers": ["changelog"], "description": shown})
+    second = first.answer({"triggers": ["news"], "description": shown})
     assert second.draft().description != shown
-    assert '"changelog"' in second.draft().description
+    assert '"news"' in second.draft().description
 
 
 def test_back_keeps_the_answers_and_an_empty_answer_is_the_proposal() -> None:

@@ -6,8 +6,16 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from whet.guard.secrets.hide import hide_secrets
-from whet.guard.syntax import language_of
-from whet.learning.distill.names import description_of, mentioning, name_of, sentence_of, title_of, triggers_of
+from whet.guard.syntax import language_of, parses
+from whet.learning.distill.names import (
+    description_of,
+    mentioning,
+    name_of,
+    name_problem,
+    sentence_of,
+    title_of,
+    triggers_of,
+)
 from whet.learning.distill.outline import fenced, needs, outline, rules, span
 from whet.learning.distill.permissions import grants_of
 from whet.learning.distill.written import Input, WrittenStep
@@ -82,7 +90,7 @@ def draft(evidence: Evidence, answers: Answers | None = None, written: Written |
     name = (
         answers.name
         or (written.name if written and not answers.goal else "")
-        or name_of(title, "\n".join(step.action for step in evidence.steps))
+        or _name(evidence, title, given=bool(answers.goal))
     )
     description = answers.description
     if not description and written and written.description and not answers.goal:
@@ -116,6 +124,13 @@ def draft(evidence: Evidence, answers: Answers | None = None, written: Written |
         answers.when_to_use,
         answers.here,
     )
+
+
+def _name(evidence: Evidence, title: str, *, given: bool) -> str:
+    """A name from the title, or from the request where the title of a model does not name the task."""
+    commands = "\n".join(step.action for step in evidence.steps)
+    names = [name_of(one, commands) for one in (title, title_of(sentence_of(evidence.request)))]
+    return next((one for one in names if given or not name_problem(one, evidence)), names[0])
 
 
 def _with_steps(evidence: Evidence, written: Written | None, entries: Sequence[str]) -> tuple[Evidence, Written | None]:
@@ -230,7 +245,7 @@ def _step_lines(number: str, step: WrittenStep) -> Iterator[str]:
         yield f"{indent}{line}".rstrip()
     if step.code:
         yield ""
-        yield from fenced(step.code, step.language, indent)
+        yield from fenced(step.code, step.language if parses(step.language, step.code) else "text", indent)
         yield ""
     if step.check:
         yield f"{indent}Check: {step.check.rstrip('.')}."

@@ -32,6 +32,8 @@ _WORDS = 5
 """Words of a name."""
 _ENOUGH = 3
 """Words after which a name ends where a clause does."""
+_PHRASE = 4
+"""Words of a trigger."""
 _SENTENCES = 40
 _ASK = re.compile(
     r"(?i)\A(?:(?:hi|hello|hey)\b[^,.!\n]{0,30}[,.!]\s*|(?:ok(?:ay)?|so|now|then|next|first|also|please|kindly|bitte)\b"
@@ -40,18 +42,33 @@ _ASK = re.compile(
     r"|(?:i|we)(?:'d| would)? (?:want|need|like)(?: you)?(?: help)?(?: to| with)?\s+"
     r"|(?:i am|i'm) trying to\s+|help me(?: to| with)?\s+|let's\s+"
     r"|you (?:need|have|are (?:asked|tasked|required)) (?:to|with)\s+"
-    r"|(?:your|the|my|our) (?:main |overall )?(?:task|goal|job|objective) (?:here )?is(?: to)?\s+"
+    r"|(?:your|the|my|our) (?:main |overall |first |next )?(?:task|goal|job|objective) (?:here )?is(?: to)?\s+"
+    r"|(?:show|tell|explain to|teach) me how to |walk me through (?:how to )?"
     r"|(?:kannst|könntest) du(?: (?:mir|uns|bitte|mal))*\s+|how (?:do|can|should) (?:i|we) |how to )"
 )
-_CLAUSE = re.compile(r"(?i)\A(?:given|for|in|using|based on|from|with|after|before|when|if|as)\s[^,.;\n]{2,90},\s+")
+_ASKS = re.compile(
+    r"(?i)\A(?:please (?!note|see|be)|kindly |(?:can|could|would|will) you |(?:i|we)(?:'d| would)? (?:want|need|like)"
+    r"(?: you)? to |your task is to )"
+)
+"""What only a verb comes after."""
+_CLAUSE = re.compile(
+    r"(?i)\A(?:(?:given|for|in|using|based on|from|with|after|before|when|if|as)\s[^,.;\n]{2,90},\s+"
+    r"|use\s[^,.;:\n]{2,60}?\sto\s+)"
+)
+"""What stands before the verb that says what to do."""
+_FAILS = re.compile(
+    r"(?i)\b(?:fail(?:s|ed|ing)?|crash(?:es|ed|ing)?|error|broken|wrong|hangs?|stuck|not|no)\b|n['’]t\b"
+)
 _END = re.compile(
-    r"(?<=[.!?])\s+(?=[\"'(*`]{0,2}[A-Z0-9`À-Þ])|\n\s*\n|\n[ \t]*(?:[-*+•]|\d{1,3}[.)]|#{1,6})[ \t]+|: *\n|\n"
+    r"(?<=[.!?])\s+(?=[\"'(*`]{0,2}[A-Z0-9`À-Þ])|\n\s*\n|\n[ \t]*(?:[-*+•]|\d{1,3}[.)]|#{1,6})[ \t]+|: *\n|\n(?![a-z])"
 )
 _HEADING = re.compile(r"\A(?:[^:.!?\n]|\.(?=\S)){3,160}: +")
 """What it is about, before what to do: `Ticket 12: mend the export`."""
 _ASIDE = re.compile(r"(?i)\s*[,;(–—-]*\s*\b(?:by the way|btw|unrelated|as an aside|übrigens)\b.*")
-_POINTS = re.compile(r"(?i)\bthe following\b|\A\w+ (?:this|these|it|them)\b")
-"""A sentence that points to what another one says."""
+_POINTS = re.compile(r"(?i)\bthe following\b|\A\w+ (?:this|these|it|them)\b|\byour (?:ability|skills?|knowledge)\b")
+"""A sentence that points to what another one says, or tells what a task is good for."""
+_NUMBERED = re.compile(r"\d{4}|(?:\A|-)[a-z]?\d+(?:\Z|-)|\d[a-z_]+\d")
+"""A number, or what is called by one; `k8s` and `vista3d` are words."""
 _PLACEHOLDER = re.compile(r"[{<]\w[\w .-]{0,40}[}>]")
 _SECRET = re.compile(r"[^\s,;]*\[(?:secret[^\]\n]{0,40}|binary)\]")
 _ODD_WORDS = frozenset(
@@ -63,10 +80,12 @@ _ODD_WORDS = frozenset(
 def sentence_of(request: str) -> str:
     """The sentence of a request that says what to do, without politeness and without the values of the case."""
     sentences = list(_sentences(_SECRET.sub("", request)))[:_SENTENCES]
-    wishes = [one for one in sentences if _is_wish(one)]
+    wishes = [one for one, asked in sentences if asked or _is_wish(one)]
     telling = [one for one in wishes if len(key_terms(one)) > 2 and not _POINTS.search(one)]
-    found = _ASIDE.sub("", next(iter((*telling, *wishes, *sentences)), ""))
+    found = _ASIDE.sub("", next(iter((*telling, *wishes, *(one for one, _ in sentences))), ""))
     text = " ".join(without_values(re.sub(r"[<>{}`*]", "", found)).split()).rstrip(" .:;,!?")
+    if text and not wishes and _FAILS.search(text):
+        text = f"Fix this: {text[:1].lower() + text[1:]}"
     if len(text) > _SENTENCE:
         text = text[:_SENTENCE].rpartition(" ")[0].rstrip(" ,;:-(") + "…"
     return text[:1].upper() + text[1:] or "Repeat a session"
@@ -80,16 +99,18 @@ def title_of(sentence: str) -> str:
     return text if len(text) <= TITLE else text[:TITLE].rpartition(" ")[0].rstrip(" ,;:-(") + "…"
 
 
-def _sentences(request: str) -> Iterator[str]:
-    """The sentences of a request, each without what politeness and a heading put before the verb."""
+def _sentences(request: str) -> Iterator[tuple[str, bool]]:
+    """The sentences of a request without what politeness and a heading put before the verb, and whether they ask."""
     for piece in _END.split(re.sub(r"```.*?(?:```|\Z)", "", request, flags=re.DOTALL)):
-        text = " ".join(piece.split()).strip("*#- ")
+        text, asks = " ".join(piece.split()).strip("*#- "), False
         for _ in range(4):
+            asks = asks or _ASKS.match(text) is not None
             text = _ASK.sub("", text)
             before = _CLAUSE.match(text) or (None if _is_wish(text) else _HEADING.match(text))
             text = text[before.end() :] if before and _is_wish(_ASK.sub("", text[before.end() :])) else text
+            text = re.sub(r"\A[a-zA-Z]{3,14}ly (?=[a-z])", "", text)
         if len(text.split()) > 1:
-            yield text
+            yield text, asks and len(key_terms(text)) > 1
 
 
 def _is_wish(sentence: str) -> bool:
@@ -101,51 +122,53 @@ def _is_wish(sentence: str) -> bool:
 def name_of(title: str, commands: str = "") -> str:
     """A name from the verb of a title and what it is about; names of things that `commands` hold are none of it."""
     kept: list[str] = []
-    for chunk in re.findall(r"[^\W\d_][\w'’-]*|[,.;:]", title):
-        word = chunk.lower().replace("'", "").replace("’", "")
+    for chunk in re.findall(r"[^\W\d_][\w'’-]*|[,.;:]", re.sub(r"(?<=\w)\.[a-z]{2,5}\b", "", title)):
+        word = re.sub(r"['’]s?\Z|['’]", "", chunk.lower())
         if (word in words("joints") or chunk in ",.;:") and len(kept) >= _ENOUGH:
             break
         coined = re.search(r"[-_]", word) is not None and chunk in commands
         common = coined or (is_common(next(iter(terms(word)), "the")) and not (not kept and word in words("verbs")))
-        if chunk not in ",.;:" and not common and len(word) > 1 and not re.search(r"\d", word):
+        if chunk not in ",.;:" and not common and len(word) > 1 and not _NUMBERED.search(word):
             kept += [] if word in words("joints") | words("light") | words("small") else [word]
-        if len(kept) >= _WORDS:
+        if len(kept) >= _WORDS or "-".join(kept).count("-") > _WORDS:
             break
     text = slug("-".join(kept)) if kept else "repeat-session"
-    while len(text) > NAME and "-" in text:
+    while len(text) > NAME or text.count("-") > _WORDS or text.rpartition("-")[2] in words("joints"):
         text = text.rpartition("-")[0]
     return text[:NAME].rstrip("-")
 
 
 def triggers_of(evidence: Evidence, title: str) -> tuple[str, ...]:
-    """The words that tell this job from others: phrases and rare words of the title, and programs.
+    """The words that tell this job from others: phrases of the title and programs, or else rare words of the title.
 
-    The rest of a request is full of words of its case, and counts only where the title says too little.
+    The rest of a request is full of words of its case.
     """
     values = {term for one in evidence.inputs for term in terms(one.text)}
-    request = without_values(_ASIDE.sub("", evidence.request[:1_500]))
     used = [name for name in programs_of(evidence.steps) if is_rare(re.sub(r"[\d.]+\Z", "", name))]
-    verb = title.partition(" ")[0].lower()
-    held = set(terms(verb)) if verb in words("verbs") else set[str]()
+    verb, _, rest = title.partition(" ")
+    held = set(terms(verb)) if verb.lower() in words("verbs") else set[str]()
     found: list[str] = []
-    for group in ((*_phrases(title), *filter(is_rare, chunks(title)), *used), filter(is_rare, chunks(request))):
-        for one in () if len(found) >= _ENOUGH else group:
+    for group in ((*_phrases(rest if held else title), *used), filter(is_rare, chunks(title))):
+        for one in () if found else group:
             word = re.sub(r"['’]s\Z", "", one)
             keys = set(terms(word))
-            if not keys <= held and not keys & values and not _vague().search(f"{word} "):
+            if not keys <= (held if " " in word else held | values) and not _vague().search(f"{word} "):
                 held |= keys
                 found.append(word if word.isupper() or not word.istitle() else word.lower())
     return tuple(found)[:_PROPOSED]
 
 
 def _phrases(title: str) -> Iterator[str]:
-    """Neighbouring words of a title, one of them rare: `parental leave request`."""
-    for run in re.split(
-        rf"(?i)[^\w\s'-]+|\b(?:{'|'.join(words('joints'))}|the|an?|our|my|its|all|each|every)\b", title
-    ):
-        told = [word for word in run.split() if tells(word)][:3]
-        if len(told) > 1 and any(map(is_rare, told)):
-            yield " ".join(told)
+    """Neighbouring words of a title, `parental leave request`; what it begins with may be a single word."""
+    run: list[str] = []
+    first = True
+    for word in (*re.findall(r"[\w'’-]+|[^\w\s]", title), "."):
+        if tells(word) and word.lower() not in words("joints"):
+            run.append(word)
+            continue
+        if len(run) > 1 or (first and any(map(is_rare, run))):
+            yield " ".join(run[-_PHRASE:])
+        first, run = first and not run, []
 
 
 def description_of(title: str, triggers: Sequence[str]) -> str:
@@ -189,12 +212,11 @@ def name_problem(name: str, evidence: Evidence) -> str:
         return f"it has more than {_WORDS + 1} words"
     if odd := next((word for word in parts if word in _ODD_WORDS or word in words("small")), ""):
         return f"'{odd}' belongs into a sentence, not into a name"
-    if re.search(r"\d", name) or {"anthropic", "claude"} & set(parts):
+    if _NUMBERED.search(name) or {"anthropic", "claude"} & set(parts):
         return "it names a single case or a product"
     if values_in(name.replace("-", " "), evidence) or values_in(name, evidence):
         return "it has a value of this case"
-    task = key_terms("\n".join((evidence.request, *(step.title for step in evidence.steps), *evidence.rules)))
-    if not key_terms(name.replace("-", " ")) & task:
+    if not key_terms(name.replace("-", " ")) & task_terms(evidence):
         return "it says nothing about what was asked for"
     return ""
 
@@ -211,8 +233,7 @@ def description_problem(description: str, evidence: Evidence) -> str:
         return "it has a placeholder"
     if found := values_in(description, evidence):
         return f"it has a value of this case: {found[0]}"
-    task = key_terms("\n".join((evidence.request, *(step.title for step in evidence.steps), *evidence.rules)))
-    if len(key_terms(description) & task) < 2:
+    if len(key_terms(description) & task_terms(evidence)) < 2:
         return "it says too little about what was asked for"
     import json
 
@@ -220,6 +241,11 @@ def description_problem(description: str, evidence: Evidence) -> str:
     found_notes = validate(ValidationInput("skill", text), "quality")
     said = (one.message for one in found_notes if one.code.startswith("description-") and one.severity != "info")
     return next(said, "").rstrip(".")
+
+
+def task_terms(evidence: Evidence) -> frozenset[str]:
+    """The words of what a session was about."""
+    return frozenset(key_terms("\n".join((evidence.request, *(one.title for one in evidence.steps), *evidence.rules))))
 
 
 def values_in(text: str, evidence: Evidence) -> list[str]:
@@ -234,7 +260,11 @@ def tells(chunk: str) -> bool:
     """Is it a word of a job at all? It may stand in a phrase."""
     plain = chunk.lower().replace("’", "'")
     key = (terms(chunk) or [""])[-1]
-    if not key or is_common(key) or {plain, plain.removesuffix("s")} & (words("small") | words("light")):
+    if (
+        not key
+        or is_common(key)
+        or {plain, re.sub(r"(?<=\w{3}[^s])s\Z", "", plain)} & (words("small") | words("light"))
+    ):
         return False
     shape = re.fullmatch(r"(?=.*[^\W\d_]{3})[^\W_][^\s<>.@/\\_:]{1,28}", chunk)
     return shape is not None and not re.search(r"\d{2}", chunk)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.guard.secrets.hide import hide_secrets
 from whet.guard.syntax import blocks_of, is_shell, parses
-from whet.learning.distill.names import TITLE, TRIGGERS, description_problem, name_problem, values_in
+from whet.learning.distill.names import TITLE, TRIGGERS, description_problem, name_problem, task_terms, values_in
 from whet.learning.distill.permissions import is_harmless
 from whet.learning.evidence.shell import COMMANDED, programs
 from whet.learning.evidence.values import values_of
@@ -291,7 +291,11 @@ def _input_problem(one: Input, ground: Ground) -> str:
 
 
 def _title_problem(title: str, ground: Ground) -> str:
-    return ground.prose_problem(title, most=TITLE) if title else "it is empty"
+    if not title:
+        return "it is empty"
+    if not key_terms(title) & task_terms(ground.evidence):
+        return "it says nothing about what was asked for"
+    return ground.prose_problem(title, most=TITLE)
 
 
 def _trigger_problem(trigger: str, ground: Ground) -> str:

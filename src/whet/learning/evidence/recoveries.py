@@ -53,7 +53,7 @@ _NAMED = re.compile(r"(?:\A|\s|[\w.]\.)[A-Z]\w*(?:Error|Exception|NotFound|Denie
 """A line with the name of an error."""
 _TELLS = re.compile(
     r"(?i)\b(?:error|exception|fail(?:ed|s|ure)?|fatal|denied|invalid|missing|undefined|unknown|unrecognized|unable"
-    r"|cannot|can't|unsupported|expected|required|not|no such)\b"
+    r"|cannot|can't|unsupported|expected|required|not|no (?:such|module))\b"
 )
 
 

@@ -44,8 +44,6 @@ _LOOKED_BACK = 12
 """Steps among which an earlier attempt at the same thing is looked for."""
 _SAME = 0.6
 """The share of words that two attempts at the same thing have in common."""
-_FEW = 3
-"""Steps below which looking was the work: a search, a review."""
 
 TESTING = re.compile(
     r"\b(?:pytest|unittest|tox|nox|jest|vitest|mocha|playwright|cypress|rspec|phpunit|ctest|bats|nextest|go test"
@@ -83,6 +81,12 @@ _NOT_DONE = re.compile(
     r" (?:unresolved|blocked|not (?:yet )?(?:working|fixed))|ran out of time)\b"
 )
 _OPTION = re.compile(r"(?<![\w-])--?[A-Za-z][\w-]*")
+_PLAN = re.compile(
+    r"(?i)(?:\A|[.!:;,—]\s+|\n)(?:(?:now|next|then|first|also|finally|so),? )?(?:let me|let's|i'll|i will|i'm going to)"
+    r"(?: (?:now|next|then|first|also|just))? (?P<plan>[a-z](?:[^.:!?;\n—]|[.:](?=\S)){7,120})(?=[.:!?;\n—]|\Z)"
+)
+"""What an agent says that it does next."""
+_COMMENT = re.compile(r"\s*(?:\\\s*)?#(?!!)\s*(?P<plan>\w[^\n]{5,120})")
 
 
 class Step(NamedTuple):
@@ -267,9 +271,7 @@ def _beginning(text: str) -> str:
 def steps_of(found: Sequence[Act]) -> tuple[Step, ...]:
     """What worked, in the order in which it finally did, without looking around and earlier attempts."""
     worked = [act for act in found if not act.failed and act.answered]
-    doing = [act for act in worked if not _looks(act)]
-    if len(doing) < _FEW:
-        doing = [act for act in worked if act in doing or act.tool == "Bash"]
+    doing = [act for act in worked if not _looks(act)] or [act for act in worked if act.tool == "Bash"]
     kept: list[Act] = []
     for act in doing:
         recent = kept[-_LOOKED_BACK:]
@@ -299,7 +301,9 @@ def _is_again(one: Act, other: Act) -> bool:
 
 
 def _step(act: Act) -> Step:
-    about = " ".join(act.text("description").split())[:160]
+    said = [*_PLAN.finditer(act.said)][-1:] or [*filter(None, [_COMMENT.match(act.text("command"))])]
+    about = " ".join((act.text("description") or "".join(one["plan"] for one in said)).split())[:160]
+    about = about[:1].upper() + about[1:]
     path = act.text("path") or act.text("notebook_path")
     if act.tool == "Bash":
         return Step("Bash", act.text("command"), about, "", (act.at,))

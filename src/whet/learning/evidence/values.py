@@ -53,7 +53,7 @@ _SHAPES: tuple[tuple[Kind, re.Pattern[str]], ...] = (
     ("date", re.compile(r"(?<![\w/.])\d{1,2}([/.])\d{1,2}\1(?:19|20)\d\d(?![\w/])")),
     ("amount", re.compile(rf"(?:[$€£¥]|\b(?:{_CURRENCY}) ?)\d[\d,.']{{0,14}}(?<![,.'])(?!\w)")),
     ("amount", re.compile(rf"(?<![\w.])\d[\d.,]{{0,12}} ?(?:€|{_CURRENCY})(?!\w)")),
-    ("version", re.compile(r"(?<![\w.-])v?\d{1,4}(?:\.\d{1,5}){1,3}(?:[-+][\w.]{1,20})?(?![\w-]|\.\d)")),
+    ("version", re.compile(r"(?<![\w./-])v?\d{1,4}(?:\.\d{1,5}){1,3}(?:[-+][\w.]{1,20})?(?![\w-]|\.\d)")),
     ("phone", re.compile(r"(?<![\w.-])(?:\+\d{1,3}[ -]?)?(?:\(\d{2,4}\)[ -]?|\d{2,4}[ -])\d{3}[ -]?\d{3,5}(?!\w)")),
 )  # fmt: skip
 
@@ -71,8 +71,12 @@ def values_of(text: str) -> tuple[Value, ...]:
     for start, end, value in _found(text):
         if not any(first <= start and end <= last for first, last in found):
             found[start, end] = value
-    ordered = (value for _, value in sorted(found.items()))
-    return tuple(dict.fromkeys(ordered))
+    ordered = dict.fromkeys(value for _, value in sorted(found.items()))
+    whole = {value.text for value in ordered}
+    names = {text.rpartition("/")[2] for text in whole if "/" in text}
+    return tuple(
+        one for one in ordered if one.text not in names and one.text.removesuffix("/") not in whole - {one.text}
+    )
 
 
 def _found(text: str) -> Iterator[tuple[int, int, Value]]:
@@ -80,6 +84,8 @@ def _found(text: str) -> Iterator[tuple[int, int, Value]]:
         yield from ((one.start(), one.end(), Value(kind, one[0])) for one in pattern.finditer(text))
     for one in _PATH.finditer(text):
         path = one[0].rstrip(".,;:")
+        if text[one.end() : one.end() + 1] in ("{", "<", "$", "*"):
+            continue  # the pattern of a path
         if not f"{path}/".startswith(_SYSTEM) and path.strip("/~\\"):
             name = path.replace("\\", "/").rpartition("/")[2]
             yield one.start(), one.start() + len(path), Value("file" if "." in name else "directory", path)
@@ -94,8 +100,10 @@ def _found(text: str) -> Iterator[tuple[int, int, Value]]:
 def without_values(text: str) -> str:
     """A sentence without the values of its case, and without the word before a value that led to it."""
     for value in sorted(values_of(text), key=lambda one: -len(one.text)):
-        text = re.sub(rf"(?:\s*\b{_LEADS})?\s*[`'\"“(]*{re.escape(value.text)}[`'\"”)]*", " ", text)
+        text = re.sub(rf"(?:\s*\b{_LEADS}(?:\s+{_KINDS})?)?\s*[`'\"“(]*{re.escape(value.text)}[`'\"”)]*", " ", text)
     return re.sub(rf"(?:,|\s|\b{_LEADS})*\s*([,.;:]|\Z)", r"\1", " ".join(text.split())).strip(" ,;:-")
 
 
 _LEADS = r"(?:at|in|on|from|to|into|under|as|of|for|with|by|called|named|titled|located|stored|saved|and|or)\b"
+_KINDS = r"(?:the\s+)?(?:version|release|ticket|issue|pull request|date|day|file|folder|directory|branch|number|id)\b"
+"""What a value is called before it stands."""
