@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import tracemalloc
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
@@ -89,11 +90,17 @@ def test_a_transaction_sees_its_own_rows_and_remembers_none_of_them(state: Path)
         lambda file: file.write_bytes(file.read_bytes()[:-3]),
         lambda file: file.write_bytes(file.read_bytes().replace(b"one", b"two")),
         lambda file: (file.unlink(), file.mkdir()),
+        lambda file: file.write_bytes(file.read_bytes()[:8] + b"\xff\xff\xff\xff" + file.read_bytes()[12:]),
     ],
 )
 def test_a_file_of_no_use_is_as_good_as_none(spoil: Callable[[Path], object], state: Path) -> None:
     spoil(state / "cache" / "state")
-    assert recalled(state) == [("one",)]
+    tracemalloc.start()
+    try:
+        assert recalled(state) == [("one",)]
+        assert tracemalloc.get_traced_memory()[1] < 100_000_000, "there is no room for what a wrong length says"
+    finally:
+        tracemalloc.stop()
 
 
 def test_nothing_is_remembered_of_a_state_that_is_not_there(tmp_path: Path) -> None:

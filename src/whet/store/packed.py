@@ -41,6 +41,7 @@ class PackedFile:
     def __init__(self, path: str) -> None:
         self._file: BinaryIO = open(path, "rb", buffering=_BUFFER, opener=open_regular)  # noqa: SIM115  see __exit__
         try:
+            self._size = os.fstat(self._file.fileno()).st_size
             self.head, self._sizes = self._first()
             self._start = self._file.tell()
         except BaseException:
@@ -75,7 +76,7 @@ class PackedFile:
         return self._value(size, proof)
 
     def _value(self, size: int, proof: int) -> Any:
-        data = self._file.read(size)
+        data = self._file.read(size) if size <= self._size else b""  # room for what is read is made first
         if len(data) != size or crc32(data) != proof:
             raise ValueError("a damaged file")
         return marshal.loads(data)  # noqa: S302  checked to be what was written
