@@ -94,7 +94,8 @@ def test_what_is_kept_comes_back_equal(filled: str, tmp_path: Path) -> None:
         assert (card.gates.commands, card.when, card.hint) == (("git",), "Always.", "[file]")
         (card,) = found.cards("acme:guided", place, bounds)
         assert (card.gates is OPEN, card.when, card.hint) == (True, "It is due.", "<file>")
-        assert found.containers(place, bounds) == [(path, item.signature) for path, item in shelf.containers.items()]
+        bare = [_plain(item._replace(cards=())) for item in shelf.containers.values()]
+        assert [*map(_plain, found.containers(place, bounds) or ())] == bare
         assert found.size(place, bounds) == len([*shelf.cards()])
 
 

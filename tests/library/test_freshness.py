@@ -339,6 +339,20 @@ def test_nobody_sees_a_skill_that_lost_its_name_to_a_new_one(
     assert library.card("same").description == "The winner."
 
 
+def test_nobody_sees_a_skill_that_lost_its_name_to_one_behind_a_link_that_was_repaired(
+    root: str, tmp_path: Path, skill: Callable[..., str], opened: Callable[..., Library]
+) -> None:
+    second, third = str(tmp_path / "second"), str(tmp_path / "third")
+    skill(second, "same", description="The later one.")
+    os.mkdir(third)
+    os.symlink(f"{third}/same", f"{root}/same")
+    library = opened(root, second, third, settled=True)
+    assert library.card("same").description == "The later one."
+    skill(third, "same", description="The one behind the link.")
+    for fresh in (opened(root, second, third, settled=True), library):
+        assert fresh.card("same").description == "The one behind the link."
+
+
 # within one tick of the clock
 
 

@@ -53,6 +53,8 @@ _PLAIN = (*_NOTHING_MORE, True, "", "")
 _OWN, _READY = map(Card._fields.index, ("root", "ready"))
 _PER_PART = 128
 """Cards in a part."""
+_COUNT = 5
+"""Where a directory, as it is kept, says how many skills are in it."""
 _DIRECTORIES, _KEYS, _CARDS = range(3)
 """The numbers of the parts; from the last one on, all hold cards."""
 
@@ -130,11 +132,11 @@ class Cache:
         found = self._read(root, bounds, look) or ()
         return tuple(sorted(found, key=lambda card: (card.real != "", card.path)))
 
-    def containers(self, root: Root, bounds: Bounds) -> list[tuple[str, Signature]] | None:
-        """The remembered directories below a root, without what is in them; None when the root is not remembered."""
+    def containers(self, root: Root, bounds: Bounds) -> list[Container] | None:
+        """The remembered directories below a root, without their skills; None when the root is not remembered."""
 
-        def look(file: PackedFile, _head: _Head) -> list[tuple[str, Signature]]:
-            return [(item[0], Signature._make(item[3])) for item in file.part(_DIRECTORIES)]
+        def look(file: PackedFile, _head: _Head) -> list[Container]:
+            return [_load_container(item, ()) for item in file.part(_DIRECTORIES)]
 
         return self._read(root, bounds, look)
 
@@ -219,23 +221,28 @@ def _load_containers(file: PackedFile, root: Root) -> dict[str, Container]:
         cards += _load_cards(part, root)
     containers = {}
     start = 0
-    for path, category, depth, seen, description, count, children, notes, watched in directories:
-        found = tuple(cards[start : start + count])
+    for item in directories:
+        count = item[_COUNT]
+        containers[item[0]] = _load_container(item, tuple(cards[start : start + count]))
         start += count
-        containers[path] = Container(
-            path,
-            category,
-            depth,
-            Signature._make(seen),
-            found,
-            children,
-            tuple([Note(*note) for note in notes]),
-            tuple([(place, Signature._make(stamp)) for place, stamp in watched]),
-            description,
-        )
     if start != len(cards):
         raise ValueError("directories and cards do not match")
     return containers
+
+
+def _load_container(item: tuple[Any, ...], cards: tuple[Card, ...]) -> Container:
+    path, category, depth, seen, description, _, children, notes, watched = item
+    return Container(
+        path,
+        category,
+        depth,
+        Signature._make(seen),
+        cards,
+        children,
+        tuple([Note(*note) for note in notes]),
+        tuple([(place, Signature._make(stamp)) for place, stamp in watched]),
+        description,
+    )
 
 
 def _keep_cards(cards: list[Card]) -> _Part:

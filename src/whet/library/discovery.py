@@ -202,18 +202,13 @@ def reread(card: Card, bases: Sequence[str], now: int) -> Card | None:
 
 def undisturbed(container: Container) -> bool:
     """Has nothing come, gone or been repaired in a container since it was listed? Edits of its skills do not count."""
-    if not unchanged((container.path, container.signature)):
-        return False
-    return not container.watched or all(_watch(path) == seen for path, seen in container.watched)
-
-
-def unchanged(item: tuple[str, Signature]) -> bool:
-    """Has nothing come or gone in a directory since it had this signature?"""
     try:
-        found = os.stat(item[0])
+        found = os.stat(container.path)
     except OSError:
         return False
-    return (found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino) == item[1]
+    if (found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino) != container.signature:
+        return False
+    return not container.watched or all(_watch(path) == seen for path, seen in container.watched)
 
 
 class _Place(NamedTuple):

@@ -18,7 +18,6 @@ from whet.library.discovery import (
     count_names,
     discover,
     reread,
-    unchanged,
     undisturbed,
     verify,
 )
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
     from whet.guard.gate import Gate
     from whet.library.card import Card
     from whet.library.disclosure import Opened
+    from whet.library.discovery import Container
     from whet.library.readiness import Probe
     from whet.library.visibility import Disabled
     from whet.library.watch import KernelWatch
@@ -333,10 +333,11 @@ class Workspace:
         for root in (*competes(card, config.roots), card.root):
             if snapshot is not None:
                 shelf = next(shelf for shelf in snapshot.shelves if shelf.root == root)
-                known, same = bool(shelf.containers), all(map(undisturbed, shelf.containers.values()))
+                containers: list[Container] | None = [*shelf.containers.values()]
             else:
-                items = self.cache.containers(root, config.bounds)
-                known, same = bool(items), items is not None and all(map(unchanged, items))
-            if not same or (not known and os.path.lexists(root.path)):
+                containers = self.cache.containers(root, config.bounds)
+            if containers is None or not all(map(undisturbed, containers)):
+                return False
+            if not containers and os.path.lexists(root.path):
                 return False
         return True
