@@ -1,7 +1,7 @@
 """Where values go in programs of languages without a reader of their own, followed by statements.
 
 A statement is a line, or several while a bracket is open. Names on its left get what stands on its right: a secret
-file, the whole environment, something fetched. What is given to a function goes to the names of its
+file, the whole environment, something fetched or decoded. What is given to a function goes to the names of its
 parameters, and what it returns to whoever calls it. That is coarse, and enough for code that reads a key and posts it.
 """
 
@@ -43,7 +43,18 @@ LARGEST = 100_000
 def follow(text: str) -> Seen:
     """What a program does with what it reads, fetches and decodes."""
     text = text[:LARGEST]
+    if "\n=cut" in text:
+        text = _without_manual(text)
     return _Flow(text).run()
+
+
+def _without_manual(text: str) -> str:
+    """A program of Perl without the manual that is written into it."""
+    rows, manual = [], False
+    for row in text.split("\n"):
+        manual = (manual or MANUAL.match(row) is not None) and not row.startswith("=cut")
+        rows.append("" if manual or row.startswith("=cut") else row)
+    return "\n".join(rows)
 
 
 def secret_looking(text: str) -> bool:
@@ -78,6 +89,8 @@ def _own(text: str, names: frozenset[str], *, secrets: bool) -> frozenset[Mark]:
     if FETCHES.search(text):
         url = URL.search(text)
         marks.add(Mark("fetched", "the network", url[0][:300] if url else ""))
+    if DECODES.search(text):
+        marks.add(Mark("decoded", "a decoder"))
     return frozenset(marks)
 
 
@@ -167,9 +180,17 @@ class _Flow(Findings):
         self._judge(row, marks)
 
     def _given(self, row: Statement, marks: frozenset[Mark]) -> None:
-        """Names that get something without an assignment: of handles and parameters."""
+        """Names that get something without an assignment: of loops, handles, receivers and parameters."""
+        for looped in LOOPED.finditer(row.text):
+            for name in NAME.findall(next((group for group in looped.groups() if group), "")):
+                self._learn(row.inside, name, marks)
         for handle in HANDLE.finditer(row.text):
             self._learn(row.inside, handle[1], marks)
+        if owner := CALLED_ON.match(row.text):
+            self._learn(row.inside, owner[1], marks)
+        if row.marks and ASKED.match(row.text):
+            for name in LOOKED_AT.findall(row.text)[:6]:
+                self._learn(row.inside, name, row.marks)
         for name in row.names & self.parameters.keys():
             if name != row.inside:
                 for parameter in self.parameters[name]:
@@ -196,7 +217,7 @@ class _Flow(Findings):
             self._sent(row, marks)
         if row.writes:
             for mark in sorted(marks):
-                if mark.kind == "fetched":
+                if mark.kind in ("fetched", "decoded"):
                     self._written(row, mark)
         if row.runs:
             self._run(row, marks)
@@ -242,16 +263,20 @@ class _Flow(Findings):
                 self._started(row, mark)
 
     def _foreign(self, row: Statement, given: str, marks: frozenset[Mark]) -> None:
-        """Is what is run fetched?"""
+        """Is what is run fetched or decoded?"""
         bare = STRING.sub("''", given)
         own = set(NAME.findall(bare))
         inner = frozenset(mark for name in own for mark in self._held(row.inside, name))
+        if DECODES.search(bare):
+            inner |= {Mark("decoded", "a decoder")}
         if FETCHES.search(given):
             inner |= {mark for mark in marks if mark.kind == "fetched"}
         if not own and not inner:
             return
         for mark in sorted(inner):
-            if mark.kind == "fetched" and not _near(mark.subject):
+            if mark.kind == "decoded":
+                self._hit(row, Judgement("exec-decoded"))
+            elif mark.kind == "fetched" and not _near(mark.subject):
                 unknown = not mark.subject or host_of(mark.subject).kind == "known"
                 self._hit(row, Judgement("exec-fetched", "warn" if unknown else None))
 
@@ -333,16 +358,29 @@ ASSIGNED = expression(
     r"(?:\s{0,4}:\s{0,4}[\w<>:&\[\](), ]{1,60})?\s{0,4}(?::=|\+=|\.=|<<|\|\|=|=(?![=~>])|\bto\b)(.{0,2000})$",
     re.DOTALL,
 )
+LOOPED = expression(
+    r"\bfor\s{0,4}\(?\s{0,4}(?:var|let|auto|final"
+    r"|my)?\s{0,4}(?:[\w<>:]{1,40}\s{1,4})?([$\w]{1,60}(?:\s{0,4},\s{0,4}[$\w]{1,60})?)\s{1,4}"
+    r"(?:in|:=\s{0,4}range|:)\s{1,4}|\bforeach\s{0,4}\(?\s{0,4}(?:my|var|string)?\s{0,4}([$\w]{0,60})"
+    r"|\bas\s{1,4}([$\w]{1,60})\s{0,4}\)"
+    r"|(?:do|\{)\s{0,4}\|([^|\n]{1,80})\||\brepeat\s{1,4}with\s{1,4}(\w{1,40})\s{1,4}in"
+)
 DEFINED = expression(
     r"\b(?:func|function|def|fn|sub)\s{1,9}(?:\([^)\n]{0,80}\)\s{0,4})?([A-Za-z_]\w{0,60}[!?]?)\s{0,4}(?:<[^>\n]{0,60}>)?\s{0,4}\(?([^){\n]{0,300})"
     r"|(?:static|public|private|protected"
     r"|void)\s{1,4}(?:[\w<>\[\],]{1,60}\s{1,4}){1,4}([A-Za-z_]\w{0,60})\s{0,4}\(([^){\n]{0,300})"
 )
+ASKED = expression(r"^\s{0,200}(?:\}\s{0,4}else\s{1,4})?(?:if|unless|next|when|while)\b")
+LOOKED_AT = expression(
+    r"[( !]([a-z_]\w{0,40})\s{0,4}(?=,\s{0,4}[\"'`]|\.(?:include\?|end_with\?|match|ends_with|EndsWith|Contains)\b)"
+)
+"""A name that is compared with a text."""
 HEADER = expression(r"authorization|bearer|x-api-key|set_?header|headers?\b", re.IGNORECASE)
 """A place of a request where a key belongs."""
 BEGINNING = expression(r"\.ssh[\\/]{1,2}(?:id_)?[\"'`*]")
 """A text that paths of keys begin with."""
 RETURNED = expression(r"^\s{0,200}return\b(.{0,2000})$", re.DOTALL)
+CALLED_ON = expression(r"^[\s{}]{0,200}[$@]?([A-Za-z_]\w{0,60})(?:\.|->|::)\w")
 
 VARIABLE = expression(
     r"(?:\bENV|\$_ENV|\$_SERVER|\b[gG]etenv|\bLookupEnv|\benv::var(?:_os)?|\bGetEnvironmentVariable|\benvironment)"
@@ -350,6 +388,7 @@ VARIABLE = expression(
 )
 """One variable of the environment, by its name."""
 ALL_VARIABLES = _shape("all_variables")
+DECODES = _shape("decodes")
 FETCHES = _shape("fetches")
 SENDS = _shape("sends")
 RUNS = _shape("runs")
@@ -359,6 +398,7 @@ OPENED = expression(
     r"\b(?:File|FileWriter|FileOutputStream|os\.Create|os\.OpenFile|File::create|fopen|io\.open|File\.open)\s{0,4}\("
 )
 HANDLE = expression(r"\bopen\s{0,4}\(?\s{0,4}(?:my\s{0,4})?\$?(\w{1,40})\s{0,4},")
+MANUAL = expression(r"=(?:pod|head\d|over|item|begin|encoding)\b")
 SYNTAX = expression(r"\\[bswdnt]|\{\d+,?\d*\}|\?[:!=<]")
 
 
@@ -367,7 +407,9 @@ def _names(*shapes: re.Pattern[str], more: str = "") -> frozenset[str]:
     return frozenset(NAME.findall(" ".join((more, *(SYNTAX.sub(" ", shape.pattern) for shape in shapes)))))
 
 
-TAKING_NAMES = _names(ALL_VARIABLES, VARIABLE, FETCHES, more="DownloadFile DownloadString DownloadData")
+TAKING_NAMES = _names(
+    ALL_VARIABLES, VARIABLE, DECODES, FETCHES, more="unpack Inflate DownloadFile DownloadString DownloadData"
+)
 SENDING_NAMES = _names(
     SENDS, FETCHES, more="UploadString UploadData UploadFile UploadValues UploadStringAsync UploadFileAsync"
 )

@@ -180,9 +180,20 @@ class Meaning(Judges):
             return NOTHING
         found = follow_service(self, call, _BASES, _TRACKING)
         found = self.judge(call) if found is None else found
+        if found is None and call.owner.name.startswith("(shell)"):
+            found = _on_shell(self, call)
         if found is None and call.verb in ("src=", "href=") and call.arg(0).has("captured"):
             found = deliver(self, call.arg(0), call.args)
         return _passed(self, call) if found is None else found
+
+
+def _on_shell(effects: Meaning, call: Call) -> Value:
+    """A method of a shell that was started, or of its input."""
+    owner, first = call.owner.name, call.arg(0)
+    fed = (call.verb in ("write", "end") or "stdin" in owner) and first.has("socket", "fetched")
+    if fed or (call.verb == "pipe" and first.has("socket")):
+        effects.hit("shell-handed-over")
+    return Value(name=owner) if call.verb == "on" else NOTHING
 
 
 def _worked_out(program: Program, call: Call) -> Value | None:
@@ -314,6 +325,13 @@ def _join(_effects: Meaning, call: Call) -> Value:
     return joined(parts, "/", pieced=False)
 
 
+def _worker(effects: Meaning, call: Call) -> Value:
+    """A worker that is given its code instead of a file."""
+    if "eval" in (call.arg(1).props or {}) or call.arg(0).has("fetched", "decoded"):
+        evaluate(effects, call.arg(0), "Worker")
+    return NOTHING
+
+
 def _variable(_effects: Meaning, call: Call) -> Value:
     return member(Value(name="process.env"), call.arg(0).exact or HOLE)
 
@@ -321,6 +339,10 @@ def _variable(_effects: Meaning, call: Call) -> Value:
 def _awaited(_effects: Meaning, call: Call) -> Value:
     """`await (...)` outside of an async function, which reads like a call; `new URL(...)`."""
     return call.arg(0)
+
+
+def _prototype(_effects: Meaning, call: Call) -> Value:
+    return Value(name="(prototype)") if call.arg(0).fn else NOTHING
 
 
 def _assigned(_effects: Meaning, call: Call) -> Value:
@@ -462,7 +484,7 @@ def _spread(_effects: Meaning, call: Call) -> Value:
 
 Meaning.specials = {
     "require": _require, "home": _home, "temporary": _temporary, "join": _join, "letters": characters, "base64": base64,
-    "buffer": buffer, "unescape": unescape, "spread": _spread, "number": number, "unpack data": unpacked,
-    "first": _awaited, "variable": _variable, "assign": _assigned, "stringify": _stringify,
+    "buffer": buffer, "unescape": unescape, "spread": _spread, "number": number, "unpack data": unpacked, "worker": _worker,
+    "first": _awaited, "variable": _variable, "prototype": _prototype, "assign": _assigned, "stringify": _stringify,
     "parse": _parse,
 }  # fmt: skip

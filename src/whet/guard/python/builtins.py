@@ -268,6 +268,19 @@ def _partial(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  handl
     return Value(fn=Partial(this.args[0], this.args[1:], this.words)) if this.args else None
 
 
+def _type(reader: Reader, this: Call) -> Value | None:
+    """A class made by a call: its functions are those of a mapping."""
+    body = this.node.args[2] if len(this.node.args) == 3 else None
+    if not isinstance(body, ast.Dict):
+        return None
+    klass = Klass(this.arg(0).said, ())
+    for key, value in zip(body.keys, body.values, strict=True):
+        if isinstance(key, ast.Constant) and isinstance(key.value, str):
+            inner = value.args[0] if isinstance(value, ast.Call) and value.args else value
+            klass.fields[key.value] = reader.value(inner, this.scope)
+    return Value(fn=klass)
+
+
 def _packages(reader: Reader, this: Call) -> Value | None:  # noqa: ARG001  handlers share one signature
     where = "~/.local/lib/site-packages" if "user" in this.name else "/usr/lib/site-packages"
     return Value([where] if this.name == "site.getsitepackages" else where)
@@ -295,7 +308,7 @@ SPECIAL: dict[str, Callable[[Reader, Call], Value | None]] = {
     "attribute": _getattr, "import": _import, "names": _vars, "letter": _chr, "code point": _ord, "bytes": _bytes, "map": _map,
     "reduce": _reduce, "reverse": _reversed, "sequence": _sequence, "number": _number, "length": _length, "text": _string,
     "letters": _table, "named tuple": _named_tuple, "join": _join, "join owner": _joinpath, "same": _same, "folder": _dirname,
-    "home": _home, "variable": _variable, "temporary": _temporary, "getter": _getter, "partial": _partial,
+    "home": _home, "variable": _variable, "temporary": _temporary, "getter": _getter, "partial": _partial, "class": _type,
     "packages": _packages, "settings": _configure,
 }  # fmt: skip
 """What the table calls what these functions give."""

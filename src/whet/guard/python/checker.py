@@ -165,6 +165,18 @@ def run(reader: Reader, tree: ast.Module, source: str) -> None:
     _installs(reader)
     reader.check_together()
     conclude(reader, source, lambda: _constants(tree))
+    if "fork" in source:
+        _forks(reader, tree)
+
+
+def _forks(reader: Reader, tree: ast.Module) -> None:
+    """An endless loop of nothing but new processes."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.While) and isinstance(node.test, ast.Constant) and len(node.body) < 3:
+            calls = [inner for inner in ast.walk(node) if isinstance(inner, ast.Call)]
+            if calls and all(isinstance(one.func, ast.Attribute) and one.func.attr == "fork" for one in calls):
+                reader.line = node.lineno
+                reader.hit("fork-bomb")
 
 
 def _constants(tree: ast.Module) -> list[tuple[int, str]]:

@@ -73,7 +73,7 @@ def _first(argv: Sequence[str]) -> str | None:
 
 def _later(argv: Sequence[str], text: str) -> str | None:
     if not decodes(argv):
-        return None
+        return _translated(argv, text)
     name = argv[0].rpartition("/")[2]
     if name in ("base64", "gbase64", "openssl"):
         return _base64(text)
@@ -81,10 +81,7 @@ def _later(argv: Sequence[str], text: str) -> str | None:
         return _hex(text)
     if name == "rev":
         return "\n".join(line[::-1] for line in text.split("\n"))
-    if name != "tr":
-        return None
-    left, right = _set(unescape(argv[-2])), _set(unescape(argv[-1]))
-    return text.translate({ord(a): b for a, b in zip(left, right, strict=False)})
+    return _translated(argv, text)
 
 
 def _echo_options(words: Sequence[str]) -> tuple[str, Sequence[str]]:
@@ -105,7 +102,13 @@ def _printf(form: str, values: list[str]) -> str:
         value = remaining.pop(0) if remaining else ""
         return unescape(value) if match[1] == "b" else value
 
-    return _DIRECTIVE.sub(fill, unescape(form))
+    plain = unescape(form)
+    out = _DIRECTIVE.sub(fill, plain)
+    rounds = 0
+    while remaining and len(remaining) < len(values) and rounds < 200:
+        out += _DIRECTIVE.sub(fill, plain)
+        rounds += 1
+    return out
 
 
 def _base64(text: str) -> str | None:
@@ -120,6 +123,21 @@ def _hex(text: str) -> str | None:
         return bytes.fromhex(re.sub(r"\s+|\\x|0x", "", text)).decode("utf-8", "replace")
     except ValueError:
         return None
+
+
+def _translated(argv: Sequence[str], text: str) -> str | None:
+    if argv[0].rpartition("/")[2] != "tr" or len(argv) < 3:
+        return None
+    if argv[1] in ("-d", "--delete"):
+        gone = set(_set(unescape(argv[2])))
+        return "".join(letter for letter in text if letter not in gone)
+    if argv[1].startswith("-") and len(argv[1]) > 1:
+        return None
+    left, right = _set(unescape(argv[1])), _set(unescape(argv[2]))
+    if not right:
+        return None
+    right += right[-1] * (len(left) - len(right))
+    return text.translate({ord(a): b for a, b in zip(left, right, strict=False)})
 
 
 def _is_rotation(left: str, right: str) -> bool:

@@ -43,8 +43,13 @@ def _download(scene: Scene, step: Step) -> None:
 
 
 def _evaluate(scene: Scene, step: Step) -> None:
-    for origin in _evaluated(scene, step):
-        _assembled(scene, origin)
+    if step.name == "eval" and step.spelled and not all(word.known for word in step.spelled):
+        scene.fact("execute", "text that is made when it runs", ",".join(step.spelled[0].names)[:80])
+    if any(len(set(word.names)) > 1 for word in step.spelled):
+        scene.fact("assemble", "a command put together from pieces")
+    if step.name == "eval" or step.name in SHELLS:
+        for origin in _evaluated(scene, step):
+            _assembled(scene, origin)
 
 
 def _assembled(scene: Scene, origin: Step) -> None:
@@ -223,8 +228,19 @@ def _shells(scene: Scene, step: Step) -> None:
         re.match(r"(?:EXEC|SYSTEM):", word, re.IGNORECASE) and _is_shell_word(word) for word in step.texts
     ):
         scene.hit("shell-handed-over")
+    for one in step.inner:
+        if one.language != "shell" and _SOCKET.search(one.text) and _GIVES_SHELL.search(one.text):
+            scene.hit("shell-handed-over")
     if name in ("awk", "gawk") and any("/inet/tcp/" in word and "getline" in word for word in step.texts):
         scene.hit("shell-handed-over")
+
+
+_SOCKET = expression(r"\b(?:socket|fsockopen|TCPSocket|net\.connect|net\.Socket|IO::Socket|Socket;)")
+_GIVES_SHELL = expression(
+    r"dup2|pty\.spawn|/bin/(?:ba|z|da)?sh\b|[\"']cmd(?:\.exe)?[\"']|\.pipe\(\w{1,20}\.stdin"
+    r"|exec\s{0,3}\(?\s{0,3}[\"']?(?:/bin/)?sh\b",
+    re.IGNORECASE,
+)
 
 
 def _uses_descriptor(scene: Scene) -> bool:
@@ -235,6 +251,8 @@ def _uses_descriptor(scene: Scene) -> bool:
             for one in step.command.redirections
         )
         if reads and (step.name in SHELLS or step.name in ("eval", "read") or (step.argv and not step.argv[0].known)):
+            return True
+        if step.name in SHELLS and any(one.command.text and "<&" in one.command.text for one in step.before):
             return True
     return False
 

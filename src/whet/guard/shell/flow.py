@@ -495,6 +495,9 @@ class Scene(Judges):
                 marks = dict.fromkeys(self._in_variable(step, found[1]))
                 step.marks.update(marks)
                 step.fed.update(marks)
+        for one in step.command.redirections:
+            if one.operator == "<<<":
+                step.fed.update(self.in_word(step, one.target, -1))
 
     def _opens(self, step: Step) -> list[str]:
         """What the step names of the files that it reads by itself."""
@@ -705,6 +708,13 @@ def _remote_name(step: Step) -> bool:
 
 
 def _archive(step: Step) -> str | None:
+    if step.name in ("tar", "bsdtar"):
+        for at, word in enumerate(step.texts):
+            if re.fullmatch(r"-?[a-zA-Z]{0,8}c[a-zA-Z]{0,8}f", word) or (at and word in ("-f", "--file")):
+                return step.texts[at + 1] if at + 1 < len(step.texts) else None
+            if word.startswith("--file="):
+                return word[7:]
+        return None
     return next((word for word in step.texts if not word.startswith("-") and "." in word), None)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from whet.guard.expression import expression
 from whet.guard.hosts import host_of
-from whet.guard.taint.mark import Mark
+from whet.guard.taint.mark import NO_MARKS, Mark
 from whet.guard.taint.persist import written_places
 
 if TYPE_CHECKING:
@@ -58,6 +58,20 @@ def _set_timers(scene: Scene, step: Step) -> None:
         scene.judge_file("crontab", table, frozenset(mark for mark in _marks(step) if mark.kind == "decoded"))
 
 
+def _run_later(scene: Scene, step: Step) -> None:
+    scene.judge_file("crontab", scene.content(step), _marks(step))
+
+
+def _edit(scene: Scene, step: Step) -> None:
+    for word in step.texts if any(word.startswith(("-i", "--in-place")) for word in step.texts) else ():
+        if len(word) < 300 and _rules_agent(word):
+            scene.judge_file(word, " ".join(step.texts), NO_MARKS)
+
+
+def _enable(scene: Scene, _step: Step) -> None:
+    scene.fact("write", "a service that starts automatically")
+
+
 def _configure(scene: Scene, step: Step) -> None:
     """Settings of git that run a program, or send its downloads elsewhere."""
     text = " ".join(step.texts)
@@ -77,6 +91,6 @@ def _configure(scene: Scene, step: Step) -> None:
 
 
 JUDGES: dict[str, Callable[[Scene, Step], None]] = {
-    "set timers": _set_timers, "configure git": _configure,
+    "set timers": _set_timers, "run later": _run_later, "edit": _edit, "enable": _enable, "configure git": _configure,
 }  # fmt: skip
 """What the tables call what commands leave behind."""

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from whet.guard.expression import expression
+from whet.guard.shell.clients import host_in
 from whet.guard.shell.wrappers import name_of
 from whet.guard.taint.harm import is_home, is_wiped, names_miner
 
@@ -100,6 +101,9 @@ _SYSTEM = expression(
 def _rm(scene: Scene, step: Step) -> None:
     flags = _flags(step)
     recursive = "r" in flags or "R" in flags or step.has("--recursive")
+    if recursive and step.has("--no-preserve-root"):
+        scene.hit("wipe-home")
+        return
     for word in step.spelled:
         text = word.text
         if text.startswith("-"):
@@ -113,6 +117,24 @@ def _rm(scene: Scene, step: Step) -> None:
         if _LOGS.match(text):
             scene.hit("hide-traces", "critical" if text.endswith("log/*") else None, text)
             return
+
+
+def _dd(scene: Scene, step: Step) -> None:
+    target = next((word[3:] for word in step.texts if word.startswith("of=")), "")
+    source = next((word[3:] for word in step.texts if word.startswith("if=")), "")
+    if _DISK.match(target):
+        blank = source in ("/dev/zero", "/dev/urandom", "/dev/random")
+        scene.hit("wipe-disk", "critical" if blank else "warn", target)
+
+
+def _shred(scene: Scene, step: Step) -> None:
+    if any(_wiped(step, word) == "critical" or _DISK.match(word) for word in step.texts):
+        scene.hit("wipe-home")
+
+
+def _format(scene: Scene, step: Step) -> None:
+    if any(map(_DISK.match, step.texts)):
+        scene.hit("wipe-disk", "warn")
 
 
 def _find(scene: Scene, step: Step) -> None:
@@ -140,6 +162,11 @@ def _git(scene: Scene, step: Step) -> None:
         scene.hit("wipe-home", "critical", wiped)
 
 
+def _mv(scene: Scene, step: Step) -> None:
+    if len(step.texts) > 1 and step.texts[-1] == "/dev/null" and any(_wiped(step, word) for word in step.texts[:-1]):
+        scene.hit("wipe-home")
+
+
 def _chmod(scene: Scene, step: Step) -> None:
     plain = [word for word in step.texts if not re.fullmatch(r"-[a-zA-Z]{1,4}", word)]
     mode, targets = (plain[0], plain[1:]) if plain else ("", [])
@@ -164,9 +191,23 @@ def _docker(scene: Scene, step: Step) -> None:
 def _password(scene: Scene, step: Step) -> None:
     """A fixed password for an account that the same script lets administer the machine."""
     fixed = re.search(r"^\w[\w-]{0,40}:[^$\s]{3,80}$", scene.content(step), re.MULTILINE)
-    others = " ".join(" ".join(one.texts) for one in scene.steps if one.name in ("usermod", "useradd", "gpasswd"))
-    if fixed and re.search(r"\b(?:sudo|wheel|admin)\b", others):
+    if fixed and any(hit.rule == "new-account" for hit in scene.hits.values()):
         scene.hit("new-account", "critical")
+    elif fixed:
+        later = " ".join(" ".join(one.texts) for one in scene.steps if one.name in ("usermod", "useradd", "gpasswd"))
+        if re.search(r"\b(?:sudo|wheel|admin)\b", later):
+            scene.hit("new-account", "critical")
+
+
+def _quarantine(scene: Scene, step: Step) -> None:
+    removes = any(re.fullmatch(r"-[a-z]{0,3}[dc][a-z]{0,3}", word) for word in step.texts)
+    if not removes or not ("com.apple.quarantine" in step.texts or step.has("-c", "-cr", "-rc")):
+        return
+    host = host_in(step.fetched) if step.fetched is not None else None
+    if host is not None and host.name and host.kind != "known":
+        scene.hit("protection-off", "critical" if host.shady else "warn", host.name)
+    else:
+        scene.hit("protection-off", "info")
 
 
 def _encrypts(scene: Scene, step: Step) -> None:
@@ -200,6 +241,7 @@ def _searched(scene: Scene) -> Iterator[str]:
 
 
 JUDGES: dict[str, Callable[[Scene, Step], None]] = {
-    "remove": _rm, "clean": _git, "open mode": _chmod, "container": _docker, "set password": _password, "encrypt": _encrypts,
+    "remove": _rm, "overwrite disk": _dd, "shred": _shred, "format": _format, "move": _mv, "clean": _git, "open mode": _chmod,
+    "container": _docker, "set password": _password, "unquarantine": _quarantine, "encrypt": _encrypts,
 }  # fmt: skip
 """What the tables call what commands harm."""

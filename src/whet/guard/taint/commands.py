@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from whet.guard.expression import expression
 from whet.guard.finding import Seen
+from whet.guard.hosts import URL
 from whet.guard.taint.execute import files_of, judge_origin, judge_started, run_words
 from whet.guard.taint.files import plain_path
 from whet.guard.taint.findings import DEEPEST, Findings
@@ -130,6 +131,7 @@ class Commands(Findings):
         self.run_files(self._written_before(words, raw))
         if given is not NOTHING:
             self.feed(raw, given)
+        self._push(raw)
         self._give_file(raw)
         if (one := judge_origin(self, command, raw, shell=in_shell)) is not None:
             self.report([one])
@@ -191,6 +193,19 @@ class Commands(Findings):
             for index in run_words(pieces):
                 marks |= self.files.get(plain_path(pieces[index]), NO_MARKS)
         return marks
+
+    def _push(self, text: str) -> None:
+        """A repository that is pushed after a secret was copied into it."""
+        if not text.startswith("git push"):
+            return
+        for path, marks in self.files.items():
+            for mark in sorted(marks):
+                grave = mark.kind == "env" or (mark.kind == "secret" and mark.grave)
+                if grave and not path.startswith(("/", "~")):
+                    address = URL.search(text)
+                    message = f"The code copies {mark.what} to {path} and pushes the repository"
+                    self.hit("secret-sent", None, address[0] if address else "", message)
+                    return
 
     def _give_file(self, text: str) -> None:
         """A table of timers or a script that was written before, now given to a program by its path."""

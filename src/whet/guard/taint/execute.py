@@ -288,6 +288,12 @@ def name_module(reader: Judges, call: Call) -> Value:
     return Value(name=call.row.gives, path=key, marks=reader.files.get(key, NO_MARKS))
 
 
+def search_modules(reader: Judges, call: Call) -> None:
+    """Modules are looked for in one more directory."""
+    kept = reader.under(call.args[-1].said) if call.args else NO_MARKS
+    reader.run_files(frozenset(mark for mark in kept if mark.kind == "fetched"))
+
+
 def start_container(reader: Judges, call: Call) -> Value | None:
     """A container is started: its command, and how much of the machine it is given."""
     if ".containers." not in call.name:
@@ -339,6 +345,6 @@ def load_objects(reader: Judges, call: Call) -> Value | None:
 
 JUDGES: dict[str, Callable[[Judges, Call], Value | None]] = {
     "evaluate": evaluate_code, "compile": compile_code, "shell": run_shell, "program": run_program, "feed": feed,
-    "start": start_file, "module": name_module, "container": start_container, "load": load_objects,
+    "start": start_file, "module": name_module, "search": search_modules, "container": start_container, "load": load_objects,
 }  # fmt: skip
 """What the tables call what functions run."""

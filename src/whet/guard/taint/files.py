@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from whet.guard.expression import expression
 from whet.guard.places import places
-from whet.guard.taint.harm import is_home, is_ransom_note, judge_removed
+from whet.guard.taint.harm import is_home, is_ransom_note, judge_emptied, judge_removed
 from whet.guard.taint.mark import HOLE, NO_MARKS, Mark, comes_from
 from whet.guard.taint.network import Judgement
 from whet.guard.taint.secret import owner
@@ -184,6 +184,8 @@ def write_file(reader: Judges, call: Call) -> Value:
         reader.note("overwrites")
     if "overwrites" in reader.did and content.name.startswith(_RANDOM):
         reader.hit("wipe-home", None, "", "The code overwrites the user's files with random data")
+    if content.text == "":
+        reader.report(judge_emptied(path.texts))
     appends = "append" in call.verb or comes_from(content.marks, "file")
     reader.write(path, call.key(call.row.at), content, appends=appends)
     return NOTHING
@@ -196,6 +198,8 @@ def open_file(reader: Judges, call: Call) -> Value:
     if call.row.gives or any(letter in mode for letter in "wax+"):
         if _of_person(path):
             reader.note("overwrites")
+        if "w" in mode:
+            reader.report(judge_emptied(strings(path.const, 5)))
         return Value(name=call.row.gives or ("open.append" if "a" in mode or "+" in mode else "open"), path=key)
     return Value(reader.data(path), "open", reader.read(path, key), path=key)
 
@@ -236,6 +240,13 @@ def dump(reader: Judges, call: Call) -> Value | None:
     content = Value(spell(value) if known and call.row.what != "as it is" else UNKNOWN, marks=value.marks)
     reader.write(path, path.path, content, appends=comes_from(content.marks, "file"))
     return NOTHING
+
+
+def unpack(reader: Judges, call: Call) -> Value | None:
+    """What an archive holds is written to a directory."""
+    if call.owner.marks:
+        reader.write(call.part(call.row.at), call.key(call.row.at), Value(marks=call.owner.marks))
+    return NOTHING if call.owner.marks else None
 
 
 def list_directory(reader: Judges, call: Call) -> Value:
@@ -297,7 +308,7 @@ def remove(reader: Judges, call: Call) -> Value:
 
 
 JUDGES: dict[str, Callable[[Judges, Call], Value | None]] = {
-    "read": read_file, "write": write_file, "open": open_file, "hold": hold, "put": put, "dump": dump,
+    "read": read_file, "write": write_file, "open": open_file, "hold": hold, "put": put, "dump": dump, "unpack": unpack,
     "list": list_directory, "copy": copy_file, "pack": pack_directory, "remove": remove,
 }  # fmt: skip
 """What the tables call what functions do with files."""

@@ -62,6 +62,14 @@ def judge_removed(paths: Iterable[str], *, whole: bool) -> Iterator[Judgement]:
             yield Judgement("wipe-home", None, path[:80])
 
 
+def judge_emptied(paths: Iterable[str]) -> Iterator[Judgement]:
+    """Judge files that are written from their beginning."""
+    for path in paths:
+        if shape("harm", "traces").search(path):
+            severity: Severity = "critical" if "history" in path else "warn"
+            yield Judgement("hide-traces", severity, path, "The code empties a log or a history file")
+
+
 def judge_together(did: Mapping[str, int]) -> Iterator[tuple[int, Judgement]]:
     """What a file does that means something only together, each with its line."""
     for row in load_sets("harm")["together"].values():
