@@ -216,6 +216,9 @@ class IndexManager:
             found = database.read("SELECT made_from FROM index_collections WHERE name = ?", [name])
             if not found or (made_from and found[0][0] == made_from):
                 return 0 if found else None
+            missing: int = len(cards) - database.read("SELECT COUNT(*) FROM index_skills")[0][0]
+            if missing > _LARGE:  # at least; somebody who types asks at every letter while others index
+                return missing
             known = set(database.read("SELECT key, stamp FROM index_skills"))
             return sum((entry.key, Router.mark + entry.stamp) not in known for entry in self._entries(cards, marks))
 
