@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from whet.errors import WhetError
 
 
+_LIVE = Markup('id="live" hx-get="{}" hx-trigger="library-changed from:body" hx-select="#live" hx-swap="outerHTML"')
+"""What makes an element show news. A macro would do, and leave the page to the garbage collector."""
 _CODE = re.compile(r"`([^`\n]+)`")
 
 
@@ -65,6 +67,7 @@ def send(request: Request, page: Page, *, as_json: bool, **shared: Any) -> Respo
         "here": path,
         "address": path + query,
         "json_address": f"{'/index' if path == '/' else path}.json{query}",
+        "live": _LIVE.format(path + query),
     }
     text = templates().get_template(page.template).render({**page.answer, **shared, **page.extra})
     return HTMLResponse(text, page.status)
