@@ -168,11 +168,13 @@ def test_undo_alone_with_nothing_to_take_back(whet: Callable[..., CompletedProce
 
 def test_undoing_a_creation_says_that_the_skill_is_gone(home: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
     assert whet("create", "brief", "--description", "Is brief.", "--body", "Be brief.").returncode == 0
+    (home / ".agents" / "skills").rename(home / "dotfiles")
+    (home / ".agents" / "skills").symlink_to(home / "dotfiles")
     run = whet("undo", "1")
     assert (run.returncode, run.stdout, run.stderr) == (
         0,
         "",
-        "Undid change 1 (create): brief is gone.\nhint: `whet undo 2` undoes this.\n",
+        "Undid change 1 (create): brief is gone.\nhint: `whet undo 3` undoes this.\n",  # 2 found it where it is now
     )
     assert not (home / ".agents" / "skills" / "brief").exists()
 

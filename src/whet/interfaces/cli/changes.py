@@ -106,7 +106,7 @@ def render_return(reversal: Reversal, screen: Screen, _options: Namespace) -> No
     if reversal.diff is not None:
         _render_preview(reversal, screen)
         return
-    undone = {entry.path: entry for entry in reversal.undone}
+    undone = {os.path.realpath(entry.path): entry for entry in reversal.undone}
     for entry in reversal.entries:
         switched = entry.action in SWITCHES
         if entry.after and not switched:
@@ -115,7 +115,7 @@ def render_return(reversal: Reversal, screen: Screen, _options: Namespace) -> No
         if reversal.state:
             state = f"is as it was in state {reversal.state}"
         state = f"{entry.skill} {state}."
-        before = undone.get(entry.path)
+        before = undone.get(os.path.realpath(entry.path))
         if switched:
             where = f" for {entry.origin}" if entry.origin else ""
             state = f"{entry.skill} is {entry.action}d again{where}."
