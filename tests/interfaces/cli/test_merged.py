@@ -294,7 +294,7 @@ def test_a_name_nearly_right_is_suggested(skill: Callable[..., Path], ask: Calla
     assert ask("show", "user:gret", code=1)["suggestions"] == ["greet"]
     assert ask("instal", code=2)["suggestions"] == ["install"]
     wrong = ask("show", "./x", "--skill", "greet", "--page", "2", code=2)
-    assert wrong["error"] == "`--skill` takes neither `--file` nor `--page`."
+    assert wrong["error"] == "`--skill` does not take `--page`."
 
 
 def test_a_new_skill_says_which_clients_do_not_look_for_it(
