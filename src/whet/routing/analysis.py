@@ -169,44 +169,15 @@ _OPENING = compile_late(
 """How a clause begins that says what a skill is not for."""
 
 
-_NEGATIONS = (
-    "not",
-    "n't",
-    "n’t",
-    "dont",
-    "dnt",
-    "snt",
-    "never",
-    "skip",
-    "avoid",
-    "exclude",
-    "out of",
-    "out-of",
-    "unless",
+_NEGATIONS = "not n't n’t dont dnt snt never skip avoid exclude out unless".split()  # noqa: SIM905  a line of words
+_NEGATED = compile_late(
+    r"[sd]?[\s*_>]*(?:use|using|trigger|invoke|activate|appl|load|fire|select|pick|choose|chosen|call|run|be\s|to\s+be|for"
+    r"|intended|meant|suitable|appropriate|designed|this|when|if|the\s+user|(?:of|-of)[\s-]+scope)"
 )
-_NEGATED = (
-    *(
-        "use",
-        "trigger",
-        "invoke",
-        "activate",
-        "appl",
-        "load",
-        "fire",
-        "select",
-        "pick",
-        "choose",
-        "chosen",
-        "call",
-        "run",
-    ),
-    *("be ", "to be", "for", "intended", "meant", "suitable", "appropriate", "designed", "this", "when", "if"),
-    *("using", "the user", "scope", "-scope"),
-)
-"""How what comes after one of the words above begins where it opens a clause of what a skill is not for."""
+"""What comes after one of the words above where it opens a clause of what a skill is not for."""
 _NEGATIONS_ALONE = ("请勿", "不要", "不适用于", "使用しない")
-_AFTER, _BEFORE = 40, 24
-"""Characters after a negation and before it that are looked at."""
+_BEFORE = 24
+"""Characters before a negation that are looked at."""
 _END = re.compile(r"(?<=[.!?;])(?:\s|$)|(?<=[。；！？])|\n\s*\n|\n\s*[-*•]|\s[—–]\s(?=use\b)", re.IGNORECASE)
 _LIST_END = re.compile(r"\n\s*\n(?!\s*[-*•]\s)")
 _BRACKETS = 500
@@ -300,12 +271,11 @@ def _negative(text: str) -> list[int]:
     """The places of the rows that may say what is not meant. Most have none, and that is soon seen."""
     plain = text.lower()
     found: set[int] = set()
-    for word in (*_NEGATIONS, "unless", *(() if plain.isascii() else _NEGATIONS_ALONE)):
+    for word in (*_NEGATIONS, *(() if plain.isascii() else _NEGATIONS_ALONE)):
         at = plain.find(word)
         while at >= 0:
-            end = at + len(word)
-            after = plain[end : end + _AFTER].lstrip(" \t\n\r*_>")
-            if word in _NEGATIONS_ALONE or after.startswith(_NEGATED) or "skill" in plain[max(0, at - _BEFORE) : at]:
+            end, before = at + len(word), plain[max(0, at - _BEFORE) : at]
+            if word in _NEGATIONS_ALONE or "skill" in before or _NEGATED.match(plain, end):
                 found.add(plain.count("\n", 0, at))
             at = plain.find(word, end)
     return sorted(found)
