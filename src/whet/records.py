@@ -110,9 +110,9 @@ else:
     class cached_property:  # noqa: N801  as in `functools`
         """A property that is computed once, and then an attribute of the object."""
 
-        def __init__(self, compute):
-            self._compute = compute
-            self.__doc__ = compute.__doc__
+        def __init__(self, func):
+            self.func = func
+            self.__doc__ = func.__doc__
 
         def __set_name__(self, owner, name):
             self._name = name
@@ -120,5 +120,5 @@ else:
         def __get__(self, instance, owner=None):
             if instance is None:
                 return self
-            value = instance.__dict__[self._name] = self._compute(instance)
+            value = instance.__dict__[self._name] = self.func(instance)
             return value

@@ -7,13 +7,14 @@ import inspect
 import json
 import subprocess
 import sys
-from functools import cache, cached_property
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 import pytest
 
 from whet import Detection, Index, Invocation, Library, Matches, Skills, SkillView
+from whet.records import cached_property
 from whet.skill import block
 
 if TYPE_CHECKING:

@@ -45,7 +45,10 @@ FIRST = {
         "records",
     ),
     *("skill", "skill.schema", "store", "store.cache", "store.clock", "store.home", "store.state"),
-    *(f"store.{name}" for name in ("atomic", "database", "directories", "failures", "locks", "regular", "schema")),
+    *(
+        f"store.{name}"
+        for name in ("atomic", "database", "directories", "failures", "locks", "packed", "regular", "schema")
+    ),
 }
 
 
