@@ -299,3 +299,12 @@ def test_the_languages() -> None:
     }  # fmt: skip
     assert [name for name in ("py", "shell", "js", "scala", "") if can_parse(name)] == ["py", "shell", "js"]
     assert [name for name in ("py", "shell", "ts", "yaml", "") if is_program(name)] == ["py", "ts"]
+
+
+@pytest.mark.parametrize("more", ["", "4"])
+def test_the_name_of_a_hidden_value_stays(more: str) -> None:
+    """Also where the value is longer than its provider makes them: then all of it is hidden."""
+    value = "zR5tYq8LmN2pXv7KcJ4hGf3Ds9AaQw1EeRr6TtYy" + more
+    text, _ = hide_secrets(f"AWS_ACCESS_KEY_ID=AKIAQX7ZP4LMN2RT5VWY AWS_SECRET_ACCESS_KEY={value} terraform init")
+    kind = "secret" if more else "aws-secret"
+    assert text == f"AWS_ACCESS_KEY_ID=[secret:aws-key] AWS_SECRET_ACCESS_KEY=[secret:{kind}] terraform init"

@@ -73,7 +73,7 @@ def test_the_lines_of_the_readme_run() -> None:
             ran.append(line.split()[1])
             expected = "OPENAI_API_KEY" if ran[-1] == "run" else ""  # a model needs a key, and the answer names it
             assert expected in shown.text and (shown.code == 0) != bool(expected), (line, shown.text)
-    assert ran == ["list", "gallery", "install", "scan", "update", "sync", "connect", "run", "distill"]
+    assert ran == ["list", "gallery", "install", "scan", "update", "disable", "sync", "connect", "run", "distill"]
     for line in install.splitlines():
         words = shlex.split(line, comments=True)
         if words[0] == "make":

@@ -124,6 +124,9 @@ def _pattern(regex: str) -> re.Pattern[str]:
 
 def _token(shape: Shape, hide: Hide, found: re.Match[str]) -> str:
     """A token hidden, wherever it begins. Only `sk-` also ends words, as in `task-list`, which do not look random."""
+    if shape.apart or shape.mark.endswith("="):  # the name before it stays; what is longer is hidden by its place
+        longer = re.match(r"[\w/+-]", found.string[found.end() : found.end() + 1])
+        return found[0] if longer else f"{found.string[found.start() : found.start(1)]}{hide(found[1], shape.kind)}"
     before = found.string[max(0, found.start() - 6) : found.start()]
     word = shape.mark == "sk-" and re.search(r"[A-Za-z0-9_]\Z", before) and not _ESCAPED.search(before)
     return found[0] if word and not _is_mixed(found[1]) else hide(found[0], shape.kind)
