@@ -161,10 +161,8 @@ class IndexManager:
             return search(self._sketched(snapshot.catalogue), Shelf(snapshot, CardsById(snapshot.catalogue)))
 
     def build_in_background(self) -> None:
-        """From now on, index a large library in a thread; meanwhile `find` looks at names and descriptions alone."""
+        """From the next question on, index a large library in a thread and look at names and descriptions meanwhile."""
         self._waits = False
-        if self.workspace.is_large():
-            self._build()
 
     def _build(self) -> None:
         """Index what is large and not indexed in a thread, unless one is at it."""
