@@ -289,7 +289,7 @@ def test_answers_and_messages_may_be_text_as_small_models_write_them(world: Worl
             {"messages": [1, None, "x", [], {"role": "user", "content": "Hi."}]},
             "nothing-to-distill",
             "This session has no command, edit or other tool call that worked.",
-            "A session can become a skill when something in it worked.",
+            "Pass the transcript of a session in which an agent did something; `whet distill` lists recent ones.",
         ),
     ],
 )
