@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from whet.errors import AmbiguousError, NotFoundError, RefusedError
+from whet.library import listing
+from whet.library.visibility import can_be_hidden
 from whet.notes import Note
 
 if TYPE_CHECKING:
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from whet.api import Library
+    from whet.library.card import Card
 
 SCOPES = ("project", "user", "org", "external")
 
@@ -322,3 +325,25 @@ def test_categories_come_from_the_paths_of_all_roots(
         {"name": "ops", "count": 2, "description": ""},
         {"name": "web", "count": 2, "description": "The web."},
     ]
+
+
+def test_lists_of_an_unchanged_library_look_at_each_skill_once(
+    places: dict[str, str], skill: Callable[..., str], opened: Callable[..., Library], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What could hide a skill and how many a category has is known until something changes."""
+    looked: list[str] = []
+
+    def noted(card: Card) -> bool:
+        looked.append(card.name)
+        return can_be_hidden(card)
+
+    monkeypatch.setattr(listing, "can_be_hidden", noted)
+    for name in ("group/one", "group/two"):
+        skill(places["user"], name, description="Does it. Use it.")
+    library = opened(settled=True)
+    assert [(each.name, each.skills) for each in library.skills(limit=1).categories] == [("group", 2)]
+    assert library.skills().total == 2 and looked == ["one", "two"]
+    library.settings.disable("two")
+    assert [(each.name, each.skills) for each in library.skills().categories] == [("group", 1)]
+    skill(places["user"], "group/three", description="Does it. Use it.")
+    assert [card.name for card in library.skills()] == ["one", "three"]

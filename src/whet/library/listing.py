@@ -14,14 +14,14 @@ import os
 from whet.errors import UsageError
 from whet.library.catalogue import left_out, shadowed, untrusted
 from whet.library.readiness import missing
-from whet.library.visibility import hidden_cards
+from whet.library.visibility import can_be_hidden, hidden_cards
 from whet.records import NamedTuple
 from whet.skill.gates import OPEN
 from whet.values import Json, Rows, fields_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from whet.library.card import Card
     from whet.library.visibility import Caller
@@ -119,11 +119,37 @@ class _Ranked(NamedTuple):
     ranking: Ranking
 
 
+class _Look(NamedTuple):
+    """What every list of the skills of a catalogue needs."""
+
+    cards: tuple[Card, ...]
+    unsure: tuple[Card, ...]
+    """Those that something could hide even where nothing is disabled."""
+    counts: dict[str, int]
+    """How many each category has."""
+
+
+def _counted(cards: Iterable[Card]) -> dict[str, int]:
+    """How many skills each category has."""
+    counts: dict[str, int] = {}
+    for card in cards:
+        counts[card.category] = counts.get(card.category, 0) + 1
+    return counts
+
+
 class LastRanking:
     """The skills that were searched last, prepared for the next query: somebody types, or asks for the next page."""
 
     def __init__(self) -> None:
         self._last: _Ranked | None = None
+        self._look: _Look | None = None
+
+    def look(self, cards: tuple[Card, ...]) -> _Look:
+        """What is known of the skills of a catalogue."""
+        last = self._look
+        if last is None or last.cards is not cards:
+            last = self._look = _Look(cards, tuple(filter(can_be_hidden, cards)), _counted(cards))
+        return last
 
     def of(self, cards: list[Card]) -> _Ranked:
         """These skills, prepared."""
@@ -165,7 +191,9 @@ def list_skills(
             raise UsageError("bad-filter", f"{given!r:.40} is not a {what}.", hint=hint)
     include_hidden = include_hidden or state == "hidden"
     catalogue, disabled, probe = snapshot.catalogue, snapshot.config.disabled, snapshot.config.probe
-    reasons = {card.path: reason for card, reason in hidden_cards(catalogue.cards, caller, disabled, probe)}
+    look = (ranking or LastRanking()).look(catalogue.cards)
+    looked_at = look.unsure if disabled.none else catalogue.cards
+    reasons = {card.path: reason for card, reason in hidden_cards(looked_at, caller, disabled, probe)}
     cards = [*catalogue.cards]
     if include_hidden and (catalogue.waiting or catalogue.shadowed):
         reasons |= {card.path: untrusted(card) for card in catalogue.waiting}
@@ -174,9 +202,7 @@ def list_skills(
         cards = sorted((*cards, *others), key=lambda card: card.key)
     elif reasons and not include_hidden:
         cards = [card for card in cards if card.path not in reasons]
-    counts: dict[str, int] = {}
-    for card in cards:
-        counts[card.category] = counts.get(card.category, 0) + 1
+    counts = look.counts if len(cards) == len(catalogue.cards) else _counted(cards)
     among = cards if category is None else [card for card in cards if _in_category(card.category, category)]
     if scope is not None:
         among = [card for card in among if card.scope == scope]

@@ -192,14 +192,19 @@ def hidden(card: Card, caller: Caller, disabled: Disabled, probe: Probe) -> Note
     return None
 
 
+def can_be_hidden(card: Card) -> bool:
+    """Could something hide it even where nothing is disabled? Hardly any skill."""
+    return card.gates is not OPEN or not card.description or card.draft
+
+
 def hidden_cards(
     cards: Iterable[Card], caller: Caller, disabled: Disabled, probe: Probe
 ) -> Iterator[tuple[Card, Note]]:
     """Those of many skills that are not shown to this caller, and why."""
     free = disabled.none
     for card in cards:
-        if free and card.gates is OPEN and card.description and not card.draft:
-            continue  # nearly all: nothing can hide these
+        if free and not can_be_hidden(card):
+            continue  # nearly all
         if reason := hidden(card, caller, disabled, probe):
             yield card, reason
 
