@@ -133,7 +133,7 @@ def test_a_policy_can_ask_instead(shop: Shop) -> None:
     machine = shop.machine
     machine.settings('[policy.community]\ncaution = "ask"\n')
     code, out, said = machine.says("install", shop.url, "--skill", "ports")
-    reason = WARNED.replace("are blocked", "need your approval")
+    reason = f"The policy asks you about {WARNED.replace(' are blocked', '').replace('Community', 'community')}"
     assert (code, out) == (3, FOUND.splitlines()[0] + "\n")
     assert said == (
         f"ports: {reason}\n"

@@ -507,7 +507,11 @@ def test_fetching_reports_how_far_it_has_come(world: World) -> None:
     library.sources.install(str(world.shelf))
     assert [progress for progress in seen if progress.unit == "skills"] == [
         ("Scan", 1, 1, "skills"),
+        ("Write", 0, 1, "skills"),
+        ("Write", 1, 1, "skills"),
         (str(world.shelf), 0, 1, "skills"),
         ("pdf", 0, 1, "skills"),
         ("Scan", 1, 1, "skills"),
+        ("Write", 0, 1, "skills"),
+        ("Write", 1, 1, "skills"),
     ]

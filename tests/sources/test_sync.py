@@ -101,6 +101,7 @@ def test_disabling_a_skill_takes_it_from_clients_until_it_is_enabled(world: Worl
         assert done.notes == (
             f"Removed the {what} for claude-code, cursor.",
             f"Cursor reads {world.mine} directly and still loads it.",
+            f"To hide it from Cursor, move it out of {world.mine}.",
         )
         assert {*world.states()} == {".claude/skills/beta", ".cursor/skills/beta"}
         plan = library.sources.plan_sync("claude-code", how="copy" if how == "copy" else "link")
