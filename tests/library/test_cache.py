@@ -462,7 +462,7 @@ opened = library()
 answer = [[card["name"] for card in opened.skills().to_json()["skills"]], opened.read("one").content, report(opened)]
 opened = Library.open([top + "/root"], home=top + "/state/deeper", project=top, env={"HOME": top})
 answer += [[card.name for card in opened.skills()], [entry.code for entry in opened.workspace.report()]]
-""") == [["one"], "Body.\n", [["cache-unavailable", "info", "state/cache"]], ["one"], ["cache-unavailable"]]
+""") == [["one"], "Body.\n", [["cache-unavailable", "info", "state/cache.db"]], ["one"], ["cache-unavailable"]]
 
 
 def test_a_cache_that_may_only_be_read_is_read(unprivileged: Callable[[str], Any]) -> None:

@@ -4,6 +4,7 @@ import os
 import shutil
 import sys
 import threading
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -140,6 +141,26 @@ def test_a_look_asks_the_kernel_and_misses_nothing(
         edit(paths[number])
         assert library.catalogue == other.catalogue
         assert library.catalogue == other.catalogue, "by now the kernel was asked again"
+
+
+@on_linux
+def test_what_changes_without_a_report_is_seen_after_a_while(
+    root: str,
+    tmp_path: Path,
+    skill: Callable[..., str],
+    opened: Callable[..., Library],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    path = skill(root, "linked-later")
+    library, other = opened(root, settled=True), opened(root, settled=True)
+    library.workspace.watch()
+    assert library.catalogue == library.catalogue
+    os.link(path, tmp_path / "second-name")
+    library.catalogue  # noqa: B018  a look: the second name is not in the directory that the kernel reports
+    edit(str(tmp_path / "second-name"))
+    later = time.monotonic() + 60
+    monkeypatch.setattr(time, "monotonic", lambda: later)
+    assert library.catalogue == other.catalogue
 
 
 @on_linux

@@ -452,7 +452,9 @@ class History:
         skill, path = self._directory(name)
         change = to_version(self._journal, skill, path, number)
         wanted = digest(change.after)
-        state = number or max(state.number for state in versions(self._journal, path) if state.entry.after == wanted)
+        state = number or max(
+            (state.number for state in versions(self._journal, path) if state.entry.after == wanted), default=0
+        )
         if dry_run:
             return Reversal((), state=state, skill=skill, diff=_preview([change]))
         return Reversal(*self._committer.commit([change], by), state=state, skill=skill)

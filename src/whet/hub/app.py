@@ -18,7 +18,7 @@ from starlette import routing
 from starlette.applications import Starlette
 from starlette.responses import Response
 
-from whet.errors import WhetError
+from whet.errors import RefusedError, WhetError
 from whet.hub.mirrors import Mirrors
 from whet.hub.openapi import describe_api
 from whet.hub.requests import Asked, RequestError, Route, cookie_name, send_json
@@ -228,7 +228,7 @@ class _Server:
             nobody = self._ask(request, ANYBODY)
             try:
                 return await nobody.read(self.hub.identify, token.strip())
-            except WhetError:
+            except RefusedError:
                 self._count(nobody, "failures")
                 if header:
                     raise

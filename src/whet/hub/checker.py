@@ -226,7 +226,10 @@ def read_text(archive: bytes) -> str:
     from whet.skill.frontmatter import read_document
 
     main = _unpack(archive).get(MAIN_FILE)
-    return read_document(main.data.decode("utf-8", "replace")).body[:MOST_TEXT] if main else ""
+    body = read_document(main.data.decode("utf-8", "replace")).body if main else ""
+    if len(body) <= MOST_TEXT:
+        return body
+    return f"{body[:MOST_TEXT]}\n\n**Only the first {MOST_TEXT:,} characters are shown.**\n"
 
 
 def _unpack(archive: bytes) -> Tree:

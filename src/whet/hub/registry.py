@@ -349,7 +349,9 @@ class Hub:
     def text(self, who: Identity, owner: str, name: str, version: str) -> str:
         """The instructions of a version. Raises RefusedError `quarantined`, InvalidError `held`."""
         sha256 = self._find_content(who, owner, name, version).sha256
-        text = self._texts.pop(sha256, None) or self.checker.read_text(self.blobs.get(sha256))
+        text: str | Held | None = self._texts.pop(sha256, None)
+        if text is None:
+            text = self.checker.read_text(self.blobs.get(sha256))
         if isinstance(text, Held):
             raise InvalidError("held", text.reason, hint="Open the archive yourself.")
         self._texts[sha256] = text

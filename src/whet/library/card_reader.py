@@ -74,7 +74,7 @@ def read_card(descriptor: int, file: SkillFile, root: Root, now: int) -> Card | 
 
         if is_template(data):
             fix = f"Fill it in: `whet edit {name}`."
-            notes = (*notes, Note("draft", "info", "It is a draft: parts of the template are left.", fix))
+            notes = (*notes, Note("draft", "info", "It is still a draft: parts of the template remain.", fix))
     key = name_key(f"{root.namespace}:{name}" if root.namespace else name)
     return Card(
         path,

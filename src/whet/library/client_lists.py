@@ -32,7 +32,7 @@ from whet.library.plugins import PluginReader
 from whet.library.repository import find_repository, is_same, project_directories
 from whet.notes import Note
 from whet.skill.collation import collation_key
-from whet.skill.finder import MAIN_FILE
+from whet.skill.finder import MAIN_FILE, is_main_file
 from whet.skill.frontmatter import MAX_DOCUMENT
 from whet.values import Json, fields_json
 
@@ -140,9 +140,9 @@ def _read_switches(file: str) -> list[tuple[str, str, bool]]:
         rules = [
             (keys[0], str(table[keys[0]]), table.get("enabled") is not False) for table, keys in given if len(keys) == 1
         ]
+        return [(key, os.path.realpath(value) if key == "path" else value, on) for key, value, on in rules]
     except (OSError, ValueError, KeyError, TypeError):
         return []
-    return [(key, os.path.realpath(value) if key == "path" else value, on) for key, value, on in rules]
 
 
 def _is_on(skill: ClientSkill, rules: Iterable[tuple[str, str, bool]]) -> bool:
@@ -240,11 +240,13 @@ def describe_hiding(path: str, clients: Sequence[ClientList]) -> str:
     for found in clients:
         client = client_named(found.client)
         if client.switches:
-            table = f'`[[skills.config]]` with `path = "{path}"` and `enabled = false`'
-            ways.append(f"To hide it from {found.title}, add {table} to ~/{client.switches}.")
+            table = f"`[[skills.config]]` with `path = '{path}'` and `enabled = false`"
+            ways.append(f"To hide it from {found.title}, add {table} to its {os.path.basename(client.switches)}.")
     others = [found.title for found in clients if not client_named(found.client).switches]
     if others:
-        ways.append(f"To hide it from {' and '.join(others)}, move it out of {os.path.dirname(os.path.dirname(path))}.")
+        directory = os.path.dirname(path)
+        where = os.path.dirname(directory) if is_main_file(os.path.basename(path)) else directory
+        ways.append(f"To hide it from {' and '.join(others)}, move it out of {where}.")
     return " ".join(ways)
 
 

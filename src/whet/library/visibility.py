@@ -171,7 +171,7 @@ def hidden(card: Card, caller: Caller, disabled: Disabled, probe: Probe) -> Note
     gates = card.gates
     if caller.model and card.draft:
         hint = f"Fill it in: `whet edit {card.full_name}`."
-        return Note("draft", "info", "It is a draft: parts of the template are left.", hint)
+        return Note("draft", "info", "It is still a draft: parts of the template remain.", hint)
     if caller.model and (listed := disabled.listed(card)).mode == "manual":
         undo = f"`whet prompt list-as {card.full_name} normal` lists it again"
         if listed.source != LISTED_BY_COMMAND:

@@ -1,9 +1,10 @@
 """Being told of changes instead of asking for them.
 
 `KernelWatch` saves a long-lived process the two `stat` of each skill at each look: Linux reports which directories were
-touched (inotify), at once and without loss, so that a look at its queue answers for all of them. Whatever the kernel
-does not report (a skill behind a link, a file with a second hard link, a network file system, another operating system)
-is looked at as ever. `wait_for_changes` waits for a change; it is an extra on top of watchfiles. Nothing needs either.
+touched (inotify), so that a look at its queue answers for all of them. Whatever the kernel does not report (a skill
+behind a link, a file with a second hard link, a network file system, another operating system) is looked at as before,
+and all skills are looked at every half a minute, for what changes without a report. `wait_for_changes` waits for a
+change; it is an extra on top of watchfiles. Nothing needs either.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import os
 import struct
 import sys
 import threading
+import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -36,6 +38,8 @@ _EVENT = struct.Struct("iIII")
 _EVERYTHING = -1
 """The number in place of a directory's when the queue was too short for what happened."""
 _READ = 65_536
+_BELIEVED = 30.0
+"""Seconds after which everything is looked at once more."""
 
 
 class KernelWatch:
@@ -45,6 +49,7 @@ class KernelWatch:
         self._queue, self._most, self._devices = descriptor, most, devices
         self._add, self._remove = libc.inotify_add_watch, libc.inotify_rm_watch
         self._lock = threading.Lock()
+        self._until = time.monotonic() + _BELIEVED
         self._containers: dict[int, set[str]] = {}
         """By the number under which the kernel reports a directory, the containers with skills in it."""
         self._quiet: dict[str, tuple[Container, tuple[Card, ...]]] = {}
@@ -75,6 +80,9 @@ class KernelWatch:
     def verify(self, container: Container) -> bool:
         """Are the skills of a container on disk still those that their cards describe?"""
         with self._lock:
+            if time.monotonic() > self._until:  # a second link and a mapped file are written without a report
+                self._quiet.clear()
+                self._until = time.monotonic() + _BELIEVED
             self._read_events()
             known, unreported = self._quiet.get(container.path, (None, ()))
             if known is container:

@@ -23,10 +23,6 @@ FILE = "cache.db"
 _BUSY_MS = 200
 
 
-class DamagedError(Exception):
-    """Rows that no Whet has written."""
-
-
 class CacheDatabase:
     """The cache of one state directory, opened on first use, for any number of threads."""
 
@@ -67,7 +63,8 @@ class CacheDatabase:
                     break
                 try:
                     answer = ask(self.open(suspect=suspect))
-                    if self.problem is not None and self.problem.code == "cache-unavailable":
+                    told = self.problem
+                    if told is not None and (told.code, told.path) == ("cache-unavailable", self.path):
                         self.problem = None
                     return answer  # noqa: TRY300  the answer of the try is what it is about
                 except (UnicodeEncodeError, OverflowError):
@@ -81,7 +78,7 @@ class CacheDatabase:
                         self.problem = Note("cache-unavailable", "info", error.message, error.hint, path=self.path)
                         break
                     self.close()
-                except (DamagedError, UnicodeDecodeError):  # the latter when SQLite quotes what it found
+                except UnicodeDecodeError:  # SQLite quotes what it found
                     if not first or not self._set_aside():
                         self._broken = True
             return None

@@ -54,9 +54,6 @@ class PackedFile:
     def __exit__(self, *_: object) -> None:
         self._file.close()
 
-    def __len__(self) -> int:
-        return len(self._sizes)
-
     def part(self, number: int) -> Any:
         """One part."""
         self._file.seek(self._start + sum(size for size, _ in self._sizes[:number]))

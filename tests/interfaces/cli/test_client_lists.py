@@ -137,7 +137,7 @@ def test_a_disabled_skill_says_how_to_hide_it_from_a_client(
     whet: Whet, home: Path, shown: Callable[..., Screen]
 ) -> None:
     path = home / ".agents" / "skills" / "colon" / "SKILL.md"
-    hiding = f'To hide it from Codex, add `[[skills.config]]` with `path = "{path}"` and `enabled = false` to '
+    hiding = f"To hide it from Codex, add `[[skills.config]]` with `path = '{path}'` and `enabled = false` to its "
     assert hiding in whet("skill", "disable", "colon").stderr
     whet("skill", "disable", "long"), whet("skill", "disable", "secret")
     assert shown("list", "--all").hints == [], "sync links no disabled skill"

@@ -140,7 +140,7 @@ async def test_forms_ask_the_user_themselves(world: World, era: str) -> None:
         "type": "string",
         "title": "Steps",
         "default": "1. make docs\n2. rclone sync site staging:docs",
-        "description": "One in each line; the number says which one it is.",
+        "description": "One per line; keep the number of each existing line.",
     }
     assert user.forms[3].requested_schema == {
         "type": "object",

@@ -14,6 +14,7 @@ from whet.notes import SWITCHES, name_action
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from whet.authoring.journal import Entry
     from whet.authoring.results import Change, Changes, Reversal
     from whet.interfaces.cli.context import Answer, Context
     from whet.interfaces.cli.output import Screen
@@ -106,7 +107,7 @@ def render_return(reversal: Reversal, screen: Screen, _options: Namespace) -> No
     if reversal.diff is not None:
         _render_preview(reversal, screen)
         return
-    undone = {os.path.realpath(entry.path): entry for entry in reversal.undone}
+    undone = {_place(entry): entry for entry in reversal.undone}
     for entry in reversal.entries:
         switched = entry.action in SWITCHES
         if entry.after and not switched:
@@ -115,7 +116,7 @@ def render_return(reversal: Reversal, screen: Screen, _options: Namespace) -> No
         if reversal.state:
             state = f"is as it was in state {reversal.state}"
         state = f"{entry.skill} {state}."
-        before = undone.get(os.path.realpath(entry.path))
+        before = undone.get(_place(entry))
         if switched:
             where = f" for {entry.origin}" if entry.origin else ""
             state = f"{entry.skill} is {entry.action}d again{where}."
@@ -127,6 +128,11 @@ def render_return(reversal: Reversal, screen: Screen, _options: Namespace) -> No
     screen.say(*reversal.notes)
     last = reversal.entries[-1]
     screen.hint(f"`whet undo {last.id if len(reversal.entries) == 1 else short_run(last.run)}` undoes this.")
+
+
+def _place(entry: Entry) -> tuple[str, str]:
+    """What two entries about the same thing share: the directory and, for a switch, the surface."""
+    return os.path.realpath(entry.path), entry.origin if entry.action in SWITCHES else ""
 
 
 def _render_preview(reversal: Reversal, screen: Screen) -> None:

@@ -83,7 +83,7 @@ def _entry(field: Mapping[str, Any]) -> Json:
         return {"type": "boolean", **told}
     if field["kind"] == "lines":
         told |= {
-            "description": "One in each line; the number says which one it is.",
+            "description": "One per line; keep the number of each existing line.",
             "default": "\n".join(field["value"]),
         }
     elif field["kind"] == "list":

@@ -44,7 +44,7 @@ def _route(method: str, path: str, answer: Answer, is_open: bool, *, as_json: bo
         response.headers.update(HEADERS)
         if asked.who.account or "set-cookie" in response.headers:
             response.headers["Cache-Control"] = "private, no-store"
-        elif cookie_name(asked.hub.settings.url) in asked.request.cookies:
+        elif response.status_code < 500 and cookie_name(asked.hub.settings.url) in asked.request.cookies:
             forget(asked, response)
         return response
 

@@ -214,7 +214,8 @@ class _UI:
         """What differs once a skill on disk or a record of Whet has changed; of one skill, any file counts."""
         library = self.library
         with suppress(WhetError):
-            files = list_package(library.card(skill).directory).files if skill else ()
+            card = library.card(skill) if skill else None
+            files = list_package(card.directory).files if card and card.kind == "skill" else ()
             return (
                 library.catalogue,
                 library.workspace.state.stamp(),

@@ -97,8 +97,10 @@ def switch(asked: Asked) -> Moved:
     """Enable or disable a skill, for everything or for one client."""
     name, surface = asked.text("name"), asked.text("client")
     change = asked.library.settings.enable if asked.is_set("on") else asked.library.settings.disable
+    called = asked.library.card(name).full_name
     done = change(name, surface)
-    message = f"{done.name} is {'enabled' if done.enabled else 'disabled'}. {done.hint}".rstrip()
+    state = "enabled" if done.enabled else "disabled"
+    message = " ".join(filter(None, (f"{called} is {state}.", *done.notes, done.hint)))
     undo = asked.library.history.undoable()[0][0].run if done.changed else ""
     return Moved(f"/skill?{urlencode({'name': name})}", message, undo)
 
