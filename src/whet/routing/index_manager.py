@@ -169,12 +169,14 @@ class IndexManager:
 
         def build() -> None:
             made, waits = IndexManager(self.workspace, self.feedback), True
-            with suppress(WhetError):
-                if not made.is_ready(snapshot := self.workspace.snapshot()):
-                    made.ask(lambda *_: None, snapshot)
-                waits = made._spoilt is not None
-            made.close()
-            self._waits = waits  # where this failed, whoever asks next meets it, too
+            try:
+                with suppress(WhetError):
+                    if not made.is_ready(snapshot := self.workspace.snapshot()):
+                        made.ask(lambda *_: None, snapshot)
+                    waits = made._spoilt is not None
+            finally:
+                self._waits = waits  # where this failed, whoever asks next meets it, too
+                made.close()
 
         if self._builder is None or not self._builder.is_alive():
             self._builder = threading.Thread(target=build, name="whet-index", daemon=True)

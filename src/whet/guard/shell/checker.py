@@ -21,7 +21,7 @@ from whet.guard.shell.constant import printed, unescape
 from whet.guard.shell.flow import Scene
 from whet.guard.shell.wrappers import INTERPRETERS, Inner, from_console
 from whet.guard.tables import word_list
-from whet.guard.taint.call import find_rows
+from whet.guard.taint.call import find_rows, judged_programs
 from whet.guard.taint.commands import Given, Ran
 from whet.guard.taint.judges import JUDGES
 from whet.guard.taint.mark import HOLE
@@ -47,8 +47,6 @@ _DATE = expression(r"\bdate\s{1,4}(?:-u\s{1,4})?\+?[\"']?\+?%")
 def check(text: str) -> Seen:
     """What a script does that matters: hits of rules, and facts for the flow over the package."""
     text = _ACTIONS.sub(r"${\1}", dedent(text) if text[:1] in " \t\n" else text)
-    if not worth_reading(text):
-        return Seen()
     reader = _Reader()
     seen = reader.judged(text, 1, _DEPTH)
     if console := from_console(text):
@@ -86,7 +84,9 @@ def worth_reading(text: str) -> bool:
 
 def _alarms(text: str) -> bool:
     found = frozenset(_WORD.findall(text))
-    if not word_list("shell_alarms").isdisjoint(found) or _SIGNS.search(text) or _SECRET.search(text):
+    if not judged_programs().isdisjoint(found) or not word_list("shell_alarms").isdisjoint(found):
+        return True
+    if _SIGNS.search(text) or _SECRET.search(text):
         return True
     if "'" in text and _SPLIT_WORD.search(text):
         return True
@@ -278,14 +278,14 @@ def _filled(step: Step) -> str:
 
 def _told(hits: tuple[Hit, ...], text: str) -> Iterator[Hit]:
     """Drop repeated hits, limit the hits of each rule, and note a date check around them."""
-    seen: set[tuple[str, int]] = set()
+    seen: set[tuple[str, int, str, str | None]] = set()
     counts: dict[tuple[str, str | None], int] = {}
     dated = _DATE.search(text) is not None and re.search(r"\b(?:if|\[\[|test)\b|\[ ", text) is not None
     for hit in hits:
         kind = (hit.rule, hit.severity)
-        counts[kind] = counts.get(kind, 0) + ((hit.rule, hit.line) not in seen)
-        if (hit.rule, hit.line) in seen or counts[kind] > _EACH:
+        counts[kind] = counts.get(kind, 0) + ((hit.rule, hit.line, hit.subject, hit.severity) not in seen)
+        if (hit.rule, hit.line, hit.subject, hit.severity) in seen or counts[kind] > _EACH:
             continue
-        seen.add((hit.rule, hit.line))
+        seen.add((hit.rule, hit.line, hit.subject, hit.severity))
         timed = dated and hit.message and hit.severity in (None, "critical")
         yield hit._replace(message=hit.message + ", and the script checks the date") if timed else hit

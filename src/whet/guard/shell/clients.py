@@ -39,7 +39,7 @@ UNCHECKED = "a server whose certificate is not checked"
 
 def host_in(fetched: Mark) -> Host:
     """The host that something comes from; without a name where that is only known when it runs."""
-    return host_of(fetched.subject) if fetched.whole else Host("", "other")
+    return Host("", "other") if fetched.subject.startswith(("$", "`")) else host_of(fetched.subject)
 
 
 def table() -> dict[str, Any]:

@@ -154,6 +154,8 @@ def _find(scene: Scene, step: Step) -> None:
 
 def _git(scene: Scene, step: Step) -> None:
     """`git clean` of a directory that holds more than a project."""
+    if "clean" not in step.texts:
+        return  # a word of a message
     at = step.texts.index("clean")
     if not any(re.fullmatch(r"-[a-zA-Z]{0,6}f[a-zA-Z]{0,6}|--force", word) for word in step.texts):
         return

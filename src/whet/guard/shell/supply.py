@@ -27,6 +27,9 @@ def judge_supply(scene: Scene, step: Step) -> None:
     for name, word in step.command.assignments:
         if name in table()["packages"]["variables"]:
             _index(scene, step, word.text)
+    for text in step.texts if step.name in ("export", "setx", "set", "declare", "typeset", "readonly") else ():
+        if text.partition("=")[0] in table()["packages"]["variables"]:
+            _index(scene, step, text.partition("=")[2])
     _unpinned(scene, step)
     _split(scene, step)
 

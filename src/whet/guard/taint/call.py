@@ -82,6 +82,12 @@ def find_rows(program: str, arguments: str) -> list[Row]:
 
 
 @cache
+def judged_programs() -> frozenset[str]:
+    """The programs that do something that is judged."""
+    return frozenset(_table("shell").programs)
+
+
+@cache
 def judged_roots(language: str) -> frozenset[str]:
     """The modules whose functions do something that is judged."""
     table = _table(language)

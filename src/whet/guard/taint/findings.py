@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from whet.guard.finding import Fact, Hit, rank
 from whet.guard.patterns import shorten
-from whet.guard.rules import severity_of
+from whet.guard.rules import every, severity_of
 from whet.guard.taint.mark import HOLE
 
 if TYPE_CHECKING:
@@ -52,9 +52,9 @@ class Findings:
         self, rule: str, severity: Severity | None = None, subject: str = "", message: str = "", evidence: str = ""
     ) -> None:
         """Note a danger; the worst of one kind on one line is kept."""
-        key = (rule, self.line, "")
+        key = (rule, self.line, subject)
         old = self.hits.get(key)
-        if old is None or rank(severity) > rank(old.severity):
+        if old is None or rank(severity or every()[rule].severity) > rank(severity_of(old)):
             said = shorten(evidence or self.evidence())
             self.hits[key] = Hit(rule, self.line, said, severity, subject.replace(HOLE, "...")[:200], message)
 

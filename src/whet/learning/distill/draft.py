@@ -194,7 +194,10 @@ def main_file(made: Draft) -> str:
     """The draft as the text of a SKILL.md."""
     import json
 
-    lines = ["---", f"name: {made.name}"]
+    import yaml
+
+    plain = isinstance(yaml.safe_load(made.name), str)  # and not `no`, `123` or a date
+    lines = ["---", f"name: {made.name if plain else json.dumps(made.name)}"]
     for key, value in frontmatter(made).items():
         lines += [f"{key}: {json.dumps(value, ensure_ascii=False)}"] if value else []
     if made.fork:

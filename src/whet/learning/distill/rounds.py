@@ -366,6 +366,8 @@ def checked(name: str, value: Any) -> Value:
     if not isinstance(value, str):
         raise _bad(f"{label} is not text.", "Pass text.")
     text = " ".join(value.split())
+    if not text.isprintable():
+        raise _bad(f"{label} contains a character that cannot be shown.", "Remove control characters.")
     if name == "name":
         return _name(text)
     most = DESCRIPTION if name in ("description", "when_to_use") else GOAL

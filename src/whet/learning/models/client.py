@@ -211,6 +211,7 @@ class Client(Model):
 def _paid(error: ModelError, usage: RunUsage) -> ModelError:
     """The error with what was paid for although nothing came of it."""
     error.tokens_in, error.tokens_out = usage.input_tokens, usage.output_tokens
+    error.cost = None if usage.cost is None else float(usage.cost)
     return error
 
 

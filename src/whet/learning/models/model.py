@@ -47,6 +47,7 @@ class ModelError(FailedError):
         super().__init__(code, message, hint=hint, **details)
         self.tokens_in = 0
         self.tokens_out = 0
+        self.cost: float | None = None
         """What was paid for although nothing came of it."""
 
 
@@ -246,7 +247,7 @@ class Budgeted(Model):
         try:
             answer = self._model.ask(request._replace(max_tokens=allowed, tries=tries))
         except ModelError as error:
-            self._budget.end(error.tokens_in + error.tokens_out)
+            self._budget.end(error.tokens_in + error.tokens_out, error.cost)
             raise
         self._budget.end(answer.tokens_in + answer.tokens_out, answer.cost)
         return answer

@@ -262,7 +262,7 @@ def render_distill(made: Distilled, screen: Screen, _options: Namespace) -> None
         screen.say("It is a draft: read and edit it. With --model, a model writes the skill.")
     if found := sum(finding.severity != "info" for finding in made.findings):
         where = "--json" if made.changes is None else f"`whet skill validate {name}`"
-        screen.say(f"There are {plural(found, 'remark')}; {where} shows them.")
+        screen.say(f"{plural(found, 'remark')}: {where} shows {'it' if found == 1 else 'them'}.")
     screen.say(*(note.message for note in made.report or ()))
 
 
