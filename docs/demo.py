@@ -144,8 +144,8 @@ def main() -> int:
         stage.whet("show", "commit-messages", lines=24)
         stage.whet("show", "writing-skills", "--file", "references/checklist.md", lines=12)
         stage.say("Write a skill of your own.")
-        stage.whet("new", "api-errors", "--description", "Shape API errors. Use when an endpoint returns an error.")
-        stage.whet("skill", "validate", "api-errors", "--profile", "quality", lines=14)
+        stage.whet("new", "api-design", "--description", "Designs endpoints. Use when a new endpoint is planned.")
+        stage.whet("skill", "validate", "api-design", "--profile", "quality", lines=14)
         stage.say("Another tool left a skill with invalid YAML. Whet reads it anyway, and says so.")
         folder = home / ".claude" / "skills" / "release-notes"
         folder.mkdir(parents=True)
@@ -194,7 +194,9 @@ def main() -> int:
         stage.whet("prompt", "render", "release", "--budget", "500", lines=14)
         stage.whet("skill", "needs")
         stage.say("You and your agents improve skills in place. Every change is recorded and can be undone.")
-        stage.whet("new", "api-errors", "--body", "# API errors\n\nSay what went wrong and what to do about it.")
+        described = ("--description", "Shapes API errors. Use when an endpoint returns an error.")
+        body = "# API errors\n\nSay what went wrong and what to do about it."
+        stage.whet("new", "api-errors", *described, "--body", body)
         stage.whet("skill", "patch", "api-errors", "--find", "what went wrong", "--replace", "which field is wrong")
         stage.whet("history", "diff", "api-errors")
         stage.whet("undo")
@@ -206,9 +208,9 @@ def main() -> int:
         (project / "friday.md").write_text(SESSION.replace("2.4", "2.5").replace("412", "431"), encoding="utf-8")
         stage.whet("learn", "transcript", "monday.md", "--evidence")
         stage.whet("distill", "monday.md", "--yes")
-        stage.whet("show", "publish-docs-release", lines=36)
+        stage.whet("show", "publish-docs-staging-site", lines=36)
         stage.whet("distill", "friday.md", "--yes")
-        stage.whet("history", "publish-docs-release")
+        stage.whet("history", "publish-docs-staging-site")
         stage.say("Packages are deterministic: the same content has the same digest on every machine.")
         stage.whet("skill", "pack", "api-errors", "-o", "api-errors.skill")
         stage.whet("skill", "unpack", "api-errors.skill", "-C", "elsewhere")
@@ -346,7 +348,7 @@ class Stage:
         print(*visible, sep="\n", flush=True)
         if len(output) > len(visible):
             print(f"... ({len(output) - len(visible)} more lines)", flush=True)
-        if shown.code > 1:
+        if shown.code > 1 or shown.text.startswith("error: "):
             sys.exit(f"the demo failed: whet {shlex.join(words)} ended with {shown.code}")
         return shown.text
 

@@ -185,9 +185,9 @@ def test_ten_things_that_a_person_does(tmp_path: Path, look: str) -> None:
         for _ in range(4):
             page.get_by_role("button", name="Continue").click()
         page.get_by_role("button", name="Write it").click()
-        page.get_by_text("Created publish-docs-release").wait_for()
+        page.get_by_text("Created publish-docs-staging-site").wait_for()
         page.keyboard.press("u")
-        page.get_by_text("Undone: publish-docs-release").wait_for()
+        page.get_by_text("Undone: publish-docs-staging-site").wait_for()
         page.get_by_role("button", name="Close").click()
         assert page.locator(".notice").count() == 0
         # 7. install a skill after a look at its plan, and undo it

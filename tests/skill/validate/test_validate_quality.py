@@ -105,7 +105,7 @@ def test_words_are_named_once_each() -> None:
 
 def test_when_and_triggers_may_stand_in_fields_of_their_own() -> None:
     findings = lint(description="Reads PDF files of every kind and any size.", extra="when_to_use: A PDF is in play.\n")
-    assert codes(findings) == ["unknown-key"]
+    assert codes(findings) == ["dialect-key"]
 
 
 def test_the_fallback_to_the_body_is_told() -> None:

@@ -368,6 +368,8 @@ def checked(name: str, value: Any) -> Value:
     text = " ".join(value.split())
     if not text.isprintable():
         raise _bad(f"{label} contains a character that cannot be shown.", "Remove control characters.")
+    if text and not any(character.isalnum() for character in text):
+        raise _bad(f"{text!r:.40} says nothing.", "Pass a sentence, or leave it empty.")
     if name == "name":
         return _name(text)
     most = DESCRIPTION if name in ("description", "when_to_use") else GOAL
@@ -447,6 +449,7 @@ def _grants(grants: tuple[str, ...]) -> tuple[str, ...]:
 
     for text in grants:
         problem = next((grant.problem for grant in read_grants([text]) if grant.problem), "")
+        problem = problem or ("no tool has such a short name" if len(text) < 2 else "")
         if problem:
             raise _bad(f"{text!r} cannot be allowed: {problem.rstrip('.')}.", "Write it like Bash(git commit:*).")
     if len(grants) > MOST:

@@ -37,6 +37,8 @@ _NOTE_FIXES = {
     "comment-as-value": _QUOTES,
 }
 
+_OF_CLIENTS = frozenset(("argument-hint", "arguments", "when_to_use"))
+"""What several clients read at the top level, and `whet distill` writes there when somebody asks for it."""
 _DIALECT = frozenset(("version", "tags", "author"))
 """Keys that several dialects have at the top level; no client stumbles over them, and metadata is the better place."""
 _KNOWN = "name, description, license, compatibility, metadata, allowed-tools"
@@ -98,6 +100,10 @@ def _unknown(package: ValidationInput, document: Document) -> Iterator[Note]:
             if key in _DIALECT:
                 message = f"The key {key!r} is not in the specification; write it as metadata.{key}."
                 yield Note("dialect-key", "warning", message, line=document.lines.get(key), fix=fix)
+                continue
+            if key in _OF_CLIENTS:
+                message = f"The key {key!r} is not in the specification. Some clients read it; strict ones reject it."
+                yield Note("dialect-key", "warning", message, line=document.lines.get(key))
                 continue
             message = f"The key {key!r} is not in the specification, which has {_KNOWN}."
             yield Note("unknown-key", "error", message, line=document.lines.get(key), fix=fix)
