@@ -195,6 +195,9 @@ def test_a_skill_for_the_same_job_lends_its_name() -> None:
         ("arguments", [f"A{number}" for number in range(10)]),
         ("argument_hint", "<file>"),
         ("when_to_use", "x" * 1025),
+        ("when_to_use", "?"),
+        ("description", "Colours \u009b text."),
+        ("tools", "s"),
     ],
 )
 def test_what_cannot_be_an_answer(name: str, value: Any) -> None:
