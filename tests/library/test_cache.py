@@ -454,7 +454,7 @@ def test_a_foreign_file_is_set_aside_and_kept(filled: str, tmp_path: Path, opene
 
 
 def test_without_a_place_to_write_everything_works_and_is_said(unprivileged: Callable[[str], Any]) -> None:
-    assert unprivileged("""
+    names, body, ((code, severity, place),), *rest = unprivileged("""
 skill("root/one")
 os.mkdir(top + "/state")
 os.chmod(top + "/state", 0o555)
@@ -462,7 +462,10 @@ opened = library()
 answer = [[card["name"] for card in opened.skills().to_json()["skills"]], opened.read("one").content, report(opened)]
 opened = Library.open([top + "/root"], home=top + "/state/deeper", project=top, env={"HOME": top})
 answer += [[card.name for card in opened.skills()], [entry.code for entry in opened.workspace.report()]]
-""") == [["one"], "Body.\n", [["cache-unavailable", "info", "state/cache.db"]], ["one"], ["cache-unavailable"]]
+""")
+    assert (names, body, code, severity) == (["one"], "Body.\n", "cache-unavailable", "info")
+    assert place in ("state/cache", "state/cache.db")  # what was tried last
+    assert rest == [["one"], ["cache-unavailable"]]
 
 
 def test_a_cache_that_may_only_be_read_is_read(unprivileged: Callable[[str], Any]) -> None:

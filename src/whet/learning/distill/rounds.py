@@ -368,10 +368,10 @@ def checked(name: str, value: Any) -> Value:
     text = " ".join(value.split())
     if not text.isprintable():
         raise _bad(f"{label} contains a character that cannot be shown.", "Remove control characters.")
-    if text and not any(character.isalnum() for character in text):
-        raise _bad(f"{text!r:.40} says nothing.", "Pass a sentence, or leave it empty.")
     if name == "name":
         return _name(text)
+    if text and not any(character.isalnum() for character in text):
+        raise _bad(f"{text!r:.40} says nothing.", "Pass a sentence, or leave it empty.")
     most = DESCRIPTION if name in ("description", "when_to_use") else GOAL
     if len(text) > most or "<" in text or ">" in text:
         raise _bad(f"{label} is too long or contains < or >.", f"Use at most {most} characters, without < and >.")
