@@ -50,7 +50,7 @@ def bars(title: str, what: str, rows: list[Bar]) -> str:
         ]
         if row.high > row.value:
             end = _LEFT + row.high * scale
-            pieces.append(f'<path d="M{_LEFT + wide:.1f} {y + 7.5}H{end:.1f}M{end:.1f} {y + 3}v9" class="spread"/>')
+            pieces.append(f'<path d="M{_LEFT + wide:.1f} {y + 7.5}H{end:.1f}M{end:.1f} {y + 3}v9" class="bar-line"/>')
             wide = row.high * scale
         pieces.append(text(_LEFT + wide + 7, y + 12, number(row.value), *letters, size=13))
     words = ", ".join(f"{row.name} {number(row.value)}" for row in rows)
@@ -74,10 +74,13 @@ def lines(title: str, what: str, rows: list[Line]) -> str:
     tick = low
     while tick <= high:
         y = down(tick)
-        pieces += [f'<path d="M{left} {y:.1f}H{right}" class="grid"/>', text(24, y + 4, number(tick), "dim", size=12)]
+        pieces += [
+            f'<path d="M{left} {y:.1f}H{right}" class="grid bar-line"/>',
+            text(24, y + 4, number(tick), "dim", size=12),
+        ]
         tick *= 10
     for x in xs:
-        pieces.append(f'<path d="M{across(x):.1f} {top}V{bottom}" class="grid"/>')
+        pieces.append(f'<path d="M{across(x):.1f} {top}V{bottom}" class="grid bar-line"/>')
         pieces.append(text(across(x) - 18, bottom + 20, number(x), "dim", size=12))
     pieces.append(text(left, bottom + 38, "skills", "dim", size=12))
     for row, at in zip(rows, _apart([down(row.points[-1][1]) for row in rows]), strict=True):
@@ -135,11 +138,7 @@ def _apart(places: list[float]) -> list[float]:
     return moved
 
 
-_STYLE = (
-    "<style>.line { fill: none; stroke-width: 2; } .accent-line { stroke: #0969da; stroke-width: 3; } "
-    ".bar-line { stroke: #8b949e; } .grid { stroke: #8b949e; stroke-opacity: 0.25; } "
-    ".spread { stroke: #8b949e; fill: none; }</style>"
-)
+_STYLE = "<style>.line { stroke-width: 2; } .grid { stroke-opacity: 0.4; }</style>"
 
 
 # the charts

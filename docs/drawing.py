@@ -57,7 +57,8 @@ def svg(width: int, height: int, title: str, font: str, body: list[str]) -> str:
 
 def _colours(palette: dict[str, str]) -> list[str]:
     edge = f".back {{ stroke: {palette['edge']}; }}"
-    return [*(f".{name} {{ fill: {colour}; }}" for name, colour in palette.items()), edge]
+    lines = (f".{name}-line {{ fill: none; stroke: {palette[name]}; }}" for name in ("accent", "bar"))
+    return [*(f".{name} {{ fill: {colour}; }}" for name, colour in palette.items()), *lines, edge]
 
 
 def text(x: float, y: float, words: str, *classes: str, size: float, columns: float = 0) -> str:

@@ -27,7 +27,7 @@ def picture() -> str:
     for at, (title, *commands) in enumerate(STEPS):
         x, y = places[at]
         body += [
-            f'<rect x="{x}" y="{y}" width="{_BOX_WIDTH}" height="{_BOX_HEIGHT}" rx="8" class="box"/>',
+            f'<rect x="{x}" y="{y}" width="{_BOX_WIDTH}" height="{_BOX_HEIGHT}" rx="8" class="bar-line"/>',
             text(x + 14, y + 27, f"{at + 1}  {title}", "text", "bold", size=15),
             *(text(x + 14, y + 50 + 19 * row, command, "dim", "mono", size=12) for row, command in enumerate(commands)),
             _arrow(places[at], places[(at + 1) % len(STEPS)]),
@@ -37,8 +37,7 @@ def picture() -> str:
     )
     body.append(text(24, 308, "whet scan    whet history    whet undo", "dim", "mono", size=12))
     words = "; ".join(f"{title}: {', '.join(commands)}" for title, *commands in STEPS)
-    lines = ".box { fill: none; stroke: #768390; } .arrow { fill: #768390; }"
-    styles = f"<style>.mono {{ font-family: {MONO}; }} {lines}</style>"
+    styles = f"<style>.mono {{ font-family: {MONO}; }}</style>"
     return svg(_WIDTH, _HEIGHT, f"The life of a skill. {words}.", SANS, [styles, *body])
 
 
@@ -59,4 +58,4 @@ def _arrow(start: tuple[int, int], end: tuple[int, int]) -> str:
         (x - across * tip + down * wing, y - down * tip + across * wing),
         (x - across * tip - down * wing, y - down * tip - across * wing),
     )
-    return f'<polygon points="{" ".join(f"{a},{b}" for a, b in points)}" class="arrow"/>'
+    return f'<polygon points="{" ".join(f"{a},{b}" for a, b in points)}" class="bar"/>'

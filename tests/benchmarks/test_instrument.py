@@ -62,7 +62,7 @@ def test_bars_show_values_and_spread() -> None:
     drawn = charts.bars("Time", "seconds", [charts.Bar("whet", 2.0, 3.0), charts.Bar("other", 4.0)])
     wide = [float(width) for width in re.findall(r'<rect x="250" y="\d+" width="([\d.]+)"', drawn)]
     assert wide == [240.0, 480.0]
-    assert 'd="M490.0 91.5H610.0M610.0 87v9" class="spread"' in drawn
+    assert 'd="M490.0 91.5H610.0M610.0 87v9" class="bar-line"' in drawn
     assert "<title>Time (seconds): whet 2, other 4.</title>" in drawn
 
 

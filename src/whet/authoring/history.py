@@ -325,7 +325,7 @@ def is_lock_change(entry: Entry) -> bool:
 
 
 def _are_joined(entries: Iterable[Entry]) -> bool:
-    """Do entries belong together? Undoing one half of a rename or merge would lose the skill."""
+    """Whether entries belong together: undoing one half of a rename or merge would lose the skill."""
     return any(entry.action in ("rename", "merge") for entry in entries)
 
 

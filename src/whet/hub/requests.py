@@ -87,7 +87,7 @@ class Route(NamedTuple):
     browser: bool = False
     """Whether the cookie of a browser that signed in counts as a token; never for what changes something in the API."""
     page: bool = False
-    """Whether it is a page, which itself decides what a private hub shows to somebody without a token."""
+    """Whether the answer is a page. Pages decide themselves what a private hub shows to visitors without a token."""
     fail: Callable[[Asked, RequestError], Response] = send_failure
     """How a failure is said."""
 

@@ -138,7 +138,7 @@ def _counted(cards: Iterable[Card]) -> dict[str, int]:
 
 
 class LastRanking:
-    """The skills that were searched last, prepared for the next query: somebody types, or asks for the next page."""
+    """What the last list or search prepared for the next one: somebody types, or asks for the next page."""
 
     def __init__(self) -> None:
         self._last: _Ranked | None = None

@@ -103,7 +103,7 @@ def numbers(text: str) -> list[int]:
 
 
 class _Numbers(dict[str, tuple[int, ...]]):
-    """The numbers of the terms of each token. A text has few that were not met before."""
+    """The numbers of the terms of each token. Most tokens of a text have been seen before."""
 
     def __missing__(self, token: str) -> tuple[int, ...]:
         found = self[token] = tuple(map(number, _terms(token)))

@@ -58,7 +58,7 @@ def check(text: str) -> Seen:
 
 def run(text: str, given: Given) -> Ran:
     """What a command of a program does with what it is given; `HOLE` stands in it for what the program puts in."""
-    named = any(path in text for path in given.files) or not _CLIENTS.isdisjoint(_WORD.findall(text))
+    named = any(path in text for path in given.files)
     if not (given.marks or given.fed or named or worth_reading(text)):
         return Ran()
     scene = Scene(text, 1, None, given)
@@ -90,23 +90,19 @@ def _alarms(text: str) -> bool:
         return True
     if "'" in text and _SPLIT_WORD.search(text):
         return True
-    if not found.isdisjoint(word_list("shell_in_company")) and _USES.search(text):
-        return True
-    return not found.isdisjoint(_CLIENTS) and _RISKY.search(text) is not None
+    return not found.isdisjoint(word_list("shell_in_company")) and _USES.search(text) is not None
 
 
 _QUOTES = str.maketrans("", "", "\"'\\")
 _WORD = expression(r"[A-Za-z_]\w*(?:-\w+)*")
-_CLIENTS = frozenset(("curl", "wget", "wget2"))
 _USES = expression(
-    r"\baws\s+s3|\bmkfs\.|\b(?:fetch|https?)\s+(?:-|GET|POST|PUT|:|\w+=)|\benv\b(?!\s*:|[\w./-])|\bset\s*\||\bdeclare\s+-|\b(?:python\d?|node|perl|ruby|php|deno|bun)\b[^\n]{0,40}\s(?:-\w{0,3}[cer]\b|-\s|--eval|<<)"
-    r"|\b(?:ba|z|da|k)?sh\b\s+(?:-\w{0,3}[cs]\b|<|-\s)|\bsource\s+<\(|\b(?:pip\d?|npm|pnpm|yarn|gem|uv|cargo|go|bundle)\b[^\n]{0,160}(?:://|--(?:extra-)?index|--trusted|--registry|\s-i\s|\sconfig\s|git\+|--find-links|--unsafe)"
-    r"|\bexport\s+(?:PIP|NPM|UV|GIT|HTTPS?|ALL|NODE|PYTHON|ANTHROPIC|OPENAI)_\w+|\balias\s+(?:sudo|ssh|git|ls|cd|curl|npm|pip)=|\b(?:docker|podman)\b[^\n]{0,200}(?:docker\.sock|-v\s+/:|--pid|--net(?:work)?[= ]host|:/host|--cap-add)"
-    r"|\brm\s{1,40}(?:-[\w-]{0,40}\s{1,40}){0,9}[\"']?(?:~|\$|/|\*|\.|[\w./-]*\*)|\bfind\s+[\"']?(?:/|~|\$|\.)[^\n]{0,200}-(?:delete|exec)|\bkill\s+-\w*\s*-1|\bgit\b[^\n]{0,80}(?:--force|--mirror|--all|remote\s+(?:add|set-url)|config\s+--global|credential|clean\s)"
-    r"|\bchmod\s+(?:-\w+\s+)*(?:[ugoa]*[+=]\w*s|0?[2467]?777|[2467][0-7]{3})|\bgh\s+(?:api|repo|auth|gist|secret)|\bnpm\s+owner|\btee\s+[^\n]{0,20}/etc"
+    r"\benv\b(?!\s*:|[\w./-])|\bdeclare\s+-|\bsource\s+<\(|\b(?:pip\d?|npm|pnpm|yarn|gem|uv|cargo|go|bundle)\b[^\n]{0,160}(?:://|--(?:extra-)?index|--trusted|--registry|\s-i\s|\sconfig\s|git\+|--find-links|--unsafe)"
+    r"|\bexport\s+(?:PIP|NPM|UV|GIT|HTTPS?|ALL|NODE|PYTHON|ANTHROPIC|OPENAI)_\w+|\balias\s+(?:sudo|ssh|git|ls|cd|curl|npm|pip)="
+    r"|\bfind\s+[\"']?(?:/|~|\$|\.)[^\n]{0,200}-(?:delete|exec)|\bnpm\s+owner|\btee\s+[^\n]{0,20}/etc"
 )
+"""How programs are used that no row of the table is about."""
 _SIGNS = expression(
-    r"\bmv\s[^\n]{0,200}/dev/null|\$\{!|\|\s*(?:sudo\s+)?(?:env\s+)?(?:(?:ba|z|da|k)?sh\b|(?:python\d?|node|perl|ruby|php)\b)|<\(|\.(?:claude|codex|cursor|openclaw|gemini)/|/etc/|\$[@*]\w|/dev/(?:tcp|udp|sd|disk|nvme|hd|vd)|\.(?:ssh|aws|kube|gnupg|netrc)\b|:\(\)|''\w|\"\"\w"
+    r"\$\{!|\|\s*(?:sudo\s+)?(?:env\s+)?(?:(?:ba|z|da|k)?sh\b|(?:python\d?|node|perl|ruby|php)\b)|<\(|\.(?:claude|codex|cursor|openclaw|gemini)/|/etc/|\$[@*]\w|/dev/(?:tcp|udp|sd|disk|nvme|hd|vd)|\.(?:ssh|aws|kube|gnupg|netrc)\b|:\(\)|''\w|\"\"\w"
     r"|\\\w|\$'|/\?{2}|\}\w|\$\w+\$|\)\w|\{\w+,|\$\{?\w+\}?\$\{?\w|\"\w+\"(?=\w)|\"(?<=\w\")\w"
 )
 """Every one of these begins with a sign, so that few characters of a text are looked at."""
@@ -116,12 +112,6 @@ _SECRET = expression(
     re.IGNORECASE,
 )
 """A variable that may hold a secret."""
-_RISKY = expression(
-    r"\|\s*\w|\$\(|<\(|`|chmod|\s-[oO]\b|--output|@|\s-[TF]\b|--upload|--post-file|--form|(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}|\d{8,}|0x|&\s*$|/dev/null|\.(?:site|me|in|ee|co|st|org|net|app|dev|io|pub|lt|live|fun|pro|cn|gg)\b(?=[/\"'\s:]|$)"
-    r"|discord|telegram|ngrok|evil|attack|malic|exfil|bit\.ly|tinyurl|\$\{?[A-Za-z_]\w*|http:",
-    re.MULTILINE,
-)
-"""What a fetch or a call of an API needs to be more than that."""
 
 
 _ALWAYS = (fetch.judge_run, send.judge_sent, persist.judge_left, power.judge_harm, supply.judge_supply)

@@ -266,7 +266,7 @@ _KEYS = {
     "allowed-tools": "tools",
     "metadata.context": "fork",
 }
-"""Keys of the frontmatter, and which of `FIELDS` decides each."""
+"""Keys of the frontmatter, and the one of `FIELDS` that sets each."""
 _LATEST = 20
 """Distillations whose texts are looked at."""
 

@@ -1,4 +1,4 @@
-"""The names that clients use in their sessions. The table is `names.toml`."""
+"""The names that clients use in their sessions, from `names.toml`."""
 
 from __future__ import annotations
 

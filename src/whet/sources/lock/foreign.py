@@ -321,7 +321,7 @@ class _Reader:
         return Foreign(name, directory, ref, version, "", "clawhub", path, pinned=pinned)
 
     def read_hermes(self) -> None:
-        """What the hub of Hermes installed into the root, in directories of categories, too."""
+        """What Hermes' hub installed into the root, including skills in directories of categories."""
         path = os.path.join(self.root, ".hub", "lock.json")
         for name, fields in self.entries(path, 1, "installed"):
             self.told(path, name, partial(self.from_hermes, name, fields, path))

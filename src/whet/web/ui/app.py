@@ -211,7 +211,7 @@ class _UI:
             self.listeners[:] = [other for other in self.listeners if other is not waiting]
 
     def _state(self, skill: str) -> tuple[object, ...]:
-        """What differs once a skill on disk or a record of Whet has changed; of one skill, any file counts."""
+        """A value that changes with the skills on disk and Whet's records; for one skill, with any of its files."""
         library = self.library
         with suppress(WhetError):
             card = library.card(skill) if skill else None
