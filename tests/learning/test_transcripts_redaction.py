@@ -39,8 +39,8 @@ TOKENS = {
     "slack-token": ["xoxb-123456789012-123456789012-" + made(24), "xapp-1-A0-" + made(40)],
     "slack-webhook": ["hooks.slack.com/services/T" + made(9, string.ascii_uppercase) + "/B" + "A1B2C3D4E/" + made(24)],
     "aws-key": ["AKIA" + made(16, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"), "ASIA" + made(16, "ABCDEFGHIJKLMNOP234567")],
-    "google-key": ["AIza" + made(35), "GOCSPX-" + made(28)],
-    "google-token": ["ya29." + made(80)],
+    "google-key": ["AIza" + made(35), "GOCSPX-" + made(28), "AQ.Ab" + made(48)],
+    "google-token": ["ya29." + made(80), "1//0" + made(60)],
     "stripe-key": ["sk_live_" + made(24), "sk_test_" + made(99), "rk_live_" + made(24), "whsec_" + made(32)],
     "openai-key": ["sk-" + made(20) + "T3BlbkFJ" + made(20), "sk-proj-" + made(120), "sk-" + made(48)],
     "anthropic-key": ["sk-ant-api03-" + made(93) + "AA", "sk-ant-oat01-" + made(60)],
@@ -93,8 +93,21 @@ TOKENS = {
     "heroku-key": ["HRKU-" + made(60)],
     "netlify-token": ["nfp_" + made(36)],
     "alibaba-key": ["LTAI" + made(20)],
+    "planetscale-token": ["pscale_tkn_" + made(43), "pscale_pw_" + made(43)],
+    "langsmith-key": ["lsv2_pt_" + made(32, HEX) + "_" + made(10, HEX)],
+    "langfuse-key": ["sk-lf-" + "-".join(made(length, HEX) for length in (8, 4, 4, 4, 12))],
+    "posthog-key": ["phx_" + made(47)],
+    "terraform-token": [made(14) + ".atlasv1." + made(67)],
+    "airtable-token": ["pat" + made(14) + "." + made(64, HEX)],
+    "contentful-token": ["CFPAT-" + made(43)],
+    "sourcegraph-token": ["sgp_" + made(16, HEX) + "_" + made(40, HEX)],
+    "buildkite-token": ["bkua_" + made(40, HEX)],
+    "artifactory-key": ["AKCp" + made(69)],
+    "cerebras-key": ["csk-" + made(48, string.ascii_lowercase + string.digits)],
+    "fireworks-key": ["fw_" + made(24)],
     "mapbox-token": ["sk.eyJ" + made(60) + "." + made(22)],
 }  # fmt: skip
+PHRASE = "ladder oven river pencil candle forest marble window garden pocket silver thunder"
 PEM = (
     "-----BEGIN RSA PRIVATE KEY-----\n"
     + "\n".join(made(64, seed=n) for n in range(12))
@@ -108,6 +121,21 @@ def test_tokens_are_hidden_by_their_shape_and_named_by_their_kind(kind: str, tok
     assert (hidden.replace("https://", ""), count) == (f"use [secret:{kind}], then go", 1)
     for before, after in (('"', '"'), ("\\n", "\\n"), ("=", "&x=1"), ("%20", " "), ("`", "`"), ("/", "/"), ("(", ").")):
         assert token not in hide_secrets(before + token + after)[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "hidden"),
+    [
+        ("setx OPENAI_API_KEY zR5xQ9wLmT2vB7nK", "setx OPENAI_API_KEY [secret:token]"),
+        ('setx /M GITHUB_TOKEN "zR5xQ9wLmT2vB7nK"', 'setx /M GITHUB_TOKEN "[secret:token]"'),
+        ("setx PATH C:\\tools", "setx PATH C:\\tools"),
+        (f"the seed phrase is {PHRASE}. Keep it.", "the seed phrase is [secret:seed-phrase]. Keep it."),
+        (f'{{"mnemonic": "{PHRASE}"}}', '{"mnemonic": "[secret:seed-phrase]"}'),
+        ("the seed phrase is never shown by this app", "the seed phrase is never shown by this app"),
+    ],
+)
+def test_secrets_are_hidden_where_wallets_and_windows_keep_them(text: str, hidden: str) -> None:
+    assert hide_secrets(text)[0] == hidden
 
 
 def test_a_token_is_hidden_also_where_it_is_glued_to_a_word() -> None:

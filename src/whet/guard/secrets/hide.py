@@ -17,7 +17,7 @@ from whet.guard.expression import expression
 from whet.guard.secrets.data import Shape, all_shapes
 from whet.guard.secrets.marks import BINARY, Marks, without_marks
 from whet.guard.secrets.places import hide_in_places
-from whet.guard.secrets.values import is_telling
+from whet.guard.secrets.values import is_telling, seed_phrases
 
 if TYPE_CHECKING:
     from whet.guard.secrets.speech import Hide
@@ -63,6 +63,8 @@ def hide_secrets(text: str, known: Known | None = None, language: str = "") -> t
         text = _without_ends(text, sure)
     if "Private-Lines:" in text:
         text = _PUTTY.sub(lambda found: f"{found[1]}{sure(found[0][len(found[1]) :], 'private-key')}\n", text)
+    for found in reversed(list(seed_phrases(text))):
+        text = f"{text[: found.start('phrase')]}{sure(found['phrase'], 'seed-phrase')}{text[found.end('phrase') :]}"
     if len(text) >= 256:
         text = _without_binary(text, sure)
     for shape in all_shapes():

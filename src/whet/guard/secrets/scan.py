@@ -15,20 +15,15 @@ from whet.guard.expression import expression
 from whet.guard.finding import Hit, Seen
 from whet.guard.hosts import host_of
 from whet.guard.patterns import line_of
-from whet.guard.secrets.data import accusing, exact, pattern, words
+from whet.guard.secrets.data import accusing, exact, pattern
 from whet.guard.secrets.hide import hide_secrets
 from whet.guard.secrets.marks import show
-from whet.guard.secrets.values import looks_random
+from whet.guard.secrets.values import looks_random, seed_phrases
 
 _RUN = expression(r"(.)\1{4}")
 _KEY_BLOCK = expression(
     r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,2}PRIVATE KEY(?: BLOCK)?-----(?:\\n|\\r|\s|[\"',+]){0,8}"
     r"([A-Za-z0-9+/=\s\\\"',+:.<>*_-]{0,6000}?)-----END "
-)
-_MNEMONIC = expression(
-    r"\b(?:mnemonic|seed[_ -]?(?:phrase|words)|recovery[_ -]?phrase)\w{0,12}[\"']?\s{0,4}[:=]\s{0,4}[\"'`]("
-    r"(?:[a-z]{3,8} ){11}(?:(?:[a-z]{3,8} ){12})?[a-z]{3,8})[\"'`]",
-    re.IGNORECASE,
 )
 _PUTTY = expression(
     r"^PuTTY-User-Key-File-\d:[\s\S]{1,3000}?^Private-Lines: \d{1,3}\s{1,2}([A-Za-z0-9+/=\s]{40,4000})", re.MULTILINE
@@ -77,12 +72,11 @@ def find_secrets(text: str) -> Seen:
             for found in _ADDRESS.finditer(text)
             if _is_password(found[1], found[2]) and not _shown_as_example(text, found.start())
         ]
-    if "mnemonic" in (lowered := text.lower()) or "seed" in lowered or "recovery phrase" in lowered:
-        hits += [
-            Hit("shipped-secret", line_of(text, found.start()), "seed phrase ***", None, "seed phrase")
-            for found in _MNEMONIC.finditer(text)
-            if not found[1].lower().startswith(words("known_mnemonics")) and len(set(found[1].lower().split())) > 9
-        ]
+    hits += [
+        Hit("shipped-secret", line_of(text, found.start()), "seed phrase ***", None, "seed phrase")
+        for found in seed_phrases(text)
+        if found["quote"]
+    ]
     return Seen(tuple(hits[:_MOST]))
 
 

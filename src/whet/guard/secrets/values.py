@@ -8,9 +8,13 @@ only holds the place of a secret never count.
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from whet.guard.expression import expression
 from whet.guard.secrets.data import pattern, words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ANY = "password"
 """The degree at which any value counts; it is the kind of most of them, too."""
@@ -32,6 +36,11 @@ _NAMED_NUMBER = expression(r"[a-z]+[-_]?v?\d{1,3}(?:\.\d{1,3}){0,3}|\d+(?:\.\d+)
 _NUMBERED = expression(r"[a-z]+[-_]v?\d{1,3}(?:\.\d{1,3}){0,3}|\d+(?:\.\d+)?[a-z]{1,3}")
 _VERSION = expression(r"v?\d+\.\d[=+.\w-]*")
 _CASES = expression(r"[A-Z][a-z]?[A-Z].*[a-z]|[a-z][A-Z]{2}")
+_SEED_PHRASE = expression(
+    r"\b(?:mnemonic|seed[_ -]?(?:phrase|words)|recovery[_ -]?phrase)\w{0,12}[\"']?(?:\s{0,4}[:=]|\s{1,2}is:?)\s{0,4}"
+    r"(?P<quote>[\"'`]?)(?P<phrase>(?:[a-z]{3,8} ){11}(?:(?:[a-z]{3,8} ){12})?[a-z]{3,8})(?:(?P=quote)|(?=[.\n]|\Z))",
+    re.IGNORECASE,
+)
 _DIGEST = expression(r"(?:sha\d{1,3}|md5|blake\w{1,3})[:-]", re.IGNORECASE)
 
 
@@ -134,3 +143,14 @@ def _is_quality(value: str) -> bool:
     """Does a word with a hyphen say of what kind something is, as `case-sensitive` does?"""
     beginning, end = pattern("quality_beginnings", "(?:{})[-_]"), pattern("quality_ends", r".*[-_](?:{})\Z")
     return bool(beginning.match(value) or end.match(value))
+
+
+def seed_phrases(text: str) -> Iterator[re.Match[str]]:
+    """The phrases of wallets in a text, except those that everybody knows."""
+    lowered = text.lower()
+    if not any(name in lowered for name in ("mnemonic", "seed", "recovery")):
+        return
+    for found in _SEED_PHRASE.finditer(text):
+        phrase = found["phrase"].lower()
+        if not phrase.startswith(words("known_mnemonics")) and len(set(phrase.split())) > 9:
+            yield found

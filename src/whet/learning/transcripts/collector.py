@@ -210,7 +210,7 @@ class Collector:
 
     def left_out(self, kind: str) -> None:
         """A record of a kind that is not known here; what a file makes up of kinds is bounded, too."""
-        kind = kind[: 2 * _NAME]
+        kind = self.name(kind)
         self.unknown[kind if kind in self.unknown or len(self.unknown) < _KINDS else "others"] += 1
 
     def latest(self, count: int) -> list[Event]:
