@@ -1,4 +1,4 @@
-"""Output evals, in the shapes that people write them in."""
+"""Output evals."""
 
 from __future__ import annotations
 
@@ -35,30 +35,17 @@ def test_the_common_form() -> None:
     assert found == ("pdf", (one,), ())
 
 
-@pytest.mark.parametrize(
-    "row",
-    [
-        {"prompt": "Do it", "assertions": ["It is done"]},
-        {"query": "Do it", "expectations": ["It is done", "It is done"]},
-        {"input": "Do it", "rubric": "- It is done"},
-        {"question": "Do it", "criteria": [{"description": "It is done"}]},
-        {"task": "Do it", "expected_behavior": ["It is done"]},
-        {"prompt": "Do it", "graders": [{"type": "llm_rubric", "value": "It is done"}]},
-        {"user_prompt": "Do it", "expected": ["It is done"]},
-    ],
-)
-def test_fields_go_by_other_names(row: object) -> None:
-    for shape in ([row], {"cases": [row]}, {"skill": "x", "tests": [row]}, row):
+def test_a_list_alone_and_assertions_are_read() -> None:
+    row = {"prompt": "Do it", "assertions": ["It is done", "It is done"]}
+    for shape in ([row], {"evals": [row]}, {"Evals": [{"Prompt": "Do it", "expectations": [{"text": "It is done"}]}]}):
         (one,) = read_evals(shape).evals
         assert (one.id, one.prompt, one.expectations) == ("1", "Do it", (Expectation("It is done"),))
 
 
-def test_yaml_and_json_lines_are_read() -> None:
-    yaml = "evals:\n  - id: a\n    prompt: Do it\n    expectations: [It is done]\n"
-    lines = '{"prompt": "Do it", "assertions": ["It is done"], "id": "a"}\n' * 2
+def test_yaml_is_read_and_names_are_told_apart() -> None:
+    row = "  - id: a\n    prompt: Do it\n    expectations: [It is done]\n"
     first = Eval("a", "Do it", (Expectation("It is done"),))
-    assert read_evals(yaml, "evals.yaml").evals == (first,)
-    assert read_evals(lines, "evals.jsonl").evals == (first, first._replace(id="a-2"))
+    assert read_evals(f"evals:\n{row}{row}", "evals.yaml").evals == (first, first._replace(id="a-2"))
 
 
 def test_an_expected_output_alone_is_the_expectation() -> None:
@@ -70,7 +57,7 @@ def test_what_cannot_be_used_is_reported() -> None:
     rows = [
         "text",
         {"expectations": ["x"]},
-        {"prompt": "x"},
+        {"prompt": "x", "rubric": ["x"]},
         {"prompt": "x", "should_trigger": True},
         {"prompt": "x", "assertions": [{"type": "odd"}, {"type": "regex", "value": "("}, "good"]},
         {"prompt": "x", "assertions": ["good"], "files": ["../../etc/passwd"]},
@@ -107,10 +94,10 @@ def test_a_skill_without_evals_says_so() -> None:
 
 
 def test_files_of_a_task_come_from_the_package() -> None:
-    item = one_eval(expectations=["x"], files=["evals/files/a.csv", {"path": "b.txt", "content": "B"}, "gone.csv"])
+    item = one_eval(expectations=["x"], files=["evals/files/a.csv", "gone.csv"])
     held = subject(evals__files__a=b"")._replace(name=NAME)
     files = {**held.tree, "evals/files/a.csv": held.tree["evals/files/a"]._replace(data=b"1,2")}
-    assert held._replace(tree=files).files_for(item._replace(files=item.files[:1])) == {"a.csv": b"1,2", "b.txt": b"B"}
+    assert held._replace(tree=files).files_for(item._replace(files=item.files[:1])) == {"a.csv": b"1,2"}
     with pytest.raises(NotFoundError) as caught:
         held._replace(tree=files).files_for(item)
     assert caught.value.code == "eval-file-missing"

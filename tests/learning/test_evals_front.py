@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from whet import Library
-    from whet.learning.models.model import Request
-    from whet.learning.models.scripted import Scripted
     from whet.notes import Progress
 
 pytestmark = pytest.mark.skipif(not level().isolates, reason="evals run in a sandbox, and this machine offers none")
@@ -49,26 +47,13 @@ def created(top: Path) -> Library:
     return library
 
 
-def comparing(model: Scripted) -> Scripted:
-    """The model, which also prefers whatever it is shown first."""
-    inner = model.answer
-
-    def answer(request: Request) -> Any:
-        if request.messages[0].text.startswith("Two people"):
-            return json.dumps({"reason": "It came first.", "better": "first"})
-        return inner(request)
-
-    model.answer = answer
-    return model
-
-
 def test_progress_is_told_in_runs(tmp_path: Path) -> None:
     seen: list[Progress] = []
     with created(tmp_path) as library:
         library.progress = seen.append
-        library.learning.eval_skill(NAME, obedient(), runs=2, blind=True)
-    assert [(item.what, item.unit, item.total) for item in seen] == [(f"Evals of {NAME}", "runs", 6)] * 7
-    assert [item.done for item in seen] == [0, 1, 2, 3, 4, 5, 6]
+        library.learning.eval_skill(NAME, obedient(), runs=2)
+    assert [(item.what, item.unit, item.total) for item in seen] == [(f"Evals of {NAME}", "runs", 4)] * 5
+    assert [item.done for item in seen] == [0, 1, 2, 3, 4]
 
 
 def test_the_model_may_be_named_in_the_settings(tmp_path: Path) -> None:
@@ -83,7 +68,7 @@ def test_the_model_may_be_named_in_the_settings(tmp_path: Path) -> None:
         with pytest.raises(WhetError) as refused:
             library.learning.eval_skill(NAME, "")
     assert (unnamed.value.code, refused.value.code) == ("model-not-named", "model-not-named")
-    assert (told["model"], told["grader"], told["blind"]) == (f"recorded:{cassette}", f"recorded:{cassette}", None)
+    assert (told["model"], told["grader"]) == (f"recorded:{cassette}", f"recorded:{cassette}")
 
 
 def test_a_budget_holds_for_both_models_together(tmp_path: Path) -> None:
@@ -123,22 +108,6 @@ def test_a_better_description_is_written_only_when_asked_for(tmp_path: Path) -> 
         written = library.learning.optimise_description("books", apply=True).to_json()
         assert (written["applied"], written["version"]) == (True, "2")
         assert library.read("books").skill.description == written["description"]
-
-
-def test_the_command_line_compares_blindly(tmp_path: Path, run: Callable[..., tuple[int, str, str]]) -> None:
-    cassette, judge = tmp_path / "answers.jsonl", tmp_path / "judge.jsonl"
-    with created(tmp_path) as library:
-        library.edit.apply([{"action": "edit", "name": NAME, "body": f"{BODY}\n{SIGNED['text']}\n"}])
-        library.learning.eval_skill(
-            *(NAME, Recorded(str(cassette), obedient())),
-            grader=Recorded(str(judge), comparing(obedient())),
-            blind=True,
-        )
-    words = ("learn", "eval", NAME, "--model", f"recorded:{cassette}", "--grader", f"recorded:{judge}", "--blind")
-    code, _, said = run(*words)
-    assert (code, said.split("\n")[1]) == (0, "Compared blindly, with the skill: 0 won, 0 lost, 1 tied.")
-    answer = json.loads(run(*words, "--json")[1])
-    assert (answer["grader"], answer["blind"]["comparisons"][0]["winner"]) == (f"recorded:{judge}", "tie")
 
 
 def test_the_command_line_improves(tmp_path: Path, run: Callable[..., tuple[int, str, str]]) -> None:
@@ -184,7 +153,7 @@ def test_a_no_is_said_with_what_was_tried(tmp_path: Path, run: Callable[..., tup
     code, out, said = run("learn", "improve", NAME, "--model", f"recorded:{cassette}", "--rounds", "1")
     assert (code, out.split("\t")[:4]) == (1, ["1", "rejected", "0.50", "0.00"])
     told = said.split("\n")
-    assert told[0].endswith("evals[1] has no expectations. [eval-without-expectations]")
+    assert told[0].endswith("evals[1] has no `expectations`. [eval-without-expectations]")
     assert told[1].startswith(f"{NAME}: the score stays 0.50 on 1 eval; ")
     assert told[2] == (
         f"{NAME} is unchanged: no candidate is better. The last one: Worse than before: signed from 0.50 to 0.00. "

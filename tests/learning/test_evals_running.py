@@ -1,23 +1,22 @@
-"""Doing evals with a model, and what is made of it: conversations, numbers, files, the page."""
+"""Doing evals with a model, and what is made of it: conversations, numbers, files."""
 
 from __future__ import annotations
 
 import json
-import re
+import os
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from learning.evaluated import BETTER, EVALS, obedient, one_eval, opened, subject
+from learning.evaluated import BETTER, obedient, one_eval, opened, subject
 from whet.errors import InvalidError, UsageError
 from whet.guard.sandbox.levels import levels
 from whet.learning.evals import results_directory
 from whet.learning.evals.grading import grader
 from whet.learning.evals.results import Output, Result, Run, benchmark, rows, scores, spread, summary
-from whet.learning.evals.results_directory import page
-from whet.learning.evals.task_runs import Setup, run_evals
+from whet.learning.evals.task_runs import run_evals
 from whet.learning.models.model import Budget, Budgeted, Call, Completion, ModelError
 from whet.learning.models.scripted import Scripted
 from whet.runtime.trials import TURNS, Trials
@@ -41,8 +40,8 @@ def done(model: Model, body: str = BETTER, runs: int = 1, **more: Any) -> tuple[
     tried = subject(body, **more)
     sides = {"with_skill": tried, "without_skill": None}
     with tempfile.TemporaryDirectory() as top, opened(Path(top)) as library:
-        setup = Setup(model, grader(model, nothing), Trials(library.workspace))
-        return run_evals(tried.evals().evals, sides, setup, task_files=tried.files_for, runs=runs)  # type: ignore[arg-type]  # the names are those of sides
+        how = (model, grader(model, nothing), Trials(library.workspace))
+        return run_evals(tried.evals().evals, sides, *how, task_files=tried.files_for, runs=runs)  # type: ignore[arg-type]  # the names are those of sides
 
 
 def test_a_skill_that_helps_is_seen_to_help() -> None:
@@ -75,7 +74,7 @@ def test_a_try_has_the_tools_of_a_run_and_what_it_leaves_is_its_output() -> None
     calls = [
         Call("1", "Read", {"file_path": "references/more.md"}),
         Call("2", "Read", {"file_path": "evals/evals.json"}),
-        Call("3", "Bash", {"command": "cat data.txt > out.txt; ls -d */; echo no > $WHET_SKILL_DIR/x"}),
+        Call("3", "Bash", {"command": "cat data > out.txt; ls -d */; echo no > $WHET_SKILL_DIR/x"}),
         Call("4", "Write", {"file_path": "out/a.txt", "content": "A"}),
         Call("5", "Write", {"file_path": "../b.txt", "content": "B"}),
         Call("6", "WebFetch", {"url": "https://name.example/"}),
@@ -90,9 +89,9 @@ def test_a_try_has_the_tools_of_a_run_and_what_it_leaves_is_its_output() -> None
         answers.extend(told)
         return "Done."
 
-    evals = [{"id": "x", "prompt": "x", "assertions": [{"type": "file_contains", "path": "out/a.txt", "value": "A"}]}]
-    evals[0]["files"] = [{"path": "data.txt", "content": "Data."}]
-    run, without = done(Scripted(answer), evals=evals, references__more_md=b"More.")
+    evals = [{"id": "x", "prompt": "x", "assertions": [{"type": "contains", "file": "out/a.txt", "value": "A"}]}]
+    evals[0]["files"] = ["evals/data"]
+    run, without = done(Scripted(answer), evals=evals, references__more_md=b"More.", evals__data=b"Data.")
     assert (run.pass_rate, run.calls, run.turns) == (1.0, 7, 2)
     assert run.output == Output("Done.", {"out/a.txt": b"A", "out.txt": b"Data."})
     assert run.viewed == ("references/more.md", "evals/evals.json")
@@ -172,18 +171,28 @@ def test_spread() -> None:
 
 
 def told(runs: tuple[Run, ...] | list[Run]) -> Benchmark:
-    about = {"skill": "x", "path": "/x", "model": "m", "grader": "m", "timestamp": "2026-01-01T00:00:00Z"}
+    about = {
+        "skill": "x",
+        "path": "/x",
+        "digest": "d",
+        "model": "m",
+        "grader": "m",
+        "timestamp": "2026-01-01T00:00:00Z",
+    }
     return benchmark(runs, SIDES, **about)
 
 
 def test_the_workspace_has_the_common_layout(tmp_path: Path) -> None:
     runs = done(obedient(), runs=2)
-    place, number = results_directory.begin(str(tmp_path / "out"))
+    place = results_directory.begin(str(tmp_path / "out"))
     results_directory.write(place, told(runs))
     found = sorted(str(path.relative_to(place)) for path in (tmp_path / "out").rglob("*") if path.is_file())
     each = ("grading.json", "outputs/answer.md", "timing.json")
     sides = [f"eval-signed/{side}/run-{run}/{file}" for side in SIDES for run in (1, 2) for file in each]
-    assert (number, found) == (1, ["benchmark.json", "eval-signed/eval_metadata.json", *sides])
+    assert (os.path.basename(place), found) == (
+        "iteration-1",
+        ["benchmark.json", "eval-signed/eval_metadata.json", *sides],
+    )
     folder = tmp_path / "out" / "iteration-1" / "eval-signed" / "without_skill" / "run-2"
     grading = json.loads((folder / "grading.json").read_text())
     assert grading["summary"] == {"passed": 1, "failed": 1, "total": 2, "pass_rate": 0.5}
@@ -192,55 +201,16 @@ def test_the_workspace_has_the_common_layout(tmp_path: Path) -> None:
     assert (timing["total_tokens"], timing["duration_ms"]) == (runs[3].tokens, round(runs[3].seconds * 1000))
     whole = json.loads((tmp_path / "out" / "iteration-1" / "benchmark.json").read_text())
     assert whole["run_summary"]["delta"]["pass_rate"] == "+0.50" and len(whole["runs"]) == 4
-    assert results_directory.begin(str(tmp_path / "out"))[1] == 2
 
 
-def test_the_history_knows_the_best(tmp_path: Path) -> None:
-    history = results_directory.read_history(str(tmp_path))
-    for number, rate in enumerate((0.5, 0.9, 0.9, None, 0.7), 1):
-        about = {"skill": "x", "digest": f"d{number}", "rate": rate, "timestamp": "now"}
-        results_directory.add_to_history(str(tmp_path), history, number, **about)  # type: ignore[arg-type]  # mixed values
-        history = results_directory.read_history(str(tmp_path))
-    rows = [
-        (row["version"], row["parent"], row["grading_result"], row["is_current_best"]) for row in history.iterations
-    ]
-    assert rows == [
-        ("v1", None, "baseline", False),
-        ("v2", "v1", "won", True),
-        ("v3", "v2", "tie", False),
-        ("v4", "v2", "no-score", False),
-        ("v5", "v2", "lost", False),
-    ]
-    assert history.current_best == "v2"
-    (tmp_path / "history.json").write_text("[1]")
-    with pytest.raises(InvalidError) as caught:
-        results_directory.read_history(str(tmp_path))
-    assert caught.value.code == "eval-history-unreadable"
-
-
-HOSTILE = "</pre><script>alert(1)</script><img src=x onerror=alert(2)>\"' \u202e\x1b[31m"
-
-
-def test_the_page_is_harmless_whatever_stands_on_it() -> None:
-    item = one_eval(id=HOSTILE, prompt=HOSTILE, expectations=[HOSTILE])
-    run = Run(item, "with_skill", 1, Output(HOSTILE, {"a.md": HOSTILE.encode()}), (Result(HOSTILE, True, HOSTILE),))
-    other = run._replace(side="without_skill", error=HOSTILE)
-    about = {"skill": HOSTILE, "path": HOSTILE, "model": HOSTILE, "grader": HOSTILE, "timestamp": HOSTILE}
-    whole = benchmark([run, other], SIDES, **about)
-    past = [{"version": HOSTILE, "expectation_pass_rate": rate} for rate in (0.1, 0.9, "x", float("nan"))]
-    text = page(whole, past)
-    tags = {tag.lower() for tag in re.findall(r"<\s*/?\s*([a-zA-Z!][a-zA-Z0-9]*)", text)}
-    assert tags == {
-        *("!doctype", "html", "head", "meta", "title", "style", "body", "h1", "h2", "p", "table", "tr", "th", "td"),
-        *("meter", "span", "details", "summary", "pre"),
-    }
-    assert "\u202e" not in text and "\x1b" not in text and "onerror=alert(2)&gt;" in text
-    assert "default-src 'none'" in text and not re.search(r"(?:src|href|url)\s*[=(]\s*[\"']?https?:", text)
-    assert not re.search(r"<[a-z]+[^>]*\son\w+=", re.sub(r'(?<==)"[^"]*"', "", text))
-
-
-def test_the_page_shows_the_comparison() -> None:
-    runs = done(obedient(), runs=2)
-    text = page(told(runs), [{"version": "v1", "expectation_pass_rate": 0.5}, {"expectation_pass_rate": 1.0}])
-    assert text.count("<meter") == 4 and "passes-in-both" in text and "+0.50" in text and "100%" in text
-    assert str(EVALS["skill_name"]) not in text or "<h1>x</h1>" in text
+def test_the_newest_results_of_a_content_are_found(tmp_path: Path) -> None:
+    out, runs = str(tmp_path / "out"), made({side: [[True, True]] for side in SIDES})
+    for digest in ("old", "now", "now", "other"):
+        results_directory.write(results_directory.begin(out), told(runs)._replace(digest=digest))
+    (tmp_path / "out" / "iteration-4" / "benchmark.json").write_text("[1]")
+    path, found = results_directory.find_results(out, "now")
+    assert path.endswith(os.path.join("iteration-3", "benchmark.json")) and found["complete"]
+    for directory, digest in ((out, "other"), (str(tmp_path / "none"), "now")):
+        with pytest.raises(InvalidError) as caught:
+            results_directory.find_results(directory, digest)
+        assert caught.value.code == "evals-outdated"

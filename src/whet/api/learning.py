@@ -411,18 +411,17 @@ class SkillLearning:
         grader: str | Model | None = None,
         runs: int = 1,
         against: str = "none",
-        blind: bool = False,
         out: str | os.PathLike[str] | None = None,
         min_pass_rate: float | None = None,
         budget: int = TOKENS,
     ) -> Evaluation:
         """Let a model do a skill's evals with the skill and without it, or with its previous version, and compare.
 
-        `grader` judges sentences; without it, the model itself does. With `blind`, it also says which of two outputs is
-        better without knowing which had the skill. With `out`, everything is kept there. `budget` is the number of
-        tokens for everything. The `problem` is that runs are missing (`eval-incomplete`), that the skill does worse
-        than what it is compared with (`eval-worse`), or that it stays below `min_pass_rate` (`below-minimum`). Raises
-        NotFoundError `no-output-evals`, UsageError `model-not-named`, and ModelError if no run produced a result.
+        `grader` judges sentences; without it, the model itself does. With `out`, everything is kept there. `budget` is
+        the number of tokens for everything. The `problem` is that runs are missing (`eval-incomplete`), that the skill
+        does worse than what it is compared with (`eval-worse`), or that it stays below `min_pass_rate`
+        (`below-minimum`). Raises NotFoundError `no-output-evals`, UsageError `model-not-named`, and ModelError if no
+        run produced a result.
         """
         import os
 
@@ -439,7 +438,6 @@ class SkillLearning:
             grader=self.model(grader or ""),
             runs=runs,
             against=against,
-            blind=blind,
             out=None if out is None else os.fspath(out),
             min_pass_rate=min_pass_rate,
             tokens=budget,

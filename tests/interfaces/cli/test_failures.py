@@ -253,7 +253,7 @@ BAD: dict[str, list[list[str]]] = {
         *(["thing", "later", "--model", "recorded:no-such"], ["thing", "--runs", "0"], ["thing", "--apply"]),
         *(["thing", "--against", "odd"], ["thing", "--optimise-description"], ["thing", "--out"]),
         *(["thing", "--optimise-description", "--runs", "2"], ["thing", "--min-pass-rate", "2"]),
-        *(["triggers", "--blind"], ["triggers", "--grader", "x"], ["thing", "--optimise-description", "--blind"]),
+        *(["triggers", "--out", "x"], ["triggers", "--grader", "x"], ["thing", "--blind"]),
     ],
     "learn triggers": [[], ["no-such"], ["thing", "extra"]],
     "learn improve": [

@@ -3,10 +3,8 @@
     {"type": "contains", "value": "Signed-off-by"}            also not_contains; ignore_case
     {"type": "regex", "value": "^v\\d+"}                      also not_regex; lines count for ^ and $
     {"type": "equals", "value": "42"}                         but for space around it
-    {"type": "json_path", "path": "items[0].id", "value": 7}  without a value, that there is one
     {"type": "json_schema", "schema": {...}}
     {"type": "file_exists", "path": "report.md"}              also file_not_exists
-    {"type": "file_contains", "path": "report.md", "value": "Total"}
     {"type": "exit_code", "command": "python3 $WHET_SKILL_DIR/scripts/check.py report.md"}
 
 With a `file`, the text is that of a file the model wrote in place of its answer. Patterns come from strangers and can
@@ -22,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whet.errors import UsageError
 from whet.learning.evals.results import Output, Result
-from whet.skill.schema import check_schema, describe_problems, find_problems
+from whet.skill.schema import check_schema, describe_problems
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -33,28 +31,21 @@ if TYPE_CHECKING:
     Runner = Callable[[Sequence[str], Output], Ran]
     """Runs a command where the outputs and the skill are; raises RefusedError where there is no sandbox."""
 
-_SPELLINGS = {
-    "contains": "contains includes",
-    "icontains": "icontains",
-    "not_contains": "notcontains doesnotcontain excludes",
-    "regex": "regex matches",
-    "not_regex": "notregex doesnotmatch",
-    "equals": "equals exact",
-    "json_schema": "json isjson jsonschema",
-    "json_path": "jsonpath",
-    "file_exists": "fileexists",
-    "file_not_exists": "filenotexists",
-    "file_contains": "filecontains",
-    "exit_code": "exitcode command",
+KINDS = (
+    *("contains", "not_contains", "regex", "not_regex", "equals"),
+    *("json_schema", "file_exists", "file_not_exists", "exit_code"),
+)
+_FORMER = {
+    "icontains": "`contains` with `ignore_case`",
+    "filecontains": "`contains` with `file`",
+    "jsonpath": "`json_schema`, or `exit_code` with a command that looks it up",
 }
-KINDS = {spelling: kind for kind, spellings in _SPELLINGS.items() for spelling in spellings.split()}
-"""Each spelling of a kind, without its signs, and what it is."""
+"""Kinds there are no more, and what does the same."""
 MAX_PATTERN = 1_000
 MAX_MATCHED = 200_000
 """Characters that a pattern is tried on."""
 _SECONDS = 5
 _SHOWN = 200
-_STEP = re.compile(r"\.?([^.\[\]]+)|\[(\d{1,9})\]")
 _FENCED = re.compile(r"```(?:json)?[ \t]*\n(.*?)\n[ \t]*```", re.DOTALL)
 _MATCHER = (
     "import json,re,sys\n"
@@ -68,17 +59,13 @@ class Check(NamedTuple):
     """How an expectation is judged by code. What a kind needs is there; `read_check` makes sure of it."""
 
     type: str
-    """One of the values of `KINDS`."""
+    """One of `KINDS`."""
     value: Any = None
-    """The text, the code or the JSON value that is wanted."""
+    """The text or the code that is wanted."""
     file: str = ""
     """The file it is about; "" for the answer."""
     fold: bool = False
     """Whether capitals are the same as small letters."""
-    path: str = ""
-    """Of JSON: where."""
-    there: bool = False
-    """Of a path in JSON: that there is anything at all is enough."""
     schema: Mapping[str, Any] = {}
     command: tuple[str, ...] = ()
 
@@ -86,37 +73,32 @@ class Check(NamedTuple):
         """The check as a sentence, where its author gave none."""
         files = self.type.startswith("file_")
         where = f" in {self.file}" if self.file and not files else ""
-        told = [self.file if files else "", self.path, " ".join(self.command)]
-        if self.value is not None or (self.type == "json_path" and not self.there):
-            told.append(self.value if isinstance(self.value, str) else json.dumps(self.value)[:_SHOWN])
-        return f"{self.type.replace('_', ' ')}{where}: {', '.join(filter(None, told))}".rstrip(": ")[:500]
+        value = "" if self.value is None else str(self.value)
+        told = ", ".join(filter(None, (self.file if files else "", " ".join(self.command), value)))
+        return f"{self.type.replace('_', ' ')}{where}: {told}".rstrip(": ")[:500]
 
 
 def read_check(kind: str, plain: Mapping[str, Any]) -> Check:
     """A check from the fields of a mapping with plain keys. Raises UsageError `bad-check`."""
-    if kind not in KINDS:
-        raise _bad(f"There is no check {kind[:40]!r}", f"Use one of {', '.join(dict.fromkeys(KINDS.values()))}.")
-    check = Check(KINDS[kind])
-    kind = check.type
-    value = plain.get("value", plain.get("expected", plain.get("pattern", plain.get("equals"))))
+    kinds = {one.replace("_", ""): one for one in KINDS}
+    if kind not in kinds:
+        hint = f"Use {_FORMER[kind]}." if kind in _FORMER else f"Use one of {', '.join(KINDS)}."
+        raise _bad(f"There is no check {kind[:40]!r}", hint)
+    check = Check(kinds[kind])
+    kind, value = check.type, plain.get("value")
     file = plain.get("file", plain.get("path") if kind.startswith("file_") else None)
     if file is not None or kind.startswith("file_"):
         if not isinstance(file, str) or not file:
             raise _bad(f"The check {kind} names no file", "Set `path`.")
         check = check._replace(file=file.removeprefix("./"))
-    if kind in ("contains", "icontains", "not_contains", "regex", "not_regex", "equals", "file_contains"):
+    if kind in ("contains", "not_contains", "regex", "not_regex", "equals"):
         if not isinstance(value, str | int | float) or isinstance(value, bool) or value == "":
             raise _bad(f"The check {kind} has no text", "Set `value`.")
-        check = check._replace(value=str(value), fold=kind == "icontains" or plain.get("ignorecase") is True)
+        check = check._replace(value=str(value), fold=plain.get("ignorecase") is True)
     if kind.endswith("regex"):
         _compile(check.value)
-    if kind == "json_path":
-        if not isinstance(plain.get("path"), str) or _steps(plain["path"]) is None:
-            raise _bad("The check json_path has no path", "Set `path`, such as items[0].id.")
-        given = "value" in plain or "equals" in plain
-        check = check._replace(path=plain["path"], value=value if given else None, there=not given)
     if kind == "json_schema":
-        check = check._replace(schema=plain.get("schema", value if isinstance(value, dict) else {}))
+        check = check._replace(schema=plain.get("schema", {}))
         try:
             check_schema({"type": "object", "properties": {"value": check.schema}})
         except UsageError as error:
@@ -126,11 +108,11 @@ def read_check(kind: str, plain: Mapping[str, Any]) -> Check:
 
 def _with_command(check: Check, plain: Mapping[str, Any]) -> Check:
     """The check with its command, and the code it should end with."""
-    command = plain.get("command", plain.get("run"))
+    command = plain.get("command")
     words = command if isinstance(command, list) else ["sh", "-c", command] if isinstance(command, str) else []
     if not words or not all(isinstance(word, str) and word and "\0" not in word for word in words):
         raise _bad("The check exit_code has no command", "Set `command` to a line or a list of words.")
-    wanted = plain.get("value", plain.get("code", plain.get("exitcode", 0)))
+    wanted = plain.get("value", 0)
     if not isinstance(wanted, int):
         raise _bad("The check exit_code expects a code that is not a number", "Set `value`.")
     return check._replace(command=tuple(words), value=int(wanted))
@@ -176,21 +158,6 @@ def _equals(check: Check, text: str) -> tuple[bool, str]:
     return same, one[:_SHOWN] or "It is empty."
 
 
-def _json_path(check: Check, text: str) -> tuple[bool, str]:
-    value, problem = _json_of(text)
-    if problem:
-        return False, problem
-    for step in _steps(check.path) or ():
-        try:
-            value = value[step]
-        except (KeyError, IndexError, TypeError):
-            return False, f"{check.path} does not exist."
-    shown = json.dumps(value, ensure_ascii=False)[:_SHOWN]
-    if check.there:
-        return True, shown
-    return not any(find_problems(value, {"const": check.value})), shown
-
-
 def _json_schema(check: Check, text: str) -> tuple[bool, str]:
     value, problem = _json_of(text)
     if problem:
@@ -200,10 +167,9 @@ def _json_schema(check: Check, text: str) -> tuple[bool, str]:
 
 
 _JUDGES: dict[str, Callable[[Check, str], tuple[bool, str]]] = {
-    **dict.fromkeys(("contains", "icontains", "not_contains", "file_contains"), _contains),
+    **dict.fromkeys(("contains", "not_contains"), _contains),
     **dict.fromkeys(("regex", "not_regex"), _regex),
     "equals": _equals,
-    "json_path": _json_path,
     "json_schema": _json_schema,
 }
 """How texts are judged."""
@@ -248,19 +214,6 @@ def _searched(pattern: str, text: str, *, fold: bool) -> tuple[int, int] | None:
 def _around(text: str, start: int, end: int) -> str:
     """What was found, with a little of what is around it."""
     return " ".join(text[max(0, start - 40) : min(len(text), end + 40, start + _SHOWN)].split())
-
-
-def _steps(path: str) -> list[str | int] | None:
-    """The keys and places of a path such as `$.items[0].id`; None for what is none."""
-    rest = path.strip().removeprefix("$")
-    steps: list[str | int] = []
-    while rest:
-        found = _STEP.match(rest)
-        if found is None:
-            return None
-        steps.append(found[1] if found[1] is not None else int(found[2]))
-        rest = rest[found.end() :]
-    return steps or None
 
 
 def _compile(pattern: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,12 +12,11 @@ from whet.authoring.trees import digest as digest_of
 from whet.errors import InvalidError, NotFoundError
 from whet.learning.evals.formats import FOLDERS, find_file
 from whet.learning.evals.results import SIDES
-from whet.learning.evals.results_directory import read_history
+from whet.learning.evals.results_directory import find_results
 from whet.library.package import package_directory, read_tree
 from whet.routing.evals.formats import find_files
 from whet.skill.evals_proof import CollectedEvals, EvalsFile, EvalsResults, OutputResults, TriggerResults
 from whet.store.clock import iso
-from whet.store.failures import os_failures
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -100,22 +98,13 @@ def _read_triggers(found: TriggerEvals, name: str, among: int) -> TriggerResults
 
 def _read_outputs(directory: str, digest: str) -> OutputResults:
     """The newest results of exactly this content. Raises InvalidError."""
-    rows = [row for row in read_history(directory).iterations if row.get("digest") == digest]
-    if not rows:
-        message = f"{directory} has no results of the skill as it is now."
-        raise InvalidError(
-            "evals-outdated", message, hint="Run `whet learn eval NAME --out DIR` again.", path=directory
-        )
-    path = os.path.join(directory, str(rows[-1].get("version", "")).replace("v", "iteration-", 1), "benchmark.json")
-    with os_failures(path, doing="read", other="read-failed"), open(path, "rb") as file:
-        data = file.read()
+    path, told = find_results(directory, digest)
     try:
-        told: Any = json.loads(data)
         about, summary = told["metadata"], told["run_summary"]
         count, runs = len(about["evals_run"]), about["runs_per_configuration"]
         rates = {side: _mean(summary.get(side)) for side in SIDES}
         return OutputResults(about["executor_model"], about["analyzer_model"], count, runs, **rates)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError) as error:
         hint = "Run `whet learn eval NAME --out DIR` again."
         raise InvalidError("evals-outdated", f"{path} has no results of evals.", hint=hint, path=path) from error
 

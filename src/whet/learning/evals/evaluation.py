@@ -18,10 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from whet.authoring.journal import Journal
-    from whet.learning.evals.grading import Compared
     from whet.learning.evals.results import Benchmark, Row, Run, Side, Summary
     from whet.learning.evals.skill_tests import Tested
-    from whet.learning.evals.task_runs import Setup, Try
+    from whet.learning.evals.task_runs import Try
     from whet.learning.models.model import Model
     from whet.library.roots import Place
     from whet.library.workspace import Workspace
@@ -80,7 +79,6 @@ class Evaluation(NamedTuple):
     """The pass rates of each eval; None where a run has no score."""
     summary: Summary
     expectations: tuple[Row, ...]
-    blind: Compared | None
     complete: bool
     errors: tuple[str, ...]
     """Why runs are missing, each once."""
@@ -128,7 +126,6 @@ def eval_skill(
     grader: Model | None = None,
     runs: int = 1,
     against: str = "none",
-    blind: bool = False,
     out: str | None = None,
     min_pass_rate: float | None = None,
     tokens: int = TOKENS,
@@ -136,14 +133,12 @@ def eval_skill(
 ) -> Evaluation:
     """Have a model do a skill's evals with the skill and without it, or with its previous version, and compare.
 
-    `attempt` has the model do a task. Sentences are judged by `grader`, else by the model itself. With `blind`, that
-    also says which of two outputs is better without knowing which is which. With `out`, everything is kept there. Its
-    `problem` is that runs are missing (`eval-incomplete`), that the skill does worse than what it is compared with
-    (`eval-worse`), or that it stays below `min_pass_rate` (`below-minimum`). Raises NotFoundError `no-output-evals`,
-    RefusedError `no-sandbox`, ModelError where not a single run came to anything.
+    `attempt` has the model do a task. Sentences are judged by `grader`, else by the model itself. With `out`,
+    everything is kept there. Its `problem` is that runs are missing (`eval-incomplete`), that the skill does worse than
+    what it is compared with (`eval-worse`), or that it stays below `min_pass_rate` (`below-minimum`). Raises
+    NotFoundError `no-output-evals`, RefusedError `no-sandbox`, ModelError where not a single run came to anything.
     """
     from whet.learning.evals import results, results_directory
-    from whet.learning.evals.grading import compare
     from whet.learning.models.model import Budget, Budgeted
 
     subject = subject_at(workspace, name)
@@ -151,48 +146,40 @@ def eval_skill(
     budget, judge = Budget(tokens=tokens), grader or model
     names: tuple[Side, Side] = ("with_skill", _other(against))
     sides = {names[0]: subject, names[1]: earlier(journal, subject) if against == "old" else None}
-    pairs = len(found.evals) * runs
-    steps = pairs * (3 if blind else 2)
-    history = results_directory.read_history(out) if out else None
-    place, number = results_directory.begin(out) if out else ("", 0)
+    place = results_directory.begin(out) if out else ""
     try:
         done = measured(
             *(workspace.place, subject, sides, Budgeted(model, budget), attempt),
             grader=Budgeted(judge, budget),
             runs=runs,
             tokens=None,
-            progress=lambda count, _: progress(count, steps),
-        )
-        compared = (
-            compare(done, names, Budgeted(judge, budget), progress=lambda count: progress(2 * pairs + count, steps))
-            if blind
-            else None
+            progress=progress,
         )
     except BaseException:
         results_directory.abandon(place)
         raise
-    stamp = _timestamp(workspace.clock())
-    about = {"skill": subject.name, "path": subject.directory, "model": model.name, "grader": judge.name}
-    told = results.benchmark(done, names, **about, timestamp=stamp)
+    told = results.benchmark(
+        done,
+        names,
+        skill=subject.name,
+        path=subject.directory,
+        digest=workspace.open(workspace.find(name)[0]).digest,
+        model=model.name,
+        grader=judge.name,
+        timestamp=_timestamp(workspace.clock()),
+    )
     rate = _rate(told, names[0]) if told.complete else None
-    if out and history is not None:
-        results_directory.write(place, told, compared)
-        digest = workspace.open(workspace.find(name)[0]).digest
-        history = results_directory.add_to_history(
-            out, history, number, skill=subject.name, digest=digest, rate=rate, timestamp=stamp
-        )
-        results_directory.write_page(place, told, history, compared)
+    if place:
+        results_directory.write(place, told)
     by_side = {side: results.scores(done, side) for side in names}
-    errors = [run.error for run in done] + [pair.error for pair in (compared.pairs if compared else ())]
     answer = Evaluation(
         *(subject.name, subject.directory, model.name, judge.name, runs, against),
         {item.id: {side: by_side[side].get(item.id) for side in names} for item in found.evals},
         told.summary,
         told.rows,
-        compared,
         told.complete,
-        tuple(dict.fromkeys(filter(None, errors))),
-        sum(run.tokens + run.grading_tokens for run in done) + (compared.tokens if compared else 0),
+        tuple(dict.fromkeys(run.error for run in done if run.error)),
+        sum(run.tokens + run.grading_tokens for run in done),
         place or None,
         found.report,
     )
@@ -228,31 +215,17 @@ def measured(
 
     `tokens` limits what it costs; None is no limit but what the models have themselves.
     """
-    from whet.learning.evals.skill_tests import check_sandbox
+    from whet.learning.evals.grading import grader as grader_of
+    from whet.learning.evals.skill_tests import check_sandbox, runner_for
     from whet.learning.evals.task_runs import run_evals
-
-    evals = subject.evals().evals
-    if any(one.check and one.check.type == "exit_code" for item in evals for one in item.expectations):
-        check_sandbox()  # before anything is paid for
-    return run_evals(
-        evals,
-        sides,
-        _setup(place, subject, model, grader or model, attempt, tokens),
-        task_files=subject.files_for,
-        runs=runs,
-        progress=progress,
-    )
-
-
-def _setup(place: Place, subject: Subject, model: Model, judge: Model, attempt: Try, tokens: int | None) -> Setup:
-    from whet.learning.evals.grading import grader
-    from whet.learning.evals.skill_tests import runner_for
-    from whet.learning.evals.task_runs import Setup
     from whet.learning.models.model import Budget, Budgeted
 
-    budget = Budget(tokens=tokens)
-    runner = runner_for(subject, place.env, place.home)
-    return Setup(Budgeted(model, budget), grader(Budgeted(judge, budget), runner), attempt)
+    evals, budget = subject.evals().evals, Budget(tokens=tokens)
+    if any(one.check and one.check.type == "exit_code" for item in evals for one in item.expectations):
+        check_sandbox()  # before anything is paid for
+    grade = grader_of(Budgeted(grader or model, budget), runner_for(subject, place.env, place.home))
+    how = (Budgeted(model, budget), grade, attempt)
+    return run_evals(evals, sides, *how, task_files=subject.files_for, runs=runs, progress=progress)
 
 
 def scorer(

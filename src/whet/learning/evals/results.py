@@ -167,6 +167,8 @@ class Benchmark(NamedTuple):
 
     skill: str
     path: str
+    digest: str
+    """Of the skill as it was measured."""
     model: str
     grader: str
     timestamp: str
@@ -190,6 +192,7 @@ class Benchmark(NamedTuple):
             "metadata": {
                 "skill_name": self.skill,
                 "skill_path": self.path,
+                "skill_digest": self.digest,
                 "executor_model": self.model,
                 "analyzer_model": self.grader,
                 "timestamp": self.timestamp,
@@ -277,7 +280,16 @@ def _flags(
 
 
 def benchmark(
-    runs: Sequence[Run], sides: Sequence[Side], *, skill: str, path: str, model: str, grader: str, timestamp: str
+    runs: Sequence[Run],
+    sides: Sequence[Side],
+    *,
+    skill: str,
+    path: str,
+    digest: str,
+    model: str,
+    grader: str,
+    timestamp: str,
 ) -> Benchmark:
     """The whole comparison."""
-    return Benchmark(skill, path, model, grader, timestamp, tuple(runs), summary(runs, sides), rows(runs, sides))
+    about = (skill, path, digest, model, grader, timestamp)
+    return Benchmark(*about, tuple(runs), summary(runs, sides), rows(runs, sides))

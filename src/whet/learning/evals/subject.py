@@ -56,7 +56,7 @@ class Subject(NamedTuple):
 
     def files_for(self, item: Eval) -> dict[str, bytes]:
         """The files that belong to a task. Raises NotFoundError `eval-file-missing`."""
-        found = {path: text.encode() for path, text in item.given}
+        found: dict[str, bytes] = {}
         for path in item.files:
             inside = next((name for name in (path, f"evals/{path}", f"evals/files/{path}") if name in self.tree), "")
             if not inside or self.tree[inside].link:

@@ -59,18 +59,12 @@ if TYPE_CHECKING:
     """Has a model do a task. Raises ModelError."""
 
 
-class Setup(NamedTuple):
-    """What a try is made of, besides the eval."""
-
-    model: Model
-    grade: Grade
-    attempt: Try
-
-
 def run_evals(
     evals: Sequence[Eval],
     sides: Mapping[Side, Subject | None],
-    setup: Setup,
+    model: Model,
+    grade: Grade,
+    attempt: Try,
     *,
     task_files: Callable[[Eval], Mapping[str, bytes]],
     runs: int = 1,
@@ -98,21 +92,16 @@ def run_evals(
             done.append(Run(item, side, number, Output(""), error=f"Not run: {stopped.message}"))
             continue
         try:
-            made = run_eval(item, side, number, Task(item.prompt, files[item.id], sides[side], tools[side]), setup)
+            tried = attempt(Task(item.prompt, files[item.id], sides[side], tools[side]), model)
+            results, grading = grade(item, tried.output)
         except ModelError as error:
             first = first or error
             stopped = error if error.code in FATAL else None
-            made = Run(item, side, number, Output(""), error=error.message)
-        done.append(made)
+            done.append(Run(item, side, number, Output(""), error=error.message))
+        else:
+            spent = (tried.seconds, tried.tokens_in, tried.tokens_out, grading, tried.turns, tried.calls, tried.viewed)
+            done.append(Run(item, side, number, tried.output, results, "", *spent))
         progress(len(done), len(wanted))
     if first is not None and all(run.error for run in done):
         raise first
     return tuple(done)
-
-
-def run_eval(item: Eval, side: Side, number: int, task: Task, setup: Setup) -> Run:
-    """One try, then its grade. Raises ModelError."""
-    made = setup.attempt(task, setup.model)
-    results, grading = setup.grade(item, made.output)
-    spent = (made.seconds, made.tokens_in, made.tokens_out, grading, made.turns, made.calls, made.viewed)
-    return Run(item, side, number, made.output, results, "", *spent)

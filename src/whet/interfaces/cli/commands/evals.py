@@ -33,15 +33,13 @@ _AGAINST = ("none", "old")
 _DETAILS = (
     "`whet learn eval NAME`: a skill's evals are tasks in evals/evals.json with expected results. A model does each "
     "task with the skill and without it; checks and the model grade the results, and the difference shows what the "
-    "skill is worth. With --blind the grader also compares the two results without knowing which had the skill, in "
-    "both orders; a result wins only if it is preferred both times. Exits with 1 if the skill does worse, if runs "
-    "are missing, or below --min-pass-rate. On a pipe, each line has eval, pass rate with and without the skill, "
-    "flags and expectation, separated by tabs. --optimise-description looks for a description that triggers the "
-    "skill better, measured on held-out trigger evals; without --model, it takes words from them. It is written "
-    "only with --apply."
+    "skill is worth. Exits with 1 if the skill does worse, if runs are missing, or below --min-pass-rate. On a pipe, "
+    "each line has eval, pass rate with and without the skill, flags and expectation, separated by tabs. "
+    "--optimise-description looks for a description that triggers the skill better, measured on held-out trigger "
+    "evals; without --model, it takes words from them. It is written only with --apply."
 )
 _SKILL_OPTIONS = (
-    *("model", "grader", "runs", "out", "against", "blind", "min_pass_rate", "budget"),
+    *("model", "grader", "runs", "out", "against", "min_pass_rate", "budget"),
     *("optimise_description", "apply"),
 )
 _DESCRIPTION_OPTIONS = ("model", "apply", "optimise_description")
@@ -52,11 +50,10 @@ def _configure_skill(parser: Parser) -> None:
     parser.option("--model", metavar="SPEC", text="The model, such as openai:gpt-5 or recorded:FILE.")
     parser.option("--grader", metavar="SPEC", text="The model that grades (default: the same model).")
     parser.option("--runs", metavar="N", read=amount, text="Run each eval this many times (default 1).")
-    parser.option("--out", metavar="DIR", text="Write outputs, grades, benchmark.json and a page with plots here.")
+    parser.option("--out", metavar="DIR", text="Write outputs, grades and benchmark.json here.")
     parser.option(
         "--against", metavar="W", choices=_AGAINST, text="Compare with no skill, or with the previous version."
     )
-    parser.option("--blind", text="Also compare results without knowing which had the skill.")
     parser.option(
         "--min-pass-rate", metavar="R", read=fraction, text="Exit with 1 if the pass rate is below this, 0 to 1."
     )
@@ -104,7 +101,6 @@ def _run_skill(context: Context, options: Namespace) -> Answer:
             grader=options.grader,
             runs=options.runs or 1,
             against=options.against or "none",
-            blind=options.blind,
             out=options.out,
             min_pass_rate=options.min_pass_rate,
             **({"budget": options.budget} if options.budget else {}),
@@ -129,12 +125,8 @@ def render_evaluation(found: Evaluation, screen: Screen, _options: Namespace) ->
         f"{plural(len(found.evals), 'eval')}, {plural(found.runs, 'run')} each: pass rate {means[0]} with "
         f"{clean(found.name)}, {means[1]} {than}; {found.tokens:,} tokens."
     )
-    if found.blind:
-        wins, losses, ties, unknown = found.blind.counts()
-        missing = f", {unknown} missing" if unknown else ""
-        screen.say(f"Compared blindly, with the skill: {wins} won, {losses} lost, {ties} tied{missing}.")
     if found.out:
-        screen.say(f"Everything is in {screen.place(found.out)}; open report.html in a browser.")
+        screen.say(f"Everything is in {screen.place(found.out)}.")
     render_failure(found.problem, screen)
 
 
