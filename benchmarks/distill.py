@@ -48,16 +48,14 @@ from whet.learning.distill.names import name_problem, values_in
 from whet.learning.distill.writer import write
 from whet.learning.evidence.session import evidence_of
 from whet.learning.models.scripted import Scripted
-from whet.learning.transcripts.collector import Collector
-from whet.learning.transcripts.documents import pieces_of
-from whet.learning.transcripts.generic import trajectory
+from whet.learning.transcripts.reader import from_messages
 from whet.prompt.tokens import estimate
 from whet.routing.router import Entry, Router
 from whet.routing.texts import Texts
 from whet.skill.validate import ValidationInput, validate
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from whet.learning.evidence.session import Evidence
     from whet.learning.models.model import Request
@@ -116,9 +114,26 @@ def cut(text: str, tokens: int) -> str:
 
 def transcript_of(record: dict[str, Any]) -> Transcript:
     """The session as every importer gives it."""
-    collector = Collector("benchmark")
-    trajectory(record, pieces_of(record), collector)
-    return collector.transcript()
+    return from_messages(messages_of(record), client="benchmark")
+
+
+def messages_of(record: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The sessions of a record as messages of an API; its uses of tools carry their output."""
+    yield {"role": "user", "content": record.get("instruction") or ""}
+    number = 0
+    for message in [message for session in record.get("sessions", [record]) for message in session["messages"]]:
+        time = {"timestamp": message.get("timestamp")}
+        yield {"role": "assistant", "content": [{"type": "thinking", "thinking": message.get("thinking")}], **time}
+        yield {"role": message.get("role"), "content": message.get("content"), **time}
+        for use in message.get("tool_uses") or ():
+            number += 1
+            id_ = use.get("id") or f"use-{number}"
+            call = {"type": "tool_use", "id": id_, "name": use.get("tool"), "input": use.get("input")}
+            yield {"role": "assistant", "content": [call], **time}
+            if use.get("output") is not None or use.get("status"):
+                failed = use.get("status") in {"error", "failed", "failure"}
+                result = {"type": "tool_result", "tool_use_id": id_, "content": use.get("output"), "is_error": failed}
+                yield {"role": "user", "content": [result], **time}
 
 
 def baseline(transcript: Transcript) -> str:

@@ -1,4 +1,4 @@
-"""How much memory and time does it take to read a session that is far too long?
+"""How much memory and time does it take to read a session of records that is far too long?
 
     python benchmarks/transcripts.py [--size 200] [--clients claude-code,codex] [--json]
 
@@ -86,11 +86,6 @@ def anthropic(turn: Turn) -> Iterator[str]:
         yield json.dumps({"role": role, "content": content}) + "\n"
 
 
-def markdown(turn: Turn) -> Iterator[str]:
-    yield f"## User\n\n{turn.asked}\n\n### Tool: Bash\n\n```\n{turn.command}\n```\n\n### Tool result\n\n"
-    yield f"```\n{turn.output}```\n\n"
-
-
 def recorded(turn: Turn) -> Iterator[str]:
     for event in (
         {"kind": "user", "text": turn.asked},
@@ -100,20 +95,11 @@ def recorded(turn: Turn) -> Iterator[str]:
         yield json.dumps(event) + "\n"
 
 
-def document(turn: Turn) -> Iterator[str]:
-    return (json.dumps(message) + ",\n" for message in messages(turn))
-
-
-_HERMES = '{"id": "h", "source": "cli", "started_at": 1772366400.0, "cwd": "/srv", "messages": [\n'
-_LAST = '{"role": "assistant", "content": "Done."}]}\n'
 CLIENTS: dict[str, tuple[str, Callable[[Turn], Iterable[str]], str]] = {
     "claude-code": ("", claude_code, ""),
     "codex": ('{"type": "session_meta", "payload": {"id": "c", "cwd": "/srv"}}\n', codex, ""),
-    "hermes": (_HERMES, document, _LAST),
     "openai": ("", openai, ""),
-    "openai document": ('{"messages": [\n', document, _LAST),
     "anthropic": ("", anthropic, ""),
-    "markdown": ("", markdown, "## Assistant\n\nDone.\n"),
     "whet": ('{"whet-transcript": 1, "client": "whet", "session": "w", "project": "/srv"}\n', recorded, ""),
 }
 """For each format: how its file begins, what a turn is in it, how it ends."""
@@ -143,7 +129,7 @@ def read(path: str) -> tuple[int, float, int, list[str]]:
 def measure(client: str, size: float) -> dict[str, Any]:
     """What it takes to read a session of one client."""
     with tempfile.TemporaryDirectory() as top:
-        path = os.path.join(top, "session.md" if client == "markdown" else "session.jsonl")
+        path = os.path.join(top, "session.jsonl")
         write(path, client, 0)
         bare = read(path)[0]
         whole = write(path, client, size * MEGABYTE)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "transcripts.py"
-CLIENTS = ["claude-code", "codex", "hermes", "openai", "openai document", "anthropic", "markdown", "whet"]
+CLIENTS = ["claude-code", "codex", "openai", "anthropic", "whet"]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the system does not tell how much memory was used")

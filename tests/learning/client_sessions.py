@@ -279,21 +279,6 @@ def opencode_database(path: Path) -> str:
     return str(path)
 
 
-def opencode_files(path: Path) -> str:
-    """As OpenCode kept sessions before it had a database: `path` is the directory `storage`."""
-    info, messages = opencode_session()
-    files = {f"session/global/{info['id']}.json": info}
-    for message in messages:
-        files[f"message/{info['id']}/{message['info']['id']}.json"] = message["info"]
-        for place, part in enumerate(message["parts"]):
-            files[f"part/{message['info']['id']}/prt_{place}.json"] = part
-    for name, value in files.items():
-        file = path / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(json.dumps(value, indent=2), encoding="utf-8")
-    return str(path / "session" / "global" / f"{info['id']}.json")
-
-
 # Codex and Claude Code
 
 
@@ -408,6 +393,5 @@ CLIENTS: dict[str, tuple[str, Callable[[Path], str]]] = {
     "copilot": ("events.jsonl", copilot),
     "opencode": ("export.json", opencode),
     "opencode, database": ("opencode.db", opencode_database),
-    "opencode, files": ("storage", opencode_files),
 }
 """Of each form its file and who writes it; the client is what stands before the comma."""

@@ -12,7 +12,6 @@ from whet.api import Library
 from whet.errors import NotFoundError
 from whet.learning.selection.learn import learn, read_source
 from whet.learning.transcripts.places import LAST, Kept, find_session, places
-from whet.learning.transcripts.reader import FORMATS
 from whet.library.clients import CLIENTS as KNOWN
 
 if TYPE_CHECKING:
@@ -32,7 +31,6 @@ FILES = {
 def test_the_table_names_clients_that_are_known_and_files_below_a_directory() -> None:
     assert {place.client for place in places()} <= {client.name for client in KNOWN}
     assert {place.client for place in places()} - {"cline"} == set(FILES)
-    assert {place.client for place in places()} <= {form.client for form in FORMATS}
     for place in places():
         assert all(base.startswith(("$", "~/")) for base in place.base)
         assert place.base[-1].startswith("~/")

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from whet.errors import InvalidError, NotFoundError
 from whet.learning.transcripts import events as bounds
-from whet.learning.transcripts import reader as reading
 from whet.learning.transcripts.events import Event, Transcript
 from whet.learning.transcripts.reader import KNOWN, from_messages, read_transcript
 
@@ -85,16 +84,6 @@ def test_records_of_subagents_are_left_out_unless_the_file_is_their_own(tmp_path
     assert (texts(alone), told(alone)) == (["side 1", "side 2"], [])
 
 
-def test_of_interleaved_sessions_the_one_that_names_the_file_is_read(tmp_path: Path) -> None:
-    mine = [record(n, f"mine {n}", session="mine", parent=n - 1 if n else None) for n in range(3)]
-    other = [record(n, f"other {n}", session="other", parent=n - 1 if n else None) for n in range(4)]
-    mixed = lines(other[0], mine[0], other[1], other[2], mine[1], other[3], mine[2])
-    found = read(tmp_path / "mine.jsonl", mixed)
-    assert (found.session, texts(found)) == ("mine", ["mine 0", "mine 1", "mine 2"])
-    assert told(found) == [("transcript-other-session", "Records of other sessions in the file left out: 4.")]
-    assert texts(read(tmp_path / "renamed.jsonl", mixed)) == ["other 0", "other 1", "other 2", "other 3"]
-
-
 def test_a_resumed_session_is_one_with_what_it_continues(tmp_path: Path) -> None:
     before = [record(n, f"before {n}", session="old", parent=n - 1 if n else None) for n in range(2)]
     after = {**record(0, "after", session="new"), "parentUuid": "old1"}
@@ -124,7 +113,7 @@ def test_other_encodings(tmp_path: Path) -> None:
         ["grüße"],
         [("transcript-encoding", "Lines that are not UTF-8 and were read as Windows-1252: 1.")],
     )
-    page = "User: grüße\nAssistant: hallo\n"
+    page = "# User\ngrüße\n# Assistant\nhallo\n"
     for encoding in ("utf-8-sig", "utf-16", "cp1252"):
         assert texts(read(tmp_path / "c.md", page.encode(encoding))) == ["grüße", "hallo"]
     assert texts(read(tmp_path / "d.json", json.dumps([{"role": "user", "content": "ü"}]).encode("utf-16"))) == ["ü"]
@@ -140,7 +129,7 @@ def test_other_encodings(tmp_path: Path) -> None:
         (b"SQLite format 3\0", "the database cannot be read (file is not a database)"),
         (b"\x7fELF\0\0\0", "it is a binary file"),
         (b"# A page\n\nUser interface\n", "it has no speakers"),
-        (b"User: is somebody there?\n", "it has no speakers"),
+        (b"# User\nis somebody there?\n", "it has no speakers"),
         (b'{"name": "x", "version": 1}\n', "its JSON has no messages"),
         (b"[1, 2, 3]", "its JSON has no messages"),
         (b'{"messages": [', "its JSON is damaged or has an unknown form"),
@@ -174,15 +163,6 @@ def test_directories_and_missing_files(tmp_path: Path) -> None:
     with pytest.raises(NotFoundError, match="There is no file") as caught:
         read_transcript(str(tmp_path / "no"))
     assert caught.value.code == "transcript-missing"
-
-
-def test_long_markdown_is_read_to_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "TEXT_FILE", 40)
-    found = read(tmp_path / "a.md", "User: hello\nAssistant: hi\nUser: and ü and more\n".encode())
-    assert (texts(found)[:2], told(found)) == (
-        ["hello", "hi"],
-        [("transcript-file-cut", "Only the first 16 MiB of the file were read.")],
-    )
 
 
 def test_a_line_that_is_too_long_is_never_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -325,8 +305,7 @@ def test_any_messages_give_a_sound_transcript(messages: list[dict[str, Any]]) ->
     st.sampled_from(
         [
             {"type": "user", "sessionId": "s"}, {"type": "session_meta", "payload": {}}, {"whet-transcript": 1},
-            {"type": "thread.started"}, {"role": "user", "content": "x"}, {"messages": [{"tool_uses": []}]},
-            {"messages": [], "source": "", "started_at": 1}, {"conversations": []},
+            {"role": "user", "content": "x"}, {"messages": [], "source": "", "started_at": 1},
         ]
     ),
     st.lists(st.dictionaries(KEYS, RECORDS | JSON, max_size=8), max_size=5),

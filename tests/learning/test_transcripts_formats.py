@@ -151,71 +151,24 @@ CLINE = (
 )
 
 
-MCP = (
-    "<use_mcp_tool>\n<server_name>shop</server_name>\n<tool_name>look_up</tool_name>\n"
-    '<arguments>\n{"name": "x"}\n</arguments>\n</use_mcp_tool>'
-)
-
-
-def test_messages_of_cline_with_calls_as_blocks_and_as_tags(tmp_path: Path) -> None:
+def test_messages_of_cline(tmp_path: Path) -> None:
     use = {"type": "tool_use", "id": "c", "name": "execute_command", "input": {"command": "make"}}
     result = {"type": "tool_result", "tool_use_id": "c", "content": "no rule", "is_error": True}
-    tags = [
-        "I write it.\n<write_to_file>\n<path>a.md</path>\n<content>\none\ntwo\n</content>\n</write_to_file>",
-        MCP,
-    ]
     messages = [
         *CLINE,
-        {"role": "assistant", "content": [use], "modelInfo": {"modelId": "kimi"}},
+        {"role": "assistant", "content": [{"type": "text", "text": TRIED}, use], "modelInfo": {"modelId": "kimi"}},
         {"role": "user", "content": [result]},
-        {"role": "assistant", "content": [{"type": "text", "text": tags[0]}]},
-        {"role": "user", "content": [{"type": "text", "text": "[write_to_file for 'a.md'] Result:\nSaved."}]},
-        {"role": "assistant", "content": [{"type": "text", "text": tags[1]}]},
-        {"role": "user", "content": [{"type": "text", "text": "[use_mcp_tool for 'shop'] Result:\nError: none"}]},
         {"role": "user", "content": [{"type": "text", "text": "<feedback>\nUse tabs.\n</feedback>"}]},
     ]
     path = tmp_path / "api_conversation_history.json"
     path.write_text(json.dumps(messages), encoding="utf-8")
-    assert (read_transcript(str(path)).client, read_transcript(str(path)).model) == ("cline", "kimi")
-    assert seen(str(path)) == [
-        ("user", "", ASKED, {}, False, None),
-        ("call", "Bash", "", {"command": "make"}, False, None),
-        ("result", "Bash", "no rule", {}, True, None),
-        ("assistant", "", "I write it.", {}, False, None),
-        ("call", "Write", "", {"path": "a.md", "content": "one\ntwo"}, False, None),
-        ("result", "Write", "Saved.", {}, False, None),
-        ("call", "mcp__shop__look_up", "", {"name": "x"}, False, None),
-        ("result", "mcp__shop__look_up", "Error: none", {}, True, None),
-        ("user", "", "Use tabs.", {}, False, None),
-    ]
-
-
-def test_what_the_screen_of_cline_showed(tmp_path: Path) -> None:
-    edit = json.dumps({"tool": "editedExistingFile", "path": "a.md", "diff": "-a\n+b"})
-    shown = [
-        {"ts": 1, "type": "say", "say": "task", "text": ASKED},
-        {"ts": 2, "type": "say", "say": "api_req_started", "text": "{}"},
-        {"ts": 3, "type": "say", "say": "text", "text": TRIED, "partial": True},
-        {"ts": 3, "type": "say", "say": "text", "text": TRIED, "partial": False},
-        {"ts": 4, "type": "ask", "ask": "command", "text": "make"},
-        {"ts": 5, "type": "say", "say": "command_output", "text": "make: *** no rule"},
-        {"ts": 6, "type": "say", "say": "tool", "text": edit},
-        {"ts": 7, "type": "say", "say": "hologram", "text": "x"},
-        {"ts": 8, "type": "say", "say": "completion_result", "text": DONE},
-    ]
-    path = tmp_path / "ui_messages.json"
-    path.write_text(json.dumps(shown), encoding="utf-8")
     assert seen(str(path)) == [
         ("user", "", ASKED, {}, False, None),
         ("assistant", "", TRIED, {}, False, None),
         ("call", "Bash", "", {"command": "make"}, False, None),
-        ("result", "Bash", "make: *** no rule", {}, True, None),
-        ("call", "Edit", "", {"path": "a.md", "diff": "-a\n+b"}, False, None),
-        ("result", "Edit", "", {}, False, None),
-        ("assistant", "", DONE, {}, False, None),
+        ("result", "Bash", "no rule", {}, True, None),
+        ("user", "", "Use tabs.", {}, False, None),
     ]
-    note = read_transcript(str(path)).report[0]
-    assert note.message == "Records left out because their kind is unknown: 1 (hologram)."
 
 
 def test_what_a_hook_adds_to_a_message_is_no_word_of_the_user(tmp_path: Path) -> None:
@@ -299,7 +252,7 @@ def test_a_file_of_which_nothing_is_understood_is_refused_and_says_how_much_that
     )
 
 
-@pytest.mark.parametrize("name", [name for name in CLIENTS if "database" not in name and "files" not in name])
+@pytest.mark.parametrize("name", [name for name in CLIENTS if "database" not in name])
 def test_a_file_that_is_cut_off_anywhere_is_read_or_refused(tmp_path: Path, name: str, *, quick: bool) -> None:
     data = Path(written(name, tmp_path)).read_bytes()
     whole = {event[:3] for event in seen(written(name, tmp_path))}

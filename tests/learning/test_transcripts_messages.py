@@ -145,66 +145,16 @@ def test_items_of_the_responses_api_and_messages_of_langchain() -> None:
     )
 
 
-# Trajectories and text
+# Text
 
 
-def test_a_trajectory_with_the_output_beside_the_call(tmp_path: Path) -> None:
-    told = "Count the beetles in the photographs"
-    session = {
-        "session_id": "one",
-        "project": "beetles",
-        "messages": [
-            {"role": "assistant", "thinking": "first the files", "timestamp": None},
-            {
-                "role": "assistant",
-                "tool_uses": [
-                    {
-                        "tool": "Agent",
-                        "input": {"prompt": "count  them\n", "subagent_type": "x"},
-                        "output": {},
-                        "status": "success",
-                    }
-                ],
-            },
-            {"role": "user", "content": "count them"},
-            {
-                "role": "assistant",
-                "tool_uses": [
-                    {
-                        "tool": "Bash",
-                        "input": {"command": "count"},
-                        "output": {"text": "Exit code 1\nno"},
-                        "status": "error",
-                    }
-                ],
-            },
-        ],
-    }
-    read = read_transcript(jsonl(tmp_path / "t.jsonl", {"task": "t", "instruction": told, "sessions": [session]}))
-    assert read[:4] == (
-        "trajectory",
-        "one",
-        "beetles",
-        (
-            Event("user", told),
-            Event("note", "first the files", about="thinking"),
-            Event("call", "", 0, "Task", "call-1", {"prompt": "count  them\n", "subagent_type": "x"}),
-            Event("result", "", 0, "Task", "call-1"),
-            Event("note", "count them", about="subagent"),
-            Event("call", "", 0, "Bash", "call-2", {"command": "count"}),
-            Event("result", "Exit code 1\nno", 0, "Bash", "call-2", failed=True, code=1),
-        ),
-    )
-    assert read_transcript(jsonl(tmp_path / "s.json", session)).events == read.events[1:]
-
-
-def test_markdown_with_the_speakers_as_labels(tmp_path: Path) -> None:
+def test_markdown_with_the_speakers_as_headings(tmp_path: Path) -> None:
     page = tmp_path / "chat.md"
     page.write_text(
-        "# My notes\n\nintro\n\n## 🧑 User (10:03)\n\nRename the tables\n\n```sql\n# Assistant\n```\n\n"
-        "## User interface ideas\n**Assistant:** I will.\n\n### Tool: Bash\n\n```sh\npsql -f rename.sql\n```\n\n"
+        "# My notes\n\nintro\n\n## User\n\nRename the tables\n\n```sql\n# Assistant\n```\n\n"
+        "## User interface ideas\n## Assistant: I will.\n\n### Tool: Bash\n\n```sh\npsql -f rename.sql\n```\n\n"
         "### Tool result\n\n```\nError: no table\n```\n"
-        "Human: use the other schema\nAssistant:\nDone.\n",
+        "# Human:\nuse the other schema\n# Assistant\nDone.\n",
         encoding="utf-8",
     )
     read = read_transcript(str(page))
@@ -216,22 +166,4 @@ def test_markdown_with_the_speakers_as_labels(tmp_path: Path) -> None:
         Event("result", "Error: no table\n", 0, "Bash", "call-1", failed=True),
         Event("user", "use the other schema"),
         Event("assistant", "Done."),
-    )
-
-
-def test_what_claude_code_exports_as_text(tmp_path: Path) -> None:
-    page = tmp_path / "export.txt"
-    page.write_text(
-        "> bump the version\n\n⏺ I will change it.\n\n⏺ Bash(uv version --bump minor)\n  ⎿  warning\n     1.4.0\n\n"
-        "⏺ Update(pyproject.toml)\n  ⎿  Updated\n\n⏺ Bumped.\n",
-        encoding="utf-8",
-    )
-    assert read_transcript(str(page)).events == (
-        Event("user", "bump the version"),
-        Event("assistant", "I will change it."),
-        Event("call", "", 0, "Bash", "call-1", {"command": "uv version --bump minor"}),
-        Event("result", "warning\n1.4.0", 0, "Bash", "call-1"),
-        Event("call", "", 0, "Edit", "call-2", {"path": "pyproject.toml"}),
-        Event("result", "Updated", 0, "Edit", "call-2"),
-        Event("assistant", "Bumped."),
     )

@@ -423,12 +423,6 @@ def files(text: str) -> dict[str, str]:
         "system_prompt": text,
         "messages": messages(text),
     }
-    uses = [{"tool": text, "input": {"k": text}, "output": {"text": text}, "status": "error"}]
-    trajectory = {
-        "session_id": text,
-        "project": text,
-        "messages": [{"role": "user", "content": text, "tool_uses": uses}],
-    }
     events = [{"whet-transcript": 1, "client": text, "session": text, "project": text}]
     events += [{"kind": kind, "text": text, "tool": text, "id": text, "about": text, "given": {text: text}}
                for kind in ("user", "assistant", "call", "result", "note")]  # fmt: skip
@@ -437,7 +431,6 @@ def files(text: str) -> dict[str, str]:
         "claude.jsonl": "\n".join(map(json.dumps, claude)),
         "codex.jsonl": "\n".join(map(json.dumps, codex)),
         "hermes.jsonl": json.dumps(hermes),
-        "trajectory.json": json.dumps(trajectory),
         "messages.json": json.dumps(messages(text)),
         "whet.jsonl": "\n".join(map(json.dumps, events)),
         "page.md": f"# User\n{fenced}\n# Assistant\n{fenced}\n# Tool: x\n```\n{fenced}\n```\n# Result\n{fenced}\n",

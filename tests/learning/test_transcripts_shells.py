@@ -1,18 +1,14 @@
-"""What shells are called and given, how their results say that they failed, and edits that only a screen shows."""
+"""What shells are called and given, how their results say that they failed."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from whet.learning.transcripts.collector import outcome
 from whet.learning.transcripts.names import tables
-from whet.learning.transcripts.reader import read_transcript
 from whet.learning.transcripts.tools import canonical
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.mark.parametrize(
@@ -80,26 +76,6 @@ def test_a_result_that_begins_with_an_error_has_failed(text: str) -> None:
 )
 def test_a_result_that_only_mentions_errors_has_not(text: str) -> None:
     assert outcome(text)[:2] == (text, False)
-
-
-def test_an_edit_on_a_screen_has_the_lines_of_its_result(tmp_path: Path) -> None:
-    path = tmp_path / "export.txt"
-    path.write_text(
-        "> Bump it.\n\n⏺ Update(infra/versions.tf)\n"
-        "  ⎿  Updated infra/versions.tf with 2 additions and 1 removal\n"
-        "       2    aws = {\n"
-        '       3 -  version = "~> 5.1"\n'
-        '       3 +  version = "~> 5.9"\n'
-        "       4 +  lock = true\n\n"
-        "⏺ Update(a.txt)\n  ⎿  Updated a.txt\n\n⏺ Done.\n",
-        encoding="utf-8",
-    )
-    calls = [(event.tool, event.given) for event in read_transcript(str(path)).events if event.kind == "call"]
-    new = '  version = "~> 5.9"\n  lock = true'
-    assert calls == [
-        ("Edit", {"path": "infra/versions.tf", "old": '  version = "~> 5.1"', "new": new}),
-        ("Edit", {"path": "a.txt"}),
-    ]
 
 
 def test_the_table_of_names_has_words_of_which_none_comes_twice() -> None:

@@ -1,7 +1,7 @@
 """Messages as the APIs of Anthropic and OpenAI have them, which most clients keep.
 
-Anthropic: content in blocks, results of tools in the user's name. OpenAI: chat messages, and the items of the Responses
-API, which Codex also writes.
+Anthropic: content in blocks, results of tools in the user's name, which Cline keeps. OpenAI: chat messages, which
+Hermes exports, and the items of the Responses API, which Codex writes.
 """
 
 from __future__ import annotations
@@ -37,6 +37,21 @@ def read(records: Iterable[Mapping[str, Any]], into: Collector) -> None:
         else:
             item(record, into, time)
     into.client = into.client or "openai"
+
+
+def is_hermes(record: Mapping[str, Any]) -> bool:
+    """Is this a session of Hermes?"""
+    marks = ("started_at", "session_start", "source", "system_prompt", "message_count", "platform", "parent_session_id")
+    return isinstance(record.get("messages"), list) and sum(mark in record for mark in marks) >= 2
+
+
+def read_session(record: Mapping[str, Any], into: Collector) -> None:
+    """Take over a session that is a list of messages with something about it, as in an export of Hermes."""
+    into.session = string(record.get("id")) or string(record.get("session_id"))
+    into.project = string(record.get("cwd")) or string(record.get("git_repo_root"))
+    start = moment(record.get("started_at") or record.get("session_start") or record.get("timestamp"))
+    into.said("note", string(record.get("system_prompt")) or string(record.get("system")), start, "system")
+    read(map(mapping, sequence(record.get("messages"))), into)
 
 
 def is_anthropic(record: Mapping[str, Any]) -> bool:
@@ -127,7 +142,10 @@ def item(record: Mapping[str, Any], into: Collector, time: int = 0, ends: Mappin
     if role in {"tool", "function"}:
         id_ = string(record.get("tool_call_id"))
         failed = True if record.get("status") == "error" or record.get("is_error") is True else None
-        into.returned(words(record.get("content")), id_, time, failed=failed, tool=string(record.get("name")))
+        tool = string(record.get("tool_name")) or string(record.get("name"))
+        into.returned(words(record.get("content")), id_, time, failed=failed, tool=tool)
+    elif role == "user" and record.get("observed") == 1:  # Hermes: a message of others in a chat
+        into.said("note", string(record.get("content")), time, "context")
     elif role in {"user", "system"}:
         for part in _parts(record.get("content")):
             said(role, part, into, time)

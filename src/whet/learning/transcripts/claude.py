@@ -1,16 +1,16 @@
 """Sessions of Claude Code: `~/.claude/projects/*/*.jsonl`, and what `--output-format stream-json` prints.
 
-One record a line. A file may hold more than one session, when two windows wrote at once, and a session may have had
-another name before it was resumed; `survey` finds out which names belong together. Records of subagents, which are
-marked as side chains, are left out, unless the file is a subagent's own.
+One record a line, and one conversation a file, even where it had another id before it was resumed. Records of
+subagents, which are marked as side chains, are left out, unless the file is a subagent's own.
 """
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from whet.learning.transcripts import api_messages
+from whet.learning.transcripts.collector import Collector
+from whet.learning.transcripts.documents import records
 from whet.learning.transcripts.events import Usage
 from whet.learning.transcripts.names import names_of
 from whet.learning.transcripts.values import count, mapping, moment, sequence, string, words
@@ -19,70 +19,38 @@ from whet.learning.transcripts.wrappers import spoken
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from whet.learning.transcripts.collector import Collector
-
-_FIELD = re.compile(r'"(sessionId|session_id|uuid|parentUuid|logicalParentUuid)"\s?:\s?"([^"\\]{1,80})"')
-_SIDE = re.compile(r'"isSidechain"\s?:\s?(true|false)')
 _UUIDS = 500_000
+"""Records that are remembered, to know one that comes a second time."""
 
 
-class Survey(NamedTuple):
-    """What a file holds, seen without reading it."""
-
-    sessions: frozenset[str] = frozenset()
-    """The names of the session that is read; none where there is only one."""
-    only_side: bool = False
-    """Is everything a side chain? Then the file is a subagent's own."""
-
-
-def survey(lines: Iterable[tuple[str, bool]], stem: str) -> Survey:
-    """Which sessions of the file are one: those whose records follow upon each other's."""
-    count: dict[str, int] = {}
-    same: dict[str, str] = {}
-    owner: dict[int, str] = {}
-    sides = {"true": 0, "false": 0}
-
-    def root(name: str) -> str:
-        while same[name] != name:
-            name = same[name]
-        return name
-
-    for line, _ in lines:
-        fields = dict(reversed(_FIELD.findall(line[:4_000] + line[-4_000:])))
-        if side := _SIDE.search(line):
-            sides[side[1]] += 1
-        session = fields.get("sessionId") or fields.get("session_id")
-        if not session or "uuid" not in fields:
-            continue
-        count[session] = count.get(session, 0) + 1
-        same.setdefault(session, session)
-        for parent in (fields.get("parentUuid"), fields.get("logicalParentUuid")):
-            if parent and (other := owner.get(hash(parent))):
-                same[root(session)] = root(other)
-        if len(owner) < _UUIDS:
-            owner.setdefault(hash(fields["uuid"]), session)
-    only_side = sides["true"] > 0 and sides["false"] == 0
-    if len(count) < 2:
-        return Survey(only_side=only_side)
-    main = root(stem if stem in count else max(count, key=lambda name: count[name]))
-    return Survey(frozenset(name for name in count if root(name) == main), only_side)
+def is_one(record: Mapping[str, Any]) -> bool:
+    """Is this a record of Claude Code?"""
+    marks = ("sessionId", "session_id", "uuid", "parentUuid", "leafUuid", "messageId")
+    kind = string(record.get("type"))
+    known = any(kind in names_of("claude-code", which) for which in ("speaking", "silent"))
+    return known and any(mark in record for mark in marks)
 
 
-def read(records: Iterable[Mapping[str, Any]], into: Collector, seen: Survey = Survey()) -> None:  # noqa: B008  a value
-    """Take over the records of a session."""
+def read_file(path: str, into: Collector) -> None:
+    """Take over a session; a file that has nothing but a side chain is a subagent's own."""
+    read(records(path, into), into)
+    if not into.added and into.counts.pop("subagents", 0):
+        read(records(path, Collector("")), into, subagent=True)
+
+
+def read(found: Iterable[Mapping[str, Any]], into: Collector, *, subagent: bool = False) -> None:
+    """Take over the records of a session, or of a subagent."""
     uuids: set[int] = set()
     skills: dict[str, str] = {}
     costs: dict[str, Usage] = {}
-    for record in records:
+    for record in found:
         kind = string(record.get("type"))
         session = string(record.get("sessionId")) or string(record.get("session_id"))
         if kind in names_of("claude-code", "silent"):
             continue
         if kind not in names_of("claude-code", "speaking"):
             into.left_out(kind or "record")
-        elif seen.sessions and session and session not in seen.sessions:
-            into.counts["others"] += 1
-        elif not seen.only_side and (record.get("isSidechain") is True or record.get("parent_tool_use_id")):
+        elif not subagent and (record.get("isSidechain") is True or record.get("parent_tool_use_id")):
             into.counts["subagents"] += 1
         elif (uuid := hash(string(record.get("uuid")))) in uuids:
             into.counts["repeated"] += 1

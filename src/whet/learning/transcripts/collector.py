@@ -477,7 +477,6 @@ _ENTRIES = {
         "Messages left out because the user went back to before them: {n}.",
         "No action is needed.",
     ),
-    "cut": Note("transcript-file-cut", "warning", "Only the first 16 MiB of the file were read.", "Split the file."),
     "empty": Note(
         "transcript-no-events",
         "warning",

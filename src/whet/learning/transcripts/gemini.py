@@ -11,13 +11,13 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from whet.learning.transcripts.collector import Collector
+from whet.learning.transcripts.documents import records
 from whet.learning.transcripts.names import names_of
 from whet.learning.transcripts.values import mapping, moment, sequence, string, usage, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
-
-    from whet.learning.transcripts.collector import Collector
 
 _MARKS = frozenset({"projectHash", "$set", "$rewindTo"})
 _SERVER = re.compile(r"(.{1,100}?) \((.{1,100}) MCP Server\)")
@@ -61,12 +61,12 @@ def is_qwen(record: Mapping[str, Any]) -> bool:
     return isinstance(mapping(record.get("message")).get("parts"), list) or "systemPayload" in record
 
 
-def survey(records: Iterable[Mapping[str, Any]]) -> Survey:
+def survey(found: Iterable[Mapping[str, Any]]) -> Survey:
     """What becomes of the messages of a session."""
     versions: Counter[str] = Counter()
     order: dict[str, None] = {}
     gone: set[str] = set()
-    for record in records:
+    for record in found:
         if isinstance(back := record.get("$rewindTo"), str):
             ids = list(order)
             taken = ids[ids.index(back) :] if back in order else ids
@@ -88,11 +88,22 @@ def _messages(record: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     yield from map(mapping, sequence(mapping(record.get("$set")).get("messages")))
 
 
-def read(records: Iterable[Mapping[str, Any]], into: Collector, seen: Survey | None = None) -> None:
+def read_file(path: str, into: Collector) -> None:
+    """Take over a session of Gemini CLI."""
+    read(records(path, into), into, survey(records(path, Collector(""))))
+
+
+def read_chat(record: Mapping[str, Any], into: Collector) -> None:
+    """Take over a session as Gemini CLI wrote them before it appended to them."""
+    into.session = string(record.get("sessionId"))
+    read(map(mapping, sequence(record.get("messages"))), into)
+
+
+def read(found: Iterable[Mapping[str, Any]], into: Collector, seen: Survey | None = None) -> None:
     """Take over the records of a session of Gemini CLI."""
     session = _Session(into)
     versions = Counter(seen.versions) if seen else Counter()
-    for record in records:
+    for record in found:
         into.session = string(record.get("sessionId")) or into.session
         messages = list(_messages(record))
         for message in messages:
@@ -106,10 +117,10 @@ def read(records: Iterable[Mapping[str, Any]], into: Collector, seen: Survey | N
             into.left_out(string(record.get("type")) or "record")
 
 
-def read_qwen(records: Iterable[Mapping[str, Any]], into: Collector) -> None:
+def read_qwen(found: Iterable[Mapping[str, Any]], into: Collector) -> None:
     """Take over the records of a session of Qwen Code."""
     session = _Session(into)
-    for record in records:
+    for record in found:
         into.session = into.session or string(record.get("sessionId"))
         into.project = into.project or string(record.get("cwd"))
         session.qwen(record)

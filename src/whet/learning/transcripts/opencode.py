@@ -1,6 +1,6 @@
-"""Sessions of OpenCode: what `opencode export` writes, its database, and the files that it kept before that.
+"""Sessions of OpenCode: what `opencode export` writes, and its database.
 
-All three hold the same messages: what is known of one (`info`) and its `parts`. The database is opened to read only.
+Both hold the same messages: what is known of one (`info`) and its `parts`. The database is opened to read only.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from contextlib import closing, suppress
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from whet.guard.secrets.hide import BINARY
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from whet.learning.transcripts.collector import Collector
 
 _TABLES = {"session", "message", "part"}
-_FILES = 20_000
-"""Messages or parts that are read from files."""
 
 
 def is_export(record: Mapping[str, Any]) -> bool:
@@ -33,9 +31,9 @@ def is_export(record: Mapping[str, Any]) -> bool:
     return all({"info", "parts"} <= set(mapping(message)) for message in messages)
 
 
-def is_info(record: Mapping[str, Any]) -> bool:
-    """Is this what OpenCode knows of a session, in a file beside those of its messages?"""
-    return string(record.get("id")).startswith("ses_") and "projectID" in record and "messages" not in record
+def read_export(record: Mapping[str, Any], into: Collector) -> None:
+    """Take over what `opencode export` writes."""
+    read(mapping(record.get("info")), map(mapping, sequence(record.get("messages"))), into)
 
 
 def read(info: Mapping[str, Any], messages: Iterable[Mapping[str, Any]], into: Collector) -> None:
@@ -48,36 +46,6 @@ def read(info: Mapping[str, Any], messages: Iterable[Mapping[str, Any]], into: C
             into.counts["withdrawn"] += 1
         else:
             _message(about, map(mapping, sequence(message.get("parts"))), into)
-
-
-def read_files(path: str, into: Collector) -> None:
-    """Take over a session from files: `storage/session/PROJECT/SESSION.json`, its messages and parts beside it."""
-    info = _object(path)
-    storage = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(path))))
-
-    def messages() -> Iterator[Mapping[str, Any]]:
-        for about in _objects(os.path.join(storage, "message", string(info.get("id"))), into):
-            yield {"info": about, "parts": [*_objects(os.path.join(storage, "part", string(about.get("id"))), into)]}
-
-    read(info, messages(), into)
-
-
-def _objects(directory: str, into: Collector) -> Iterator[Mapping[str, Any]]:
-    """The objects in the files of a directory, in the order of their names; those that are none are counted."""
-    names: list[str] = []
-    with suppress(FileNotFoundError):
-        names = sorted(name for name in os.listdir(directory) if name.endswith(".json"))
-    for name in names[:_FILES]:
-        found = _object(os.path.join(directory, name))
-        if found:
-            yield found
-        else:
-            into.counts["damaged"] += 1
-
-
-def _object(path: str) -> Mapping[str, Any]:
-    with open(path, encoding="utf-8", errors="replace") as file:
-        return _value(file.read())
 
 
 def read_database(path: str, into: Collector, session: str = "") -> bool:

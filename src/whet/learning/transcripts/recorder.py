@@ -1,22 +1,28 @@
-"""A transcript of one's own agent loop, kept while it runs.
+"""A transcript of one's own agent loop: kept while it runs, and read back as it was.
 
 With a path every event is in the file as soon as it happened, so that nothing is lost when the loop is. Secrets are
-hidden before anything is written. `read_transcript` reads it back as it was.
+hidden before anything is written.
 """
 
 from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from whet.learning.transcripts.collector import Collector
-from whet.learning.transcripts.generic import MARK, VERSION
+from whet.learning.transcripts.events import Event, Kind
+from whet.learning.transcripts.values import exit_code, mapping, string
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from whet.learning.transcripts.events import Event, Transcript
+    from whet.learning.transcripts.events import Transcript
+
+MARK = "whet-transcript"
+"""The key of the first line of a recording; its value is the version."""
+_VERSION = 1
+_KINDS = get_args(Kind)
 
 
 class Recorder:
@@ -87,7 +93,7 @@ class Recorder:
 
     def _header(self) -> Mapping[str, Any]:
         made = self._into.transcript()
-        return {MARK: VERSION, "client": made.client, "session": made.session, "project": made.project}
+        return {MARK: _VERSION, "client": made.client, "session": made.session, "project": made.project}
 
 
 def _line(event: Event) -> Mapping[str, Any]:
@@ -103,3 +109,41 @@ def _write(path: str, records: Iterable[Mapping[str, Any]], mode: str) -> None:
 
     with os_failures(path), open(path, mode, encoding="utf-8", newline="\n") as file:
         file.writelines(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+
+
+def read(records: Iterable[Mapping[str, Any]], into: Collector) -> None:
+    """Take over what a recorder wrote; of several recordings put together, the session of the first."""
+    first: str | None = None
+    other = False
+    for record in records:
+        kind: Any = record.get("kind")
+        if MARK in record:
+            session = string(record.get("session"))
+            first = session if first is None else first
+            other = session != first
+            if (version := record[MARK]) != _VERSION:
+                into.left_out(f"version {version}" if isinstance(version, int | str) else "version")
+            if not other:
+                into.client = string(record.get("client")) or into.client
+                into.session, into.project = session, string(record.get("project"))
+        elif other:
+            into.counts["others"] += 1
+        elif kind in _KINDS:
+            into.keep(_event(kind, record))
+        else:
+            into.left_out(string(kind) or "record")
+
+
+def _event(kind: Kind, record: Mapping[str, Any]) -> Event:
+    time = record.get("time")
+    return Event(
+        kind,
+        string(record.get("text")),
+        time if isinstance(time, int) and 0 < time < 1 << 63 else 0,
+        string(record.get("tool")),
+        string(record.get("id")),
+        mapping(record.get("given")),
+        record.get("failed") is True,
+        string(record.get("about")),
+        exit_code(record.get("code")),
+    )

@@ -26,6 +26,8 @@ _SKILL_DIRECTORY = re.compile(r"Base directory for this skill: *([^\n]+)")
 _SKILL_NAME = re.compile(r"<name>\s*([^<\n]{1,80}?)\s*</name>")
 _AGENTS = re.compile(r"# AGENTS\.md instructions\b.*?(?:</INSTRUCTIONS>|\Z)", re.DOTALL)
 _REQUEST = re.compile(r"^## My request for Codex:[ \t]*\n?", re.MULTILINE)
+_TYPED = re.compile(r"\s*<(task|feedback|user_message|answer)>\s*(.*?)\s*</\1>\s*", re.DOTALL)
+"""What the user typed, as Cline wraps it."""
 _BRACKETED = re.compile(r"\s*\[(?:System note|Runtime note|Note to self|SYSTEM):[^\]]{0,4000}\]\s*")
 _INVOKED = re.compile(
     r'\[IMPORTANT: (?:The user (?:has invoked|launched this CLI session with)[^"\n]{0,20}|The )"([^"\n]{1,80})"'
@@ -77,6 +79,8 @@ def _command(text: str) -> list[Piece]:
 
 def _unwrapped(text: str) -> list[Piece]:
     pieces: list[Piece] = []
+    if typed := _TYPED.fullmatch(text):
+        text = typed[2]
     if "# AGENTS.md instructions" in text:
         pieces.extend(Piece("note", found[0].strip(), "context") for found in _AGENTS.finditer(text))
         text = _AGENTS.sub("", text)
