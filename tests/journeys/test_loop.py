@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.skipif(not levels(), reason="evals run in a sandbox, and this machine offers none")
 
 NAME = "our-notes"
-BETTER = {"why": "Readers ask how to upgrade.", "kind": "append", "text": "End with a section `## Upgrading`."}
-WORSE = {"why": "It is long.", "kind": "append", "text": "Leave out what is about upgrading."}
+BETTER = {"why": "Readers ask how to upgrade.", "text": "End with a section `## Upgrading`."}
+WORSE = {"why": "It is long.", "text": "Leave out what is about upgrading."}
 UPGRADING = {"type": "contains", "value": "## Upgrading"}
 THANKS = {"type": "contains", "value": "Thanks to"}
 SENTENCE = "The fix of the login is in the notes"
@@ -120,15 +120,10 @@ def test_a_session_becomes_a_skill_that_gets_better_by_its_evals(
     kept = machine.text(NAME)
     attempt = ("learn", "improve", NAME, "--model", f"recorded:{bad}", "--rounds", "1", "--write")
     rejected = machine.ask(*attempt, code=1)
-    again = machine.ask(*attempt, code=1)
-    assert [(answer["code"], answer["rounds"][0]["verdict"]) for answer in (rejected, again)] == [
-        ("not-improved", "rejected"),
-        ("not-improved", "known"),
-    ]
+    assert (rejected["code"], rejected["rounds"][0]["verdict"]) == ("not-improved", "rejected")
     assert rejected["error"] == (
         f"{NAME} is unchanged: no candidate is better. The last one: Worse than before: login from 0.67 to 0.33."
     )
-    assert again["rounds"][0]["tokens"] < rejected["rounds"][0]["tokens"]
     assert (machine.text(NAME), machine.ask("pending")["proposals"]) == (kept, [])
     assert machine.ask("rollback", NAME, "--to", "2")["success"]
     assert machine.text(NAME) == before

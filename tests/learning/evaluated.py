@@ -102,9 +102,9 @@ def asked(model: Scripted) -> list[str]:
     ]
 
 
-def edit(kind: str, text: str = "", anchor: str = "", why: str = "It helps.") -> dict[str, str]:
+def edit(text: str = "", anchor: str = "", why: str = "It helps.") -> dict[str, str]:
     """An edit as a model writes it."""
-    return {"why": why, "kind": kind, "anchor": anchor, "text": text}
+    return {"text": text, "anchor": anchor, "why": why}
 
 
 def _obeyed(request: Request) -> str:

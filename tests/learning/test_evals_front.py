@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.skipif(not level().isolates, reason="evals run in a sandbox, and this machine offers none")
 
-SIGNED = edit("append", "End with `Signed-off-by: Ann`.", why="Notes are signed.")
+SIGNED = edit("End with `Signed-off-by: Ann`.", why="Notes are signed.")
 
 
 @pytest.fixture
@@ -148,7 +148,7 @@ def test_a_no_is_said_with_what_was_tried(tmp_path: Path, run: Callable[..., tup
     evals = {"evals": [*EVALS["evals"], {"prompt": "Write."}]}
     with created(tmp_path) as library:
         (tmp_path / "skills" / NAME / "evals" / "evals.json").write_text(json.dumps(evals), encoding="utf-8")
-        worse = improver([edit("append", "Write nothing.")])
+        worse = improver([edit("Write nothing.")])
         library.learning.improve(NAME, Recorded(str(cassette), worse), rounds=1, dry_run=True)
     code, out, said = run("learn", "improve", NAME, "--model", f"recorded:{cassette}", "--rounds", "1")
     assert (code, out.split("\t")[:4]) == (1, ["1", "rejected", "0.50", "0.00"])

@@ -497,10 +497,9 @@ class SkillLearning:
 
         A candidate is accepted only if it is valid, strictly better on the evals, and worse on none. An accepted
         candidate becomes a proposal or, with `write`, the next version; for a skill that is pinned, installed or not
-        the user's own, it always becomes a proposal. With `dry_run`, nothing is kept at all. Whet remembers rejected
-        candidates and does not try them again. The `problem` is that nothing is better (`not-improved`), or that a
-        model failed. Raises NotFoundError `no-output-evals`, ConflictError `skill-changed` if the skill changed in the
-        meantime, FailedError if the skill cannot be measured.
+        the user's own, it always becomes a proposal. With `dry_run`, nothing is kept at all. The `problem` is that
+        nothing is better (`not-improved`), or that a model failed. Raises NotFoundError `no-output-evals`,
+        ConflictError `skill-changed` if the skill changed in the meantime, FailedError if the skill cannot be measured.
         """
         from whet.learning.improvement.improve import improve
 

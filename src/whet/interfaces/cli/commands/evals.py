@@ -352,7 +352,7 @@ def configure_improve(parser: Parser) -> None:
         "five or more evals, two fifths are held out. A candidate is accepted only if the skill stays valid, grows "
         "little, leaves evals/ and tests/ alone, and does better overall and worse on no eval. It becomes a "
         "proposal (`whet proposals approve`), or with --write the next "
-        "version. Rejected candidates are remembered and not tried again. Exits with 1 if nothing better was found. "
+        "version. Exits with 1 if nothing better was found. "
         "On a pipe, each line has round, verdict, score before and after, tokens, edits and reason, separated by "
         "tabs; the diff follows."
     )
@@ -380,7 +380,6 @@ def run_improve(context: Context, options: Namespace) -> Answer:
 def render_improve(found: Improvement, screen: Screen, _options: Namespace) -> None:
     """A row for each round, what changes, and what became of it."""
     _render_report(found.report, screen)
-    screen.say(*map(clean, found.warnings))
     rows = [
         (
             str(number),
