@@ -22,7 +22,7 @@ from whet.guard.permissions import programs
 from whet.guard.permissions.decision import Grant, Permission, Policy, permits, read_grants, skill_permits
 from whet.guard.permissions.globs import name_matches, row_matches
 from whet.guard.permissions.grants import VOCABULARY
-from whet.guard.permissions.programs import program_tables
+from whet.guard.permissions.programs import is_wrapper, program_tables
 from whet.guard.permissions.shell import read_line
 from whet.skill.dialects import read_skill
 from whet.skill.frontmatter import read_document
@@ -61,12 +61,13 @@ def test_what_people_write_with_the_same_grants_passes() -> None:
 
 def test_the_table_of_programs_has_nothing_twice_and_nothing_empty() -> None:
     table = tomllib.loads((Path(programs.__file__).parent / "programs.toml").read_text("utf-8"))
-    for kind in ("interpreters", "runners", "options"):
+    for kind in ("runners", "options"):
         names = [name for row in table[kind] for name in row["names"]]
         assert len(names) == len(set(names)), kind
-    for row in (*table["wrappers"], *table["git"]["options"], *table["options"], *table["runners"]):
+    assert all(is_wrapper(name) and re.compile(shape) for name, shape in table["harmless_wrappers"].items())
+    for row in (*table["git"]["options"], *table["options"], *table["runners"]):
         assert all(value for key, value in row.items() if key != "name"), row
-        for key in ("long", "exact", "harmless", "fetches") if "deep" not in row and "before" not in row else ():
+        for key in ("long", "exact", "harmless", "fetches") if "deep" not in row else ():
             words = row.get(key, "").split()
             assert len(words) == len(set(words)), row
     for row in (*table["options"], *table["git"]["options"]):

@@ -24,12 +24,13 @@ def scripts() -> dict[str, Any]:
     return found
 
 
+def verdict(name: str, text: str) -> str:
+    return scan({"SKILL.md": Item(SKILL), f"scripts/{name}": Item(text.encode())}).verdict
+
+
 @pytest.mark.parametrize("part", thinned(range(PARTS), 3))
 def test_a_script_that_harms_is_found(part: int) -> None:
     chosen = list(scripts().items())[part::PARTS]
-    verdicts = {
-        name: scan({"SKILL.md": Item(SKILL), f"scripts/{name}": Item(row["text"].encode())}).verdict
-        for name, row in chosen
-    }
-    weaker = [name for name, row in chosen if LABELS.index(verdicts[name]) < LABELS.index(row["expect"])]
+    weaker = [name for name, row in chosen if LABELS.index(verdict(name, row["text"])) < LABELS.index(row["expect"])]
     assert weaker == []
+    assert [name for name, row in chosen if "twin" in row and verdict(name, row["twin"]) != "safe"] == []

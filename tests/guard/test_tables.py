@@ -14,6 +14,7 @@ from whet.guard.documents import Kind as TextKind
 from whet.guard.finding import CATEGORIES, SEVERITIES
 from whet.guard.hosts import Kind
 from whet.guard.javascript.calls import Meaning
+from whet.guard.options import read_arguments
 from whet.guard.python.reader import Reader
 from whet.guard.rules import every, pack
 from whet.guard.shell.checker import SPECIALS
@@ -162,27 +163,57 @@ def test_a_place_has_words_for_a_person_and_an_expression_without_groups() -> No
         assert re.compile(row["pattern"]).groups == 0
 
 
-def test_a_wrapper_says_which_of_its_options_take_a_value() -> None:
-    table = load_toml("shell_wrappers")
-    assert set(table) == {"wrappers", "runners", "interpreters"}
-    for name, row in table["wrappers"].items():
-        assert set(row) == {"values", "skip"} and row["skip"] in (0, 1), name
-        assert all(re.fullmatch(r"-[A-Za-z]|--[a-z-]+", option) for option in row["values"]), name
+def test_an_option_is_there_once_and_says_what_its_value_is() -> None:
+    rows = load_toml("shell_options")["program"]
+    kinds = {
+        "body",
+        "head",
+        "login",
+        "file",
+        "form",
+        "url",
+        "output",
+        "code",
+        "program",
+        "value",
+        "script",
+        "glued",
+        "flag",
+    }
+    for row in rows:
+        options = [option for kind in kinds & set(row) for option in row[kind]]
+        assert set(row) <= {*kinds, "names", "ends", "runs", "one_dash", "bundled"} and row["names"], row
+        assert len(options) == len(set(options)), row["names"]
+        assert all(re.fullmatch(r"-[a-zA-Z0-9]|--?[a-zA-Z0-9-]{2,}", option) for option in options), row["names"]
+    names = [name for row in rows for name in row["names"]]
+    assert len(names) == len(set(names)) and set(INTERPRETERS) <= set(names)
 
 
-def test_an_interpreter_speaks_one_language_and_takes_scripts_by_its_options() -> None:
-    rows = load_toml("shell_wrappers")["interpreters"]
-    assert all(set(row) == {"programs", "options"} and row["programs"] and row["options"] for row in rows.values())
-    assert sum(len(row["programs"]) for row in rows.values()) == len(INTERPRETERS)
+@pytest.mark.parametrize(
+    ("command", "read"),
+    [
+        ("rm --rec --fo x", "--recursive --force |x"),
+        ("rm -rf -- -x", "-r -f |-x"),
+        ("curl -sSd x --url=u --dat y", "-s -S -d=x --url=u --data=y|"),
+        ("curl --head u", "--head|u"),
+        ("tar xzf a.tgz -C d", "-x -z -f=a.tgz -C=d|"),
+        ("sudo -u app rm -r x", "-u=app|rm -r x"),
+        ("docker run -v=/:/m --rm i ls -l", "-v=/:/m --rm|run i ls -l"),
+        ("find . -name x -delete", "-name=x -delete|."),
+        ("perl -Mstrict -ne x f", "-M=strict -n -e=x|f"),
+        ("unheard -abc --of=x y", "-abc --of=x|y"),
+    ],
+)
+def test_arguments_are_the_same_in_every_spelling(command: str, read: str) -> None:
+    name, *words = command.split()
+    found = read_arguments(name, tuple(words))
+    options, _, operands = read.partition("|")
+    assert [one.option + f"={one.text}" * bool(one.text) for one in found if one.option] == options.split()
+    assert [one.text for one in found if not one.option] == operands.split()
 
 
-def test_a_client_is_known_by_its_programs_options_and_what_it_prints() -> None:
+def test_a_client_is_known_by_its_programs_and_what_it_prints() -> None:
     table = load_toml("shell_clients")
-    places = {"body", "head", "login", "file", "form", "url", "output", "value"}
-    for name, rows in table["options"].items():
-        options = [option for found in rows.values() for option in found]
-        assert set(rows) <= places and len(options) == len(set(options)), name
-    assert set(table["programs"]["like"].values()) <= set(table["options"])
     asked = {name for row in load_toml("shell_calls")["call"] for name in row["names"]}
     assert all(f'"{kind}"' in SOURCES or f"@{kind}" in asked for kind in table["programs"]), (
         "nobody asks for one of them"
@@ -190,8 +221,7 @@ def test_a_client_is_known_by_its_programs_options_and_what_it_prints() -> None:
     for row in table["prints"]:
         assert set(row) <= {"program", "arguments", "what", "grave", "kind"}, row
         assert re.compile(row["arguments"]).groups == 0, row
-    assert set(table["packages"]) == {"aliases", "variables", "runners", "options"}
-    assert set(table["packages"]["aliases"].values()) <= set(table["packages"]["options"])
+    assert set(table["packages"]) == {"managers", "variables", "runners"}
 
 
 def test_a_line_of_powershell_is_rewritten_by_rows_that_compile() -> None:

@@ -12,7 +12,8 @@ import re
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from whet.guard.expression import expression
-from whet.guard.permissions.programs import Options, program_tables
+from whet.guard.options import codes, command_start, known_programs, read_arguments
+from whet.guard.permissions.programs import Options, is_wrapper, program_tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -25,6 +26,8 @@ _PLAIN_SED = expression(
     r"|s([/|#,:])(?:(?!\1)[^\\\n]|\\[^\n]){0,400}\1(?:(?!\1)[^\\\n]|\\[^\n]){0,400}\1[gpiI0-9]{0,4}"
 )
 _PLAIN_AWK = expression(r"(?!.*(?:system|getline|close|ENVIRON|PROCINFO|fflush))[^|>@]{1,1000}", re.DOTALL)
+_RUN = ("code", "program", "operand")
+"""What an interpreter runs."""
 _STDIN = expression(r"-|/dev/(?:stdin|fd/.*)|/proc/.*")
 
 
@@ -55,19 +58,19 @@ def is_harmless_variable(word: str) -> bool:
 def stripped(argv: Sequence[str]) -> int:
     """How many words at the start are a wrapper that changes nothing; 0 when there is none, or any doubt."""
     name = argv[0] if argv else ""
-    wrapper = program_tables().wrappers.get(name)
-    if wrapper is None or wrapper.harmless is None:
+    harmless = program_tables().harmless.get(name)
+    if harmless is None:
         return 0
-    valued, at = wrapper.valued.split(), 1
+    wrapper, at = known_programs()[name], 1
     while at < len(argv) and argv[at].startswith("-"):
         joined = f"{argv[at]}{'=' if argv[at].startswith('--') else ''}{argv[at + 1] if at + 1 < len(argv) else ''}"
-        if re.fullmatch(wrapper.harmless, argv[at]):
+        if re.fullmatch(harmless, argv[at]):
             at += 1
-        elif argv[at] in valued and re.fullmatch(wrapper.harmless, joined):
+        elif wrapper.places.get(argv[at]) == "value" and re.fullmatch(harmless, joined):
             at += 2
         else:
             return 0
-    for _ in range(wrapper.before):
+    for _ in range(wrapper.runs):
         if at >= len(argv) or not re.fullmatch(r"\d{1,9}(?:\.\d{1,9})?[smhd]?", argv[at]):
             return 0
         at += 1
@@ -94,14 +97,14 @@ def _by_program(name: str, argv: Sequence[str], depth: int) -> Iterator[Power]:
     last, tables = len(argv) - 1, program_tables()
     if {name, argv[0]} & tables.words["shell_state"]:
         yield Power(last + 1, "option", f"{name} changes the shell itself or reads text as commands")
-    elif len(argv) == 2 and argv[1] in tables.words["version_flags"] and name not in tables.wrappers:
+    elif len(argv) == 2 and argv[1] in tables.words["version_flags"] and not is_wrapper(name):
         return
     elif name == "git":
         for at, reason in git_powers(argv):
             yield Power(at, "option", reason)
-    elif name in tables.interpreters:
+    elif name in tables.words["interpreters"]:
         yield from _interpreter(name, argv)
-    elif name in tables.wrappers:
+    elif is_wrapper(name):
         yield from _wrapper(name, argv, depth)
     elif name in tables.words["opaque"]:
         if not (name == "crontab" and argv[1:] == ["-l"]):
@@ -112,11 +115,13 @@ def _by_program(name: str, argv: Sequence[str], depth: int) -> Iterator[Power]:
 
 def _interpreter(name: str, argv: Sequence[str]) -> Iterator[Power]:
     reason = f"{name} runs any code it is given, so it covers everything"
-    valued, at = program_tables().interpreters[name], 1
+    words = tuple(argv[1:])
+    given = [one.at + 1 for one in (*codes(name, words), *read_arguments(name, words)) if one.place in _RUN]
+    at = given[0] if given else len(argv)
     awk = name.endswith("awk")
-    while at < len(argv) and argv[at].startswith(("-", "+")) and argv[at] != "-":
-        at += 2 if argv[at] in valued else 1
-    if at >= len(argv) or _STDIN.fullmatch(argv[at]):
+    if any(word.startswith("+") for word in words[:at]):
+        yield Power(len(argv) - 1, "runs", f"{reason}; its options are not known")
+    elif at >= len(argv) or _STDIN.fullmatch(argv[at]):
         yield Power(len(argv), "runs", f"{reason}; here it reads the code from its input")
     elif not awk:
         yield Power(at, "runs", reason)
@@ -125,12 +130,9 @@ def _interpreter(name: str, argv: Sequence[str]) -> Iterator[Power]:
 
 
 def _wrapper(name: str, argv: Sequence[str], depth: int) -> Iterator[Power]:
-    wrapper, at = program_tables().wrappers[name], 1
     if name == "command" and argv[1:2] in (["-v"], ["-V"]):
         return
-    while at < len(argv) and (argv[at].startswith("-") or (name in ("env", "sudo") and _VARIABLE.match(argv[at]))):
-        at += 2 if argv[at] in wrapper.valued.split() else 1
-    at += wrapper.before
+    at = 1 + command_start(name, tuple(argv[1:]))[0]
     reason = f"{name} runs the command after it"
     if at >= len(argv):
         if len(argv) > 1 or name not in ("env", "time"):

@@ -9,17 +9,7 @@ import os
 from functools import cache
 from typing import Any, NamedTuple
 
-
-class Wrapper(NamedTuple):
-    """A program that runs the command in its arguments."""
-
-    name: str
-    valued: str = ""
-    """Its options with a value."""
-    before: int = 0
-    """Words in front of the command."""
-    harmless: str | None = None
-    """The shape of its options, for a wrapper that changes nothing: a rule for the wrapped program is enough."""
+from whet.guard.options import Program, known_programs, spell
 
 
 class Runner(NamedTuple):
@@ -54,23 +44,13 @@ class Options(NamedTuple):
 
     def includes(self, word: str, *, old_style: bool = False) -> bool:
         """Is this word one of them, in any spelling the program may take for it?"""
-        name = word.partition("=")[0]
-        if name in self.exact.split():
-            return True
-        if word.startswith("--") or (self.one_dash and word.startswith("-") and len(name) > 2):
-            name = f"--{name.lstrip('-')}"
-            long = len(name) > 2 and any(option.startswith(name) for option in self.long.split())
-            if long or word.startswith("--"):
-                return long and name not in self.harmless.split()
-        if not word.startswith(("-", "+")) and not old_style:
-            return False
-        bundled = old_style and not word.startswith("-")
-        for letter in word if bundled or word.startswith("+") else word[1:]:
-            if letter in self.short:
-                return True
-            if letter in self.values and not bundled:
-                return False
-        return False
+        bundled = (old_style and not word.startswith("-")) or word.startswith("+")
+        if bundled:
+            return not frozenset(self.short).isdisjoint(word)
+        power = (*self.exact.split(), *self.long.split(), *(f"-{letter}" for letter in self.short))
+        others = (*self.harmless.split(), *(f"-{letter}" for letter in self.values))
+        program = Program(dict.fromkeys(others, "value") | dict.fromkeys(power, "flag"), one_dash=self.one_dash)
+        return word.startswith("-") and any(option in power for option, _ in spell(word, program))
 
 
 class Git(NamedTuple):
@@ -85,13 +65,18 @@ class Git(NamedTuple):
     """By sub-command; those of `""` belong to all."""
 
 
+def is_wrapper(program: str) -> bool:
+    """Does a program run the command in its arguments?"""
+    known = known_programs().get(program)
+    return known is not None and known.runs >= 0
+
+
 class Programs(NamedTuple):
     """The tables."""
 
     words: dict[str, frozenset[str]]
-    wrappers: dict[str, Wrapper]
-    interpreters: dict[str, tuple[str, ...]]
-    """Programs that run the code they are given, and their options whose value is neither code nor a script."""
+    harmless: dict[str, str]
+    """Programs that run another one and change nothing, with the shape of their options."""
     runners: dict[str, Runner]
     options: dict[str, Options]
     git: Git
@@ -100,8 +85,8 @@ class Programs(NamedTuple):
 
     def is_known(self, program: str) -> bool:
         """Is there anything to know about a program?"""
-        tables = (self.words["shell_state"], self.words["opaque"], self.wrappers, self.interpreters, self.runners)
-        return program == "git" or program in self.options or any(program in table for table in tables)
+        tables = (*(self.words[name] for name in ("shell_state", "opaque", "interpreters")), self.runners, self.options)
+        return program == "git" or is_wrapper(program) or any(program in table for table in tables)
 
 
 @cache
@@ -118,8 +103,7 @@ def program_tables() -> Programs:
     git = table["git"]
     return Programs(
         {name: frozenset(words) for name, words in table["words"].items()},
-        {row["name"]: Wrapper(**row) for row in table["wrappers"]},
-        {name: tuple(row.get("valued", "").split()) for name, row in by_name(table["interpreters"]).items()},
+        table["harmless_wrappers"],
         {name: Runner(**row) for name, row in by_name(table["runners"]).items()},
         {name: Options(**row) for name, row in by_name(table["options"]).items()},
         Git(

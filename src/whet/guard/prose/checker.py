@@ -40,7 +40,17 @@ _TIMED = expression(r"^\s*(?:@(?:reboot|hourly|daily)|(?:[\d*/,-]{1,20}\s+){5})"
 _BARE = expression(
     r"(?:^|[\s:>(])((?:sudo\s+)?(?:curl|wget|bash\s+(?:-c|<\()|sh\s+-c|echo\s+[\"']?[A-Za-z0-9+/=]{16}|eval\s+[\"$]|nc\s+-|powershell\b|iex\b|iwr\b|irm\b|base64\s+-)[^\n]{4,1500})"
 )
-_HINTS = ("curl", "wget", "bash ", "sh -c", "echo ", "eval ", "nc -", "powershell", "iex", "iwr", "irm", "base64")
+_HARM = expression(
+    r"(?:^|[.!?:;,>*-]\s+|\b(?:then|now|please|first|and)\s+)(?:run|execute|type|paste)[:,]?\s+((?:sudo\s+)?(?:rm\s+-|dd\s+if=|shred\s|mkfs|find\s+[~/]|chmod\s+-)[^\n]{3,1500})",
+    re.IGNORECASE,
+)
+"""An order to run a command that may destroy something: many texts only name one."""
+_NEXT = expression(r"[,;]?\s(?:and|then|or|and then)[,:]?\s+(?=(?:sudo\s+)?(?:curl|wget|bash|sh)\s)")
+"""Where one command ends and words lead to the next."""
+_HINTS = (
+    *("curl", "wget", "bash ", "sh -c", "echo ", "eval ", "nc -", "powershell", "iex", "iwr", "irm", "base64"),
+    *("rm -", "dd if=", "shred ", "mkfs", "find ~", "find /", "chmod -"),
+)
 
 
 def check(text: str, beside: int = 0) -> Seen:
@@ -54,7 +64,7 @@ def _check_code(found: list[Block], text: str) -> Seen:
     hits: list[Hit] = []
     facts: list[Fact] = []
     introductions = {id(block): found[number - 1] if number else None for number, block in enumerate(found)}
-    told: set[tuple[str, int]] = set()
+    told: set[tuple[str, int, str]] = set()
     rows = list(_rows(found))
     for seen, line, block in (*_fences(found), *_inline(rows), *_indented(text), *_together(found, rows)):
         if not seen.hits and not seen.facts:
@@ -62,8 +72,8 @@ def _check_code(found: list[Block], text: str) -> Seen:
         sample, shown = _is_sample(block, introductions.get(id(block)))
         for hit in seen.hits:
             at = line + hit.line - 1
-            if (hit.rule, at) not in told or hit.severity != "info":
-                told.add((hit.rule, at))
+            if (hit.rule, at, hit.subject) not in told or hit.severity != "info":
+                told.add((hit.rule, at, hit.subject))
                 hits.append(hit._replace(line=at, shown=shown, sample=sample))
         facts.extend(fact._replace(line=line + fact.line - 1, shown=shown) for fact in seen.facts)
     return Seen(tuple(hits), tuple(facts))
@@ -294,7 +304,8 @@ def _spans(found: list[_Row]) -> Iterator[tuple[str, int, Block]]:
         yield from ((_TIMED.sub("", code), row.line, row.block) for code in row.codes if " " in code)
         if row.bare:
             rest = _INLINE.sub(" ", row.text)
-            yield from ((code.rstrip("`*_). "), row.line, row.block) for code in _BARE.findall(rest))
+            for found_here in (*_BARE.findall(rest), *_HARM.findall(rest)):
+                yield from ((code.rstrip("`*_). "), row.line, row.block) for code in _NEXT.split(found_here))
 
 
 def checker(language: str) -> Callable[[str], Seen]:

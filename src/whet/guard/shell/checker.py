@@ -102,7 +102,7 @@ _USES = expression(
 )
 """How programs are used that no row of the table is about."""
 _SIGNS = expression(
-    r"\$\{!|\|\s*(?:sudo\s+)?(?:env\s+)?(?:(?:ba|z|da|k)?sh\b|(?:python\d?|node|perl|ruby|php)\b)|<\(|\.(?:claude|codex|cursor|openclaw|gemini)/|/etc/|\$[@*]\w|/dev/(?:tcp|udp|sd|disk|nvme|hd|vd)|\.(?:ssh|aws|kube|gnupg|netrc)\b|:\(\)|''\w|\"\"\w"
+    r"\$\{!|\|\s*(?:sudo\s+)?(?:env\s+)?(?:(?:ba|z|da|k)?sh\b|(?:python\d?|node|perl|ruby|php)\b|\"?\$\{?(?:SHELL|BASH)\b)|<\(|\.(?:claude|codex|cursor|openclaw|gemini)/|/etc/|\$[@*]\w|/dev/(?:tcp|udp|sd|disk|nvme|hd|vd)|\.(?:ssh|aws|kube|gnupg|netrc)\b|:\(\)|''\w|\"\"\w"
     r"|\\\w|\$'|/\?{2}|\}\w|\$\w+\$|\)\w|\{\w+,|\$\{?\w+\}?\$\{?\w|\"\w+\"(?=\w)|\"(?<=\w\")\w"
 )
 """Every one of these begins with a sign, so that few characters of a text are looked at."""
@@ -151,7 +151,7 @@ class _Reader:
             scene.at(step)
             for judge in _ALWAYS:
                 judge(scene, step)
-            for row in find_rows(step.name, " ".join(step.texts)):
+            for row in find_rows(step.name, step.plain):
                 step.row = row
                 (SPECIALS.get(row.does) or JUDGES[row.does])(scene, step)
             for script in _scripts(scene, step):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from whet.guard.expression import expression
 from whet.guard.hosts import host_of, is_installer, is_placeholder, odd_top
+from whet.guard.options import codes
 from whet.guard.shell.clients import UNCHECKED, fetches, host_in, programs, sends
 from whet.guard.shell.flow import bare_path
 from whet.guard.shell.wrappers import INTERPRETERS, SHELLS, name_of, program
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from whet.guard.taint.mark import Mark
 
 _SOURCES = ("source", ".")
-_CODE_FLAGS = frozenset({"-c", "-e", "-m", "-p", "-n", "-pe", "-ne", "-r", "--eval", "-E", "-le", "-lane", "-F"})
 
 
 def judge_run(scene: Scene, step: Step) -> None:
@@ -37,8 +37,8 @@ def _unpack(scene: Scene, step: Step) -> None:
 
 
 def _download(scene: Scene, step: Step) -> None:
-    if not sends(step.name, step.texts):
-        for fetch in fetches(step.name, step.spelled)[:1]:
+    if not sends(step.name, step.arguments):
+        for fetch in fetches(step.name, step.arguments)[:1]:
             scene.fact("fetch", "a download", host_in(fetch).name, grave=fetch.whole and fetch.grave)
 
 
@@ -55,7 +55,7 @@ def _evaluate(scene: Scene, step: Step) -> None:
 def _assembled(scene: Scene, origin: Step) -> None:
     """A command whose pieces lie in several files."""
     first = origin.before[0] if origin.before else origin
-    files = [word for word in first.texts if not word.startswith("-")]
+    files = first.operands
     if first.name in ("cat", "paste") and len(files) > 1 and not any(word.endswith((".sh", ".bash")) for word in files):
         scene.hit("assembled-command", None, "", "the command is assembled from several files")
 
@@ -129,8 +129,8 @@ def _executed(scene: Scene, step: Step) -> Iterator[tuple[Step, str]]:
         yield from ((one, "run as a command") for one in step.below if one.command.slot == 0)
     if step.argv:
         yield from ((one, "run") for one in _file(scene, step.argv[0].text) if one is not step)
-    if name == "chmod" and any("x" in word or re.fullmatch(r"0?7[0-7]{2}", word) for word in step.texts[:1]):
-        for word in step.texts[1:]:
+    if name == "chmod" and any("x" in word or re.fullmatch(r"0?7[0-7]{2}", word) for word in step.operands[:1]):
+        for word in step.operands[1:]:
             yield from ((one, "made executable") for one in _file(scene, word) if _grave(one))
     bare = not step.texts or step.texts[-1] in ("{}", "%", "$0", "$@", "$1", "-c")
     if bare and step.before and name in SHELLS and name_of(step.command.argv) in ("xargs", "parallel"):
@@ -145,9 +145,10 @@ def _piped(step: Step) -> list[Step]:
 
 def _evaluated(scene: Scene, step: Step) -> Iterator[Step]:
     """What is put in place of a program: `-c "$(..)"`, `eval "$X"`; a value inside a longer one is only an input."""
-    for at, word in enumerate(step.spelled):
-        code = step.name == "eval" or (at > 0 and re.fullmatch(r"-[a-zA-Z]{0,6}[cepr]|--eval", step.texts[at - 1]))
-        if not code or not _AS_A_WHOLE.match(word.source):
+    given = range(len(step.spelled)) if step.name == "eval" else [one.at for one in codes(step.name, tuple(step.texts))]
+    for at in given:
+        word = step.spelled[at]
+        if not _AS_A_WHOLE.match(word.source):
             continue
         if word.substituted:
             yield from (one for one in step.below if one.command.slot == step.slot(at))
@@ -165,16 +166,18 @@ def _grave(step: Step) -> bool:
 
 def _scripts(scene: Scene, step: Step) -> Iterator[tuple[Step, str]]:
     """A file or `<(..)` that is given to an interpreter."""
-    for at, word in enumerate(step.texts):
-        if word in _CODE_FLAGS:
-            return
-        if word.startswith("-") and len(word) > 1:
-            continue
-        if word.startswith(("<(", "/dev/fd/")):
-            yield from ((one, "run by an interpreter") for one in step.below if one.command.slot == step.slot(at))
-        else:
-            yield from ((one, "saved and run") for one in _file(scene, word))
+    script = next((one for one in step.arguments if not one.option), None)
+    if script is None or _given_code(step):
         return
+    if script.text.startswith(("<(", "/dev/fd/")):
+        yield from ((one, "run by an interpreter") for one in step.below if one.command.slot == step.slot(script.at))
+    else:
+        yield from ((one, "saved and run") for one in _file(scene, script.text))
+
+
+def _given_code(step: Step) -> bool:
+    """Is an interpreter given its program by an option?"""
+    return bool(codes(step.name, tuple(step.texts))) or step.has("-m", "-S")
 
 
 def _file(scene: Scene, path: str) -> list[Step]:
@@ -190,26 +193,19 @@ def _from_variables(scene: Scene, step: Step, operator: str = "") -> Iterator[St
 
 def _takes_input(step: Step) -> bool:
     """Does an interpreter read its program from its input?"""
-    words = [word for word in step.texts if word]
-    if step.name in SHELLS:
-        for word in words:
-            if word in ("-s", "-", "--", "/dev/stdin"):
-                return True
-            if not word.startswith("-") and not word.startswith("<"):
-                return False
-            if re.fullmatch(r"-[a-z]{0,6}c", word):
-                return False
-            if re.fullmatch(r"-[a-z]{0,6}s[a-z]{0,3}", word):
-                return True
+    if _given_code(step):
+        return False
+    if step.name in SHELLS and step.has("-s"):
         return True
-    return not words or words[0] in ("-", "/dev/stdin") or (words[0] == "-u" and len(words) < 3)
+    script = next((word for word in step.operands if word and not word.startswith("<")), "-")
+    return script in ("-", "/dev/stdin")
 
 
 def _shells(scene: Scene, step: Step) -> None:
     name = step.name
     network = step.device()
     if network:
-        shell = name in SHELLS and (not step.texts or step.has("-i", "-il", "-li") or not _has_script(step))
+        shell = name in SHELLS and (not step.texts or step.has("-i") or not _has_script(step))
         kind = host_of(network).kind
         if (shell or name == "exec") and kind != "loopback":
             interactive = step.has("-i") or name in SHELLS or _uses_descriptor(scene)
@@ -258,15 +254,11 @@ def _uses_descriptor(scene: Scene) -> bool:
 
 
 def _has_script(step: Step) -> bool:
-    return any(not word.startswith(("-", "<", ">")) for word in step.texts)
+    return any(not word.startswith(("<", ">")) for word in step.operands)
 
 
 def _nc_executes(step: Step) -> bool:
-    for at, word in enumerate(step.texts[:-1]):
-        flag = word in ("--exec", "--sh-exec") or re.fullmatch(r"-[a-z]{0,6}[ec]", word) is not None
-        if flag and _is_shell_word(step.texts[at + 1]):
-            return True
-    return False
+    return any(map(_is_shell_word, step.placed("code")))
 
 
 def _is_shell_word(text: str) -> bool:
@@ -278,9 +270,9 @@ def _is_shell_word(text: str) -> bool:
 
 
 def _host_word(step: Step) -> bool:
-    plain = [word for word in step.texts if not word.startswith("-")]
-    if any(re.fullmatch(r"-[a-z]{0,5}l[a-z]{0,5}|--listen", word) for word in step.texts):
+    if step.has("-l", "--listen"):
         return True
+    plain = step.operands
     return len(plain) >= 2 and plain[-1].isdigit() and host_of(plain[-2]).kind != "loopback"
 
 

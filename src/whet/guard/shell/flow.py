@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 
 from whet.guard.expression import expression
 from whet.guard.finding import Seen
+from whet.guard.options import read_arguments
 from whet.guard.places import places
-from whet.guard.shell.clients import fetches, parts, printing, programs, sends, table
+from whet.guard.shell.clients import fetches, printing, programs, sends, table
 from whet.guard.shell.command import Command
 from whet.guard.shell.commands import parse
 from whet.guard.shell.constant import decodes, unescape
-from whet.guard.shell.wrappers import inner, name_of, unwrapped
+from whet.guard.shell.wrappers import inner, name_of, peel, texts_of
 from whet.guard.taint.call import Call
 from whet.guard.taint.judges import Judges
 from whet.guard.taint.mark import ENVIRONMENT, HOLE, NO_MARKS, Mark
@@ -63,18 +64,23 @@ class Step(Call):
     """One command with everything that reaches it."""
 
     __slots__ = (
-        "argv", "before", "below", "command", "decoded", "fed", "feeders", "fetched", "folder", "inner", "leaves", "marks",
-        "named", "number", "own", "spelled", "texts", "visited",
+        "arguments", "argv", "assignments", "before", "below", "command", "decoded", "fed", "feeders", "fetched", "folder", "inner",
+        "leaves", "marks", "named", "number", "operands", "own", "spelled", "texts", "visited",
     )  # fmt: skip
 
     def __init__(self, number: int, command: Command) -> None:
-        self.argv = unwrapped(command.argv)
+        self.argv, variables = peel(command.argv)
         super().__init__(name_of(self.argv), NOTHING, NOTHING, (), {}, command)
         self.number = number
         self.command = command
+        self.assignments = (*command.assignments, *variables)
+        """The variables that are set, for it or by it."""
         self.spelled: tuple[Word, ...] = self.argv[1:]
         """Its arguments as words, and as texts."""
-        self.texts = [word.text for word in self.spelled]
+        self.texts = list(texts_of(self.spelled))
+        self.arguments = read_arguments(self.name, tuple(self.texts))
+        """What its arguments are to the program."""
+        self.operands = [one.text for one in self.arguments if not one.option]
         self.inner = inner(command)
         """The scripts in its arguments."""
         self.before: list[Step] = []
@@ -102,21 +108,27 @@ class Step(Call):
         self.leaves: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
         """The variables and the files that it writes."""
 
-    def has(self, *options: str) -> bool:
-        """Is one of these words among its arguments?"""
-        return any(option in self.texts for option in options)
+    @property
+    def loops(self) -> bool:
+        """Does it go through words, one after the other?"""
+        return not self.argv and any(not word.source for _, word in self.command.assignments)
+
+    @property
+    def plain(self) -> str:
+        """Its arguments with every option written by itself, and its value behind it."""
+        return " ".join(part for one in self.arguments for part in (one.option, one.text) if part)
+
+    def has(self, *names: str) -> bool:
+        """Is one of these an option or an operand of it?"""
+        return any((one.option or one.text) in names for one in self.arguments)
 
     def value(self, *options: str) -> str | None:
-        """The value of an option, also where it is glued to it."""
-        for at, word in enumerate(self.texts):
-            for option in options:
-                if word == option and at + 1 < len(self.texts):
-                    return self.texts[at + 1]
-                if option.startswith("--") and word.startswith(option + "="):
-                    return word[len(option) + 1 :]
-                if len(option) == 2 and option != word and word.startswith(option) and not word.startswith("--"):
-                    return word[2:].removeprefix("=")
-        return None
+        """The value of an option."""
+        return next((one.text for one in self.arguments if one.option in options), None)
+
+    def placed(self, *places: str) -> list[str]:
+        """What stands in these places of its arguments."""
+        return [one.text for one in self.arguments if one.place in places]
 
     def slot(self, at: int) -> int:
         """The place of an argument in the whole command, wrappers included."""
@@ -128,11 +140,10 @@ class Step(Call):
             if ">" in one.operator and not one.operator.startswith("<") and one.target.text not in ("1", "2", "-"):
                 yield one.target.text, ">>" in one.operator
         if self.name in ("tee", "sponge"):
-            for word in self.texts:
-                if not word.startswith("-"):
-                    yield word, self.has("-a", "--append")
-        elif self.name in ("cp", "mv", "install", "ln", "ditto", "rsync") and len(self.texts) > 1:
-            yield self.texts[-1], False
+            yield from ((word, self.has("-a", "--append")) for word in self.operands)
+        elif self.name in ("cp", "mv", "install", "ln", "ditto", "rsync"):
+            given = self.placed("output") or (self.operands[-1:] if len(self.operands) > 1 else [])
+            yield from ((word, False) for word in given)
         elif self.name == "dd":
             yield from ((word[3:], False) for word in self.texts if word.startswith("of="))
 
@@ -156,7 +167,7 @@ class Step(Call):
         ):
             return ()
         if self.name in programs("fetchers"):
-            return self.own if self.own and not sends(self.name, self.texts) else ()
+            return self.own if self.own and not sends(self.name, self.arguments) else ()
         marks = self.marks if self.name in programs("printers") else self.fed
         if self.name in ("jq", "yq") and not any(re.search(r"\.data\b|^\.$|@base64", word) for word in self.texts):
             return [mark for mark in marks if mark.what != "Kubernetes secrets"]
@@ -294,6 +305,26 @@ class Scene(Judges):
             return texts[-1] if texts else word.text
         return word.text
 
+    def operands(self, step: Step) -> Iterator[tuple[str, bool]]:
+        """The texts that the operands of a step may have, each with whether it is known, and those that `xargs` adds."""
+        for one in step.arguments:
+            if not one.option:
+                yield from self.texts_of(step, step.spelled[one.at])
+        if name_of(step.command.argv) in ("xargs", "parallel"):
+            for other in step.feeders:
+                for word in other.spelled if other.name in ("echo", "printf", "ls") else ():
+                    yield from ((text, word.known) for text in word.text.split())
+
+    def texts_of(self, step: Step, word: Word) -> Iterator[tuple[str, bool]]:
+        """The texts that a word may have: those that a loop goes through, those that its function is called with."""
+        yield word.text, word.known
+        for name in word.names if word.source.strip('"') in (f"${one}" for one in word.names) else ():
+            for call in self._calls.get(step.command.function, ()) if name in "123456789@*" else ():
+                given = call.spelled if name in "@*" else call.spelled[int(name) - 1 : int(name)]
+                yield from ((one.text, one.known) for one in given)
+            looped = (text for one in self.variables.get(name, ()) for text in one.command.assignments if one.loops)
+            yield from ((part, text.known) for _, text in looped for part in text.text.split())
+
     def written(self, path: str) -> list[Step]:
         """The steps that wrote a file, or something in a folder."""
         bare = bare_path(path).rstrip("/*")
@@ -352,15 +383,8 @@ class Scene(Judges):
                 yield from origin.passed()
         if name in "123456789@*" and step.command.function:
             for call in self._calls.get(step.command.function, ()):
-                words = (
-                    enumerate(call.spelled)
-                    if name in "@*"
-                    else [(int(name) - 1, call.spelled[int(name) - 1])]
-                    if int(name) <= len(call.spelled)
-                    else []
-                )
-                for at, word in words:
-                    if call is not step:
+                for at, word in enumerate(call.spelled):
+                    if call is not step and name in ("@", "*", str(at + 1)):
                         yield from self.in_word(call, word, at)
                         yield from _paths(word.text)
         elif name[0] == "!":
@@ -377,7 +401,7 @@ class Scene(Judges):
         for step in self.steps:
             command = step.command
             if step.name in ("cd", "pushd"):
-                folder = next((word for word in step.texts if not word.startswith("-")), "~")
+                folder = step.operands[0] if step.operands else "~"
             step.folder = folder
             for number, position in command.pipes:
                 stages.setdefault(number, []).append((position, step))
@@ -423,7 +447,7 @@ class Scene(Judges):
     def _prepare(self, step: Step) -> None:
         """Take in what a step has by itself."""
         if step.name in programs("fetchers"):
-            step.fetched = next(iter(fetches(step.name, step.spelled)), None)
+            step.fetched = next(iter(fetches(step.name, step.arguments)), None)
         step.decoded = bool(step.argv) and (decodes([step.name, *step.texts]) or _decodes_in_code(step))
         self._read(step)
         lists = step.name in programs("listers")
@@ -506,18 +530,13 @@ class Scene(Judges):
             one.target.text for one in step.command.redirections if one.operator == "<" or "<" in one.operator[:1]
         ]
         reads = name in programs("readers")
-        if reads:
-            plain = [part.text for part in parts(name, step.texts) if part.place == "url"]
-            texts += (
-                plain[:-1]
-                if name in ("scp", "rsync")
-                else step.texts[:-1]
-                if name in programs("movers")
-                else step.texts
-            )
+        if reads and name in programs("movers"):
+            texts += step.operands if step.placed("output") else step.operands[:-1]
+        elif reads:
+            texts += step.texts
         elif name in programs("fetchers"):
-            texts += [part.text.partition("@")[2] for part in parts(name, step.texts) if part.place in ("body", "form")]
-            texts += [part.text for part in parts(name, step.texts) if part.place == "file"]
+            texts += [text.partition("@")[2] for text in step.placed("body", "form")]
+            texts += step.placed("file")
             texts += [
                 word for word in step.texts if word[:5].lower() == "file:" or "169.254." in word or "metadata.g" in word
             ]
@@ -582,7 +601,7 @@ def _variables(step: Step) -> Iterator[str]:
     if not step.argv or step.name in _DECLARATIONS:
         yield from (name.partition("[")[0] for name, _ in step.command.assignments)
     if step.name in ("read", "mapfile", "readarray"):
-        yield from (word for word in step.texts if not word.startswith("-"))
+        yield from step.operands
     elif step.name == "printf" and step.texts[:1] == ["-v"] and len(step.texts) > 1:
         yield step.texts[1]
 
@@ -599,19 +618,21 @@ def _files(step: Step) -> Iterator[str]:
 def _written(step: Step) -> Iterator[tuple[str, bool]]:
     """The files that a step writes, each with whether it is appended to."""
     yield from step.targets()
-    if step.name in programs("fetchers"):
-        output = next((part.text for part in parts(step.name, step.texts) if part.place == "output"), "")
-    else:
-        output = step.value("-out") or step.value("-o") or "" if step.name == "openssl" else ""
-        output = output or (step.value("-o", "--output") or "" if step.name in ("gpg", "sort") else "")
+    output = (
+        next(iter(step.placed("output")), "") if step.name not in (*programs("movers"), *programs("archivers")) else ""
+    )
     if output and output != "-":
         yield output, False
-    elif step.fetched is not None and step.name in programs("fetchers") and (step.name == "wget" or _remote_name(step)):
+    elif step.fetched is not None and step.name in programs("fetchers") and (step.name == "wget" or step.has(*_NAMED)):
         yield step.fetched.subject.partition("?")[0].rstrip("/").rpartition("/")[2], False
     if step.name in programs("archivers") and (archive := _archive(step)):
         yield archive, False
-    if step.name in ("gzip", "bzip2", "xz", "zstd", "gpg") and step.texts and not step.texts[-1].startswith("-"):
-        yield f"{step.texts[-1]}{_SUFFIXES[step.name]}", False
+    if step.name in _SUFFIXES and step.operands:
+        yield f"{step.operands[-1]}{_SUFFIXES[step.name]}", False
+
+
+_NAMED = ("-O", "--remote-name", "--remote-name-all")
+"""Options of curl that name the file after the address."""
 
 
 def _secrets_of(step: Step) -> Iterator[Mark]:
@@ -675,8 +696,7 @@ _SECRET_WORD = expression(r"[A-Za-z_]*(?:KEY|TOKEN|SECRET|PASS)[A-Za-z_]*", re.I
 
 def _keeps_all(step: Step) -> bool:
     """Does a program that picks lines take all that matter: `grep -v '^#'`, `awk 1`?"""
-    plain = [word for word in step.texts if not word.startswith("-")]
-    return step.has("-v") or not plain or not any(map(str.isalpha, plain[0]))
+    return step.has("-v", "--invert-match") or not step.operands or not any(map(str.isalpha, step.operands[0]))
 
 
 def _picked(step: Step) -> Iterator[Mark]:
@@ -703,36 +723,26 @@ def _source_code(step: Step) -> Mark | None:
     return None
 
 
-def _remote_name(step: Step) -> bool:
-    return any(re.fullmatch(r"-[a-zA-Z]{0,8}O[a-zA-Z]{0,8}|--remote-name(?:-all)?", word) for word in step.texts)
-
-
 def _archive(step: Step) -> str | None:
     if step.name in ("tar", "bsdtar"):
-        for at, word in enumerate(step.texts):
-            if re.fullmatch(r"-?[a-zA-Z]{0,8}c[a-zA-Z]{0,8}f", word) or (at and word in ("-f", "--file")):
-                return step.texts[at + 1] if at + 1 < len(step.texts) else None
-            if word.startswith("--file="):
-                return word[7:]
-        return None
-    return next((word for word in step.texts if not word.startswith("-") and "." in word), None)
+        return step.value("-f", "--file") if step.has("-c", "--create", "-r", "-u") else None
+    return next((word for word in step.operands if "." in word), None)
 
 
 def _dump(step: Step) -> Mark | None:
     """What a command that prints secrets prints."""
     name, args = step.name, step.texts
-    plain = [word for word in args if not word.startswith("-")]
     if (
-        (name in ("env", "printenv") and not plain)
+        (name in ("env", "printenv") and not step.operands)
         or (name in ("export", "declare", "typeset") and args in (["-p"], ["-x"], ["-xp"], ["-px"]))
         or (name == "set" and not args and step.command.argv)
         or (name in ("cat", "strings", "xargs", "tr") and any("/proc/" in word and "/environ" in word for word in args))
     ):
         return ENVIRONMENT
-    if name == "read" and any(re.fullmatch(r"-[a-zA-Z]{0,4}s[a-zA-Z]{0,2}", word) for word in args):
+    if name == "read" and step.has("-s"):
         return Mark("secret", "a password that is asked for")
     for row in printing(name):
-        if re.match(row["arguments"], " ".join(args)):
+        if re.match(row["arguments"], step.plain):
             what, grave = row["what"], row.get("grave", False)
             key = secret_key(what) if what.isupper() else None
             return key or Mark(row.get("kind", "secret"), what, "", grave, whole=grave)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import TYPE_CHECKING
 
 from whet.guard.expression import expression
+from whet.guard.options import read_arguments
 from whet.guard.shell.clients import host_in
-from whet.guard.shell.wrappers import name_of
-from whet.guard.taint.harm import is_home, is_wiped, names_miner
+from whet.guard.shell.wrappers import name_of, program, texts_of
+from whet.guard.taint.harm import is_home, is_wiped, names_miner, shorten_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from whet.guard.shell.flow import Scene, Step
+    from whet.guard.shell.words import Word
 
 _DISK = expression(
     r"^/dev/r?(?:sd[a-z]\d?|hd[a-z]\d?|vd[a-z]\d?|xvd[a-z]\d?|nvme\d+n\d+(?:p\d+)?|disk\d+(?:s\d+)?|mmcblk\d+)$"
@@ -29,19 +32,19 @@ _LOGS = expression(
 )
 _OPEN_MODE = expression(r"0?[0-7]?77[67]|0?000|a\+rwx|ugo\+rwx")
 _SETUID = expression(r"(?!2)(?:[ugoa]{0,4}\+[rwx]{0,3}s|[246][0-7]{3}|0[46][0-7]{3})")
-_NARROWS = frozenset(("-name", "-iname", "-mtime", "-path", "-regex", "-size", "-empty", "-newer", "-mmin"))
+_NARROWS = frozenset(("-name", "-iname", "-mtime", "-path", "-regex", "-size", "-newer", "-mmin"))
 
 
 def judge_harm(scene: Scene, step: Step) -> None:
     """What any command destroys or uses up."""
-    if any(word.text == "find" for word in step.command.argv[:3]):
+    if step.name == "find" or find_of(step.command.argv):
         _find(scene, step)
     if step.argv and step.name not in _OTHERS and names_miner(" ".join([step.name, *step.texts])):
         scene.hit("miner", None if step.name not in _FETCHERS else "warn")
     for target, _ in step.targets():
         if _DISK.match(target):
             scene.hit("wipe-disk", "critical" if step.name != "dd" else None)
-    for name, word in step.command.assignments:
+    for name, word in step.assignments:
         if (name == "HISTFILE" and word.text in ("/dev/null", "")) or (
             name in ("HISTSIZE", "HISTFILESIZE") and word.text == "0"
         ):
@@ -71,13 +74,9 @@ def bombs(scene: Scene) -> None:
             scene.hit("fork-bomb")
 
 
-def _flags(step: Step) -> str:
-    return "".join(word[1:] for word in step.texts if re.fullmatch(r"-[a-zA-Z]{1,10}", word))
-
-
 def _wiped(step: Step, path: str) -> str:
     """The rule's severity for a path that is removed whole: nothing, `warn` for all that is here, `critical` for more."""
-    bare = _HOME.sub("~", path)
+    bare = shorten_path(_HOME.sub("~", path))
     if is_wiped(bare) or _SYSTEM.match(bare):
         return "critical"
     folder = _HOME.sub("~", step.folder)
@@ -99,94 +98,96 @@ _SYSTEM = expression(
 
 
 def _rm(scene: Scene, step: Step) -> None:
-    flags = _flags(step)
-    recursive = "r" in flags or "R" in flags or step.has("--recursive")
+    recursive = step.has("-r", "-R", "--recursive")
     if recursive and step.has("--no-preserve-root"):
         scene.hit("wipe-home")
         return
-    for word in step.spelled:
-        text = word.text
-        if text.startswith("-"):
-            continue
+    for text, known in scene.operands(step):
         if recursive and name_of(step.command.argv) != "chroot" and (severity := _wiped(step, text)):
             scene.hit("wipe-home", severity, text)  # type: ignore[arg-type]  # what _wiped gives
             return
-        if recursive and not word.known and re.fullmatch(r"\$\{?\w{1,60}\}?/\*?", text):
+        if recursive and not known and re.fullmatch(r"\$\{?\w{1,60}\}?/\*?", text):
             scene.hit("wipe-variable", None, text)
             return
         if _LOGS.match(text):
             scene.hit("hide-traces", "critical" if text.endswith("log/*") else None, text)
             return
+    for one in step.feeders if name_of(step.command.argv) in ("xargs", "parallel") else ():
+        if one.name == "find":
+            _find(scene, one, removes=True)
 
 
 def _dd(scene: Scene, step: Step) -> None:
-    target = next((word[3:] for word in step.texts if word.startswith("of=")), "")
-    source = next((word[3:] for word in step.texts if word.startswith("if=")), "")
+    target = next((word[3:] for word in step.operands if word.startswith("of=")), "")
+    source = next((word[3:] for word in step.operands if word.startswith("if=")), "")
     if _DISK.match(target):
         blank = source in ("/dev/zero", "/dev/urandom", "/dev/random")
         scene.hit("wipe-disk", "critical" if blank else "warn", target)
 
 
 def _shred(scene: Scene, step: Step) -> None:
-    if any(_wiped(step, word) == "critical" or _DISK.match(word) for word in step.texts):
+    if any(_wiped(step, word) == "critical" or _DISK.match(word) for word, _ in scene.operands(step)):
         scene.hit("wipe-home")
 
 
 def _format(scene: Scene, step: Step) -> None:
-    if any(map(_DISK.match, step.texts)):
+    if any(_DISK.match(word) for word, _ in scene.operands(step)):
         scene.hit("wipe-disk", "warn")
 
 
-def _find(scene: Scene, step: Step) -> None:
-    args = [word.text for word in step.command.argv]
-    at = next((number for number, word in enumerate(args) if word.rpartition("/")[2] == "find"), -1)
-    words = args[at + 1 :]
-    removes = "-delete" in words or step.name in ("rm", "shred")
+def find_of(argv: Sequence[Word]) -> tuple[Word, ...]:
+    """A `find` that runs another program, with its arguments."""
+    at = next((at for at, word in enumerate(argv[:12]) if program(word.text) == "find"), len(argv))
+    return tuple(argv[at:])
+
+
+def _find(scene: Scene, step: Step, *, removes: bool = False) -> None:
+    """What `find` removes, or gives to a program that does."""
+    words = texts_of(find_of(step.command.argv))[1:]
+    arguments = read_arguments("find", words)
+    removes = removes or step.name in ("rm", "shred") or any(one.option == "-delete" for one in arguments)
     narrowed = any(
-        word in _NARROWS
-        and words[at - 1] not in ("-not", "!")
-        and not re.fullmatch(r"[*.?/~+]{0,6}", words[at + 1] if at + 1 < len(words) else "")
-        for at, word in enumerate(words)
+        ((one.option in _NARROWS and not re.fullmatch(r"[*.?/~+]{0,6}", one.text)) or one.option == "-empty")
+        and (number == 0 or (arguments[number - 1].option or arguments[number - 1].text) not in ("-not", "!"))
+        for number, one in enumerate(arguments)
     )
-    if removes and not narrowed and (roots := [word for word in words[:3] if _wiped(step, word)]):
-        scene.hit("wipe-home", "critical", roots[0])
+    roots = [one.text for one in itertools.takewhile(lambda one: len(one.option) < 3, arguments) if not one.option]
+    if removes and not narrowed and (wiped := [root for root in roots if _wiped(step, root)]):
+        scene.hit("wipe-home", "critical", wiped[0])
 
 
 def _git(scene: Scene, step: Step) -> None:
     """`git clean` of a directory that holds more than a project."""
-    if "clean" not in step.texts:
-        return  # a word of a message
-    at = step.texts.index("clean")
-    if not any(re.fullmatch(r"-[a-zA-Z]{0,6}f[a-zA-Z]{0,6}|--force", word) for word in step.texts):
+    if step.operands[:1] != ["clean"] or not step.has("-f", "--force"):
         return
-    paths = [word for word in step.texts[at + 1 :] if not word.startswith("-")] or [step.value("-C") or "."]
+    paths = step.operands[1:] or [step.value("-C") or "."]
     if wiped := next((path for path in paths if _wiped(step, path) == "critical"), ""):
         scene.hit("wipe-home", "critical", wiped)
 
 
 def _mv(scene: Scene, step: Step) -> None:
-    if len(step.texts) > 1 and step.texts[-1] == "/dev/null" and any(_wiped(step, word) for word in step.texts[:-1]):
+    if any(target == "/dev/null" for target, _ in step.targets()) and any(
+        _wiped(step, word) for word, _ in scene.operands(step)
+    ):
         scene.hit("wipe-home")
 
 
 def _chmod(scene: Scene, step: Step) -> None:
-    plain = [word for word in step.texts if not re.fullmatch(r"-[a-zA-Z]{1,4}", word)]
+    plain = [text for text, _ in scene.operands(step)]
     mode, targets = (plain[0], plain[1:]) if plain else ("", [])
     if _SETUID.fullmatch(mode):
         shell = any(re.search(r"(?:^|/)(?:bash|sh|zsh|dash|python3?|find|cp|vim)$", word) for word in targets)
         scene.hit("setuid", "critical" if shell or any(map(_TEMPORARY.match, targets)) else "warn")
     elif _OPEN_MODE.fullmatch(mode) and any(_wiped(step, word) == "critical" for word in targets):
-        scene.hit("open-everything", "critical" if "R" in _flags(step) else "warn")
+        scene.hit("open-everything", "critical" if step.has("-R", "--recursive") else "warn")
 
 
 def _docker(scene: Scene, step: Step) -> None:
-    mounts = [
-        word for word in step.texts if re.match(r"(?:--volume=)?/:|type=bind,(?:source|src)=/,|--volume=/:", word)
-    ]
+    mounts = [word for word in step.placed("url") if re.match(r"/:|type=bind,(?:source|src)=/,", word)]
     if mounts and step.has("chroot", "nsenter"):
         message = "the container uses the whole disk of the machine as its root directory"
         scene.hit("container-power", "critical", "", message)
-    elif mounts or any("docker.sock" in word for word in step.texts) or step.has("--privileged", "--privileged=true"):
+    elif mounts or any("docker.sock" in word for word in step.texts) or step.has("--privileged"):
         scene.hit("container-power", "warn" if mounts else "info")
 
 
@@ -202,8 +203,7 @@ def _password(scene: Scene, step: Step) -> None:
 
 
 def _quarantine(scene: Scene, step: Step) -> None:
-    removes = any(re.fullmatch(r"-[a-z]{0,3}[dc][a-z]{0,3}", word) for word in step.texts)
-    if not removes or not ("com.apple.quarantine" in step.texts or step.has("-c", "-cr", "-rc")):
+    if not step.has("-c") and not (step.has("-d") and "com.apple.quarantine" in step.operands):
         return
     host = host_in(step.fetched) if step.fetched is not None else None
     if host is not None and host.name and host.kind != "known":
@@ -215,7 +215,7 @@ def _quarantine(scene: Scene, step: Step) -> None:
 def _encrypts(scene: Scene, step: Step) -> None:
     """Files encrypted one after the other, and the originals removed."""
     encrypting = (step.name == "openssl" and step.has("enc") and not step.has("-d")) or (
-        step.name == "gpg" and step.has("-c", "--symmetric", "-e", "--encrypt") and not step.has("-d")
+        step.name == "gpg" and step.has("-c", "--symmetric", "-e", "--encrypt") and not step.has("-d", "--decrypt")
     )
     if not encrypting or not ("loop" in step.command.inside or name_of(step.command.argv) == "find"):
         return

@@ -9,7 +9,7 @@ from whet.guard.expression import expression
 from whet.guard.finding import SEVERITIES
 from whet.guard.hosts import Host, host_of
 from whet.guard.rules import every
-from whet.guard.shell.clients import fetches, host_in, parts, programs, sends
+from whet.guard.shell.clients import fetches, host_in, programs, sends
 from whet.guard.shell.flow import CONTENT
 from whet.guard.shell.wrappers import name_of
 from whet.guard.taint.files import judge_kept
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from whet.guard.finding import Severity
-    from whet.guard.shell.clients import Part
+    from whet.guard.options import Argument
     from whet.guard.shell.flow import Scene, Step
     from whet.guard.taint.mark import Mark
 
@@ -111,7 +111,7 @@ def _pushes(scene: Scene, step: Step) -> None:
     what = next((mark.what for one in added for mark in one.fed if mark.kind != "place"), "")
     if what:
         scene.hit("secret-sent", None, host.name, f"the push to {host.name} contains {what}")
-    elif any(one.has("-f", "--force", "-Af", "-fA") and one.has("-A", "--all", ".", "-Af", "-fA") for one in added):
+    elif any(one.has("-f", "--force") and one.has("-A", "--all", ".") for one in added):
         message = f"everything in the directory, even ignored files, is pushed to {host.name}"
         scene.hit("send-shady", "critical", host.name, message)
 
@@ -162,11 +162,11 @@ def _any(step: Step) -> str:
 
 
 def _web(scene: Scene, step: Step) -> None:
-    goals = fetches(step.name, step.spelled)
+    goals = fetches(step.name, step.arguments)
     if not goals:
         return
     host = max(map(host_in, goals), key=lambda one: (one.shady, not one.near))
-    body = sends(step.name, step.texts)
+    body = sends(step.name, step.arguments)
     if body:
         grave = host.shady and host.name not in MESSENGERS
         scene.fact("sink", "an HTTP request with a body", host.name, grave=grave)
@@ -180,14 +180,13 @@ def _requests(scene: Scene, step: Step, urls: Sequence[str], *, public: bool = F
     """Report the gravest secret that a request carries. Returns whether there is one."""
     body: set[Mark] = set()
     head: set[Mark] = set()
-    for part in parts(step.name, step.texts):
-        if part.at < len(step.spelled):
-            for mark, where, before in _carried(scene, step, part):
-                named = where == "head" and mark.kind == "key" and "pass" not in mark.subject.lower()
-                if named or where == "login" or _LABEL.search(before):
-                    head.add(mark)
-                elif mark.kind != "place":
-                    body.add(mark._replace(whole=True) if mark.kind == "secret" else mark)
+    for part in step.arguments:
+        for mark, where, before in _carried(scene, step, part):
+            named = where == "head" and mark.kind == "key" and "pass" not in mark.subject.lower()
+            if named or where == "login" or _LABEL.search(before):
+                head.add(mark)
+            elif mark.kind != "place":
+                body.add(mark._replace(whole=True) if mark.kind == "secret" else mark)
     worst, said = 0, Judgement("")
     for url in urls if body or head else ():
         for one in _judged(_EXPANSION.sub(HOLE, url), frozenset(body), frozenset(head)):
@@ -222,16 +221,17 @@ def _judged(url: str, body: frozenset[Mark], head: frozenset[Mark]) -> Iterator[
             yield Judgement("secret-sent", "critical", host.name, f"The command sends {mark.what} to {host.name}")
 
 
-def _carried(scene: Scene, step: Step, part: Part) -> Iterator[tuple[Mark, Where, str]]:
+_WHERE: dict[str, Where] = {"head": "head", "login": "login", "url": "url", "operand": "url"}
+
+
+def _carried(scene: Scene, step: Step, part: Argument) -> Iterator[tuple[Mark, Where, str]]:
     """The secrets in a part of a request, each with where it stands and what stands before it."""
     word, text = step.spelled[part.at], part.text
-    where: Where = {"body": "body", "form": "body", "head": "head", "login": "login", "url": "url"}.get(
-        part.place, "body"
-    )  # type: ignore[assignment]  # the values are those of Where
-    if part.place in ("output", "value"):
+    where: Where = _WHERE.get(part.place, "body")
+    if part.place in ("output", "value", "flag", "code"):
         return
     if (
-        part.place == "url"
+        part.place == "operand"
         and step.name in ("http", "https", "xh", "xhs")
         and re.match(r"[\w-]{1,60}(?::=?|==?|@)", text)
     ):
@@ -247,11 +247,11 @@ def _carried(scene: Scene, step: Step, part: Part) -> Iterator[tuple[Mark, Where
         yield from ((mark, where, before) for mark, before in scene.placed(step, word, part.at))
 
 
-def _path(part: Part) -> str:
+def _path(part: Argument) -> str:
     """The file whose content a part of a request is."""
     if part.place == "file":
         return "-" if part.text == "." else part.text
-    if part.place in ("body", "head", "url") and part.text.startswith("@"):
+    if part.place in ("body", "head", "url", "operand") and part.text.startswith("@"):
         return part.text[1:]
     if part.place == "body" and (found := re.match(r"[\w.\[\]-]{0,60}=?@(?=[^\s@]{1,400}$)", part.text)):
         return part.text[found.end() :]
@@ -264,7 +264,7 @@ def _shady_body(scene: Scene, step: Step, host: Host) -> None:
     if not host.shady or host.name.endswith(tuple(MESSENGERS)):
         return
     body = " ".join(step.texts)
-    files = re.search(r"(?:^|[=\s])@[^\s-]", body) or step.value("-T", "--upload-file", "--post-file")
+    files = re.search(r"(?:^|[=\s])@[^\s-]", body) or step.placed("file")
     piped = bool(step.before) and re.search(r"(?:^|\s)(?:@-|-T\s{0,2}-)", body) is not None
     commands = any(one.command.slot >= 0 for one in step.below)
     if files or piped or commands:
@@ -294,8 +294,7 @@ def _leaves(scene: Scene, step: Step, host: Host, how: str) -> None:
 
 
 def _address(step: Step) -> Host:
-    plain = [word for word in step.texts if not word.startswith("-")]
-    for word in plain:
+    for word in step.operands:
         candidate = re.sub(r"^(?:TCP|UDP|OPENSSL|TCP4|SSL)\d?:", "", word, flags=re.IGNORECASE)
         if "." in candidate:
             return host_of(candidate)
@@ -322,7 +321,7 @@ def _encodes(step: Step) -> bool:
 
 
 def _copies(scene: Scene, step: Step) -> None:
-    plain = [part.text for part in parts(step.name, step.texts) if part.place == "url"]
+    plain = step.operands
     if any(mark.kind == "listing" for word in step.spelled for mark in scene.in_word(step, word, -1)):
         scene.hit("spreads-by-ssh")
     asked = step.name in ("sftp", "ftp", "lftp") and step.command.heredoc is not None

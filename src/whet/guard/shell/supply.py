@@ -22,9 +22,9 @@ _PACKAGE = expression(r"^(?:git\+)?(?:https?|ftp)://", re.IGNORECASE)
 
 def judge_supply(scene: Scene, step: Step) -> None:
     """Where any command gets packages from, and how its name is spelled."""
-    if kind := _manager(step):
-        _install(scene, step, kind)
-    for name, word in step.command.assignments:
+    if step.name in table()["packages"]["managers"]:
+        _install(scene, step)
+    for name, word in step.assignments:
         if name in table()["packages"]["variables"]:
             _index(scene, step, word.text)
     for text in step.texts if step.name in ("export", "setx", "set", "declare", "typeset", "readonly") else ():
@@ -34,33 +34,24 @@ def judge_supply(scene: Scene, step: Step) -> None:
     _split(scene, step)
 
 
-def _manager(step: Step) -> str:
-    name = table()["packages"]["aliases"].get(step.name, step.name)
-    if name in ("python", "python3", "py") and step.texts[:2] == ["-m", "pip"]:
-        return "pip"
-    return name if name in table()["packages"]["options"] else ""
-
-
-def _install(scene: Scene, step: Step, kind: str) -> None:
-    for option in table()["packages"]["options"][kind]:
-        value = step.value(option)
-        if value and (_PACKAGE.match(value) or "$" not in value):
-            _index(
-                scene,
-                step,
-                value.partition("=")[2] if value.count("://") and "=" in value.partition("://")[0] else value,
-            )
-    if "config" in step.texts and step.has("set", "--global", "--add"):
-        for word in step.texts:
-            if _PACKAGE.match(word.partition("=")[2] or word):
-                _index(scene, step, word.partition("=")[2] if "=" in word.partition("://")[0] else word)
+def _install(scene: Scene, step: Step) -> None:
+    """The indexes and addresses that a manager of packages is given."""
+    for value in step.placed("url"):
+        if _PACKAGE.match(value) or "$" not in value:
+            _index(scene, step, _address(value))
+    if "config" in step.operands and step.has("set", "--global", "--add"):
+        for word in step.operands:
+            _index(scene, step, _address(word))
     if step.has("install", "i", "add", "isntall", "dlx", "get"):
-        for word in step.texts:
-            if (
-                _PACKAGE.match(word)
-                and step.value("--index-url", "-i", "--extra-index-url", "-f", "--find-links", "--registry") != word
-            ):
+        for word in step.operands:
+            if _PACKAGE.match(word):
                 _from_address(scene, word)
+
+
+def _address(word: str) -> str:
+    """The address in `name=address`."""
+    name, _, value = word.partition("=")
+    return value if "://" in value and "://" not in name else word
 
 
 def _index(scene: Scene, step: Step, url: str) -> None:
@@ -92,9 +83,9 @@ def _from_address(scene: Scene, url: str) -> None:
 
 def _unpinned(scene: Scene, step: Step) -> None:
     skip = table()["packages"]["runners"].get(step.name)
-    if skip is None or (skip and step.texts[:1] not in (["run"], ["dlx"])):
+    if skip is None or (skip and step.operands[:1] not in (["run"], ["dlx"])):
         return
-    package = next((word for word in step.texts[skip:] if not word.startswith("-")), "")
+    package = next(iter(step.operands[skip:]), "")
     if package and "@" not in package[1:] and "==" not in package and (step.name != "npx" or step.has("-y", "--yes")):
         scene.hit("unpinned-run", None, package[:80])
 

@@ -6,9 +6,10 @@ import re
 from typing import TYPE_CHECKING
 
 from whet.guard.expression import expression
+from whet.guard.options import codes
 from whet.guard.shell.command import Command, Redirection, Scope
 from whet.guard.shell.words import Resolver, Word, substitutions
-from whet.guard.shell.wrappers import SHELLS, name_of, unwrapped
+from whet.guard.shell.wrappers import SHELLS, name_of, texts_of, unwrapped
 from whet.guard.syntax import MASK, parse_code
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ _MOST_BROKEN = 300
 _SHOWN = 400
 _MOST_SPLICED = 60_000
 _PRICE = 200
-_CODE = expression(r"-[a-z]{0,6}c")
 _SEPARATOR = expression(r"[;&|\n]")
 _LINE_END = expression(r"(?<!\\)\n")
 
@@ -199,8 +199,7 @@ class Walk:
                 given = self._lists.get(given[0].names[0], given)
                 return "\n".join(word.text for word in given if word.known)
         elif name in SHELLS:
-            at = next((at for at, word in enumerate(words) if _CODE.fullmatch(word.text)), len(words))
-            given = words[at + 1 : at + 2]
+            given = tuple(words[one.at + 1] for one in codes(name, texts_of(words[1:])))
         else:
             return ""
         return " ".join(word.text for word in given) if all(word.known for word in given) else ""

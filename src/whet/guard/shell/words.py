@@ -32,6 +32,8 @@ _WHOLE_ARRAY = expression(r"^\"?\$\{(\w{1,60})\[[@*]\]\}\"?$")
 _MOST_LISTED = 100
 _SYMBOLS = frozenset(("HOME", "USER", "PWD", "TMPDIR", "XDG_CONFIG_HOME"))
 """Variables whose names say what they hold."""
+_SAME = expression(r"\$\w+|\$\{\w+(?::?[-=?][^}]{0,200}|%/)?\}")
+"""A variable as it is, also with what stands for it where it is empty."""
 _PARTLY = expression(r"https?://[^$`<]{4}|[~/][\w./-]{2}")
 _SUBSTITUTIONS = ("command_substitution", "process_substitution")
 
@@ -193,7 +195,7 @@ class Resolver:
             parts.text += " " if quoted else _CUT
             return
         value = self._value(node, name, source, depth)
-        if value is None and name in _SYMBOLS and source in (f"${name}", f"${{{name}}}"):
+        if name in _SYMBOLS and name not in self.variables and _SAME.fullmatch(source):
             parts.text += f"${name}"
         elif value is None and name in self.partly and source in (f"${name}", f"${{{name}}}"):
             parts.known = False
@@ -216,8 +218,8 @@ class Resolver:
             return None
         if ":-" in kinds or "-" in kinds or ":=" in kinds or "=" in kinds:
             return value or self._default(node, depth)
-        if value is None:
-            return None
+        if value is None or "?" in kinds or ":?" in kinds:
+            return value
         rest = source[2 + len(name) : -1]
         if rest.startswith(":") and (found := _RANGE.match(rest[1:])):
             start = int(found[1])

@@ -1,7 +1,7 @@
 """Which program a command really runs, and the scripts it carries in its arguments.
 
 `sudo -u app env A=1 timeout 5 curl ..` runs curl, and `ssh host 'rm -rf /'` carries a script: both are looked through
-before anything is judged. Options are read by a small table for each wrapper; an unknown option is skipped alone.
+before anything is judged.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from whet.guard.expression import expression
+from whet.guard.options import codes, command_start, known_programs, read_arguments
 from whet.guard.tables import load_toml
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Sequence
 
     from whet.guard.shell.command import Command
     from whet.guard.shell.words import Word
@@ -32,12 +33,10 @@ class Inner(NamedTuple):
     line: int
 
 
-_TABLE = load_toml("shell_wrappers")
-_LANGUAGES: dict[Language, dict[str, list[str]]] = _TABLE["interpreters"]
-SHELLS = frozenset((*_LANGUAGES["shell"]["programs"], "busybox"))
-INTERPRETERS: dict[str, Language] = {name: language for language, row in _LANGUAGES.items() for name in row["programs"]}
+_LANGUAGES: dict[Language, list[str]] = load_toml("shell_clients")["interpreters"]
+SHELLS = frozenset((*_LANGUAGES["shell"], "busybox"))
+INTERPRETERS: dict[str, Language] = {name: language for language, names in _LANGUAGES.items() for name in names}
 """Programs that run what they are given, with the language they speak."""
-_ASSIGNMENT = expression(r"^[A-Za-z_]\w*\+?=")
 _VERSIONED = expression(r"^(python|pypy|ruby|php|perl)(\d?)[\d.]*$")
 _DEPTH = 8
 
@@ -49,52 +48,57 @@ def name_of(argv: Sequence[Word]) -> str:
 
 @lru_cache(maxsize=4096)
 def program(path: str) -> str:
-    """The bare name of a program by its path."""
+    """The bare name of a program by its path; of a variable that names a person's shell, that of a shell."""
+    if path[:1] == "$" and path.strip("${}") in ("SHELL", "BASH"):
+        return "sh"
     name = path.rpartition("/")[2].rpartition("\\")[2].lower().removesuffix(".exe")
     return _VERSIONED.sub(r"\1\2", name) if name[-1:].isdigit() else name
 
 
 def unwrapped(argv: Sequence[Word]) -> tuple[Word, ...]:
     """The command that is run in the end, without `sudo`, `env`, `timeout`, `xargs` and the like."""
+    return peel(argv)[0]
+
+
+def peel(argv: Sequence[Word]) -> tuple[tuple[Word, ...], list[tuple[str, Word]]]:
+    """The command that is run in the end, and the variables that `env` and others set for it."""
     words = tuple(argv)
+    variables: list[tuple[str, Word]] = []
     for _ in range(_DEPTH):
-        inner = _peeled(words)
+        inner = _peeled(words, variables)
         if inner is None:
-            return words
+            break
         words = inner
-    return words
+    return words, variables
 
 
-def _peeled(words: tuple[Word, ...]) -> tuple[Word, ...] | None:
+def _peeled(words: tuple[Word, ...], variables: list[tuple[str, Word]]) -> tuple[Word, ...] | None:
     name = name_of(words)
     if name == "find":
         return _find_exec(words)
-    runners = _TABLE["runners"]
-    if len(words) > 2 and f"{name} {words[1].text}" in runners["words"]:
-        return _after_options(words[2:], runners["values"], 0)
-    wrapper = _TABLE["wrappers"].get(name)
-    if wrapper is None or (name == "command" and len(words) > 1 and words[1].text in ("-v", "-V")):
+    rest = words[1:]
+    if (
+        INTERPRETERS.get(name) == "python"
+        and len(rest) > 2
+        and rest[0].text == "-m"
+        and rest[1].text in known_programs()
+    ):
+        return rest[1:]
+    if rest and (two := f"{name} {rest[0].text}") in known_programs():
+        name, rest = two, rest[1:]
+    wrapper = known_programs().get(name)
+    if wrapper is None or wrapper.runs < 0 or (name == "command" and rest and rest[0].text in ("-v", "-V")):
         return None
-    return _after_options(words[1:], wrapper["values"], wrapper["skip"])
+    start, places = command_start(name, texts_of(rest))
+    for at in places:
+        variable, _, value = rest[at].text.partition("=")
+        variables.append((variable, rest[at]._replace(text=value)))
+    return rest[start:] or None
 
 
-def _after_options(words: tuple[Word, ...], values: Collection[str], skip: int) -> tuple[Word, ...] | None:
-    at = 0
-    while at < len(words):
-        text = words[at].text
-        if text == "--":
-            at += 1
-            break
-        if text.startswith("-") and len(text) > 1:
-            at += 2 if text in values else 1
-        elif _ASSIGNMENT.match(text):
-            at += 1
-        else:
-            break
-    rest = words[at + skip :]
-    while rest and _ASSIGNMENT.match(rest[0].text):
-        rest = rest[1:]
-    return rest or None
+def texts_of(words: Sequence[Word]) -> tuple[str, ...]:
+    """The words as plain text."""
+    return tuple(word.text for word in words)
 
 
 def _find_exec(words: tuple[Word, ...]) -> tuple[Word, ...] | None:
@@ -109,34 +113,34 @@ def _find_exec(words: tuple[Word, ...]) -> tuple[Word, ...] | None:
 def inner(command: Command) -> tuple[Inner, ...]:
     """The scripts in a command: `bash -c`, `eval`, `ssh host`, `python -c`, a here-document to an interpreter."""
     argv = unwrapped(command.argv)
-    name = name_of(argv)
-    if name not in _CARRIERS and name_of(command.argv) not in _CARRIERS:
+    name, outer = name_of(argv), name_of(command.argv)
+    if name not in _CARRIERS and outer not in _CARRIERS:
         return ()
     found: list[Inner] = []
     words = argv[1:]
     if name in INTERPRETERS:
-        found += _interpreted(command, name, words)
+        found += _interpreted(command, argv)
     elif name == "eval" and words:
-        found.append(_joined("shell", words, command.line))
+        found.append(_joined(words, command.line))
     elif name == "ssh":
-        at = _positional(words, set("bcDEeFIiJLlmOoPpQRSWw"))
+        at = [one.at for one in read_arguments(name, texts_of(words)) if not one.option]
         if len(at) > 1:
-            found.append(_joined("shell", words[at[1] :], command.line))
+            found.append(_joined(words[at[1] :], command.line))
         elif command.heredoc is not None:
             found.append(Inner("shell", command.heredoc, True, command.line + 1))
     elif name in _CONTAINERS:
         after = next((at for at, word in enumerate(words[:-1]) if program(word.text) in SHELLS), len(words))
-        found += _option(words[after + 1 :], ("-c", "-lc", "-ec", "-xc"), "shell", command.line)
-    elif name in ("su", "script", "flock"):
-        found += _option(words, ("-c", "--command", "--session-command"), "shell", command.line)
+        found += _given(words[after:], command.line)
     elif name in ("trap", "watch") and words:
         found.append(Inner("shell", words[0].text, words[0].known, command.line))
     elif name == "alias":
         found += [
             Inner("shell", word.text.partition("=")[2], word.known, command.line) for word in words if "=" in word.text
         ]
-    if not found and len(command.argv) > 1 and name_of(command.argv) in ("watch", "env", "script", "flock"):
-        found += _option(command.argv[1:], ("-c", "-S", "--split-string"), "shell", command.line)
+    elif name != "find":
+        found += _given(argv, command.line)
+    if not found and name != outer != "find":
+        found += _given(command.argv, command.line)
     return tuple(found)
 
 
@@ -147,24 +151,18 @@ _CARRIERS = frozenset(
 """Programs that take a script among their arguments."""
 
 
-def _interpreted(command: Command, name: str, words: tuple[Word, ...]) -> list[Inner]:
-    language = INTERPRETERS[name]
-    options = _LANGUAGES[language]["options"]
-    found: list[Inner] = []
-    for at, word in enumerate(words[:-1]):
-        code = word.text in options or (
-            language in ("shell", "python", "perl") and re.fullmatch(r"-[a-zA-Z]{1,6}", word.text) is not None
-            and word.text[-1] in ("c" if language != "perl" else "eE")
-        )  # fmt: skip
-        if code:
-            found.append(Inner(language, words[at + 1].text, words[at + 1].known, command.line))
-            if language != "applescript":
-                return found
-        elif not word.text.startswith("-"):
-            break
-    if found:
+def _given(argv: Sequence[Word], line: int) -> list[Inner]:
+    name = name_of(argv)
+    found = codes(name, texts_of(argv[1:])) if argv else []
+    language = INTERPRETERS.get(name, "shell")
+    return [Inner(language, one.text, argv[one.at + 1].known, line) for one in found]
+
+
+def _interpreted(command: Command, argv: Sequence[Word]) -> list[Inner]:
+    language = INTERPRETERS[name_of(argv)]
+    if found := _given(argv, command.line):
         return found
-    if command.heredoc is not None and not any(not word.text.startswith("-") for word in words[:1]):
+    if command.heredoc is not None and not any(not word.text.startswith("-") for word in argv[1:2]):
         found.append(Inner(language, command.heredoc, True, command.line + 1))
     found += [
         Inner(language, one.target.text, one.target.known, command.line)
@@ -174,31 +172,8 @@ def _interpreted(command: Command, name: str, words: tuple[Word, ...]) -> list[I
     return found
 
 
-def _joined(language: Language, words: Sequence[Word], line: int) -> Inner:
-    return Inner(language, " ".join(word.text for word in words), all(word.known for word in words), line)
-
-
-def _option(words: Sequence[Word], names: tuple[str, ...], language: Language, line: int) -> list[Inner]:
-    return [
-        Inner(language, words[at + 1].text, words[at + 1].known, line)
-        for at, word in enumerate(words[:-1])
-        if word.text in names
-    ]
-
-
-def _positional(words: Sequence[Word], values: set[str]) -> list[int]:
-    found = []
-    at = 0
-    while at < len(words):
-        text = words[at].text
-        if text.startswith("-") and len(text) > 1:
-            at += 2 if len(text) == 2 and text[1] in values else 1
-        else:
-            found.append(at)
-            if len(found) > 1:
-                break
-            at += 1
-    return found
+def _joined(words: Sequence[Word], line: int) -> Inner:
+    return Inner("shell", " ".join(word.text for word in words), all(word.known for word in words), line)
 
 
 _PROMPT = expression(

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 import shlex
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from whet.guard.expression import expression
 from whet.guard.hosts import host_of, is_installer
+from whet.guard.options import codes
 from whet.guard.places import places
-from whet.guard.tables import load_toml
 from whet.guard.taint.mark import HOLE, NO_MARKS, Mark, comes_from, subject_of
 from whet.guard.taint.network import Judgement, host_at
 from whet.guard.taint.value import NOTHING, UNKNOWN, Value, hidden_in, known, strings, union
@@ -25,9 +24,6 @@ if TYPE_CHECKING:
 
 SHELLS = frozenset(("sh", "bash", "zsh", "dash", "ksh", "cmd", "powershell", "pwsh"))
 _FLAGS = expression(r"^-[a-z]{0,4}c$|^/[ck]$|^-(?:command|encodedcommand|enc)$", re.IGNORECASE)
-_CODE_FLAGS = {
-    name: row["options"] for row in load_toml("shell_wrappers")["interpreters"].values() for name in row["programs"]
-}
 _INTERPRETERS = expression(
     r"(?:python[\d.]*|pypy\d?|(?:ba|z|da|k)?sh|node|deno|bun|perl|ruby|php|sudo|open|xdg-open|start|nohup|env|source|\.|pwsh|powershell"
     r"|cmd|msiexec|osascript|installer|dpkg|rpm|pip\d?|chmod)(?:\.exe)?$",
@@ -218,9 +214,10 @@ def run_program(reader: Judges, call: Call) -> Value:
         if one := judge_received(reader, parts[0], "", whole=True):
             reader.report([one])
         return NOTHING
-    for flag, code in pairwise(parts[1:]):
-        if flag.text in _CODE_FLAGS.get(name, ()) and (one := judge_received(reader, code, code.said, whole=True)):
-            reader.report([one])
+    for given in codes(name, tuple(texts[1:])):
+        code = parts[given.at + 1]
+        if (said := judge_received(reader, code, code.said, whole=True)) is not None:
+            reader.report([said])
     marks = union((first, *parts))
     hidden = hidden_in((first, *parts))
     at = next((at for at, text in enumerate(texts) if at and _FLAGS.match(text)), 0) if name in SHELLS else 0

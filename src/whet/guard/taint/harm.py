@@ -29,8 +29,19 @@ def is_home(path: str) -> bool:
     return shape("harm", "homes").fullmatch(path) is not None
 
 
+def shorten_path(path: str) -> str:
+    """A path without the ways round in it: `//`, `/./`, `/etc/../`."""
+    if "//" not in path and "/." not in path:
+        return path
+    short = re.sub(r"/(?:\.?/)+|/\.$", "/", path)
+    while (other := re.sub(r"/(?!\.\.)[^/~$*]{1,80}/\.\.(?=/|$)", "", short, count=1)) != short:
+        short = other
+    return short or "/"
+
+
 def is_wiped(path: str, *, relative: bool = False) -> bool:
     """Is this a directory that holds a person's work or the system itself? With `relative`, also `.`, `*` and `..`."""
+    path = shorten_path(path)
     if path in _OWN:
         return relative and bool(path)
     if relative and path.replace("\\", "/").rstrip("/*") in ("..", "../.."):
