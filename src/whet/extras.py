@@ -27,6 +27,11 @@ class Installation(NamedTuple):
     extras: tuple[str, ...] = ()
     """The extras it was installed with, where the manager would forget them."""
 
+    @property
+    def clone(self) -> str:
+        """The directory that Whet runs from, as a clone; "" if it is installed."""
+        return self.source if self.editable else ""
+
     def commands(self, extra: str, *packages: str, env: Mapping[str, str] = os.environ) -> tuple[tuple[str, ...], ...]:
         """The command lines that add an extra, and further packages."""
         wanted = f"[{','.join(sorted({*self.extras, extra}))}]"
@@ -57,6 +62,12 @@ def missing_extra(message: str, extra: str, *packages: str) -> UsageError:
 def how_to_install(extra: str, *packages: str) -> str:
     """The command line that adds an extra to the Whet that runs now, as a person types it."""
     return " && ".join(map(shell_words, find_installation().commands(extra, *packages)))
+
+
+def how_to_keep(clone: str, env: Mapping[str, str] = os.environ) -> str:
+    """The command line that installs the Whet of a clone apart from it, as a person types it."""
+    tool = ("pipx",) if _on_path("pipx", env) and not _on_path("uv", env) else ("uv", "tool")
+    return shell_words((*tool, "install", f"{clone}[mcp]"))
 
 
 def shell_words(words: tuple[str, ...]) -> str:

@@ -219,15 +219,15 @@ def at_a_terminal(typed: bytes, env: dict[str, str], work: Path, *words: str) ->
 def test_at_a_terminal_the_change_is_shown_once_and_asked_about(home: Path, work: Path, env: dict[str, str]) -> None:
     before = write(home, LIVED_IN["opencode"])
     code, seen = at_a_terminal(b"n\n", env, work, "connect", "opencode")
-    assert (code, contents(home)) == (1, before)
+    assert (code, contents(home)) == (3, before)
     asked = "Connect OpenCode? [Y/n, d shows the difference] "
     assert "@@" not in seen and seen.endswith(f"{asked}Nothing was changed.\n")
     code, seen = at_a_terminal(b"d\nn\n", env, work, "connect", "opencode")
-    assert (code, contents(home), seen.count("@@"), seen.count(asked)) == (1, before, 2, 2)
+    assert (code, contents(home), seen.count("@@"), seen.count(asked)) == (3, before, 2, 2)
     code, seen = at_a_terminal(b"\n", env, work, "connect", "opencode")
     assert code == 0 and contents(home) != before
     assert "@@" not in seen and "OpenCode is connected." in seen
-    assert seen.endswith("hint: `whet connect opencode --undo` undoes it.\n")
+    assert seen.endswith("hint: `whet disconnect opencode` undoes it.\n")
     code, seen = at_a_terminal(b"y\n", env, work, "connect", "opencode", "--undo")
     assert code == 0 and contents(home) == before
     assert "Disconnect OpenCode? [Y/n, d shows the difference] " in seen and "OpenCode is no longer connected." in seen
@@ -282,7 +282,7 @@ def test_what_hooks_do_and_how_the_client_finds_your_skills_is_said(
     whet("sync")
     left = whet("disconnect", "claude-code", "--yes").stderr
     assert "The link that `whet sync` made for Claude Code stays; `whet sync claude-code --undo` removes it." in left
-    assert whet("disconnect").stderr.startswith("error: Name the client to disconnect.")
+    assert whet("disconnect").stderr.startswith("error: No client is connected.\n")
 
 
 def test_no_input_and_dry_run_only_show(home: Path, whet: Callable[..., CompletedProcess[str]]) -> None:

@@ -163,13 +163,37 @@ def test_connect_offers_the_clients_and_shows_the_change_when_asked(machine: Mac
         )
         terminal.press(ENTER).until("Connect Cursor? [Y/n, d shows the difference] ").types("d").until('"whet"')
         code, lines = terminal.until("shows the difference] ").types("n").end()
-    assert (code, list((machine.home / ".cursor").iterdir())) == (1, [])
+    assert (code, list((machine.home / ".cursor").iterdir())) == (3, [])
     assert lines[-1].endswith("Nothing was changed.")
     assert lines[0] == "create ~/.cursor/mcp.json  +11  the MCP server"
     assert lines[1].startswith("create ~/.cursor/hooks.json  +") and lines[1].endswith(" hooks")
-    with Terminal(machine, "connect") as terminal:
-        code, lines = terminal.until("Esc leaves").press(ESC).end()
+    for words in (["connect"], ["connect", "--no-hooks"]):
+        with Terminal(machine, *words) as terminal:
+            assert terminal.until("Esc leaves").press(ESC).end() == LEFT
+    with Terminal(machine, "connect", "--list") as terminal:
+        code, lines = terminal.end()
     assert (code, lines[0].split()[0]) == (0, "CLIENT")
+
+
+def test_disconnect_offers_the_clients_that_are_connected(machine: Machine) -> None:
+    with Terminal(machine, "disconnect") as terminal:
+        assert terminal.end() == (1, ["error: No client is connected.", "hint: `whet connect` connects one."])
+    for client in ("cursor", "codex"):
+        assert machine.run("connect", client, "--yes").returncode == 0
+    with Terminal(machine, "disconnect") as terminal:
+        terminal.until("Esc leaves")
+        assert [line.split()[:2] for line in terminal.now()[:-1]] == [
+            ["Disconnect", "which"],
+            [">", "Codex"],
+            ["Cursor", "connected"],
+        ]
+        code, lines = terminal.press(DOWN, ENTER).until("Disconnect Cursor? [Y/n").types("y").end()
+    assert (code, "Cursor is no longer connected." in lines) == (0, True)
+    missing = machine.run("disconnect")
+    assert (missing.returncode, missing.stderr) == (
+        2,
+        "error: Name the client to disconnect.\nhint: `whet disconnect codex` disconnects it.\n",
+    )
 
 
 def test_proposals_are_decided_one_by_one(machine: Machine) -> None:

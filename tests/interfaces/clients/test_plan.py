@@ -369,7 +369,7 @@ def test_a_failed_first_write_leaves_no_record(world: World, monkeypatch: pytest
     assert contents(world.home) == before and world.kept == []
 
 
-def test_notes_say_what_stands_in_the_way(world: World) -> None:
+def test_notes_say_what_stands_in_the_way(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     assert world.plan("codex").notes == ("Codex does not seem to be installed here.",)
     write(world.home, {".codex/config.toml": "[features]\nhooks = false\n[[hooks.Stop]]\n"})
     assert world.plan("codex").notes == (
@@ -382,6 +382,11 @@ def test_notes_say_what_stands_in_the_way(world: World) -> None:
     assert (world.plan("cursor").notes, left[0]) == ((), *connection_named("cursor").limits)
     passing = Program(("/c/uv/archive-v0/x/bin/whet",))
     assert "may be removed" in world.plan("cursor", passing, hooks=False).notes[0]
+    monkeypatch.setenv("PATH", "")
+    assert world.plan("cursor", PROGRAM._replace(clone="/src/whet"), hooks=False).notes[0] == (
+        "Cursor will start Whet from the clone /src/whet; that fails once you move or delete it. `uv tool install "
+        "'/src/whet[mcp]'` installs Whet apart from it; then connect with that `whet`."
+    )
     bare = PROGRAM._replace(serves=False)
     assert world.plan("cursor", bare, hooks=False).notes == (
         f"The MCP server needs the extra `mcp`. Install it with `{how_to_install('mcp')}`.",

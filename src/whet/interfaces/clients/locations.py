@@ -24,6 +24,8 @@ class Program(NamedTuple):
     words: tuple[str, ...]
     serves: bool = True
     """Has it what `whet mcp` needs?"""
+    clone: str = ""
+    """The directory of Whet's source that it runs from; "" if it is installed."""
 
     def call(self, *arguments: str, platform: str) -> str:
         """The command line as a shell reads it."""

@@ -17,7 +17,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from whet.errors import ConflictError, FailedError, NotFoundError, UsageError, WhetError
-from whet.extras import how_to_install
+from whet.extras import how_to_install, how_to_keep
 from whet.interfaces.clients.diff import difference
 from whet.interfaces.clients.entries import (
     Entry,
@@ -364,6 +364,11 @@ def _notes(
         notes.append(f"The MCP server needs the extra `mcp`. Install it with `{how_to_install('mcp')}`.")
     if not here and program.passing:
         notes.append(f"{program.words[0]} is temporary and may be removed; install Whet permanently.")
+    if not here and program.clone:
+        notes.append(
+            f"{client.title} will start Whet from the clone {program.clone}; that fails once you move or delete it. "
+            f"`{how_to_keep(program.clone)}` installs Whet apart from it; then connect with that `whet`."
+        )
     if not here and place.env.get("WHET_HOME"):
         notes.append(f"WHET_HOME is set here; start {client.title} with the same value.")
     if hooks:

@@ -119,7 +119,7 @@ class Connections:
             raise FailedError(
                 "connection-record-broken",
                 f"The record of the connection {id_} cannot be read.",
-                hint="`whet connect CLIENT --undo` clears it; then connect again.",
+                hint="`whet disconnect CLIENT` clears it; then connect again.",
                 path=self.state.path,
             ) from error
 

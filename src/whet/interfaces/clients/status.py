@@ -80,8 +80,8 @@ def _describe(client: Connection, place: Place, connections: Connections, *, her
 def _examined(record: Record, place: Place) -> Note | None:
     """The one thing that is wrong with a connection; None where it is fine."""
     main = record.files[0]
-    again = f"whet connect {record.client}{' --here' if record.here else ''}"
-    hint = f"`{again}` renews it."
+    named = f"{record.client}{' --here' if record.here else ''}"
+    hint = f"`whet connect {named}` renews it."
     if record.here and not os.path.isdir(os.path.dirname(main.path)):
         return None  # the project is gone, and its connection with it
     documents = []
@@ -96,7 +96,7 @@ def _examined(record: Record, place: Place) -> Note | None:
     words = server_words(value_at(documents[0], server))
     if not words:
         message = f"{main.path} no longer has Whet's MCP server, which connected {record.client}."
-        return Note("connection-gone", "info", message, f"{hint} `{again} --undo` forgets it.", path=main.path)
+        return Note("connection-gone", "info", message, f"{hint} `whet disconnect {named}` forgets it.", path=main.path)
     if _is_missing(words[0], place):
         message = f"{record.client} starts {words[0]}, which does not exist."
         return Note("connection-broken", "error", message, hint, path=main.path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from whet.errors import UsageError, WhetError
+from whet.errors import NotFoundError, RefusedError, UsageError, WhetError
 from whet.extras import missing_extra
 from whet.interfaces.cli.arguments import require
 from whet.interfaces.cli.context import Answer, Command
@@ -58,9 +58,10 @@ def configure_connect(parser: Parser) -> None:
         "Adds Whet's MCP server to the client's configuration and, where the client has hooks, hooks that offer "
         "fitting skills at each prompt and record which are used. Whet shows the change before making it, leaves "
         "everything else in the file untouched, and keeps the old file in connections/ in its state directory for "
-        "--undo. Without CLIENT you choose from a list; --list, or a pipe, only prints it. With --here the list "
-        "shows the clients of the project.\n\n"
-        "Without a terminal, Whet only shows the change; --yes makes it."
+        "--undo. Without CLIENT you choose from a list: to connect, of all clients, to disconnect, of those that are "
+        "connected. --list, or a pipe, only prints it. With --here it shows the clients of the project.\n\n"
+        "Without a terminal, Whet only shows the change; --yes makes it. Exits with 3 if you answer no or leave the "
+        "list, as every command that asks."
     )
     names = tuple(client.name for client in CONNECTIONS)
     parser.positional("client", "CLIENT", "The client to connect.", optional=True, choices=names, read=connection_named)
@@ -85,13 +86,13 @@ def run_connect(context: Context, options: Namespace) -> Answer:
 
     place, connections = context.library.workspace.place, Connections(context.library.workspace.state)
     if options.client is None:
-        flags = ("--hooks", "--no-hooks", "--enforce", "--no-enforce", "--writes", "--undo", "--dry-run", "--yes")
-        if wrong := next((flag for flag in flags if _is_given(options, flag)), ""):
-            message = "Name the client to disconnect." if options.undo else f"{wrong} needs a CLIENT."
-            raise UsageError("usage", message, hint="`whet connect` lists the clients.")
         clients = overview(place, connections, here=options.here)
-        if options.list or not can_ask(options) or not _choose_client(clients, options, context):
+        if options.undo and not any(one.connected for one in clients):
+            raise NotFoundError("not-connected", "No client is connected.", hint="`whet connect` connects one.")
+        if options.list or not can_ask(options):
+            _check_list(clients, options)
             return Answer(clients, render_clients, key="clients")
+        _choose_client(clients, options, context)
     for first, second in _CONTRARY:
         if _is_given(options, first) and _is_given(options, second):
             hint = "`whet connect --help` explains them."
@@ -102,8 +103,8 @@ def run_connect(context: Context, options: Namespace) -> Answer:
     nothing = plan.is_empty and not (plan.undo and plan.previous)
     if nothing or options.dry_run or not (options.yes or can_ask(options)):
         return Answer(Connecting(plan, False), render_connect)
-    if not (options.yes or plan.is_empty or _ask_agreement(plan, context, options)):
-        return Answer(Connecting(plan, False), render_connect, 1)
+    if not (options.yes or plan.is_empty):
+        _ask_agreement(plan, context, options)
     answer = Answer(Connecting(plan, True, apply(plan, connections)), render_connect)
     if options.undo and (count := _count_synced(context, options.client.name)):
         links = "The link" if count == 1 else f"The {count:,} links"
@@ -146,7 +147,7 @@ def render_connect(done: Connecting, screen: Screen, options: Namespace) -> None
     how = ("still " if done.state.connected else "no longer ") if options.undo else ""
     screen.say(f"{title} is {how}connected.")
     screen.say(*(f"Backup: {path}" for path in done.backups))
-    undo = f"`whet connect {options.client.name}{' --here' if options.here else ''} --undo` undoes it."
+    undo = f"`whet disconnect {options.client.name}{' --here' if options.here else ''}` undoes it."
     screen.hint(plan.next, "" if options.undo else undo)
 
 
@@ -162,6 +163,7 @@ def _needs_sync(context: Context, client: str) -> bool:
 
 
 def _plan_connection(place: Place, connections: Connections, options: Namespace) -> Plan:
+    from whet.extras import find_installation
     from whet.interfaces.clients.locations import running_program
     from whet.interfaces.clients.plan import plan_connection, plan_undo
 
@@ -172,7 +174,8 @@ def _plan_connection(place: Place, connections: Connections, options: Namespace)
     writes = None if options.writes is None else options.writes == "allow"
     enforce = options.enforce if options.enforce or options.no_enforce else None
     given = {"here": options.here, "hooks": hooks, "writes": writes, "enforce": enforce}
-    return plan_connection(client, place, connections, running_program(), **given)
+    program = running_program()._replace(clone=find_installation().clone)
+    return plan_connection(client, place, connections, program, **given)
 
 
 def _require_server(options: Namespace) -> None:
@@ -202,27 +205,37 @@ def _require_server(options: Namespace) -> None:
         raise error
 
 
-def _choose_client(clients: Sequence[ClientStatus], options: Namespace, context: Context) -> bool:
-    """Let a person choose a client, those that are installed first; False when they leave."""
+def _check_list(clients: Sequence[ClientStatus], options: Namespace) -> None:
+    """Raise UsageError if the options ask for more than the list of clients."""
+    flags = ("--hooks", "--no-hooks", "--enforce", "--no-enforce", "--writes", "--undo", "--dry-run", "--yes")
+    if wrong := next((flag for flag in flags if _is_given(options, flag)), ""):
+        connected = next((one.client for one in clients if one.connected), "")
+        message = "Name the client to disconnect." if options.undo else f"{wrong} needs a CLIENT."
+        hint = f"`whet disconnect {connected}` disconnects it." if options.undo else "`whet connect` lists the clients."
+        raise UsageError("usage", message, hint=hint)
+
+
+def _choose_client(clients: Sequence[ClientStatus], options: Namespace, context: Context) -> None:
+    """Let a person choose a client, those that are installed first. Raises RefusedError when they leave."""
     from whet.interfaces.cli.output import screen_for
-    from whet.interfaces.cli.picker import Choice, pick
+    from whet.interfaces.cli.picker import Choice, pick_one
     from whet.interfaces.clients.known import connection_named
 
     screen = screen_for(sys.stderr, context.env)
+    clients = [one for one in clients if one.connected] if options.undo else clients
     clients = sorted(clients, key=lambda one: (not one.installed, one.connected))
     words = ("connected" if one.connected else "found here" if one.installed else "not found here" for one in clients)
     choices = [Choice((one.title, word, screen.place(one.path))) for one, word in zip(clients, words, strict=True)]
-    for at in pick("Connect which client?", choices, context.env):
-        options.client = connection_named(clients[at].client)
-    return options.client is not None
+    at = pick_one(f"{'Disconnect' if options.undo else 'Connect'} which client?", choices, context.env)
+    options.client = connection_named(clients[at].client)
 
 
 def _is_given(options: Namespace, flag: str) -> bool:
     return bool(getattr(options, flag[2:].replace("-", "_")))
 
 
-def _ask_agreement(plan: Plan, context: Context, options: Namespace) -> bool:
-    """Show the change where the question is, and ask."""
+def _ask_agreement(plan: Plan, context: Context, options: Namespace) -> None:
+    """Show the change where the question is, and ask. Raises RefusedError for a no."""
     from whet.interfaces.cli.output import screen_for
 
     screen = screen_for(sys.stderr, context.env)
@@ -236,7 +249,8 @@ def _ask_agreement(plan: Plan, context: Context, options: Namespace) -> bool:
         _render_changes(plan, unfolded, whole=True)
         return unfolded.text()
 
-    return agree(f"{screen.text()}{what}?", show=None if options.verbose else show)
+    if not agree(f"{screen.text()}{what}?", show=None if options.verbose else show):
+        raise RefusedError("not-agreed", "You did not confirm.", hint="Nothing was changed.")
 
 
 def _remarks(plan: Plan) -> list[str]:
