@@ -73,6 +73,8 @@ def test_a_name_is_found_in_the_one_source_that_has_it(machine: Machine) -> None
         "Did you mean shop:pdf?",
         ["shop:pdf"],
     )
+    nowhere = machine.ask("install", "xyzzy", code=1)
+    assert nowhere["error"] == "No skill in the gallery or 2 sources is named xyzzy."
     near = machine.ask("install", "commit-mesages", code=1)
     assert (near["code"], near["suggestions"]) == ("name-not-found", ["gallery:commit-messages"])
     assert machine.ask("install", "commit-messages@^99", code=1)["code"] == "no-such-version"
@@ -80,6 +82,30 @@ def test_a_name_is_found_in_the_one_source_that_has_it(machine: Machine) -> None
     assert machine.locked()["skills/commit-messages"]["source"] == "gallery:whet#path=commit-messages"
     (machine.work / "elsewhere").mkdir()
     assert machine.says("install", "elsewhere")[2].endswith("Write ./elsewhere to use the directory.\n")
+
+
+def test_a_name_after_a_source_is_a_skill_of_it(machine: Machine) -> None:
+    shop = tap(machine, "shop", pdf="1.2.0", docx="2.0.0", deploy="1.0.0")
+    tap(machine, "team", deploy="1.0.0", pdf="3.0.0")
+    assert machine.says("install", "./shop", "pdf", "docx", "team", "deploy", "--yes") == (
+        0,
+        "Installed pdf 1.2.0  safe\nInstalled docx 2.0.0  safe\nInstalled deploy 1.0.0  safe\n",
+        "",
+    )
+    assert {path: entry["source"] for path, entry in machine.locked().items()} == {
+        "skills/deploy": f"path:{machine.work / 'team'}#path=deploy",
+        "skills/docx": f"path:{shop}#path=docx",
+        "skills/pdf": f"path:{shop}#path=pdf",
+    }
+    assert machine.says("install", "./shop", "deploi") == (
+        1,
+        "",
+        (
+            f"error: There is no skill 'deploi' in {shop}.\n"
+            "hint: Did you mean deploy? A name after a source is a skill of it; alone, Whet looks for it in every "
+            "source.\n"
+        ),
+    )
 
 
 def test_several_sources_are_named_and_nothing_is_guessed(machine: Machine) -> None:

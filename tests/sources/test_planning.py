@@ -206,10 +206,23 @@ def test_a_skill_from_another_source_stays(world: World) -> None:
     world.offer("deploy", "Another one.\n", where=world.top / "other")
     plan = library.sources.plan_install(str(world.top / "other"))
     assert told(plan) == {"deploy": ("install", "conflict", "other-source")}
-    source = f"path:{world.shelf}#path=deploy"
     assert plan.steps[0].reason == (
-        f"skills/deploy is installed from {source}. To replace it, run `whet remove deploy` first."
+        f"skills/deploy is installed from {world.shelf}/deploy. To replace it, run `whet remove deploy` first."
     )
+
+
+def test_a_directory_is_the_same_source_however_it_is_written(world: World) -> None:
+    library = installed(world, "deploy")
+    before = world.locked()
+    os.symlink(world.shelf, world.top / "link")
+    relative = os.path.relpath(world.shelf, library.workspace.place.directory)
+    for text in (f"{world.shelf}/", f"{world.shelf}/deploy", f"./{relative}", f"./{relative}/deploy/", "link"):
+        source = str(world.top / text) if text == "link" else text
+        plan = library.sources.plan_install(source, skills=["deploy"])
+        assert (told(plan), plan.steps[0].notes) == ({"deploy": ("keep", "nothing", "")}, ()), text
+    world.offer("deploy", NEWER)
+    library.sources.install(str(world.top / "link" / "deploy"))
+    assert world.locked()["skills/deploy"].source == before["skills/deploy"].source
 
 
 def test_installing_again_follows_the_source_and_the_ref_that_is_named(world: World) -> None:

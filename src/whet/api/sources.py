@@ -239,7 +239,8 @@ class SkillSources:
     def _wanted(self, sources: Sequence[str], skills: Sequence[str], *, every: bool) -> list[Wanted]:
         """What is wanted of which source.
 
-        `tap:skill` names a tap and a skill of it, a bare name a skill of any tap or of the gallery.
+        `tap:skill` names a tap and a skill of it. A bare name is a skill of the source that stands before it; without
+        one, of any tap or of the gallery.
         """
         from whet.sources.gallery import EVERYTHING
         from whet.sources.install.installer import Wanted
@@ -253,11 +254,16 @@ class SkillSources:
         taps = self.taps.all()
         wanted: dict[tuple[Ref, bool], Wanted] = {}
         own = {tap.name for tap in taps if not tap.default}
+        source: Wanted | None = None
         for text in sources:
-            found = expand(text, taps, self._place)
-            if found or split_name(text) is None:
+            found, bare = expand(text, taps, self._place), split_name(text)
+            if found or bare is None:
                 ref, names = found or (read_ref(text, self._place), ())
                 one = Wanted(ref, (*names, *skills), every and not skills)
+                source = None if names else one
+            elif source and not bare[1]:
+                ref, one = source.ref, source._replace(names=(*source.names, bare[0]))
+                wanted.pop((ref, False), None)  # these skills of it, not the only one that it has
             else:
                 gallery = [("", EVERYTHING)] if self._allows(EVERYTHING) else []
                 ref, path, notes = resolve(self._finder(), text, [*gallery, *self._searched("")], own)
@@ -279,6 +285,8 @@ class SkillSources:
             meant = [note.hint for text in sources for note in reading_notes(text, self._place)]
             own = [f"{tap.name}/" for tap in self.taps.all() if not tap.default]
             meant += [f"Write github:{text} for the repository." for text in sources if text.startswith(tuple(own))]
+            if error.code == "skill-not-in-source" and sources[1:]:
+                meant.append("A name after a source is a skill of it; alone, Whet looks for it in every source.")
             error.hint = " ".join((error.hint, *meant)).strip()
             raise
 
@@ -356,8 +364,9 @@ class SkillSources:
         """Plan an install: fetch, check and scan skills and apply the policy; nothing changes until `apply`.
 
         A source is a repository (`owner/repo`, `owner/repo/path@ref`), a path, an archive, an address, `tap:skill`, or
-        the name of a skill, with or without a range of versions (`pdf@^1.2`); Whet asks all taps for it. `skills` names
-        the skills to install from it, `every` installs all; a source with one skill needs neither. `prefer` (ours or
+        the name of a skill, with or without a range of versions (`pdf@^1.2`); Whet asks all taps for it. After another
+        source, a name is a skill of that source, as in `skills`, which names the skills to install; `every` installs
+        all; a source with one skill needs neither. `prefer` (ours or
         theirs) decides conflicts with edits here. `min_age` replaces the setting: how many days ago something from a
         community source must have been published. A step that cannot be done is in the plan and says why.
         """

@@ -337,12 +337,15 @@ def _not_found(looks: Sequence[_Look], silent: Sequence[_Look], name: str) -> No
     taps = {look.tap: look.tap for look in looks if look.tap}
     known = {offer.name: _written(look, offer, "") for look in looks for offer in look.offers} | taps
     near = [known[found] for found in closest(name, known, 3)]
-    message = f"None of {len(looks)} sources has a skill named {name}."
+    places = [*(["the gallery"] if len(taps) < len(looks) else []), *([f"{len(taps)} sources"] if taps else [])]
+    message = f"No skill in {' or '.join(places)} is named {name}."
     message += "".join(f" {note.message}" for look in silent[:1] for note in look.notes)
+    if len(silent) > 1:
+        message += f" {len(silent) - 1} more did not answer."
     hint = (
         f"Did you mean {', '.join(near)}?"
         if near
-        else "`whet sources search` looks for words; `whet sources add` adds a source."
+        else "`whet search` looks for words; `whet sources add` adds a source."
     )
     return NotFoundError("name-not-found", message, hint=hint, suggestions=near)
 

@@ -205,6 +205,16 @@ class Installer:
         """Where a skill was installed from. Raises WhetError for a text that this Whet cannot read."""
         return read_ref(opened_source(entry.source, self.base), self.reach.place)
 
+    def show_source(self, entry: Installed) -> str:
+        """A source as people write it. For one of several skills in a directory, this is the path of that skill."""
+        try:
+            ref = self.ref_of(entry) if entry.source else None
+        except WhetError:  # a text of a later Whet
+            return entry.source
+        if ref is None:
+            return ""
+        return f"{ref.location}/{ref.path}" if ref.kind == "path" and ref.path and not ref.ref else shown(ref)
+
     def check_own(self, ref: Ref, entry: Installed | None = None) -> None:
         """Raise RefusedError for a place on this machine that a repository's lock names and that is not part of it.
 
@@ -325,10 +335,10 @@ class Installer:
     def check_allowed(self, ref: Ref) -> None:
         """Raise RefusedError for a source that the policy of this machine does not allow."""
         if self.machine.allowed_sources is not None:
-            check_source(self.machine, self._address(ref), shown(ref))
+            check_source(self.machine, self.address(ref), shown(ref))
 
-    def _address(self, ref: Ref) -> str:
-        """Where a source really is, as the policy names it; of a registry, the skill's owner and name follow."""
+    def address(self, ref: Ref) -> str:
+        """Where a source really is, however it is written; of a registry, the skill's owner and name follow."""
         if ref.kind == "gallery":
             return GALLERY
         if not is_local(ref):

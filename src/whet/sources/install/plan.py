@@ -27,12 +27,14 @@ from whet.records import NamedTuple
 from whet.skill.names import key, slug
 from whet.skill.paths import check, collides
 from whet.skill.tree import entries
+from whet.sources.age import is_local
 from whet.sources.hub_logs import read_publication
 from whet.sources.install.installer import name_offer
 from whet.sources.lock.file import Installed, lock_file, stored_source
 from whet.sources.lock.installs import directory_of
 from whet.sources.merge import merge
-from whet.sources.refs.parse import ref_text, shown
+from whet.sources.model import Ref
+from whet.sources.refs.parse import ref_text
 from whet.store.clock import iso
 from whet.values import Json, as_json
 
@@ -45,7 +47,7 @@ if TYPE_CHECKING:
     from whet.sources.hub_logs import Publication
     from whet.sources.install.installer import Installer
     from whet.sources.merge import Clash, Prefer
-    from whet.sources.model import Fetched, Ref
+    from whet.sources.model import Fetched
 
 Action = Literal["install", "update", "merge", "adopt", "restore", "uninstall", "keep"]
 State = Literal["ready", "nothing", "held", "ask", "blocked", "conflict", "failed"]
@@ -278,9 +280,9 @@ def file_changes(before: Mapping[str, object] | None, after: Mapping[str, object
 
 
 _MERGED: dict[Prefer, str] = {
-    "": "Merged with your edits.",
-    "ours": "Merged with your edits; where both changed the same lines, yours win.",
-    "theirs": "Merged with your edits; where both changed the same lines, the source wins.",
+    "": "Your edits are kept.",
+    "ours": "Your edits are kept, also where the source changed the same lines.",
+    "theirs": "Your edits are kept, except where the source changed the same lines.",
 }
 
 
@@ -360,7 +362,7 @@ class Planner:
         self.installer.scan_ahead(packages)
         for number, package in enumerate(packages, 1):
             self.installer.reach.progress(Progress("Scan", number, len(packages), "skills"))
-            entry = self._sources.get(self._stored(package.offer.ref._replace(ref="")))
+            entry = self._sources.get(self._identity(package.offer.ref))
             path = entry.path if entry else self.path_of(slug(package.offer.name))
             twice = [step for step in self.steps if step.path == path]
             if not twice:
@@ -375,14 +377,19 @@ class Planner:
         return self.installer.relative(os.path.join(self.installer.root, *name.split("/")))
 
     @cached_property
-    def _sources(self) -> dict[str, Installed]:
+    def _sources(self) -> dict[Ref, Installed]:
         """Each installed skill by the place it comes from, at whatever revision and under whatever name."""
-        found: dict[str, Installed] = {}
+        found: dict[Ref, Installed] = {}
         for entry in self.locked.values():
             if entry.source:
                 with suppress(WhetError):  # a text of a later Whet is no place of ours
-                    found[self._stored(self.installer.ref_of(entry)._replace(ref=""))] = entry
+                    found[self._identity(self.installer.ref_of(entry))] = entry
         return found
+
+    def _identity(self, ref: Ref) -> Ref:
+        """What is the same for all spellings and revisions of a source; a path on this machine may have links."""
+        local = is_local(ref) and ref.kind != "gallery"
+        return Ref(ref.kind, self.installer.address(ref)) if local else ref._replace(ref="")
 
     @cached_property
     def _present(self) -> dict[str, str]:
@@ -397,7 +404,12 @@ class Planner:
         listed = (self.path_of(name) + mark for name, mark in zip(names, marks, strict=True))
         return frozenset((*self.locked, *self._present, *listed))
 
-    def _stored(self, ref: Ref) -> str:
+    def _source(self, ref: Ref, old: Installed | None) -> str:
+        """What the lock says of a source; another spelling of the same place changes nothing."""
+        with suppress(WhetError):
+            known = self.installer.ref_of(old) if old and old.source else ref
+            if old and known.ref == ref.ref and known != ref and self._identity(known) == self._identity(ref):
+                return old.source
         return stored_source(ref_text(ref), self.installer.base)
 
     def _install(self, package: Fetched, path: str, entry: Installed | None) -> None:
@@ -418,7 +430,7 @@ class Planner:
             self.update(package, entry)
         elif previous and previous.source and not entry:
             first = f"To replace it, run `whet remove {previous.name}` first."
-            reason = f"{path} is installed from {self._shown(previous)}. {first}"
+            reason = f"{path} is installed from {self.installer.show_source(previous)}. {first}"
             self.steps.append(step._replace(state="conflict", reason=reason, code="other-source"))
         elif problem := self.in_the_way(path, new.name, local, package.tree):
             self.steps.append(step._replace(state="conflict", reason=problem, code="skill-exists"))
@@ -464,12 +476,6 @@ class Planner:
         same = [other for other, called in self._present.items() if key(called) == key(name) and other != path]
         return f"{same[0]} is already named {name}. Rename or delete it, or `whet sources adopt` it." if same else ""
 
-    def _shown(self, entry: Installed) -> str:
-        try:
-            return shown(self.installer.ref_of(entry))
-        except WhetError:
-            return entry.source
-
     # update
 
     def update(self, package: Fetched, entry: Installed) -> None:
@@ -495,8 +501,9 @@ class Planner:
             self._merge(step, entry, local, package)
 
     def _moved(self, package: Fetched, entry: Installed) -> tuple[Note, ...]:
-        was, is_ = self.installer.ref_of(entry).path, package.offer.ref.path
-        if was == is_ or not was:
+        old, new = self.installer.ref_of(entry), package.offer.ref
+        was, is_ = old.path, new.path
+        if was == is_ or not was or self._identity(old) == self._identity(new):
             return ()
         return (
             Note("moved-in-source", "info", f"The source moved it from {was} to {is_}.", skill=entry.name, path=is_),
@@ -578,7 +585,7 @@ class Planner:
         return Installed(
             path=path,
             name=offer.name,
-            source=self._stored(offer.ref),
+            source=self._source(offer.ref, old),
             revision=offer.revision,
             marker=offer.marker,
             version=offer.version or version_of(main_of(package.tree).document),
