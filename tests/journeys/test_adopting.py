@@ -154,6 +154,7 @@ def test_what_clawhub_installed_is_taken_over_with_its_pin(machine: Machine) -> 
 def test_skills_that_simply_lie_there(machine: Machine, tmp_path: Path) -> None:
     put(machine.root / "review", REVIEW)
     put(machine.root / "notes", {"SKILL.md": main("notes")})
+    assert machine.run("new", "mine", "--description", "Does it.", "--body", "Do it.").returncode == 0  # not counted
     code, out, said = machine.says("sources", "verify")
     assert (code, out) == (0, "")
     assert said == (
@@ -174,7 +175,7 @@ def test_skills_that_simply_lie_there(machine: Machine, tmp_path: Path) -> None:
     ]
     assert machine.says("update")[1] == "notes: It has no source.\nreview: Up to date; your edits are kept.\n"
     machine.ask("uninstall", "notes")
-    assert machine.names() == ["review"]
+    assert machine.names() == ["mine", "review"]
 
 
 def test_what_another_tool_wrote_badly_is_told_and_nothing_is_lost(machine: Machine) -> None:

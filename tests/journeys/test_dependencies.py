@@ -26,7 +26,7 @@ def test_a_skill_comes_with_what_it_needs_and_keeps_it(tmp_path: Path) -> None:
         (shelf / name).mkdir(parents=True)
         (shelf / name / "SKILL.md").write_text(main(name, more=more), encoding="utf-8")
 
-    planned = "Would install deploy 1.0.0  safe\nWould install review 1.4.0  safe, needed by deploy\n"
+    planned = "Would install deploy 1.0.0  safe\nWould install review 1.4.0  safe\n  needed by deploy\n"
     assert machine.says("install", str(shelf), "--skill", "deploy", "--dry-run")[:2] == (0, planned)
     assert machine.ask("install", str(shelf), "--skill", "deploy")["installed"] == ["deploy", "review"]
     locked = machine.locked()
@@ -84,7 +84,7 @@ def test_an_older_version_that_is_in_range_is_found_among_the_tags(tmp_path: Pat
         repository.git("tag", f"v{number}")
     assert machine.says("install", repository.url, "--skill", "deploy", "--yes")[:2] == (
         0,
-        "Installed deploy 5.0.0  safe\nInstalled review 1.4.0  safe, needed by deploy\n",
+        "Installed deploy 5.0.0  safe\nInstalled review 1.4.0  safe\n  needed by deploy\n",
     )
     assert machine.locked()["skills/review"]["source"] == f"git:{repository.url}#ref=>=1.2,<2&path=review"
     assert machine.ask("update")["counts"] == {"nothing": 2}, "and it stays in the range"

@@ -36,7 +36,7 @@ MOVED = {
     "triage": BODIES["triage"].replace("Label it.", "Label it well."),
 }
 MINE = {"deploy": ("Run the tests", "Run all tests"), "review": ("Ask.", "Ask nobody."), "triage": ("Label", "Name")}
-MERGED = "Merged with your edits; where both changed the same lines,"
+SAME_LINES = "where the source changed the same lines."
 
 
 def skill(name: str, bodies: Mapping[str, str]) -> dict[str, str]:
@@ -277,7 +277,7 @@ def updated(team: Team, second: str) -> None:
         "merge",
         "ready",
         "deploy",
-        reason="Merged with your edits.",
+        reason="Your edits are kept.",
         before=content(edited("deploy", BODIES)),
         after=content(merged),
         files=changed(**{"SKILL.md": "changed"}),
@@ -295,7 +295,7 @@ def updated(team: Team, second: str) -> None:
         clashing(team, "triage", second, TRIAGE),
     )
     _, foreseen, _ = machine.says("update", "--dry-run")
-    assert "\n  Would be merged with your edits.\n" in foreseen and "Merged" not in foreseen
+    assert "\n  Your edits are kept.\n" in foreseen and "Merged" not in foreseen
     error = "review: Your edits conflict with the source's changes in SKILL.md."
     failure = {"error": error, "code": "update-conflict", "hint": "Resolve the problems in the plan first."}
     assert machine.ask("update", code=1) == {**expected, "success": False, **failure}
@@ -320,16 +320,20 @@ def decided(team: Team, second: str) -> None:
     assert said == (
         "review: Your edits conflict with the source's changes in SKILL.md.\n"
         "hint: review did not change. `whet update review --prefer ours` keeps your lines where they conflict, "
-        "`--prefer theirs` takes the source's; `whet undo` reverses either.\n"
+        "`--prefer theirs` takes the source's; `whet undo` reverses either. To merge by hand, write the lines as you "
+        "want them with `whet edit review`, then update with `--prefer ours`.\n"
     )
     revisions = f"{team.first[:10]} -> {second[:10]}"
     code, out, _ = machine.says("update", "review", "--prefer", "mine")
-    assert (code, out) == (0, f"Merged review, revision {revisions}  safe\n  {MERGED} yours win.\n")
+    assert (code, out) == (
+        0,
+        f"Merged review, revision {revisions}  safe\n  Your edits are kept, also {SAME_LINES}\n",
+    )
     assert machine.text("review") == mine
     code, out, _ = machine.says("update", "triage", "--prefer", "theirs")
     assert (code, out) == (
         0,
-        f"Merged triage, revision {revisions}  safe\n  {MERGED} the source wins.\n  changed SKILL.md\n",
+        f"Merged triage, revision {revisions}  safe\n  Your edits are kept, except {SAME_LINES}\n  changed SKILL.md\n",
     )
     assert machine.text("triage") == skill("triage", MOVED)["SKILL.md"]
     statuses = {

@@ -58,10 +58,10 @@ def tar(files: Mapping[str, str]) -> bytes:
 def test_the_plan_is_shown_and_nothing_is_done_without_a_yes(machine: Machine, team: Repository) -> None:
     head = team.git("rev-parse", "main")[:10]
     shown = [
-        f"install notes, revision {head}  safe, from a community source",
-        "  into ~/.agents/skills/notes",
-        f"install review, revision {head}  safe, from a community source",
-        "  into ~/.agents/skills/review",
+        f"install notes, revision {head}  safe",
+        "  from a community source, into ~/.agents/skills/notes",
+        f"install review, revision {head}  safe",
+        "  from a community source, into ~/.agents/skills/review",
     ]
     words = ("install", team.url, "--all")
     with Terminal(machine, *words) as terminal:
@@ -90,8 +90,8 @@ def test_the_plan_is_shown_and_nothing_is_done_without_a_yes(machine: Machine, t
     new = team.git("rev-parse", "main")[:10]
     with Terminal(machine, "update") as terminal:
         review = [
-            f"update notes, revision {head} -> {new}  safe, from a community source",
-            "  in ~/.agents/skills/notes",
+            f"update notes, revision {head} -> {new}  safe",
+            "  from a community source, in ~/.agents/skills/notes",
             "  new: asks for the tool Bash(git:*)",
             "  changed SKILL.md",
         ]
@@ -166,8 +166,8 @@ def test_what_the_policy_asks_about_needs_a_reason(machine: Machine, tmp_path: P
     shop = Repository.new(tmp_path / "shop.git")
     head = shop.commit({"ports/SKILL.md": PORTS})[:10]
     shown = [
-        f"install ports, revision {head}  caution, from a community source",
-        "  into ~/.agents/skills/ports",
+        f"install ports, revision {head}  caution",
+        "  from a community source, into ~/.agents/skills/ports",
         "  warn      SKILL.md:9",
         "    A protection of the machine is turned off. [protection-off]",
         "    > sudo ufw disable",

@@ -122,7 +122,7 @@ def render_return(reversal: Reversal, screen: Screen, _options: Namespace) -> No
             state = f"{entry.skill} is {entry.action}d again{where}."
         elif entry.before == entry.after:
             article = "the" if before else "The"
-            state = f"{article} lock entry of {entry.skill} is as it was before; the files stay as they are."
+            state = f"{article} lock says of {entry.skill} what it said before; no file of it changed."
         what = f"Undid change {before.id} ({name_action(before.action, before.origin)}): " if before else ""
         screen.say(f"{what}{state}")
     screen.say(*reversal.notes)

@@ -13,7 +13,7 @@ from whet.interfaces.cli.context import Answer
 from whet.interfaces.cli.output import screen_for
 from whet.interfaces.cli.rendering import VERDICTS, paint_diff, render_findings
 from whet.interfaces.cli.terminal import agree, ask, can_ask, progress
-from whet.interfaces.cli.text import clean, plural, short_revision
+from whet.interfaces.cli.text import clean, plural, short_revision, width
 from whet.notes import Note, name_action
 from whet.records import NamedTuple
 from whet.values import failure_json
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from whet.api import Library
     from whet.api.sources import SkillSources
     from whet.interfaces.cli.context import Context
-    from whet.interfaces.cli.output import Screen
+    from whet.interfaces.cli.output import Screen, Style
     from whet.interfaces.cli.parser import Namespace, Parser
     from whet.sources.install.plan import Applied, Plan, Step
     from whet.values import Json
@@ -198,11 +198,9 @@ def _ask_reason(question: str) -> str:
 
 def render_review(plan: Plan, step: Step, screen: Screen) -> None:
     """What happens to a skill: where, what it may do, what the guard found, a line for each file that changes."""
-    decision = step.judgement and step.judgement.decision
-    verdict = f"  {screen.paint(decision.verdict, VERDICTS[decision.verdict])}" if decision else ""
-    trust = f", from a {decision.trust} source" if decision else ""
-    screen.line(f"{name_action(step.action)} {screen.paint(clean(_name_step(step)), 'bold')}{verdict}{trust}")
-    screen.paragraph(f"{'in' if step.before else 'into'} {screen.place(plan.directory(step))}", 2)
+    _render_head(name_action(step.action), step, screen, "bold")
+    origin = f"from {_describe_source(step)}, " if step.judgement else ""
+    screen.paragraph(f"{origin}{'in' if step.before else 'into'} {screen.place(plan.directory(step))}", 2)
     for power in step.powers if step.before else _describe_powers(plan, step):
         screen.paragraph(f"{'new: ' if step.before else ''}{power}", 2)
     if step.entry and step.after and step.entry.signer:
@@ -220,6 +218,28 @@ def render_review(plan: Plan, step: Step, screen: Screen) -> None:
     if step.before and step.after:
         _render_files(step, screen)
     render_findings(step.findings, step.name, screen)
+
+
+def _render_head(verb: str, step: Step, screen: Screen, *styles: Style) -> None:
+    """What happens to which skill, and the verdict; on a terminal, a line that would be too long is wrapped."""
+    decision, name = step.judgement and step.judgement.decision, clean(_name_step(step))
+    verdict = f"  {screen.paint(decision.verdict, VERDICTS[decision.verdict])}" if decision else ""
+    if screen.tty and width(f"{verb} {name}") + (len(decision.verdict) + 2 if decision else 0) > screen.columns:
+        screen.paragraph(f"{verb} {name}")
+        if verdict:
+            screen.line(verdict)
+    else:
+        screen.line(f"{verb} {screen.paint(name, *styles)}{verdict}")
+
+
+def _describe_source(step: Step) -> str:
+    """Where a skill comes from, with the trust that it has for the policy."""
+    trust = step.judgement.decision.trust if step.judgement else ""
+    local = step.entry is not None and step.entry.source.startswith("path:")
+    if trust == "local":
+        return "your own directory" if local else "this machine"
+    article = "an" if trust[:1] in "aeio" else "a"
+    return f"{'a directory, as ' if local else ''}{article} {trust} source"
 
 
 def _describe_powers(plan: Plan, step: Step) -> Iterator[str]:
@@ -280,14 +300,13 @@ def render_plan(result: PlanResult, screen: Screen, options: Namespace, *, empty
 def _render_ready(step: Step, screen: Screen, result: PlanResult) -> None:
     done = f"Would {name_action(step.action)}" if result.dry_run else _DONE[step.action]
     decision = step.judgement and step.judgement.decision
-    verdict = f"  {screen.paint(decision.verdict, VERDICTS[decision.verdict])}" if decision else ""
-    users = f", needed by {clean(', '.join(step.needed_by))}" if step.needed_by else ""
-    screen.line(f"{done} {clean(_name_step(step))}{verdict}{users}")
+    _render_head(done, step, screen)
+    if step.needed_by:
+        screen.paragraph(f"needed by {', '.join(step.needed_by)}", 2)
     if decision and decision.action != "allow" and result.override:
-        screen.line(f"  Allowed by override: {clean(result.override)}")
+        screen.paragraph(f"Allowed by override: {result.override}", 2)
     elif step.reason:
-        merges = result.dry_run and step.action == "merge"
-        screen.line(f"  {clean(step.reason.replace('Merged', 'Would be merged', 1) if merges else step.reason)}")
+        screen.paragraph(step.reason, 2)
     if step.root:
         screen.line(f"  It is in {screen.place(step.root)}.")
     if not result.asked:  # otherwise the review had it
@@ -322,7 +341,8 @@ def _render_hints(result: PlanResult, screen: Screen, here: str) -> None:
         name = clashing[0] if len(clashing) == 1 else "NAME"
         screen.hint(
             f"{' and '.join(clashing)} did not change. `whet update {name}{here} --prefer ours` keeps your lines where "
-            "they conflict, `--prefer theirs` takes the source's; `whet undo` reverses either."
+            "they conflict, `--prefer theirs` takes the source's; `whet undo` reverses either. To merge by hand, write "
+            f"the lines as you want them with `whet edit {name}`, then update with `--prefer ours`."
         )
     if kept := next((step for step in steps if step.overridable), None):
         from whet.sources.lock.file import lock_file, opened_source

@@ -5,6 +5,7 @@ Are they what was installed, is there something newer, and where do they come fr
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Literal
 
 from whet.authoring.trees import digest
@@ -18,7 +19,6 @@ from whet.sources.hub_logs import check_installed, read_publication
 from whet.sources.install.installer import ask
 from whet.sources.install.plan import FileChange, file_changes
 from whet.sources.lock.foreign import without_record
-from whet.sources.refs.parse import shown
 from whet.values import Json, answer_json, fields_json
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class Verification(NamedTuple):
     """The first of the roots."""
     skills: tuple[VerifiedSkill, ...]
     unmanaged: tuple[str, ...]
-    """Skills of the root that no lock names."""
+    """Skills of the root that no lock names, except those that Whet made here."""
 
     def to_json(self) -> Json:
         """The answer as JSON."""
@@ -121,7 +121,7 @@ class Installation(NamedTuple):
         return read_publication(self.entry)
 
     def to_json(self) -> Json:
-        """The fields of the lock entry and whether the skill has changed, as JSON."""
+        """What the lock says, and whether the skill has changed, as JSON."""
         return {
             **fields_json(self.entry),
             "files": len(self.entry.files),
@@ -163,8 +163,16 @@ def verify(installer: Installer, names: Sequence[str] = ()) -> Verification:
     skills = tuple(_verify_skill(installer, entry) for entry in installer.named(names))
     locked = {skill.path for skill in skills}
     present = () if names else installer.present()
-    unmanaged = tuple(path.partition("/")[2] for path in present if path not in locked)
+    unmanaged = tuple(
+        path.partition("/")[2] for path in present if path not in locked and not _is_made(installer, path)
+    )
     return Verification(all(skill.status == "ok" for skill in skills), installer.root, skills, unmanaged)
+
+
+def _is_made(installer: Installer, path: str) -> bool:
+    """Whether Whet created a skill, by `new` or `distill` for example: then it is one's own and has no source."""
+    first = installer.journal.entries(path=os.path.realpath(installer.directory(path)))[:1]
+    return any(not entry.before and entry.action != "found" for entry in first)
 
 
 def _verify_skill(installer: Installer, entry: Installed) -> VerifiedSkill:
@@ -212,7 +220,7 @@ def _check_skill(installer: Installer, entry: Installed) -> CheckedSkill:
         latest=None,
         reason="" if entry.source else "It has no source.",
         code="",
-        shown=_show_source(installer, entry),
+        shown=installer.show_source(entry),
     )
 
 
@@ -260,15 +268,4 @@ def _decision(installer: Installer, path: str, entry: Installed | None) -> Recor
 
 
 def _installation(installer: Installer, entry: Installed) -> Installation:
-    return Installation(entry, not installer.is_intact(entry.path, entry), _show_source(installer, entry))
-
-
-def _show_source(installer: Installer, entry: Installed) -> str:
-    """A source as people write it. For one of several skills in a directory, this is the path of that skill."""
-    try:
-        ref = installer.ref_of(entry) if entry.source else None
-    except WhetError:  # a text of a later Whet
-        return entry.source
-    if ref is None:
-        return ""
-    return f"{ref.location}/{ref.path}" if ref.kind == "path" and ref.path and not ref.ref else shown(ref)
+    return Installation(entry, not installer.is_intact(entry.path, entry), installer.show_source(entry))

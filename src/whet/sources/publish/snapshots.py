@@ -271,7 +271,7 @@ def _skill(row: object, at: int, trees: Mapping[str, Tree]) -> Exported:
 
 def _installed(values: object) -> Installed:
     if not isinstance(values, dict) or not isinstance(values.get("path"), str):
-        raise InvalidError("lock-damaged", "its lock entry has no path")
+        raise InvalidError("lock-damaged", "the lock names no path for it")
     return entry_of(values["path"], {name: value for name, value in values.items() if name != "path"})
 
 

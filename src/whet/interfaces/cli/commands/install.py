@@ -17,6 +17,8 @@ from whet.notes import name_action
 from whet.store.clock import iso
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from whet.api import Library
     from whet.api.sources import SkillSources
     from whet.interfaces.cli.context import Context
@@ -31,8 +33,9 @@ def configure_install(parser: Parser) -> None:
     parser.details = (
         "SOURCE is the name of a skill, which Whet looks up in every tap; owner/repo[/path][@ref] on GitHub; any git "
         "address; a directory or archive (./...); the address of a SKILL.md, an archive or a site with a skill index; "
-        "clawhub:owner/slug; hub:ADDRESS; oci:HOST/REPOSITORY:TAG; marketplace:SOURCE; or tap:skill. A version or a "
-        "range of versions follows after @, such as pdf@1.2 or 'pdf@^1.2'; updates stay in the range.\n\n"
+        "clawhub:owner/slug; hub:ADDRESS; oci:HOST/REPOSITORY:TAG; marketplace:SOURCE; or tap:skill. A name after "
+        "another source is a skill of that source, as with --skill. A version or a range of versions follows after @, "
+        "such as pdf@1.2 or 'pdf@^1.2'; updates stay in the range.\n\n"
         "Whet fetches, checks and scans everything before it writes anything; then it installs all of it in one "
         "step and records it in the lock. On a terminal, it shows what it will do and asks. Without one, it installs "
         "what the policy allows and says so; if one of the skills needs your approval, it installs none of them and "
@@ -280,40 +283,50 @@ def render_verify(answer: Verification, screen: Screen, options: Namespace) -> N
 
 def render_why(origin: Origin, screen: Screen, _options: Namespace) -> None:
     screen.line(screen.paint(clean(origin.name), "bold"))
-    screen.line(f"  at        {screen.place(origin.path)} ({origin.scope})")
+    screen.facts(((f"  {label}", clean(text)) for label, text in _describe_origin(origin, screen)), _FACTS)
+
+
+def _describe_origin(origin: Origin, screen: Screen) -> Iterator[tuple[str, str]]:
+    """What is known of the origin: a label and a text each. A terminal gets hashes in full with -v."""
+
+    def short(digest: str) -> str:
+        return digest if screen.verbose or not screen.tty else short_revision(digest)
+
+    yield "at", f"{screen.place(origin.path)} ({origin.scope})"
     if installed := origin.installed:
         entry = installed.entry
-        screen.line(f"  from      {clean(installed.shown or 'no source')}")
+        yield "from", installed.shown or "no source"
         if entry.revision:
-            screen.line(f"  revision  {clean(entry.revision)}")
-        screen.line(f"  digest    {entry.digest} ({plural(len(entry.files), 'file')})")
-        screen.line(f"  since     {entry.installed}, last updated {entry.updated}")
-        screen.line(f"  trust     {entry.trust}, {entry.verdict} when it was scanned")
+            yield "revision", short(entry.revision)
+        yield "digest", f"{short(entry.digest)} ({plural(len(entry.files), 'file')})"
+        yield "since", f"{entry.installed}, last updated {entry.updated}"
+        yield "trust", f"{entry.trust}, {entry.verdict} when it was scanned"
         if published := installed.published:
-            screen.line(f"  published {published.published[:10]} by {clean(published.by)}, {published.verdict}")
-            screen.line(f"  proof     entry {published.entry} of the log {clean(entry.log_key.partition('+')[0])}")
+            yield "published", f"{published.published[:10]} by {published.by}, {published.verdict}"
+            yield "proof", f"entry {published.entry} of the log {entry.log_key.partition('+')[0]}"
         if installed.edited:
-            screen.line("  edited    it has changed since it was installed; `whet sources verify` shows the files")
+            yield "edited", "it has changed since it was installed; `whet sources verify` shows the files"
         if entry.pinned:
-            reason = "" if entry.pinned == "yes" else f": {entry.pinned}"
-            screen.line(f"  pinned    updates skip it{clean(reason)}")
+            yield "pinned", f"updates skip it{'' if entry.pinned == 'yes' else f': {entry.pinned}'}"
     elif origin.history:
         made = origin.history[0]
-        screen.line(f"  made      {name_action(made.action)} by {clean(made.actor)} on {iso(made.time)}")
+        yield "made", f"{name_action(made.action)} by {made.actor} on {iso(made.time)}"
     elif origin.plugin:
-        screen.line(f"  from      the plugin {clean(origin.plugin)}")
-        screen.line(
-            "  changes   go to a copy of your own; update or remove the plugin with the client that installed it"
-        )
+        yield "from", f"the plugin {origin.plugin}"
+        yield "changes", "go to a copy of your own; update or remove the plugin with the client that installed it"
     else:
-        screen.line("  from      unknown: Whet did not install or change it")
+        yield "from", "unknown: Whet did not install or change it"
     if origin.needs:
-        screen.line(f"  needs     {clean(', '.join(origin.needs))}")
+        yield "needs", ", ".join(origin.needs)
     if origin.needed_by:
         only = origin.installed is not None and bool(origin.installed.entry.dependency)
-        screen.line(f"  needed by {clean(', '.join(origin.needed_by))}{', installed only for that' if only else ''}")
+        yield "needed by", f"{', '.join(origin.needed_by)}{', installed only for that' if only else ''}"
     if decision := origin.decision:
-        screen.line(f"  decision  {decision.decision} on {iso(decision.time)}: {clean(decision.reason)}")
+        yield "decision", f"{decision.decision} on {iso(decision.time)}: {decision.reason}"
+
+
+_FACTS = 12
+"""The column of what is known of an origin."""
 
 
 COMMANDS = {
