@@ -233,10 +233,8 @@ def test_a_skill_that_fits_and_is_hidden_is_told_of(world: World) -> None:
     assert notes("tell the tides with rust", python) == [("fits-but-hidden", rust, "Open a matching file.")]
     assert notes("tell the tides with rust") == []
     library.settings.disable("rust-tides")
-    off = "rust-tides fits but is not offered: Disabled by whet skill disable."
-    assert notes("tell the tides with rust") == [
-        ("fits-but-hidden", off, "Run `whet skill enable rust-tides` to enable it.")
-    ]
+    off = "rust-tides fits but is not offered: Disabled by whet disable."
+    assert notes("tell the tides with rust") == [("fits-but-hidden", off, "Run `whet enable rust-tides` to enable it.")]
     assert library.detect("tell the tides with rust").to_json()["notes"][0]["path"] == f"{path}/SKILL.md"
     assert notes("fill in this pdf form") == []
     assert notes("/ship-it the shop to production") == []

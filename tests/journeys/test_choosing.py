@@ -53,7 +53,7 @@ def test_a_skill_that_is_switched_off_is_gone_until_it_is_switched_on(
     assert whet("skill", "disable", "Noisy").returncode == 0
     off = whet("list")
     assert "noisy\t" not in off.stdout and off.stderr == "1 hidden (`whet list --all`).\n"
-    assert "hidden         Disabled by whet skill disable." in whet("show", "noisy").stdout
+    assert "hidden         Disabled by whet disable." in whet("show", "noisy").stdout
     assert whet("skill", "enable", "noisy").returncode == 0
     assert "noisy\t" in whet("list").stdout
     assert whet("list").stderr == ""

@@ -134,7 +134,7 @@ def test_what_was_left_out_is_counted_and_explained(
 def test_enabling_without_a_surface_undoes_every_surface(whet: Whet, skill: Callable[..., Path]) -> None:
     skill("quiet")
     assert whet("skill", "disable", "quiet", "--surface", "cli").stderr.endswith(
-        "`whet skill enable quiet --surface cli` enables it again.\n"
+        "`whet enable quiet --surface cli` enables it again.\n"
     )
     assert "quiet" not in [item["name"] for item in answer(whet("list", "--query", "quiet", "--json"))["skills"]]
     assert answer(whet("skill", "enable", "quiet", "--json"))["changed"] is True

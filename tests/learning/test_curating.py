@@ -226,6 +226,6 @@ def test_a_skill_of_somebody_else_is_disabled_and_not_archived(world: World) -> 
     (world.top / "state" / "config.toml").write_text(f"external = ['{world.top}/org/skills']\n", encoding="utf-8")
     world.library.read("used")
     world.later(20)
-    assert dead(world) == [("shared", "never-loaded", 20, "whet skill disable shared")]
+    assert dead(world) == [("shared", "never-loaded", 20, "whet disable shared")]
     world.library.settings.disable("shared")
     assert dead(world) == []

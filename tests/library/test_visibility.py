@@ -120,7 +120,7 @@ def test_a_plugins_skill_is_switched_off_by_its_full_name() -> None:
 
 def test_the_way_back_depends_on_who_switched_it_off() -> None:
     assert hidden(card(), PERSON, Disabled([("deploy", "", BY_COMMAND)]), LINUX) == Note(
-        "disabled", "info", "Disabled by whet skill disable.", "Run `whet skill enable deploy` to enable it."
+        "disabled", "info", "Disabled by whet disable.", "Run `whet enable deploy` to enable it."
     )
     assert hidden(card(), PERSON, Disabled([("deploy", "", ".whet.toml")]), LINUX) == Note(
         "disabled", "info", "Disabled by .whet.toml.", "Remove it from `disabled` in .whet.toml to enable it."
@@ -152,7 +152,7 @@ def test_every_place_to_switch_off_counts(
     assert names(library, Caller(model=True, surface="mcp")) == ["stays"]
     reasons = {entry.skill: entry.message for entry in library.workspace.report() if entry.code == "disabled"}
     assert reasons == {
-        "by-command": "Disabled by whet skill disable.",
+        "by-command": "Disabled by whet disable.",
         "by-config": "Disabled by config.toml.",
         "by-project": "Disabled by .whet.toml.",
     }

@@ -66,8 +66,8 @@ def test_feedback_on_a_skill_that_cannot_come_up_says_so(world: World) -> None:
         "severity": "info",
         "skill": "pdf",
         "path": world.library.card("pdf").path,
-        "message": "pdf never triggers automatically, whatever the feedback: Disabled by whet skill disable.",
-        "hint": "Run `whet skill enable pdf` to enable it.",
+        "message": "pdf never triggers automatically, whatever the feedback: Disabled by whet disable.",
+        "hint": "Run `whet enable pdf` to enable it.",
         "line": None,
     }
 

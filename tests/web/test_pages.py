@@ -120,7 +120,7 @@ def test_people_read_short_paths_and_the_words_of_the_commands(site: Site) -> No
     assert "~/.agents/skills" in page
     assert str(site.home / ".agents") not in page
     site.library.settings.disable("backport")
-    assert "<code>whet skill enable backport</code>" in site.get("/doctor").text
+    assert "<code>whet enable backport</code>" in site.get("/doctor").text
 
 
 def test_a_skill_that_is_not_there(site: Site) -> None:

@@ -103,12 +103,12 @@ class Target(NamedTuple):
     @property
     def instead(self) -> str:
         """What to do with a skill that cannot be removed."""
-        return f"Run `whet skill disable {self.called or self.name}` instead."
+        return f"Run `whet disable {self.called or self.name}` instead."
 
     def check_fixed(self, done: str) -> None:
         """Raise RefusedError for what must stay at its path."""
         if self.fixed:
-            hint = "Make the change by hand, or use `whet skill disable` to stop offering the skill."
+            hint = "Make the change by hand, or use `whet disable` to stop offering the skill."
             raise RefusedError("fixed-directory", f"{self.name} cannot be {done}: {self.fixed}", hint=hint)
 
 

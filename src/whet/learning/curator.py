@@ -219,7 +219,7 @@ def find_dead(cards: Sequence[Card], totals: Sequence[Total], now: int, ages: Ag
             continue
         cost = line_cost(card.full_name, card.description)
         own = card.kind == "skill" and card.scope in ("user", "project")
-        command = f"whet remove {card.full_name} --archive" if own else f"whet skill disable {card.full_name}"
+        command = f"whet remove {card.full_name} --archive" if own else f"whet disable {card.full_name}"
         found.append(DeadSkill(card.full_name, reason, cost, max(0, days), command))
     return tuple(sorted(found, key=lambda one: (-one.tokens, one.name)))
 

@@ -35,9 +35,9 @@ class Caller(NamedTuple):
     """The paths being worked on, relative to the project; None if unknown."""
 
 
-BY_COMMAND = "whet skill disable"
+BY_COMMAND = "whet disable"
 """Who switched a skill off, when it was not a settings file."""
-LISTED_BY_COMMAND = "whet prompt list-as"
+LISTED_BY_COMMAND = "whet list-as"
 """Who decided how a skill is listed, when it was not a settings file."""
 PERSON = Caller()
 """A person, who sees the skills that a person may invoke and may look at any skill."""
@@ -161,7 +161,7 @@ def hidden(card: Card, caller: Caller, disabled: Disabled, probe: Probe) -> Note
     if (source := disabled.source(card, caller.surface)) is not None:
         undo = f"Remove it from `disabled` in {source}"
         if source == BY_COMMAND:
-            undo = f"Run `whet skill enable {card.full_name}`"
+            undo = f"Run `whet enable {card.full_name}`"
         return Note("disabled", "info", f"Disabled by {source}.", f"{undo} to enable it.")
     if bundle := disabled.unused(card):
         message = f"It is not in the bundle {bundle}, which this project uses."
@@ -173,7 +173,7 @@ def hidden(card: Card, caller: Caller, disabled: Disabled, probe: Probe) -> Note
         hint = f"Fill it in: `whet edit {card.full_name}`."
         return Note("draft", "info", "It is still a draft: parts of the template remain.", hint)
     if caller.model and (listed := disabled.listed(card)).mode == "manual":
-        undo = f"`whet prompt list-as {card.full_name} normal` lists it again"
+        undo = f"`whet list-as {card.full_name} normal` lists it again"
         if listed.source != LISTED_BY_COMMAND:
             undo = f"take it out of `listing` in {listed.source} to list it again"
         message = f"Only a person may invoke it, by {listed.source}."

@@ -1,4 +1,4 @@
-"""Taps: sources with a name of their own, which `whet sources search` looks through and `tap:skill` takes skills from.
+"""Taps: sources with a name of their own, which `whet search` looks through and `tap:skill` takes skills from.
 
 Vendors publish skills in known places, so that these are taps from the start; a person removes those they do not want
 and adds their own. Only what differs from the start is stored.

@@ -64,7 +64,7 @@ def test_trust_can_be_taken_from_a_repository_that_is_gone(
 
 def test_a_skill_is_switched_off_and_on(skill: Callable[..., Path], whet: Callable[..., CompletedProcess[str]]) -> None:
     skill("mine")
-    undo = "hint: `whet skill enable mine` enables it again.\n"
+    undo = "hint: `whet enable mine` enables it again.\n"
     assert whet("skill", "disable", "mine").stderr == f"mine is disabled.\n{undo}"
     assert whet("skill", "disable", "mine").stderr == f"mine was already disabled.\n{undo}"
     assert "mine" not in whet("list").stdout

@@ -1,4 +1,4 @@
-"""`whet prompt list-as`: what a model is told of, and what it is not."""
+"""`whet list-as`: what a model is told of, and what it is not."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_a_person_calls_what_no_model_is_offered(run: Run, tmp_path: Path) -> No
         session = library.session()
         assert [match.name for match in session.find("gamma")] == []
         assert [card.name for card in session.skills()] == ["alpha", "beta", "omega"]
-        with pytest.raises(RefusedError, match="Only a person may invoke it, by whet prompt list-as"):
+        with pytest.raises(RefusedError, match="Only a person may invoke it, by whet list-as"):
             session.view("gamma")
         session.invoke("/gamma")
         assert session.view("gamma").content

@@ -56,7 +56,7 @@ def test_a_dry_run_refuses_what_the_run_refuses(
         "success": False,
         "error": "theirs cannot be removed: It belongs to a plugin, whose updates would overwrite a change.",
         "code": "protected",
-        "hint": "Run `whet skill disable team:theirs` instead.",
+        "hint": "Run `whet disable team:theirs` instead.",
     }
     for words in (["--dry-run"], ["-y"]):
         assert ask("remove", "team:theirs", *words, code=3) == refused

@@ -73,10 +73,18 @@ def test_what_is_wrong_is_said_in_a_sentence(words: list[str], code: str, messag
     assert (caught.value.code, caught.value.message) == (code, message)
 
 
-def test_the_closest_option_is_named() -> None:
+@pytest.mark.parametrize(
+    ("given", "hint"),
+    [
+        ("--limits", "Did you mean --limit?"),
+        ("--non-interactive", "Did you mean --no-input?"),
+        ("--no-open", "`whet try --help` lists the options."),  # this command opens no browser
+    ],
+)
+def test_the_option_that_is_meant_is_named(given: str, hint: str) -> None:
     with pytest.raises(UsageError) as caught:
-        read("a", "--limits")
-    assert caught.value.hint == "Did you mean --limit?"
+        read("a", given)
+    assert caught.value.hint == hint
 
 
 def test_an_argument_too_many_is_refused() -> None:

@@ -84,6 +84,17 @@ GLOBAL_OPTIONS = (
     Option(("-h", "--help"), "", "Show this help."),
 )
 
+_OTHER_WORDS = {
+    "no-browser": ("no-open", "headless"),
+    "no-input": ("non-interactive", "batch", "no-prompt"),
+    "yes": ("force", "assume-yes", "confirm"),
+    "here": ("project", "local"),
+    "dry-run": ("simulate", "what-if", "preview", "plan"),
+    "verbose": ("debug", "full"),
+    "skill": ("name", "only"),
+}
+"""Option -> what other tools call it."""
+
 
 class Parser:
     """The arguments and options of one command."""
@@ -229,6 +240,7 @@ class Parser:
         flags = [flag for option in (*self.options, *GLOBAL_OPTIONS) for flag in option.flags]
         words = [flag[2:] for flag in flags if flag.startswith("--")]
         near = closest(word[2:], words, 1) if word.startswith("--") else ()
+        near = near or tuple(flag for flag, others in _OTHER_WORDS.items() if word[2:] in others and flag in words)
         hint = f"Did you mean --{near[0]}?" if near else f"`{self.command} --help` lists the options."
         return UsageError("unknown-option", f"{self.command} has no option {word}.", hint=hint)
 

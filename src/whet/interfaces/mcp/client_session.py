@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from whet.api.tools import Tools
 
 SURFACE = "mcp"
-"""What `whet skill disable NAME --surface` calls this way in."""
+"""What `whet disable NAME --surface` calls this way in."""
 _CLIENTS = (
     *("claude-code", "codex", "cursor", "vscode", "visual-studio-code", "gemini", "opencode", "hermes", "copilot"),
     *("qwen", "cline", "windsurf", "zed", "amp", "goose", "kiro"),

@@ -390,7 +390,7 @@ def _unknown(text: str, place: Place | None) -> UsageError:
         hint = f"Write clawhub:{word[1:]} for a skill of ClawHub."
     else:
         hint = "Write owner/repo, an https address or ./directory; `whet sources list` shows the names of sources, "
-        hint += "`whet sources search` looks for a skill."
+        hint += "`whet search` looks for a skill."
     return UsageError("unknown-source", f"{quoted(text)} is not a source that Whet knows.", hint=hint)
 
 

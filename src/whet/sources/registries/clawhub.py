@@ -65,7 +65,7 @@ class ClawHubSource(Registry):
         """The skill of the reference, or those of these names: the registry is too large to be listed."""
         wanted = (self.ref.path,) if self.ref.path else tuple(names)
         if not wanted:
-            hint = "Use clawhub:OWNER/SLUG. `whet sources search` finds skills."
+            hint = "Use clawhub:OWNER/SLUG. `whet search` finds skills."
             raise UsageError("skill-not-named", f"{self.ref.location} has too many skills to list.", hint=hint)
         found = together(self._find, wanted)
         self._found = {each.offer.ref: each for each in found}

@@ -428,7 +428,7 @@ def _note_status(skill: Answer) -> tuple[Note, ...]:
         return ()
     successor, name = skill.prose("successor"), skill.prose("name")
     message = f"{skill.prose('owner')}/{name} is {status}. {skill.prose('reason')}".strip()
-    hint = f"Use {successor} instead." if successor else "Look for another skill: `whet sources search`."
+    hint = f"Use {successor} instead." if successor else "Look for another skill: `whet search`."
     return (Note("skill-deprecated", "warning", message, hint, skill=name),)
 
 

@@ -391,7 +391,7 @@ class Registry:
     def missing(self, path: str, why: str = "") -> NotFoundError:
         """The error for a skill that the registry does not have."""
         message = f"{self.ref.location} has no skill {path}. {why}".strip()
-        return NotFoundError("source-not-found", message, hint="`whet sources search` finds skills.")
+        return NotFoundError("source-not-found", message, hint="`whet search` finds skills.")
 
     def not_listed(self, what: str, name: str, known: Iterable[str], notes: Iterable[Note]) -> WhetError:
         """The error for a name that a list does not have, or that is in it and was skipped."""

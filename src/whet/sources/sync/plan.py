@@ -83,7 +83,7 @@ MESSAGES: dict[State, str] = {
     "no-directory": "It has no skill directory there.",
     "outside": "It is outside the project.",
     "refused": "Whet does not load this skill, so no client gets it.",
-    "disabled": "It is disabled. `whet skill enable` gives it to clients again.",
+    "disabled": "It is disabled. `whet enable` gives it to clients again.",
     "users-only": "It is for users only, and this client shows it to its model. Name it with `--skill` to sync it.",
     "manual": "You list it as `manual`, and this client would show it to its model. Name it with `--skill` to sync it.",
     "draft": "It still has parts of the template. Fill them in and sync again, or name it with `--skill`.",

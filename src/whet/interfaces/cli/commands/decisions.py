@@ -135,7 +135,7 @@ def render_enable(switch: Switch, screen: Screen, _options: Namespace) -> None:
 def render_disable(switch: Switch, screen: Screen, _options: Namespace) -> None:
     verb = "is disabled" if switch.changed else "was already disabled"
     option = f" --surface {switch.surface}" if switch.surface else ""
-    _render_switch(switch, screen, verb, f"`whet skill enable {switch.name}{option}` enables it again.")
+    _render_switch(switch, screen, verb, f"`whet enable {switch.name}{option}` enables it again.")
 
 
 def _render_switch(switch: Switch, screen: Screen, verb: str, hint: str) -> None:
