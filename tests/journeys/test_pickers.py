@@ -150,6 +150,31 @@ def test_undo_offers_the_last_changes_with_the_difference_folded(machine: Machin
     with Terminal(machine, "undo", "--no-input") as terminal:
         assert terminal.end()[0] == 0
     assert machine.names() == ["report"]
+    with Terminal(machine, "undo") as terminal:  # the undos are there, too: undone, they redo the change
+        offered = terminal.until("Esc leaves").now()[1:-1]
+        assert [(line[2:].split()[0], line.split(" user  ")[1].split()) for line in offered] == [
+            ("5", ["undo", "other", "Undo", "of", "3."]),
+            ("4", ["undo", "report", "Undo", "of", "2."]),
+            ("1", ["create", "report", "Asked", "for."]),
+        ]
+        terminal.press(ENTER).until("Undo change 5 (undo): other? [Y/n] ").types("y").end()
+    assert machine.names() == ["other", "report"]
+    with Terminal(machine, "undo") as terminal:  # what is redone can be undone as it could before, in one line
+        offered = terminal.until("Esc leaves").now()[1:-1]
+        assert [line[2:].split()[0] for line in offered] == ["4", "3", "1"]
+        terminal.press(ESC).end()
+    with Terminal(machine, "undo", "3", "--dry-run") as terminal:
+        code, lines = terminal.end()
+    assert (code, lines[-3:]) == (
+        0,
+        [
+            "other/evals/triggers.generated.json  -58",
+            "Would undo change 3 (create): other.",
+            "hint: -v shows every line.",
+        ],
+    )
+    preview = machine.run("undo", "3", "--dry-run").stdout.splitlines()
+    assert preview[:3] == ["--- other/SKILL.md", "+++ /dev/null", "@@ -1,8 +0,0 @@"]
 
 
 def test_connect_offers_the_clients_and_shows_the_change_when_asked(machine: Machine) -> None:
@@ -222,3 +247,26 @@ def test_without_an_editor_in_the_environment_a_terminal_opens_one_of_the_machin
         assert terminal.end()[0] == 0
     assert machine.text("report").endswith("Do it.\nDo it well.\n")
     assert machine.ask("edit", "report", code=2)["code"] == "no-editor"
+
+
+def test_new_alone_asks_for_the_name_and_the_description(machine: Machine) -> None:
+    with Terminal(machine, "new") as terminal:
+        terminal.until("Name of the skill: ").types("Release Notes").until("[release-notes]: ").types("")
+        terminal.until("later) ").types("Writes the notes. Use it to release.")
+        code, lines = terminal.end()
+    assert (code, lines[:6]) == (
+        0,
+        [
+            "Name of the skill: Release Notes",
+            "A name has lowercase letters, digits and single hyphens.",
+            "Name of the skill [release-notes]:",
+            "What does it do, and when is it used? (Enter to fill it in later) Writes the notes. Use it to release.",
+            "~/.agents/skills/release-notes/SKILL.md",
+            "release-notes is a draft: fill in the parts marked TODO. `whet edit release-notes` opens the file.",
+        ],
+    )
+    assert "description: Writes the notes. Use it to release.\n" in machine.text("release-notes")
+    with Terminal(machine, "new") as terminal:
+        terminal.until("Name of the skill: ")
+        code, lines = terminal.interrupt()
+    assert (code, lines[-1], machine.names()) == (130, "Nothing was changed.", ["release-notes"])

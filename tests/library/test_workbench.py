@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from whet.errors import ConflictError, FailedError, InvalidError, UsageError, WhetError
-from whet.library.standalone import begin, digest, pack, unpack
+from whet.library.standalone import begin, digest, fill_template, pack, unpack
 from whet.skill.validate import ValidationInput, validate
 from whet.store.locks import FileLock, lock_path
 
@@ -149,12 +149,13 @@ def test_two_writers_of_one_skill_take_turns(tmp_path: Path, monkeypatch: pytest
         FileLock(lock_path(str(tmp_path / "state"), "skill", os.path.realpath(target)), timeout=0),
         pytest.raises(FailedError) as caught,
     ):
-        begin(str(tmp_path / "skills"), "x", state=str(tmp_path / "state"))
+        begin(str(tmp_path / "skills"), "x", fill_template("x"), state=str(tmp_path / "state"))
     assert (caught.value.code, target.exists()) == ("lock-timeout", False)
 
 
 def test_a_new_skill_only_waits_to_be_filled_in(tmp_path: Path) -> None:
-    made = begin(str(tmp_path / "skills"), "my-skill", state=str(tmp_path / "state")).to_json()
+    tree = fill_template("my-skill")
+    made = begin(str(tmp_path / "skills"), "my-skill", tree, state=str(tmp_path / "state")).to_json()
     text = (tmp_path / "skills" / "my-skill" / "SKILL.md").read_text(encoding="utf-8")
     assert made == {
         "success": True,
@@ -182,10 +183,10 @@ def test_a_new_skill_only_waits_to_be_filled_in(tmp_path: Path) -> None:
         ("fine", "x" * 1025, "bad-description"),
     ],
 )
-def test_a_new_skill_must_keep_the_rules(name: str, description: str | None, code: str, tmp_path: Path) -> None:
+def test_a_new_skill_must_keep_the_rules(name: str, description: str | None, code: str) -> None:
     with pytest.raises(UsageError) as caught:
-        begin(str(tmp_path / "skills"), name, description, state=str(tmp_path / "state"))
-    assert (caught.value.code, (tmp_path / "skills").exists()) == (code, False)
+        fill_template(name, description)
+    assert caught.value.code == code
 
 
 @pytest.mark.parametrize("path", ["none", "notes.txt", "none/SKILL.md"])

@@ -496,7 +496,7 @@ class History:
         runs = {entry.run for entry in known if entry.run.startswith(start)}
         if len(runs) == 1:
             return self._journal.entries(run=runs.pop(), switches=True)
-        hint = "`whet history` shows the changes with their numbers."
+        hint = "`whet history` lists the changes with their numbers; `whet undo` alone undoes the last one."
         message = f"The history has no change, no run and no skill {start!r}."
         if runs:
             message, hint = f"The ids of {len(runs)} runs begin with {start!r}.", "Write more of the id."
@@ -511,18 +511,21 @@ class History:
             raise UsageError("nothing-changes", what, hint=hint)
         return runs[0][0].run, runs[0]
 
-    def undoable(self, path: str = "") -> tuple[tuple[Entry, ...], ...]:
+    def undoable(self, path: str = "", *, undos: bool = False) -> tuple[tuple[Entry, ...], ...]:
         """The runs that can be undone, the last one first, each with the entries that are not undone yet.
 
-        With a path, only what changed the skill there, but always both sides of a rename or merge.
+        With a path, only what changed the skill there, but always both sides of a rename or merge. With `undos`, also
+        the undos, which redo the change when they are undone; a redo is not listed beside the change itself.
         """
         known = self._journal.entries(last=_LOOKED_BACK, switches=True)
         if not any(entry.run for entry in known):
             raise NotFoundError("no-such-entry", "The history is empty.", hint="There is nothing to undo yet.")
-        back = _taken_back(known)
+        back, reversals = _taken_back(known), find_reversals(known)
+        redone = {one for one, numbers in reversals.items() if not numbers.isdisjoint(reversals)}
+        left_out = back | redone if undos else back
         runs: dict[str, list[Entry]] = {}
         for entry in known:
-            if entry.run and not _is_undo(entry) and entry.id not in back and _has_effect(entry):
+            if entry.run and (undos or not _is_undo(entry)) and entry.id not in left_out and _has_effect(entry):
                 runs.setdefault(entry.run, []).append(entry)
         newest = sorted(runs.values(), key=lambda own: -own[-1].id)
         if path:

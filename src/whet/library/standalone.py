@@ -118,7 +118,7 @@ class Unpacked(NamedTuple):
 
 
 class Begun(NamedTuple):
-    """A new skill made from the template."""
+    """A new skill."""
 
     name: str
     path: str
@@ -482,19 +482,8 @@ def _declared_name(package: Package) -> str:
     return name if isinstance(name, str) and is_ascii_name(name) else ""
 
 
-def begin(
-    root: str,
-    name: str,
-    description: str | None = None,
-    *,
-    state: str,
-    add: Callable[[Tree], Tree] = dict,
-    write: Callable[[str, Mapping[str, Item]], object] | None = None,
-) -> Begun:
-    """Make a skill from the template in a directory of skills; `write` writes it where its history is kept.
-
-    `add` adds files that are made of the others.
-    """
+def fill_template(name: str, description: str | None = None) -> Tree:
+    """A new skill to be filled in. Raises UsageError for a name or description that no skill can have."""
     from whet.skill.edit import set_value
 
     if not is_ascii_name(name):
@@ -509,9 +498,20 @@ def begin(
     if not valid(findings):
         hint = "Give a description of 1 to 1,024 characters."
         raise UsageError("bad-description", next(f.message for f in findings if f.severity == "error"), hint=hint)
+    return {MAIN_FILE: Item(text.encode())}
+
+
+def begin(
+    root: str, name: str, tree: Tree, *, state: str, write: Callable[[str, Mapping[str, Item]], object] | None = None
+) -> Begun:
+    """Write a new skill to a directory of skills; `write` writes it where its history is kept."""
     target = os.path.join(root, name)
-    tree = add({MAIN_FILE: Item(text.encode())})
-    if write is None or os.path.lexists(target):
+    if os.path.lexists(target):
+        edits = f"`whet edit {name}` changes this skill." if write else "Or choose another directory."
+        raise ConflictError(
+            "skill-exists", f"{target} already exists.", hint=f"Choose another name. {edits}", path=target
+        )
+    if write is None:
         _put(target, tree, replace=False, state=state)
     else:
         write(target, tree)

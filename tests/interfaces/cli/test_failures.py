@@ -181,7 +181,9 @@ BAD: dict[str, list[list[str]]] = {
     "new": [
         [],
         ["x", "--stage"],
+        ["x", "--body", "z"],
         ["x", "--dir", "y", "--body", "z"],
+        ["x", "--dir", "y", "--description", "Does it.", "--body", "z", "--stage"],
         ["Bad Name"],
         ["thing"],
         ["x", "--description", ""],
@@ -190,7 +192,7 @@ BAD: dict[str, list[list[str]]] = {
     "skill validate": [[], ["no-such"], ["./no-such"], ["thing", "--profile", "odd"], ["--recursive", "thing.skill"]],
     "sources digest": [[], ["no-such"], ["thing", "--library"], ["./no-such"], ["plain.txt"]],
     "create": [
-        *([], ["---"], ["x"], ["x", "--description", "y"], ["x", "--body", "y"], ["x", "--description", ""]),
+        *([], ["---"], ["x", "--body", "y"], ["x", "--description", ""]),
         *(["x", "--body", "y", "--body-file", "plain.txt"], ["x", "--body-file", "no-such"], ["x", "--body-file", "."]),
         *(["x", "--description", "y", "--body-file", "binary"], ["thing"], ["x", "y"], ["x", "--body-file"]),
         *(["thing", "--body", "y", "--set-version", "a b"], ["thing", "--description", "y" * 2000]),

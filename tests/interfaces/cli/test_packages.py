@@ -24,7 +24,7 @@ def test_a_new_skill_goes_to_the_persons_own(home: Path, whet: Callable[..., Com
     file = home / ".agents" / "skills" / "my-skill" / "SKILL.md"
     assert (run.returncode, run.stdout) == (0, f"{file}\n")
     assert run.stderr.startswith(
-        "Fill in the parts marked TODO. `whet edit my-skill` opens the file.\n"
+        "my-skill is a draft: fill in the parts marked TODO. `whet edit my-skill` opens the file.\n"
         "hint: Then run `whet skill validate my-skill --profile quality`."
     )
     assert "name: my-skill\n" in file.read_text(encoding="utf-8") and "\n# My skill\n" in file.read_text(
@@ -71,8 +71,63 @@ def test_a_new_skill_with_a_text_goes_there_too(tmp_path: Path, whet: Callable[.
     assert run.stdout == f"{tmp_path}/work/.agents/skills/x\n"
     assert run.stderr.endswith("so Whet does not offer its skills. `whet guard trust` trusts it.\n")
     assert whet("new", "x", "--here", *text).returncode == 1, "it exists"
-    assert whet("new", "x", "--dir", "some/where", *text).returncode == 2
     assert answer(whet("history", "--json"))["entries"][0]["path"] == f"{tmp_path}/work/.agents/skills/x"
+
+
+def test_a_new_skill_with_a_text_goes_to_any_directory(
+    tmp_path: Path, whet: Callable[..., CompletedProcess[str]]
+) -> None:
+    text = ("--description", "Does it. Use when it has to be done.", "--body", "Do it.", "--no-triggers")
+    run = whet("new", "x", "--dir", "some/where", *text)
+    made = tmp_path / "work" / "some" / "where" / "x"
+    assert (run.returncode, run.stdout) == (0, f"{made}/SKILL.md\n")
+    assert run.stderr == "Created x.\nhint: `whet install ./some/where/x` adds it to your skills.\n"
+    assert {one.name: one.read_text(encoding="utf-8") for one in made.iterdir()} == {
+        "SKILL.md": "---\nname: x\ndescription: Does it. Use when it has to be done.\nmetadata:\n"
+        '  version: "1"\n---\n\nDo it.\n'
+    }
+    assert answer(whet("history", "--json"))["entries"] == []
+    assert (
+        answer(whet("new", "../Two Words", "--dir", "some/where", *text, "--json"))["path"]
+        == f"{made.parent}/two-words"
+    )
+    again = answer(whet("new", "x", "--dir", "some/where", *text, "--json"))
+    assert (again["code"], again["hint"]) == ("skill-exists", "Choose another name. Or choose another directory.")
+    assert answer(whet("install", "./some/where/x", "--yes", "--json"))["success"] is True
+
+
+def test_what_is_missing_for_a_new_skill_is_named(home: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
+    asked = (
+        (("new",), "NAME is missing.", 'Run `whet new NAME --description "What it does. Use when ..."`.'),
+        (
+            ("new", "x", "--body", "Do it."),
+            "The description is empty.",
+            'Add `--description "What it does. Use when ..."`, in at most 1,024 characters.',
+        ),
+        (("new", "x", "--stage"), "--stage needs --body or --body-file.", "`whet new --help` explains it."),
+        (
+            ("new", "x", "--dir", "y", "--body", "Do it.", "--stage"),
+            "--stage does not work with --dir.",
+            "`whet new --help` explains it.",
+        ),
+    )
+    for words, error, hint in asked:
+        assert whet(*words).stderr == f"error: {error}\nhint: {hint}\n"
+    assert whet("create", "x").stdout == f"{home}/.agents/skills/x/SKILL.md\n", "a template, as `new` writes it"
+    again = whet("create", "x").stderr.splitlines()[1:]
+    hint = "hint: Choose another name. `whet edit x` changes this skill."
+    assert again == [f"error: {home}/.agents/skills/x already exists.", hint]
+
+
+def test_a_new_skill_with_a_disabled_name_says_so(whet: Callable[..., CompletedProcess[str]]) -> None:
+    text = ("--description", "Does it. Use when it has to be done.", "--body", "Do it.")
+    for words in (("new", "x"), ("disable", "x"), ("remove", "x", "--yes")):
+        assert whet(*words).returncode == 0
+    hint = "hint: x is disabled, because you disabled this name before; `whet enable x` enables it.\n"
+    assert whet("new", "x").stderr.endswith(hint)
+    whet("remove", "x", "--yes")
+    assert whet("new", "x", *text).stderr.endswith(hint)
+    assert whet("enable", "x").stderr == "x is enabled.\n"
 
 
 def test_a_template_is_a_draft_until_it_is_filled_in(home: Path, whet: Callable[..., CompletedProcess[str]]) -> None:

@@ -36,10 +36,10 @@ def hint_clients(answer: Answer, context: Context, names: Sequence[str], *, draf
     titles = [client.title for client in clients_without(root, place, names)]
     readers = [client.title for client in present_clients(place) if client.title not in titles] if draft else []
     if readers:
-        verbs = ("reads", "lists") if len(readers) == 1 else ("read", "list")
-        where = "`whet new NAME --dir DIR` writes a template where no client looks"
+        verbs = ("reads", "loads") if len(readers) == 1 else ("read", "load")
         answer = answer.hint(
-            f"{' and '.join(readers)} {verbs[0]} this directory and {verbs[1]} the template now; {where}."
+            f"{' and '.join(readers)} {verbs[0]} this directory and {verbs[1]} the draft already. "
+            "`whet new NAME --dir DIR` writes a draft where no client looks."
         )
     if not titles:
         return answer
@@ -143,4 +143,4 @@ def _render_preview(reversal: Reversal, screen: Screen) -> None:
     for entry in reversal.undone:
         screen.say(f"Would undo change {entry.id} ({name_action(entry.action, entry.origin)}): {entry.skill}.")
     if folded:
-        screen.hint("-v shows the long ones in full.")
+        screen.hint("-v shows every line.")

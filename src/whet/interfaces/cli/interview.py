@@ -10,9 +10,9 @@ import re
 import sys
 from typing import TYPE_CHECKING
 
-from whet.errors import FailedError, InvalidError, NotFoundError, RefusedError, UsageError, WhetError
+from whet.errors import InvalidError, NotFoundError, RefusedError, UsageError, WhetError
 from whet.interfaces.cli.output import screen_for
-from whet.interfaces.cli.terminal import agree, end_progress
+from whet.interfaces.cli.terminal import agree, ask, leave
 from whet.interfaces.cli.text import clean, clean_block, wrap
 from whet.learning.distill.operations import session_label
 
@@ -37,13 +37,8 @@ _LINES = "-N removes line N, N TEXT rewords it, +TEXT adds a line; e opens them 
 KEPT = "Your answers are kept; `whet distill --resume` continues."
 _YES, _NO = ("y", "yes", "ok"), ("n", "no")
 """Answers to a yes-or-no question. A proposal is accepted by one of them; none of them is a text."""
+_UNANSWERED = "Nothing was changed. Use `--yes` to skip the question."
 NO_SESSION = "Pass the file of a session: `whet distill FILE`."
-
-
-class StoppedError(FailedError):
-    """Ctrl-C between two answers: there is nothing to run again, because what was answered is kept."""
-
-    exit_code = 130
 
 
 class _BackError(Exception):
@@ -100,7 +95,7 @@ def _key(distillation: Distillation) -> str:
 
 
 def interview(context: Context, options: Namespace, distillation: Distillation) -> Distillation:
-    """Ask what is left to ask, and whether to write it. Raises RefusedError `not-agreed` and StoppedError."""
+    """Ask what is left to ask, and whether to write it. Raises RefusedError `not-agreed`."""
     kept, key = _open_kept(context), _key(distillation)
     back = False
     _say(*_fold(context, _HELP), *_fold(context, _LIST))
@@ -119,8 +114,7 @@ def interview(context: Context, options: Namespace, distillation: Distillation) 
                 distillation = distillation.back()
             kept.keep(distillation, key)
     except KeyboardInterrupt:
-        _say("", KEPT)
-        raise StoppedError("interrupted", "Interrupted.") from None
+        raise leave(KEPT) from None
 
 
 def choose_session(context: Context) -> Transcript:
@@ -186,7 +180,7 @@ def _ask_round(
 
 def _read_answer(context: Context, options: Namespace, field: Field) -> str | list[str] | None:
     """What the person says instead of the proposal; None for nothing. Raises what the answer would."""
-    said = _read("  > ")
+    said = ask("  > ", _UNANSWERED)
     if said == "b":
         raise _BackError
     if said == "a":
@@ -254,25 +248,12 @@ def _ask_agreement(context: Context, distillation: Distillation) -> None:
     for warning in foreseen.warnings:
         _say(*_fold(context, warning))
     _say("s shows the whole text.")
-    while (reply := _read("Write it? [Y/n/b/s] ").lower()) == "s":
+    while (reply := ask("Write it? [Y/n/b/s] ", _UNANSWERED).lower()) == "s":
         _say("", *clean_block(foreseen.text).rstrip("\n").split("\n"), "")
     if reply == "b":
         raise _BackError
     if reply not in ("", "y", "yes"):
         raise RefusedError("not-agreed", "You did not confirm.", hint=KEPT)
-
-
-def _read(question: str) -> str:
-    end_progress()
-    sys.stderr.write(question)
-    sys.stderr.flush()
-    line = sys.stdin.readline()
-    if not line:
-        _say("")
-        raise RefusedError(
-            "not-agreed", "There was no answer.", hint="Nothing was changed. Use `--yes` to skip the question."
-        )
-    return line.strip()
 
 
 def _fold(context: Context, text: str, indent: int = 0) -> list[str]:

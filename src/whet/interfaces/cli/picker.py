@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from whet.errors import RefusedError
 from whet.interfaces.cli.output import screen_for
-from whet.interfaces.cli.terminal import ask, can_ask, end_progress, page, terminal_rows, write
+from whet.interfaces.cli.terminal import ask, can_ask, end_progress, leave, page, terminal_rows, write
 from whet.interfaces.cli.text import clean, pad, width
 
 if TYPE_CHECKING:
@@ -125,6 +125,8 @@ def pick(title: str, choices: Sequence[Choice], env: Mapping[str, str], *, many:
                     return chosen
                 else:
                     state.press(key)
+        except KeyboardInterrupt:
+            raise leave() from None
         finally:
             write(f"{_back(drawn)}\x1b[?25h")
 

@@ -40,14 +40,17 @@ _FILES = compile_late(r"(?m)^(?=--- )")
 
 def fold_diff(screen: Screen, text: str) -> bool:
     """Add a difference, with a line for each file that changes much; whether something is folded."""
-    files = _FILES.split(text) if screen.tty and not screen.verbose else [text]
+    if screen.verbose or not screen.tty:
+        paint_diff(screen, text)
+        return False
     folded = False
-    for part in filter(None, files):
+    for part in filter(None, _FILES.split(text)):
         if part.count("\n") <= _LONG_DIFF:
             paint_diff(screen, part)
             continue
         folded, lines = True, part.split("\n", 2)
-        name = lines[1].removeprefix("+++ ") if len(lines) > 1 else lines[0]
+        old, new = lines[0].removeprefix("--- "), lines[1].removeprefix("+++ ")
+        name = new if new != "/dev/null" else old
         screen.line(f"{screen.paint(clean(name), 'bold')}  {count_lines(part)}")
     return folded
 

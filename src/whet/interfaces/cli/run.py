@@ -50,8 +50,11 @@ def run(arguments: Sequence[str], env: Mapping[str, str] | None = None, streams:
 
             failed = os_failure(error, str(error.filename or "a file"), doing="use", other="io-failed")
             return _failure(failed, console, env, error)
-        except KeyboardInterrupt:
-            _failure(FailedError("interrupted", "Interrupted.", hint="Run the command again."), console, env)
+        except KeyboardInterrupt as stopped:
+            if stopped.args and not console.json:  # a person left a question; see `terminal.leave`
+                console.say(str(stopped))
+            else:
+                _failure(FailedError("interrupted", "Interrupted.", hint="Run the command again."), console, env)
             return _INTERRUPTED
         except Exception as error:  # noqa: BLE001  the last resort: no traceback reaches a user, nothing is swallowed
             return _failure(_internal(error), console, env, error)

@@ -150,8 +150,7 @@ def agree(question: str, *, default: bool = True, show: Callable[[], str] | None
     above, line_end, question = question.rpartition("\n")
     write(above + line_end)
     while True:
-        write(f"{question} [{choices}{', d shows the difference' if show else ''}] ")
-        line = sys.stdin.readline()
+        line = read_line(f"{question} [{choices}{', d shows the difference' if show else ''}] ")
         if not show or line.strip().lower() != "d":
             return line.strip().lower() in ("y", "yes") or bool(default and line and not line.strip())
         page(show())
@@ -179,11 +178,26 @@ def terminal_rows() -> int:
         return 24
 
 
-def ask(question: str) -> str:
+def ask(question: str, no_answer: str = "Nothing was changed.") -> str:
     """What a person answers. Raises RefusedError when there is nobody."""
-    end_progress()
-    write(question)
-    line = sys.stdin.readline()
+    line = read_line(question)
     if not line:
-        raise RefusedError("not-agreed", "There was no answer.", hint="Nothing was changed.")
+        write("\n")
+        raise RefusedError("not-agreed", "There was no answer.", hint=no_answer)
     return line.strip()
+
+
+def read_line(question: str) -> str:
+    """The line that a person types; empty where nobody is there. Ctrl-C leaves the question."""
+    end_progress()
+    try:
+        write(question)
+        return sys.stdin.readline()
+    except KeyboardInterrupt:
+        write("\n")
+        raise leave() from None
+
+
+def leave(told: str = "Nothing was changed.") -> KeyboardInterrupt:
+    """The interrupt of a person who leaves a question: that is no error to them, and this is what they are told."""
+    return KeyboardInterrupt(told)

@@ -115,7 +115,7 @@ def run_diff(context: Context, options: Namespace) -> Answer:
 
 def render_diff(difference: Difference, screen: Screen, _options: Namespace) -> None:
     if fold_diff(screen, difference.text):
-        screen.hint("-v shows the long ones in full.")
+        screen.hint("-v shows every line.")
     if not difference.text:
         screen.say("The states are the same.")
 
@@ -128,11 +128,11 @@ def configure_rollback(parser: Parser) -> None:
 
 def configure_undo(parser: Parser) -> None:
     parser.details = (
-        "Without an argument, you choose from a list on a terminal; otherwise the last change is undone, and the next "
-        "run undoes the one before. With NAME, undoes the last change to that skill, and to no other that changed "
-        "with it; this also restores a removed skill and enables a disabled one. Later changes stay, unless they "
-        "touch the same files.\n\n"
-        "An undo is a change like any other: `whet undo ID` with its number redoes the change."
+        "Without an argument, you choose from a list on a terminal, newest first. In a pipe and with --no-input, Whet "
+        "undoes the last change, and the next run undoes the one before. With NAME, undoes the last change to that "
+        "skill, and to no other that changed with it; this also restores a removed skill and enables a disabled one. "
+        "Later changes stay, unless they touch the same files.\n\n"
+        "An undo is a change like any other: undo it, from the list or by its number, to redo the change."
     )
     text = "The number of a change (`whet history` shows it), the id of a run or its start, or the name of a skill."
     parser.positional("id", "ID|NAME", text, optional=True)
@@ -148,7 +148,7 @@ def _choose_change(context: Context) -> str | None:
     from whet.interfaces.cli.picker import Choice, pick_one
 
     history, screen = context.library.history, screen_for(sys.stderr, context.env)
-    runs = history.undoable()
+    runs = history.undoable(undos=True)
     if not runs:
         return None  # the undo says why
     choices = [

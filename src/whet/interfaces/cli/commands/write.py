@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
@@ -20,7 +21,7 @@ from whet.interfaces.cli.text import clean, plural
 from whet.skill.names import key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from whet.api import Library
     from whet.authoring.backup import Restored
@@ -39,67 +40,153 @@ if TYPE_CHECKING:
 def configure_new(parser: Parser) -> None:
     parser.details = (
         "Without a text, writes a template to fill in. It is a draft: Whet does not offer it to models and does not "
-        "link it while any part of the template is left. With --body or "
+        "link it while any part of the template is left, but clients that read its directory load it. With --body or "
         "--body-file the skill is complete; the text can be a whole document with its own frontmatter. An existing "
-        "skill is never overwritten: `whet edit` changes one. The skill goes to ~/.agents/skills, or to the first "
-        "--root. Codex and many other clients read ~/.agents/skills; `whet sync` links the skill for those "
-        "that do not, such as Claude Code. A new skill with a description has 50 generated messages in "
-        "evals/triggers.generated.json; `whet learn eval triggers` tries them."
+        "skill is never overwritten: `whet edit` changes one. Without NAME, Whet asks for it on a terminal.\n\n"
+        "The skill goes to ~/.agents/skills, or to the first --root. Codex and many other clients read "
+        "~/.agents/skills; `whet sync` links the skill for those that do not, such as Claude Code. To keep a draft "
+        "away from all clients, write it with --dir and run `whet install DIR/NAME` when it is finished.\n\n"
+        "A new skill with a description has 50 generated messages in evals/triggers.generated.json; `whet learn eval "
+        "triggers` tries them."
     )
-    parser.positional("name", "NAME", "Lowercase letters, digits and single hyphens; also the directory's name.")
+    text = "Lowercase letters, digits and single hyphens; also the directory's name."
+    parser.positional("name", "NAME", text, optional=True)
     parser.option("--description", metavar="D", text="What the skill does and when to use it.")
     parser.option("--body", metavar="TEXT", text="The instructions.")
     parser.option("--body-file", metavar="F", text="Read the instructions from this file; - is standard input.")
-    parser.option("--dir", metavar="DIR", text="Write the template to this directory.")
+    parser.option("--dir", metavar="DIR", text="Write the skill to this directory, outside the history.")
     parser.option("--here", text="Write the skill to the project's .agents/skills.")
     parser.option("--category", metavar="C", text="The category for a new skill with a text.")
     parser.option("--no-triggers", text="Leave out the generated trigger evals.")
     change_options(parser, version=True)
 
 
+_DESCRIBE = 'Add `--description "What it does. Use when ..."`, in at most 1,024 characters.'
+
+
 def run_new(context: Context, options: Namespace) -> Answer:
     from whet.authoring.drafts import with_triggers
-    from whet.library.standalone import begin
+    from whet.library.standalone import begin, fill_template
 
-    if options.body is not None or options.body_file is not None:
-        return run_create(context, options, improve=False)
+    if options.name is None:
+        _ask_what(options)
+    body = read_text(options.body, options.body_file, "new", "body")
+    if body is not None and not options.dir:
+        return _create(context, options, body, improve=False)
     if given := next((name for name in ("category", "set_version", "stage", "reason") if getattr(options, name)), ""):
-        raise misuse("new", f"--{given.replace('_', '-')} needs --body or --body-file.")
+        flag = f"--{given.replace('_', '-')}"
+        raise misuse("new", f"{flag} does not work with --dir." if body else f"{flag} needs --body or --body-file.")
     library = context.library
     root = os.path.abspath(options.dir) if options.dir else library.workspace.new_root(project=options.here)
 
     def write(target: str, tree: Mapping[str, Item]) -> None:
         library.edit.committer.commit([TreeChange("create", options.name, target, tree, expected="")], USER)
 
-    add: Callable[[Tree], Tree] = with_triggers if options.description and not options.no_triggers else dict
-    state = library.workspace.place.state
-    begun = begin(root, options.name, options.description, state=state, add=add, write=None if options.dir else write)
+    tree = fill_template(options.name, options.description) if body is None else _document(options, body)
+    if (options.description or body is not None) and not options.no_triggers:
+        tree = with_triggers(tree)
+    begun = begin(root, options.name, tree, state=library.workspace.place.state, write=None if options.dir else write)
     answer = Answer(begun, render_new)
-    return answer if options.dir or options.here else hint_clients(answer, context, [options.name], draft=True)
+    if options.dir:
+        roots = {os.path.realpath(one.path) for one in library.workspace.config().roots}
+        if os.path.realpath(root) in roots:
+            return answer
+        place = os.path.join(options.dir, options.name)
+        place = place if place.startswith(os.curdir) or os.path.isabs(place) else os.path.join(os.curdir, place)
+        return answer.hint(f"`whet install {shlex.quote(place)}` adds it to your skills.")
+    answer = answer if options.here else hint_clients(answer, context, [options.name], draft=True)
+    return _hint_disabled(answer, library, options.name)
+
+
+def _ask_what(options: Namespace) -> None:
+    """Ask for the name and the description of a new skill. Raises UsageError where nobody can be asked."""
+    from whet.interfaces.cli.terminal import ask
+    from whet.skill.names import is_ascii_name, slug
+
+    if not can_ask(options):
+        hint = 'Run `whet new NAME --description "What it does. Use when ..."`.'
+        raise UsageError("usage", "NAME is missing.", hint=hint)
+    proposed = ""
+    while options.name is None:
+        said = ask(f"Name of the skill{f' [{proposed}]' if proposed else ''}: ") or proposed
+        if not said:
+            raise RefusedError("not-agreed", "There is no name.", hint="Nothing was changed.")
+        if is_ascii_name(said):
+            options.name = said
+        else:
+            proposed = slug(said)
+            sys.stderr.write("A name has lowercase letters, digits and single hyphens.\n")
+    if options.description is None:
+        options.description = ask("What does it do, and when is it used? (Enter to fill it in later) ") or None
+
+
+def _document(options: Namespace, body: str) -> Tree:
+    """The files of a skill with a text, and its name as skills are named."""
+    from whet.authoring import drafts
+
+    options.name = drafts.check_name(options.name)
+    with _asking_for_description(options):
+        return drafts.create(options.name, description=options.description or "", body=body).tree
+
+
+@contextmanager
+def _asking_for_description(options: Namespace) -> Iterator[None]:
+    """Name the option, where the description is missing."""
+    try:
+        yield
+    except UsageError as error:
+        if error.code == "bad-description" and not options.description:
+            error.hint = _DESCRIBE
+        raise
+
+
+def _hint_disabled(answer: Answer, library: Library, name: str) -> Answer:
+    """The answer about a new skill, with a hint where it is disabled, as one of that name was."""
+    with suppress(NotFoundError, RefusedError):  # in a project that is not trusted
+        card = library.card(name)
+        if library.workspace.config().disabled.source(card, ""):
+            return answer.hint(
+                f"{name} is disabled, because you disabled this name before; `whet enable {name}` enables it."
+            )
+    return answer
 
 
 def render_new(begun: Begun, screen: Screen, options: Namespace) -> None:
     screen.line(screen.place(begun.file))
-    opens = "" if options.dir else f" `whet edit {options.name}` opens the file."
-    screen.say(f"Fill in the parts marked TODO.{opens}")
-    trust = " Trust the project once with `whet guard trust`." if options.here else ""
     skill = screen.place(begun.path) if options.dir or options.here else begun.name
+    if options.body is not None or options.body_file is not None:
+        screen.say(f"Created {begun.name}.")
+        return
+    opens = "" if options.dir else f" `whet edit {options.name}` opens the file."
+    screen.say(f"{begun.name} is a draft: fill in the parts marked TODO.{opens}")
+    trust = " Trust the project once with `whet guard trust`." if options.here else ""
     screen.hint(f"Then run `whet skill validate {skill} --profile quality`.{trust}")
 
 
-def run_create(context: Context, options: Namespace, *, improve: bool = True) -> Answer:
-    """Write a skill with its text; where there is one of that name, `improve` it or refuse."""
-    if options.dir:
-        raise misuse("new", "`--dir` works only for a template.")
+def run_create(context: Context, options: Namespace) -> Answer:
+    """`new`, except that a skill of that name is improved where there is something to improve it with."""
+    if options.name is None:
+        _ask_what(options)
     body = read_text(options.body, options.body_file, "new", "body")
+    if body is None and options.description is not None:
+        with suppress(NotFoundError):
+            context.library.card(options.name)
+            return _create(context, options, None, improve=True)
+    return run_new(context, options) if body is None or options.dir else _create(context, options, body, improve=True)
+
+
+def _create(context: Context, options: Namespace, body: str | None, *, improve: bool) -> Answer:
+    """Write a skill with its text; where there is one of that name, `improve` it or refuse."""
     fields = {"description": options.description, "body": body, "category": options.category}
     how = {"triggers": not options.no_triggers, "improve": improve, "here": options.here}
-    answer = Answer(change(context, options, "create", **how, **fields), telling(_tell_created))
+    with _asking_for_description(options):
+        answer = Answer(change(context, options, "create", **how, **fields), telling(_tell_created))
     roots = context.library.workspace.config().roots if options.here else ()
     if any(root.scope == "project" and not root.trusted for root in roots):
         hint = "You do not trust this project yet, so Whet does not offer its skills. `whet guard trust` trusts it."
         return answer.hint(hint)
-    return answer if options.here else hint_clients(answer, context, [options.name])
+    answer = answer if options.here else hint_clients(answer, context, [options.name])
+    return _hint_disabled(answer, context.library, options.name)
 
 
 def _tell_created(change: Change) -> str:
