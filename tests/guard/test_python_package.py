@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from whet.guard import flow
 from whet.guard.documents import Document, Kind
 from whet.guard.finding import Fact, Hit
-from whet.guard.python.package import Package
 from whet.guard.taint.formats import parsed
+from whet.guard.taint.shipped import Shipped
 from whet.guard.taint.value import UNKNOWN
 
 _KINDS: dict[str, Kind] = {
@@ -137,12 +137,13 @@ def test_text_from_a_raw_address_that_the_skill_obeys_is_told() -> None:
 
 
 def test_a_path_leads_to_one_file_or_nowhere() -> None:
-    package = Package(
+    package = Shipped(
         [
             Document("assets/a.txt", "text", "one"),
             Document("references/a.txt", "text", "two"),
             Document("assets/b.txt", "text", "three"),
-        ]
+        ],
+        "python",
     )
     assert package.text("<here>/../assets/a.txt") == "one"
     assert package.text("a.txt") is UNKNOWN

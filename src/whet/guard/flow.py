@@ -9,7 +9,6 @@ script sets, JavaScript with the data that it loads.
 
 from __future__ import annotations
 
-import json
 import re
 from importlib import import_module
 from itertools import islice
@@ -21,6 +20,7 @@ from whet.guard.hosts import host_of, is_unsafe
 from whet.guard.patterns import line_of, shorten
 from whet.guard.prose.exfiltration import ORDERED
 from whet.guard.rules import every, severity_of
+from whet.guard.taint.shipped import Shipped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -170,13 +170,6 @@ _LARGEST = 128 * 1024
 _MOST = 30
 _SET = expression(r"^[ \t]*(?:export[ \t]+)?([A-Za-z_]\w{0,60})=([^\n]{0,400})$", re.MULTILINE)
 _USED = expression(r"\$\{?([A-Za-z_]\w{0,60})")
-_REQUIRED = expression(r"\brequire\(\s{0,4}[\"'`]([^\"'`\n]{1,200}\.json)[\"'`]\s{0,4}\)")
-_IMPORTED = expression(
-    r"^import\s{1,4}(?:\*\s{1,4}as\s{1,4})?(\w{1,60})\s{1,4}from\s{1,4}[\"']([^\"'\n]{1,200}\.json)[\"'][^\n]{0,60}$",
-    re.MULTILINE,
-)
-_READ = expression(r"\b(?:await\s{1,4})?(?:\w{1,40}\.){0,3}readFile(?:Sync)?\(")
-_PARSE = expression(r"\bJSON\.parse\(\s{0,8}$")
 _READS = expression(
     r"\b(?:File\.read|IO\.read|file_get_contents|readlines|io\.open|slurp)\b|\bopen\s{0,2}\(", re.IGNORECASE
 )
@@ -197,7 +190,6 @@ _CALLED = {
 }
 """A module that is loaded, and a function that is called, by a name that is put together."""
 _DATA = ("text", "json", "yaml", "toml", "markdown")
-_WORD = expression(r"[\"'`]([^\"'`\n]{1,200})[\"'`]")
 
 
 def _filled_in(documents: Sequence[Document]) -> Iterator[tuple[str, Hit]]:
@@ -213,15 +205,12 @@ def _filled_in(documents: Sequence[Document]) -> Iterator[tuple[str, Hit]]:
             if before:
                 yield from _new(document, before + document.text, before.count("\n"), check)
     yield from _assembled(open_ones)
-    programs = [document for document in open_ones if document.kind == "javascript"][:_MOST]
-    data = {document.path: document.text for document in open_ones if document.kind in ("json", "text", "yaml")}
-    if programs and data:
+    shipped = Shipped(open_ones, "javascript")
+    for document in [one for one in open_ones if one.kind == "javascript" and shipped.is_named(one.text)][:_MOST]:
         from whet.guard.javascript.checker import check as check_javascript
+        from whet.guard.taint.commands import Given
 
-        for document in programs:
-            text = _filled(document.text, data)
-            if text != document.text:
-                yield from _new(document, text, 0, check_javascript)
+        yield from _new(document, document.text, 0, check_javascript, Given(shipped=shipped))
 
 
 def _left_behind(documents: Sequence[Document]) -> Iterator[tuple[str, Hit]]:
@@ -351,67 +340,3 @@ def _belongs(script: Document, other: Document, pages: Sequence[str]) -> bool:
     """Is a file read before a script runs: by the script itself, or as something that a text tells to do?"""
     name = other.path.rpartition("/")[2]
     return name in script.text or any(name in page and script.path.rpartition("/")[2] in page for page in pages)
-
-
-def _filled(text: str, data: Mapping[str, str]) -> str:
-    """A program with the data that it loads written where it loads it; lines keep their numbers."""
-
-    def required(found: re.Match[str]) -> str:
-        return _literal(_file(found[1], data), as_json=True) or found[0]
-
-    def imported(found: re.Match[str]) -> str:
-        literal = _literal(_file(found[2], data), as_json=True)
-        return f"const {found[1]} = {literal};" if literal else found[0]
-
-    text = _IMPORTED.sub(imported, _REQUIRED.sub(required, text))
-    position = 0
-    parts: list[str] = []
-    for found in _READ.finditer(text):
-        if found.start() < position or len(parts) > 40:
-            continue
-        end = _closing(text, found.end())
-        content = _file("/".join(_WORD.findall(text[found.end() : end])), data)
-        parse = _PARSE.search(text, position, found.start())
-        literal = _literal(content, as_json=True) if parse else ""
-        if parse and literal:
-            parts.append(text[position : parse.start()] + literal)
-            position = _closing(text, end)
-        elif literal := _literal(content, as_json=False):
-            parts.append(text[position : found.start()] + literal)
-            position = end
-    return "".join(parts) + text[position:]
-
-
-def _closing(text: str, start: int) -> int:
-    """Where a parenthesis that was opened before `start` is closed."""
-    depth = 1
-    for index in range(start, min(len(text), start + 400)):
-        depth += {"(": 1, ")": -1}.get(text[index], 0)
-        if depth == 0:
-            return index + 1
-    return start
-
-
-def _file(path: str, data: Mapping[str, str]) -> str | None:
-    """The one file of the package that a path in a program leads to; what is put in at run time may be anything."""
-    words = [word for word in path.split("/") if word not in (".", "..", "", "utf8", "utf-8")]
-    for length in range(min(len(words), 4), 0, -1):
-        for start in range(len(words) - length + 1):
-            tail = "/".join(words[start : start + length])
-            pattern = re.compile("(?:.*/)?" + re.sub(r"\\\$\\\{[^/]{0,80}?\\\}", "[^/]{1,80}", re.escape(tail)) + "$")
-            found = [name for name in sorted(data) if "." in tail and pattern.match(name)]
-            if found and (len(found) == 1 or "${" in tail):
-                return data[found[0]]
-    return None
-
-
-def _literal(text: str | None, as_json: bool) -> str:
-    """Text as a literal of the language, on one line."""
-    if text is None or len(text) > 20_000:
-        return ""
-    if not as_json:
-        return json.dumps(text)
-    try:
-        return f"({json.dumps(json.loads(text))})"
-    except (ValueError, RecursionError):
-        return ""

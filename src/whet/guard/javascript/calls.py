@@ -302,6 +302,9 @@ def _require(effects: Meaning, call: Call) -> Value:
         if call.name in ("import", "importScripts") and is_unsafe(text):
             evaluate(effects, Value(marks=marks), "import")
         return NOTHING
+    content = effects.data(wanted) if text.endswith(".json") else UNKNOWN
+    if content is not UNKNOWN:
+        return _parsed(Value(content))
     found = module(text)
     if wanted.hidden and _SENSITIVE.match(found.name):
         effects.hit("hidden-call", "warn")
@@ -365,7 +368,11 @@ def _stringify(_effects: Meaning, call: Call) -> Value:
 
 def _parse(_effects: Meaning, call: Call) -> Value:
     """`JSON.parse`."""
-    first = call.arg(0)
+    return _parsed(call.arg(0))
+
+
+def _parsed(first: Value) -> Value:
+    """A text as the JSON that it is."""
     const = parsed("json.loads", first.exact) if first.exact else UNKNOWN
     return literal(const, first.marks, first.hidden) if const is not UNKNOWN else Value(marks=first.marks)
 

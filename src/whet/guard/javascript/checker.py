@@ -43,7 +43,7 @@ def check(text: str, given: Given | None = None) -> Seen:
 def look(text: str, depth: int, given: Given | None = None) -> Seen:
     """What a script does that was found under some layers of decoding."""
     hits = [*patterns.hits(_PATTERNS, text), *_shape(text)]
-    if not _acts(text) and (given is None or not (given.files or given.variables)):
+    if not _acts(text) and (given is None or not (given.files or given.variables or given.shipped)):
         return Seen(tuple(hits))
     from whet.guard.javascript.calls import Meaning, finish
     from whet.guard.javascript.program import Program
@@ -52,6 +52,7 @@ def look(text: str, depth: int, given: Given | None = None) -> Seen:
     program = Program(text[:LARGEST], meaning, _MOST_NODES)
     if given is not None:
         meaning.files.update(given.files)
+        meaning.shipped = given.shipped
         program.exported.update((name, Value(marks=marks)) for name, marks in given.variables.items())
     program.run()
     finish(meaning, program.source)

@@ -242,9 +242,10 @@ class Program:
             return
         where = unescaped(self.text(source)[1:-1])
         found = module(where)
-        if where.startswith(("http:", "https:", "data:")):
+        if where.startswith(("http:", "https:", "data:")) or where.endswith(".json"):
             wanted = (Value(where),)
-            self.meaning(self, call_of("import", "import", NOTHING, Value(name="import"), wanted, node))
+            loaded = self.meaning(self, call_of("import", "import", NOTHING, Value(name="import"), wanted, node))
+            found = found if loaded is NOTHING else loaded
         elif where == "zx/globals":
             self.file.names["$"] = Value(name="zx.$")
         for clause in node.named_children:

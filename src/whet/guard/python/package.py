@@ -15,8 +15,7 @@ from whet.guard.python.checker import LARGEST, check, finished, parse, read_text
 from whet.guard.python.reader import Reader
 from whet.guard.python.values import Klass
 from whet.guard.rules import severity_of
-from whet.guard.taint.mark import HOLE
-from whet.guard.taint.value import UNKNOWN
+from whet.guard.taint.shipped import Shipped
 
 if TYPE_CHECKING:
     import ast
@@ -28,11 +27,9 @@ if TYPE_CHECKING:
 
 MOST = 40
 """Python files of a package that are read together."""
-_LARGEST_DATA = 64 * 1024
 _IMPORT = expression(
     r"^[ \t]*(?:from[ \t]{1,40}\.{0,3}([\w.]*)[ \t]{1,40}import\b|import[ \t]{1,40}([\w.]+))", re.MULTILINE
 )
-_LISTING = expression(r"\b(?:iterdir|glob|listdir|scandir|rglob|walk)\b")
 
 
 class Package:
@@ -41,11 +38,7 @@ class Package:
     def __init__(self, documents: Sequence[Document]) -> None:
         self.files: dict[str, frozenset[Mark]] = {}
         """What was written where, by any of the programs."""
-        self.data = {
-            document.path: document.text
-            for document in documents
-            if document.kind != "python" and not document.via and len(document.text) <= _LARGEST_DATA
-        }
+        self.shipped = Shipped(documents, "python")
         self.programs = {
             document.path: document.text
             for document in documents
@@ -54,7 +47,6 @@ class Package:
         self._readers: dict[str, tuple[Reader, ast.Module, str]] = {}
         self._modules: dict[str, Klass] = {}
         self._stems = {part.removesuffix(".py") for path in self.programs for part in path.split("/")}
-        self._names = {path.rpartition("/")[2] for path in self.data} - {"SKILL.md", "README.md"}
 
     def concerns(self, path: str) -> bool:
         """Does a program import another one, or name a file of data?"""
@@ -63,32 +55,7 @@ class Package:
             name = found[1] or found[2] or ""
             if (found[1] is not None and not name) or not self._stems.isdisjoint(name.split(".")):
                 return True
-        return any(name in text for name in self._names) or (bool(self._names) and _LISTING.search(text) is not None)
-
-    def text(self, path: str) -> object:
-        """The text of a data file that a path leads to; `UNKNOWN` when it leads nowhere or to several."""
-        tail = _tail(path)
-        if not tail or path.startswith(("~", "/", "http")):
-            return UNKNOWN
-        if HOLE in tail:
-            pattern = re.compile("(?:.*/)?" + re.escape(tail).replace(re.escape(HOLE), "[^/]{0,80}") + "$")
-            found = [name for name in sorted(self.data) if pattern.match(name)][:1] if tail.strip(HOLE + "/.") else []
-        else:
-            found = [name for name in self.data if name == tail or name.endswith(f"/{tail}")]
-        return self.data[found[0]] if len(found) == 1 else UNKNOWN
-
-    def listing(self, folder: str, suffix: str = "") -> list[str]:
-        """The data files in a folder, in order."""
-        tail = _tail(folder)
-        if not tail or HOLE in tail:
-            return []
-        found = [
-            path
-            for path in self.data
-            if path.endswith(suffix)
-            and (path.rpartition("/")[0] == tail or path.rpartition("/")[0].endswith(f"/{tail}"))
-        ]
-        return sorted(found)[:200]
+        return self.shipped.is_named(text)
 
     def module(self, reader: Reader, name: str, level: int) -> Klass | None:
         """What another file of the package defines, read when it is first asked for."""
@@ -143,21 +110,10 @@ class Package:
         return None
 
 
-def _tail(path: str) -> str:
-    """A path without its beginning, as far as that says only where the program lies."""
-    parts: list[str] = []
-    for part in path.replace("\\", "/").split("/"):
-        if part == "..":
-            del parts[-1:]
-        elif part not in ("", ".", "<here>") and not (part == HOLE and not parts):
-            parts.append(part)
-    return "/".join(parts)
-
-
 def hits(documents: Sequence[Document]) -> Iterator[tuple[str, Hit]]:
     """What is critical only when the files are read together, each with its path."""
     package = Package(documents)
-    if len(package.programs) + len(package.data) < 2:
+    if len(package.programs) + len(package.shipped.texts) < 2:
         return
     for path in [path for path in package.programs if package.concerns(path)][:MOST]:
         loaded = package.reader(path)

@@ -75,7 +75,7 @@ class Reader(Judges):
         self.path = path
         """Where in the package the file lies."""
         if package is not None:
-            self.files = package.files
+            self.files, self.shipped = package.files, package.shipped
         self.module = Scope()
         self.doc: str | None = None
         """The text that the file begins with."""
@@ -109,16 +109,6 @@ class Reader(Judges):
         if gate:
             message = f"{message or 'The code runs'}, but only under a condition: {gate}"
         super().hit(rule, severity, subject, message, evidence)
-
-    def data(self, path: Value) -> Any:
-        """What stands in a file that is shipped with this one, when that is known."""
-        if self.package is None or not isinstance(path.const, str):
-            return UNKNOWN
-        return self.package.text(path.const)
-
-    def list_shipped(self, folder: str, suffix: str) -> list[str]:
-        """The files in a folder of the package."""
-        return self.package.listing(folder, suffix) if self.package is not None else []
 
     def name_arguments(self, call: Call) -> None:
         """Say what the arguments of a call are called in the program."""

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from whet.guard.finding import Severity
+    from whet.guard.taint.shipped import Shipped
 
 _INTERPRETER = expression(r"^\s{0,4}(?:\S{0,60}/)?(?:(ba|z|da|k)?sh|(python[\d.]{0,4}))(?:\s{1,4}-\w{0,3})?\s{0,4}$")
 PRIVATE: frozenset[str] = frozenset(("secret", "env", "key", "captured"))
@@ -52,6 +53,8 @@ class Given(NamedTuple):
     """What is in the files that it wrote before; under `HOLE`, in those whose names it puts in."""
     variables: Mapping[str, frozenset[Mark]] = {}
     """What is in the variables of the environment that it sets."""
+    shipped: Shipped | None = None
+    """The data of the package."""
 
 
 class Ran(NamedTuple):

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from whet.guard.taint.call import Call
     from whet.guard.taint.mark import Mark
+    from whet.guard.taint.shipped import Shipped
 
 JUDGES: dict[str, Callable[[Judges, Call], Value | None]] = {
     **network.JUDGES, **files.JUDGES, **capture.JUDGES, **execute.JUDGES, **harm.JUDGES,
@@ -27,6 +28,9 @@ class Judges(Commands):
     language = ""
     specials: Mapping[str, Callable[[Any, Call], Value | None]] = {}
     """What the reader of a language knows to read by itself, by what it is called in the tables."""
+
+    shipped: Shipped | None = None
+    """The data of the package, when it is at hand."""
 
     def judge(self, call: Call) -> Value | None:
         """Judge a call by its row; what it gives, or nothing when that is not known."""
@@ -71,13 +75,15 @@ class Judges(Commands):
         """Call a function of the program that was handed over."""
         raise NotImplementedError
 
-    def data(self, path: Value) -> Any:  # noqa: ARG002  for readers that know the other files of a package
+    def data(self, path: Value) -> Any:
         """What stands in a file that is shipped with this one, when that is known."""
-        return UNKNOWN
+        if self.shipped is None or not isinstance(path.const, str):
+            return UNKNOWN
+        return self.shipped.text(path.const)
 
-    def list_shipped(self, folder: str, suffix: str) -> list[str]:  # noqa: ARG002  as above
+    def list_shipped(self, folder: str, suffix: str) -> list[str]:
         """The files in a folder that is shipped with this file, when they are known."""
-        return []
+        return self.shipped.listing(folder, suffix) if self.shipped is not None else []
 
     def read(self, path: Value, key: str) -> frozenset[Mark]:
         """The marks of what is in a file; `key` is what it is told apart by where its path is not known."""

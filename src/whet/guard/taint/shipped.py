@@ -1,0 +1,76 @@
+"""The files of data that a package ships beside its programs, as a program finds them by their paths."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from whet.guard.expression import expression
+from whet.guard.taint.mark import HOLE
+from whet.guard.taint.value import UNKNOWN
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from whet.guard.documents import Document
+
+_LARGEST = 64 * 1024
+_LISTING = expression(
+    r"\b(?:iterdir|glob|listdir|scandir|rglob|walk|readdir(?:Sync)?)\b|\}\.(?:json|txt|ya?ml|csv|dat)\b"
+    r"|\+\s{0,4}[\"'`]\.(?:json|txt|ya?ml|csv|dat)\b"
+)
+"""What lists files, or puts the name of one together."""
+
+
+class Shipped:
+    """The data beside the programs of a language."""
+
+    def __init__(self, documents: Sequence[Document], language: str) -> None:
+        self.texts = {
+            document.path: document.text
+            for document in documents
+            if document.kind != language and not document.via and len(document.text) <= _LARGEST
+        }
+        self._names = {path.rpartition("/")[2] for path in self.texts} - {"SKILL.md", "README.md"}
+
+    def is_named(self, program: str) -> bool:
+        """Does a program name one of the files, list some, or make up a name?"""
+        return any(name in program for name in self._names) or (
+            bool(self._names) and _LISTING.search(program) is not None
+        )
+
+    def text(self, path: str) -> object:
+        """The text of a data file that a path leads to; `UNKNOWN` when it leads nowhere or to several."""
+        tail = _tail(path)
+        if not tail or path.startswith(("~", "/", "http")):
+            return UNKNOWN
+        if HOLE in tail:
+            pattern = re.compile("(?:.*/)?" + re.escape(tail).replace(re.escape(HOLE), "[^/]{0,80}") + "$")
+            found = [name for name in sorted(self.texts) if pattern.match(name)][:1] if tail.strip(HOLE + "/.") else []
+        else:
+            found = [name for name in self.texts if name == tail or name.endswith(f"/{tail}")]
+        return self.texts[found[0]] if len(found) == 1 else UNKNOWN
+
+    def listing(self, folder: str, suffix: str = "") -> list[str]:
+        """The data files in a folder, in order."""
+        tail = _tail(folder)
+        if not tail or HOLE in tail:
+            return []
+        found = [
+            path
+            for path in self.texts
+            if path.endswith(suffix)
+            and (path.rpartition("/")[0] == tail or path.rpartition("/")[0].endswith(f"/{tail}"))
+        ]
+        return sorted(found)[:200]
+
+
+def _tail(path: str) -> str:
+    """A path without its beginning, as far as that says only where the program lies."""
+    parts: list[str] = []
+    for part in path.replace("\\", "/").split("/"):
+        if part == "..":
+            del parts[-1:]
+        elif part not in ("", ".", "<here>") and not (part == HOLE and not parts):
+            parts.append(part)
+    return "/".join(parts)
