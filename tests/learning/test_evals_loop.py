@@ -14,7 +14,7 @@ from whet.errors import NotFoundError, UsageError
 from whet.guard.sandbox.levels import levels
 from whet.interfaces.cli import main
 from whet.learning.evals.evaluation import earlier, eval_skill, scorer
-from whet.learning.evals.gate import Gate
+from whet.learning.evals.gate import judge
 from whet.learning.evals.subject import subject_at
 from whet.learning.models.recorded import Recorded
 from whet.runtime.trials import Trials
@@ -51,7 +51,7 @@ def looped(top: Path, model: Model) -> list[Any]:
         before = dict(subject_at(library.workspace, NAME).tree)
         score = scorer(library.workspace, NAME, model, Trials(library.workspace))
         for body in (WORSE, BETTER):
-            verdict = Gate().judge(before, improve(before, body=body).tree, NAME, score)
+            verdict = judge(before, improve(before, body=body).tree, NAME, score)
             told.append((verdict.accepted, [reason.code for reason in verdict.reasons], verdict.before, verdict.after))
             if verdict.accepted:
                 library.edit.apply(
@@ -84,7 +84,7 @@ def test_a_worse_candidate_is_refused_and_nothing_is_written(tmp_path: Path) -> 
         library.edit.apply([{"action": "edit", "name": NAME, "body": BETTER}])
         before = dict(subject_at(library.workspace, NAME).tree)
         score = scorer(library.workspace, NAME, obedient(), Trials(library.workspace))
-        verdict = Gate().judge(before, improve(before, body=WORSE).tree, NAME, score)
+        verdict = judge(before, improve(before, body=WORSE).tree, NAME, score)
         assert [reason.code for reason in verdict.reasons] == ["gate-regression", "gate-not-better"]
         assert (verdict.accepted, verdict.before, verdict.after) == (False, 1.0, 0.0)
 

@@ -12,7 +12,7 @@ from learning.test_synthesis_learning import Clock, migration
 from whet.api import Library
 from whet.authoring.writer import Provenance
 from whet.learning.models.model import Completion, Model, ModelError, Request
-from whet.learning.selection.budget import ALLOWANCE, Account, Allowance, State
+from whet.learning.selection.budget import ALLOWANCE, Allowance, State
 from whet.learning.selection.learn import learn_from
 from whet.learning.transcripts.events import Event
 
@@ -64,7 +64,7 @@ def library(tmp_path: Path) -> Iterator[Library]:
 
 
 def used(library: Library) -> Allowance:
-    return Account(State(library.workspace.state, library.workspace.clock)).used()
+    return State(library.workspace.state, library.workspace.clock).used()
 
 
 def test_a_model_words_it_and_is_paid_from_the_tokens_of_the_day(library: Library) -> None:
@@ -92,7 +92,7 @@ def test_a_model_of_the_settings_that_cannot_be_opened_is_a_warning(library: Lib
 
 def test_when_the_tokens_of_the_day_are_used_up_no_model_is_asked(library: Library) -> None:
     model = Spoken(WORDS)
-    Account(State(library.workspace.state, library.workspace.clock)).spend(tokens=ALLOWANCE.tokens)
+    State(library.workspace.state, library.workspace.clock).spend(tokens=ALLOWANCE.tokens)
     (report,) = learn_from(library.learning.context, [migration()], model=model).to_json()["sessions"]
     assert (report["captured"], model.asked) == (True, 0)
     assert report["warnings"] == ["Today's 200,000 tokens for models are used up; no model was asked."]

@@ -12,7 +12,7 @@ from whet.api import Library
 from whet.interfaces.hooks.background import is_due, learn_after, learn_waiting
 from whet.interfaces.hooks.handler import LearnSetting
 from whet.learning.hook_log import read
-from whet.learning.selection.budget import Breaker, State
+from whet.learning.selection.budget import State
 from whet.learning.selection.consent import offered
 from whet.learning.sessions import AGAIN, LATER
 from whet.store.state import StateDatabase
@@ -195,11 +195,8 @@ def test_what_fails_is_told_by_the_doctor_and_stops_it_in_the_end(machine: Machi
         over(machine, tmp_path, release_notes()._replace(session=f"s{number}"))
     assert learn_waiting(str(machine.state), broken, machine.env, machine.clock) == 3
     assert not is_due(machine.hooks.sessions, str(machine.state), machine.env, machine.clock)
-    assert (
-        Breaker(State(StateDatabase(str(machine.state)), machine.clock))
-        .reason()
-        .startswith("3 failures in a row, the last: ")
-    )
+    kept = State(StateDatabase(str(machine.state)), machine.clock).read()
+    assert kept.reason.startswith("3 failures in a row, the last: ")
     failed, stopped = machine.hooks.sessions.examine()
     assert (failed.code, stopped.code) == ("learning-failed", "learning-stopped")
     assert failed.message.startswith("Learning from sessions of claude-code failed 3 times, last at 2027-01-15T")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from whet.errors import UsageError
 from whet.interfaces.hooks.handler import LearnSetting, describe_failure
 from whet.learning.hook_log import append
-from whet.learning.selection.budget import Account, Breaker, State
+from whet.learning.selection.budget import State
 from whet.learning.sessions import BUSY_MS, LEARNING, Sessions
 from whet.library.settings import config_path, read_settings
 from whet.store.clock import system_clock
@@ -46,8 +46,8 @@ def is_due(sessions: Sessions, state: str, env: Mapping[str, str], clock: Clock 
     if not _readable(sessions) or LearnSetting(state, env).now() in ("off", "note"):
         return False
     kept = State(sessions.database, clock)
-    left = Account(kept).left()
-    return bool(left.sessions and left.skills) and not Breaker(kept).until()
+    left = kept.left()
+    return bool(left.sessions and left.skills) and not kept.until()
 
 
 def _readable(sessions: Sessions) -> list[Seen]:
@@ -163,7 +163,7 @@ def _learn(sessions: Sessions, kept: State, seen: Seen, opened: Callable[[str], 
     except Exception as error:  # noqa: BLE001  whatever it is, nobody is there to see it, and others wait
         code, message = describe_failure(error)
         sessions.failed(seen.client, LEARNING, code, message)
-        Breaker(kept).failed(message)
+        kept.failed(message)
     sessions.leave(seen.client, seen.id)  # where it still waits, it is not taken up again at once
 
 

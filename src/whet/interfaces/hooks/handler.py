@@ -304,10 +304,9 @@ def tell_news(state: StateDatabase, clock: Clock, opened: Callable[[], Library])
     """What was made of earlier sessions and nobody was told yet, in a line or two; it counts as told from now on."""
     from whet.learning.selection.budget import State
 
-    kept = State(state, clock)
-    if not kept.news():
+    pieces = State(state, clock).take_news()
+    if not pieces:
         return ""
-    pieces = kept.take_news()
     waiting = {one.id for one in opened().edit.proposals.all("pending")}
     proposed = sum(piece in waiting for piece in pieces)
     written = [piece for piece in pieces if isinstance(piece, str)]

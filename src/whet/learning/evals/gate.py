@@ -35,6 +35,8 @@ LINES = 500
 """Lines of the main file that a change must not grow beyond."""
 _WORSE = {"safe": 0, "caution": 1, "dangerous": 2}
 _EQUAL = 1e-9
+INVALID, DANGEROUS = "gate-invalid", "gate-dangerous"
+"""Reasons for which nobody should even be asked."""
 
 
 class Reason(NamedTuple):
@@ -61,81 +63,64 @@ class Verdict(NamedTuple):
         return {"accepted": self.accepted, **fields_json(self)}
 
 
-class Gate:
-    """Decides about automatic changes. With `strict`, equal scores are not enough."""
+def examine(before: Mapping[str, Item] | None, after: Mapping[str, Item], name: str) -> tuple[Reason, ...]:
+    """What speaks against a change without any score; `before` is None for a new skill."""
+    old = before or {}
+    return (
+        *_invalid(old, after, name),
+        *(_grown(old, after) if old else ()),
+        *(_tools_added(old, after) if old else ()),
+        *(_measures_changed(old, after) if old else ()),
+        *_guarded(before, after),
+    )
 
-    def __init__(
-        self,
-        *,
-        strict: bool = False,
-        guard: Callable[[Mapping[str, Item]], str] | None = None,
-    ) -> None:
-        """`guard` gives the verdict on a package; by default it is scanned."""
-        self._strict, self._guard = strict, guard or _scanned
 
-    def examine(self, before: Mapping[str, Item] | None, after: Mapping[str, Item], name: str) -> tuple[Reason, ...]:
-        """What speaks against a change without any score; `before` is None for a new skill."""
-        old = before or {}
-        return (
-            *_invalid(old, after, name),
-            *_grown(old, after),
-            *_tools_added(old, after),
-            *_measures_changed(old, after),
-            *self._guarded(before, after),
-        )
+def compare(before: Scores, after: Scores, *, strict: bool = False) -> Verdict:
+    """What the scores say: those of the skill as it was, and of the skill as it would be.
 
-    def compare(self, before: Scores | None, after: Scores | None) -> Verdict:
-        """What the scores say: those of the skill as it was, and of the skill as it would be.
+    Any score that belongs to the skill may be among them: its evals, its trigger evals, those of its neighbours. With
+    `strict`, equal scores are not enough.
+    """
+    names = list(dict.fromkeys((*before, *after)))
+    missing = [name for name in names if not _known(before.get(name)) or not _known(after.get(name))]
+    if missing or not names:
+        told = f"No score before or after: {_listed(missing)}." if names else "There are no scores."
+        return Verdict((Reason("gate-no-score", told),))
+    one, other = ({name: score for name in names if (score := given[name]) is not None} for given in (before, after))
+    reasons = []
+    worse = [f"{name} from {one[name]:.2f} to {other[name]:.2f}" for name in names if other[name] < one[name] - _EQUAL]
+    if worse:
+        reasons.append(Reason("gate-regression", f"Worse than before: {_listed(worse)}."))
+    was, now = (math.fsum(given.values()) / len(given) for given in (one, other))
+    if now < was - _EQUAL or (strict and now <= was + _EQUAL):
+        what = "no better" if now >= was - _EQUAL else "worse"
+        reasons.append(Reason("gate-not-better", f"The total is {what}: {was:.2f} before, {now:.2f} after."))
+    return Verdict(tuple(reasons), was, now)
 
-        Any score that belongs to the skill may be among them: its evals, its trigger evals, those of its neighbours.
-        """
-        reasons = []
-        if not before or not after:
-            which = "before" if not before else "after"
-            return Verdict((Reason("gate-no-score", f"There are no scores {which} the change."),))
-        missing = [
-            name
-            for name in dict.fromkeys((*before, *after))
-            if not _known(before.get(name)) or not _known(after.get(name))
-        ]
-        if missing:
-            reasons.append(Reason("gate-no-score", f"No score before or after: {_listed(missing)}."))
-        worse = [name for name in before if _value(after.get(name)) < _value(before[name]) - _EQUAL]
-        worse = [name for name in worse if name not in missing]
-        if worse:
-            told = [f"{name} from {_value(before[name]):.2f} to {_value(after.get(name)):.2f}" for name in worse]
-            reasons.append(Reason("gate-regression", f"Worse than before: {_listed(told)}."))
-        if missing:
-            return Verdict(tuple(reasons))
-        one, other = (math.fsum(map(_value, scores.values())) / len(scores) for scores in (before, after))
-        if other < one - _EQUAL or (self._strict and other <= one + _EQUAL):
-            what = "no better" if other >= one - _EQUAL else "worse"
-            reasons.append(Reason("gate-not-better", f"The total is {what}: {one:.2f} before, {other:.2f} after."))
-        return Verdict(tuple(reasons), one, other)
 
-    def judge(
-        self,
-        before: Mapping[str, Item] | None,
-        after: Mapping[str, Item],
-        name: str,
-        score: Callable[[Mapping[str, Item]], Scores] | None,
-    ) -> Verdict:
-        """The whole verdict. `score` measures a version of the skill; it is asked only where nothing else says no.
+def judge(
+    before: Mapping[str, Item],
+    after: Mapping[str, Item],
+    name: str,
+    score: Callable[[Mapping[str, Item]], Scores] | None,
+) -> Verdict:
+    """The whole verdict. `score` measures a version of the skill; it is asked only where nothing else says no.
 
-        Without it there is no score, which blocks.
-        """
-        if reasons := self.examine(before, after, name):
-            return Verdict(reasons)
-        if score is None or before is None:
-            return self.compare(None, None if score is None else score(after))
-        return self.compare(score(before), score(after))
+    Without it there is no score, which blocks.
+    """
+    if reasons := examine(before, after, name):
+        return Verdict(reasons)
+    return compare(score(before), score(after)) if score else compare({}, {})
 
-    def _guarded(self, before: Mapping[str, Item] | None, after: Mapping[str, Item]) -> tuple[Reason, ...]:
-        now = self._guard(after)
-        then = self._guard(before) if before is not None else "safe"
-        if _WORSE[now] > _WORSE[then]:
-            return (Reason("gate-guard", f"The guard now says {now}; before, it said {then}."),)
+
+def _guarded(before: Mapping[str, Item] | None, after: Mapping[str, Item]) -> tuple[Reason, ...]:
+    from whet.guard.scan import scan
+
+    now, then = scan(after).verdict, scan(before).verdict if before is not None else "safe"
+    if _WORSE[now] <= _WORSE[then]:
         return ()
+    code = DANGEROUS if now == "dangerous" else "gate-guard"
+    return (Reason(code, f"The guard now says {now}; before, it said {then}."),)
 
 
 def _invalid(before: Mapping[str, Item], after: Mapping[str, Item], name: str) -> tuple[Reason, ...]:
@@ -144,15 +129,13 @@ def _invalid(before: Mapping[str, Item], after: Mapping[str, Item], name: str) -
     reasons = []
     for found in _findings(after, name):
         if found.severity == "error":
-            reasons.append(Reason("gate-invalid", found.message))
+            reasons.append(Reason(INVALID, found.message))
         elif found.code == "reference-dangling" and (found.code, found.message) not in known:
             reasons.append(Reason("gate-dangling", found.message))
     return tuple(reasons)
 
 
 def _grown(before: Mapping[str, Item], after: Mapping[str, Item]) -> tuple[Reason, ...]:
-    if not before:
-        return ()
     old, new = _main(before), _main(after)
     size, most = len(new), max(len(old) * (1 + GROWTH), len(old) + ROOM)
     if size > most:
@@ -172,8 +155,6 @@ def _findings(tree: Mapping[str, Item], name: str) -> tuple[Note, ...]:
 
 def _tools_added(before: Mapping[str, Item], after: Mapping[str, Item]) -> tuple[Reason, ...]:
     """Tools that a skill asks for are used without asking: nobody gets more of them unseen."""
-    if not before:
-        return ()
     known = {(grant.tool, grant.rule) for grant in _grants(before)}
     more = [grant.text for grant in _grants(after) if (grant.tool, grant.rule) not in known]
     return (Reason("gate-tools", f"It asks for new tools: {_listed(more)}."),) if more else ()
@@ -189,8 +170,6 @@ def _grants(tree: Mapping[str, Item]) -> tuple[Grant, ...]:
 
 def _measures_changed(before: Mapping[str, Item], after: Mapping[str, Item]) -> tuple[Reason, ...]:
     """A change that rewrites what it is measured by proves nothing."""
-    if not before:
-        return ()
     changed = [
         path
         for path in sorted({*before, *after})
@@ -207,18 +186,8 @@ def _main(tree: Mapping[str, Item]) -> str:
     return tree[main].data.decode("utf-8", "replace") if main else ""
 
 
-def _scanned(tree: Mapping[str, Item]) -> str:
-    from whet.guard.scan import scan
-
-    return scan(tree).verdict
-
-
 def _known(score: float | None) -> bool:
     return score is not None and math.isfinite(score)
-
-
-def _value(score: float | None) -> float:
-    return score if score is not None and math.isfinite(score) else 0.0
 
 
 def _listed(names: list[str]) -> str:

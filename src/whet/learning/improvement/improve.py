@@ -18,7 +18,7 @@ from whet.authoring.writer import Provenance
 from whet.errors import ConflictError, FailedError, UsageError, WhetError
 from whet.learning.context import held_back
 from whet.learning.evals.evaluation import TOKENS, measured
-from whet.learning.evals.gate import Gate, Reason, Verdict
+from whet.learning.evals.gate import Reason, Verdict, compare, examine
 from whet.learning.evals.results import scores
 from whet.learning.evals.subject import Subject
 from whet.learning.improvement.edits import Matter, ask, failures
@@ -216,7 +216,7 @@ class _Improver:
         self._learn, self._held = split(self._evals.evals)
         self._budget = Budget(tokens=tokens)
         self._model, self._grader = Budgeted(model, self._budget), Budgeted(grader, self._budget)
-        self._gate, self._known = Gate(strict=True), dict[str, _Measured]()
+        self._known: dict[str, _Measured] = {}
         refused = context.editor.proposals.all("rejected")
         self._refused = {change.after for one in refused for change in one.changes}
         self._matter = Matter(
@@ -271,10 +271,10 @@ class _Improver:
             why = Reason("rejected-before", "The same change was proposed before and rejected.")
             return Round(answer, "rejected", (why,))
         try:
-            reasons = self._gate.examine(self._tree, tree, self._subject.name)
+            reasons = examine(self._tree, tree, self._subject.name)
             verdict = Verdict(reasons)
             if not reasons:
-                verdict = self._gate.compare(self._measure(self.best).scores, self._measure(tree).scores)
+                verdict = compare(self._measure(self.best).scores, self._measure(tree).scores, strict=True)
         except FailedError as error:
             self._stopped = Note.from_error(error, "error")
             return Round(answer, "undecided", (Reason(error.code, error.message),))

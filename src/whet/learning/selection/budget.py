@@ -1,10 +1,8 @@
 """How much is learned a day, and when to stop: an allowance, and a breaker for when nothing good comes of it.
 
-The counts are of one day, UTC.
-The breaker stops after so many failures, or so many rejected proposals, in a row: for an hour first, then twice as long
-each time, until something works or is approved. What cannot be read counts as nothing, and is told of.
-
-Beside it are the news: what was learned by itself, until somebody was told.
+The counts are of one day, UTC. The breaker stops after so many failures, or so many rejected proposals, in a row: for
+an hour first, then twice as long each time, until something works or is approved. Beside it are the news: what was
+learned by itself, until somebody was told. What cannot be read counts as nothing, and is told of.
 """
 
 from __future__ import annotations
@@ -48,9 +46,12 @@ class Allowance(NamedTuple):
 ALLOWANCE = Allowance()
 
 
-class Stops(NamedTuple):
-    """What the breaker remembers."""
+class Memory(NamedTuple):
+    """All that is remembered between two runs."""
 
+    date: str = ""
+    used: Allowance = Allowance(0, 0, 0)
+    """On that day."""
     failures: int = 0
     """In a row, up to now."""
     trips: int = 0
@@ -59,24 +60,16 @@ class Stops(NamedTuple):
     seen: int = 0
     """When the last decision was made that counted."""
     reason: str = ""
-
-
-class Memory(NamedTuple):
-    """All that is remembered between two runs."""
-
-    day: str = ""
-    used: Allowance = Allowance(0, 0, 0)
-    """On that day."""
-    breaker: Stops = Stops()
+    """Why it stopped last."""
     news: tuple[int | str, ...] = ()
 
 
 class State:
-    """What both remember."""
+    """What was used today, whether learning stops for a while, and what nobody was told yet."""
 
     def __init__(self, state: StateDatabase, clock: Clock) -> None:
         self._state = state
-        self.clock = clock
+        self._clock = clock
         self.problem = ""
         """What is wrong with what is kept, a sentence."""
 
@@ -91,24 +84,22 @@ class State:
                 found[key] = json.loads(value)
             except (ValueError, TypeError, RecursionError):
                 self.problem = f"The record of {key} cannot be read; counting starts again."
-        day, breaker, news = (found.get(key) for key in ("day", "breaker", "news"))
-        day, breaker = (row if isinstance(row, dict) else {} for row in (day, breaker))
-        failures, trips, until, seen = (_number(breaker.get(field)) for field in Stops._fields[:-1])
-        return Memory(
-            str(day.get("date", "")),
-            Allowance(*(_number(day.get(field)) for field in Allowance._fields)),
-            Stops(failures, trips, until, seen, str(breaker.get("reason", ""))),
-            tuple(piece for piece in news if type(piece) in (int, str)) if isinstance(news, list) else (),
-        )
+        day, breaker = (row if isinstance(row := found.get(key), dict) else {} for key in ("day", "breaker"))
+        news, used = found.get("news"), Allowance(*(_number(day.get(field)) for field in Allowance._fields))
+        failures, trips, until, seen = (_number(breaker.get(field)) for field in ("failures", "trips", "until", "seen"))
+        told = tuple(piece for piece in news if type(piece) in (int, str)) if isinstance(news, list) else ()
+        date, reason = str(day.get("date", "")), str(breaker.get("reason", ""))
+        return Memory(date, used, failures, trips, until, seen, reason, told)
 
     @contextmanager
-    def changing(self) -> Iterator[list[Memory]]:
+    def _changing(self) -> Iterator[list[Memory]]:
         """What is kept, to be replaced in the list; it is written at the end of the block."""
         with self._state.write() as connection:
             held = [self._parse(connection.execute(_READ).fetchall())]
             yield held
-            (new,) = held
-            rows = {"day": {"date": new.day, **new.used._asdict()}, "breaker": new.breaker._asdict(), "news": new.news}
+            date, used, failures, trips, until, seen, reason, news = held[0]
+            breaker = {"failures": failures, "trips": trips, "until": until, "seen": seen, "reason": reason}
+            rows = {"day": {"date": date, **used._asdict()}, "breaker": breaker, "news": news}
             connection.execute("DELETE FROM learning")
             written = [(key, json.dumps(value, sort_keys=True)) for key, value in rows.items()]
             connection.executemany("INSERT INTO learning VALUES (?, ?)", written)
@@ -119,61 +110,42 @@ class State:
         from whet.notes import Note
 
         try:
-            until, why = Breaker(self).until(), Breaker(self).reason()
+            until, why = self.until(), self.read().reason
         except FailedError:  # the state database cannot be read, which the doctor tells
             return ()
         if self.problem:
             hint = "Run `whet doctor --repair` to move the file away."
             return (Note("learning-corrupt", "warning", self.problem, hint, path=self._state.path),)
-        if not until:
-            return ()
         message = f"Learning from waiting sessions stops until {iso(until)}: {why}"
-        return (
-            Note(
-                "learning-stopped",
-                "info",
-                message,
-                "`whet learn sessions SESSION` works anyway.",
-                path=self._state.path,
-            ),
-        )
+        hint = "`whet learn sessions SESSION` works anyway."
+        return (Note("learning-stopped", "info", message, hint, path=self._state.path),) if until else ()
 
     def repair(self) -> tuple[str, ...]:
         """Forget what cannot be read; what was done, in sentences."""
         self.read()
         if not self.problem:
             return ()
-        with self.changing():
+        with self._changing():
             problem, self.problem = self.problem, ""
         return (problem,)
 
     def add_news(self, report: Report) -> None:
         """Keep what became of a session until somebody is told: the number of a proposal, or the name of a skill."""
         piece: int | str = (report.proposal if report.staged else report.skill) or ""
-        with self.changing() as held:
+        with self._changing() as held:
             held[0] = held[0]._replace(news=(*held[0].news, piece)[-_NEWS:])
 
-    def news(self) -> tuple[int | str, ...]:
-        """What nobody was told yet: numbers of proposals, and names of skills that were written."""
-        return self.read().news
-
     def take_news(self) -> tuple[int | str, ...]:
-        """The same, and from now on somebody was told; whoever takes it tells it."""
-        with self.changing() as held:
-            pieces = held[0].news
-            held[0] = held[0]._replace(news=())
+        """What nobody was told yet; from now on somebody was, and whoever takes it tells it."""
+        if not self.read().news:
+            return ()
+        with self._changing() as held:
+            pieces, held[0] = held[0].news, held[0]._replace(news=())
         return pieces
-
-
-class Account:
-    """What was used today."""
-
-    def __init__(self, state: State) -> None:
-        self._state = state
 
     def used(self) -> Allowance:
         """What was used so far today."""
-        return self._counts(self._state.read())
+        return self._used(self.read())
 
     def left(self) -> Allowance:
         """What is left of today's allowance; never below zero."""
@@ -181,75 +153,54 @@ class Account:
 
     def spend(self, *, sessions: int = 0, skills: int = 0, tokens: int = 0) -> None:
         """Note what was used."""
-        with self._state.changing() as held:
-            used = self._counts(held[0])
+        with self._changing() as held:
+            used = self._used(held[0])
             new = Allowance(used.sessions + sessions, used.skills + skills, used.tokens + tokens)
-            held[0] = held[0]._replace(day=self._today(), used=new)
+            held[0] = held[0]._replace(date=self._today(), used=new)
+
+    def _used(self, kept: Memory) -> Allowance:
+        return kept.used if kept.date == self._today() else Allowance(0, 0, 0)
 
     def _today(self) -> str:
-        return iso(self._state.clock())[:10]
-
-    def _counts(self, kept: Memory) -> Allowance:
-        return kept.used if kept.day == self._today() else Allowance(0, 0, 0)
-
-
-class Breaker:
-    """Stops learning for a growing time when it fails, or when people do not want what comes of it."""
-
-    def __init__(self, state: State) -> None:
-        self._state = state
+        return iso(self._clock())[:10]
 
     def until(self) -> int:
         """When learning may go on, in nanoseconds since 1970; 0 when it may now."""
-        now, until = self._state.clock(), self._state.read().breaker.until
+        now, until = self._clock(), self.read().until
         return until if now < until <= now + LONGEST else 0  # further ahead only when the clock went back
 
-    def reason(self) -> str:
-        """Why it stopped last."""
-        return self._state.read().breaker.reason
-
     def failed(self, why: str) -> None:
-        """Note a failure."""
-        with self._change() as held:
-            count = held[0].failures + 1
-            held[0] = held[0]._replace(failures=count)
-            if count >= LIMIT:
-                held[0] = self._trip(held[0], f"{count} failures in a row, the last: {why}")
+        """Note a failure; learning stops where it is one too many in a row."""
+        with self._changing() as held:
+            kept = held[0]._replace(failures=held[0].failures + 1)
+            stops = kept.failures >= LIMIT
+            held[0] = self._stop(kept, f"{kept.failures} failures in a row, the last: {why}") if stops else kept
 
     def worked(self) -> None:
         """Note that learning from a session did not fail; failures are counted from the beginning again."""
-        if self._state.read().breaker.failures:
-            with self._change() as held:
+        if self.read().failures:
+            with self._changing() as held:
                 held[0] = held[0]._replace(failures=0)
 
     def decided(self, decisions: Iterable[tuple[int, str]]) -> None:
         """Look at what people decided about proposals: (time, `approved` or `rejected`), in any order.
 
-        Only what was decided since the breaker last stopped counts. An approval makes the next stop a short one again.
+        Only what was decided since learning last stopped counts. An approval makes the next stop a short one again.
         """
-        known = self._state.read().breaker
+        known = self.read()
         new = sorted(item for item in decisions if item[0] > known.seen and item[1] in ("approved", "rejected"))
-        row = 0
-        for _, state in new:
-            row = row + 1 if state == "rejected" else 0
         approved = max((time for time, state in new if state == "approved"), default=0)
+        row = sum(time > approved for time, _ in new)
         if row < LIMIT and not (approved and known.trips):
             return
-        with self._change() as held:
+        with self._changing() as held:
             if approved:
                 held[0] = held[0]._replace(trips=0, seen=approved)
             if row >= LIMIT:
-                held[0] = self._trip(held[0]._replace(seen=new[-1][0]), f"{row} proposals in a row were rejected.")
+                held[0] = self._stop(held[0]._replace(seen=new[-1][0]), f"{row} proposals in a row were rejected.")
 
-    @contextmanager
-    def _change(self) -> Iterator[list[Stops]]:
-        with self._state.changing() as held:
-            stops = [held[0].breaker]
-            yield stops
-            held[0] = held[0]._replace(breaker=stops[0])
-
-    def _trip(self, kept: Stops, why: str) -> Stops:
-        until = self._state.clock() + min(LONGEST, FIRST * 2 ** min(kept.trips, 40))
+    def _stop(self, kept: Memory, why: str) -> Memory:
+        until = self._clock() + min(LONGEST, FIRST * 2 ** min(kept.trips, 40))
         return kept._replace(until=until, trips=kept.trips + 1, failures=0, reason=why)
 
 

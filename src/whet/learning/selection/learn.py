@@ -28,11 +28,12 @@ from whet.learning.distill.relatives import (
 )
 from whet.learning.distill.rounds import Distillation, Source, session_of
 from whet.learning.evals.formats import find_file
-from whet.learning.evals.gate import Gate, Reason
+from whet.learning.evals.gate import DANGEROUS, INVALID, Reason, examine
 from whet.learning.evals.gate import Verdict as GateVerdict
+from whet.learning.evals.gate import judge as judge_change
 from whet.learning.evidence.loads import short_name, with_skill
 from whet.learning.evidence.session import evidence_of
-from whet.learning.selection.budget import ALLOWANCE, Account, Allowance, Breaker, State
+from whet.learning.selection.budget import ALLOWANCE, Allowance, State
 from whet.learning.selection.consent import offered
 from whet.learning.selection.worth import judge, taught
 from whet.learning.sessions import Seen
@@ -117,15 +118,14 @@ def learn_from(
     counts.
     """
     state = State(context.workspace.state, context.workspace.clock)
-    account, breaker = Account(state), Breaker(state)
     if not dry_run:
-        breaker.decided((one.decided, one.state) for one in own_proposals(context))
+        state.decided((one.decided, one.state) for one in own_proposals(context))
     chosen = list(sources) or list(reversed(offered(context)))
     told: list[Report] = []
     stopped, gone = "", 0
     for number, source in enumerate(chosen):
         named = bool(sources) and asked
-        stopped = _stop(account, breaker, named=named) if limit is None or number < limit else "limit"
+        stopped = _stop(state, named=named) if limit is None or number < limit else "limit"
         if stopped:
             break
         lock = FileLock(lock_path(context.workspace.place.state, "learning", "session"), timeout=_PATIENCE)
@@ -134,21 +134,21 @@ def learn_from(
                 if not named and isinstance(source, Seen) and not _waits(context, source):
                     gone += 1
                     continue
-                report = _learned(context, source, Terms(write, dry_run, model), account)
+                report = _learned(context, source, Terms(write, dry_run, model), state)
         except WhetError as error:
             if len(sources) == 1 and asked:
                 raise
-            report = _failure(context, source, error, None if named or dry_run else breaker)
+            report = _failure(context, source, error, None if named or dry_run else state)
         else:
             if not dry_run:
-                breaker.worked()
+                state.worked()
         if not dry_run:
-            account.spend(sessions=1, skills=int(report.captured))
+            state.spend(sessions=1, skills=int(report.captured))
             if isinstance(source, Recorder) and report.captured:
                 _note_step(source, report)
         told.append(report)
-    why = _why(stopped, account, breaker) if stopped else ""
-    left, used = len(chosen) - len(told) - gone, account.used()
+    why = _why(stopped, state) if stopped else ""
+    left, used = len(chosen) - len(told) - gone, state.used()
     return Lessons(tuple(told), left, used, stopped, why, (state.problem,) if state.problem else ())
 
 
@@ -161,13 +161,13 @@ def _note_step(recorder: Recorder, report: Report) -> None:
     recorder.result(f"{report.skill}, version {report.version}, was {done}.", number, failed=False)
 
 
-def _learned(context: LearningContext, source: Told, terms: Terms, account: Account) -> Report:
+def _learned(context: LearningContext, source: Told, terms: Terms, state: State) -> Report:
     """The report on one session. What a model costs is taken off today's tokens, also where nothing came of it."""
     if terms.model is None or terms.dry_run:
         return learn(context, source, terms)
     from whet.learning.models.model import Budget, Budgeted
 
-    left = account.left().tokens
+    left = state.left().tokens
     if not left:
         report = learn(context, source, terms._replace(model=None))
         why = f"Today's {ALLOWANCE.tokens:,} tokens for models are used up; no model was asked."
@@ -176,7 +176,7 @@ def _learned(context: LearningContext, source: Told, terms: Terms, account: Acco
     try:
         return learn(context, source, terms._replace(model=Budgeted(terms.model, budget)))
     finally:
-        account.spend(tokens=budget.spent().tokens)
+        state.spend(tokens=budget.spent().tokens)
 
 
 def _waits(context: LearningContext, seen: Seen) -> bool:
@@ -184,33 +184,33 @@ def _waits(context: LearningContext, seen: Seen) -> bool:
     return any((one.client, one.id) == (seen.client, seen.id) for one in context.sessions.waiting())
 
 
-def _stop(account: Account, breaker: Breaker, *, named: bool) -> str:
+def _stop(state: State, *, named: bool) -> str:
     """Why nothing more is learned now, or ""."""
     if named:
         return ""
-    if breaker.until():
+    if state.until():
         return "breaker"
-    left = account.left()
+    left = state.left()
     return "" if left.sessions and left.skills else "allowance"
 
 
-def _why(stopped: str, account: Account, breaker: Breaker) -> str:
+def _why(stopped: str, state: State) -> str:
     if stopped == "breaker":
-        return f"{breaker.reason()} Learning continues at {iso(breaker.until())}."
+        return f"{state.read().reason} Learning continues at {iso(state.until())}."
     if stopped == "limit":
         return "More sessions are waiting than the limit allows."
-    used, most = account.used(), ALLOWANCE
+    used, most = state.used(), ALLOWANCE
     spent = f"Today {used.sessions} of {most.sessions} sessions and {used.skills} of {most.skills} skills are used up."
     return f"{spent} You can still name a session to learn from it."
 
 
-def _failure(context: LearningContext, source: Told, error: WhetError, breaker: Breaker | None) -> Report:
+def _failure(context: LearningContext, source: Told, error: WhetError, state: State | None) -> Report:
     """An error as a report. A session whose transcript is gone or no transcript does not wait any longer."""
     label = source if isinstance(source, str) else f"{source.client}:{source.id}" if isinstance(source, Seen) else ""
-    if breaker is not None and isinstance(error, (NotFoundError, InvalidError)) and isinstance(source, Seen):
+    if state is not None and isinstance(error, (NotFoundError, InvalidError)) and isinstance(source, Seen):
         context.sessions.learned(source.client, source.id)
-    elif breaker is not None:
-        breaker.failed(error.message)
+    elif state is not None:
+        state.failed(error.message)
     return Report(
         captured=False, code=error.code, why=(error.message,), session=label, error=error.message, hint=error.hint
     )
@@ -472,17 +472,19 @@ def _done(
 
     name = report.skill or ""
     passed = gated(context, writing, name, terms.model, measure=terms.write and agents and not terms.dry_run)
-    report = report._replace(gate=passed.verdict, model=state.help())
-    if passed.is_nothing:
-        return _left(report, "gate-refused")._replace(why=(MEANINGS["gate-refused"], passed.sentence))
+    said = " ".join(reason.message for reason in passed.reasons)
+    sentence = f"It fails a check: {said}" if said else "It passes all checks."
+    report = report._replace(gate=passed, model=state.help())
+    if {reason.code for reason in passed.reasons} & {INVALID, DANGEROUS}:
+        return _left(report, "gate-refused")._replace(why=(MEANINGS["gate-refused"], sentence))
     warnings = (*state.warnings, *writing.kept)
     if terms.dry_run:
         return report._replace(preview=writing.text, warnings=warnings)
     seen = digest(writing.before)
     made = context.editor.apply(
         list(writing.operations),
-        Provenance("agent", "background", hide_secrets(f"{_reason(state, verdict)} {passed.sentence}")[0]),
-        stage=not (terms.write and agents and passed.verdict.accepted),
+        Provenance("agent", "background", hide_secrets(f"{_reason(state, verdict)} {sentence}")[0]),
+        stage=not (terms.write and agents and passed.accepted),
         viewed=lambda where, what: (os.path.realpath(where), what) == (writing.path, seen),
     )
     last = made.changes[-1]
@@ -515,53 +517,21 @@ def _reason(state: Distillation, verdict: Verdict) -> str:
     return f"{MARK}{session_label(state)}{events}. {' '.join(verdict.why[1:])}".strip()
 
 
-class Gated(NamedTuple):
-    """What the gate lets become of a change."""
-
-    verdict: GateVerdict
-    dangerous: bool
-    """Whether the guard says so of the skill as it would be."""
-
-    @property
-    def is_nothing(self) -> bool:
-        """Whether nobody should even be asked."""
-        codes = {reason.code for reason in self.verdict.reasons}
-        return "gate-invalid" in codes or (self.dangerous and "gate-guard" in codes)
-
-    @property
-    def sentence(self) -> str:
-        """What it said, for whoever decides."""
-        if self.verdict.accepted:
-            return "It passes all checks."
-        return f"It fails a check: {' '.join(reason.message for reason in self.verdict.reasons)}"
-
-
-def gated(context: LearningContext, writing: Writing, name: str, model: Model | None, *, measure: bool) -> Gated:
+def gated(context: LearningContext, writing: Writing, name: str, model: Model | None, *, measure: bool) -> GateVerdict:
     """What the gate says of a change. To `measure` takes the skill's evals, where it has some, and a model.
 
     Without a model, evals that there are cannot be met: then it is a no.
     """
-    dangerous = False
-
-    def guard(tree: Mapping[str, Item]) -> str:
-        nonlocal dangerous
-        from whet.guard.scan import scan
-
-        found = scan(tree).verdict
-        dangerous = dangerous or (tree is after and found == "dangerous")
-        return found
-
-    gate, before, after = Gate(guard=guard), writing.before, writing.after
+    before, after = writing.before, writing.after
     if not measure or before is None or not find_file(before):
-        return Gated(GateVerdict(gate.examine(before, after, name)), dangerous)
+        return GateVerdict(examine(before, after, name))
     from whet.learning.evals.evaluation import scorer
 
     try:
         score = None if model is None else scorer(context.workspace, name, model, context.attempt)
-        verdict = gate.judge(before, after, name, score)
+        return judge_change(before, after, name, score)
     except WhetError as error:
-        verdict = GateVerdict((Reason("gate-no-score", f"Its evals could not run: {error.message}"),))
-    return Gated(verdict, dangerous)
+        return GateVerdict((Reason("gate-no-score", f"Its evals could not run: {error.message}"),))
 
 
 MARK = LEARNED
