@@ -210,7 +210,6 @@ def test_four_rounds_at_a_terminal_with_edits_and_steps_back(machine: Machine, t
     assert (
         'when_to_use: "Before a tag is set."\nargument-hint: "[version to release]"\narguments: ["VERSION"]\n' in text
     )
-    assert "chosen: arguments body description fork goal tools when\n" in text
     assert "- `VERSION`: `$VERSION`; in this case `4.2.0`\n" in text
     steps = text.partition("\n## Steps\n")[2].partition("\n## ")[0]
     assert [line for line in steps.split("\n") if line[:1].isdigit()] == [

@@ -55,13 +55,10 @@ def text(library: Library, name: str) -> str:
         return file.read()
 
 
-def frame(library: Library, name: str) -> tuple[str, tuple[str, ...], str, str]:
-    """Description, tools, context and what is noted as chosen."""
-    document = read_document(text(library, name))
-    skill = read_skill(document)
-    metadata = document.values["metadata"]
-    assert isinstance(metadata, dict)
-    return skill.description, skill.allowed_tools, skill.execution.context, str(metadata.get("chosen", ""))
+def frame(library: Library, name: str) -> tuple[str, tuple[str, ...], str]:
+    """Description, tools and context."""
+    skill = read_skill(read_document(text(library, name)))
+    return skill.description, skill.allowed_tools, skill.execution.context
 
 
 def change(library: Library, name: str, old: str, new: str) -> None:
@@ -73,16 +70,13 @@ def change(library: Library, name: str, old: str, new: str) -> None:
 
 
 ANSWERS = {"description": "Packs our wheel. Use when a release is due.", "tools": ["Bash(uv build:*)"], "fork": True}
-CHOSEN = ("Packs our wheel. Use when a release is due.", ("Bash(uv build:*)",), "fork", "description fork tools")
+CHOSEN = ("Packs our wheel. Use when a release is due.", ("Bash(uv build:*)",), "fork")
 
 
 def test_answers_stay_when_the_next_session_comes(library: Library) -> None:
     name = library.learning.distill(packing("first"), answers=ANSWERS).to_json()["skill"]
     answer = library.learning.distill(packing("second", ("pip download x", "Saved"))).to_json()
     assert (answer["skill"], answer["version"], frame(library, name)) == (name, "2", CHOSEN)
-    assert answer["warnings"][0] == (
-        "A person set its description, allowed tools and place where it runs; Whet keeps that."
-    )
     assert (answer["description"], answer["allowed_tools"], answer["fork"]) == (CHOSEN[0], [*CHOSEN[1]], True)
     assert "pip download" in text(library, name)
 
@@ -92,7 +86,6 @@ def test_answers_stay_when_nobody_looks(library: Library) -> None:
     report = library.learning.learn(packing("second", ("pip download x", "Saved"), ("pip check", "ok"))).to_json()[
         "sessions"
     ][0]
-    assert report["warnings"][0].startswith("A person set its description")
     library.edit.proposals.approve(report["proposal"])
     assert frame(library, name) == CHOSEN
 
@@ -105,7 +98,7 @@ def test_steps_arguments_and_when_to_use_stay_when_the_next_session_comes(librar
     answer = library.learning.distill(packing("second", ("pip download x", "Saved"))).to_json()
     after, skill = text(library, name), read_skill(read_document(text(library, name)))
     assert (answer["version"], skill.when_to_use, skill.arguments) == ("2", "Before a release.", ("TARGET",))
-    assert (skill.argument_hint, frame(library, name)[3]) == ("[TARGET]", "arguments body when")
+    assert (skill.argument_hint, "distilled-sessions" in after) == ("[TARGET]", False)
     steps = before.partition("\n## Steps\n")[2].partition("\n## ")[0]
     assert f"\n## Steps\n{steps}" in after and "pip download x" in after.partition("## Further steps")[2]
 
@@ -128,16 +121,16 @@ def test_a_skill_that_exists_stays_where_it_is(library: Library) -> None:
 def test_new_answers_count_and_the_others_stay(library: Library) -> None:
     name = library.learning.distill(packing("first"), answers=ANSWERS).to_json()["skill"]
     library.learning.distill(packing("first"), answers={"tools": ["Read"]})
-    assert frame(library, name) == (CHOSEN[0], ("Read",), "fork", CHOSEN[3])
+    assert frame(library, name) == (CHOSEN[0], ("Read",), "fork")
     library.learning.distill(packing("second"), answers={"description": "Packs it. Use when told."})
-    assert frame(library, name) == ("Packs it. Use when told.", ("Read",), "fork", CHOSEN[3])
+    assert frame(library, name) == ("Packs it. Use when told.", ("Read",), "fork")
 
 
 def test_a_goal_that_was_chosen_stays(library: Library) -> None:
     name = library.learning.distill(packing("first"), answers={"goal": "Ship the client"}).to_json()["skill"]
     library.learning.distill(packing("second", ("pip download x", "Saved")), name=name)
     assert text(library, name).count("# Ship the client\n") == 1
-    assert frame(library, name)[3] == "description goal"
+    assert frame(library, name)[0].startswith("Ship the client. ")
 
 
 def test_the_same_session_changes_nothing_whatever_came_between(library: Library) -> None:
@@ -175,11 +168,11 @@ def test_what_was_edited_by_hand_is_not_taken_back(library: Library) -> None:
     change(library, name, "description: ", "description: Ours. ")
     answer = library.learning.distill(packing("second", said="No, always sign the wheel first.")).to_json()
     new = text(library, name)
-    assert answer["warnings"][:2] == ["A person set its description; Whet keeps that.", EDITED]
+    assert answer["warnings"][0] == EDITED
     assert ("rm -rf dist && uv build" in new, pitfall in new, "always sign the wheel" in new) == (True, False, True)
-    assert frame(library, name)[3] == "body description"
+    assert frame(library, name)[0].startswith("Ours. ")
     third = library.learning.distill(packing("third", ("pip download x", "Saved"))).to_json()
-    assert (third["warnings"][1], "rm -rf dist && uv build" in text(library, name)) == (EDITED, True)
+    assert (third["version"], "rm -rf dist && uv build" in text(library, name)) == ("3", True)
     assert pitfall not in text(library, name)
 
 
@@ -239,12 +232,6 @@ def exporting(table: str, *more: str, name: str) -> Transcript:
         project="/srv",
         name=name,
     )
-
-
-def test_points_that_name_a_section_stay_with_it() -> None:
-    old = '## Rules\n\n- One two.\n\n## Check at the end\n\n- It is old.\n- Nothing was done against "Rules".\n'
-    new = "## Check at the end\n\n- It is new.\n"
-    assert merged(old, new, own=True) == old.replace("- It is old.\n", "- It is new.\n")
 
 
 def test_new_points_stand_directly_below_the_others() -> None:

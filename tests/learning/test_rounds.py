@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from learning.episodes import EPISODES, database_migration, release_notes, small_talk
 from whet.errors import InvalidError, UsageError
 from whet.learning.distill.draft import Answers, draft, main_file
-from whet.learning.distill.merge import kept_triggers, merged
+from whet.learning.distill.merge import merged
+from whet.learning.distill.names import with_triggers
 from whet.learning.distill.rounds import ROUNDS, Distillation, Source, begin, checked, session_of
 from whet.learning.distill.written import Input, Written, WrittenStep
 from whet.learning.evidence.session import evidence_of
@@ -368,7 +369,7 @@ NEW = "# New\n\n## Rules\n\n- Both.\n- Newer.\n\n## Steps\n\n1. New step.\n\n## 
 
 def test_the_newer_steps_win_and_what_was_learned_before_stays() -> None:
     assert merged(OLD, NEW, own=True) == (
-        "# New\n\n## Rules\n\n- Both.\n- Newer.\n- Keep it.\n\n## Steps\n\n1. New step.\n\n"
+        "# Old\n\n## Rules\n\n- Both.\n- Newer.\n- Keep it.\n\n## Steps\n\n1. New step.\n\n"
         "## Pitfalls\n\n- `a` fails.\n\n## Check at the end\n\n- It is.\n"
     )
 
@@ -395,6 +396,7 @@ def test_merging_again_changes_nothing_and_stays_bounded() -> None:
 
 
 def test_words_that_called_for_it_before_stay() -> None:
-    described = 'Does it. Use when asked, or mentions "changelog", "news".'
-    assert kept_triggers(described, ("release notes", "news")) == ("release notes", "news", "changelog")
-    assert len(kept_triggers(described, tuple(f"word {number}" for number in range(14)))) == 14
+    described = 'Does it. Use when the user asks for this, or mentions "changelog", "news".'
+    assert with_triggers(described, ("release notes", "news")) == described.replace('"news"', '"news", "release notes"')
+    assert with_triggers(described, [f"word {number}" for number in range(20)]).count('", "') == 13
+    assert with_triggers("Does it. Use when asked.", ("news",)) == "Does it. Use when asked."

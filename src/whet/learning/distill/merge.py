@@ -10,8 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from whet.learning.distill.names import TRIGGERS
-from whet.learning.distill.outline import CHARACTERS, LINES, TOKENS
+from whet.learning.distill.outline import CHARACTERS, DRAFT, LINES, TOKENS
 from whet.learning.evidence.shell import programs
 from whet.prompt.tokens import estimate
 from whet.skill.body import sections
@@ -38,8 +37,6 @@ ABOUT = frozenset(("", "overview", "request", "examples"))
 _FURTHER = "## Further steps"
 _FURTHER_MOST = 4
 """Steps that are added to those that a person wrote."""
-_NEWER = 9
-"""Triggers of the newer session that come before those of the older."""
 _MOST = 40
 """Items of one section."""
 _INPUT = re.compile(r"- `([A-Z][A-Z0-9_]*)`:")
@@ -53,11 +50,10 @@ class _Part(NamedTuple):
     rows: tuple[str, ...]
 
 
-def merged(old: str, new: str, *, own: bool, refused: Sequence[str] = (), named: bool = False) -> str:
+def merged(old: str, new: str, *, own: bool, refused: Sequence[str] = ()) -> str:
     """Two bodies as one. `own` says that the old one was distilled, too, so that what it says may be replaced.
 
-    `refused` are bodies that somebody did not want in its place. With `named`, somebody has said what it is for: those
-    sections stay.
+    `refused` are bodies that somebody did not want in its place.
     """
     before = _parts(old)
     after = _wanted(_parts(new), before, refused, own=own)
@@ -69,12 +65,10 @@ def merged(old: str, new: str, *, own: bool, refused: Sequence[str] = (), named:
     for part in after:
         key = _key(part.title)
         earlier = known.pop(key, None)
-        if earlier and ((named and key in ABOUT) or (same and key in _RECORD)):
+        if earlier and ((same and key in _RECORD) or (not key and (DRAFT in old) == (DRAFT in new))):
             result.append(earlier)
         else:
-            part = _joined(part, earlier) if earlier and key in _ADDING else part  # noqa: PLW2901  it grows
-            held = {*known, *(_key(one.title) for one in result)}
-            result.append(_referring(part, earlier, held) if earlier and key in _END else part)
+            result.append(_joined(part, earlier) if earlier and key in _ADDING else part)
     known.pop("", None)
     late = [part for part in known.values() if part.title]
     return _fitting(result, late, {_key(part.title): part for part in after})
@@ -84,13 +78,6 @@ def replaced(old: str, new: str, keys: Collection[str]) -> str:
     """A body with some sections as they are in another one."""
     fresh = {_key(part.title): part for part in _parts(new) if _key(part.title) in keys}
     return _text([fresh.get(_key(part.title), part) for part in _parts(old)])
-
-
-def kept_triggers(description: str, triggers: Sequence[str]) -> tuple[str, ...]:
-    """The triggers of a newer session, and as many as there is room for of those that the older description names."""
-    first = tuple(triggers[:_NEWER])
-    older = re.findall(r'"([^"<>]{3,60})"', description)
-    return tuple(dict.fromkeys((*first, *older, *triggers)))[:TRIGGERS]
 
 
 def added(old: str, new: str) -> tuple[str, ...]:
@@ -135,17 +122,6 @@ def _extended(before: list[_Part], after: list[_Part]) -> list[_Part]:
         if key in new and key not in held:
             result.insert(place, new[key])
     return result
-
-
-def _referring(part: _Part, earlier: _Part, sections: set[str]) -> _Part:
-    """A section with the points of an earlier one that name sections which are still there."""
-    said = {_plain(item) for item in _items(part.rows)}
-    points = [
-        item
-        for item in _items(earlier.rows)
-        if _plain(item) not in said and any(name.lower() in sections for name in re.findall(r'"([^"]{1,60})"', item[0]))
-    ]
-    return part._replace(rows=(*_stripped(part.rows), *_listed(points))) if points else part
 
 
 def _further(before: list[_Part], steps: _Part | None) -> tuple[str, ...]:

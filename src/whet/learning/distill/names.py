@@ -69,6 +69,8 @@ _POINTS = re.compile(r"(?i)\bthe following\b|\A\w+ (?:this|these|it|them)\b|\byo
 """A sentence that points to what another one says, or tells what a task is good for."""
 _NUMBERED = re.compile(r"\d{4}|(?:\A|-)[a-z]?\d+(?:\Z|-)|\d[a-z_]+\d")
 """A number, or what is called by one; `k8s` and `vista3d` are words."""
+_MENTIONED = re.compile(r'(?:, or mentions| Also when the user mentions) (?P<words>"[^"<>]+"(?:, "[^"<>]+")*)\.\Z')
+"""The words that call for a skill, as descriptions list them."""
 _PLACEHOLDER = re.compile(r"[{<]\w[\w .-]{0,40}[}>]")
 _SECRET = re.compile(r"[^\s,;]*\[(?:secret[^\]\n]{0,40}|binary)\]")
 _ODD_WORDS = frozenset(
@@ -190,6 +192,23 @@ def mentioning(description: str, triggers: Sequence[str]) -> str:
             return text
         missing.pop()
     return description
+
+
+def with_triggers(description: str, triggers: Sequence[str]) -> str:
+    """A description whose list of words, where it has one, also has those of another session."""
+    found = _MENTIONED.search(description)
+    if found is None:
+        return description
+    quoted = list(dict.fromkeys((*re.findall(r'"[^"]+"', found["words"]), *(f'"{word}"' for word in triggers))))
+    head = description[: found.start("words")]
+    while len(head) + len(", ".join(quoted)) >= DESCRIPTION or len(quoted) > TRIGGERS:
+        quoted.pop()
+    return f"{head}{', '.join(quoted)}."
+
+
+def is_generated(description: str) -> bool:
+    """Did Whet make it, or the end of it, from a request?"""
+    return re.search(r"Use when the user asks for this[,.]", description) is not None
 
 
 def _mentions(quoted: Sequence[str]) -> str:
