@@ -27,7 +27,6 @@ from typing import TYPE_CHECKING, Any
 import peers as peer_systems
 
 from whet.learning.usage import Usage
-from whet.learning.usage_import import import_hermes
 from whet.store.clock import system_clock
 from whet.store.state import StateDatabase
 
@@ -107,11 +106,12 @@ def summary(times: Sequence[float], counted: int) -> dict[str, Any]:
 def measure_whet(directory: str, records: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
     """Recording, and recording until all is counted."""
     usage = Usage(StateDatabase(os.path.join(directory, "state")), system_clock)
-    import_hermes(usage, _written(directory, records))
+    for name in records:
+        usage.record("use", name, _DIGEST)
     before = _events(usage)
 
     def note(number: int, name: str) -> None:
-        usage.record("use" if number % 2 else "view", name, _DIGEST, version="1.0.0", session="benchmark")
+        usage.record("use" if number % 2 else "view", name, _DIGEST, version="1.0.0")
 
     times = timed(names, note)
     start = time.perf_counter()

@@ -199,15 +199,6 @@ def test_a_plugins_skill_is_changed_with_consent_only(
     assert ask("proposals", "list")["proposals"] == []
 
 
-def test_counts_are_taken_over_from_hermes(work: Path, ask: Callable[..., dict[str, Any]]) -> None:
-    records = {"deploy": {"use_count": 5, "view_count": 7, "patch_count": 1, "created_at": "2026-01-01T00:00:00Z"}}
-    (work / ".usage.json").write_text(json.dumps(records), encoding="utf-8")
-    assert [ask("learn", "usage", "--import", ".usage.json")["imported"] for _ in range(2)] == [1, 0]
-    total = ask("learn", "usage")["skills"][0]
-    assert (total["skill"], total["views"], total["uses"], total["patches"]) == ("deploy", 7, 5, 1)
-    assert ask("learn", "usage", "deploy")["total"] == total
-
-
 def test_what_a_model_changes_in_an_installed_skill_waits_for_the_person(
     own: Path, work: Path, env: dict[str, str], ask: Callable[..., dict[str, Any]]
 ) -> None:

@@ -8,15 +8,14 @@ import sys
 import tempfile
 import threading
 from typing import TYPE_CHECKING, Any
+from zlib import crc32
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from whet.learning import usage as usage_module
 from whet.learning.usage import Event, Total, Usage
-from whet.learning.usage_log import KINDS, LARGE, Log, decode, encode
-from whet.store.locks import FileLock
+from whet.learning.usage_log import DAY, KINDS, LARGE, Log, decode, encode
 from whet.store.state import StateDatabase
 
 if TYPE_CHECKING:
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from whet.learning.usage_log import Kind
 
 SECOND = 10**9
+LOG = "events-000000.log"
 ODD_NAMES = [
     "a\tb",
     "a\nb",
@@ -79,7 +79,7 @@ def codes(usage: Usage) -> list[str]:
 def test_what_is_recorded_is_counted_by_skill_and_version(usage: Usage) -> None:
     kinds: list[Kind] = ["view", "use", "helped", "use", "failed", "patch"]
     assert [usage.record(kind, "deploy", "old", version="1.0") for kind in kinds] == [True] * 6
-    assert usage.record("use", "deploy", "new", version="1.1", session="s")
+    assert usage.record("use", "deploy", "new", version="1.1")
     assert usage.record("corrected", "deploy", "new")
     assert usage.record("view", "other:tidy", "x")
     old = Total("deploy", "old", "1.0", 1, 2, 1, 1, 1, 0, 1 * SECOND, 4 * SECOND, 1 * SECOND, 6 * SECOND)
@@ -119,7 +119,7 @@ def test_recording_touches_the_log_and_nothing_else(
     usage: Usage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert usage.record("use", "deploy", "d")
-    assert files(tmp_path) == ["events.log"]
+    assert files(tmp_path) == [LOG]
     calls: list[str] = []
 
     def counted(name: str) -> Callable[..., Any]:
@@ -135,13 +135,35 @@ def test_recording_touches_the_log_and_nothing_else(
         monkeypatch.setattr(os, name, counted(name))
     assert usage.record("use", "deploy", "d")
     monkeypatch.undo()
-    assert calls == ["open", "fstat", "write", "lseek", "fstat", "stat", "close"]
+    assert calls == ["open", "fstat", "write", "lseek", "close"]
 
 
-def test_reading_leaves_only_the_counts(usage: Usage, tmp_path: Path) -> None:
-    usage.record("use", "deploy", "d")
-    assert [total.uses for total in usage.totals()] == [1]
-    assert files(tmp_path) == ["locks"]
+def test_a_log_that_is_counted_goes_when_nobody_writes_to_it_any_more(tmp_path: Path) -> None:
+    now = DAY
+    usage = Usage(StateDatabase(str(tmp_path)), lambda: now)
+    for number in range(1, 5):
+        now = number * DAY
+        assert usage.record("use", "deploy", "d")
+        assert [total.uses for total in usage.totals()] == [number]
+    assert files(tmp_path) == ["events-000003.log", "events-000004.log"]
+    now = 9 * DAY
+    assert usage.record("use", "deploy", "d")
+    assert files(tmp_path) == ["events-000009.log"], "the first event of a day counts what is left of others"
+    assert usage.state.read("SELECT sum(uses) FROM usage_counts") == [(5,)]
+    usage.state.close()
+
+
+def test_what_an_older_version_logged_is_counted(tmp_path: Path) -> None:
+    usage = Usage(StateDatabase(str(tmp_path)), Ticking())
+    body = b"5\tuse\tdeploy\td\t1.0\tsession"
+    (tmp_path / "usage").mkdir()
+    for name in ("events.log", "events-0123.part", "events-4567.part"):
+        (tmp_path / "usage" / name).write_bytes(b"\n%08x\t%s\n" % (crc32(body), body))
+    with usage.state.write() as connection:
+        connection.execute("INSERT INTO usage_logs VALUES ('events-4567.part', 1 << 60)")
+    assert usage.of("deploy") == Total("deploy", "", "1.0", uses=2, first=5, last_used=5, last=5)
+    assert files(tmp_path) == []
+    usage.state.close()
 
 
 def test_counts_last(usage: Usage, tmp_path: Path) -> None:
@@ -160,13 +182,13 @@ def test_counts_last(usage: Usage, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ODD_NAMES)
 def test_any_name_is_counted_under_itself(usage: Usage, name: str) -> None:
     for text in (name, f"{name}x"):
-        assert usage.record("use", text, text, version=text, session=text)
+        assert usage.record("use", text, text, version=text)
     assert [total[:5] for total in usage.totals()] == [(name, "", name, 0, 1), (f"{name}x", "", f"{name}x", 0, 1)]
     assert usage.versions(name)[0][:5] == (name, name, name, 0, 1)
     assert usage.problems == ()
 
 
-@given(st.builds(Event, st.integers(1, 2**63 - 1), st.sampled_from(sorted(KINDS)), texts, texts, texts, texts))
+@given(st.builds(Event, st.integers(1, 2**63 - 1), st.sampled_from(sorted(KINDS)), texts, texts, texts))
 @settings(max_examples=200, deadline=None)
 def test_an_event_is_one_line_and_comes_back(event: Event) -> None:
     line = encode(event)
@@ -260,34 +282,11 @@ def test_torn_and_garbage_lines_cost_nothing_but_themselves(usage: Usage, tmp_pa
     garbage = [b"\xff\xfe\0", b"\n\n\n", b"00000000\tx\n", torn, unknown, torn + torn, b"\r\n\r"]
     for number, junk in enumerate(garbage):
         assert usage.record("use", f"skill-{number}", "d")
-        with open(tmp_path / "usage" / "events.log", "ab") as file:
+        with open(tmp_path / "usage" / LOG, "ab") as file:
             file.write(junk)
     assert usage.record("use", "skill-7", "d")
     assert [(total.skill, total.uses) for total in usage.totals()] == [(f"skill-{number}", 1) for number in range(8)]
-    (problem,) = usage.problems
-    assert problem.to_json() == {
-        "code": "usage-damaged",
-        "severity": "info",
-        "skill": "",
-        "path": str(tmp_path / "state.db"),
-        "message": "Damaged and left out: 8 lines of the log, last at 1970-01-01T00:00:09Z.",
-        "hint": "Everything else is counted. Nothing has to be done.",
-        "line": None,
-    }
-
-
-def test_damage_is_told_whoever_counted_it(usage: Usage, tmp_path: Path) -> None:
-    for _ in range(2):
-        usage.record("use", "a", "d")
-        with open(tmp_path / "usage" / "events.log", "ab") as file:
-            file.write(b"junk")
-        usage.totals()
-    other = Usage(StateDatabase(str(tmp_path)), Ticking())
-    assert [total.uses for total in other.totals()] == [2]
-    assert [entry.message for entry in other.problems] == [
-        "Damaged and left out: 2 lines of the log, last at 1970-01-01T00:00:04Z."
-    ]
-    other.state.close()
+    assert usage.problems == ()
 
 
 @given(st.binary(max_size=300), st.binary(max_size=5000))
@@ -296,10 +295,10 @@ def test_no_bytes_in_a_log_are_fatal(before: bytes, after: bytes) -> None:
     with tempfile.TemporaryDirectory() as state:
         usage = Usage(StateDatabase(state), Ticking())
         os.mkdir(os.path.join(state, "usage"))
-        with open(os.path.join(state, "usage", "events.log"), "wb") as file:
+        with open(os.path.join(state, "usage", LOG), "wb") as file:
             file.write(before)
         assert usage.record("use", "a", "d")
-        with open(os.path.join(state, "usage", "events.log"), "ab") as file:
+        with open(os.path.join(state, "usage", LOG), "ab") as file:
             file.write(after)
         assert usage.record("use", "b", "d")
         assert [(total.skill, total.uses) for total in usage.totals()] == [("a", 1), ("b", 1)]
@@ -316,7 +315,7 @@ def test_a_changed_byte_costs_one_event_at_most(data: st.DataObject) -> None:
     with tempfile.TemporaryDirectory() as directory:
         with open(os.path.join(directory, "events.log"), "wb") as file:
             file.write(log)
-        found = [event.skill for event in Log(directory).read("events.log") if event]
+        found = [event.skill for event in Log(directory).read("events.log")[0]]
     assert len(found) >= 2 and set(found) <= {"a", "b%", "c"}
 
 
@@ -358,55 +357,31 @@ def test_a_clock_that_fails_is_no_failure_of_the_caller(tmp_path: Path) -> None:
 # --- several at once ------------------------------------------------------------------------------------------------
 
 
-def fold_lock(state: Path) -> FileLock:
-    return FileLock(str(state / "usage" / "locks" / "usage.lock"), timeout=0)
-
-
-def fill(usage: Usage, tmp_path: Path, size: int) -> int:
-    """Record until the log has passed that size, or was counted; how many events that took."""
-    events, last = 0, 0
-    while True:
-        assert usage.record("use", "a", "d", session="s" * 3000)
-        events += 1
-        try:
-            now = os.path.getsize(tmp_path / "usage" / "events.log")
-        except FileNotFoundError:
-            return events
-        if now > size or now < last:
-            return events
-        last = now
-
-
-def test_whoever_makes_the_log_large_counts_it(usage: Usage, tmp_path: Path) -> None:
-    events = fill(usage, tmp_path, 2 * LARGE)
-    assert files(tmp_path) == ["locks"]
-    assert LARGE // 3100 <= events <= LARGE // 3000
+def test_whoever_makes_the_log_large_counts_it(usage: Usage) -> None:
+    events = LARGE // 3000 + 5
+    for _ in range(events):
+        assert usage.record("use", "a", "d" * 3000)
+    ((uses,),) = usage.state.read("SELECT uses FROM usage_counts")
+    assert LARGE // 3100 <= uses < events
     assert [total.uses for total in usage.totals()] == [events]
 
 
-def test_nobody_who_records_waits_for_somebody_who_counts(usage: Usage, tmp_path: Path) -> None:
-    with fold_lock(tmp_path):
-        events = fill(usage, tmp_path, LARGE + 10_000)
-        assert files(tmp_path) == ["events.log", "locks"]
-    assert usage.problems == ()
-    events += fill(usage, tmp_path, 3 * LARGE)
-    assert files(tmp_path) == ["locks"]
-    assert [total.uses for total in usage.totals()] == [events]
-
-
-def test_whoever_reads_does_not_wait_for_ever(usage: Usage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(usage_module, "_PATIENCE", 0.01)
+def test_whoever_reads_does_not_wait_for_ever(tmp_path: Path) -> None:
+    usage = Usage(StateDatabase(str(tmp_path), busy_ms=10), Ticking())
     usage.record("use", "a", "x", version="1")
     usage.totals()
     for name in ("a", "b"):
         usage.record("use", name, "x")
-    with fold_lock(tmp_path):
+    other = StateDatabase(str(tmp_path))
+    with other.write():
         assert [(total.skill, total.version, total.uses) for total in usage.totals()] == [("a", "1", 2), ("b", "", 1)]
         assert [total.uses for total in usage.versions("a")] == [2]
         assert codes(usage) == ["usage-unavailable"]
         assert not usage.rename("a", "b")
     assert [(total.skill, total.version, total.uses) for total in usage.totals()] == [("a", "1", 2), ("b", "", 1)]
     assert usage.problems == ()
+    usage.state.close()
+    other.close()
 
 
 def test_threads_share_it(usage: Usage) -> None:

@@ -250,9 +250,9 @@ class SkillLearning:
             found[name] = Use(before.times + total.uses, max(before.last, total.last_used))
         return found
 
-    def record(self, kind: Kind, card: Card, digest: str, session: str = "") -> None:
+    def record(self, kind: Kind, card: Card, digest: str) -> None:
         """Count that a skill was viewed or used. It never fails and never waits."""
-        self.usage.record(kind, str(card.id), digest, session=session)
+        self.usage.record(kind, str(card.id), digest)
 
     # the curator
 

@@ -294,7 +294,7 @@ class Session:
             self._turn += 1
             settings = view.settings if isinstance(view, SkillView) else ()
             self._note(card, view.digest, view.content, settings, whole=file_path is None)
-            self.learning.record("view", card, view.digest, self.id)
+            self.learning.record("view", card, view.digest)
         return view
 
     def manage(self, arguments: Any, *, stage: bool = False) -> Changes:
@@ -362,12 +362,12 @@ class Session:
         self._turn += 1 if made.blocks else 0
         for block in made.blocks:
             if block.strategy == "report":
-                self.learning.record("use", block.part.card, block.part.digest, self.id)
+                self.learning.record("use", block.part.card, block.part.digest)
             elif block.strategy != "omitted":
                 part, whole = block.part, block.strategy in ("full", "loaded")
                 text = part.body if whole else excerpt(part.body, part.skill.description, block.strategy)
                 self._note(part.card, part.digest, text, part.settings, whole=whole)
-                self.learning.record("use", part.card, part.digest, self.id)
+                self.learning.record("use", part.card, part.digest)
                 if whole:
                     self._loaded.add(part.card.path, "", 1, "\n".join((part.digest, *part.settings)))
         return made

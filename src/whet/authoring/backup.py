@@ -189,18 +189,17 @@ class _Pack:
 
     def add_state(self, state: StateDatabase, work: str) -> int:
         """Take in the state directory; how many entries the history has."""
-        self._add_directory(state.directory, "usage")  # what is counted meanwhile is known to be counted
-        entries = _copy_database(state, work)
+        entries = _copy_database(state, work)  # before the log of usage, which may then only have more
         for name in (FILE, *LOGS.values()):
             if os.path.isfile(os.path.join(work, name)):
                 self._add_file(f"state/{name}", os.path.join(work, name), 0o600)
         self._add_directory(state.directory)
         return entries
 
-    def _add_directory(self, top: str, below: str = "") -> None:
-        for directory, folders, names in os.walk(os.path.join(top, below) if below else top):
+    def _add_directory(self, top: str) -> None:
+        for directory, folders, names in os.walk(top):
             if directory == top:
-                folders[:] = [name for name in folders if name not in _LEFT_OUT and name != "usage"]
+                folders[:] = [name for name in folders if name not in _LEFT_OUT]
             for name in sorted(names):
                 path = os.path.join(directory, name)
                 own = directory == top and (name in _LEFT_OUT or name.startswith((FILE, "cache.db")))

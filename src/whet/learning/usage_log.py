@@ -1,20 +1,13 @@
-r"""The log of usage events: written without a lock, emptied without losing a line.
-
-    events.log            where events are appended
-    events-RANDOM.part    a segment: a former log that is being counted
+r"""The log of usage events: a file for each day, written without a lock and never changed but at its end.
 
 An event is one line, appended by one write. It is whole exactly when its checksum fits, and has a line break at either
 end, so that what a torn write left before it, or a failing disk behind it, does not spoil it:
 
-    \nCHECKSUM\tTIME\tKIND\tSKILL\tDIGEST\tVERSION\tSESSION\n
+    \nCHECKSUM\tTIME\tKIND\tSKILL\tDIGEST\tVERSION\n
 
-To count, the log is renamed to a segment. A writer that had opened it before may write after that. So whoever counts
-appends an *end line* to the segment: what stands before it is counted, what stands behind it is not. A writer looks,
-once it has written, whether its file is still the log. If it is, the end line is yet to come. If it is not, and the
-end line stands before the event, the event is written again, to the new log. Every event is thus counted once, nobody
-waits for a writer, and a segment can be deleted as soon as it is counted.
-
-There is no sync: a killed process loses nothing that was acknowledged, a power failure may cost the last seconds.
+Whoever counts remembers how far into each file the counts go. A file to which nobody writes any more is deleted when
+all of it is counted. There is no sync: a killed process loses nothing that was acknowledged, a power failure may cost
+the last seconds.
 """
 
 from __future__ import annotations
@@ -26,13 +19,11 @@ from contextlib import suppress
 from zlib import crc32
 
 from whet.records import NamedTuple
-from whet.store.directories import make_missing, sync_directory
-from whet.store.locks import is_file_at
+from whet.store.directories import make_missing
 from whet.store.regular import open_regular
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from typing import Literal, TypeAlias
 
     Kind: TypeAlias = Literal["view", "use", "patch", "helped", "failed", "corrected"]
@@ -44,11 +35,9 @@ LARGE = 256 * 1024
 LONGEST = 4096
 """Bytes of a line. One that is longer is not written."""
 LAST = 2**63 - 1
-"""The latest time that a count can have."""
+"""The latest time that an event can have."""
+DAY = 24 * 3600 * 10**9
 
-_LOG = "events.log"
-_ATTEMPTS = 100
-"""How often an event is written again because the log was renamed meanwhile."""
 _ESCAPES = {ord("%"): "%25", ord("\t"): "%09", ord("\n"): "%0A"}
 
 if sys.platform == "win32":
@@ -67,7 +56,7 @@ if sys.platform == "win32":
 else:
 
     def _open(path: str) -> int:
-        return open_regular(path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
+        return open_regular(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 
 
 class Event(NamedTuple):
@@ -82,8 +71,6 @@ class Event(NamedTuple):
     """Of the skill's content at that time."""
     version: str = ""
     """What that content calls itself."""
-    session: str = ""
-    """The conversation it happened in. It is in the log only; counts do not tell conversations apart."""
 
 
 def encode(event: Event) -> bytes:
@@ -91,8 +78,8 @@ def encode(event: Event) -> bytes:
     if event.kind not in KINDS:
         raise ValueError(f"{event.kind!r} is not a kind of event")
     time, *texts = event
-    fields = [str(min(max(time, 1), LAST)), *(text.translate(_ESCAPES) for text in texts)]
-    return _line("\t".join(fields).encode("utf-8", "surrogatepass"))
+    body = "\t".join((str(time), *(text.translate(_ESCAPES) for text in texts))).encode("utf-8", "surrogatepass")
+    return b"\n%08x\t%s\n" % (crc32(body), body)
 
 
 def decode(line: bytes) -> Event | None:
@@ -101,131 +88,82 @@ def decode(line: bytes) -> Event | None:
     if checksum != b"%08x" % crc32(body):
         return None
     try:
-        text = body.decode("utf-8", "surrogatepass")
-        fields = text.split("\t")
-        time, kind, skill, digest, version, session = map(_unescaped, fields) if "%" in text else fields
+        time, kind, *texts = body.decode("utf-8", "surrogatepass").split("\t")
+        skill, digest, version = (
+            text.replace("%09", "\t").replace("%0A", "\n").replace("%25", "%") for text in texts[:3]
+        )
         if kind not in KINDS or not 0 < int(time) <= LAST:
             return None
-    except ValueError:  # another number of fields, no number, no UTF-8
+    except ValueError:  # too few fields, no number, no UTF-8
         return None
-    return Event(int(time), kind, skill, digest, version, session)  # type: ignore[arg-type]  # it is among KINDS
-
-
-def _line(body: bytes) -> bytes:
-    return b"\n%08x\t%s\n" % (crc32(body), body)
-
-
-def _unescaped(text: str) -> str:
-    return text.replace("%09", "\t").replace("%0A", "\n").replace("%25", "%")
-
-
-_END = _line(b"end")
+    return Event(int(time), kind, skill, digest, version)  # type: ignore[arg-type]  # it is among KINDS
 
 
 class Log:
-    """The log and its segments in one directory. What fails is an `OSError`."""
+    """The log in one directory. What fails is an `OSError`."""
 
-    __slots__ = ("directory", "path")
+    __slots__ = ("directory",)
 
     def __init__(self, directory: str) -> None:
         self.directory = directory
-        self.path = os.path.join(directory, _LOG)
 
     def append(self, event: Event) -> bool:
-        """Add an event; whether it is the one with which the log became large, or twice as large, and so on."""
+        """Add an event; whether it is time to count: a day begins, or the file became large, or twice as large."""
+        event = event._replace(time=min(max(event.time, 1), LAST))
         line = encode(event)
         if len(line) > LONGEST:
             raise OSError(errno.EMSGSIZE, f"the event has more than {LONGEST:,} bytes")
-        for _ in range(_ATTEMPTS):
-            fd = self._opened()
-            try:
-                _write(fd, line)
-                end = os.lseek(fd, 0, os.SEEK_CUR)
-                if is_file_at(fd, self.path) or _counts(fd, end):
-                    return end // LARGE != (end - len(line)) // LARGE
-            finally:
-                os.close(fd)
-        raise OSError(errno.EBUSY, "the log was renamed again and again")
-
-    def stamp(self) -> tuple[int, int]:
-        """What differs after an event."""
-        with suppress(OSError):
-            found = os.stat(self.path)
-            return found.st_mtime_ns, found.st_size
-        return 0, 0
-
-    def _opened(self) -> int:
+        path = os.path.join(self.directory, _name(event.time))
         try:
-            return _open(self.path)
+            fd = _open(path)
         except FileNotFoundError:
             make_missing(self.directory)
-            return _open(self.path)
-
-    # The rest is for whoever counts. All but `names` and `read` is for one process at a time.
-
-    def names(self) -> list[str]:
-        """The segments, and the log as the last one if there is one."""
+            fd = _open(path)
         try:
-            with os.scandir(self.directory) as entries:
-                found = [entry.name for entry in entries if _is_ours(entry)]
-        except (FileNotFoundError, NotADirectoryError):
-            return []
-        return sorted(found, key=lambda name: (name == _LOG, name))
-
-    def read(self, name: str) -> Iterator[Event | None]:
-        """The events of the log or a segment, up to the end line; None for every damaged line."""
-        with open(os.path.join(self.directory, name), "rb", opener=open_regular) as file:
-            while piece := file.readline(LONGEST):
-                line = piece.removesuffix(b"\n")
-                if line == _END.strip():
-                    return
-                if line:
-                    yield decode(line)
-
-    def seal(self, name: str) -> str:
-        """Make a segment of the log, if `name` is its name, and end the segment; returns the segment's name."""
-        if name == _LOG:
-            name = f"events-{os.urandom(8).hex()}.part"
-            os.rename(self.path, os.path.join(self.directory, name))
-            sync_directory(self.directory)  # or after a power failure it is the log again, and counted again
-        fd = _open(os.path.join(self.directory, name))
-        try:
-            if _end(fd) is None:
-                _write(fd, _END)
+            if os.write(fd, line) < len(line.rstrip(b"\n")):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            end = os.lseek(fd, 0, os.SEEK_CUR)
         finally:
             os.close(fd)
-        return name
+        begins = end == len(line) and len(self.sizes()) > 1
+        return begins or end // LARGE != (end - len(line)) // LARGE
 
-    def remove(self, name: str) -> None:
-        """Delete a segment that is counted."""
-        with suppress(FileNotFoundError):
-            os.unlink(os.path.join(self.directory, name))
+    def stamp(self) -> tuple[tuple[str, int], ...]:
+        """What differs after an event."""
+        with suppress(OSError):
+            return tuple(self.sizes().items())
+        return ()
+
+    def sizes(self) -> dict[str, int]:
+        """The files of the log, and how long they are."""
+        try:
+            with os.scandir(self.directory) as entries:
+                found = {
+                    entry.name: entry.stat().st_size
+                    for entry in entries
+                    if entry.name.startswith("events") and entry.is_file(follow_symlinks=False)
+                }
+        except (FileNotFoundError, NotADirectoryError):
+            return {}
+        return dict(sorted(found.items()))
+
+    def read(self, name: str, start: int = 0) -> tuple[list[Event], int]:
+        """The events of a file from some place on, and the place behind the last line; damaged lines are left out."""
+        found: list[Event] = []
+        with open(os.path.join(self.directory, name), "rb", opener=open_regular) as file:
+            end = file.seek(min(start, os.fstat(file.fileno()).st_size))
+            while (piece := file.readline(LONGEST)) and (piece.endswith(b"\n") or len(piece) == LONGEST):
+                end += len(piece)
+                if event := decode(piece.removesuffix(b"\n")):
+                    found.append(event)
+        return found, end
+
+    def remove_old(self, name: str, now: int) -> None:
+        """Delete a file that is counted, unless somebody may still write to it."""
+        if name not in (_name(now), _name(now - DAY), _name(now + DAY)):
+            with suppress(OSError):
+                os.unlink(os.path.join(self.directory, name))
 
 
-def _is_ours(entry: os.DirEntry[str]) -> bool:
-    named = entry.name == _LOG or (entry.name.startswith("events-") and entry.name.endswith(".part"))
-    return named and entry.is_file(follow_symlinks=False)
-
-
-def _write(fd: int, line: bytes) -> None:
-    if os.write(fd, line) < len(line.rstrip(b"\n")):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-
-def _counts(fd: int, offset: int) -> bool:
-    """Whether what was written to a former log, up to the offset, is counted or will be."""
-    linked = os.fstat(fd).st_nlink > 0  # asked before the end is looked for: both may come in between
-    end = _end(fd)
-    if end is None:
-        return linked  # without an end line, whoever deleted it did not count it
-    return offset <= end
-
-
-def _end(fd: int) -> int | None:
-    """Where the end line of an open file begins."""
-    os.lseek(fd, 0, os.SEEK_SET)
-    data = bytearray()
-    while piece := os.read(fd, 1 << 20):
-        data += piece
-    at = data.find(_END.rstrip())
-    return None if at < 0 else at
+def _name(time: int) -> str:
+    return f"events-{min(max(time, 1), LAST) // DAY:06}.log"

@@ -291,7 +291,7 @@ def move_obstructions(state: str, locks: Iterable[str]) -> Repaired:
 def _closed_locks(state: str) -> list[str]:
     """The files for locking that their owner may not open, in a state directory that may be written to."""
     found: list[str] = []
-    for place in ("locks", os.path.join(CONTENTS, "locks"), os.path.join("usage", "locks")):
+    for place in ("locks", os.path.join(CONTENTS, "locks")):
         with suppress(OSError), os.scandir(os.path.join(state, place)) as entries:
             found += [entry.path for entry in entries if entry.is_file() and entry.stat().st_mode & PRIVATE != PRIVATE]
     return sorted(found) if os.access(state, os.W_OK) else []

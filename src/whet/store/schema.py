@@ -318,6 +318,18 @@ STATE_MIGRATIONS = (
         CREATE TABLE trusted_keys (key TEXT PRIMARY KEY, name TEXT NOT NULL, since INTEGER NOT NULL) WITHOUT ROWID;
         """,
     ),
+    # How far each file of the usage log is counted; a segment of the former log was counted as a whole.
+    Migration(
+        28,
+        "learning",
+        """
+        CREATE TABLE usage_logs (name TEXT PRIMARY KEY, counted INTEGER NOT NULL) WITHOUT ROWID;
+        INSERT INTO usage_logs SELECT segment, 1 << 60 FROM usage_segments;
+        DROP TABLE usage_segments;
+        DROP TABLE usage_damage;
+        DROP TABLE usage_imports;
+        """,
+    ),
 )
 
 STATE = Schema(

@@ -248,26 +248,6 @@ def test_proposals_are_a_table_on_a_terminal() -> None:
     )
 
 
-def test_usage_is_imported_and_told(tmp_path: Path, whet: Callable[..., CompletedProcess[str]]) -> None:
-    records = {
-        "deploy": {"view_count": 3, "use_count": 2, "patch_count": 1, "last_used_at": "2026-11-15T06:00:00+00:00"},
-        "odd": {"view_count": -1},
-    }
-    file = tmp_path / ".usage.json"
-    file.write_text(json.dumps(records), encoding="utf-8")
-    run = whet("learn", "usage", "--import", str(file))
-    assert (run.returncode, run.stdout) == (0, "")
-    assert run.stderr == ("Imported the counts of 1 skill.\nLeft out odd: view_count is -1, which is not a count.\n")
-    again = answer(whet("learn", "usage", "--import", str(file), "--json"))
-    assert (again["imported"], [item["skill"] for item in again["skipped"]], again["report"]) == (0, ["odd"], [])
-    assert whet("learn", "usage").stdout == f"deploy\t3\t2\t1\t0\t0\t0\t{TIME}\n"
-    assert whet("learn", "usage", "Deploy").stdout == f"\t3\t2\t1\t0\t0\t0\t{TIME}\t\n"
-    told = answer(whet("learn", "usage", "deploy", "--json"))
-    assert (told["name"], told["total"], told["report"]) == ("deploy", told["versions"][0], [])
-    assert (told["total"]["views"], told["total"]["last"]) == (3, TIME)
-    assert [total["skill"] for total in answer(whet("learn", "usage", "--json"))["skills"]] == ["deploy"]
-
-
 def test_usage_is_a_table_on_a_terminal() -> None:
     never = Total("x", views=3, uses=2, patches=1)
     view = screen(columns=80)

@@ -299,13 +299,7 @@ BAD: dict[str, list[list[str]]] = {
     "proposals list": [["0"], ["99"], ["x"], ["9" * 30], ["1", "2"]],
     "proposals approve": [[], ["0"], ["99"], ["x"]],
     "proposals reject": [[], ["0"], ["99"], ["x"]],
-    "learn usage": [
-        ["no-such"],
-        ["--import", "no-such"],
-        ["--import", "plain.txt"],
-        ["thing", "--import", "x"],
-        ["--import"],
-    ],
+    "learn usage": [["no-such"], ["--outcome", "helped"], ["thing", "--outcome", "x"]],
     "sources search": [["x", "--source", "nowhere"], ["x", "--limit", "0"], ["x", "--offline"]],
     "install": [
         *(["--all"], ["no-such"], ["./no-such"], ["./plain.txt"], ["./empty"], ["./source", "--skill", "x"]),
@@ -548,7 +542,6 @@ EXIT_CODES: list[tuple[list[str], int, str]] = [
     (["undo", "99"], 1, "no-such-entry"),
     (["undo", "9" * 30], 2, "usage"),
     (["pending", "99"], 1, "no-such-proposal"),
-    (["usage", "--import", "plain.txt"], 1, "usage-file"),
     (["pack", "thing", "-o", "plain.txt"], 1, "file-exists"),
     (["pack", "empty"], 1, "archive-no-skill"),
     (["unpack", "plain.txt"], 1, "archive-not-readable"),

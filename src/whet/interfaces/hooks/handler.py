@@ -271,7 +271,7 @@ class Hooks:
         for item, card in cards:
             session.noticed(card)
             if item.how != "ours":
-                library.learning.record(item.how, card, library.workspace.open(card).digest, event.session)
+                library.learning.record(item.how, card, library.workspace.open(card).digest)
         if cards:
             self._pool.save(_key(event), session)
         return any(f"file: {clean(card.path)}" in text for _, card in cards)

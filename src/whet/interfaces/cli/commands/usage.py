@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from whet.interfaces.cli.output import Screen
     from whet.interfaces.cli.parser import Namespace, Parser
     from whet.learning.usage import SkillUsage, Total, UsageTotals
-    from whet.learning.usage_import import Imported
 
 
 _COUNTS = ("views", "uses", "patches", "helped", "failed", "corrected")
@@ -27,17 +26,16 @@ _OUTCOMES = ("helped", "failed", "corrected")
 def configure_usage(parser: Parser) -> None:
     parser.details = (
         "On a pipe, each line has a skill (with NAME: a version), its counts and the time of the last event, "
-        "separated by tabs. Importing a file again adds only what is new. Skills that are listed in every prompt "
+        "separated by tabs. Skills that are listed in every prompt "
         "and were never loaded, although known for 14 days or more, or that failed and never helped, are named after "
         "the table, with what they cost in tokens and the command that removes them from prompts."
     )
     parser.positional("name", "NAME", "Only this skill, per version.", optional=True)
     parser.option("--outcome", metavar="O", choices=_OUTCOMES, text="Record how NAME did.")
-    parser.option("--import", metavar="FILE", dest="source", text="Add the counts of a Hermes .usage.json.")
 
 
 def run_usage(context: Context, options: Namespace) -> Answer:
-    """Ask for the counts, or take some over."""
+    """Ask for the counts, or record an outcome."""
     from whet.learning.usage import SkillUsage
 
     usage = context.library.learning.usage
@@ -45,14 +43,6 @@ def run_usage(context: Context, options: Namespace) -> Answer:
         if options.name is None:
             raise misuse("learn usage", "`--outcome` needs a NAME.")
         context.library.learning.note_outcome(options.name, options.outcome)
-    if options.source is not None:
-        if options.name is not None:
-            raise misuse("learn usage", "`--import` takes no NAME.")
-        import os
-
-        from whet.learning.usage_import import import_hermes
-
-        return Answer(import_hermes(usage, os.path.abspath(os.path.expanduser(options.source))), render_import)
     if options.name is None:
         return Answer(context.library.learning.usage_totals(), render_usage)
     name, skills = _find_counted(context, options.name)
@@ -81,12 +71,6 @@ def _find_counted(context: Context, name: str) -> tuple[str, tuple[str, ...]]:
         return found[0].rpartition("/")[2], tuple(found)
     skills = counted_as(card)
     return (card.qualified if context.library.learning.usage.of(*skills) else card.full_name), skills
-
-
-def render_import(imported: Imported, screen: Screen, _options: Namespace) -> None:
-    screen.say(f"Imported the counts of {plural(imported.imported, 'skill')}.")
-    screen.say(*(f"Left out {item.skill}: {item.reason}" for item in imported.skipped))
-    render_report(imported.report, screen)
 
 
 def render_usage(usage: UsageTotals, screen: Screen, _options: Namespace) -> None:
